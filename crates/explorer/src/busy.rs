@@ -1,4 +1,4 @@
-//! [`BusyTime`]: for how long in each cell a device had an I/O outstanding.
+//! [`BusyTime`]: the time in each cell during which a device had an I/O outstanding.
 
 use std::mem;
 use steadfast_analysis::Rows;
@@ -8,26 +8,26 @@ use steadfast_domain::Layer;
 /// A device at a layer.
 type Side = (u16, Layer);
 
-/// Busy time of cells of equal width.
+/// Busy time of cells of equal width, in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct BusyTime {
     width_ns: u64,
     first: u64,
     cells: Vec<u64>,
-    /// Busy time that was not yet shared out.
+    /// Busy time that is not yet divided among cells.
     carried: Vec<(Side, Busy)>,
-    /// The side that was seen last.
+    /// Index of the entry of `carried` that was used last.
     last: usize,
 }
 
 impl BusyTime {
-    /// None yet, of so many cells.
+    /// Creates `count` cells of `width_ns` from cell number `first`, all without busy time.
     pub fn new((width_ns, first, count): (u64, u64, usize)) -> Self {
         let (cells, carried) = (vec![0; count], Vec::new());
         BusyTime { width_ns: width_ns.max(1), first, cells, carried, last: 0 }
     }
 
-    /// Takes the rows that passed.
+    /// Takes the selected rows.
     pub fn take(&mut self, rows: &Rows<'_>) {
         for row in rows.iter() {
             let busy = rows.busy[row];
@@ -37,7 +37,7 @@ impl BusyTime {
         }
     }
 
-    /// Keeps busy time until it is known where it ends.
+    /// Keeps busy time until its end is known.
     #[inline]
     fn carry(&mut self, side: Side, busy: Busy) {
         if self.carried.get(self.last).is_none_or(|(last, _)| *last != side) {
@@ -68,13 +68,13 @@ impl BusyTime {
         }
     }
 
-    /// Adds that of another part of the I/Os.
+    /// Adds the busy time of another share of the I/Os.
     pub fn join(&mut self, other: BusyTime) {
         let theirs = other.finish();
         self.cells.iter_mut().zip(&theirs).for_each(|(ours, theirs)| *ours += theirs);
     }
 
-    /// The busy time of each cell.
+    /// Returns the busy time of each cell, in nanoseconds.
     pub fn finish(mut self) -> Vec<u64> {
         mem::take(&mut self.carried).into_iter().for_each(|(_, busy)| self.share_out(busy));
         self.cells

@@ -1,7 +1,7 @@
-//! [`ByPair`]: what each stream of each process did, in few columns of time, so that a
-//! window that is filtered by operations, streams or processes is answered without
-//! reading its I/Os. Only what occurs takes room; where that is too much, columns become
-//! wider, and where that is not enough the windows are read.
+//! [`ByPair`]: the I/Os of each stream of each process in a few columns of time, so that a window
+//! with a filter by operations, streams or processes is answered without reading its I/Os. Only
+//! pairs that occur in a column take memory. If they take too much, the columns are widened, and if
+//! that is not enough, nothing is kept and the I/Os are read.
 
 use crate::cells::{Added, Cells, CellsWanted, Filling, Times};
 use crate::keys::ProcessKeyKept;
@@ -13,15 +13,15 @@ use std::mem;
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 use steadfast_tracefile::StreamKey;
 
-/// Columns with response times and depths, at most.
+/// Maximum number of columns with response times and depths.
 const COLUMNS: u64 = 4096;
-/// Columns of pictures, at most.
+/// Maximum number of columns of the maps.
 const PICTURE_COLUMNS: u64 = 1024;
-/// Below so many columns nothing is told any more.
+/// Minimum number of columns that are useful. With fewer, nothing is kept.
 const COLUMNS_LEAST: u64 = 64;
-/// Pairs that are told apart; with more nothing is told.
+/// Maximum number of pairs. With more, nothing is kept.
 const PAIRS_MAX: u32 = 4096;
-/// Memory of one kind of columns.
+/// Maximum memory of one kind of columns, in bytes.
 const BYTES_MAX: usize = 16 << 20;
 const SECOND: u64 = 1_000_000_000;
 
@@ -32,7 +32,7 @@ struct Piece {
     pair: u32,
     ios: u32,
     times: Times,
-    /// Two histograms, or one.
+    /// Two histograms, or one and an empty one.
     histograms: [Place; 2],
 }
 
@@ -44,11 +44,11 @@ struct Columns {
     counts: Sparse,
 }
 
-/// Everything by pair.
+/// Everything that is kept by pair.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ByPair {
     end_ns: u64,
-    /// By their number; `None` of what none of the I/Os has.
+    /// Key of each pair, by number; `None` for a pair without I/Os of its own.
     pairs: Vec<Option<(StreamKey, ProcessKeyKept)>>,
     /// Response times and depths.
     times: Columns,
@@ -59,7 +59,8 @@ pub struct ByPair {
 }
 
 impl ByPair {
-    /// Width of the columns of response times; `None` where nothing is told by pair.
+    /// Returns the width of the columns of response times, in nanoseconds; `None` if nothing is
+    /// kept.
     pub fn width_ns(&self) -> Option<u64> {
         (self.times.width_ns > 0).then_some(self.times.width_ns)
     }
@@ -70,7 +71,7 @@ impl ByPair {
         keys.map(|key| key.filter(|key| passing.lets(key))).collect()
     }
 
-    /// Cells of a window with the I/Os that pass, beginning with the capture.
+    /// Returns cells from the beginning of the capture, filled with the I/Os that pass in a window.
     pub fn cells(&self, window_ns: (u64, u64), passing: Passing<'_>, by: Wanted) -> Cells {
         let (passing, width_ns) = (self.passing(passing), self.times.width_ns.max(1));
         let count = self.end_ns.div_ceil(width_ns).max(1) as usize;
@@ -90,7 +91,7 @@ impl ByPair {
         filling.finish(&mut pairs)
     }
 
-    /// Hits by address of the I/Os that pass; `None` where they are not told.
+    /// Returns the hits by address of the I/Os that pass; `None` if they are not kept.
     pub fn hits(&self, passing: Passing<'_>, all: &Maps) -> Option<HitMap> {
         let mut map = all.fine.of_columns(self.hits.width_ns, self.end_ns)?;
         let passing = self.passing(passing);
@@ -105,7 +106,7 @@ impl ByPair {
         Some(map)
     }
 
-    /// Parts of seconds of the I/Os that pass; `None` where they are not told.
+    /// Returns the parts of seconds of the I/Os that pass; `None` if they are not kept.
     pub fn seconds(&self, passing: Passing<'_>) -> Option<SecondMap> {
         let seconds = self.seconds.width_ns / SECOND;
         let mut map = SecondMap::of_seconds(seconds, self.end_ns)?;
@@ -120,8 +121,8 @@ impl ByPair {
         Some(map)
     }
 
-    /// When the first passing I/O of a window may be, and when the last is over: whole
-    /// columns; `None` where none passes.
+    /// Returns the part of a window, in whole columns, in which I/Os that pass can lie; `None` if
+    /// there are none.
     pub fn span_of(&self, window_ns: (u64, u64), passing: Passing<'_>) -> Option<(u64, u64)> {
         let passing = self.passing(passing);
         let passes = |piece: &&Piece| matches!(passing.get(piece.pair as usize), Some(Some(_)));
@@ -134,7 +135,7 @@ impl ByPair {
 }
 
 impl Columns {
-    /// The pieces of a part of the time, of whole columns.
+    /// Returns the pieces of the columns that a window touches.
     fn of(&self, (from, to): (u64, u64)) -> &[Piece] {
         let width_ns = self.width_ns.max(1);
         let (first, end) = (from / width_ns, to.div_ceil(width_ns));
@@ -147,7 +148,7 @@ impl Columns {
     }
 }
 
-/// A pair in the column that is open.
+/// A pair in the open column.
 #[derive(Debug)]
 struct Open {
     ios: u32,
@@ -155,14 +156,14 @@ struct Open {
     histograms: [Dense; 2],
 }
 
-/// Columns that are filled.
+/// Columns that are being filled.
 #[derive(Debug)]
 struct Growing {
     column: u32,
-    /// When the open column begins and how long it lasts; 0 where none is open.
+    /// Begin and width of the open column; the width is 0 if none is open.
     begin_ns: u64,
     lasts_ns: u64,
-    /// Buckets of the two histograms.
+    /// Number of buckets of the two histograms.
     buckets: [usize; 2],
     end_ns: u64,
     open: Vec<Option<Box<Open>>>,
@@ -188,7 +189,7 @@ impl Growing {
         Growing::new(width_ns, self.end_ns, self.buckets)
     }
 
-    /// What is counted of a pair at a time; `None` where nothing is any more.
+    /// Returns the counts of a pair at a time; `None` if counting was given up.
     #[inline]
     fn at(&mut self, time_ns: u64, pair: u32) -> Option<&mut Open> {
         if time_ns.wrapping_sub(self.begin_ns) >= self.lasts_ns {
@@ -230,7 +231,7 @@ impl Growing {
         }
     }
 
-    /// Keeps the column that is open.
+    /// Stores the open column.
     fn keep(&mut self) {
         self.touched.sort_unstable();
         for pair in mem::take(&mut self.touched) {
@@ -242,7 +243,7 @@ impl Growing {
         }
     }
 
-    /// Puts two columns beside one another together, everywhere.
+    /// Merges every two adjacent columns into one.
     fn widen(&mut self) {
         let mut old = mem::take(&mut self.done);
         old.pieces.sort_by_key(|piece| (piece.column, piece.pair));
@@ -256,7 +257,7 @@ impl Growing {
         self.done = wider.done;
     }
 
-    /// Adds columns of the same width or half of it, in their order.
+    /// Adds columns of the same width or half of it, in order.
     fn add_all(&mut self, columns: &Columns) {
         let beside = (self.done.width_ns / columns.width_ns.max(1)).max(1) as u32;
         for piece in &columns.pieces {
@@ -278,7 +279,7 @@ impl Growing {
         }
     }
 
-    /// Takes in those of another part of the I/Os, whose pairs have these numbers here.
+    /// Adds the columns of another share of the I/Os. `numbers` are the numbers of its pairs here.
     fn join(&mut self, mut other: Growing, numbers: &[u32]) {
         self.keep();
         other.keep();
@@ -308,19 +309,19 @@ impl Growing {
     }
 }
 
-/// Everything by pair, while it is counted.
+/// Everything that is kept by pair, while it is being counted.
 #[derive(Debug)]
 pub struct Filled {
     end_ns: u64,
     times: Growing,
     hits: Growing,
     seconds: Growing,
-    /// Whether all pairs are told apart.
+    /// Whether there were at most [`PAIRS_MAX`] pairs so far.
     is_whole: bool,
 }
 
 impl Filled {
-    /// Nothing yet of a capture whose cells have this width.
+    /// Creates empty counts for a capture whose cells have the width `cell_ns`.
     pub fn new(cell_ns: u64, end_ns: u64) -> Self {
         let width = |base_ns: u64, most: u64| {
             let mut width_ns = base_ns;
@@ -382,7 +383,7 @@ impl Filled {
         }
     }
 
-    /// Takes in those of another part of the I/Os, whose pairs have these numbers here.
+    /// Adds the counts of another share of the I/Os. `numbers` are the numbers of its pairs here.
     pub fn join(&mut self, other: Filled, numbers: &[u32]) {
         self.is_whole &= other.is_whole;
         if self.is_whole {
@@ -392,7 +393,7 @@ impl Filled {
         }
     }
 
-    /// What was counted; nothing where not all pairs are told apart.
+    /// Returns the counts; they are empty unless all pairs were counted separately.
     pub fn finish(self, pairs: &Pairs) -> ByPair {
         let (times, hits, seconds) =
             (self.times.finish(), self.hits.finish(), self.seconds.finish());
@@ -439,7 +440,7 @@ mod tests {
         }
     }
 
-    /// I/Os and the sums of histograms of each column that holds some.
+    /// Returns the I/Os and the sums of the histograms of each column that is not empty.
     fn told(by_pair: &ByPair, wide: usize) -> Vec<(usize, u64, u64, u64)> {
         let filter = Filter::default();
         let passing = Passing::of(&filter, &filter).unwrap();

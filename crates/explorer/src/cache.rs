@@ -1,5 +1,5 @@
-//! Kept indexes: a file for each capture, found by the identity of the capture's files.
-//! A damaged one, or one of another version, is as good as none.
+//! Cached indexes: one file per capture, named by the identity of the capture's files. A file that
+//! is damaged or of another version is treated as missing.
 
 use crate::index::{Index, VERSION};
 use sha2::{Digest, Sha256};
@@ -8,15 +8,15 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 
 const MAGIC: &[u8; 8] = b"SFEXPLOR";
-/// Length of a SHA-256.
+/// Length of a SHA-256 digest, in bytes.
 const DIGEST: usize = 32;
-/// Bytes at the end of a file that tell it apart: a trace's footer is there.
+/// Bytes at the end of a file that are part of its identity: the footer of a trace lies there.
 const TAIL: u64 = 64 << 10;
-/// Ending of the names of index files.
+/// Extension of index files.
 pub const ENDING: &str = "index";
 const ZSTD_LEVEL: i32 = 1;
 
-/// What tells a file apart from every other, and from itself after a change.
+/// Identity of a file. It differs between files, and changes when a file is modified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     device: u64,
@@ -27,10 +27,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// That of an open file.
+    /// Returns the identity of an open file.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn of(file: &File) -> io::Result<Self> {
         let found = file.metadata()?;
         let mut tail = Vec::new();
@@ -46,7 +46,7 @@ impl Identity {
         })
     }
 
-    /// Whether an open file is as it was, as far as that is seen without reading it.
+    /// Returns whether an open file is unchanged, as far as its metadata shows.
     pub fn still_fits(&self, file: &File) -> bool {
         file.metadata().is_ok_and(|now| {
             (now.dev(), now.ino(), now.size()) == (self.device, self.inode, self.size)
@@ -60,10 +60,10 @@ pub trait IndexStore: Sync {
     /// Reads a file; `None` if it is missing or cannot be read.
     fn read(&self, name: &str) -> Option<Vec<u8>>;
 
-    /// Keeps a file, whole or not at all.
+    /// Writes a file atomically.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Returns an error if the file cannot be written.
     fn write(&self, name: &str, content: &[u8]) -> io::Result<()>;
 }
 
@@ -81,7 +81,7 @@ pub fn name_of(files: &[Identity]) -> String {
     format!("{name}.{ENDING}")
 }
 
-/// Reads the index that is kept under a name, if it is whole and of this version.
+/// Reads the index of a name; `None` if it is missing, damaged or of another version.
 pub fn read(store: &dyn IndexStore, name: &str) -> Option<Index> {
     let bytes = store.read(name)?;
     let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&VERSION.to_le_bytes())?;
@@ -94,12 +94,13 @@ pub fn read(store: &dyn IndexStore, name: &str) -> Option<Index> {
     postcard::from_bytes(&content).ok()
 }
 
-/// Keeps an index. Returns the size of its file.
+/// Writes an index. Returns the size of its file, in bytes.
 ///
 /// # Errors
-/// Where it cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn write(store: &dyn IndexStore, name: &str, index: &Index) -> io::Result<u64> {
-    // Written through, so that it never stands in memory unpacked.
+    // The index is compressed while it is serialized, so that the uncompressed form is never in
+    // memory.
     let encoder = BufWriter::new(zstd::Encoder::new(Vec::new(), ZSTD_LEVEL)?);
     let encoder = postcard::to_io(index, encoder).map_err(io::Error::other)?;
     let packed = encoder.into_inner().map_err(|error| error.into_error())?.finish()?;

@@ -1,5 +1,5 @@
-//! A [`Capture`] that is looked at: its files, held open for as long as the explorer
-//! runs, and its index as soon as there is one.
+//! A [`Capture`] that is being explored: its files, held open for as long as the explorer runs, and
+//! its index once it is built.
 
 use crate::cache::{self, Identity, IndexStore};
 use crate::index::{Index, Progress};
@@ -16,20 +16,20 @@ use steadfast_domain::CaptureConditions;
 use steadfast_tracefile::parquet::is_same_capture;
 use steadfast_tracefile::{NotRecorded, TraceError};
 
-/// Bytes of answers that are kept for being asked again.
+/// Maximum number of bytes of cached answers.
 const ANSWERS_MAX: usize = 16 << 20;
 
-/// Why a file cannot be explored.
+/// An error that prevents a file from being explored.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {what}", path.display())]
 pub struct Unopened {
-    /// Which file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What happened and what to do.
+    /// Description of the problem and its remedy.
     pub what: String,
 }
 
-/// One of its files.
+/// One file of a capture.
 struct OpenFile {
     path: PathBuf,
     file: File,
@@ -38,11 +38,11 @@ struct OpenFile {
 
 /// A capture.
 pub struct Capture {
-    /// What it is called: its first file.
+    /// Display name: the first file, and the number of others.
     pub name: String,
     files: Vec<OpenFile>,
     captured: Captured<File>,
-    /// How far its index is.
+    /// Progress of the index.
     pub progress: Arc<Progress>,
     index: OnceLock<Result<Arc<Index>, String>>,
     made: OnceLock<Making>,
@@ -50,14 +50,14 @@ pub struct Capture {
     lately: Mutex<RecentCache>,
 }
 
-/// How an index came to be there.
+/// Account of how an index was obtained.
 #[derive(Debug, Clone, Copy)]
 pub struct Making {
     /// Whether it was read from the cache.
     pub from_cache: bool,
-    /// How long that took.
+    /// Time that reading or building it took.
     pub took: Duration,
-    /// Size of its file; `None` where it could not be kept.
+    /// Size of the index file written, in bytes; `None` if none was written.
     pub bytes: Option<u64>,
 }
 
@@ -68,11 +68,11 @@ struct Answers {
     by_question: HashMap<String, Arc<str>>,
 }
 
-/// Opens captures: the files of each put together, in the order in which they were
-/// named. A crew lends the threads that they are read with.
+/// Opens captures in the order of their first files; files of one capture are read together. `crew`
+/// lends the threads that read them.
 ///
 /// # Errors
-/// The first file that is no trace of single I/Os.
+/// Returns the first file that is not a trace of single I/Os.
 pub fn open_all(paths: &[PathBuf], crew: Option<&Arc<dyn Crew>>) -> Result<Vec<Capture>, Unopened> {
     let mut named: Vec<Vec<(OpenFile, Captured<File>)>> = Vec::new();
     for path in paths {
@@ -93,7 +93,7 @@ pub fn open_all(paths: &[PathBuf], crew: Option<&Arc<dyn Crew>>) -> Result<Vec<C
 
 fn open(path: &Path) -> Result<(OpenFile, Captured<File>), Unopened> {
     let cannot = |what: String| Unopened { path: path.to_owned(), what };
-    // A FIFO would be waited for.
+    // Opening a FIFO would block.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(cannot("it is not a regular file".to_owned()));
     }
@@ -140,20 +140,20 @@ impl Capture {
         })
     }
 
-    /// How it came about.
+    /// Returns the conditions of the capture.
     pub fn conditions(&self) -> &CaptureConditions {
         self.captured.conditions()
     }
 
-    /// The paths of its files, as they were given.
+    /// Iterates over the paths of its files, as they were given.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|file| file.path.as_path())
     }
 
-    /// Its I/Os, where the files are still those that were opened.
+    /// Returns the I/Os, if the files are still those that were opened.
     ///
     /// # Errors
-    /// Where a file changed.
+    /// Returns a [`Refusal`] with status 409 if a file changed.
     pub fn captured(&self) -> Result<&Captured<File>, Refusal> {
         match self.files.iter().find(|file| !file.identity.still_fits(&file.file)) {
             None => Ok(&self.captured),
@@ -164,10 +164,11 @@ impl Capture {
         }
     }
 
-    /// Its index.
+    /// Returns the index.
     ///
     /// # Errors
-    /// Where it is not there yet, or cannot be made.
+    /// Returns a [`Refusal`] with status 409 if the index is not built yet, and with 500 if it
+    /// could not be built.
     pub fn index(&self) -> Result<Arc<Index>, Refusal> {
         match self.index.get() {
             None => Err(Refusal::conflict(format!(
@@ -180,17 +181,17 @@ impl Capture {
         }
     }
 
-    /// Why there is no index and never will be.
+    /// Returns the error if the index could not be built.
     pub fn failure(&self) -> Option<&str> {
         self.index.get().and_then(|index| index.as_ref().err()).map(String::as_str)
     }
 
-    /// How its index came to be there.
+    /// Returns how the index was obtained; `None` while it is being built.
     pub fn made(&self) -> Option<Making> {
         self.made.get().copied()
     }
 
-    /// Makes the index, or reads it from a cache.
+    /// Builds the index, or reads it from a cache.
     pub fn prepare(&self, store: Option<&dyn IndexStore>) {
         let began = Instant::now();
         let identities: Vec<Identity> = self.files.iter().map(|file| file.identity).collect();
@@ -204,7 +205,7 @@ impl Capture {
         }
         let made = self.make().map(Arc::new);
         let took = began.elapsed();
-        // It answers while it is being written.
+        // Questions are answered while the file is being written.
         let _ = self.index.set(made.clone());
         let bytes = match (&made, store) {
             (Ok(index), Some(store)) => cache::write(store, &name, index).ok(),
@@ -216,17 +217,17 @@ impl Capture {
     fn make(&self) -> Result<Index, String> {
         let index = Index::of(&self.captured, &self.progress);
         let index = index.map_err(|error| format!("{}: {error}", self.name))?;
-        // What was read while the file changed is of neither file.
+        // If the file changed while it was read, the index belongs to neither version.
         self.captured().map_err(|refusal| refusal.text)?;
         Ok(index)
     }
 
-    /// The answer to a question that was asked before.
+    /// Returns the cached answer to a question.
     pub fn answered(&self, question: &str) -> Option<Arc<str>> {
         self.answers().by_question.get(question).cloned()
     }
 
-    /// Keeps an answer for the next time.
+    /// Caches an answer.
     pub fn keep(&self, question: String, answer: &Arc<str>) {
         let mut answers = self.answers();
         if answers.bytes + answer.len() > ANSWERS_MAX {
@@ -238,7 +239,7 @@ impl Capture {
         }
     }
 
-    /// The I/Os that were read lately.
+    /// Returns the cache of I/Os that were read recently.
     pub fn lately(&self) -> MutexGuard<'_, RecentCache> {
         self.lately.lock().unwrap_or_else(PoisonError::into_inner)
     }

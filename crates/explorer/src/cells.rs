@@ -1,6 +1,6 @@
-//! Time cut into cells of equal width, and what was done in each: the fold behind
-//! every series and every heat map of response time and queue depth. Cells add up
-//! exactly, so that wider ones need no second look at the I/Os.
+//! I/Os by cells of time of equal width: the fold behind every series and every heat map of
+//! response time and queue depth. Cells add up exactly, so wider cells need no second pass over the
+//! I/Os.
 
 use crate::busy::BusyTime;
 use crate::keys::Sum;
@@ -15,28 +15,28 @@ use steadfast_analysis::{EmptyLike, Fold, ParallelFold, Rows};
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 use steadfast_tracefile::{Field, Fields, TraceError};
 
-/// Response times and queue depths of some I/Os.
+/// Response times, queue depths and related sums of some I/Os.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     /// I/Os whose completion was seen.
     pub responses: u64,
-    /// Their response times added up.
+    /// Sum of the response times, in nanoseconds.
     pub response_sum_ns: u64,
-    /// The longest.
+    /// Longest response time, in nanoseconds.
     pub response_max_ns: u64,
-    /// Queue depths at issue added up, over [`Self::depths`] I/Os.
+    /// Sum of the queue depths at issue, over [`Self::depths`] I/Os.
     pub depth_sum: u64,
-    /// I/Os whose depth is known.
+    /// I/Os whose queue depth is known.
     pub depths: u64,
-    /// Deepest queue at issue.
+    /// Largest queue depth at issue.
     pub depth_max: u32,
-    /// Times in the queue before.
+    /// Times spent in the queue before issue.
     pub queued: Queued,
-    /// What was measured of written blocks.
+    /// Measurements of written blocks.
     pub contents: Contents,
 }
 
-/// What the I/Os of a cell add up to.
+/// Sums over the I/Os of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// I/Os by operation, in the order of `IoOp::ALL`.
@@ -50,12 +50,12 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// I/Os of all operations.
+    /// Returns the I/Os of all operations.
     pub fn all_ios(&self) -> u64 {
         self.ios.iter().sum()
     }
 
-    /// Bytes of reads and writes, as capture steps count them.
+    /// Returns the bytes of reads and writes, as capture steps count them.
     pub fn moved(&self) -> u64 {
         [IoOp::Read, IoOp::Write].into_iter().map(|op| self.bytes[op as usize]).sum()
     }
@@ -90,7 +90,7 @@ impl Times {
         }
     }
 
-    /// Adds those of other I/Os.
+    /// Adds the sums of other I/Os.
     pub fn add(&mut self, other: &Times) {
         self.responses += other.responses;
         self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
@@ -103,7 +103,7 @@ impl Times {
     }
 }
 
-/// Some I/Os of a cell, all of one time: a cell has several where I/Os came late.
+/// Consecutive I/Os of one cell. A cell has several pieces if I/Os arrived out of order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Piece {
     cell: u32,
@@ -113,16 +113,16 @@ struct Piece {
     parts: Place,
 }
 
-/// Cells, done.
+/// Finished cells.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cells {
-    /// Width of a cell.
+    /// Width of a cell, in nanoseconds.
     pub width_ns: u64,
-    /// Number of the first cell from the capture's beginning.
+    /// Number of the first cell, counted from the beginning of the capture.
     pub first: u64,
-    /// How many.
+    /// Number of cells.
     pub count: usize,
-    /// Who did the I/Os.
+    /// I/Os by stream and process.
     pub shares: Shares,
     pieces: Vec<Piece>,
     /// Histograms of response times and of depths.
@@ -130,31 +130,31 @@ pub struct Cells {
     busy_ns: Vec<u64>,
 }
 
-/// Several cells that stand beside one another, added up.
+/// Sums of several adjacent cells.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// Everything.
+    /// Sums over all I/Os.
     pub totals: Totals,
-    /// Counts by bucket of `CoarseHistogram`.
+    /// Response times, counted by bucket of `CoarseHistogram`.
     pub responses: Vec<u64>,
-    /// Counts by bucket of `QuarterHistogram`, of depths.
+    /// Queue depths, counted by bucket of `QuarterHistogram`.
     pub depths: Vec<u64>,
-    /// By stream, everything else last.
+    /// Sums by stream; those of all other streams come last.
     pub streams: Vec<Sum>,
-    /// By process, everything else last.
+    /// Sums by process; those of all other processes come last.
     pub processes: Vec<Sum>,
-    /// Time with an I/O outstanding, added up over devices.
+    /// Time with an I/O outstanding, in nanoseconds, added up over devices.
     pub busy_ns: u64,
 }
 
 impl Cells {
-    /// The beginning of the first cell and the end of the last.
+    /// Returns the begin of the first cell and the end of the last, in nanoseconds.
     pub fn span_ns(&self) -> (u64, u64) {
         let end = self.first.saturating_add(self.count as u64);
         (self.first.saturating_mul(self.width_ns), end.saturating_mul(self.width_ns))
     }
 
-    /// I/Os in a range of cells (counted from the first).
+    /// Returns the I/Os in a range of cells, counted from the first.
     pub fn ios_in(&self, cells: Range<usize>) -> u64 {
         let first = self.pieces.partition_point(|piece| (piece.cell as usize) < cells.start);
         let pieces = self.pieces[first..].iter();
@@ -162,9 +162,9 @@ impl Cells {
         within.map(|piece| piece.totals.all_ios()).sum()
     }
 
-    /// Calls `each` with the number and the sums of every column that holds anything:
-    /// `wide` cells beside one another, beginning at a multiple of `wide`, as far as
-    /// they lie in a range of cells (counted from the first).
+    /// Calls `each` with the number and the sums of every column that is not empty. A column has
+    /// `wide` adjacent cells and begins at a multiple of `wide`. Only cells within the range
+    /// `cells`, counted from the first, are added.
     pub fn columns(&self, cells: Range<usize>, wide: usize, mut each: impl FnMut(usize, &Column)) {
         let wide = wide.max(1);
         let (from, to) = (cells.start.min(self.count), cells.end.min(self.count));
@@ -216,25 +216,25 @@ impl Cells {
     }
 }
 
-/// Which cells are wanted, and of whom.
+/// Specification of cells.
 #[derive(Debug, Clone, Copy)]
 pub struct CellsWanted {
-    /// Width of a cell.
+    /// Width of a cell, in nanoseconds.
     pub width_ns: u64,
-    /// Number of the first.
+    /// Number of the first cell.
     pub first: u64,
-    /// How many.
+    /// Number of cells.
     pub count: usize,
-    /// By whom.
+    /// Breakdowns to keep.
     pub by: Wanted,
 }
 
-/// Cells that are filled.
+/// Cells that are being filled.
 #[derive(Debug)]
 pub struct Filling {
     wanted: CellsWanted,
     current: u32,
-    /// When the open cell begins and how long it lasts; 0 where none is open.
+    /// Begin and width of the open cell; the width is 0 if none is open.
     begin_ns: u64,
     lasts_ns: u64,
     open: Totals,
@@ -248,7 +248,7 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Empty cells.
+    /// Creates empty cells.
     pub fn new(wanted: CellsWanted) -> Self {
         let wanted = CellsWanted { width_ns: wanted.width_ns.max(1), ..wanted };
         Filling {
@@ -276,7 +276,7 @@ impl Filling {
         }
     }
 
-    /// Opens the cell of a time, where there is one.
+    /// Opens the cell of a time. Returns `false` if the time lies outside all cells.
     fn turn_to(&mut self, time_ns: u64, pairs: &mut Pairs) -> bool {
         let width_ns = self.wanted.width_ns;
         let cell = (time_ns / width_ns).wrapping_sub(self.wanted.first);
@@ -311,7 +311,7 @@ impl Filling {
         self.parts.count(io.pair, 1, bytes);
     }
 
-    /// Adds I/Os of a stream and a process in a cell that were added up before.
+    /// Adds sums of the I/Os of a stream and a process to a cell.
     pub fn add(&mut self, cell: u32, (key, added): (PairKey, &Added<'_>), pairs: &mut Pairs) {
         self.open_cell(cell, pairs);
         let (stream, ios) = (key.0, added.ios);
@@ -326,7 +326,7 @@ impl Filling {
         self.parts.count(pairs.number(self.wanted.by.of(key)), ios, bytes);
     }
 
-    /// Ends the cell that is being filled.
+    /// Closes the open cell.
     fn close(&mut self, pairs: &mut Pairs) {
         if self.open.all_ios() == 0 {
             return;
@@ -348,7 +348,7 @@ impl Filling {
         }
     }
 
-    /// The cells.
+    /// Returns the finished cells.
     pub fn finish(mut self, pairs: &mut Pairs) -> Cells {
         self.close(pairs);
         self.pieces.sort_by_key(|piece| piece.cell);
@@ -366,7 +366,7 @@ impl Filling {
         }
     }
 
-    /// Adds the cells of another part of the I/Os, wanted alike. Its open cell was closed.
+    /// Adds the cells of another share of the I/Os with the same specification.
     pub fn join(&mut self, mut other: Filling, (pairs, theirs): (&mut Pairs, &mut Pairs)) {
         self.close(pairs);
         other.close(theirs);
@@ -384,19 +384,19 @@ impl Filling {
     }
 }
 
-/// I/Os of one pair that were added up before.
+/// Sums of the I/Os of one pair.
 pub struct Added<'a> {
-    /// How many.
+    /// Number of I/Os.
     pub ios: u32,
-    /// Their times and depths.
+    /// Response times and depths.
     pub times: &'a Times,
-    /// Where their histograms are: of response times, of depths.
+    /// Places of the histograms in [`Self::counts`]: response times, then depths.
     pub histograms: [&'a Place; 2],
-    /// In what.
+    /// Storage of the histograms.
     pub counts: &'a Sparse,
 }
 
-/// Fills cells with the I/Os of a pass.
+/// A fold that fills cells.
 #[derive(Debug)]
 pub struct CellsFold {
     gathering: Gathering,
@@ -404,12 +404,12 @@ pub struct CellsFold {
 }
 
 impl CellsFold {
-    /// Empty cells.
+    /// Creates empty cells.
     pub fn new(wanted: CellsWanted) -> Self {
         CellsFold { gathering: Gathering::default(), filling: Filling::new(wanted) }
     }
 
-    /// The cells.
+    /// Returns the finished cells.
     pub fn finish(mut self) -> Cells {
         self.filling.finish(&mut self.gathering.pairs)
     }

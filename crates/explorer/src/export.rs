@@ -1,20 +1,20 @@
-//! A page that needs no explorer: the page with its script, its style and the answers
-//! of its first views inside, as one file.
+//! A page that works without the explorer: one file with the page, its script, its style and the
+//! answers of its first views.
 
 use crate::page;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::shown::{Item, Shown};
 
-/// The most that one page holds: 5 MB.
+/// Largest size of a page: 5 MB.
 const BYTES_MAX: usize = 5_000_000;
-/// What the page's own parts and other answers need beside the steps of runs.
+/// Bytes reserved for the parts of the page and the answers other than the steps of runs.
 const SPARE: usize = 100_000;
 
 const STYLE_LINK: &str = r#"<link rel="stylesheet" href="explorer.css">"#;
 const SCRIPT_LINK: &str = r#"<script src="explorer.js"></script>"#;
 
-/// What the page asks of a capture before anybody does anything; `N` is its number.
+/// Questions about a capture that the page asks when it opens; `N` is the number of the capture.
 const OF_CAPTURE: [&str; 15] = [
     "series?by=stream&c=N&cells=1024",
     "series?by=process&c=N&cells=1024",
@@ -33,7 +33,8 @@ const OF_CAPTURE: [&str; 15] = [
     "command?c=N&view=steps",
 ];
 
-/// What it asks of addresses; of a capture of several devices of each of them.
+/// Questions about addresses. For a capture of several devices each is asked once per device, which
+/// replaces `D`.
 const OF_ADDRESSES: [&str; 4] = [
     "heat?c=N&cells=512D&kind=lba&rows=128",
     "heat?c=N&cells=512D&kind=lba&op=read&rows=128",
@@ -41,13 +42,14 @@ const OF_ADDRESSES: [&str; 4] = [
     "hot?c=ND",
 ];
 
-/// Devices whose maps are in a page.
+/// Maximum number of devices whose maps are included in a page.
 const DEVICES_MAX: usize = 4;
 
-/// The page of everything that is shown.
+/// Returns the page for everything that is shown.
 ///
 /// # Errors
-/// Where a question has no answer, or the page would be too large.
+/// Returns a [`Refusal`] if a question has no answer, or with status 400 if the page would be too
+/// large.
 pub fn page(shown: &Shown) -> Result<String, Refusal> {
     let mut answers = Answers { text: String::from("{"), shown };
     answers.add("meta")?;
@@ -77,7 +79,7 @@ pub fn page(shown: &Shown) -> Result<String, Refusal> {
             for by in groups {
                 answers.add(&format!("groups?by={by}&{number_of}"))?;
             }
-            // A capture without a stream that can be applied has none.
+            // A capture without a stream that can be applied has no workload.
             answers.add_if_any(&format!("workload?c={number}"));
         }
     }
@@ -88,7 +90,7 @@ pub fn page(shown: &Shown) -> Result<String, Refusal> {
         }
     }
     answers.text.push('}');
-    // No text of a capture can end the element that holds it.
+    // Escaped so that no text of a capture can close the script element.
     let answers = answers.text.replace('<', "\\u003c");
     let script = page::EXPLORER_JS.replace("</script", "<\\/script");
     let style = page::EXPLORER_CSS.replace("</style", "<\\/style");
@@ -109,7 +111,7 @@ pub fn page(shown: &Shown) -> Result<String, Refusal> {
     }
 }
 
-/// A value in an address as the page's `encodeURIComponent` writes it.
+/// Encodes a value as the page's `encodeURIComponent` does.
 fn percent_encoded(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
@@ -129,7 +131,7 @@ fn replaced(text: &str, link: &str, by: &str) -> Result<String, Refusal> {
     }
 }
 
-/// Answers by their questions, as the text of a JSON object.
+/// Answers by question, as the text of a JSON object.
 struct Answers<'s> {
     text: String,
     shown: &'s Shown,
@@ -151,7 +153,7 @@ impl Answers<'_> {
         }
     }
 
-    /// As many steps of a run as there is room for.
+    /// Adds the steps of a run as far as there is room.
     fn add_steps(&mut self, number: usize) {
         let room = BYTES_MAX - SPARE - page::EXPLORER_JS.len() - page::EXPLORER_CSS.len();
         for step in 0.. {

@@ -1,5 +1,5 @@
-//! The [`Index`] of a capture: what one pass over all I/Os leaves, so that most
-//! questions need no second one. Several threads make it, each its own part.
+//! The [`Index`] of a capture: the result of one pass over all I/Os, from which most questions are
+//! answered without a second one. Several threads build it, each for its own share of the I/Os.
 
 use crate::by_pair::{ByPair, Filled};
 use crate::cells::{Cells, CellsWanted, Filling};
@@ -24,64 +24,64 @@ use steadfast_analysis::{
 use steadfast_domain::{Caveat, Layer};
 use steadfast_tracefile::{Fields, TraceError};
 
-/// Raised whenever an index comes to hold something else.
+/// Version of the index format. It is raised whenever the content of an index changes.
 pub const VERSION: u32 = 5;
-/// Cells of an index, at most.
+/// Maximum number of cells of an index.
 pub const CELLS: u64 = 131_072;
-/// The narrowest cell: 100 us.
+/// Width of the narrowest cell, in nanoseconds: 100 us.
 pub const NARROWEST_NS: u64 = 100_000;
-/// A window of so many cells, or more, is answered by adding cells up.
+/// Number of cells beyond which a window is answered by adding up cells.
 pub const CELLS_ENOUGH: u64 = 2048;
-/// I/Os of a window that are read, at most, where cells can be added up.
+/// Maximum number of I/Os of a window that are read if cells could be added up instead.
 pub const READ_MOST: u64 = 1 << 18;
 
-/// What one pass found.
+/// Result of one pass over a capture.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Index {
-    /// The end of the capture, from its beginning.
+    /// End of the capture, in nanoseconds since its beginning.
     pub end_ns: u64,
-    /// Issue time of the first and the last I/O that counts.
+    /// Issue times of the first and the last selected I/O; `None` if no I/O was selected.
     pub span_ns: Option<(u64, u64)>,
-    /// I/Os read.
+    /// Number of I/Os read.
     pub events: u64,
-    /// I/Os that count.
+    /// Number of selected I/Os.
     pub ios: u64,
-    /// I/Os that could not be put into issue order.
+    /// Number of I/Os that could not be put into issue order.
     pub late: u64,
     /// Devices and layers with I/Os.
     pub sides: Vec<(u16, Layer)>,
-    /// Time in cells.
+    /// I/Os by cell of time.
     pub cells: Cells,
-    /// The same by stream and process, in fewer columns.
+    /// The same by stream and process, with fewer columns.
     pub by_pair: ByPair,
-    /// Pictures of other axes.
+    /// Maps with other axes.
     pub maps: Maps,
-    /// Where passes can begin, and tables between these places.
+    /// Checkpoints at which a pass can begin, with the tables between them.
     pub stretches: Stretches,
-    /// What limits the trust in it.
+    /// Caveats of the capture.
     pub caveats: Vec<Caveat>,
 }
 
-/// How far it is, and whether it is still wanted.
+/// Progress of an index under construction, and the flag to abandon it.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// I/Os read.
+    /// I/Os read so far.
     pub done: AtomicU64,
-    /// All of them.
+    /// I/Os to read.
     pub all: AtomicU64,
-    /// Nobody waits for it any more.
+    /// Set to abandon the index.
     pub is_given_up: AtomicBool,
 }
 
 impl Progress {
-    /// 0 to 1.
+    /// Returns the share that is done, 0 to 1.
     pub fn share(&self) -> f64 {
         let (done, all) = (self.done.load(Ordering::Relaxed), self.all.load(Ordering::Relaxed));
         if all == 0 { 0.0 } else { (done as f64 / all as f64).min(1.0) }
     }
 }
 
-/// The width of the cells of a capture.
+/// Returns the width of the cells of a capture, in nanoseconds.
 pub fn cell_width(end_ns: u64) -> u64 {
     let mut width = NARROWEST_NS;
     while end_ns.div_ceil(width) > CELLS {
@@ -91,10 +91,11 @@ pub fn cell_width(end_ns: u64) -> u64 {
 }
 
 impl Index {
-    /// Goes over a capture once.
+    /// Reads a capture once.
     ///
     /// # Errors
-    /// Where it cannot be read, or kept no single I/Os.
+    /// Returns the errors of [`Captured::run`], for example if the capture cannot be read or kept
+    /// no single I/Os.
     pub fn of(captured: &Captured<File>, progress: &Arc<Progress>) -> Result<Self, TraceError> {
         let rows = captured.rows().unwrap_or_default();
         progress.all.store(rows, Ordering::Relaxed);
@@ -111,39 +112,39 @@ impl Index {
     }
 }
 
-/// An index that is being made, or the part of it that one thread makes.
+/// An index under construction, or the share of it that one thread builds.
 struct Making {
     end_ns: u64,
     wanted: CellsWanted,
     gathering: Gathering,
     cells: Filling,
     by_pair: Filled,
-    /// One for all threads: an I/O changes little of it.
+    /// One set of maps for all threads, since an I/O changes little of it.
     maps: Arc<Mutex<Maps>>,
-    /// The ranges of addresses, without what hit them.
+    /// Address ranges without hits, to find the ranges that an I/O touches.
     ranges: HitMap,
     touched: Vec<Touched>,
     progress: Arc<Progress>,
     sides: BTreeSet<(u16, Layer)>,
     last_side: Option<(u16, Layer)>,
     quality: Quality,
-    /// The tables of the stretch that is open.
+    /// Tables of the open stretch.
     tables: Tallies,
     stretch: usize,
     parts: Parts,
 }
 
-/// I/Os are told apart by stream and by process.
+/// Counts I/Os by stream and by process.
 const EVERYBODY: Wanted = Wanted { streams: true, processes: true };
 
-/// Everything is wanted of every cell.
+/// Returns the cells of an index: all cells of the capture, by stream and process.
 fn wanted(end_ns: u64) -> CellsWanted {
     let width_ns = cell_width(end_ns);
     let count = end_ns.div_ceil(width_ns).max(1) as usize;
     CellsWanted { width_ns, first: 0, count, by: EVERYBODY }
 }
 
-/// The cells as at most so many columns.
+/// Returns an axis of at most `most` columns that consist of whole cells.
 fn axis(cells: &CellsWanted, most: usize) -> Axis {
     let beside = cells.count.div_ceil(most).next_power_of_two();
     Axis {
@@ -189,14 +190,14 @@ impl Making {
         }
     }
 
-    /// Keeps the tables of the stretch that is open.
+    /// Stores the tables of the open stretch.
     fn close(&mut self) -> Result<(), TraceError> {
         let packed = self.tables.close(&self.gathering.pairs)?;
         self.parts.keep(self.stretch, packed);
         Ok(())
     }
 
-    /// Counts all that is counted by stream or by process.
+    /// Counts the I/Os in everything that is kept by stream or by process.
     fn see_pairs(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         let mut outcome = Ok(());
         self.gathering.each(rows, EVERYBODY, |ios, pairs| {
@@ -245,7 +246,7 @@ impl Making {
     }
 }
 
-/// Which ranges of addresses I/Os touch.
+/// Finds the address ranges that I/Os touch.
 fn touch(ranges: &HitMap, rows: &Rows<'_>, ios: &[Io], touched: &mut Vec<Touched>) {
     let narrow = |(first, last): (usize, usize)| (first as u16, last as u16);
     touched.clear();

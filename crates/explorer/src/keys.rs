@@ -1,26 +1,26 @@
-//! Numbers for streams and processes, given out as they are first seen, so that the
-//! hot path counts in arrays. Bounded: what comes when all numbers are taken counts
-//! as [`OTHERS`].
+//! Numbers for streams and processes, assigned in order of first occurrence, so that the hot path
+//! counts in arrays. They are bounded: keys that come when all numbers are taken count as
+//! [`OTHERS`].
 
 use serde::{Deserialize, Serialize};
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_domain::IoOp;
 use steadfast_tracefile::StreamKey;
 
-/// Numbers that are given out.
+/// Number of keys that get a number.
 pub const NUMBERS: usize = 4096;
-/// The number of everything that has none of its own.
+/// Number shared by all keys that have none of their own.
 pub const OTHERS: u16 = NUMBERS as u16;
-/// A place of the table without a number.
+/// A free slot of the table.
 const FREE: u16 = u16::MAX;
-/// Places of the table: a power of two well above [`NUMBERS`].
+/// Slots of the table: a power of two well above [`NUMBERS`].
 const PLACES: usize = 1 << 14;
-/// Multiplies hashes apart (2^64 over the golden ratio).
+/// Multiplier that spreads hashes (2^64 over the golden ratio).
 const APART: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Something that I/Os are told apart by.
+/// A key by which I/Os are counted.
 pub trait Key: Copy + Ord {
-    /// Many different keys have many different ones.
+    /// Returns a hash that differs for most keys.
     fn hash(&self) -> u64;
 }
 
@@ -40,20 +40,20 @@ impl Key for ProcessKey {
     }
 }
 
-/// A process as an index file keeps it: number and command name.
+/// A process in the form of an index file: number and command name.
 pub type ProcessKeyKept = (u32, [u8; 16]);
 
-/// What all I/Os of a key add up to.
+/// Sums over the I/Os of a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
-    /// I/Os.
+    /// Number of I/Os.
     pub ios: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
 impl Sum {
-    /// Adds more.
+    /// Adds I/Os and bytes.
     pub fn add(&mut self, ios: u64, bytes: u64) {
         self.ios += ios;
         self.bytes = self.bytes.saturating_add(bytes);
@@ -74,12 +74,12 @@ impl<K> Default for Keys<K> {
 }
 
 impl<K: Key> Keys<K> {
-    /// None yet.
+    /// Creates an empty table.
     pub fn new() -> Self {
         Keys::default()
     }
 
-    /// The number of a key; it gets one where there is one left.
+    /// Returns the number of a key, and assigns one if it is new and a number is left.
     #[inline]
     pub fn number(&mut self, key: K) -> u16 {
         let mut at = (key.hash().wrapping_mul(APART) >> 40) as usize & (PLACES - 1);
@@ -104,23 +104,24 @@ impl<K: Key> Keys<K> {
         number
     }
 
-    /// The keys by their number.
+    /// Returns the keys by number.
     pub fn keys(&self) -> &[K] {
         &self.keys
     }
 }
 
-/// A stream for people and for queries.
+/// Returns the name of a stream for display and for queries.
 pub fn stream_id(key: &StreamKey) -> String {
     key.to_string()
 }
 
-/// A process for queries: its number, or its name where it has none.
+/// Returns the name of a process for queries: its number, or its command name if the number is
+/// unknown.
 pub fn process_id(key: &ProcessKey) -> String {
     if key.pid > 0 { key.pid.to_string() } else { key.command.to_string() }
 }
 
-/// An operation by the name that the command line gives it.
+/// Returns the operation with a name of the command line.
 pub fn op_named(name: &str) -> Option<IoOp> {
     match name {
         "read" | "r" => Some(IoOp::Read),

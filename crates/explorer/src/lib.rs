@@ -1,9 +1,9 @@
-//! The browser's side: an index of a capture, made in one pass and kept in the cache
-//! directory; a read-only API on loopback that answers from it, or from the row groups
-//! that a question is about; and the page that asks.
+//! The browser's side of the explorer: an index of a capture, built in one pass and kept in the
+//! cache directory; a read-only API on loopback that answers from the index or from the row groups
+//! that a question is about; and the page that uses the API.
 //!
-//! What the API answers is what `steadfast trace` prints: the same folds, and where
-//! cells are added up the same numbers.
+//! The answers agree with the output of `steadfast trace`: the folds are the same, and sums over
+//! cells give the same numbers.
 #![forbid(unsafe_code)]
 
 pub mod answers;

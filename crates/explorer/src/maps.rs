@@ -1,6 +1,5 @@
-//! Pictures of two axes other than response time and queue depth: which addresses
-//! were hit when, at which part of a second I/Os were issued, and who hit which
-//! range.
+//! Pictures with other axes than response time and queue depth: hits by address over time, and
+//! issue times within the second.
 
 use crate::pairs::Io;
 use serde::{Deserialize, Serialize};
@@ -8,37 +7,38 @@ use steadfast_analysis::{EmptyLike, Fold, ParallelFold, Rows};
 use steadfast_domain::{IoOp, Layer};
 use steadfast_tracefile::{Field, Fields, TraceError};
 
-/// Columns of the map of addresses of an index, at most.
+/// Maximum number of columns of the address map of an index.
 pub const COLUMNS: usize = 1024;
-/// Columns of the map of seconds, at most.
+/// Maximum number of columns of the map of seconds.
 const SECONDS_COLUMNS: usize = 4096;
-/// Address ranges of the map of an index.
+/// Address ranges of the address map of an index.
 pub const RANGES: usize = 1024;
 /// Parts of a second in the map of an index.
 pub const PARTS: usize = 100;
 const SECOND: u64 = 1_000_000_000;
 
-/// Columns of the map that is finer in time, at most.
+/// Maximum number of columns of the address map with finer time.
 pub const FINE_COLUMNS: usize = 16_384;
-/// Address ranges of the map that is finer in time.
+/// Address ranges of the address map with finer time.
 pub const FINE_RANGES: usize = 128;
 
-/// The first and the last of [`RANGES`] that an I/O touches; `None` where it touches none.
+/// The first and the last of the [`RANGES`] that an I/O touches; `None` if it touches none.
 pub type Touched = Option<(u16, u16)>;
 
-/// Pictures of a whole capture.
+/// Maps of a whole capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Maps {
     /// Hits by address.
     pub hits: HitMap,
-    /// Hits by address, finer in time.
+    /// Hits by address, with finer time and fewer ranges.
     pub fine: HitMap,
-    /// Parts of seconds.
+    /// I/Os by part of the second.
     pub seconds: SecondMap,
 }
 
 impl Maps {
-    /// Empty maps of a capture, those of hits with these columns and ranges.
+    /// Creates empty maps of a capture. `coarse` and `fine` are the columns and the number of
+    /// ranges of the two address maps.
     pub fn new((coarse, fine): ((Axis, usize), (Axis, usize)), reach: u64, end_ns: u64) -> Self {
         Maps {
             hits: HitMap::new(coarse.0, (0, reach), coarse.1),
@@ -55,22 +55,21 @@ impl Maps {
     }
 }
 
-/// How often each address range was hit in each stretch of time: column after
-/// column, the lowest address first. An I/O hits every range that it touches, as in
-/// `steadfast trace hits`.
+/// Hits of each address range in each column of time, stored column by column with the lowest
+/// address first. An I/O hits every range that it touches, as in `steadfast trace hits`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HitMap {
-    /// Width of a column.
+    /// Width of a column, in nanoseconds.
     pub width_ns: u64,
-    /// Number of the first column from the capture's beginning.
+    /// Number of the first column, counted from the beginning of the capture.
     pub first: u64,
-    /// How many.
+    /// Number of columns.
     pub columns: usize,
-    /// The first address.
+    /// First address, in bytes.
     pub low: u64,
     /// Bytes of a range.
     pub range_bytes: u64,
-    /// How many ranges.
+    /// Number of ranges.
     pub ranges: usize,
     /// Hits by reads.
     pub reads: Vec<u32>,
@@ -78,19 +77,19 @@ pub struct HitMap {
     pub writes: Vec<u32>,
 }
 
-/// Time as columns of equal width.
+/// A time axis of columns of equal width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Axis {
-    /// Width of a column.
+    /// Width of a column, in nanoseconds.
     pub width_ns: u64,
-    /// Number of the first column from the capture's beginning.
+    /// Number of the first column, counted from the beginning of the capture.
     pub first: u64,
-    /// How many.
+    /// Number of columns.
     pub columns: usize,
 }
 
 impl HitMap {
-    /// An empty map of the addresses from `low` to `high`.
+    /// Creates an empty map of the addresses from `low` to `high`.
     pub fn new(axis: Axis, (low, high): (u64, u64), ranges: usize) -> Self {
         let Axis { width_ns, first, columns } = axis;
         let bytes = high.saturating_sub(low).div_ceil(ranges as u64).max(1);
@@ -107,20 +106,20 @@ impl HitMap {
         }
     }
 
-    /// An empty map with fewer ranges, each of several of [`RANGES`].
+    /// Creates an empty map with fewer ranges, each of which combines several of the [`RANGES`].
     fn coarse(axis: Axis, reach: u64, ranges: usize) -> Self {
         let bytes = reach.div_ceil(RANGES as u64).max(1);
         let map = HitMap::new(axis, (0, reach), ranges);
         HitMap { range_bytes: bytes.saturating_mul((RANGES / ranges) as u64), ..map }
     }
 
-    /// One of the same ranges, without columns.
+    /// Returns a map of the same ranges, without columns.
     pub fn empty(&self) -> HitMap {
         let HitMap { width_ns, low, range_bytes, ranges, .. } = *self;
         HitMap { width_ns, low, range_bytes, ranges, ..HitMap::default() }
     }
 
-    /// An empty one of the same ranges with columns of a width; `None` where that is 0.
+    /// Returns an empty map of the same ranges with columns of a width; `None` if the width is 0.
     pub fn of_columns(&self, width_ns: u64, end_ns: u64) -> Option<HitMap> {
         let columns = end_ns.checked_div(width_ns)? as usize + 1;
         let none = vec![0; columns * self.ranges];
@@ -128,7 +127,7 @@ impl HitMap {
         Some(HitMap { width_ns, columns, reads, writes, ..self.empty() })
     }
 
-    /// Counts a touch of each of [`RANGES`] from the first to the last.
+    /// Counts a hit in each of the [`RANGES`] from the first to the last that an I/O touches.
     fn count(&mut self, ios: &[Io], touched: &[Touched]) {
         let together = (RANGES / self.ranges.max(1)).max(1).ilog2();
         let mut open = OpenColumn::new(self.width_ns);
@@ -148,7 +147,7 @@ impl HitMap {
         }
     }
 
-    /// Takes one row; gives the first and the last range that it touches.
+    /// Takes one row. Returns the first and the last range that it touches.
     #[inline]
     pub fn take_row(&mut self, rows: &Rows<'_>, row: usize) -> Option<(usize, usize)> {
         let (first, last) = self.touched(rows, row)?;
@@ -162,7 +161,7 @@ impl HitMap {
         Some((first, last))
     }
 
-    /// The first and the last range that an I/O touches, whenever it was issued.
+    /// Returns the first and the last range that an I/O touches, regardless of its time.
     #[inline]
     pub fn touched(&self, rows: &Rows<'_>, row: usize) -> Option<(usize, usize)> {
         let batch = rows.batch;
@@ -175,7 +174,7 @@ impl HitMap {
         let end = begin.saturating_add(bytes - 1).checked_sub(self.low)?;
         let begin = begin.saturating_sub(self.low);
         let first = begin / self.range_bytes;
-        // Most touch one range, which saves the second division.
+        // Most I/Os touch one range, which saves the second division.
         let is_one = end - first * self.range_bytes < self.range_bytes;
         let last = if is_one { first } else { end / self.range_bytes };
         let first = usize::try_from(first).ok().filter(|first| *first < self.ranges)?;
@@ -184,25 +183,25 @@ impl HitMap {
     }
 }
 
-/// When in a second I/Os were issued: a column for one second or several, the parts of
-/// a second above one another.
+/// I/Os by their position within the second. A column stands for one second or several, and its
+/// rows for the parts of a second.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondMap {
     /// Seconds of a column.
     pub seconds: u64,
-    /// The first second.
+    /// First second.
     pub first: u64,
-    /// Columns.
+    /// Number of columns.
     pub columns: usize,
-    /// Parts of a second.
+    /// Number of parts of a second.
     pub parts: usize,
-    /// Counts, column after column.
+    /// Counts, column by column.
     pub counts: Vec<u32>,
 }
 
 impl SecondMap {
-    /// An empty map of a span, with as many columns as it has seconds or at most
-    /// `most`.
+    /// Creates an empty map of a time span, with one column per second, or with wider columns so
+    /// that there are at most `most`.
     pub fn new(span_ns: (u64, u64), most: usize, parts: usize) -> Self {
         let most = most.max(1) as u64;
         let last = span_ns.1.saturating_sub(1).max(span_ns.0) / SECOND;
@@ -215,15 +214,15 @@ impl SecondMap {
         SecondMap { seconds, first, columns, parts, counts: vec![0; columns * parts] }
     }
 
-    /// An empty one from the capture's beginning with columns of so many seconds; `None`
-    /// where that is none.
+    /// Creates an empty map from the beginning of the capture with columns of `seconds` seconds;
+    /// `None` if that is 0.
     pub fn of_seconds(seconds: u64, end_ns: u64) -> Option<Self> {
         let columns = (end_ns / SECOND).checked_div(seconds)? as usize + 1;
         let counts = vec![0; columns * PARTS];
         Some(SecondMap { seconds, first: 0, columns, parts: PARTS, counts })
     }
 
-    /// In which of so many parts of its second a time is.
+    /// Returns the part of its second in which a time lies, out of `parts` parts.
     #[inline]
     pub fn part(time_ns: u64, parts: usize) -> usize {
         (time_ns % SECOND) as usize * parts / SECOND as usize
@@ -244,12 +243,13 @@ impl SecondMap {
     }
 }
 
-/// The column of the I/O before: nearly always that of the next one, which saves a division.
+/// The column of the previous I/O. The next one is nearly always in the same column and needs no
+/// division.
 struct OpenColumn {
     column: u64,
     begin_ns: u64,
     width_ns: u64,
-    /// 0 where none is open.
+    /// Width of the open column; 0 if none is open.
     lasts_ns: u64,
 }
 
@@ -258,7 +258,7 @@ impl OpenColumn {
         OpenColumn { column: 0, begin_ns: 0, width_ns: width_ns.max(1), lasts_ns: 0 }
     }
 
-    /// The number of the column of a time.
+    /// Returns the number of the column of a time.
     #[inline]
     fn of(&mut self, time_ns: u64) -> u64 {
         if time_ns.wrapping_sub(self.begin_ns) >= self.lasts_ns {

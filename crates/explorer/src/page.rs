@@ -1,19 +1,19 @@
-//! The page: its files, built from `ui/explorer/` and kept in `assets/`.
+//! The files of the page, built from `ui/explorer/` and kept in `assets/`.
 
-/// The kind of a JSON answer.
+/// Content type of a JSON answer.
 pub const JSON: &str = "application/json; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
-/// The page itself.
+/// HTML of the page.
 pub const INDEX: &str = include_str!("../assets/index.html");
-/// Its script.
+/// Script of the page.
 pub const EXPLORER_JS: &str = include_str!("../assets/explorer.js");
-/// Its style.
+/// Style sheet of the page.
 pub const EXPLORER_CSS: &str = include_str!("../assets/explorer.css");
 
-/// A file of the page by its name: its kind and its content.
+/// Returns the content type and the content of a file of the page; `None` if there is no such file.
 pub fn asset(path: &str) -> Option<(&'static str, &'static [u8])> {
     match path {
         "" | "index.html" => Some((HTML, INDEX.as_bytes())),

@@ -1,5 +1,5 @@
-//! [`Pairs`]: a number for every stream of every process. It is looked up once for each
-//! I/O; everything that counts by stream or by process counts by this number.
+//! [`Pairs`]: a number for every stream of every process. It is looked up once per I/O, and
+//! everything that counts by stream or by process uses it as an index.
 
 use crate::keys::{Keys, OTHERS, ProcessKeyKept};
 use std::collections::HashMap;
@@ -10,39 +10,39 @@ use steadfast_domain::io_event::{Command, Content};
 use steadfast_domain::{IoOp, io_event::RESPONSE_UNKNOWN};
 use steadfast_tracefile::StreamKey;
 
-/// Pairs whose number is at hand: a power of two.
+/// Entries of the cache of pair numbers: a power of two.
 const AT_HAND: usize = 1 << 10;
 /// I/Os that are gathered at once: few enough for the processor's caches.
 const AT_ONCE: usize = 512;
-/// Multiplies hashes apart (2^64 over the golden ratio).
+/// Multiplier that spreads hashes (2^64 over the golden ratio).
 const APART: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A stream of a process.
 pub type PairKey = (StreamKey, ProcessKey);
 
-/// The process of what is not told apart by process.
+/// Process of I/Os that are not counted by process.
 const NOBODY: ProcessKey = ProcessKey { pid: 0, command: Command([0; 16]) };
-/// The stream of what is not told apart by stream.
+/// Stream of I/Os that are not counted by stream.
 const ANYTHING: StreamKey = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
 
-/// What cells are to tell beside the sums of everything.
+/// Breakdowns that cells keep in addition to the totals.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted {
-    /// By stream.
+    /// Breakdown by stream.
     pub streams: bool,
-    /// By process.
+    /// Breakdown by process.
     pub processes: bool,
 }
 
 impl Wanted {
-    /// A key without what is not wanted.
+    /// Returns a key without the parts that are not wanted.
     pub fn of(self, (stream, process): PairKey) -> PairKey {
         let stream = if self.streams { stream } else { ANYTHING };
         (stream, if self.processes { process } else { NOBODY })
     }
 }
 
-/// Numbers of pairs, given out as these are first seen.
+/// Numbers of pairs, assigned in order of first occurrence.
 #[derive(Debug, Clone)]
 pub struct Pairs {
     /// Numbers of streams.
@@ -67,7 +67,7 @@ impl Default for Pairs {
 }
 
 impl Pairs {
-    /// The number of a pair.
+    /// Returns the number of a pair.
     #[inline]
     pub fn number(&mut self, key: PairKey) -> u32 {
         let (stream, process) = key;
@@ -90,7 +90,7 @@ impl Pairs {
         number
     }
 
-    /// The number of a stream's number and a process's.
+    /// Returns the number of a pair, given the numbers of its stream and its process.
     pub fn number_of(&mut self, numbers: (u16, u16)) -> u32 {
         let next = self.all.len() as u32;
         let number = *self.numbers.entry(numbers).or_insert(next);
@@ -100,19 +100,19 @@ impl Pairs {
         number
     }
 
-    /// The numbers of stream and process of every pair, by its own.
+    /// Returns the stream number and the process number of every pair, by pair number.
     pub fn all(&self) -> &[(u16, u16)] {
         &self.all
     }
 
-    /// A pair whose stream and process both have a number of their own.
+    /// Returns the key of a pair; `None` if its stream or its process has no number of its own.
     pub fn key(&self, number: u32) -> Option<PairKey> {
         let (stream, process) = *self.all.get(number as usize)?;
         let stream = self.streams.keys().get(usize::from(stream))?;
         Some((*stream, *self.processes.keys().get(usize::from(process))?))
     }
 
-    /// Takes in the pairs of another part of the I/Os; gives their numbers here.
+    /// Adds the pairs of another share of the I/Os. Returns the numbers that they have here.
     pub fn join(&mut self, other: &Pairs) -> Joined {
         let streams = other.streams.keys().iter().map(|key| self.streams.number(*key));
         let streams: Vec<u16> = streams.collect();
@@ -130,65 +130,65 @@ impl Pairs {
     }
 }
 
-/// The numbers that streams, processes and pairs of another part of the I/Os have here.
+/// Numbers that the streams, processes and pairs of another share of the I/Os have here.
 #[derive(Debug, Clone)]
 pub struct Joined {
     streams: Vec<u16>,
     processes: Vec<u16>,
-    /// Of pairs.
+    /// Numbers of the pairs.
     pub pairs: Vec<u32>,
 }
 
 impl Joined {
-    /// Of streams, and of processes.
+    /// Returns the numbers of the streams and those of the processes.
     pub fn halves(&self) -> [&[u16]; 2] {
         [&self.streams, &self.processes]
     }
 }
 
-/// What is counted of an I/O.
+/// The fields of an I/O that are counted.
 #[derive(Debug, Clone, Copy)]
 pub struct Io {
-    /// Its row.
+    /// Row of the batch.
     pub row: usize,
-    /// The number of its pair.
+    /// Pair number.
     pub pair: u32,
-    /// Issue time.
+    /// Issue time, in nanoseconds.
     pub issued_ns: u64,
-    /// Response time; `RESPONSE_UNKNOWN` where its completion was not seen.
+    /// Response time, in nanoseconds; `RESPONSE_UNKNOWN` if its completion was not seen.
     pub response_ns: u64,
-    /// Time in the queue before; 0 where unknown.
+    /// Time in the queue before issue, in nanoseconds; 0 if unknown.
     pub queued_ns: u64,
-    /// What was measured of the blocks that it wrote.
+    /// Measurements of the blocks that it wrote.
     pub content: Content,
-    /// Size.
+    /// Size, in bytes.
     pub bytes: u32,
-    /// Queue depth at issue; 0 where unknown.
+    /// Queue depth at issue; 0 if unknown.
     pub depth: u32,
-    /// What it did.
+    /// Operation.
     pub op: IoOp,
-    /// Whether it is sequential.
+    /// Whether the I/O is sequential.
     pub sequential: bool,
 }
 
 impl Io {
-    /// Response time, where its completion was seen.
+    /// Returns the response time in nanoseconds; `None` if its completion was not seen.
     #[inline]
     pub fn response_ns(&self) -> Option<u64> {
         (self.response_ns != RESPONSE_UNKNOWN).then_some(self.response_ns)
     }
 }
 
-/// Hands I/Os over, some at once, with the numbers of their pairs.
+/// Passes I/Os on in groups, with the numbers of their pairs.
 #[derive(Debug, Clone, Default)]
 pub struct Gathering {
-    /// Which pairs there are.
+    /// The pairs seen so far.
     pub pairs: Pairs,
     ios: Vec<Io>,
 }
 
 impl Gathering {
-    /// All rows that passed.
+    /// Calls `take` with groups of I/Os until all selected rows were passed.
     pub fn each(
         &mut self,
         rows: &Rows<'_>,
@@ -231,19 +231,20 @@ impl Gathering {
     }
 }
 
-/// A filter that asks for operations, streams and processes alone: it is known of every
-/// pair whether it passes.
+/// A filter by operations, streams and processes only. Whether an I/O passes depends on its pair
+/// alone.
 #[derive(Debug, Clone, Copy)]
 pub struct Passing<'f>(&'f Filter);
 
 impl<'f> Passing<'f> {
-    /// The filter, where it is one beside what is usual.
+    /// Returns the filter if it differs from the usual one only in operations, streams and
+    /// processes.
     pub fn of(filter: &'f Filter, usual: &Filter) -> Option<Self> {
         let rest = Filter { ops: Vec::new(), streams: Vec::new(), process: None, ..filter.clone() };
         (rest == *usual).then_some(Passing(filter))
     }
 
-    /// Whether the I/Os of a pair pass.
+    /// Returns whether the I/Os of a pair pass.
     pub fn lets(self, (stream, process): &PairKey) -> bool {
         let Passing(filter) = self;
         (filter.ops.is_empty() || filter.ops.contains(&stream.op))
@@ -255,12 +256,12 @@ impl<'f> Passing<'f> {
     }
 }
 
-/// A process as an index file keeps it.
+/// Returns a process in the form of an index file.
 pub fn kept(process: &ProcessKey) -> ProcessKeyKept {
     (process.pid, process.command.0)
 }
 
-/// A process that was kept.
+/// Returns a process from the form of an index file.
 pub fn process((pid, command): ProcessKeyKept) -> ProcessKey {
     ProcessKey { pid, command: Command(command) }
 }

@@ -1,4 +1,4 @@
-//! [`Parts`]: who did the I/Os of each cell, by the number of the pair.
+//! [`Parts`]: the I/Os of each cell by stream and process, counted by pair number.
 
 use crate::keys::{Key, Keys, OTHERS, ProcessKeyKept, Sum};
 use crate::pairs::{Joined, Pairs, Wanted, kept};
@@ -9,33 +9,33 @@ use std::collections::HashSet;
 use std::mem;
 use steadfast_tracefile::StreamKey;
 
-/// Streams and processes that have a series of their own.
+/// Maximum number of streams, and maximum number of processes, that have a series of their own.
 pub const SERIES: usize = 64;
-/// Parts that are held at most; beyond it the least active streams and processes are
-/// counted together.
+/// Maximum number of parts that are held. Beyond it the least active streams and processes are
+/// merged.
 const PARTS_MAX: usize = 3 << 20;
 
-/// The I/Os of a pair in a cell: its number, I/Os, bytes.
+/// The I/Os of a pair in a cell: pair number, I/Os and bytes.
 type Part = (u32, u32, u64);
 
-/// The keys with a series of their own, the most active first, and what each adds up to;
-/// the sum after the last is of everything else.
+/// The keys that have a series of their own, the most active first, with their sums. One more sum,
+/// after the last, is that of all other keys.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ranked<K> {
-    /// The keys.
+    /// Keys, the most active first.
     pub keys: Vec<K>,
-    /// Their sums.
+    /// Sum of each key, followed by that of all others.
     pub sums: Vec<Sum>,
 }
 
-/// Who did the I/Os, done.
+/// The finished counts of I/Os by stream and process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Shares {
-    /// By stream, where they were told apart.
+    /// Streams, if they were counted separately.
     pub streams: Ranked<StreamKey>,
-    /// By process, where they were told apart.
+    /// Processes, if they were counted separately.
     pub processes: Ranked<ProcessKeyKept>,
-    /// The places among these of every pair.
+    /// For each pair, its positions among the streams and the processes.
     places: Vec<(u16, u16)>,
     parts: Vec<Part>,
 }
@@ -52,23 +52,24 @@ impl Shares {
     }
 }
 
-/// Parts while they are counted.
+/// Parts that are still being counted.
 #[derive(Debug, Default)]
 pub struct Parts {
-    /// I/Os and bytes of every pair in the cell that is open.
+    /// I/Os and bytes of every pair in the open cell.
     open: Vec<(u32, u64)>,
     touched: Vec<u32>,
-    /// Of every pair in all cells.
+    /// Sum of every pair over all cells.
     sums: Vec<Sum>,
     kept: Vec<Part>,
-    /// Streams and processes that count as [`OTHERS`].
+    /// Numbers of streams and of processes that count as [`OTHERS`].
     dropped: [HashSet<u16>; 2],
-    /// How many of them were left when there was no room.
+    /// Number of streams and of processes that were left when room was last made; `None` if it
+    /// never was.
     left: Option<usize>,
 }
 
 impl Parts {
-    /// Counts I/Os in the cell that is open.
+    /// Counts I/Os in the open cell.
     #[inline]
     pub fn count(&mut self, pair: u32, ios: u32, bytes: u64) {
         let pair_at = pair as usize;
@@ -83,7 +84,7 @@ impl Parts {
         open.1 = open.1.saturating_add(bytes);
     }
 
-    /// Ends the cell that is open.
+    /// Closes the open cell. Returns the place of its parts.
     pub fn close(&mut self, pairs: &mut Pairs) -> Place {
         let begin = self.kept.len() as u32;
         self.sums.resize(self.open.len().max(self.sums.len()), Sum::default());
@@ -95,7 +96,7 @@ impl Parts {
         begin..self.kept.len() as u32
     }
 
-    /// The pair that a pair counts as.
+    /// Returns the pair under which the I/Os of a pair are counted.
     fn counts_as(&self, pair: u32, pairs: &mut Pairs) -> u32 {
         if self.left.is_none() {
             return pair;
@@ -106,13 +107,13 @@ impl Parts {
         pairs.number_of((stream, if processes.contains(&process) { OTHERS } else { process }))
     }
 
-    /// Whether there are more parts than should be.
+    /// Returns whether there are more parts than may be held.
     pub fn are_too_many(&self) -> bool {
         self.kept.len() > PARTS_MAX && self.left != Some(0)
     }
 
-    /// Counts all but the most active streams and processes together; fewer of them each
-    /// time.
+    /// Merges all but the most active streams and processes. Each call keeps half as many as the
+    /// one before.
     pub fn make_room<'p>(
         &mut self,
         places: impl Iterator<Item = &'p mut Place>,
@@ -142,7 +143,7 @@ impl Parts {
         }
     }
 
-    /// Takes in what was counted of another part of the time; gives where its parts begin.
+    /// Adds the parts of another share of the I/Os. Returns the index at which they begin.
     pub fn join(&mut self, other: Parts, joined: &Joined) -> u32 {
         let begin = self.kept.len() as u32;
         let numbers = &joined.pairs;
@@ -165,7 +166,7 @@ impl Parts {
         begin
     }
 
-    /// What all I/Os of each stream and of each process add up to, by their numbers.
+    /// Returns the sums of each stream and of each process, by their numbers.
     fn sums_of_both(&self, pairs: &Pairs) -> (Vec<Sum>, Vec<Sum>) {
         let none = vec![Sum::default(); usize::from(OTHERS) + 1];
         let (mut streams, mut processes) = (none.clone(), none);
@@ -176,7 +177,7 @@ impl Parts {
         (streams, processes)
     }
 
-    /// Who did the I/Os.
+    /// Finishes the counts.
     pub fn finish(mut self, wanted: Wanted, pairs: &Pairs) -> Shares {
         let (streams, processes) = self.sums_of_both(pairs);
         let best = |is_wanted: bool, mut ranked: Vec<u16>| {
@@ -202,7 +203,7 @@ impl Parts {
     }
 }
 
-/// The numbers of keys with I/Os, the most active first.
+/// Returns the numbers of the keys with I/Os, the most active first.
 fn ranked<K: Key>(sums: &[Sum], keys: &Keys<K>, dropped: &HashSet<u16>) -> Vec<u16> {
     let keys = keys.keys();
     let mut ranked: Vec<u16> = (0..keys.len() as u16).collect();
@@ -214,7 +215,7 @@ fn ranked<K: Key>(sums: &[Sum], keys: &Keys<K>, dropped: &HashSet<u16>) -> Vec<u
     ranked
 }
 
-/// The place of every number; what is not listed has that after the last.
+/// Returns the position of every number; a number that is not listed gets the one after the last.
 fn places(listed: &[u16]) -> Vec<u16> {
     let mut places = vec![listed.len() as u16; usize::from(OTHERS) + 1];
     (0..).zip(listed).for_each(|(place, number)| places[usize::from(*number)] = place);

@@ -1,5 +1,5 @@
-//! What the page asks: the part of an address after the question mark, taken apart
-//! and checked. The names are those of the command line's filters.
+//! The query of a request (the part of an address after the question mark), parsed and checked. The
+//! names are those of the command line's filters.
 
 use crate::keys::op_named;
 use crate::refusal::Refusal;
@@ -8,18 +8,19 @@ use steadfast_analysis::filter::Process;
 use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::StreamKey;
 
-/// The longest query that is read.
+/// Longest query that is accepted, in bytes.
 pub const LENGTH_MAX: usize = 8192;
 
-/// Names and values, in the order in which they stand.
+/// Names and values, in order of occurrence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Takes a query apart.
+    /// Parses a query.
     ///
     /// # Errors
-    /// What is longer than any true question, or no text.
+    /// Returns a [`Refusal`] with status 400 if the query is longer than [`LENGTH_MAX`] or not
+    /// percent-encoded text.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         if text.len() > LENGTH_MAX {
             return Err(Refusal::bad("the query is too long"));
@@ -32,10 +33,10 @@ impl Query {
         parts.map(pair).collect::<Result<_, _>>().map(Query)
     }
 
-    /// The only value of a name.
+    /// Returns the value of a name; `None` if it is absent.
     ///
     /// # Errors
-    /// Where it is there twice.
+    /// Returns a [`Refusal`] with status 400 if the name occurs twice.
     pub fn one<'a>(&'a self, name: &'a str) -> Result<Option<&'a str>, Refusal> {
         let mut values = self.all(name);
         let first = values.next();
@@ -45,25 +46,26 @@ impl Query {
         }
     }
 
-    /// All values of a name.
+    /// Iterates over all values of a name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |pair| pair.0 == name).map(|pair| pair.1.as_str())
     }
 
-    /// A number.
+    /// Returns the value of a name as a number; `None` if it is absent.
     ///
     /// # Errors
-    /// Where it is none, or there twice.
+    /// Returns a [`Refusal`] with status 400 if the value is no whole number or the name occurs
+    /// twice.
     pub fn number(&self, name: &str) -> Result<Option<u64>, Refusal> {
         let Some(text) = self.one(name)? else { return Ok(None) };
         let wrong = |_| Refusal::bad(format!("'{name}' is no whole number: '{text}'"));
         text.parse().map(Some).map_err(wrong)
     }
 
-    /// A number within bounds, or what is usual.
+    /// Returns the value of a name as a number from 1 to `most`, or `usual` if it is absent.
     ///
     /// # Errors
-    /// As [`Self::number`]; where it is beyond the bounds.
+    /// Same as [`Self::number`], and status 400 if the number is out of range.
     pub fn within(&self, name: &str, usual: u64, most: u64) -> Result<u64, Refusal> {
         let number = self.number(name)?.unwrap_or(usual);
         if (1..=most).contains(&number) {
@@ -73,7 +75,7 @@ impl Query {
         }
     }
 
-    /// The same text for the same question, however it is written.
+    /// Returns the query in a canonical order, so that equal questions give equal text.
     pub fn sorted(&self) -> String {
         let mut pairs = self.0.clone();
         pairs.sort();
@@ -83,7 +85,7 @@ impl Query {
     }
 }
 
-/// Undoes percent encoding; a plus sign is a space.
+/// Decodes percent encoding; a plus sign is a space.
 fn decoded(text: &str) -> Result<String, Refusal> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -109,10 +111,10 @@ fn hexadecimal(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// The window of a question: from when to when, in nanoseconds.
+/// Returns the time window of a question, in nanoseconds.
 ///
 /// # Errors
-/// Where it is empty.
+/// Returns a [`Refusal`] with status 400 if the window is empty.
 pub fn window(query: &Query, end_ns: u64) -> Result<(u64, u64), Refusal> {
     let from = query.number("from")?.unwrap_or(0);
     let to = query.number("to")?.unwrap_or(end_ns).min(end_ns.max(1));
@@ -123,11 +125,12 @@ pub fn window(query: &Query, end_ns: u64) -> Result<(u64, u64), Refusal> {
     }
 }
 
-/// Which I/Os count, but for the time. Of a trace of two layers the block layer counts
-/// unless another is asked for, as on the command line.
+/// Returns the filter of a question, except for its time. In a trace of two layers the block layer
+/// is selected unless another is asked for, as on the command line.
 ///
 /// # Errors
-/// A value that means nothing, or names what the capture does not have.
+/// Returns a [`Refusal`] with status 400 if a value is invalid or names something that the capture
+/// does not have.
 pub fn filter(query: &Query, conditions: &CaptureConditions) -> Result<Filter, Refusal> {
     let mut filter = Filter { layer: usual_layer(conditions), ..Filter::default() };
     for event in query.all("event") {
@@ -149,7 +152,7 @@ pub fn filter(query: &Query, conditions: &CaptureConditions) -> Result<Filter, R
         filter = filter.of_cgroup(cgroup, conditions)?;
     }
     for file in query.all("file") {
-        // Of a trace of two layers only the file-system layer has files.
+        // In a trace of two layers only the file-system layer has files.
         filter.layer = filter.layer.map(|_| Layer::FileSystem);
         filter = filter.on_file(file, conditions)?;
     }
@@ -178,7 +181,7 @@ pub fn filter(query: &Query, conditions: &CaptureConditions) -> Result<Filter, R
     Ok(filter)
 }
 
-/// The layer that counts unless another is asked for.
+/// Returns the layer that is selected by default; `None` if the capture has only one.
 pub fn usual_layer(conditions: &CaptureConditions) -> Option<Layer> {
     (conditions.layers.len() > 1).then_some(Layer::Block)
 }

@@ -1,32 +1,31 @@
-//! A [`Refusal`]: why a question has no answer, in words, with the status that HTTP
-//! has for it.
+//! [`Refusal`]: the reason why a question has no answer, in words, with an HTTP status.
 
 use steadfast_tracefile::TraceError;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Refusal {
-    /// HTTP's number.
+    /// HTTP status code.
     pub status: u16,
-    /// What happened and what to do.
+    /// Description of the problem and its remedy.
     pub text: String,
 }
 
 impl Refusal {
-    /// The question is wrong.
+    /// Returns the refusal of an invalid question (400).
     pub fn bad(text: impl Into<String>) -> Self {
         Refusal { status: 400, text: text.into() }
     }
-    /// There is no such thing.
+    /// Returns the refusal of something that does not exist (404).
     pub fn missing(text: impl Into<String>) -> Self {
         Refusal { status: 404, text: text.into() }
     }
-    /// Not now: it is still being read, or it changed.
+    /// Returns the refusal of something that is still being read or has changed (409).
     pub fn conflict(text: impl Into<String>) -> Self {
         Refusal { status: 409, text: text.into() }
     }
-    /// It cannot be answered though the question is right.
+    /// Returns the refusal of a valid question that cannot be answered (500).
     pub fn failed(text: impl Into<String>) -> Self {
         Refusal { status: 500, text: text.into() }
     }

@@ -1,6 +1,5 @@
-//! I/Os that were read once and are kept for a while: those of the windows and filters
-//! that were asked for last. A page asks several questions about the same I/Os, and
-//! narrower windows lie inside wider ones.
+//! A cache of I/Os that were read recently: those of the latest windows and filters. A page asks
+//! several questions about the same I/Os, and narrower windows lie inside wider ones.
 
 use std::sync::Arc;
 use steadfast_analysis::annotate::sequence::Busy;
@@ -8,14 +7,14 @@ use steadfast_analysis::sums::content::Contents;
 use steadfast_analysis::{EmptyLike, Filter, Fold, ParallelFold, Rows};
 use steadfast_tracefile::{Batch, Field, Fields, TraceError};
 
-/// Memory that an I/O takes: all columns, and what its neighbors tell of it.
+/// Memory of an I/O, in bytes: all columns and the values derived from its neighbors.
 const IO_BYTES: usize = 96;
-/// I/Os of one question that are kept, at most: 32 MiB.
+/// Maximum number of I/Os of one question that are kept: 32 MiB.
 pub const KEPT_MOST: usize = (32 << 20) / IO_BYTES;
-/// I/Os that are kept in all: 48 MiB.
+/// Maximum number of I/Os that are kept in total: 48 MiB.
 const ALL_MOST: usize = (48 << 20) / IO_BYTES;
 
-/// What any question reads of an I/O.
+/// Fields that any question reads.
 const FIELDS: Fields = Fields::of(&[
     Field::Issued,
     Field::Response,
@@ -33,10 +32,10 @@ const FIELDS: Fields = Fields::of(&[
 .and(Contents::FIELDS)
 .and(Fields::BUSY);
 
-/// Some I/Os in issue order with what their neighbors tell.
+/// Some I/Os in issue order, with the values derived from their neighbors.
 #[derive(Debug)]
 struct Run {
-    /// Where they stand among the others.
+    /// Position among the other runs.
     place: (usize, u64),
     batch: Batch,
     sequential: Vec<bool>,
@@ -54,19 +53,19 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Whether the I/Os of a window that pass a filter are among them.
+    /// Returns whether the I/Os of a window that pass a filter are included.
     fn covers(&self, window_ns: (u64, u64), filter: &Filter, usual: &Filter) -> bool {
         let (from, to) = self.window_ns;
         let is_inside = from <= window_ns.0 && window_ns.1 <= to;
-        // What passes a filter passes none just as well, on the same layer.
+        // I/Os kept without a filter include those that pass one, if the layer is the same.
         let is_wider = self.filter == *usual && filter.layer == usual.layer;
         is_inside && (self.filter == *filter || is_wider)
     }
 
-    /// Hands every run over, with those rows marked that pass.
+    /// Passes on every run, with the rows marked that pass a filter.
     ///
     /// # Errors
-    /// The first that comes back.
+    /// Returns the first error of `take`.
     pub fn each(
         &self,
         passing: &Filter,
@@ -97,21 +96,21 @@ impl Run {
     }
 }
 
-/// Keeps what passes, up to a bound.
+/// A fold that keeps the selected I/Os, up to a limit.
 #[derive(Debug, Default)]
 pub struct Keeping {
     runs: Vec<Run>,
     ios: usize,
 }
 
-/// Said where there are more I/Os than are kept.
+/// Message of the error that marks more I/Os than are kept.
 const TOO_MANY: &str = "more I/Os than are kept";
 
 impl Keeping {
-    /// What was kept; `None` where a pass found too many.
+    /// Returns the I/Os; `None` if there were too many.
     ///
     /// # Errors
-    /// Why the pass failed otherwise.
+    /// Returns the error of the pass if it failed for another reason.
     pub fn finish<T>(
         mut self,
         passed: Result<T, TraceError>,
@@ -145,7 +144,7 @@ impl Fold for Keeping {
         if !rows.kept.contains(&true) {
             return Ok(());
         }
-        // A copy has no more room than it needs; what was chosen has that of all rows.
+        // A clone has no spare capacity; the chosen rows have the capacity of all rows.
         let batch = rows.batch.chosen(rows.kept).clone();
         self.ios += batch.len();
         if self.ios > KEPT_MOST {
@@ -172,19 +171,19 @@ impl Fold for Keeping {
     }
 }
 
-/// What was kept lately, the latest last.
+/// The I/Os kept, the most recently used last.
 #[derive(Debug, Default)]
 pub struct RecentCache {
     kept: Vec<Arc<Kept>>,
-    /// Windows and filters that have more.
+    /// Windows and filters with too many I/Os.
     too_many: Vec<((u64, u64), Filter)>,
 }
 
-/// Windows with too many I/Os that are remembered.
+/// Maximum number of windows with too many I/Os that are remembered.
 const TOO_MANY_MOST: usize = 64;
 
 impl RecentCache {
-    /// The I/Os of a window that pass a filter, perhaps among others.
+    /// Returns the I/Os of a window that pass a filter, possibly among others.
     pub fn find(
         &mut self,
         window_ns: (u64, u64),
@@ -197,25 +196,25 @@ impl RecentCache {
         Some(found)
     }
 
-    /// Whether they are known to be too many.
+    /// Returns whether a window with a filter is known to have too many I/Os.
     pub fn are_too_many(&self, window_ns: (u64, u64), filter: &Filter) -> bool {
         let inside = |(from, to): (u64, u64)| window_ns.0 <= from && to <= window_ns.1;
         self.too_many.iter().any(|(window, known)| inside(*window) && known == filter)
     }
 
-    /// Keeps what was found, and lets the oldest go where there is too much.
+    /// Keeps I/Os, and evicts the least recently used if there are too many.
     pub fn keep(&mut self, kept: &Arc<Kept>) {
         self.kept.push(Arc::clone(kept));
         while self.kept.iter().map(|kept| kept.ios).sum::<usize>() > ALL_MOST {
             self.kept.remove(0);
         }
-        // Small ones would stay for ever.
+        // Also limits the number of entries, or small ones would never be evicted.
         if self.kept.len() > TOO_MANY_MOST {
             self.kept.remove(0);
         }
     }
 
-    /// Remembers that there are too many.
+    /// Remembers that a window with a filter has too many I/Os.
     pub fn give_up(&mut self, window_ns: (u64, u64), filter: Filter) {
         if self.too_many.len() == TOO_MANY_MOST {
             self.too_many.remove(0);

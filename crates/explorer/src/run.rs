@@ -1,6 +1,6 @@
-//! Runs: what the page is shown of a record. Whoever starts the explorer reads the
-//! ledger and hands the record over ([`RunSource`]); this file only puts it into the
-//! shapes that the page draws.
+//! Test runs, as the page shows them. The program that starts the explorer reads the ledger and
+//! provides the record ([`RunSource`]); this file only converts it into the shapes that the page
+//! draws.
 
 use crate::query::Query;
 use crate::refusal::Refusal;
@@ -12,44 +12,44 @@ use steadfast_domain::{
     Caveat, Device, Entry, Measurement, Note, Outcome, Record, Step, Tally, Verdict,
 };
 
-/// Shares that the page has percentiles of.
+/// Percentiles that the page shows, as shares.
 const PERCENTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
 
-/// Where a run is read from, again whenever it has gone on.
+/// A source from which a run is read, again whenever the run has progressed.
 pub trait RunSource: Send + Sync {
-    /// What it is called: its directory.
+    /// Returns the name of the run: its directory.
     fn name(&self) -> &str;
-    /// How it stands now.
+    /// Reads the current state.
     ///
     /// # Errors
-    /// Where it cannot be read: what happened and what to do.
+    /// Returns a description of the problem and its remedy if the run cannot be read.
     fn read(&self) -> Result<Arc<RunState>, String>;
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug, Clone)]
 pub struct RunState {
-    /// What happened so far.
+    /// Record of the run so far.
     pub record: Record,
-    /// When each entry of the record was written, in milliseconds since 1970 (UTC).
+    /// Time at which each entry of the record was written, in milliseconds since 1970 (UTC).
     pub written_unix_ms: Vec<u64>,
     /// The device as it was found.
     pub device: Device,
-    /// Whether a process works on it.
+    /// Whether a process is executing the run.
     pub is_live: bool,
-    /// `live`, or how it ended: `complete`, `steady`, `not steady`, `void`, `unfinished`.
+    /// `live`, or how the run ended: `complete`, `steady`, `not steady`, `void`, `unfinished`.
     pub state: String,
     /// The same in words.
     pub state_text: String,
-    /// Seconds that are left at best, where that is known.
+    /// Shortest remaining time, in seconds; `None` if unknown.
     pub time_left_s: Option<f64>,
-    /// What must be said of its numbers.
+    /// Caveats of the results.
     pub caveats: Vec<Caveat>,
-    /// Whether flushes are I/Os as well, as in the report of a replay.
+    /// Whether flushes count as I/Os, as in the report of a replay.
     pub counts_flushes: bool,
 }
 
-/// What the list of everything shown says of a run.
+/// Summary of a run in the list of everything shown.
 #[derive(Debug, Serialize)]
 pub struct RunMeta {
     procedure: String,
@@ -105,7 +105,7 @@ struct StepView {
     rt_p99_ns: Option<u64>,
     rt_p999_ns: Option<u64>,
     rt_max_ns: Option<u64>,
-    /// Why the run had let go of the device before it.
+    /// Reason why the run had released the device before this step.
     gap: Option<String>,
     caveats: Vec<String>,
 }
@@ -139,7 +139,7 @@ struct WindowView {
 
 #[derive(Debug, Serialize)]
 struct CaveatView {
-    /// Seconds from the beginning, where it is of one moment.
+    /// Seconds since the run began; `None` if the caveat belongs to no point in time.
     t: Option<f64>,
     step: Option<usize>,
     id: String,
@@ -179,9 +179,9 @@ struct Intervals {
 
 #[derive(Debug, Serialize)]
 struct HistogramView {
-    /// The smallest time of every bucket with a count, and the end of the last.
+    /// Shortest time of every bucket with a count, followed by the end of the last.
     edges_ns: Vec<u64>,
-    /// The longest time of every bucket.
+    /// Longest time of every bucket.
     upper_ns: Vec<u64>,
     counts: Vec<u64>,
 }
@@ -200,10 +200,10 @@ fn read(source: &dyn RunSource) -> Result<Arc<RunState>, Refusal> {
     source.read().map_err(Refusal::failed)
 }
 
-/// What the list of everything shown says.
+/// Returns the summary of a run for the list of everything shown.
 ///
 /// # Errors
-/// Where the run cannot be read.
+/// Returns a [`Refusal`] with status 500 if the run cannot be read.
 pub fn meta(source: &dyn RunSource) -> Result<RunMeta, Refusal> {
     let state = read(source)?;
     let is_over = state.record.has_ended();
@@ -217,10 +217,10 @@ pub fn meta(source: &dyn RunSource) -> Result<RunMeta, Refusal> {
     })
 }
 
-/// A run.
+/// Returns a run.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// Returns a [`Refusal`] with status 500 if the run cannot be read.
 pub fn view(source: &dyn RunSource) -> Result<RunView, Refusal> {
     let state = read(source)?;
     let record = &state.record;
@@ -249,12 +249,12 @@ pub fn view(source: &dyn RunSource) -> Result<RunView, Refusal> {
     })
 }
 
-/// Seconds from the run's beginning.
+/// Returns the seconds since the run began.
 fn since(record: &Record, unix_ms: u64) -> f64 {
     unix_ms.saturating_sub(record.began_unix_ms) as f64 / 1e3
 }
 
-/// The steps, and every caveat with where it belongs.
+/// Returns the steps, and every caveat with its time and step.
 fn steps(state: &RunState) -> (Vec<StepView>, Vec<CaveatView>) {
     let record = &state.record;
     let (mut steps, mut caveats): (Vec<StepView>, Vec<CaveatView>) = (Vec::new(), Vec::new());
@@ -301,7 +301,7 @@ fn place(step: &Step) -> String {
     }
 }
 
-/// The tally of a step, of the operations that its report counts.
+/// Returns the tally of a step over the operations that its report counts.
 fn counted(state: &RunState, measurement: &Measurement) -> Tally {
     if state.counts_flushes { measurement.with_flushes() } else { measurement.total() }
 }
@@ -333,8 +333,8 @@ fn step_view(state: &RunState, i: usize, step: &Step, outcome: &Outcome) -> Step
     }
 }
 
-/// Every tracking variable of every part of a run, with its values round by round as
-/// the verdicts have them.
+/// Returns every tracking variable of every part of a run, with its values by round as the verdicts
+/// have them.
 fn tracks(record: &Record) -> Vec<TrackView> {
     let (mut order, mut found): (Vec<String>, BTreeMap<String, Followed<'_>>) = Default::default();
     let mut part = String::new();
@@ -356,7 +356,7 @@ fn tracks(record: &Record) -> Vec<TrackView> {
     order.iter().filter_map(|name| Some(found.get(name)?.view(name))).collect()
 }
 
-/// A tracking variable from verdict to verdict.
+/// A tracking variable over all verdicts.
 #[derive(Default)]
 struct Followed<'r> {
     rounds: BTreeMap<u32, f64>,
@@ -407,7 +407,7 @@ fn window_view((from, to): (u32, u32), track: &TrackVerdict) -> WindowView {
     }
 }
 
-/// How far values may lie apart, as a part of the average.
+/// Returns the allowed range of the values, as a share of the average.
 fn share_of_average(track: &TrackVerdict) -> f64 {
     if track.average == 0.0 { 0.0 } else { track.data_excursion_allowed / track.average.abs() }
 }
@@ -441,10 +441,11 @@ fn sensors(record: &Record) -> Sensors {
     sensors
 }
 
-/// One step of a run.
+/// Returns one step of a run.
 ///
 /// # Errors
-/// Where the run cannot be read or has no such step.
+/// Returns a [`Refusal`] with status 500 if the run cannot be read, with 400 if `i` is missing or
+/// invalid, and with 404 if the run has no such step.
 pub fn step(source: &dyn RunSource, query: &Query) -> Result<StepDetail, Refusal> {
     let state = read(source)?;
     let i = query.number("i")?.ok_or_else(|| Refusal::bad("'i' is missing: which step"))?;

@@ -1,5 +1,5 @@
-//! A [`Selection`]: which I/Os of a capture a question is about, and how they are
-//! gone over: the cells of the index where these do, the I/Os themselves where not.
+//! A [`Selection`]: the I/Os of a capture that a question is about. It is answered from the cells
+//! of the index if these suffice, otherwise from the I/Os themselves.
 
 use crate::capture::Capture;
 use crate::cells::{Cells, CellsFold, CellsWanted};
@@ -17,23 +17,24 @@ use steadfast_analysis::{Captured, Filter, Fold, Pass};
 use steadfast_domain::Layer;
 use steadfast_tracefile::observed_time::ObservedTime;
 
-/// Which I/Os.
+/// The I/Os that a question is about.
 pub struct Selection<'c> {
-    /// Of which capture.
+    /// Capture of the I/Os.
     pub capture: &'c Capture,
-    /// Its index.
+    /// Index of the capture.
     pub index: Arc<Index>,
-    /// From when to when.
+    /// Time window, in nanoseconds.
     pub window_ns: (u64, u64),
-    /// Whose, whatever the time.
+    /// Filter, except for the time.
     pub filter: Filter,
 }
 
 impl<'c> Selection<'c> {
-    /// What a query asks of a capture.
+    /// Returns the selection of a query.
     ///
     /// # Errors
-    /// Where the query means nothing, or the index is not there.
+    /// Returns a [`Refusal`] with status 400 if the query is invalid, and the errors of
+    /// [`Capture::index`] if there is no index.
     pub fn of(capture: &'c Capture, query: &Query) -> Result<Self, Refusal> {
         let index = capture.index()?;
         let window_ns = window(query, index.end_ns)?;
@@ -41,31 +42,31 @@ impl<'c> Selection<'c> {
         Ok(Selection { capture, index, window_ns, filter })
     }
 
-    /// Whether all I/Os of the window count that the index counts.
+    /// Returns whether the selection has all I/Os of the window that the index counts.
     pub fn is_unfiltered(&self) -> bool {
         self.filter == self.usual()
     }
 
-    /// Whether the index tells enough of the window: it has many cells, or so many I/Os
-    /// that reading them takes long.
+    /// Returns whether the resolution of the index suffices for the window: it covers the whole
+    /// capture, has many cells, or has more I/Os than can be read quickly.
     pub fn is_wide(&self) -> bool {
         let (from, to) = self.window_ns;
         let is_whole = from == 0 && to >= self.index.end_ns;
         is_whole || self.cells().len() as u64 > CELLS_ENOUGH || self.has_many()
     }
 
-    /// Whether reading its I/Os takes long whatever is filtered.
+    /// Returns whether reading the I/Os of the window takes long even with a filter.
     pub fn is_long(&self) -> bool {
         self.window_ns == (0, self.index.end_ns) || self.has_many()
     }
 
-    /// The filter, where it asks for operations, streams or processes alone.
+    /// Returns the filter if it is by operations, streams or processes only.
     pub fn passing(&self) -> Option<Passing<'_>> {
         let passing = Passing::of(&self.filter, &self.usual())?;
         (!self.is_unfiltered()).then_some(passing)
     }
 
-    /// The part of the window in which I/Os can be that pass, as far as the index knows.
+    /// Returns the part of the window in which selected I/Os can lie, as far as the index shows.
     pub fn span_of_passing(&self) -> (u64, u64) {
         let (by_pair, (from, to)) = (&self.index.by_pair, self.window_ns);
         match self.passing().filter(|_| by_pair.width_ns().is_some()) {
@@ -78,37 +79,37 @@ impl<'c> Selection<'c> {
         Filter { layer: usual_layer(self.capture.conditions()), ..Filter::default() }
     }
 
-    /// Whether the window has so many I/Os that reading them takes long.
+    /// Returns whether the window has more I/Os than can be read quickly.
     pub fn has_many(&self) -> bool {
         self.index.cells.ios_in(self.cells()) > READ_MOST
     }
 
-    /// The cells of the index that the window touches.
+    /// Returns the cells of the index that the window touches.
     fn cells(&self) -> Range<usize> {
         let ((from, to), width_ns) = (self.window_ns, self.index.cells.width_ns);
         (from / width_ns) as usize..to.div_ceil(width_ns) as usize
     }
 
-    /// How a pass goes over a part of the time, with the filter.
+    /// Returns a pass over a part of the time, with the filter.
     pub fn pass(&self, window_ns: (u64, u64)) -> Pass {
         let filter = self.filter.clone().within(&[window_ns]);
         let start = self.index.stretches.before(window_ns.0).start.clone();
         Pass { filter, start: start.map(Arc::new), ..Pass::default() }
     }
 
-    /// Its I/Os, unless a file changed.
+    /// Returns the I/Os of the capture.
     ///
     /// # Errors
-    /// Where one did.
+    /// Returns a [`Refusal`] with status 409 if a file changed.
     pub fn captured(&self) -> Result<&'c Captured<File>, Refusal> {
         self.capture.captured()
     }
 
-    /// Folds the I/Os of a part of the time: those that were kept, or read anew by all
-    /// threads.
+    /// Folds the I/Os of a part of the time. They come from the cache of recent I/Os, or are read
+    /// by all threads.
     ///
     /// # Errors
-    /// Where they cannot be read, or the fold is out of room.
+    /// Returns a [`Refusal`] if the I/Os cannot be read or the fold is out of room.
     pub fn fold(&self, window_ns: (u64, u64), fold: &mut dyn Fold) -> Result<(), Refusal> {
         let pass = self.pass(window_ns);
         let captured = self.captured()?;
@@ -119,10 +120,12 @@ impl<'c> Selection<'c> {
         Ok(())
     }
 
-    /// The I/Os of a part of the time, where they are few enough to be kept.
+    /// Returns the I/Os of a part of the time from the cache, after reading them if necessary;
+    /// `None` if there are too many to keep.
     fn kept(&self, window_ns: (u64, u64), pass: &Pass) -> Result<Option<Arc<Kept>>, Refusal> {
         let usual = self.usual();
-        // Whoever asks the same at the same time waits instead of reading it too.
+        // The lock is held while reading, so that an equal concurrent question waits instead of
+        // reading the I/Os again.
         let mut lately = self.capture.lately();
         if let Some(found) = lately.find(window_ns, &self.filter, &usual) {
             return Ok(Some(found));
@@ -131,7 +134,7 @@ impl<'c> Selection<'c> {
             return Ok(None);
         }
         let mut keeping = Keeping::default();
-        // Places keep the order of what several threads found.
+        // The checkpoints restore the order of the I/Os that several threads found.
         let pass = Pass { places_every: Some(1), ..pass.clone() };
         let passed = self.captured()?.run(&pass, &mut [&mut keeping]);
         let kept = keeping.finish(passed, window_ns, self.filter.clone())?;
@@ -147,24 +150,25 @@ impl<'c> Selection<'c> {
         }
     }
 
-    /// Whether there are more than can be kept: known before they are read where nothing
-    /// is filtered.
+    /// Returns whether the index already shows that there are too many I/Os to keep. It does so
+    /// only for an unfiltered selection.
     fn are_many(&self, (from, to): (u64, u64)) -> bool {
         let cells = &self.index.cells;
         let inner = from.div_ceil(cells.width_ns) as usize..(to / cells.width_ns) as usize;
         self.is_unfiltered() && cells.ios_in(inner) > KEPT_MOST as u64
     }
 
-    /// The window as at most `columns` columns, each a multiple or a half, quarter, ...
-    /// of `base_ns`, beginning at a multiple of its width.
+    /// Divides the window into at most `columns` columns. Their width is a multiple of `base_ns`,
+    /// or a half, quarter and so on of it if `may_be_narrower` is set, and they begin at a multiple
+    /// of their width.
     pub fn axis(&self, columns: u64, base_ns: u64, may_be_narrower: bool) -> Axis {
         axis(self.window_ns, columns, base_ns, may_be_narrower)
     }
 
-    /// The window in cells: of the index, or of the I/Os themselves.
+    /// Returns the cells of the window, from the index or from the I/Os themselves.
     ///
     /// # Errors
-    /// Where they cannot be read.
+    /// Returns a [`Refusal`] if the I/Os cannot be read.
     pub fn scoped(&self, columns: u64, wanted: Wanted) -> Result<Scoped, Refusal> {
         let base_ns = self.index.cells.width_ns;
         if self.is_unfiltered() && self.is_wide() {
@@ -183,10 +187,11 @@ impl<'c> Selection<'c> {
         Ok(Scoped { of: Of::Ios(Box::new(fold.finish())), cells: 0..count, wide: 1, axis })
     }
 
-    /// The observed time that the window and the filter let pass: of an index whole cells.
+    /// Returns the observed time within the window and the filter. If the index answered, the
+    /// window is extended to whole cells.
     ///
     /// # Errors
-    /// Where a file changed.
+    /// Returns a [`Refusal`] with status 409 if a file changed.
     pub fn observed(&self, scoped: &Scoped) -> Result<ObservedTime, Refusal> {
         let observed = self.captured()?.observed(&self.filter);
         let (from, to) = self.window_ns;
@@ -199,7 +204,7 @@ impl<'c> Selection<'c> {
         Ok(observed.within(&[(from, to)]))
     }
 
-    /// The window in columns of the index, where these tell what the filter asks for.
+    /// Returns the window in columns of the index by pair, if these suffice for the filter.
     fn of_pairs(&self, columns: u64, wanted: Wanted) -> Option<Scoped> {
         let passing = self.passing().filter(|_| self.is_long())?;
         let by_pair = &self.index.by_pair;
@@ -211,10 +216,10 @@ impl<'c> Selection<'c> {
         Some(Scoped { of, cells, wide: (axis.width_ns / width_ns) as usize, axis })
     }
 
-    /// Refuses a question about addresses that would lay those of several devices over each other.
+    /// Rejects a question about addresses that would overlay those of several devices.
     ///
     /// # Errors
-    /// Where more than one block device counts.
+    /// Returns a [`Refusal`] with status 400 if the selection has more than one block device.
     pub fn check_one_device(&self) -> Result<(), Refusal> {
         let chosen = &self.filter.devices;
         let sides = self.index.sides.iter().filter(|(_, layer)| *layer == Layer::Block);
@@ -233,8 +238,8 @@ impl<'c> Selection<'c> {
         )))
     }
 
-    /// Devices (at a layer) of whose time busy parts are shares; `None` where the busy
-    /// time of what was asked means nothing.
+    /// Returns the number of devices (at a layer) by whose time busy time is divided; `None` if the
+    /// busy time of the selection has no meaning.
     pub fn devices(&self) -> Option<u64> {
         let is_known =
             self.filter.keeps_whole_devices() && !self.capture.conditions().rounded_times;
@@ -250,7 +255,7 @@ impl<'c> Selection<'c> {
 
 enum Of {
     Index(Arc<Index>),
-    /// What the index told by stream and process.
+    /// Cells that the index keeps by stream and process.
     Pairs(Box<Cells>),
     Ios(Box<Cells>),
 }
@@ -258,16 +263,16 @@ enum Of {
 /// The cells of a window.
 pub struct Scoped {
     of: Of,
-    /// Which of the cells.
+    /// Range of the cells that belong to the window.
     pub cells: Range<usize>,
-    /// How many of them are a column.
+    /// Number of cells per column.
     pub wide: usize,
     /// The columns.
     pub axis: Axis,
 }
 
 impl Scoped {
-    /// All cells, of which [`Self::cells`] are meant.
+    /// Returns all cells, including those outside [`Self::cells`].
     pub fn all(&self) -> &Cells {
         match &self.of {
             Of::Index(index) => &index.cells,
@@ -275,13 +280,13 @@ impl Scoped {
         }
     }
 
-    /// Whether the index told it.
+    /// Returns whether the cells come from the index.
     pub fn is_of_index(&self) -> bool {
         !matches!(self.of, Of::Ios(_))
     }
 }
 
-/// See [`Selection::axis`].
+/// Divides a window into columns. See [`Selection::axis`].
 pub fn axis(window_ns: (u64, u64), columns: u64, base_ns: u64, may_be_narrower: bool) -> Axis {
     let (from, to) = (window_ns.0, window_ns.1.max(window_ns.0 + 1));
     let wanted = (to - from).div_ceil(columns.max(1)).max(1);
@@ -310,7 +315,7 @@ mod tests {
         };
         assert_eq!(of((0, 1_000_000), 10, false), (100_000, 0, 10));
         assert_eq!(of((0, 1_000_000), 9, false), (200_000, 0, 5));
-        // One more column where the window lies across.
+        // One more column if the window is not aligned.
         assert_eq!(of((50_000, 1_050_000), 10, false), (200_000, 0, 6));
         assert_eq!(of((250_000, 300_000), 10, false), (100_000, 2, 1));
         assert_eq!(of((250_000, 300_000), 10, true), (6250, 40, 8));

@@ -1,6 +1,6 @@
-//! The server: HTTP on loopback for one browser, read-only. An address without the
-//! token, a foreign `Host` or `Origin`, any method but GET and HEAD: refused before
-//! anything is looked at.
+//! The server: read-only HTTP on loopback for one browser. Requests without the token, with a
+//! foreign `Host` or `Origin`, or with a method other than GET and HEAD are rejected before
+//! anything else is done.
 
 use crate::page;
 use crate::query::Query;
@@ -24,33 +24,34 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
-/// What the page may load and do: what comes from here, no script or style inline.
+/// Content security policy of the page: only content from this server, and no inline script or
+/// style.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
     data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// Questions that are worked on at once; others wait.
+/// Maximum number of questions that are processed at once; others wait.
 const AT_ONCE: usize = 4;
-/// How often it is looked whether to stop.
+/// Interval at which the server checks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
-/// Threads that answer, waiting ones included.
+/// Threads that answer, including waiting ones.
 const THREADS: usize = 16;
-/// Connections that sent the token, and others, at once: beyond that the oldest is closed. A
-/// browser opens about six for a page.
+/// Maximum number of open connections that sent the token, and maximum number of those that did
+/// not. Beyond it the oldest is closed. A browser opens about six for a page.
 const CONNECTIONS: usize = 128;
-/// How long a connection may take for the head of a request, or stand idle.
+/// Time that a connection may take to send the head of a request, or stay idle.
 const SILENCE: Duration = Duration::from_secs(10);
-/// What the head of a request may take: more than the longest question.
+/// Largest head of a request, in bytes: more than the longest question needs.
 const HEAD_BYTES: usize = 32 << 10;
-/// How long nobody is let in after the system refused a connection.
+/// Pause after the system refused to accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A server that has its port.
+/// A server that is bound to its port.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     token: String,
 }
 
-/// What every request needs.
+/// State shared by all requests.
 struct Serving {
     shown: Arc<Shown>,
     token: String,
@@ -59,10 +60,10 @@ struct Serving {
 }
 
 impl Server {
-    /// Takes a port on 127.0.0.1; any free one for 0.
+    /// Binds to a port on 127.0.0.1; port 0 selects a free one.
     ///
     /// # Errors
-    /// Where it is taken or may not be used.
+    /// Returns an error if the port is in use or not permitted.
     pub fn bind(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
@@ -70,15 +71,15 @@ impl Server {
         Ok(Server { listener, address, token: token()? })
     }
 
-    /// The address of the page.
+    /// Returns the address of the page.
     pub fn url(&self) -> String {
         format!("http://{}/{}/", self.address, self.token)
     }
 
-    /// Serves until it is asked to stop; answers under way are not waited for.
+    /// Serves until `is_over` returns `true`. Answers in progress are abandoned.
     ///
     /// # Errors
-    /// Where the system refuses what a server needs.
+    /// Returns an error if the system refuses a resource that the server needs.
     pub fn serve(self, shown: Arc<Shown>, is_over: impl Fn() -> bool + Send) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -104,11 +105,11 @@ impl Server {
     }
 }
 
-/// A connection as its requests see it.
+/// The state of a connection that its requests see.
 #[derive(Clone)]
 struct Connection {
     serving: Arc<Serving>,
-    /// Whether a request had the token.
+    /// Set once a request had the token.
     is_known: Arc<AtomicBool>,
 }
 
@@ -118,9 +119,9 @@ struct OpenConnection {
     task: AbortHandle,
 }
 
-/// Open connections, the oldest first. Any local program can connect, so those that did not
-/// send the token never take the place of those that did, and none of them waits: where
-/// there are too many, the oldest goes.
+/// Open connections, the oldest first. Any local program can connect, so connections that did not
+/// send the token never displace those that did. None of them waits: if there are too many, the
+/// oldest is closed.
 #[derive(Default)]
 struct OpenConnections {
     known: VecDeque<OpenConnection>,
@@ -148,12 +149,12 @@ impl OpenConnections {
     }
 }
 
-/// Lets connections in, each served by a task of its own, for ever.
+/// Accepts connections, and serves each in a task of its own. Never returns.
 async fn accepted(listener: &tokio::net::TcpListener, serving: &Arc<Serving>) {
     let mut open = OpenConnections::default();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // One that was gone already, or no file handle is left: some become free.
+            // The connection was already closed, or no file descriptor is left; some become free.
             tokio::time::sleep(PAUSE).await;
             continue;
         };
@@ -168,7 +169,7 @@ async fn accepted(listener: &tokio::net::TcpListener, serving: &Arc<Serving>) {
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
         });
         open.add(OpenConnection { is_known, task: task.abort_handle() });
-        // Its request is read before others can crowd it out.
+        // The request is read before other connections can displace this one.
         tokio::task::yield_now().await;
     }
 }
@@ -179,7 +180,7 @@ async fn stopped(is_over: impl Fn() -> bool) {
     }
 }
 
-/// 128 random bits.
+/// Returns 128 random bits as hexadecimal digits.
 fn token() -> io::Result<String> {
     let mut bits = [0u8; 16];
     getrandom::fill(&mut bits).map_err(io::Error::other)?;
@@ -189,7 +190,7 @@ fn token() -> io::Result<String> {
     }))
 }
 
-/// What is sent back.
+/// The content of a response.
 struct Reply {
     status: u16,
     kind: &'static str,
@@ -209,7 +210,7 @@ async fn handle(State(connection): State<Connection>, request: Request) -> Respo
     let path = match serving.checked(&request) {
         Ok(path) => path,
         Err(refusal) => {
-            // Whoever has no token does not keep a connection.
+            // A client without the token does not keep its connection.
             let mut response = response(Reply::refusal(&refusal), is_head);
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             return response;
@@ -227,7 +228,7 @@ async fn handle(State(connection): State<Connection>, request: Request) -> Respo
 }
 
 impl Serving {
-    /// The path below the token, of a request that may be answered.
+    /// Returns the path below the token, if the request may be answered.
     fn checked(&self, request: &Request) -> Result<String, Refusal> {
         if ![Method::GET, Method::HEAD].contains(request.method()) {
             return Err(Refusal { status: 405, text: "only GET and HEAD are answered".into() });
@@ -235,7 +236,7 @@ impl Serving {
         let forbidden = |text: &str| Err(Refusal { status: 403, text: text.into() });
         let host = only(request.headers(), &HOST);
         let is_own = |host: &str| self.hosts.iter().any(|own| own == host);
-        // A whole address in the place of a path goes before the header.
+        // An authority in the request target takes precedence over the `Host` header.
         let asked = request.uri().authority().map_or(host, |host| Some(host.as_str()));
         if !host.is_some_and(is_own) || !asked.is_some_and(is_own) {
             return forbidden("the request is for another host; open the address that was printed");
@@ -256,14 +257,14 @@ impl Serving {
     }
 }
 
-/// The only value of a header.
+/// Returns the value of a header that occurs exactly once.
 fn only<'a>(headers: &'a HeaderMap, name: &axum::http::HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?.to_str().ok();
     if values.next().is_some() { None } else { first }
 }
 
-/// Compares in a time that does not tell where they differ.
+/// Compares two strings in a time that does not reveal where they differ.
 fn is_same(one: &str, other: &str) -> bool {
     let differences = one.bytes().zip(other.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
     one.len() == other.len() && differences == 0
@@ -276,7 +277,7 @@ fn asset(path: &str) -> Reply {
     }
 }
 
-/// Answers on a thread of its own, few at once.
+/// Answers on a thread of the pool; the number of questions at once is limited.
 async fn answered(serving: &Serving, what: String, query: String) -> Reply {
     let permit = match Arc::clone(&serving.at_once).acquire_owned().await {
         Ok(permit) => permit,

@@ -1,4 +1,4 @@
-//! Everything that is shown: captures and runs, by their numbers.
+//! Everything that is shown: captures and runs, by number.
 
 use crate::answers::{self, CaptureMeta, json};
 use crate::cache::IndexStore;
@@ -9,7 +9,7 @@ use crate::run::{self, RunMeta, RunSource};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Something that is looked at.
+/// A capture or a run.
 pub enum Item {
     /// A capture.
     Capture(Box<Capture>),
@@ -17,9 +17,9 @@ pub enum Item {
     Run(Box<dyn RunSource>),
 }
 
-/// All that is looked at.
+/// Everything that is shown.
 pub struct Shown {
-    /// In the order in which they were named.
+    /// Captures and runs, in the order in which they were named.
     pub items: Vec<Item>,
 }
 
@@ -45,7 +45,7 @@ struct ItemMeta {
 }
 
 impl Shown {
-    /// Makes the indexes of all captures, one after the other.
+    /// Builds the indexes of all captures, one after the other.
     pub fn prepare(&self, cache: Option<&dyn IndexStore>) {
         for item in &self.items {
             if let Item::Capture(capture) = item {
@@ -54,7 +54,7 @@ impl Shown {
         }
     }
 
-    /// Gives up indexes that are being made.
+    /// Abandons indexes that are being built.
     pub fn give_up(&self) {
         for item in &self.items {
             if let Item::Capture(capture) = item {
@@ -66,7 +66,8 @@ impl Shown {
     /// Answers a question in JSON.
     ///
     /// # Errors
-    /// Where there is no such question or no answer.
+    /// Returns a [`Refusal`] with status 404 if there is no such question or item, or another
+    /// status if there is no answer.
     pub fn answer(&self, what: &str, query: &Query) -> Result<Arc<str>, Refusal> {
         match what {
             "meta" => Ok(json(&self.meta())?.into()),

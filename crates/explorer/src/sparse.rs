@@ -1,39 +1,38 @@
-//! Counts by bucket: every bucket at hand while they are counted ([`Dense`]), only those
-//! that hold something once they are kept ([`Sparse`]).
+//! Counts by bucket: [`Dense`] holds every bucket while counting, [`Sparse`] stores only the
+//! buckets that are not empty.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Bits of a count. The bucket is in the bits above; what does not fit stands in a second
-/// entry.
+/// Bits of a count; the bits above hold the bucket. A larger count is split over several entries.
 const COUNT_BITS: u32 = 22;
 const COUNT_MAX: u32 = (1 << COUNT_BITS) - 1;
-/// Buckets that can be kept.
+/// Maximum number of buckets that can be stored.
 const BUCKETS_MAX: usize = 1 << (u32::BITS - COUNT_BITS);
 
-/// Counts that grow.
+/// Counts that are being filled.
 #[derive(Debug, Clone, Default)]
 pub struct Dense {
     counts: Vec<u32>,
-    /// The buckets that may hold something: from the first to before the second.
+    /// The buckets from `low` to before `end` may be non-empty.
     low: usize,
     end: usize,
 }
 
 impl Dense {
-    /// So many buckets, all empty.
+    /// Creates `buckets` empty buckets.
     pub fn new(buckets: usize) -> Self {
         debug_assert!(buckets <= BUCKETS_MAX);
         Dense { counts: vec![0; buckets], low: buckets, end: 0 }
     }
 
-    /// Counts one more.
+    /// Adds one to a bucket.
     #[inline]
     pub fn count(&mut self, bucket: usize) {
         self.add(bucket, 1);
     }
 
-    /// Counts more.
+    /// Adds `more` to a bucket.
     #[inline]
     pub fn add(&mut self, bucket: usize, more: u32) {
         let count = &mut self.counts[bucket];
@@ -42,7 +41,7 @@ impl Dense {
         self.end = self.end.max(bucket + 1);
     }
 
-    /// The buckets that hold something.
+    /// Iterates over the non-empty buckets and their counts.
     pub fn filled(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         let counts = self.counts.get(self.low..self.end).unwrap_or_default();
         (self.low..).zip(counts).filter(|(_, count)| **count > 0).map(|(at, count)| (at, *count))
@@ -55,11 +54,11 @@ pub struct Sparse {
     entries: Vec<u32>,
 }
 
-/// Where the counts of one histogram are.
+/// Range of the entries of one histogram.
 pub type Place = Range<u32>;
 
 impl Sparse {
-    /// Keeps what was counted, and empties it.
+    /// Stores the counts and clears `dense`.
     pub fn keep(&mut self, dense: &mut Dense) -> Place {
         let begin = self.entries.len() as u32;
         for bucket in dense.low..dense.end {
@@ -78,14 +77,14 @@ impl Sparse {
         }
     }
 
-    /// The counts of a histogram by bucket; a bucket may come several times.
+    /// Iterates over the counts of a histogram by bucket. A bucket may occur several times.
     pub fn of(&self, place: &Place) -> impl Iterator<Item = (usize, u32)> + '_ {
         let entries = self.entries.get(place.start as usize..place.end as usize);
         let split = |entry: &u32| ((entry >> COUNT_BITS) as usize, entry & COUNT_MAX);
         entries.unwrap_or_default().iter().map(split)
     }
 
-    /// Adds the counts of a histogram up; what has no bucket there is left out.
+    /// Adds the counts of a histogram to `sums`. Buckets beyond the end of `sums` are ignored.
     pub fn add_to(&self, place: &Place, sums: &mut [u64]) {
         for (bucket, count) in self.of(place) {
             if let Some(sum) = sums.get_mut(bucket) {
@@ -94,7 +93,7 @@ impl Sparse {
         }
     }
 
-    /// The same to narrower sums.
+    /// Adds the counts of a histogram to 32-bit sums, saturating.
     pub fn add_to_narrow(&self, place: &Place, sums: &mut [u32]) {
         for (bucket, count) in self.of(place) {
             if let Some(sum) = sums.get_mut(bucket) {
@@ -103,7 +102,7 @@ impl Sparse {
         }
     }
 
-    /// Takes in others; gives where they begin.
+    /// Appends other counts. Returns the index at which they begin.
     pub fn append(&mut self, other: Sparse) -> u32 {
         let begin = self.entries.len() as u32;
         if self.entries.is_empty() {
@@ -114,18 +113,18 @@ impl Sparse {
         begin
     }
 
-    /// Gives back memory that is not needed.
+    /// Frees unused capacity.
     pub fn shrink(&mut self) {
         self.entries.shrink_to_fit();
     }
 
-    /// Bytes of memory.
+    /// Returns the size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         self.entries.len() * size_of::<u32>()
     }
 }
 
-/// A place among counts that were appended.
+/// Returns the place of a histogram after its counts were appended at `begin`.
 pub fn later(place: &Place, begin: u32) -> Place {
     place.start + begin..place.end + begin
 }

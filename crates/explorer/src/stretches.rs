@@ -1,6 +1,6 @@
-//! [`Stretches`]: the tables of stretches of time, whole, so that a table of any window
-//! adds up what is kept and reads only the window's two edges. Several stretches that
-//! stand beside one another are kept once more as one.
+//! [`Stretches`]: the tables of consecutive stretches of time, so that the table of any window adds
+//! up what is kept and reads only the two edges of the window. The merged tables of several
+//! adjacent stretches are kept as well.
 
 use crate::tallies::Packed;
 use serde::{Deserialize, Serialize};
@@ -9,35 +9,35 @@ use std::ops::Range;
 use steadfast_analysis::pass::Checkpoint;
 use steadfast_tracefile::TraceError;
 
-/// Stretches, at most and a few more.
+/// Approximate maximum number of stretches.
 pub const MOST: u64 = 1024;
-/// I/Os of a stretch, at least.
+/// Minimum number of I/Os of a stretch.
 pub const IOS_LEAST: u64 = 1 << 16;
-/// Stretches that are kept once more as one.
+/// Number of adjacent stretches whose merged tables are kept as well.
 const TOGETHER: usize = 16;
 
-/// A stretch of time, and how a pass begins with it.
+/// A stretch of time, with the checkpoint at its beginning.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Stretch {
-    /// Where it begins.
+    /// Begin, in nanoseconds.
     pub from_ns: u64,
-    /// How a pass begins there; `None` for the capture's beginning.
+    /// Checkpoint from which a pass can begin there; `None` for the beginning of the capture.
     pub start: Option<Checkpoint>,
-    /// Of every thread that counted I/Os of it.
+    /// Tables of each thread that counted I/Os of the stretch.
     tables: Vec<Packed>,
 }
 
 /// All stretches of a capture.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Stretches {
-    /// In their order.
+    /// The stretches, in order.
     pub all: Vec<Stretch>,
-    /// Those that stand together, packed once more.
+    /// Merged tables of every [`TOGETHER`] stretches.
     together: Vec<Packed>,
     end_ns: u64,
 }
 
-/// Tables of one thread on their way into their stretches.
+/// Checkpoints and tables that one thread found, before they are assigned to stretches.
 #[derive(Default)]
 pub struct Parts {
     places: BTreeMap<usize, Checkpoint>,
@@ -45,26 +45,26 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Keeps the place where a stretch begins.
+    /// Stores the checkpoint at the beginning of a stretch.
     pub fn begin(&mut self, stretch: usize, place: &Checkpoint) {
         self.places.insert(stretch, place.clone());
     }
 
-    /// Keeps the tables of a stretch, or of a part of it.
+    /// Stores the tables of a stretch, or of a part of it.
     pub fn keep(&mut self, stretch: usize, tables: Packed) {
         self.tables.push((stretch, tables));
     }
 
-    /// Takes those of another thread.
+    /// Adds those of another thread.
     pub fn join(&mut self, mut other: Parts) {
         self.places.append(&mut other.places);
         self.tables.append(&mut other.tables);
     }
 
-    /// All stretches of a capture.
+    /// Builds the stretches of a capture.
     ///
     /// # Errors
-    /// Where tables cannot be packed.
+    /// Returns [`TraceError::Unsuitable`] if the tables cannot be packed.
     pub fn finish(self, end_ns: u64) -> Result<Stretches, TraceError> {
         let mut all = vec![Stretch { from_ns: 0, start: None, tables: Vec::new() }];
         all.extend(self.places.into_values().map(|start| Stretch {
@@ -88,13 +88,14 @@ impl Parts {
 }
 
 impl Stretches {
-    /// The last place at or before a time where a pass can begin.
+    /// Returns the last stretch that begins at or before a time.
     pub fn before(&self, time_ns: u64) -> &Stretch {
         let after = self.all.partition_point(|stretch| stretch.from_ns <= time_ns);
         &self.all[after.saturating_sub(1)]
     }
 
-    /// The stretches that lie in a window whole; empty where there is none.
+    /// Returns the stretches that lie entirely within a window; the range is empty if there are
+    /// none.
     pub fn within(&self, (from_ns, to_ns): (u64, u64)) -> Range<usize> {
         let first = match from_ns {
             0 => 0,
@@ -108,19 +109,19 @@ impl Stretches {
         first..end.max(first)
     }
 
-    /// From when to when some stretches reach; `None` where there is none.
+    /// Returns the time span of a range of stretches; `None` if it is empty.
     pub fn span_of(&self, range: &Range<usize>) -> Option<(u64, u64)> {
         let first = self.all.get(range.start).filter(|_| !range.is_empty())?;
         let end = self.all.get(range.end).map_or(self.end_ns, |next| next.from_ns);
         Some((first.from_ns, end))
     }
 
-    /// Whether all I/Os of some stretches are told apart by pair.
+    /// Returns whether all I/Os of a range of stretches were counted by pair.
     pub fn tell_pairs(&self, range: Range<usize>) -> bool {
         self.tables(range).iter().all(|tables| tables.tells_pairs())
     }
 
-    /// The tables of some stretches, with as few parts as there can be.
+    /// Returns the tables of a range of stretches, in as few pieces as possible.
     pub fn tables(&self, range: Range<usize>) -> Vec<&Packed> {
         let (mut at, mut found) = (range.start, Vec::new());
         while at < range.end {

@@ -1,6 +1,5 @@
-//! [`Tallies`]: the tables of a stretch of time, by stream, by process and by address
-//! range, all from one count for each stream of each process; and what is kept of them,
-//! packed.
+//! [`Tallies`]: the tables of a stretch of time by stream, by process and by address range. All are
+//! derived from one count per stream of each process, and are stored compressed.
 
 use crate::keys::ProcessKeyKept;
 use crate::maps::{RANGES, Touched};
@@ -15,11 +14,12 @@ use steadfast_analysis::sums::io_sums::{SumColumns, Sums};
 use steadfast_analysis::{Fold, Rows, StreamTable};
 use steadfast_tracefile::{StreamKey, TraceError};
 
-/// Pairs that are told apart in a stretch; the rest is counted by stream and by process.
+/// Maximum number of pairs that are counted separately in a stretch. All other I/Os are counted by
+/// stream and by process.
 const PAIRS_MAX: usize = 1024;
 const ZSTD_LEVEL: i32 = 1;
 
-/// What the I/Os of a pair add up to.
+/// Sums over the I/Os of a pair.
 #[derive(Debug)]
 struct Tally {
     pair: u32,
@@ -27,18 +27,18 @@ struct Tally {
     touches: Dense,
 }
 
-/// Tables that are filled.
+/// Tables that are being filled.
 #[derive(Debug, Default)]
 pub struct Tallies {
-    /// Of every pair, one more than its place among the tallies; 0 where it has none.
+    /// For each pair, its position among the tallies plus one; 0 if it has no tally.
     places: Vec<u32>,
     all: Vec<Tally>,
     rest: Rest,
-    /// Rows of the rest that are not counted yet.
+    /// Rows of other pairs that are not counted yet.
     rest_rows: Vec<usize>,
 }
 
-/// I/Os that are not told apart by pair.
+/// I/Os that are not counted by pair.
 #[derive(Debug, Default)]
 struct Rest {
     streams: StreamTable,
@@ -46,12 +46,12 @@ struct Rest {
     touches: Touches,
 }
 
-/// Tables, packed.
+/// Compressed tables.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Packed {
     tallies: Vec<u8>,
     touches: Vec<u8>,
-    /// Empty where all I/Os are told apart by pair.
+    /// Tables of the I/Os that are not counted by pair; empty if there are none.
     rest: Vec<u8>,
 }
 
@@ -63,10 +63,10 @@ type KeptProcesses = (Vec<(ProcessKeyKept, Sums)>, Sums);
 type KeptRest = (KeptStreams, KeptProcesses, touches::Kept);
 
 impl Tallies {
-    /// Takes I/Os of some rows with the ranges that they touch.
+    /// Takes I/Os with the address ranges that they touch.
     ///
     /// # Errors
-    /// Where there is no room for them.
+    /// Returns the errors of the stream and process tables.
     pub fn take(
         &mut self,
         rows: &Rows<'_>,
@@ -124,10 +124,10 @@ impl Tallies {
         self.rest.processes.take(&rows)
     }
 
-    /// Packs everything, and empties it.
+    /// Compresses the tables and clears them.
     ///
     /// # Errors
-    /// Where it cannot be packed.
+    /// Returns [`TraceError::Unsuitable`] if they cannot be compressed.
     pub fn close(&mut self, pairs: &Pairs) -> Result<Packed, TraceError> {
         let mut unpacked = Unpacked { rest: mem::take(&mut self.rest), ..Unpacked::default() };
         for tally in mem::take(&mut self.all) {
@@ -152,7 +152,7 @@ impl Tally {
     }
 }
 
-/// Tables of several stretches that are put together.
+/// Tables of several stretches that are being merged.
 #[derive(Debug, Default)]
 struct Unpacked {
     tallies: BTreeMap<KeptKey, Sums>,
@@ -207,10 +207,10 @@ impl Rest {
 }
 
 impl Packed {
-    /// The tables of all of them together.
+    /// Merges compressed tables.
     ///
     /// # Errors
-    /// Where they cannot be unpacked or packed.
+    /// Returns [`TraceError::Unsuitable`] if they cannot be decompressed or compressed.
     pub fn together<'p>(all: impl Iterator<Item = &'p Packed>) -> Result<Self, TraceError> {
         let mut together = Unpacked::default();
         for packed in all {
@@ -219,15 +219,16 @@ impl Packed {
         together.packed()
     }
 
-    /// Whether all I/Os are told apart by pair.
+    /// Returns whether all I/Os were counted by pair.
     pub fn tells_pairs(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Adds the I/Os by stream to a table; of a filter those that pass.
+    /// Adds the I/Os by stream to a table, restricted to a filter if there is one. I/Os that were
+    /// not counted by pair are added regardless of the filter.
     ///
     /// # Errors
-    /// Where the index is damaged.
+    /// Returns [`TraceError::Unsuitable`] if the index is damaged.
     pub fn add_streams(
         &self,
         passing: Option<Passing<'_>>,
@@ -244,10 +245,10 @@ impl Packed {
         Ok(())
     }
 
-    /// The same by process.
+    /// Adds the I/Os by process to a table, with the restriction of [`Self::add_streams`].
     ///
     /// # Errors
-    /// Where the index is damaged.
+    /// Returns [`TraceError::Unsuitable`] if the index is damaged.
     pub fn add_processes(
         &self,
         passing: Option<Passing<'_>>,
@@ -265,10 +266,10 @@ impl Packed {
         Ok(())
     }
 
-    /// Adds the touches by process.
+    /// Adds the hits of address ranges by process, with the restriction of [`Self::add_streams`].
     ///
     /// # Errors
-    /// Where the index is damaged.
+    /// Returns [`TraceError::Unsuitable`] if the index is damaged.
     pub fn add_touches(
         &self,
         passing: Option<Passing<'_>>,

@@ -1,4 +1,4 @@
-//! [`Touches`]: which process touched which address range how often.
+//! [`Touches`]: the hits of each address range by process.
 
 use crate::keys::ProcessKeyKept;
 use crate::maps::{HitMap, RANGES};
@@ -8,29 +8,29 @@ use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::{EmptyLike, Fold, ParallelFold, Rows};
 use steadfast_tracefile::{Field, Fields, TraceError};
 
-/// Processes that are told apart; all others count together.
+/// Maximum number of processes that are counted separately; all others are counted together.
 const PROCESSES_MAX: usize = 4096;
-/// Processes whose number is at hand.
+/// Entries of the cache of process numbers.
 const AT_HAND: usize = 64;
 
-/// Touches of address ranges by process.
+/// Hits of address ranges by process.
 #[derive(Debug, Default)]
 pub struct Touches {
     numbers: HashMap<Option<ProcessKey>, usize>,
-    /// Those seen lately, where their numbers say.
+    /// Cache of process numbers, indexed by process.
     at_hand: Vec<Option<(ProcessKey, usize)>>,
-    /// Of every process, the touches of every range.
+    /// For each process, the hits of every range.
     counts: Vec<Vec<u32>>,
 }
 
-/// Ranges with their counts.
+/// Ranges with their hits.
 pub type Counts = Vec<(u16, u32)>;
 
-/// The touches of processes; `None` for all others.
+/// Hits by process; `None` stands for all others.
 pub type Kept = Vec<(Option<ProcessKeyKept>, Counts)>;
 
 impl Touches {
-    /// Counts a touch of every range from the first to the last.
+    /// Counts a hit of every range from the first to the last.
     #[inline]
     pub fn count(&mut self, key: ProcessKey, (first, last): (usize, usize)) {
         let place = (key.pid as usize ^ usize::from(key.command.0[0])) % AT_HAND;
@@ -59,7 +59,7 @@ impl Touches {
         number
     }
 
-    /// What is kept of them.
+    /// Returns the hits in the form of an index file.
     pub fn kept(&self) -> Kept {
         let mut kept: Kept = Vec::new();
         for (key, number) in &self.numbers {
@@ -71,14 +71,14 @@ impl Touches {
         kept
     }
 
-    /// Adds what was kept.
+    /// Adds hits in the form of an index file.
     pub fn add_kept(&mut self, kept: &Kept) {
         for (key, counts) in kept {
             self.add(key.map(pairs::process), counts);
         }
     }
 
-    /// Adds touches of a process.
+    /// Adds hits of a process; `None` stands for all others.
     pub fn add(&mut self, key: Option<ProcessKey>, counts: &Counts) {
         let number = self.number(key);
         for (range, count) in counts {
@@ -88,12 +88,12 @@ impl Touches {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no hits.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// All touches of every range.
+    /// Returns the hits of every range.
     pub fn by_range(&self) -> Vec<u64> {
         let mut all = vec![0; RANGES];
         for counts in &self.counts {
@@ -102,22 +102,22 @@ impl Touches {
         all
     }
 
-    /// Who touched a range, and how often.
+    /// Returns the processes that hit a range, with their hits.
     pub fn of(&self, range: usize) -> Vec<(Option<ProcessKey>, u64)> {
         let touches = self.numbers.iter().map(|(key, at)| (*key, self.counts[*at][range].into()));
         touches.filter(|(_, count)| *count > 0).collect()
     }
 }
 
-/// Counts the touches of I/Os.
+/// A fold that counts hits by process.
 pub struct Touching {
-    /// What was counted.
+    /// Hits so far.
     pub touches: Touches,
     map: HitMap,
 }
 
 impl Touching {
-    /// None yet, of the ranges of a map without columns.
+    /// Creates an empty fold for the ranges of a map without columns.
     pub fn new(map: HitMap) -> Self {
         Touching { touches: Touches::default(), map }
     }

@@ -1,5 +1,5 @@
-//! Two drives, or the file-system and the block layer, side by side: capture
-//! steps of every device and layer on one time axis.
+//! Two drives, or the file-system and the block layer, side by side: the capture steps of every
+//! device and layer on one time axis.
 
 use crate::cells::{Cells, Dimensions};
 use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
@@ -15,51 +15,51 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 use steadfast_tracefile::simd;
 
-/// Sides kept apart at most: the first in order of device and layer.
+/// Maximum number of sides that are kept separately: the first in order of device and layer.
 pub const SIDES_MAX: usize = 16;
 
 /// One device at one layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SideKey {
-    /// Index into the conditions' devices.
+    /// Index into the devices of the conditions.
     pub device: u16,
-    /// Where it was seen.
+    /// Layer at which the I/Os were seen.
     pub layer: Layer,
 }
 
 impl SideKey {
-    /// `nvme0n1, block`.
+    /// Returns the name with the layer: `nvme0n1, block`.
     pub fn name(&self, conditions: &CaptureConditions) -> String {
         format!("{}, {}", self.device_name(conditions), self.layer)
     }
 
-    /// `nvme0n1`.
+    /// Returns the name of the device: `nvme0n1`.
     pub fn device_name(&self, conditions: &CaptureConditions) -> String {
         device_name(conditions, self.device)
     }
 }
 
-/// A device's name in the conditions; its number where they do not tell.
+/// Returns the name of a device in the conditions, or its number if it has no name there.
 pub fn device_name(conditions: &CaptureConditions, device: u16) -> String {
     let named = conditions.devices.get(usize::from(device));
     let name = named.map(|device| device.name.clone()).filter(|name| !name.is_empty());
     name.unwrap_or_else(|| format!("device {device}"))
 }
 
-/// What a host is called whose name its capture does not tell.
+/// Name shown for a host whose name the capture does not record.
 pub const UNKNOWN_HOST: &str = "unknown host";
 
-/// The name of the host that a device belongs to: that of the device where captures of
-/// several hosts are read together, otherwise that of the capture.
+/// Returns the name of the host of a device. It is recorded with the device if captures of several
+/// hosts are read together, otherwise with the capture.
 pub fn host_name(conditions: &CaptureConditions, device: u16) -> String {
     let device = conditions.devices.get(usize::from(device));
     let named = device.and_then(|device| device.host.clone()).or_else(|| conditions.host.clone());
     named.unwrap_or_else(|| UNKNOWN_HOST.to_owned())
 }
 
-/// What a cgroup is called: its path, or its number where that is not known, behind its
-/// host where those of several are read together; `None` of 0 and of what the conditions
-/// do not list.
+/// Returns the path of a cgroup, or its number if the path is not known. The host's name precedes
+/// it if captures of several hosts are read together. Returns `None` for 0 and for a cgroup that
+/// the conditions do not list.
 pub fn cgroup_name(conditions: &CaptureConditions, number: u16) -> Option<String> {
     let at = usize::from(number).checked_sub(1)?;
     let cgroup = conditions.cgroups.as_ref()?.get(at)?;
@@ -71,31 +71,31 @@ pub fn cgroup_name(conditions: &CaptureConditions, number: u16) -> Option<String
     }
 }
 
-/// Capture steps of one device at one layer, by number.
+/// Capture steps of one device at one layer, by step number.
 pub type Side = (SideKey, BTreeMap<u64, CaptureStep>);
 
-/// How many devices and layers have I/Os that pass the filter: all of them,
-/// where [`Sides`] keeps only so many apart.
+/// The devices and layers whose I/Os pass the filter. In contrast to [`Sides`] their number has no
+/// limit.
 #[derive(Debug, Clone, Default)]
 pub struct SidesSeen {
     seen: BTreeSet<SideKey>,
-    /// The same by device and layer, up to the last of them: what is asked of every I/O.
+    /// The same as an array indexed by device and layer, for a fast test per I/O.
     is_seen: Vec<[bool; 2]>,
 }
 
 impl SidesSeen {
-    /// How many.
+    /// Returns the number of sides seen.
     pub fn count(&self) -> u64 {
         self.seen.len() as u64
     }
 
-    /// Which.
+    /// Iterates over the sides seen, in order of device and layer.
     pub fn iter(&self) -> impl Iterator<Item = SideKey> + '_ {
         self.seen.iter().copied()
     }
 
-    /// Sees those of a few rows, where all of these count and the first 32 devices have them
-    /// all; tells whether that is so.
+    /// Adds the sides of a few rows with one vector operation and returns `true`. Returns `false`
+    /// and adds nothing unless all of the rows pass the filter and belong to the first 32 devices.
     fn see_at_once(&mut self, rows: &Rows<'_>, part: Range<usize>) -> bool {
         let devices = rows.batch.narrow(Field::Device).part(part.clone());
         let layers = rows.batch.narrow(Field::Layer).part(part.clone());
@@ -136,7 +136,7 @@ impl SidesSeen {
         self.seen.insert(key);
     }
 
-    /// How many of them are devices at the block layer.
+    /// Returns the number of devices seen at the block layer.
     pub fn at_block_layer(&self) -> usize {
         self.seen.iter().filter(|side| side.layer == Layer::Block).count()
     }
@@ -196,34 +196,34 @@ pub struct Sides {
     sides: Vec<(SideKey, Steps)>,
     firsts: SmallestKeys<SideKey>,
     unlisted: u64,
-    /// The steps of further sides, where all of them together are asked for.
+    /// Steps of the sides beyond the limit, merged, if they are asked for.
     further: Option<Steps>,
 }
 
-/// What [`Sides`] come to.
+/// Result of [`Sides`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SidesFound {
     /// The sides in order of device and layer.
     pub sides: Vec<Side>,
-    /// I/Os of further ones.
+    /// I/Os of the sides beyond the limit.
     pub unlisted: u64,
 }
 
 impl Sides {
-    /// Sides in steps of a width in nanoseconds; busy time after `until_ns` is
-    /// not counted.
+    /// Creates empty sides in steps of `width_ns` nanoseconds. Busy time after `until_ns` is not
+    /// counted.
     pub fn new(width_ns: u64, until_ns: u64) -> Self {
         Self::keeping(SIDES_MAX, width_ns, until_ns)
     }
 
-    /// The same with at most so many sides kept apart.
+    /// Like [`Self::new`], with at most `most` sides kept separately.
     pub fn keeping(most: usize, width_ns: u64, until_ns: u64) -> Self {
         let (sides, firsts) = (Vec::new(), SmallestKeys::new(most));
         Sides { width_ns, until_ns, sides, firsts, unlisted: 0, further: None }
     }
 
-    /// Keeps the steps of further sides too, all together, so that those of single I/Os tell
-    /// the steps of all of them.
+    /// Keeps the merged steps of the sides beyond the limit too, so that [`Self::finish_with_all`]
+    /// can return the steps of all I/Os.
     pub(crate) fn with_further(self) -> Self {
         Sides { further: Some(self.empty_steps()), ..self }
     }
@@ -232,10 +232,10 @@ impl Sides {
         Steps::new(self.width_ns).until(self.until_ns)
     }
 
-    /// What was found, and the steps of all of it together.
+    /// Returns the sides, and the steps of all of them merged.
     ///
     /// # Errors
-    /// As [`Self::finish`].
+    /// Same as [`Self::finish`].
     pub(crate) fn finish_with_all(
         mut self,
     ) -> Result<(SidesFound, BTreeMap<u64, CaptureStep>), TraceError> {
@@ -248,10 +248,10 @@ impl Sides {
         Ok((found, all))
     }
 
-    /// What was found.
+    /// Returns the sides.
     ///
     /// # Errors
-    /// Where there are more steps than memory was set aside for.
+    /// Returns [`TraceError::TooFine`] if there are more steps than memory is set aside for.
     pub fn finish(self) -> Result<SidesFound, TraceError> {
         let finished = self.sides.into_iter().map(|(key, steps)| Ok((key, steps.finish()?)));
         let mut sides = finished.collect::<Result<Vec<_>, TraceError>>()?;
@@ -259,7 +259,7 @@ impl Sides {
         Ok(SidesFound { sides, unlisted: self.unlisted })
     }
 
-    /// The steps of a side; `None` where they are not kept apart.
+    /// Returns the steps of a side; `None` if the side is beyond the limit.
     #[inline]
     fn steps(&mut self, key: SideKey) -> Result<Option<&mut Steps>, TraceError> {
         let at = match self.sides.iter().position(|(side, _)| *side == key) {
@@ -290,13 +290,13 @@ impl Sides {
         Ok(at)
     }
 
-    /// Takes what is not kept apart.
+    /// Counts the steps of a side beyond the limit.
     fn leave_out(&mut self, steps: Steps) -> Result<(), TraceError> {
         self.unlisted = self.unlisted.saturating_add(steps.ios());
         self.further.as_mut().map_or(Ok(()), |further| further.merge(steps))
     }
 
-    /// The same of one row.
+    /// Counts a row of a side beyond the limit.
     fn leave_row_out(&mut self, columns: &StepColumns<'_>, row: usize) -> Result<(), TraceError> {
         self.unlisted += 1;
         self.further.as_mut().map_or(Ok(()), |further| further.take_row(columns, row))
@@ -357,7 +357,7 @@ impl FoldCells for Sides {
         }
         for busy in cells.busy {
             let key = SideKey { device: busy.device, layer: busy.layer };
-            // A device has busy time only where it has I/Os.
+            // A device has busy time only if it has I/Os.
             if let Some((_, steps)) = self.sides.iter_mut().find(|(side, _)| *side == key) {
                 steps.take_busy(busy)?;
             }
@@ -372,7 +372,7 @@ mod tests {
     use steadfast_domain::IoEvent;
     use steadfast_tracefile::batch::Batch;
 
-    /// I/Os of devices in turn, the last one first, each busy for some time.
+    /// I/Os that cycle through the devices from the last to the first, each busy for some time.
     fn taken(fold: &mut dyn Fold, numbers: std::ops::Range<u64>) {
         let event = |at: u64| IoEvent {
             issued_ns: at * 70,

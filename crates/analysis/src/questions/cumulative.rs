@@ -1,9 +1,9 @@
-//! The cumulative workload: the I/O streams of a whole capture at or above a
-//! threshold, and the applied test workload that is made of it, a `Stimulus`.
+//! The cumulative workload: the I/O streams of a whole capture at or above a threshold, and the
+//! applied test workload that is made from them, a `Stimulus`.
 //!
-//! Counts are kept as integers; percentages are computed from them and never
-//! the other way round (the tutorial's own example shows what rounding does:
-//! it prints 27.3 % where its counts give 27.5 %).
+//! Counts are kept as integers, and percentages are computed from them, never the other way round.
+//! The tutorial's own example shows the effect of rounding: it prints 27.3 % where its counts give
+//! 27.5 %.
 
 use crate::columns::{Column, Print};
 use crate::questions::streams::{By, StreamKey, StreamTable};
@@ -47,7 +47,7 @@ pub struct WorkloadStream {
 }
 
 impl WorkloadStream {
-    /// Its operation, order and size.
+    /// Returns the key of the stream: operation, order and size.
     pub fn key(&self) -> StreamKey {
         StreamKey { op: self.op, sequential: self.sequential, bytes: self.bytes }
     }
@@ -55,7 +55,7 @@ impl WorkloadStream {
 
 type Of = Column<WorkloadStream>;
 
-/// What is told of a workload's stream.
+/// Columns of the workload tables.
 impl WorkloadStream {
     const STREAM: Of =
         Column::new("stream", "I/O stream", Print::Plain(0), |s| s.stream.clone().into());
@@ -66,7 +66,7 @@ impl WorkloadStream {
     const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |s| s.amount.into());
     const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
 
-    /// A terminal's table.
+    /// Columns of a terminal's table.
     pub const TABLE: [Of; 5] = [
         Self::STREAM,
         Self::COUNT,
@@ -75,7 +75,7 @@ impl WorkloadStream {
         Self::QD_MEAN,
     ];
 
-    /// A report's table, beside the streams' names.
+    /// Columns of a report's table, next to the stream names.
     pub const OF_REPORT: [Of; 5] =
         [Self::COUNT, Self::SHARE, Self::NORMALISED, Self::AMOUNT, Self::QD_MEAN];
 }
@@ -122,8 +122,8 @@ impl Workload {
         Self::select(streams, (total.count(), total.amount()), by, threshold)
     }
 
-    /// Selects among streams with given counts; `total` is I/Os and bytes of
-    /// everything captured, streams that are not listed included.
+    /// Selects among streams with given counts. `total` is the number of I/Os and of bytes of the
+    /// whole capture, including streams that are not listed.
     pub fn select(
         mut streams: Vec<WorkloadStream>,
         total: (u64, u64),
@@ -147,24 +147,24 @@ impl Workload {
         Workload { by, threshold, total_count, total_amount, total_streams, streams }
     }
 
-    /// Bytes of everything captured; `None` where they are not known.
+    /// Returns the bytes of the whole capture; `None` if unknown.
     pub fn total_bytes(&self) -> Option<Bytes> {
         (self.total_amount > 0 || self.total_count == 0).then_some(Bytes(self.total_amount))
     }
 
-    /// The selected streams.
+    /// Returns the keys of the selected streams.
     pub fn keys(&self) -> Vec<StreamKey> {
         self.streams.iter().map(WorkloadStream::key).collect()
     }
 
-    /// I/Os and bytes of the selected streams.
+    /// Returns the I/Os and the bytes of the selected streams.
     pub fn selected(&self) -> (u64, u64) {
         self.streams
             .iter()
             .fold((0, 0), |sum, stream| (sum.0 + stream.count, sum.1 + stream.amount))
     }
 
-    /// Share of everything that the selected streams have, 0 to 1.
+    /// Returns the share of the whole capture that the selected streams cover, 0 to 1.
     pub fn coverage(&self) -> f64 {
         let (count, amount) = self.selected();
         match self.by {
@@ -173,20 +173,18 @@ impl Workload {
         }
     }
 
-    /// One thread with the average queue depth of the selected streams, rounded
-    /// up; `None` where no depth is known. Below 1 the server paused between
-    /// I/Os, and only a pace reproduces that.
+    /// Returns one thread with the average queue depth of the selected streams, rounded up; `None`
+    /// if no depth is known. An average below 1 means that the server paused between I/Os, which
+    /// only a pace reproduces.
     pub fn demand_seen(&self) -> Option<Demand> {
         demand_of(self.streams.iter().filter_map(|stream| Some((stream.qd_mean?, stream.count))))
     }
 
-    /// The applied test workload: a fixed composite of the selected streams,
-    /// each weighing exactly its count of I/Os; and where it differs from what
-    /// was captured, one sentence each.
+    /// Returns the applied test workload: a fixed composite of the selected streams, each weighted
+    /// by its count of I/Os. The second value has one sentence per difference from the capture.
     ///
     /// # Errors
-    /// Where no selected stream can be applied to a device.
-    /// Returns a stream of a load with the size, order and weight of a captured one.
+    /// Returns [`TraceError::Unsuitable`] if no selected stream can be applied to a device.
     pub fn io_streams(&self) -> Result<(Vec<IoStream>, Vec<String>), TraceError> {
         let mut remarks = Vec::new();
         let mut chosen: Vec<(IoStream, u64)> = Vec::new();
@@ -215,12 +213,12 @@ impl Workload {
     }
 }
 
-/// The data pattern nearest to what was captured: random where nothing is
-/// known; otherwise the compression ratio as a share of random bytes and the
-/// share of duplicates.
+/// Returns the data pattern nearest to the captured data. It is random if nothing is known;
+/// otherwise the compression ratio becomes a share of random bytes, combined with the share of
+/// duplicates.
 pub fn data_pattern_seen(conditions: &CaptureConditions) -> DataPattern {
     let percent = |share: f64| (share * 100.0).round().clamp(0.0, 100.0) as u8;
-    // What is only known to be a lower bound is no pattern to write.
+    // A share that is only a lower bound is not used as a pattern.
     let duplicates = conditions.duplicates().and_then(Share::exact);
     match (conditions.compression_ratio, duplicates) {
         (None, None) => DataPattern::RandomUnique,
@@ -235,7 +233,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Returns the operation of a load, or None if none does the same.
+/// Returns the operation of a load, or `None` if no operation of a load does the same.
 pub fn stimulus_op(op: IoOp) -> Option<Op> {
     match op {
         IoOp::Read => Some(Op::Read),
@@ -246,7 +244,7 @@ pub fn stimulus_op(op: IoOp) -> Option<Op> {
     }
 }
 
-/// Returns a stream of a load with the size, order and weight of a captured one.
+/// Returns a stream of a load with the order, size and alignment of a captured one.
 pub fn io_stream(op: Op, stream: &WorkloadStream) -> IoStream {
     let order = if stream.sequential { Order::Sequential(Cursor::Own) } else { Order::Random };
     let size = u64::from(stream.bytes);
@@ -263,11 +261,11 @@ pub fn io_stream(op: Op, stream: &WorkloadStream) -> IoStream {
     made
 }
 
-/// Counts as weights of 32 bits with the same ratios; whether they are exact.
+/// Returns 32-bit weights in the ratios of the counts, and whether they are exact.
 fn weights(counts: impl Iterator<Item = u64> + Clone) -> (Vec<u32>, bool) {
     let divisor = counts.clone().fold(0, greatest_common_divisor).max(1);
     let largest = counts.clone().max().unwrap_or(0) / divisor;
-    // The sum of all weights must fit as well.
+    // The sum of all weights must fit in 32 bits as well.
     let sum: u128 = counts.clone().map(|count| u128::from(count / divisor)).sum();
     let shift = (128 - sum.leading_zeros()).saturating_sub(32);
     let exact = shift == 0 && u32::try_from(largest).is_ok();
@@ -281,8 +279,8 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// One thread with the average of queue depths, each weighted by its I/Os,
-/// rounded up.
+/// Returns one thread with the average of queue depths, each weighted by its I/Os, rounded up.
+/// Returns `None` if there are no I/Os.
 pub fn demand_of(depths: impl Iterator<Item = (f64, u64)>) -> Option<Demand> {
     let add = |(sum, ios): (f64, f64), (mean, count): (f64, u64)| {
         (sum + mean * count as f64, ios + count as f64)
@@ -386,7 +384,8 @@ mod tests {
         conditions.duplicate_share = Some(0.28);
         let pattern = DataPattern::Entropy { random_percent: 20, duplicate_percent: 28 };
         assert_eq!(data_pattern_seen(&conditions), pattern);
-        // One block in a hundred: the compression holds for all, the duplicates do not.
+        // One block in a hundred was sampled: the compression holds for all blocks, the duplicates
+        // do not.
         let sample =
             ContentSample { every: 100, blocks: 100, duplicates: 28, ..Default::default() };
         conditions.content = Some(sample);

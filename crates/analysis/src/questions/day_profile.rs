@@ -1,5 +1,4 @@
-//! The day of a capture: what is done at which time of day, over as many days as it
-//! lasted.
+//! The day profile of a capture: the load by time of day, over all days of the capture.
 
 use crate::cells::{Cells, Dimensions};
 use crate::clock::{Clock, DAY_NS, hour_and_minute};
@@ -16,10 +15,10 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::ObservedTime;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Intervals of all days together, at most.
+/// Maximum number of intervals of all days together.
 const INTERVALS_MAX: usize = 1 << 20;
 
-/// What was done in one interval of one day.
+/// Sums of one interval on one day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Interval {
     ios: u64,
@@ -31,20 +30,20 @@ struct Interval {
     response_max_ns: u64,
 }
 
-/// The days of a capture in intervals.
+/// The days of a capture, divided into intervals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DayProfile {
     clock: Clock,
     width_ns: u64,
-    /// By day and number of the interval in it.
+    /// Intervals by day and by position in the day.
     intervals: BTreeMap<(u64, u64), Interval>,
 }
 
 impl DayProfile {
-    /// In intervals of a width, by a clock.
+    /// Creates an empty profile with intervals of `width_ns` nanoseconds by a clock.
     ///
     /// # Errors
-    /// A width that does not divide a day.
+    /// Returns [`TraceError::TooFine`] if the width does not divide a day.
     pub fn new(clock: Clock, width_ns: u64) -> Result<Self, TraceError> {
         if width_ns == 0 || !DAY_NS.is_multiple_of(width_ns) {
             let what = format!(
@@ -66,7 +65,7 @@ impl DayProfile {
         Ok(self.intervals.entry((day, number)).or_default())
     }
 
-    /// The time around a moment that belongs to the same interval of the same day.
+    /// Returns the times around a time that belong to the same interval of the same day.
     fn within(&self, at_ns: u64) -> Range<u64> {
         let day = self.clock.day(at_ns).saturating_mul(DAY_NS);
         let begin = self.clock.time_of_day_ns(at_ns) / self.width_ns * self.width_ns;
@@ -76,13 +75,13 @@ impl DayProfile {
         found.map_or(at_ns..at_ns.saturating_add(1), |(from, to)| from..to)
     }
 
-    /// The intervals of a day that were observed.
+    /// Returns one row per interval of the day that was observed.
     pub fn listing(&self, observed: &ObservedTime) -> Vec<ProfileFigures> {
         let numbers = 0..DAY_NS / self.width_ns;
         numbers.filter_map(|number| self.figures(number, observed)).collect()
     }
 
-    /// For how long an interval of a day was observed.
+    /// Returns how long an interval was observed on a day, in nanoseconds.
     fn observed_ns(&self, day: u64, begin: u64, observed: &ObservedTime) -> u64 {
         let local = day.saturating_mul(DAY_NS).saturating_add(begin);
         let shown = self.clock.spans_of(local, local.saturating_add(self.width_ns));
@@ -102,7 +101,8 @@ impl DayProfile {
             let found = self.intervals.get(&(day, number)).copied().unwrap_or_default();
             days += 1;
             observed_ns = observed_ns.saturating_add(observed_on_day_ns);
-            // Seconds of an hour are neither its quietest nor its busiest day.
+            // A day on which the interval was observed only briefly must not count as quietest or
+            // busiest.
             if observed_on_day_ns >= self.width_ns / 2 {
                 rates.push(found.ios as f64 * 1e9 / observed_on_day_ns as f64);
             }
@@ -164,7 +164,7 @@ impl Fold for DayProfile {
         Fields::of(&[Field::Issued, Field::Op, Field::Bytes, Field::Response])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        // The next I/O is mostly of the same interval.
+        // Consecutive I/Os mostly fall into the same interval.
         let (mut within, mut found) = (0..0, Interval::default());
         for row in rows.iter() {
             let at_ns = rows.batch.issued_ns(row);
@@ -222,27 +222,28 @@ impl FoldCells for DayProfile {
 /// One interval of the day.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileFigures {
-    /// When it begins, in nanoseconds from midnight.
+    /// Begin, in nanoseconds after midnight.
     pub begin_ns: u64,
-    /// Days on which it was observed, in full or in part.
+    /// Number of days on which the interval was observed, in full or in part.
     pub days: u64,
-    /// For how long, in nanoseconds.
+    /// Observed time over all days, in nanoseconds.
     pub observed_ns: u64,
     /// I/Os of all days.
     pub count: u64,
-    /// I/Os per second.
+    /// I/Os per second of observed time.
     pub iops: f64,
-    /// The same on the quietest of the days on which at least half of it was observed.
+    /// I/Os per second on the quietest of the days on which at least half of the interval was
+    /// observed; `None` if there is no such day.
     pub iops_least: Option<f64>,
-    /// The same on the busiest of them.
+    /// I/Os per second on the busiest of these days.
     pub iops_most: Option<f64>,
     /// Bytes read and written per second.
     pub bytes_per_second: f64,
-    /// Reads among reads and writes.
+    /// Share of reads among reads and writes, 0 to 1.
     pub read_share: Option<f64>,
-    /// Average response time.
+    /// Average response time, in nanoseconds; `None` if no I/O has one.
     pub response_mean_ns: Option<u64>,
-    /// Longest response time.
+    /// Longest response time, in nanoseconds; `None` if no I/O has one.
     pub response_max_ns: Option<u64>,
 }
 
@@ -284,7 +285,7 @@ impl ProfileFigures {
     const MRT: Of =
         Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |p| p.response_max_ns.into());
 
-    /// Everything, as JSON has it.
+    /// All columns of the JSON form.
     const ALL: [Of; 12] = [
         Self::BEGIN,
         Self::BEGIN_NS,
@@ -300,7 +301,7 @@ impl ProfileFigures {
         Self::MRT,
     ];
 
-    /// A terminal's table.
+    /// Columns of a terminal's table.
     pub const TABLE: [Of; 11] = [
         Self::BEGIN,
         Self::DAYS,
@@ -326,7 +327,7 @@ mod tests {
 
     const HOUR_NS: u64 = DAY_NS / 24;
 
-    /// Three days around the end of summer time.
+    /// Three days around the end of daylight-saving time.
     fn clock() -> Clock {
         let change_s = 1_761_440_400;
         let change = |at_unix_s, offset_s| ZoneChange { at_unix_s, offset_s, name: None };

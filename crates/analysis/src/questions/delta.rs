@@ -1,6 +1,6 @@
-//! Before and after: two captures side by side, by stream, by process or by device,
-//! what changed most first. Rates are per second of the observed time, so
-//! that captures of different lengths can be compared.
+//! Before and after: two captures compared by stream, by process or by device, the largest change
+//! first. Rates are per second of observed time, so that captures of different lengths can be
+//! compared.
 
 use crate::columns::{self, Column, Print};
 use crate::questions::group_figures::GroupFigures;
@@ -15,14 +15,14 @@ use steadfast_domain::text::excerpt;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::observed_time::{ObservedTime, StepGrid};
 
-/// How two captures are laid beside each other.
+/// Alignment of the time axes of two captures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Align {
-    /// Each from its beginning.
+    /// Both captures from their beginning.
     Start,
-    /// Each from its event mark of this name, perhaps with an offset.
+    /// Both captures from their event mark of this name, optionally with an offset.
     Mark(String),
-    /// By the clock: the time that both cover.
+    /// By clock time: the time that both captures cover.
     Clock,
 }
 
@@ -52,22 +52,22 @@ impl fmt::Display for Align {
     }
 }
 
-/// A capture that is laid beside another one, on a time axis that both share.
+/// A capture on a time axis that it shares with another one.
 #[derive(Debug, Clone)]
 pub struct AlignedCapture {
-    /// Where its own axis begins on the shared one.
+    /// Position of its own beginning on the shared axis, in nanoseconds.
     pub origin_ns: u64,
-    /// The observed time that counts, on its own axis.
+    /// Observed time that is compared, on its own axis.
     pub observed: ObservedTime,
-    /// The steps of which it kept sums, on its own axis.
+    /// Grid of the steps for which it kept sums, on its own axis; `None` if single I/Os were kept.
     pub grid: Option<StepGrid>,
 }
 
-/// Roundings of a span to the steps of two captures before it is given up.
+/// Maximum number of attempts to round a span to the steps of both captures.
 const ROUNDINGS_MAX: usize = 10_000;
 
 impl AlignedCapture {
-    /// Lays a capture on the clock; `None` if it does not tell when it began.
+    /// Places a capture on the clock; `None` if it does not record its start time.
     pub fn by_clock(
         conditions: &CaptureConditions,
         observed: ObservedTime,
@@ -76,13 +76,13 @@ impl AlignedCapture {
         Some(AlignedCapture { origin_ns: conditions.began_unix_ns?, observed, grid })
     }
 
-    /// A span of the shared axis on its own one.
+    /// Converts a span of the shared axis to its own axis.
     pub fn own(&self, (from, to): (u64, u64)) -> (u64, u64) {
         let own = |at: u64| if at == u64::MAX { at } else { at.saturating_sub(self.origin_ns) };
         (own(from), own(to))
     }
 
-    /// The part of a span of the shared axis that its whole steps make up.
+    /// Returns the part of a span of the shared axis that consists of whole steps of the capture.
     fn whole_steps(&self, span: (u64, u64)) -> (u64, u64) {
         let Some(grid) = self.grid else { return span };
         let (from, to) = self.observed.inner_steps(self.own(span), grid);
@@ -90,8 +90,8 @@ impl AlignedCapture {
     }
 }
 
-/// Narrows a span of the shared axis to what whole steps of both captures make up, so that
-/// sums and single I/Os answer for the same time; `None` if nothing is left.
+/// Narrows a span of the shared axis to whole steps of both captures, so that sums and single I/Os
+/// cover the same time. Returns `None` if nothing is left.
 pub fn in_whole_steps(captures: &[AlignedCapture; 2], span: (u64, u64)) -> Option<(u64, u64)> {
     let mut span = span;
     for _ in 0..ROUNDINGS_MAX {
@@ -107,14 +107,14 @@ pub fn in_whole_steps(captures: &[AlignedCapture; 2], span: (u64, u64)) -> Optio
     None
 }
 
-/// The time of the shared axis that both captures observed, in whole steps of both.
+/// Returns the spans of the shared axis that both captures observed, in whole steps of both.
 pub fn shared_time(captures: &[AlignedCapture; 2]) -> Vec<(u64, u64)> {
     let [a, b] = captures.each_ref().map(|one| one.observed.shifted(one.origin_ns));
     let both = a.within(b.spans_ns());
     both.spans_ns().iter().filter_map(|span| in_whole_steps(captures, *span)).collect()
 }
 
-/// By what the largest changes are found.
+/// Measure by which changes are ranked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Rank {
     /// I/Os per second.
@@ -128,19 +128,19 @@ pub enum Rank {
     Response,
 }
 
-/// One capture's part of a comparison.
+/// One capture of a comparison.
 #[derive(Debug, Clone)]
 pub struct DeltaSide {
-    /// Its groups, by name.
+    /// Groups by name.
     groups: BTreeMap<String, GroupFigures>,
     total: GroupFigures,
     observed: ObservedTime,
 }
 
 impl DeltaSide {
-    /// What was folded of a capture in its observed time.
+    /// Creates a side from the groups of a capture and its observed time.
     pub fn of(groups: &Groups, conditions: &CaptureConditions, observed: ObservedTime) -> Self {
-        // A device has its number from its capture; a name is the same in both.
+        // Device numbers differ between captures; names are the same in both.
         DeltaSide {
             groups: groups.by_name(conditions),
             total: groups.total_figures(conditions),
@@ -149,47 +149,48 @@ impl DeltaSide {
     }
 }
 
-/// By what two captures can be compared: process numbers differ from one capture to
-/// the next, so processes are told by their command names.
+/// Returns the facet by which two captures are compared. Process numbers differ between captures,
+/// so processes are grouped by command name.
 pub fn facets(by: Facet) -> [Facet; 1] {
     [if by == Facet::Process { Facet::Command } else { by }]
 }
 
-/// Figures of one side.
+/// Figures of one group in one capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SideOfDelta {
-    /// I/Os; 0 where the group is not there.
+    /// Number of I/Os; 0 if the group does not exist.
     pub count: u64,
     /// I/Os per second.
     pub iops: Option<f64>,
     /// Bytes per second.
     pub bytes_per_second: Option<f64>,
-    /// Share of all I/Os.
+    /// Share of all I/Os, 0 to 1.
     pub share: f64,
-    /// Average size.
+    /// Average size, in bytes.
     pub size_mean: Option<f64>,
     /// Average queue depth.
     pub qd_mean: Option<f64>,
-    /// Average time in the queue.
+    /// Average time in the queue, in nanoseconds.
     pub queue_mean_ns: Option<u64>,
-    /// Its share of the time from entering the queue to completion.
+    /// Share of the time between insertion into the queue and completion that was spent in the
+    /// queue.
     pub queue_share: Option<f64>,
-    /// Average response time.
+    /// Average response time, in nanoseconds.
     pub response_mean_ns: Option<u64>,
-    /// 99 % of the response times.
+    /// 99th percentile of the response times, in nanoseconds.
     pub response_p99_ns: Option<u64>,
-    /// Longest response time.
+    /// Longest response time, in nanoseconds.
     pub response_max_ns: Option<u64>,
 }
 
-/// One group of both captures.
+/// One group in both captures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delta {
-    /// The group's name.
+    /// Name of the group.
     pub name: String,
-    /// Before.
+    /// Figures before.
     pub a: SideOfDelta,
-    /// After.
+    /// Figures after.
     pub b: SideOfDelta,
 }
 
@@ -224,7 +225,7 @@ impl SideOfDelta {
     }
 }
 
-/// Every group of either capture, what changed most first.
+/// Returns every group of either capture, the largest change first.
 pub fn deltas(sides: &[DeltaSide; 2], rank: Rank) -> Vec<Delta> {
     let [a, b] = sides;
     let mut names: Vec<&String> = a.groups.keys().chain(b.groups.keys()).collect();
@@ -237,7 +238,7 @@ pub fn deltas(sides: &[DeltaSide; 2], rank: Rank) -> Vec<Delta> {
     };
     let mut deltas: Vec<Delta> = names.into_iter().map(delta).collect();
     let change = |delta: &Delta| {
-        // A response time that one side lacks is no change of it.
+        // If one side has no response time, there is no change to rank.
         let both = delta.a.response_mean_ns.and(delta.b.response_mean_ns).is_some();
         let known = rank != Rank::Response || both;
         if known { (delta.b.ranked(rank) - delta.a.ranked(rank)).abs() } else { -1.0 }
@@ -246,13 +247,13 @@ pub fn deltas(sides: &[DeltaSide; 2], rank: Rank) -> Vec<Delta> {
     deltas
 }
 
-/// Everything of both captures.
+/// Returns the figures of all groups together.
 pub fn total(sides: &[DeltaSide; 2]) -> Delta {
     let [a, b] = sides.each_ref().map(|side| SideOfDelta::of(side, Some(&side.total)));
     Delta { name: "all".into(), a, b }
 }
 
-/// From one value to another as a part of the first; `None` where there was none.
+/// Returns the relative change from `a` to `b`; `None` if `a` is zero or unknown.
 fn change(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     let (a, b) = a.zip(b)?;
     (a > 0.0).then(|| b / a - 1.0)
@@ -287,7 +288,7 @@ macro_rules! side {
     };
 }
 
-/// What is told of a group of two captures.
+/// Columns of the comparison tables.
 impl Delta {
     const NAME: Of = Column::new("name", "", Print::Plain(0), |d| d.name.clone().into());
     const IOPS_CHANGE: Of = Column::new("change.iops", "IOPS %", Print::Percent(1), |d| {
@@ -306,7 +307,7 @@ impl Delta {
             change(time(&d.a), time(&d.b)).into()
         });
 
-    /// Everything, as JSON has it.
+    /// All columns of the JSON form.
     const ALL: [Of; 27] = [
         Self::NAME,
         side!(a, count, "A I/Os", Print::Plain(0)),
@@ -337,7 +338,7 @@ impl Delta {
         Self::ART_CHANGE,
     ];
 
-    /// A report's table, beside the groups' names.
+    /// Columns of a report's table, next to the group names.
     pub const OF_REPORT: [Of; 23] = [
         Self::ALL[1],
         Self::ALL[12],
@@ -364,7 +365,7 @@ impl Delta {
         Self::ALL[22],
     ];
 
-    /// A terminal's table.
+    /// Columns of a terminal's table.
     const TABLE: [Of; 14] = [
         Self::NAME,
         Self::ALL[1],
@@ -382,7 +383,7 @@ impl Delta {
         Self::ALL[21],
     ];
 
-    /// The same, with times in the queue where one side knows them.
+    /// Returns the columns of a terminal's table, with times in the queue if either side has them.
     pub fn table(tells_queue: bool) -> Vec<Of> {
         let queue: &[Of] = if tells_queue { &[Self::ALL[7], Self::ALL[18]] } else { &[] };
         Self::TABLE.iter().chain(queue).copied().collect()

@@ -1,4 +1,4 @@
-//! Two captures before and after as findings: a report of what changed.
+//! A comparison of two captures, before and after, as the findings of a report.
 
 use crate::columns::{heads, table_row};
 use crate::questions::delta::{Align, Delta};
@@ -9,32 +9,32 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::{CaptureConditions, Caveat, Findings, Nanos};
 
-/// The method, in one line.
+/// Name of the method, in one line.
 const METHOD: &str = "Two captures compared as in docs/trace.md";
 /// Rows of the table on the first page.
 const FIRST: usize = 12;
 
-/// What was compared.
+/// A comparison of two captures.
 pub struct Compared<'c> {
-    /// The captures' names.
+    /// Names of the captures.
     pub names: [String; 2],
-    /// How they came about.
+    /// Conditions of the captures.
     pub conditions: [&'c CaptureConditions; 2],
-    /// The time that was looked at in each, in nanoseconds.
+    /// Observed time compared in each capture, in nanoseconds.
     pub observed_ns: [u64; 2],
-    /// How they are laid beside each other.
+    /// Alignment of the two time axes.
     pub align: Align,
-    /// By what the I/Os are grouped: `stream`.
+    /// Property by which the I/Os are grouped: `stream`.
     pub by: String,
-    /// Everything together.
+    /// Figures of all groups together.
     pub total: Delta,
-    /// Every group, what changed most first.
+    /// All groups, the largest change first.
     pub deltas: Vec<Delta>,
-    /// What limits the trust in either.
+    /// Caveats of either capture.
     pub caveats: Vec<Caveat>,
 }
 
-/// A comparison as findings. `software` is the name and version of this program.
+/// Returns a comparison as findings. `software` is the name and version of this program.
 pub fn findings(compared: &Compared<'_>, software: &str) -> Findings {
     let after = compared.conditions[1];
     let run = |began_ns: u64| {
@@ -120,7 +120,7 @@ fn header(compared: &Compared<'_>) -> FormHeader {
     }
 }
 
-/// SHA-256 over the conditions of both and the counts of every group.
+/// Returns the SHA-256 hash of the conditions of both captures and the counts of every group.
 fn digest(compared: &Compared<'_>) -> String {
     let mut hash = Sha256::new();
     for conditions in compared.conditions {

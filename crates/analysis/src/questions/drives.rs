@@ -1,5 +1,4 @@
-//! The drives of a capture: what each is, how many processes used it, and how much
-//! was read from it and written to it.
+//! The drives of a capture: identity, number of processes that used it, and bytes read and written.
 
 use crate::cells::{Cells, Dimensions};
 use crate::columns::{self, Column, Print};
@@ -14,14 +13,14 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Pairs of drive and process kept apart at most: beyond it the number of processes
-/// is not known.
+/// Maximum number of pairs of drive and process that are kept. Beyond it the number of processes is
+/// unknown.
 const PAIRS_MAX: usize = 1 << 17;
 
-/// Drives, and pairs of drive and process, that are kept at hand.
+/// Entries of the caches of drives and of pairs of drive and process.
 const LATELY: usize = 64;
 
-/// What was done on a drive.
+/// I/Os and bytes of a drive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Used {
     ios: u64,
@@ -29,7 +28,7 @@ struct Used {
     written: u64,
 }
 
-/// What was done on a drive and was not added up yet.
+/// I/Os and bytes of a drive that are not yet added to the table.
 type AtHand = (SideKey, Used);
 
 /// The drives with I/Os.
@@ -37,10 +36,10 @@ type AtHand = (SideKey, Used);
 pub struct Drives {
     drives: BTreeMap<SideKey, Used>,
     pairs: BTreeSet<(SideKey, u32)>,
-    /// Pairs that were seen lately, where the process says.
+    /// Recently seen pairs, indexed by process number and device.
     lately: [Option<(SideKey, u32)>; LATELY],
     most: usize,
-    /// More pairs than were kept, or sums without processes.
+    /// Set if there were more pairs than are kept, or if sums without processes were added.
     processes_unknown: bool,
 }
 
@@ -51,7 +50,7 @@ impl Default for Drives {
 }
 
 impl Drives {
-    /// Drives of which at most so many pairs of drive and process are kept.
+    /// Creates an empty table that keeps at most `most` pairs of drive and process.
     pub fn keeping(most: usize) -> Self {
         Drives {
             drives: BTreeMap::new(),
@@ -62,7 +61,7 @@ impl Drives {
         }
     }
 
-    /// A row for each drive, and one for all of them at the end.
+    /// Returns a row for each drive, followed by a row for all of them.
     pub fn listing(&self, conditions: &CaptureConditions) -> Vec<DriveFigures> {
         let mut rows: Vec<DriveFigures> = self
             .drives
@@ -91,12 +90,12 @@ impl Drives {
             read: sum.read.saturating_add(one.read),
             written: sum.written.saturating_add(one.written),
         });
-        // The same number on two hosts is two processes.
+        // The same process number on two hosts means two processes.
         let named = self.pairs.iter().filter(|(_, pid)| *pid > 0);
         let of_host = |side: &SideKey| host_name(conditions, side.device);
         let pids: BTreeSet<(String, u32)> =
             named.map(|(side, pid)| (of_host(side), *pid)).collect();
-        // A drive seen at two layers has its size once.
+        // A drive that is seen at two layers counts once in the total size.
         let devices: BTreeSet<u16> = self.drives.keys().map(|side| side.device).collect();
         let sizes: Option<Vec<u64>> = devices
             .iter()
@@ -120,12 +119,12 @@ impl Drives {
     }
 
     fn known(&self, count: usize) -> Option<u64> {
-        // A source that names no process at all does not say that there was none.
+        // If no I/O names a process, the source does not record processes.
         let named = self.pairs.iter().any(|(_, pid)| *pid > 0);
         (named && !self.processes_unknown).then_some(count as u64)
     }
 
-    /// What was done on a drive since it is at hand.
+    /// Returns the cache entry of a drive, and flushes the entry that it replaces.
     #[inline]
     fn hand<'h>(&mut self, at_hand: &'h mut [AtHand; LATELY], side: SideKey) -> &'h mut Used {
         let hand = &mut at_hand[usize::from(side.device) % LATELY];
@@ -135,7 +134,7 @@ impl Drives {
         &mut hand.1
     }
 
-    /// Adds what was done on a drive that was at hand.
+    /// Adds a cache entry to the table.
     fn settle(&mut self, (side, used): AtHand) {
         if used.ios > 0 {
             self.drives.entry(side).or_default().merge(&used);
@@ -144,7 +143,8 @@ impl Drives {
 
     #[inline]
     fn see(&mut self, pair: (SideKey, u32)) {
-        // A process that goes from drive to drive has a place for each.
+        // The index includes the device, so a process that alternates between drives has an entry
+        // for each.
         let place = pair.1.wrapping_add(u32::from(pair.0.device).wrapping_mul(29));
         let lately = &mut self.lately[place as usize % LATELY];
         if self.processes_unknown || *lately == Some(pair) {
@@ -165,8 +165,8 @@ impl Drives {
     }
 }
 
-/// What was merged and split on a drive, where it was counted: in all of the capture,
-/// whatever the filter.
+/// Returns the merged and split requests of a drive, if they were counted. They cover the whole
+/// capture, regardless of the filter.
 fn merging(conditions: &CaptureConditions, side: SideKey) -> Option<Merging> {
     let counted = conditions.merging.as_ref().filter(|_| side.layer == Layer::Block)?;
     counted.get(usize::from(side.device)).copied()
@@ -264,7 +264,7 @@ impl Used {
 /// One drive of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriveFigures {
-    /// Its name and layer.
+    /// Name and layer.
     pub name: String,
     /// Model number.
     pub model: Option<String>,
@@ -272,19 +272,19 @@ pub struct DriveFigures {
     pub serial: Option<String>,
     /// Size in bytes.
     pub capacity: Option<u64>,
-    /// Processes with I/Os on it; `None` where they are not known.
+    /// Number of processes with I/Os on the drive; `None` if unknown.
     pub processes: Option<u64>,
-    /// Requests that were merged and split on it; `None` where they were not counted.
+    /// Requests merged and split on the drive; `None` if they were not counted.
     pub merging: Option<Merging>,
     used: Used,
 }
 
 impl DriveFigures {
-    /// I/Os of all operations.
+    /// Returns the number of I/Os of all operations.
     pub fn count(&self) -> u64 {
         self.used.ios
     }
-    /// Bytes read and bytes written.
+    /// Returns the bytes read and the bytes written.
     pub fn bytes(&self) -> (u64, u64) {
         (self.used.read, self.used.written)
     }
@@ -307,9 +307,9 @@ impl Serialize for DriveFigures {
 
 type Of = Column<DriveFigures>;
 
-/// What is told of a drive.
+/// Columns of the drive tables.
 impl DriveFigures {
-    /// Everything, in a terminal as in JSON.
+    /// All columns, for the terminal and JSON.
     pub const TABLE: [Of; 11] = [
         Column::new("drive", "Drive", Print::Plain(0), |d| d.name.clone().into()),
         Column::new("model", "Model", Print::Plain(0), |d| d.model.clone().into()),
@@ -326,7 +326,8 @@ impl DriveFigures {
         Column::new("split", "split", Print::Plain(0), |d| d.merging.map(|m| m.split).into()),
     ];
 
-    /// A terminal's table: merged and split requests where they were counted.
+    /// Returns the columns of a terminal's table, with merged and split requests if they were
+    /// counted.
     pub fn table(conditions: &CaptureConditions) -> &'static [Of] {
         const TABLE: &[Of] = &DriveFigures::TABLE;
         match conditions.merging {
@@ -335,7 +336,7 @@ impl DriveFigures {
         }
     }
 
-    /// A report's table, beside the drives' names.
+    /// Columns of a report's table, next to the drive names.
     pub const OF_REPORT: [Of; 7] = [
         Self::TABLE[1],
         Self::TABLE[3],

@@ -5,31 +5,32 @@ use std::collections::BTreeMap;
 use steadfast_tracefile::observed_time::ObservedTime;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// A minute.
+/// A minute, in nanoseconds.
 pub const MINUTE_NS: u64 = 60 * SECOND_NS;
-/// Lengths that are looked at. The longest that a capture has at least [`LENGTHS_LEAST`] times is
-/// chosen.
+/// Candidate lengths of a stretch, the longest first. The first that fits [`LENGTHS_LEAST`] times
+/// into the observed time is used.
 const LENGTHS_NS: [u64; 3] = [MINUTE_NS, 10 * SECOND_NS, SECOND_NS];
 const LENGTHS_LEAST: u64 = 5;
-/// I/Os with a response time that a slow minute has at least: fewer have no mean worth naming.
+/// Minimum number of I/Os with a response time from which a stretch can be the slowest: the mean of
+/// fewer says little.
 const RESPONSES_LEAST: u64 = 10;
-/// Steps beyond which a capture is not looked at one by one: the minutes of a year.
+/// Longest capture that is searched, in steps: the minutes of a year.
 pub const STEPS_MAX: u64 = 366 * 24 * 60;
 
-/// A minute of a capture, or a shorter stretch of a short one.
+/// A minute of a capture, or a shorter stretch of a short capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stretch {
-    /// First moment, in nanoseconds since the capture began.
+    /// Begin, in nanoseconds since the capture began.
     pub from_ns: u64,
-    /// The end.
+    /// End, in nanoseconds since the capture began.
     pub to_ns: u64,
-    /// Observed time between them.
+    /// Observed time between begin and end, in nanoseconds.
     pub observed_ns: u64,
-    /// What was issued in it.
+    /// Sums of the I/Os issued in the stretch.
     pub sums: StretchSums,
 }
 
-/// What the I/Os of a stretch add up to.
+/// Sums over the I/Os of a stretch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StretchSums {
     /// I/Os of all operations.
@@ -38,7 +39,7 @@ pub struct StretchSums {
     pub bytes: u64,
     /// I/Os whose completion was seen.
     pub responses: u64,
-    /// Their response times added up, in nanoseconds.
+    /// Sum of the response times, in nanoseconds.
     pub response_sum_ns: u64,
 }
 
@@ -63,15 +64,15 @@ impl StretchSums {
 }
 
 impl Stretch {
-    /// I/Os per second.
+    /// Returns the I/Os per second.
     pub fn iops(&self) -> f64 {
         self.sums.ios as f64 * 1e9 / self.observed_ns as f64
     }
-    /// Decimal megabytes per second.
+    /// Returns the decimal megabytes per second.
     pub fn megabytes_per_second(&self) -> f64 {
         self.sums.bytes as f64 * 1e3 / self.observed_ns as f64
     }
-    /// Average response time, in nanoseconds.
+    /// Returns the average response time, in nanoseconds; `None` if no completion was seen.
     pub fn response_mean_ns(&self) -> Option<u64> {
         self.sums.response_sum_ns.checked_div(self.sums.responses)
     }
@@ -80,20 +81,20 @@ impl Stretch {
 /// The stretches of a capture that stand out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extremes {
-    /// Length of each, in nanoseconds.
+    /// Length of each stretch, in nanoseconds.
     pub length_ns: u64,
-    /// With the most I/Os per second.
+    /// Stretch with the most I/Os per second.
     pub busiest: Option<Stretch>,
-    /// With the most bytes per second.
+    /// Stretch with the most bytes per second.
     pub most_moved: Option<Stretch>,
-    /// With the longest average response time.
+    /// Stretch with the longest average response time.
     pub slowest: Option<Stretch>,
 }
 
 impl Extremes {
-    /// Finds them in the steps of a capture, in stretches that begin with a step and were
-    /// observed whole: of a minute, of 10 s or 1 s in a short capture, of one step where that is
-    /// wider than a minute. Returns `None` where the capture is too short.
+    /// Finds the extremes in the steps of a capture. The stretches begin with a step and were
+    /// observed completely. They last a minute, 10 s or 1 s in a short capture, or one step if that
+    /// is wider than a minute. Returns `None` if the capture is too short.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -130,7 +131,7 @@ impl Extremes {
         }
         let count = length_ns.checked_div(step_ns).filter(|count| *count <= STEPS_MAX)?;
         let mut found = Extremes { length_ns, ..Extremes::default() };
-        // A busy stretch begins with a step that has I/Os, or ends with one.
+        // A busy stretch begins or ends with a step that has I/Os.
         for begin in first.saturating_sub(count - 1)..=last {
             let inside = steps.range(begin..begin.saturating_add(count));
             let sums = inside.fold(StretchSums::default(), |sums, (_, step)| {

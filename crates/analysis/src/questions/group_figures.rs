@@ -1,4 +1,4 @@
-//! The groups of a capture as a listing: one row each, the largest first.
+//! The groups of a capture as a listing: one row per group, the largest first.
 
 use crate::columns::{self, Column, Print};
 use crate::questions::compare::{cgroup_name, device_name, host_name};
@@ -16,21 +16,21 @@ use steadfast_domain::{CaptureConditions, IoOp};
 /// One group of a listing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupFigures {
-    /// What its I/Os have in common; of all groups together nothing.
+    /// Common properties of the group's I/Os; the default key stands for all groups together.
     pub key: GroupKey,
-    /// The host's name.
+    /// Name of the host.
     pub host: Option<String>,
-    /// The device's name.
+    /// Name of the device.
     pub device: Option<String>,
-    /// The process, for people.
+    /// Process, for display.
     pub process: Option<String>,
-    /// The path of the cgroup.
+    /// Path of the cgroup.
     pub cgroup: Option<String>,
-    /// The path of the file.
+    /// Path of the file.
     pub path: Option<String>,
-    /// The name of the device that the file is on.
+    /// Name of the device that holds the file.
     pub file_device: Option<String>,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
     /// Share of all I/Os, 0 to 1.
     pub share_of_count: f64,
@@ -38,17 +38,17 @@ pub struct GroupFigures {
     pub amount: u64,
     /// Share of all bytes, 0 to 1.
     pub share_of_bytes: f64,
-    /// What it adds up to.
+    /// Sums over the group's I/Os.
     pub tally: Sums,
     /// Response times.
     pub response: ResponseFigures,
-    /// Times in the queue before.
+    /// Times spent in the queue before issue.
     pub queued: ResponseFigures,
-    /// Whether the source told flags at all.
+    /// Whether the source records flags at all.
     pub tells_flags: bool,
     /// Whether merged requests were counted.
     pub tells_merges: bool,
-    /// What was measured of written blocks.
+    /// Measurements of written blocks.
     pub content: ContentFigures,
 }
 
@@ -58,7 +58,7 @@ impl OfContent for GroupFigures {
     }
 }
 
-/// The conditions, and the paths in them by file.
+/// The conditions, with the paths of files by device and inode.
 struct Named<'c> {
     conditions: &'c CaptureConditions,
     paths: BTreeMap<(u16, u64), String>,
@@ -75,7 +75,7 @@ impl<'c> Named<'c> {
 }
 
 impl Groups {
-    /// The groups as a report lists them: the largest share first.
+    /// Returns one row per group, the largest share first.
     pub fn listing(&self, by: By, conditions: &CaptureConditions) -> Vec<GroupFigures> {
         let total = self.total();
         let named = Named::of(self, conditions);
@@ -86,8 +86,8 @@ impl Groups {
         rows
     }
 
-    /// The groups by what they are called. Those of one name are one: cgroups of one path, as
-    /// those of a service that was restarted.
+    /// Returns the groups by display name. Groups of the same name are merged, for example cgroups
+    /// of one path that belong to a service that was restarted.
     pub fn by_name(&self, conditions: &CaptureConditions) -> BTreeMap<String, GroupFigures> {
         let (total, named) = (self.total(), Named::of(self, conditions));
         let mut groups: BTreeMap<String, GroupFigures> = BTreeMap::new();
@@ -105,7 +105,7 @@ impl Groups {
         groups
     }
 
-    /// Everything together.
+    /// Returns the figures of all groups together.
     pub fn total_figures(&self, conditions: &CaptureConditions) -> GroupFigures {
         let total = self.total();
         GroupFigures::of(GroupKey::default(), &total, &total, &Named::of(self, conditions))
@@ -140,7 +140,7 @@ impl GroupFigures {
             share_of_bytes: share(tally.amount(), total.amount()),
             response: tally.responses.figures(),
             queued: tally.queued.figures(),
-            // A source that notes nothing of any I/O does not know these.
+            // A source that sets no flag on any I/O does not record flags.
             tells_flags: total.flagged > 0 && total.flags.iter().any(|count| *count > 0),
             tally: tally.clone(),
         }
@@ -150,7 +150,7 @@ impl GroupFigures {
         if by == By::Count { self.count } else { self.amount }
     }
 
-    /// What the group is called: its facets, in the order of tables.
+    /// Returns the display name of the group: its facets, in the order of the tables.
     pub fn name(&self) -> String {
         let stream = self.key.stream.map(|stream| stream.to_string());
         let op = self.key.op.map(|op| op.to_string());
@@ -163,29 +163,30 @@ impl GroupFigures {
         if parts.is_empty() { "all".to_owned() } else { parts.join(", ") }
     }
 
-    /// Average queue depth at issue.
+    /// Returns the average queue depth at issue; `None` if no I/O has one.
     pub fn qd_mean(&self) -> Option<f64> {
         (self.tally.depths > 0).then(|| self.tally.depth_sum as f64 / self.tally.depths as f64)
     }
-    /// Deepest queue at issue.
+    /// Returns the largest queue depth at issue; `None` if no I/O has one.
     pub fn qd_max(&self) -> Option<u32> {
         (self.tally.depths > 0).then_some(self.tally.depth_max)
     }
-    /// Average size.
+    /// Returns the average size of an I/O, in bytes.
     pub fn size_mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.amount as f64 / self.count as f64)
     }
-    /// Share of the time from entering the queue to completion that was spent in the
-    /// queue, over the I/Os of which both are known.
+    /// Returns the share of the time between insertion into the queue and completion that was spent
+    /// in the queue, over the I/Os for which both times are known.
     pub fn queue_share(&self) -> Option<f64> {
         self.tally.together.share()
     }
-    /// Share of the I/Os that have a flag; `None` where the source tells none.
+    /// Returns the share of the I/Os that have a flag; `None` if the source records no flags.
     pub fn flag_share(&self, bit: u16) -> Option<f64> {
         let told = self.tells_flags && self.tally.flagged > 0;
         told.then(|| self.tally.flag(bit) as f64 / self.tally.flagged as f64)
     }
-    /// The thread, for people: its number, and its name where that is its own.
+    /// Returns the thread for display: its number, and its name if it differs from that of its
+    /// process.
     pub fn thread(&self) -> Option<String> {
         let thread = self.key.thread.filter(|thread| thread.tid > 0)?;
         Some(if thread.name.is_empty() {
@@ -194,7 +195,7 @@ impl GroupFigures {
             format!("{} ({})", thread.name, thread.tid)
         })
     }
-    /// The file, for people: its path, or where that is not known its inode and its device.
+    /// Returns the file for display: its path, or its inode and device if the path is not known.
     pub fn file(&self) -> Option<String> {
         let (_, inode) = self.key.file.filter(|(_, inode)| *inode > 0)?;
         let device = self.file_device.as_deref().unwrap_or_default();
@@ -229,7 +230,7 @@ impl Serialize for GroupFigures {
 
 type Of = Column<GroupFigures>;
 
-/// A column of times, of the response or in the queue.
+/// A column of response times or of times in the queue.
 macro_rules! time {
     ($of:ident, $field:ident, $head:literal) => {
         Column::new(
@@ -241,7 +242,7 @@ macro_rules! time {
     };
 }
 
-/// A column of the share of I/Os with a flag.
+/// A column with the share of I/Os that have a flag.
 macro_rules! flag {
     ($field:literal, $head:literal, $flag:ident) => {
         Column::new(concat!("flags.", $field), $head, Print::Percent(1), |group: &GroupFigures| {
@@ -250,11 +251,11 @@ macro_rules! flag {
     };
 }
 
-/// What is told of a group.
+/// Columns of the group tables.
 impl GroupFigures {
     const HOST: Of = Column::new("host", "Host", Print::Plain(0), |g| g.host.clone().into());
     const DEVICE: Of = Column::new("device", "Device", Print::Plain(0), |g| {
-        // Inodes of several devices may be the same number.
+        // Inodes of different devices may have the same number.
         g.device.clone().or_else(|| g.file_device.clone()).into()
     });
     const PROCESS: Of =
@@ -345,7 +346,7 @@ impl GroupFigures {
 
     const CONTENT: [Of; 6] = content::all();
 
-    /// Everything, as JSON has it.
+    /// All columns of the JSON form.
     const ALL: [Of; 55] = [
         Self::HOST,
         Self::DEVICE,
@@ -419,7 +420,7 @@ impl GroupFigures {
         Self::ART,
         Self::MRT,
     ];
-    /// Response times, and the time in the queue before.
+    /// Response times, and the time in the queue before issue.
     const TIMES: [Of; 11] = [
         Self::COUNT,
         Self::SHARE,
@@ -433,7 +434,7 @@ impl GroupFigures {
         Self::MRT,
         Self::QUEUE_SHARE,
     ];
-    /// What the kernel noted of the I/Os.
+    /// Flags that the kernel set on the I/Os.
     const KINDS: [Of; 12] = [
         Self::COUNT,
         Self::SHARE,
@@ -449,15 +450,15 @@ impl GroupFigures {
         Self::FAILED,
     ];
 
-    /// What was measured of written blocks.
+    /// Measurements of written blocks.
     const OF_CONTENT: [Of; 6] = {
         let [blocks, ratio, duplicates] = content::table();
         [Self::COUNT, Self::WRITES, Self::WRITTEN_BYTES, blocks, ratio, duplicates]
     };
 
-    /// The columns of a table: the facets, then what was chosen.
+    /// Returns the columns of a table: the facets, then the chosen figures.
     pub fn table(facets: &[Facet], show: Show) -> Vec<Of> {
-        // A thread's process stands before it.
+        // A thread's process comes before the thread.
         let of_process = |facet: &Facet| matches!(facet, Facet::Process | Facet::Command);
         let named = facets.iter().any(of_process);
         let facets = facets.iter().flat_map(|facet| match facet {
@@ -481,8 +482,7 @@ impl GroupFigures {
         facets.chain(told.iter().copied()).collect()
     }
 
-    /// The columns of a report's table, next to the groups' names: no more than a page has room
-    /// for.
+    /// Returns the columns of a report's table, next to the group names: as many as fit on a page.
     pub fn of_report(show: Show) -> &'static [Of] {
         match show {
             Show::Counts => &[
@@ -522,13 +522,13 @@ impl GroupFigures {
     }
 }
 
-/// What a table of groups tells of each.
+/// Choice of the figures in a table of groups.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Show {
     /// Counts, amounts, average and longest response times.
     #[default]
     Counts,
-    /// Response times beside the time in the queue.
+    /// Response times and the time in the queue.
     Times,
     /// Shares of synchronous, FUA, metadata, read-ahead and writeback I/Os.
     Kinds,

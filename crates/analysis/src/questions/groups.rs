@@ -1,7 +1,6 @@
-//! I/Os by what the asker chooses: device, process, command, stream, operation or
-//! processor, or several of these together (which process did which streams). Of
-//! each group counts, bytes, response times, the time in the queue beside them, and
-//! what the kernel noted of the I/Os.
+//! I/Os grouped by one or more chosen facets: device, process, command, stream, operation,
+//! processor and so on; for example the streams of each process. Each group has counts, bytes,
+//! response times, the time in the queue, and the flags that the kernel set on its I/Os.
 
 use crate::cells::{Cell, Cells, Dimensions};
 use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
@@ -24,13 +23,13 @@ use steadfast_domain::io_event::Command as SystemName;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
-/// Groups kept apart, the first in order of their keys; I/Os of further ones are
-/// counted together.
+/// Maximum number of groups that are counted separately: the first in order of their keys. I/Os of
+/// all others are counted together.
 pub const GROUPS_MAX: usize = 1 << 13;
 
 pub use crate::cells::FLAGS;
 
-/// By what I/Os are grouped.
+/// A property by which I/Os are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Facet {
     /// The captured host.
@@ -39,9 +38,9 @@ pub enum Facet {
     Device,
     /// The process, by number and command name.
     Process,
-    /// All processes of a command name; those without a name stay apart.
+    /// All processes of a command name. Processes without a name stay separate.
     Command,
-    /// The thread, beside its process.
+    /// The thread, together with its process.
     Thread,
     /// The cgroup of the process.
     Cgroup,
@@ -51,12 +50,12 @@ pub enum Facet {
     Stream,
     /// The operation.
     Op,
-    /// The processor that issued it.
+    /// The processor that issued the I/O.
     Cpu,
 }
 
 impl Facet {
-    /// Every one, in the order in which tables have them.
+    /// All facets, in the column order of tables.
     pub const ALL: [Facet; 10] = [
         Facet::Host,
         Facet::Device,
@@ -100,35 +99,35 @@ impl FromStr for Facet {
 }
 
 impl Facet {
-    /// Whether the sums of a capture of steps do not tell it.
+    /// Returns whether the facet needs single I/Os: the sums of a step capture do not record it.
     fn is_of_single_ios(self) -> bool {
         matches!(self, Facet::Thread | Facet::Cgroup | Facet::File | Facet::Cpu)
     }
 }
 
-/// A thread: its number and its name, empty where that is its process's.
+/// A thread: its number and name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadKey {
-    /// Its number; 0 where unknown.
+    /// Thread number; 0 if unknown.
     pub tid: u32,
-    /// Its name, where it is not that of its process.
+    /// Thread name; empty if it equals the name of the process.
     pub name: SystemName,
 }
 
-/// One group: what its I/Os have in common. `None` is what was not asked for.
+/// Common properties of a group's I/Os. A facet that was not chosen is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupKey {
-    /// The host, by the first of its devices.
+    /// The host, as the number of its first device.
     pub host: Option<u16>,
     /// The device, at its layer.
     pub device: Option<SideKey>,
-    /// The process; without a number where processes of a command are together.
+    /// The process; its number is 0 if all processes of a command are grouped together.
     pub process: Option<ProcessKey>,
     /// The thread.
     pub thread: Option<ThreadKey>,
-    /// The cgroup: its place in the conditions, from 1; 0 where unknown.
+    /// The cgroup: its position in the conditions, from 1; 0 if unknown.
     pub cgroup: Option<u16>,
-    /// The file: its device and inode, both 0 where an I/O is not one of a file.
+    /// The file: its device and inode; both are 0 for an I/O without a file.
     pub file: Option<(u16, u64)>,
     /// The I/O stream.
     pub stream: Option<StreamKey>,
@@ -139,8 +138,8 @@ pub struct GroupKey {
 }
 
 impl GroupKey {
-    /// What differs from I/O to I/O most where threads or files are told apart, for
-    /// [`RecentCache`].
+    /// Returns a hash input for [`RecentCache`], from the fields that vary most between I/Os when
+    /// threads or files are grouped.
     fn number(&self) -> u64 {
         let thread = self.thread.map_or(0, |thread| u64::from(thread.tid));
         let file = self.file.map_or(0, |(device, inode)| inode ^ u64::from(device) << 48);
@@ -149,8 +148,8 @@ impl GroupKey {
     }
 }
 
-/// What tells the group of an I/O, where that is more quickly made than its key: the
-/// columns that the facets are of, side by side, and 0 for all others.
+/// A compact form of an I/O's group, faster to build than its key: the columns of the chosen facets
+/// packed side by side, with 0 in all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kind {
     stream: u64,
@@ -159,25 +158,25 @@ struct Kind {
 }
 
 impl Kind {
-    /// What differs from I/O to I/O most, for [`RecentCache`].
+    /// Returns a hash input for [`RecentCache`], from the fields that vary most between I/Os.
     #[inline]
     fn number(self) -> u64 {
         self.stream ^ self.who.rotate_left(29)
     }
 }
 
-/// What of a [`Kind`] matters for the facets that were asked for.
+/// Masks for the parts of a [`Kind`] that the chosen facets need.
 #[derive(Debug, Clone, Copy, Default)]
 struct Asked {
     stream: u64,
     who: u64,
     command: bool,
-    /// More than processes, streams and operations.
+    /// Set if the kind needs more columns than process, size, order and operation.
     place: bool,
 }
 
 impl Asked {
-    /// `None` where there is more than a kind has room for.
+    /// Returns `None` if a facet does not fit into a [`Kind`].
     fn of(facets: &[Facet]) -> Option<Asked> {
         let mut asked = Asked::default();
         for facet in facets {
@@ -201,7 +200,7 @@ impl Asked {
     }
 }
 
-/// Finds the kinds of rows.
+/// Builds the kinds of rows.
 struct Kinds<'r> {
     asked: Asked,
     sequential: &'r [bool],
@@ -252,10 +251,10 @@ impl<'r> Kinds<'r> {
 #[derive(Debug, Clone)]
 pub struct Groups {
     by: Vec<Facet>,
-    /// Of every device, the first device of its host.
+    /// First device of the host of each device, by device number.
     hosts: Vec<u16>,
     groups: BoundedTable<GroupKey, Sums>,
-    /// Something came from a fold file of an earlier version, which keeps no merges.
+    /// Set if cells came from a fold file of an earlier version, which has no merges.
     merges_unknown: bool,
     percentiles: bool,
 }
@@ -267,12 +266,12 @@ impl PartialEq for Groups {
 }
 
 impl Groups {
-    /// By these facets together.
+    /// Creates empty groups by these facets together.
     pub fn by(facets: &[Facet]) -> Self {
         Self::keeping(GROUPS_MAX, facets)
     }
 
-    /// The same with at most so many groups kept apart.
+    /// Like [`Self::by`], with at most `most` groups counted separately.
     pub fn keeping(most: usize, facets: &[Facet]) -> Self {
         Groups {
             by: facets.to_vec(),
@@ -283,12 +282,13 @@ impl Groups {
         }
     }
 
-    /// The same of which times have an average and a maximum alone, in a tenth of the memory.
+    /// Keeps only average and maximum of the times of each group, which takes a tenth of the
+    /// memory.
     pub fn without_percentiles(self) -> Self {
         Groups { percentiles: false, ..self }
     }
 
-    /// Knows which host each device belongs to.
+    /// Sets the host of each device, which [`Facet::Host`] needs.
     pub fn with_hosts(mut self, conditions: &CaptureConditions) -> Self {
         let devices = &conditions.devices;
         let first = |host: &Option<String>| devices.iter().position(|one| one.host == *host);
@@ -301,30 +301,30 @@ impl Groups {
         self.hosts.get(usize::from(device)).copied().unwrap_or(0)
     }
 
-    /// The groups, in no particular order.
+    /// Iterates over the groups, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (&GroupKey, &Sums)> {
         self.groups.iter()
     }
-    /// I/Os beyond [`GROUPS_MAX`] groups, all together.
+    /// Returns the I/Os of the groups beyond [`GROUPS_MAX`], all together.
     pub fn unlisted(&self) -> &Sums {
         self.groups.rest()
     }
-    /// Whether merged requests were counted.
+    /// Returns whether merged requests were counted.
     pub fn tells_merges(&self, conditions: &CaptureConditions) -> bool {
         conditions.merging.is_some() && !self.merges_unknown
     }
-    /// By what the I/Os are grouped.
+    /// Returns the facets by which the I/Os are grouped.
     pub fn facets(&self) -> &[Facet] {
         &self.by
     }
-    /// Everything together.
+    /// Returns the sums over all groups.
     pub fn total(&self) -> Sums {
         let mut total = self.unlisted().clone();
         self.iter().for_each(|(_, tally)| total.merge(tally));
         total
     }
 
-    /// The same I/Os by some of the facets alone.
+    /// Returns the same I/Os grouped by some of the facets.
     pub fn regrouped(&self, facets: &[Facet]) -> Groups {
         let (merges_unknown, percentiles) = (self.merges_unknown, self.percentiles);
         let mut merged = Groups { merges_unknown, percentiles, ..Groups::by(facets) };
@@ -349,7 +349,7 @@ impl Groups {
         merged
     }
 
-    /// The groups that are not among these, all together.
+    /// Returns groups with the I/Os of all groups that are not in `listed`, all together.
     pub fn beyond(&self, listed: &[GroupKey]) -> Groups {
         let mut beyond = Groups {
             merges_unknown: self.merges_unknown,
@@ -401,7 +401,8 @@ impl Groups {
         }
     }
 
-    /// The key of what was added up before: it has neither processes nor processors.
+    /// Returns the key of response times that were summed by device and stream. It has neither
+    /// process nor processor.
     fn key_of_side(&self, side: SideKey, stream: StreamKey) -> GroupKey {
         GroupKey {
             host: self.has(Facet::Host).then(|| self.host_of(side.device)),
@@ -412,7 +413,7 @@ impl Groups {
         }
     }
 
-    /// The key of what a fold file holds: it has no processors.
+    /// Returns the key of a cell of a fold file. It has no processor.
     fn key_of_cell(&self, cell: &Cell) -> GroupKey {
         let side = SideKey { device: cell.device, layer: cell.layer };
         let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
@@ -437,7 +438,7 @@ impl Groups {
         }
     }
 
-    /// What cells must tell so that they can be grouped.
+    /// Returns the dimensions that cells must have for these facets.
     fn asked(&self) -> Dimensions {
         Dimensions {
             processes: self.has(Facet::Process) || self.has(Facet::Command),
@@ -448,7 +449,7 @@ impl Groups {
         }
     }
 
-    /// Takes rows whose kinds tell their groups.
+    /// Takes rows whose groups follow from their kinds.
     fn take_kinds(&mut self, rows: &Rows<'_>, asked: Asked) {
         let (columns, kinds) = (SumColumns::new(rows, self.percentiles), Kinds::of(rows, asked));
         let mut groups = mem::replace(&mut self.groups, BoundedTable::keeping(0));
@@ -462,7 +463,7 @@ impl Groups {
         self.groups = groups;
     }
 
-    /// Takes rows, each with its key.
+    /// Takes rows by building the key of each.
     fn take_keys(&mut self, rows: &Rows<'_>) {
         let columns = SumColumns::new(rows, self.percentiles);
         let mut groups = mem::replace(&mut self.groups, BoundedTable::keeping(0));
@@ -565,7 +566,7 @@ mod tests {
     use steadfast_domain::io_event::RESPONSE_UNKNOWN;
     use steadfast_domain::step::mix64;
 
-    /// I/Os that differ in few bits of every column.
+    /// I/Os that differ in a few bits of every column.
     fn ios() -> Vec<IoEvent> {
         let one = |at: u64| {
             let mut bits = mix64(at);

@@ -1,5 +1,5 @@
-//! The LBA range hit map: how often each range of a device was hit in each
-//! capture step. A sequential scan shows as a diagonal.
+//! The LBA range hit map: hits of each range of a device in each capture step. A sequential scan
+//! shows as a diagonal.
 
 use crate::annotate::data_transfers::{DataTransfers, Moved};
 use crate::cells::Dimensions;
@@ -16,30 +16,30 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Steps and ranges of a map, at most.
+/// Maximum number of steps, and maximum number of ranges, of a map.
 pub const SIDE_MAX: usize = 4096;
 
 /// The steps of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HitSteps {
-    /// When the first begins, in nanoseconds.
+    /// Begin of the first step, in nanoseconds.
     pub begin_ns: u64,
-    /// Width in nanoseconds.
+    /// Width of a step, in nanoseconds.
     pub width_ns: u64,
-    /// How many, from 1 to [`SIDE_MAX`].
+    /// Number of steps, from 1 to [`SIDE_MAX`].
     pub count: usize,
 }
 
 impl HitSteps {
-    /// So many over a span.
+    /// Divides a time span into `count` steps.
     pub fn over(span_ns: (u64, u64), count: usize) -> Self {
         let count = count.clamp(1, SIDE_MAX);
         let time = span_ns.1.saturating_sub(span_ns.0).saturating_add(1);
         HitSteps { begin_ns: span_ns.0, width_ns: time.div_ceil(count as u64), count }
     }
 
-    /// Steps of a width that hold a span, beginning at a multiple of it, as the
-    /// steps of every other table.
+    /// Covers a time span with steps of a width. The first step begins at a multiple of the width,
+    /// as in every other table.
     pub fn of_width(span_ns: (u64, u64), width_ns: u64) -> Self {
         let width_ns = width_ns.max(1);
         let first = span_ns.0 / width_ns;
@@ -49,34 +49,34 @@ impl HitSteps {
     }
 }
 
-/// Where and when a device was hit.
+/// Hits of a device by address range and step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HitMap {
-    /// Ranges of equal size.
+    /// Number of ranges; all have the same size.
     pub ranges: usize,
     /// Bytes of a range.
     pub range_bytes: u64,
-    /// Steps.
+    /// Number of steps.
     pub steps: usize,
-    /// Width of a step in nanoseconds.
+    /// Width of a step, in nanoseconds.
     pub width_ns: u64,
-    /// Time at which step 0 begins, in nanoseconds.
+    /// Begin of step 0, in nanoseconds.
     pub begin_ns: u64,
-    /// I/Os that lie outside the map, in place or time, or move nothing.
+    /// I/Os that lie outside the map in address or time, or that move no data.
     pub outside: u64,
     device: u16,
     measure: By,
     planes: PlanesOf,
-    /// A plane after the other; in each the steps of a range, one range after the other.
+    /// The counts, plane by plane; within a plane range by range, and within a range step by step.
     cells: Vec<u64>,
 }
 
-/// What is kept apart in a cell: each is a plane of the map.
+/// The planes of a map: what is counted separately within a range and step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PlanesOf {
     /// Reads, then writes.
     Operations,
-    /// I/O streams by their planes; all others are in the last.
+    /// Plane numbers of I/O streams. All other streams share the last plane.
     Streams(FxHashMap<StreamKey, usize>),
 }
 
@@ -90,7 +90,8 @@ impl PlanesOf {
 }
 
 impl HitMap {
-    /// A map of the reads and of the writes of a device's first `capacity` bytes over steps.
+    /// Creates an empty map of the reads and writes of a device's first `capacity` bytes over
+    /// steps.
     pub fn new(device: u16, capacity: u64, ranges: usize, steps: HitSteps) -> Self {
         let ranges = ranges.clamp(1, SIDE_MAX);
         let HitSteps { begin_ns, width_ns, count } = steps;
@@ -109,34 +110,37 @@ impl HitMap {
         empty.alike()
     }
 
-    /// The same of bytes in place of hits.
+    /// Returns the map with another measure: hits or bytes.
     pub fn by(self, measure: By) -> Self {
         HitMap { measure, ..self }
     }
 
-    /// The same of these I/O streams, and of all others together, in place of reads and writes.
+    /// Returns an empty map with one plane per given I/O stream and one for all others, instead of
+    /// reads and writes.
     pub fn of_streams(self, keys: &[StreamKey]) -> Self {
         let planes = PlanesOf::Streams(keys.iter().copied().zip(0..).collect());
         HitMap { planes, ..self }.alike()
     }
 
-    /// Which device it is of, as its number in the trace.
+    /// Returns the number of the device in the trace.
     pub fn device(&self) -> u16 {
         self.device
     }
 
-    /// How many planes it has: of reads and writes, or of streams.
+    /// Returns the number of planes: two for reads and writes, otherwise one per stream and one
+    /// more.
     pub fn planes(&self) -> usize {
         self.planes.count()
     }
 
-    /// Hits of a range in a step, or their bytes, on one plane.
+    /// Returns the hits, or bytes, of a range in a step on one plane; 0 outside the map.
     pub fn of_plane(&self, plane: usize, range: usize, step: usize) -> u64 {
         let inside = plane < self.planes() && range < self.ranges && step < self.steps;
         if inside { self.cells[self.place(plane, range, step)] } else { 0 }
     }
 
-    /// Hits of a range in a step, or their bytes, where reads and writes are kept apart.
+    /// Returns the hits, or bytes, of a range in a step for reads or writes. The map must have
+    /// planes of reads and writes.
     pub fn hits(&self, op: IoOp, range: usize, step: usize) -> u64 {
         match op {
             IoOp::Read => self.of_plane(0, range, step),
@@ -145,7 +149,8 @@ impl HitMap {
         }
     }
 
-    /// The plane with the most in a cell, the first of equals.
+    /// Returns the plane with the most in a cell; the first of several that are equal. `None` if
+    /// the cell is empty.
     pub fn strongest(&self, range: usize, step: usize) -> Option<usize> {
         self.strongest_of(range..range + 1, step)
     }
@@ -161,8 +166,8 @@ impl HitMap {
         (plane * self.ranges + range) * self.steps + step
     }
 
-    /// What is in every step, all planes together, in so many rows of ranges alike, the
-    /// lowest LBA first.
+    /// Returns the sum over all planes of every step, in `rows` rows that combine adjacent ranges.
+    /// The first row holds the lowest LBAs.
     pub fn rows(&self, rows: usize) -> Vec<Vec<u64>> {
         let all = |range, step| -> u64 {
             (0..self.planes()).map(|plane| self.of_plane(plane, range, step)).sum()
@@ -174,7 +179,7 @@ impl HitMap {
         self.ranges_of_rows(rows).map(row).collect()
     }
 
-    /// The plane with the most in every step, in the same rows.
+    /// Returns the plane with the most in every step, in the rows of [`Self::rows`].
     pub fn strongest_rows(&self, rows: usize) -> Vec<Vec<Option<usize>>> {
         let row = |ranges: Range<usize>| {
             (0..self.steps).map(|step| self.strongest_of(ranges.clone(), step)).collect()
@@ -187,7 +192,7 @@ impl HitMap {
         (0..rows).map(move |row| row * self.ranges / rows..(row + 1) * self.ranges / rows)
     }
 
-    /// The step of a moment.
+    /// Returns the step of a time; `None` outside the map.
     fn step(&self, time: u64) -> Option<usize> {
         let step = time.checked_sub(self.begin_ns)? / self.width_ns;
         usize::try_from(step).ok().filter(|step| *step < self.steps)
@@ -219,7 +224,7 @@ impl HitMap {
         }
     }
 
-    /// Hands over what the device read and wrote, each with its place on the map.
+    /// Counts the reads and writes of the device. `plane` returns the plane of each.
     fn take_moved(&mut self, rows: &Rows<'_>, mut plane: impl FnMut(usize, Moved) -> usize) {
         let (moving, issued) =
             (DataTransfers::of(rows, self.device), rows.batch.wide(Field::Issued));
@@ -230,7 +235,7 @@ impl HitMap {
                 return;
             };
             let time = issued.at(row);
-            // The next I/O is mostly of the same step: no division then.
+            // Consecutive I/Os are mostly in the same step, which saves a division.
             if !within.contains(&time) {
                 step = self.step(time);
                 within = self.times(step);
@@ -239,7 +244,7 @@ impl HitMap {
         });
     }
 
-    /// The times of a step; none outside of the map.
+    /// Returns the times of a step; empty outside the map.
     fn times(&self, step: Option<usize>) -> Range<u64> {
         step.map_or(0..0, |step| {
             let begin = self.begin_ns + step as u64 * self.width_ns;
@@ -300,20 +305,20 @@ impl Fold for HitMap {
     }
 }
 
-/// Devices whose ends are at hand.
+/// Number of devices whose ends are kept in an array while rows are read.
 const FIRST_DEVICES: usize = 16;
 
-/// Where the reads and writes of every device end, at the block layer.
+/// Largest end address of the reads and writes of each device at the block layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ends(BTreeMap<u16, u64>);
 
 impl Ends {
-    /// The devices with reads or writes, in order.
+    /// Iterates over the devices with reads or writes, in order.
     pub fn devices(&self) -> impl Iterator<Item = u16> + '_ {
         self.0.keys().copied()
     }
 
-    /// The size of a device; where it is not known, the end of what was touched.
+    /// Returns the size of a device, or the end of what was touched if the size is unknown.
     pub fn of(&self, device: u16, conditions: &CaptureConditions) -> u64 {
         let told = conditions.devices.get(usize::from(device)).and_then(|device| device.capacity);
         let touched = self.0.get(&device).copied().unwrap_or(1);
@@ -322,7 +327,7 @@ impl Ends {
 }
 
 impl Ends {
-    /// Sees the end of an I/O.
+    /// Raises the end of a device to that of an I/O.
     fn reach(&mut self, device: u16, end: u64) {
         let known = self.0.entry(device).or_default();
         *known = end.max(*known);
@@ -342,7 +347,7 @@ impl Fold for Ends {
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         let (moving, device) = (DataTransfers::of(rows, 0), rows.batch.narrow(Field::Device));
         let layer = rows.batch.narrow(Field::Layer);
-        // Of the first devices, in whose place 0 is none.
+        // Ends of the first devices; 0 stands for no I/O.
         let mut ends = [0; FIRST_DEVICES];
         for row in rows.iter().filter(|row| layer.layer(*row) == Layer::Block) {
             let Some(moved) = moving.moved(row) else { continue };

@@ -1,4 +1,4 @@
-//! The address ranges of a device that are hit most, and which processes hit them.
+//! The address ranges of a device that are hit most, and the processes that hit them.
 
 use crate::annotate::data_transfers::{DataTransfers, Moved};
 use crate::cells::Dimensions;
@@ -19,10 +19,10 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Processes of ranges kept apart, the first in order of range and process; hits of further
-/// ones count for their range.
+/// Maximum number of pairs of range and process that are counted separately: the first in order of
+/// range and process. Hits of other pairs count for their range only.
 const APART_MAX: usize = 1 << 18;
-/// Processes named of a range.
+/// Maximum number of processes listed per range.
 const PROCESSES_NAMED: usize = 5;
 
 /// Hits of a range.
@@ -33,8 +33,8 @@ struct Touches {
     bytes: u64,
 }
 
-/// Hits of a range by a process that were not counted among those of all yet: the next I/O
-/// is mostly of a range and a process that were seen lately.
+/// Hits of a range by a process that are not yet added to the table. The next I/O mostly has a
+/// range and a process that occurred shortly before.
 #[derive(Debug, Clone, Copy, Default)]
 struct AtHand {
     range: u32,
@@ -42,10 +42,10 @@ struct AtHand {
     hits: u64,
 }
 
-/// Ranges and processes at hand.
+/// Entries of the write-back cache of [`AtHand`].
 const AT_HAND: usize = 512;
 
-/// Hits of the ranges of a device by process.
+/// Hits of the ranges of a device, in total and by process.
 #[derive(Debug, Clone)]
 pub struct HotRanges {
     device: u16,
@@ -57,12 +57,12 @@ pub struct HotRanges {
 }
 
 impl HotRanges {
-    /// Of a device's first `capacity` bytes in so many ranges of equal size.
+    /// Divides the first `capacity` bytes of a device into `ranges` ranges of equal size.
     pub fn new(device: u16, capacity: u64, ranges: usize) -> Self {
         Self::keeping(APART_MAX, device, capacity, ranges)
     }
 
-    /// The same with at most so many processes of ranges kept apart.
+    /// Like [`Self::new`], with at most `most` pairs of range and process counted separately.
     pub fn keeping(most: usize, device: u16, capacity: u64, ranges: usize) -> Self {
         let ranges = ranges.clamp(1, SIDE_MAX);
         HotRanges {
@@ -75,22 +75,22 @@ impl HotRanges {
         }
     }
 
-    /// Which device it is of, as its number in the trace.
+    /// Returns the number of the device in the trace.
     pub fn device(&self) -> u16 {
         self.device
     }
 
-    /// Bytes of a range.
+    /// Returns the size of a range, in bytes.
     pub fn range_bytes(&self) -> u64 {
         self.range_bytes
     }
 
-    /// Ranges with a hit.
+    /// Returns the number of ranges with at least one hit.
     pub fn touched(&self) -> usize {
         self.ranges.iter().filter(|range| range.reads + range.writes > 0).count()
     }
 
-    /// Ranges in all.
+    /// Returns the number of ranges.
     pub fn ranges(&self) -> usize {
         self.ranges.len()
     }
@@ -132,7 +132,7 @@ impl HotRanges {
         }
     }
 
-    /// Counts a hit of a range by a process where such hits are at hand.
+    /// Counts a hit of a range by a process in the cache, and flushes the entry that it replaces.
     #[inline]
     fn count_at_hand(&mut self, range: u32, process: ProcessKey, at_hand: &mut [AtHand]) {
         let number = u64::from(process.pid) << 32 | u64::from(range);
@@ -145,14 +145,15 @@ impl HotRanges {
         hand.hits += 1;
     }
 
-    /// Counts what was at hand.
+    /// Adds a cache entry to the table.
     fn settle(&mut self, AtHand { range, process, hits }: AtHand) {
         if hits > 0 {
             self.count((range, process), hits);
         }
     }
 
-    /// The ranges with the most hits, at most so many; of equals the lower first.
+    /// Returns the `most` ranges with the most hits, in descending order. Ranges with equal hits
+    /// are in order of address.
     pub fn hottest(&self, most: usize) -> Vec<HotRange> {
         let all: u64 = self.ranges.iter().map(|range| range.reads + range.writes).sum();
         let mut order: Vec<usize> = (0..self.ranges.len()).collect();
@@ -234,22 +235,22 @@ impl Fold for HotRanges {
     }
 }
 
-/// A range of addresses.
+/// Hits of one address range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HotRange {
-    /// Its number, from the lowest.
+    /// Number of the range, counted from the lowest address, starting at 0.
     pub range: u64,
-    /// Its first byte and the byte behind its last.
+    /// First byte of the range and the byte after its last.
     pub span: (u64, u64),
-    /// Reads that touch it.
+    /// Reads that touch the range.
     pub reads: u64,
-    /// Writes that touch it.
+    /// Writes that touch the range.
     pub writes: u64,
-    /// Bytes of it that were read and written.
+    /// Bytes read and written inside the range.
     pub amount: u64,
-    /// Its share of the hits of all ranges.
+    /// Share of the hits of all ranges, 0 to 1.
     pub share: f64,
-    /// Which processes hit it most; at most five.
+    /// Processes with the most hits of the range; at most five.
     pub processes: Vec<HotProcess>,
 }
 
@@ -285,18 +286,18 @@ impl HotRange {
         }
     }
 
-    /// Hits.
+    /// Returns the number of hits.
     pub fn count(&self) -> u64 {
         self.reads + self.writes
     }
 
-    /// Where it lies: `12.3 to 12.4`, in percent of the device.
+    /// Returns the location of the range in percent of the device: `12.3 to 12.4`.
     pub(crate) fn place(&self, all: &HotRanges) -> String {
         let percent = |range: u64| range as f64 * 100.0 / all.ranges() as f64;
         format!("{:.1} to {:.1}", percent(self.range), percent(self.range + 1))
     }
 
-    /// `mysqld (100) 61 %, backup (7) 39 %`.
+    /// Returns the processes and their shares: `mysqld (100) 61 %, backup (7) 39 %`.
     fn named(&self) -> String {
         let part = |process: &HotProcess| {
             let percent = process.count as f64 * 100.0 / self.count().max(1) as f64;
@@ -320,7 +321,7 @@ impl HotRange {
     const PROCESSES: Of =
         Column::new("processes_text", "Processes", Print::Plain(0), |r| r.named().into());
 
-    /// Everything but the processes, as JSON has it.
+    /// All columns of the JSON form; the processes are not among them.
     const ALL: [Of; 8] = [
         Self::RANGE,
         Self::FROM,
@@ -332,7 +333,7 @@ impl HotRange {
         Self::AMOUNT,
     ];
 
-    /// A terminal's table.
+    /// Columns of a terminal's table.
     pub const TABLE: [Of; 9] = [
         Self::RANGE,
         Self::FROM,
@@ -345,7 +346,7 @@ impl HotRange {
         Self::PROCESSES,
     ];
 
-    /// A report's table, beside the ranges' places.
+    /// Columns of a report's table, next to the locations of the ranges.
     pub(crate) const OF_REPORT: [Of; 6] =
         [Self::COUNT, Self::SHARE, Self::READS, Self::WRITES, Self::AMOUNT, Self::PROCESSES];
 }

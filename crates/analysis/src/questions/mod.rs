@@ -1,4 +1,4 @@
-//! The questions that a capture answers, each a fold over its I/Os or their sums.
+//! Questions about a capture. Each is answered by a fold over its I/Os or over their sums.
 
 pub mod compare;
 pub mod cumulative;

@@ -1,4 +1,4 @@
-//! The process map: which process did which I/Os.
+//! The process map: the I/Os of each process.
 
 use crate::cells::{Cells, Dimensions};
 use crate::columns::{self, Column, Print};
@@ -16,16 +16,16 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Processes kept apart, those with the lowest numbers; I/Os of further ones are
-/// counted together.
+/// Maximum number of processes that are counted separately: those with the lowest numbers. I/Os of
+/// all others are counted together.
 pub const PROCESSES_MAX: usize = 1 << 16;
 
 /// A process: number and command name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessKey {
-    /// Its number; 0 where unknown.
+    /// Process number; 0 if unknown.
     pub pid: u32,
-    /// Its command name; empty where it was left out.
+    /// Command name; empty if it was not recorded.
     pub command: Command,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for ProcessKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.pid, self.command.is_empty()) {
             (0, true) => f.write_str("unknown"),
-            // A program of this name is not one that nobody knows.
+            // A program called "unknown" is not an unknown program.
             (0, false) if self.command.to_string() == "unknown" => f.write_str("'unknown'"),
             (0, false) => write!(f, "{}", self.command),
             (pid, true) => write!(f, "PID {pid}"),
@@ -53,28 +53,28 @@ impl Default for ProcessTable {
 }
 
 impl ProcessTable {
-    /// An empty one that keeps at most so many processes apart.
+    /// Creates an empty table that counts at most `most` processes separately.
     pub fn keeping(most: usize) -> Self {
         ProcessTable(BoundedTable::keeping(most))
     }
-    /// Adds a process's I/Os that were added up before.
+    /// Adds sums of the I/Os of a process.
     pub fn add(&mut self, key: ProcessKey, tally: &Sums) {
         self.0.tally(key).merge(tally);
     }
-    /// Adds I/Os that were not kept apart by process.
+    /// Adds sums of I/Os that were not counted by process.
     pub fn add_unlisted(&mut self, tally: &Sums) {
         self.0.rest_mut().merge(tally);
     }
-    /// The processes, in no particular order.
+    /// Iterates over the processes, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (&ProcessKey, &Sums)> {
         self.0.iter()
     }
-    /// I/Os beyond [`PROCESSES_MAX`] processes, all together.
+    /// Returns the I/Os of the processes beyond [`PROCESSES_MAX`], all together.
     pub fn unlisted(&self) -> &Sums {
         self.0.rest()
     }
-    /// The same with all processes of a command name together; those without
-    /// a name stay apart.
+    /// Returns the table with all processes of a command name merged. Processes without a name stay
+    /// separate.
     pub fn by_command(&self) -> ProcessTable {
         let mut merged = ProcessTable::default();
         merged.add_unlisted(self.unlisted());
@@ -84,14 +84,14 @@ impl ProcessTable {
         }
         merged
     }
-    /// The processes with the most I/Os, these first.
+    /// Returns the `most` processes with the most I/Os, in descending order.
     pub fn most_active(&self, most: usize) -> Vec<ProcessKey> {
         let mut keys: Vec<(Reverse<u64>, ProcessKey)> =
             self.iter().map(|(key, tally)| (Reverse(tally.count()), *key)).collect();
         keys.sort_unstable();
         keys.into_iter().take(most).map(|(_, key)| key).collect()
     }
-    /// The processes as a report lists them: the most I/Os first.
+    /// Returns one row per process, in descending order of I/Os.
     pub fn listing(&self) -> Vec<ProcessFigures> {
         let total: u64 = self.iter().map(|(_, tally)| tally.count()).sum();
         let total = total + self.unlisted().count();
@@ -148,31 +148,31 @@ impl FoldCells for ProcessTable {
 /// One process of a listing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessFigures {
-    /// Number and command, for people.
+    /// Number and command, for display.
     pub process: String,
-    /// Its number; `None` where unknown, or where a command's processes stand together.
+    /// Process number; `None` if unknown, or if the row holds all processes of a command.
     pub pid: Option<u32>,
-    /// Its command name; `None` where it was left out.
+    /// Command name; `None` if it was not recorded.
     pub command: Option<String>,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
     /// Bytes moved.
     pub amount: u64,
     /// Share of all I/Os, 0 to 1.
     pub share: f64,
-    /// Reads.
+    /// Number of reads.
     pub reads: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Sequential I/Os.
+    /// Number of sequential I/Os.
     pub sequential: u64,
-    /// Average response time.
+    /// Average response time, in nanoseconds; `None` if no I/O has one.
     pub response_mean_ns: Option<u64>,
-    /// Longest response time.
+    /// Longest response time, in nanoseconds; `None` if no I/O has one.
     pub response_max_ns: Option<u64>,
-    /// Times in the queue before.
+    /// Times spent in the queue before issue.
     pub queued: Queued,
-    /// Issue time of its first and last I/O.
+    /// Issue times of the first and the last I/O, in nanoseconds.
     pub span_ns: Option<(u64, u64)>,
 }
 
@@ -213,7 +213,7 @@ impl Serialize for ProcessFigures {
 
 type Of = Column<ProcessFigures>;
 
-/// What is told of a process.
+/// Columns of the process tables.
 impl ProcessFigures {
     const PROCESS: Of =
         Column::new("process", "Process", Print::Plain(0), |p| p.process.clone().into());
@@ -243,7 +243,7 @@ impl ProcessFigures {
     });
     const SPAN: Of = Column::new("span_ns", "From, to", Print::Plain(0), |p| p.span_ns.into());
 
-    /// Everything, as JSON has it.
+    /// All columns of the JSON form.
     const ALL: [Of; 15] = [
         Self::PROCESS,
         Self::PID,
@@ -262,7 +262,7 @@ impl ProcessFigures {
         Self::SPAN,
     ];
 
-    /// A terminal's table.
+    /// Columns of a terminal's table.
     const TABLE: [Of; 9] = [
         Self::PROCESS,
         Self::COUNT,
@@ -275,13 +275,13 @@ impl ProcessFigures {
         Self::MRT,
     ];
 
-    /// A terminal's table, with times in the queue where they are known.
+    /// Returns the columns of a terminal's table, with times in the queue if they are known.
     pub fn table(tells_queue: bool) -> Vec<Of> {
         let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
         Self::TABLE.iter().chain(queue).copied().collect()
     }
 
-    /// A report's table, beside the processes' names.
+    /// Columns of a report's table, next to the process names.
     pub const OF_REPORT: [Of; 9] = [
         Self::COUNT,
         Self::SHARE.headed("% of all"),

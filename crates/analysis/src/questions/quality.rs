@@ -1,5 +1,5 @@
-//! What is known of a capture's I/Os and what is not: how many have no response time,
-//! no process, no queue time, or lie beyond their device.
+//! Completeness of a capture's I/Os: the number without a response time, without a process, without
+//! a queue time, or beyond the end of their device.
 
 use crate::cells::{Cells, Dimensions};
 use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
@@ -38,7 +38,7 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Of a capture with these devices.
+    /// Creates empty counts for a capture of these devices.
     pub fn of(conditions: &CaptureConditions) -> Self {
         let sizes = conditions.devices.iter().map(|device| device.capacity.map(|size| size.0));
         Quality { sizes: sizes.collect(), ..Quality::default() }
@@ -100,15 +100,15 @@ impl Quality {
         *self.beyond_device.get_or_insert(0) += beyond;
     }
 
-    /// The end of a device; what reaches beyond it is known only where its size is.
+    /// Returns the end of a device; `u64::MAX` if its size is unknown.
     #[inline]
     fn end_of(&self, device: u32) -> u64 {
         self.sizes.get(device as usize).copied().flatten().unwrap_or(u64::MAX)
     }
 }
 
-/// Rows of a part that count and of which something holds: each question is asked of all of
-/// them before the next, and only where it may hold of any.
+/// Counts the selected rows of a part for which a property holds. Each property is tested for all
+/// rows before the next one, and only if `may_hold` says that any row may have it.
 #[inline(always)]
 fn count(
     (rows, part): (&Rows<'_>, &Range<usize>),

@@ -1,13 +1,12 @@
-//! Working set and reuse of a device: how much of it was touched, and how often
-//! again, in bounded memory.
+//! Working set and reuse of a device: how much of it was touched and how often each part was
+//! touched again, in bounded memory.
 //!
-//! Distinct 4 KiB blocks are estimated with a HyperLogLog sketch (Flajolet et
-//! al. 2007) of 2^14 registers: 16 KiB of memory for each of read and written,
-//! standard error 0.81 %; what was touched is what either saw. The estimator is
-//! the improved one of Ertl ("New cardinality estimation algorithms for
-//! HyperLogLog sketches", 2017, algorithm 6), which has no bias where the first
-//! one changes its formula. Where the hits lie is counted exactly, in granules of
-//! at least 1 MiB, larger where a device has more than 16 Mi of them.
+//! The number of distinct 4 KiB blocks is estimated with a HyperLogLog sketch (Flajolet et al.
+//! 2007) of 2^14 registers: 16 KiB of memory each for reads and writes, with a standard error of
+//! 0.81 %. The touched blocks are the union of both. The estimator is the improved one of Ertl
+//! ("New cardinality estimation algorithms for HyperLogLog sketches", 2017, algorithm 6), which has
+//! no bias where the original switches its formula. The positions of the hits are counted exactly,
+//! in granules of at least 1 MiB, larger if a device has more than 16 Mi of them.
 
 use crate::annotate::data_transfers::DataTransfers;
 use crate::cells::Dimensions;
@@ -19,22 +18,22 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Block whose distinct number is estimated.
+/// Size of the blocks whose distinct number is estimated, in bytes.
 pub const BLOCK: u64 = 4096;
 const GRANULES_MAX: u64 = 16 << 20;
 const GRANULE_MIN: u64 = 1 << 20;
 const REGISTER_BITS: u32 = 14;
 const REGISTERS: usize = 1 << REGISTER_BITS;
-/// What a register holds where all the other bits of a hash are 0.
+/// Value of a register if all other bits of a hash are 0.
 const RANK_MAX: usize = 64 - REGISTER_BITS as usize + 1;
 
-/// An estimate of how many different things were seen.
+/// An estimate of the number of distinct values seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distinct {
     registers: Box<[u8; REGISTERS]>,
-    /// The least that a register holds, and how many hold that.
+    /// Smallest value of a register, and the number of registers that hold it.
     least: (u8, usize),
-    /// The bits of a hash that are all 0 where its rank is above the least.
+    /// Bits of a hash that are all 0 if its rank exceeds the smallest register.
     above: u64,
 }
 
@@ -45,11 +44,11 @@ impl Default for Distinct {
 }
 
 impl Distinct {
-    /// Sees a thing.
+    /// Adds a value.
     #[inline]
     pub fn see(&mut self, thing: u64) {
         let hash = mix64(thing);
-        // Most of many: no register need be looked at.
+        // Fast path: once many values were seen, most cannot raise any register.
         if hash & self.above == 0 {
             self.raise(hash);
         }
@@ -77,12 +76,12 @@ impl Distinct {
         self.above = !(u64::MAX >> least) >> REGISTER_BITS;
     }
 
-    /// What either saw.
+    /// Adds the values that another sketch saw.
     pub fn merge(&mut self, other: &Distinct) {
         self.registers.iter_mut().zip(&*other.registers).for_each(|(a, b)| *a = *b.max(a));
         self.find_least();
     }
-    /// How many different things were seen, within a few times 0.81 %.
+    /// Returns the estimated number of distinct values, within a few times 0.81 %.
     pub fn estimate(&self) -> f64 {
         let m = REGISTERS as f64;
         let mut counts = [0u32; RANK_MAX + 1];
@@ -96,7 +95,7 @@ impl Distinct {
     }
 }
 
-/// What the registers that saw nothing say: x + x^2 + 2 x^4 + 4 x^8 + ...
+/// Contribution of the registers that saw nothing: x + x^2 + 2 x^4 + 4 x^8 + ...
 fn sigma(x: f64) -> f64 {
     let (mut power, mut factor, mut sum) = (x, 1.0, x);
     loop {
@@ -110,7 +109,7 @@ fn sigma(x: f64) -> f64 {
     }
 }
 
-/// What the registers that are full say.
+/// Contribution of the registers that are full.
 fn tau(x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return 0.0;
@@ -131,7 +130,7 @@ fn tau(x: f64) -> f64 {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reach {
     device: u16,
-    /// A power of two.
+    /// Size of a granule in bytes, a power of two.
     granule: u64,
     heat: Vec<u32>,
     read: Distinct,
@@ -141,7 +140,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// For a device on which nothing beyond `end` is touched.
+    /// Creates empty figures for a device on which nothing beyond `end` is touched.
     pub fn new(device: u16, end: u64) -> Self {
         let granule = end.div_ceil(GRANULES_MAX).next_power_of_two().max(GRANULE_MIN);
         Self::with_granules(device, granule)
@@ -159,7 +158,7 @@ impl Reach {
         }
     }
 
-    /// The figures of a report.
+    /// Returns the figures of a report.
     pub fn figures(&self) -> ReachFigures {
         let bytes = |blocks: f64| (blocks * BLOCK as f64).round() as u64;
         let reuse =
@@ -179,8 +178,8 @@ impl Reach {
         }
     }
 
-    /// Share of the hits that the hottest 1, 5, 10, 20 and 50 percent of the
-    /// touched granules received.
+    /// Returns the share of the hits that the hottest 1, 5, 10, 20 and 50 percent of the touched
+    /// granules received.
     fn hottest(&self) -> Vec<(u8, f64)> {
         let mut heat: Vec<u32> = self.heat.iter().copied().filter(|hits| *hits > 0).collect();
         heat.sort_unstable_by(|a, b| b.cmp(a));
@@ -288,7 +287,7 @@ pub struct ReachFigures {
 mod tests {
     use super::*;
 
-    /// Mean and root mean square of the relative error over sketches of their own.
+    /// Mean and root mean square of the relative error over independent sketches.
     fn errors(distinct: u64, sketches: u64) -> (f64, f64) {
         let error = |sketch: u64| {
             let mut seen = Distinct::default();
@@ -312,7 +311,7 @@ mod tests {
         }
     }
 
-    /// Registers that are left alone where they cannot rise hold what they would hold.
+    /// Registers that are skipped because they cannot rise hold the value they would hold anyway.
     #[test]
     fn registers_hold_the_highest_rank_of_their_hashes() {
         let mut seen = Distinct::default();

@@ -1,8 +1,8 @@
-//! What helps where a capture says something of itself in words: what it did not follow,
-//! and its remarks. Files keep these as text, so a remedy is found by a part of the text.
-//! A text of which nothing is known here has none.
+//! Remedies for what a capture notes in words: I/Os that it did not follow, and its remarks. Files
+//! keep these notes as text, so a remedy is found by a part of the text. A note without a match has
+//! no remedy.
 
-/// By a part of what was not captured.
+/// Remedies by a part of the note about what was not captured.
 const UNSEEN: &[(&str, &str)] = &[
     ("(mmap)", BLOCK_LAYER),
     (
@@ -23,7 +23,7 @@ const UNSEEN: &[(&str, &str)] = &[
 const BLOCK_LAYER: &str = "Capture with --layer block,filesystem: the block layer has the device \
     I/Os that these cause.";
 
-/// By a part of a remark.
+/// Remedies by a part of a remark.
 const REMARKS: &[(&str, &str)] = &[
     // Captures.
     (
@@ -83,7 +83,7 @@ const REMARKS: &[(&str, &str)] = &[
         "Capture with steadfast capture to get queue depths and busy time.",
     ),
     ("older than the first line", "Sort the lines by time and import them again."),
-    // What `trace recover` left out.
+    // Data that `trace recover` omitted.
     ("The end of the file was unreadable", FROM_BACKUP),
     ("Damaged and omitted", FROM_BACKUP),
     ("Omitted: ", FROM_BACKUP),
@@ -103,12 +103,12 @@ const REMARKS: &[(&str, &str)] = &[
 const FROM_BACKUP: &str =
     "The counts do not include these I/Os. If there is a backup of the file, use that.";
 
-/// What helps where something was not captured.
+/// Returns the remedy for something that was not captured; empty if there is none.
 pub(crate) fn of_unseen(what: &str) -> &'static str {
     found(UNSEEN, what)
 }
 
-/// What helps where a capture remarks on something.
+/// Returns the remedy for a remark of a capture; empty if there is none.
 pub(crate) fn of_remark(remark: &str) -> &'static str {
     found(REMARKS, remark)
 }

@@ -1,5 +1,5 @@
-//! Streams, processes or operations over time: one cell per capture step and
-//! series. The IO Stream Map and the process map are made of it.
+//! Streams or processes over time: one cell per capture step and series. The IO Stream Map and the
+//! process map are drawn from it.
 
 use crate::cells::{Cells, Dimensions};
 use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
@@ -14,13 +14,13 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Cells kept at most.
+/// Maximum number of cells that are kept.
 pub const CELLS_MAX: usize = 8 << 20;
 
 /// I/Os and bytes of one series in one step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// I/Os.
+    /// Number of I/Os.
     pub ios: u64,
     /// Bytes moved.
     pub bytes: u64,
@@ -34,12 +34,12 @@ impl Cell {
     }
 }
 
-/// What the series are.
+/// Choice of the series.
 #[derive(Debug, Clone)]
 pub enum SeriesOf {
-    /// These I/O streams; what belongs to none goes into a last series.
+    /// These I/O streams. I/Os of all other streams go into one last series.
     Streams(Vec<StreamKey>),
-    /// These processes; what belongs to none goes into a last series.
+    /// These processes. I/Os of all other processes go into one last series.
     Processes(Vec<ProcessKey>),
 }
 
@@ -55,7 +55,7 @@ pub struct SeriesOverTime {
 }
 
 impl SeriesOverTime {
-    /// Series of a choice over steps of a width in nanoseconds.
+    /// Creates empty series over steps of `width_ns` nanoseconds.
     pub fn new(width_ns: u64, choice: &SeriesOf) -> Self {
         let (streams, processes) = match choice {
             SeriesOf::Streams(keys) => {
@@ -75,19 +75,19 @@ impl SeriesOverTime {
         }
     }
 
-    /// The steps by number from the capture's beginning; the last cell of each
-    /// holds what was not chosen.
+    /// Returns the steps by number, counted from the beginning of the capture. The last cell of
+    /// each step holds the I/Os that belong to no chosen series.
     pub fn steps(&self) -> &BTreeMap<u64, Vec<Cell>> {
         &self.steps
     }
 
-    /// The cell of a series at a time.
+    /// Returns the cell of a series at a time.
     #[inline]
     fn cell(&mut self, at_ns: u64, series: usize) -> Result<&mut Cell, TraceError> {
         Ok(&mut self.cells(at_ns / self.width_ns)?[series])
     }
 
-    /// Adds to a series in a step; the last series holds what was not chosen.
+    /// Adds to a series in a step. The last series holds the I/Os that belong to no chosen one.
     pub(crate) fn add_cell(
         &mut self,
         step: u64,
@@ -98,12 +98,12 @@ impl SeriesOverTime {
         Ok(())
     }
 
-    /// The cells of a step.
+    /// Returns the cells of a step.
     fn cells(&mut self, step: u64) -> Result<&mut Vec<Cell>, TraceError> {
         cells_of(&mut self.steps, self.series, step)
     }
 
-    /// Adds each row to the series that is told.
+    /// Adds each row to the series that `series_of` returns for it.
     fn add(
         &mut self,
         rows: &Rows<'_>,
@@ -114,7 +114,7 @@ impl SeriesOverTime {
         let (mut begin, mut cells): (u64, &mut [Cell]) = (0, &mut []);
         for row in rows.iter() {
             let at = issued.at(row);
-            // The next I/O is mostly of the same step.
+            // Consecutive I/Os mostly fall into the same step.
             if at < begin || at - begin >= width || cells.is_empty() {
                 begin = at - at % width;
                 cells = cells_of(&mut self.steps, self.series, at / width)?;
@@ -153,7 +153,7 @@ impl SeriesOverTime {
     }
 }
 
-/// The cells of a step.
+/// Returns the cells of a step, and creates them if the step is new.
 fn cells_of(
     steps: &mut BTreeMap<u64, Vec<Cell>>,
     series: usize,

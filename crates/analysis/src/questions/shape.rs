@@ -1,5 +1,5 @@
-//! The shape of a load: how I/Os follow one another in their streams, how deep queues
-//! are when, how long sequential runs and idle periods last.
+//! The shape of a load: the gaps between the I/Os of a stream, queue depths over time, and the
+//! lengths of sequential runs and idle periods.
 
 use crate::annotate::sequence::After;
 use crate::fold::{EmptyLike, Fold, ParallelFold, Rows};
@@ -13,30 +13,30 @@ use steadfast_domain::{IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Steps kept at most.
+/// Maximum number of steps that are kept.
 const STEPS_MAX: usize = 1 << 20;
 
-/// Classes of queue depths: 1, 2, 3 to 4, 5 to 8 and so on; the last has no end.
+/// Number of classes of queue depths: 1, 2, 3 to 4, 5 to 8 and so on; the last has no end.
 pub const DEPTH_CLASSES: usize = 12;
 
-/// Classes of the lengths of sequential runs: 1, 2 to 3, 4 to 7 and so on; the last has
+/// Number of classes of the lengths of sequential runs: 1, 2 to 3, 4 to 7 and so on; the last has
 /// no end.
 pub const RUN_CLASSES: usize = 24;
 
-/// Ends of the classes of idle periods, in nanoseconds; one more class has no end.
+/// Ends of the classes of idle periods, in nanoseconds. One more class has no end.
 pub const IDLE_ENDS_NS: [u64; 6] =
     [100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000];
 
-/// I/Os of each class of depth.
+/// I/Os by class of queue depth.
 pub type Depths = [u64; DEPTH_CLASSES];
 
-/// The class of a queue depth, which is at least 1.
+/// Returns the class of a queue depth, which must be at least 1.
 pub fn depth_class(depth: u32) -> usize {
     let class = u32::BITS - depth.saturating_sub(1).leading_zeros();
     (class as usize).min(DEPTH_CLASSES - 1)
 }
 
-/// The least and the greatest depth of a class; the last has no greatest.
+/// Returns the smallest and the largest depth of a class; the last class has no largest depth.
 pub fn depths_of(class: usize) -> (u32, Option<u32>) {
     let least = if class == 0 { 1 } else { (1 << (class - 1)) + 1 };
     (least, (class + 1 < DEPTH_CLASSES).then(|| 1 << class))
@@ -45,9 +45,9 @@ pub fn depths_of(class: usize) -> (u32, Option<u32>) {
 /// Times between the I/Os of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gaps {
-    /// Their distribution.
+    /// Distribution of the times.
     pub times: Responses,
-    /// Their squares added up.
+    /// Sum of the squared times, saturating.
     squares: u128,
 }
 
@@ -63,8 +63,9 @@ impl Gaps {
         self.squares = self.squares.saturating_add(other.squares);
     }
 
-    /// Standard deviation over average; 1 where I/Os come at random, 0 where they come at
-    /// equal times.
+    /// Returns the coefficient of variation: standard deviation over mean. It is 1 if I/Os arrive
+    /// at random (a Poisson process) and 0 if they arrive at equal intervals. Returns `None` for
+    /// fewer than two times.
     pub fn variation(&self) -> Option<f64> {
         let (count, sum) = (self.times.count as f64, self.times.sum_ns as f64);
         let mean = Some(sum / count).filter(|mean| self.times.count > 1 && *mean > 0.0)?;
@@ -75,23 +76,22 @@ impl Gaps {
 /// Sequential runs of one operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// I/Os that were the first, second, fourth, eighth and so on of their run: how many
-    /// runs reached that length.
+    /// Number of runs that reached a length of 1, 2, 4, 8 and so on.
     reached: [u64; RUN_CLASSES],
-    /// Sequential I/Os.
+    /// Number of sequential I/Os.
     pub ios: u64,
     /// Sequential I/Os of the longest run.
     pub longest: u32,
 }
 
 impl Runs {
-    /// Runs of each class of length.
+    /// Returns the number of runs in each length class.
     pub fn classes(&self) -> [u64; RUN_CLASSES] {
         let longer = |class: usize| self.reached.get(class + 1).copied().unwrap_or(0);
         std::array::from_fn(|class| self.reached[class].saturating_sub(longer(class)))
     }
 
-    /// Runs in all.
+    /// Returns the number of runs.
     pub fn count(&self) -> u64 {
         self.reached[0]
     }
@@ -117,9 +117,9 @@ impl Runs {
 /// Idle periods of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Idle {
-    /// Their distribution.
+    /// Distribution of the periods.
     pub times: Responses,
-    /// Periods and their time in nanoseconds by class ([`IDLE_ENDS_NS`]).
+    /// Number of periods and their total time in nanoseconds, by class ([`IDLE_ENDS_NS`]).
     pub classes: [(u64, u64); IDLE_ENDS_NS.len() + 1],
 }
 
@@ -152,7 +152,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// In steps of a width in nanoseconds, with the gaps of these streams.
+    /// Creates an empty shape with steps of `width_ns` nanoseconds and the gaps of these streams.
     pub fn new(width_ns: u64, keys: &[StreamKey]) -> Self {
         Shape {
             width_ns: width_ns.max(1),
@@ -165,19 +165,19 @@ impl Shape {
         }
     }
 
-    /// The streams and the times between their I/Os.
+    /// Iterates over the streams and the times between their I/Os.
     pub fn gaps(&self) -> impl Iterator<Item = (StreamKey, &Gaps)> {
         self.keys.iter().copied().zip(&self.gaps)
     }
-    /// I/Os by depth of queue in every step with an I/O of known depth.
+    /// Returns the I/Os by queue depth, for every step with an I/O of known depth.
     pub fn depths(&self) -> &BTreeMap<u64, Depths> {
         &self.depths
     }
-    /// Sequential runs of reads or of writes.
+    /// Returns the sequential runs of reads or of writes; `None` for other operations.
     pub fn runs(&self, op: IoOp) -> Option<&Runs> {
         moves(op).map(|at| &self.runs[at])
     }
-    /// Idle periods by device and layer.
+    /// Returns the idle periods by device and layer.
     pub fn idle(&self) -> &BTreeMap<SideKey, Idle> {
         &self.idle
     }
@@ -192,7 +192,7 @@ impl Shape {
         Ok(self.depths.entry(step).or_default())
     }
 
-    /// Counts the depths of rows, and looks for a step only where another one begins.
+    /// Counts the queue depths of rows. It looks up a step only when the next one begins.
     fn take_depths(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         let issued = rows.batch.wide(Field::Issued);
         let (mut begin, mut step, mut open) = (0, 0, Depths::default());
@@ -211,7 +211,7 @@ impl Shape {
         self.add_depths(step, &mut open)
     }
 
-    /// Adds depths to a step, if there are any, and leaves none behind.
+    /// Adds depths to a step, if there are any, and clears them.
     fn add_depths(&mut self, step: u64, open: &mut Depths) -> Result<(), TraceError> {
         if *open != Depths::default() {
             let depths = self.depths_at(step)?;
@@ -221,7 +221,7 @@ impl Shape {
         Ok(())
     }
 
-    /// Takes what the I/Os before rows tell about them.
+    /// Counts the gaps, runs and idle periods that end with these rows.
     fn take_neighbors(&mut self, rows: &Rows<'_>) {
         let (op, bytes) = (rows.batch.narrow(Field::Op), rows.batch.narrow(Field::Bytes));
         let mut lately = RecentCache::new();
@@ -256,7 +256,7 @@ impl Shape {
     }
 }
 
-/// Reads and writes have runs.
+/// Returns the index of an operation that has runs: reads and writes.
 fn moves(op: IoOp) -> Option<usize> {
     match op {
         IoOp::Read => Some(0),

@@ -1,4 +1,4 @@
-//! What is told of the shape of a load: rows of tables and of JSON.
+//! Figures of the shape of a load, as rows of tables and of JSON.
 
 use crate::captured::{Captured, StepsFound, steps_over};
 use crate::columns::{self, Column, Print};
@@ -21,26 +21,29 @@ use steadfast_domain::{CaptureConditions, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
-/// Steps that an index of dispersion needs at least.
+/// Minimum number of steps from which an index of dispersion is computed.
 const DISPERSION_STEPS_MIN: u64 = 10;
 
-/// The shape of a capture's load, and what it was seen beside.
+/// The shape of a capture's load, with the steps and series it was measured on.
 pub struct ShapeFound {
     /// Capture steps, with their response times.
     pub steps: StepsFound,
     /// Queue depths, gaps, runs and idle periods.
     pub shape: Shape,
-    /// The streams over the steps.
+    /// I/O streams over the capture steps.
     pub series: SeriesOverTime,
-    /// First and last moment.
+    /// Issue times of the first and the last I/O, in nanoseconds.
     pub span_ns: (u64, u64),
 }
 
 impl ShapeFound {
-    /// Goes over a capture for its streams, and once more for their shape.
+    /// Reads a capture once for its streams and once more for their shape.
+    ///
+    /// `asked` is the width of a step in nanoseconds; `None` chooses a readable width.
     ///
     /// # Errors
-    /// As [`Captured::map`]; where no single I/O was kept.
+    /// Returns [`TraceError::NotRecorded`] if the capture kept no single I/Os, and the errors of
+    /// [`Captured::map`].
     pub fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &Pass,
@@ -68,12 +71,12 @@ impl ShapeFound {
         Ok((ShapeFound { steps, shape, series, span_ns }, account))
     }
 
-    /// The figures of each stream.
+    /// Returns one row per stream.
     pub fn streams(&self) -> Vec<StreamShape> {
         streams(&self.shape, &self.series, (self.span_ns, self.steps.width_ns))
     }
 
-    /// The figures of each step.
+    /// Returns one row per capture step.
     pub fn over_time(&self) -> Vec<StepShape> {
         let depths = self.shape.depths();
         let steps = self.steps.steps.iter();
@@ -82,7 +85,7 @@ impl ShapeFound {
     }
 }
 
-/// The figures of each stream of a shape, over steps of a width.
+/// Returns one row per stream of a shape. `over` is the time span and the width of a step.
 pub(crate) fn streams(
     shape: &Shape,
     series: &SeriesOverTime,
@@ -98,8 +101,8 @@ pub(crate) fn streams(
     shape.gaps().enumerate().map(of).collect()
 }
 
-/// Variance of the I/Os in a step over their average, over all steps but the first and
-/// the last, which the capture saw in part.
+/// Index of dispersion: the variance of the number of I/Os per step over its mean. The first and
+/// the last step are left out, since the capture covers only part of them.
 fn dispersion(
     series: &SeriesOverTime,
     at: usize,
@@ -116,16 +119,17 @@ fn dispersion(
     (sum > 0).then(|| (squares as f64 / count as f64 - mean * mean).max(0.0) / mean)
 }
 
-/// How the I/Os of a stream follow one another.
+/// Gaps between the I/Os of a stream and how evenly they are spread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamShape {
-    /// The stream.
+    /// Name of the stream.
     pub stream: String,
-    /// Times from one I/O to the next.
+    /// Times from one I/O to the next, in nanoseconds.
     pub gaps: ResponseFigures,
-    /// Their standard deviation over their average.
+    /// Coefficient of variation of the gaps: standard deviation over mean.
     pub variation: Option<f64>,
-    /// Variance over average of the I/Os in a capture step.
+    /// Index of dispersion: variance over mean of the I/Os per capture step. `None` if there are
+    /// fewer than ten whole steps, or no I/Os in them.
     pub dispersion: Option<f64>,
 }
 
@@ -153,7 +157,7 @@ rows_of!(RunShape, "RunShape", TABLE);
 rows_of!(IdleShape, "IdleShape", ALL);
 
 impl StreamShape {
-    /// Everything.
+    /// All columns.
     pub const TABLE: [Column<StreamShape>; 8] = [
         Column::new("stream", "I/O stream", Print::Plain(0), |s| s.stream.clone().into()),
         Column::new("gaps.count", "gaps", Print::Plain(0), |s| s.gaps.count.into()),
@@ -164,17 +168,18 @@ impl StreamShape {
         Column::new("variation", "variation", Print::Plain(2), |s| s.variation.into()),
         Column::new("dispersion", "dispersion", Print::Plain(2), |s| s.dispersion.into()),
     ];
-    /// A report's table, beside the streams' names.
+    /// Columns of a report's table, next to the stream names.
     pub(crate) const OF_REPORT: [Column<StreamShape>; 7] = {
         let [_, a, b, c, d, e, f, g] = Self::TABLE;
         [a, b, c, d, e, f, g]
     };
 }
 
-/// Sequential runs of a class of lengths.
+/// Number of sequential runs in one class of lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunShape {
-    /// Least and greatest number of sequential I/Os; the last class has no greatest.
+    /// Smallest and largest number of I/Os in a run of this class; the last class has no upper
+    /// bound.
     pub lengths: (u64, Option<u64>),
     /// Runs of reads.
     pub reads: u64,
@@ -183,7 +188,7 @@ pub struct RunShape {
 }
 
 impl RunShape {
-    /// Everything.
+    /// All columns.
     pub const TABLE: [Column<RunShape>; 4] = [
         Column::new("from", "from I/Os", Print::Plain(0), |r| r.lengths.0.into()),
         Column::new("to", "to", Print::Plain(0), |r| r.lengths.1.into()),
@@ -192,7 +197,7 @@ impl RunShape {
     ];
 }
 
-/// The runs of a shape by their lengths, up to the longest.
+/// Returns the sequential runs of a shape by length, up to the longest class that occurs.
 pub fn runs(shape: &Shape) -> Vec<RunShape> {
     let of = |op| shape.runs(op).map_or([0; RUN_CLASSES], Runs::classes);
     let (reads, writes) = (of(IoOp::Read), of(IoOp::Write));
@@ -205,16 +210,17 @@ pub fn runs(shape: &Shape) -> Vec<RunShape> {
     used.map_or(Vec::new(), |last| (0..=last).map(class).collect())
 }
 
-/// Idle periods of a class on a device.
+/// Idle periods of one length class on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdleShape {
     /// Name of the device, with the layer.
     pub device: String,
-    /// Shortest period of the class in nanoseconds, and the end of the class, if any.
+    /// Shortest period of the class and the end of the class, in nanoseconds. The last class has no
+    /// end.
     pub times_ns: (u64, Option<u64>),
-    /// Periods.
+    /// Number of periods.
     pub periods: u64,
-    /// Their time in nanoseconds.
+    /// Total length of the periods, in nanoseconds.
     pub idle_ns: u64,
 }
 
@@ -232,16 +238,16 @@ impl IdleShape {
     const NAMED: Column<IdleShape> =
         Column::new("class", "idle for", Print::Plain(0), |i| i.class().into());
 
-    /// Everything, as JSON has it.
+    /// All columns of the JSON form.
     const ALL: [Column<IdleShape>; 5] =
         [Self::DEVICE, Self::FROM_NS, Self::TO_NS, Self::PERIODS, Self::IDLE];
-    /// A terminal's table.
+    /// Columns of a terminal's table.
     pub const TABLE: [Column<IdleShape>; 4] =
         [Self::DEVICE, Self::NAMED, Self::PERIODS, Self::IDLE];
-    /// A report's table, beside the class's name.
+    /// Columns of a report's table, next to the class names.
     pub(crate) const OF_REPORT: [Column<IdleShape>; 2] = [Self::PERIODS, Self::IDLE];
 
-    /// `1 ms to 10 ms`.
+    /// Returns the class as text: `1 ms to 10 ms`.
     pub fn class(&self) -> String {
         match self.times_ns {
             (0, Some(to)) => format!("less than {}", Nanos(to)),
@@ -251,7 +257,7 @@ impl IdleShape {
     }
 }
 
-/// The idle periods of a shape, of each device by their lengths.
+/// Returns the idle periods of a shape by device and length class.
 pub fn idle(shape: &Shape, conditions: &CaptureConditions) -> Vec<IdleShape> {
     let of_device = |(side, idle): (&SideKey, &Idle)| {
         let device = side.name(conditions);
@@ -305,8 +311,8 @@ impl StepShape {
     }
 }
 
-/// I/Os of a step by the power of two of their response time in nanoseconds; those of
-/// less than 16 ns together.
+/// Returns the I/Os of a step by the power of two of their response time in nanoseconds. The
+/// histogram keeps response times below 16 ns in one bucket, so they share one class.
 pub(crate) fn response_classes(step: &CaptureStep) -> BTreeMap<u32, u64> {
     let mut classes = BTreeMap::new();
     for (shortest, _, count) in step.histogram.buckets() {
@@ -315,7 +321,7 @@ pub(crate) fn response_classes(step: &CaptureStep) -> BTreeMap<u32, u64> {
     classes
 }
 
-/// `3 to 4` of a class of queue depths.
+/// Returns a class of queue depths as text: `3 to 4`.
 pub fn depth_name(class: usize) -> String {
     match depths_of(class) {
         (least, Some(greatest)) if least == greatest => least.to_string(),

@@ -1,8 +1,7 @@
-//! Capture steps: what was done in every interval of the capture's time.
+//! Capture steps: the I/Os in each interval of the capture's time.
 //!
-//! An I/O belongs to the step in which it was issued. Busy time is the time in
-//! which at least one I/O was outstanding on a device; it is shared out to the
-//! steps in which it passed.
+//! An I/O belongs to the step in which it was issued. Busy time is the time in which at least one
+//! I/O was outstanding on a device; it is divided among the steps in which it passed.
 
 use crate::annotate::sequence::Busy;
 use crate::cells::{BusyInStep, Cell, Cells, Dimensions};
@@ -24,7 +23,7 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Steps kept at most: packed, about 100 MB.
+/// Maximum number of steps that are kept; packed they take about 100 MB.
 pub const STEPS_MAX: usize = 1 << 20;
 
 /// The capture steps of a trace.
@@ -33,19 +32,19 @@ pub struct Steps {
     width_ns: u64,
     until_ns: u64,
     current: u64,
-    /// When the current one begins.
+    /// Begin of the current step, in nanoseconds.
     begin_ns: u64,
     open: CaptureStep,
     dense: Vec<u64>,
     closed: PackedSteps,
-    /// Busy time that was not yet shared out, per device and layer, in their order.
+    /// Busy time that is not yet divided among steps, in order of device and layer.
     carried: Vec<((u16, Layer), Busy)>,
-    /// Which of them was asked for last.
+    /// Index of the entry of `carried` that was used last.
     last_carried: usize,
 }
 
 impl Steps {
-    /// Steps of a width in nanoseconds.
+    /// Creates empty steps of `width_ns` nanoseconds.
     pub fn new(width_ns: u64) -> Self {
         Steps {
             width_ns: width_ns.max(1),
@@ -60,14 +59,14 @@ impl Steps {
         }
     }
 
-    /// Busy time after this, in nanoseconds, is not counted. Without it an I/O
-    /// that never ends makes steps without end.
+    /// Ignores busy time after `until_ns`. Without this limit an I/O that never ends would create
+    /// steps without end.
     pub fn until(mut self, until_ns: u64) -> Self {
         self.until_ns = until_ns;
         self
     }
 
-    /// Width of a step in nanoseconds.
+    /// Returns the width of a step, in nanoseconds.
     pub fn width_ns(&self) -> u64 {
         self.width_ns
     }
@@ -75,7 +74,7 @@ impl Steps {
     /// Takes one row.
     ///
     /// # Errors
-    /// Beyond [`STEPS_MAX`] steps.
+    /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.
     #[inline]
     pub(crate) fn take_row(
         &mut self,
@@ -83,7 +82,7 @@ impl Steps {
         row: usize,
     ) -> Result<(), TraceError> {
         let issued = columns.issued.at(row);
-        // The next I/O nearly always belongs to the same step: no division then.
+        // The next I/O nearly always belongs to the same step, and needs no division.
         if issued < self.begin_ns || issued - self.begin_ns >= self.width_ns {
             self.enter(issued)?;
         }
@@ -102,7 +101,7 @@ impl Steps {
         }
     }
 
-    /// Adds a response time and a time in the queue, those of them that are known.
+    /// Adds a response time and a time in the queue, if they are known.
     #[inline]
     fn add_times(&mut self, response_ns: u64, queued_ns: u64) {
         let response = Some(response_ns).filter(|response| *response != RESPONSE_UNKNOWN);
@@ -117,7 +116,7 @@ impl Steps {
         }
     }
 
-    /// Goes to the step of a moment.
+    /// Closes the open step and opens that of `issued_ns`.
     #[cold]
     fn enter(&mut self, issued_ns: u64) -> Result<(), TraceError> {
         self.close()?;
@@ -138,7 +137,7 @@ impl Steps {
         }
     }
 
-    /// The same where it does not go on from the last.
+    /// Keeps busy time that does not continue the last entry.
     fn carry_another(&mut self, side: (u16, Layer), busy: Busy) -> Result<(), TraceError> {
         let at = match self.carried.binary_search_by_key(&side, |(known, _)| *known) {
             Ok(at) => at,
@@ -182,7 +181,7 @@ impl Steps {
         })
     }
 
-    /// Ends the step that is being filled.
+    /// Closes the open step.
     fn close(&mut self) -> Result<(), TraceError> {
         if self.open.ios() == 0 {
             return Ok(());
@@ -194,31 +193,31 @@ impl Steps {
         Ok(())
     }
 
-    /// Ends the step that is being filled and shares out all busy time.
+    /// Closes the open step and divides all remaining busy time among the steps.
     fn settle(&mut self) -> Result<(), TraceError> {
         self.close()?;
         let carried = std::mem::take(&mut self.carried);
         carried.into_iter().try_for_each(|(_, busy)| self.share_out(busy))
     }
 
-    /// I/Os in all steps.
+    /// Returns the I/Os in all steps.
     pub fn ios(&self) -> u64 {
         self.open.ios() + self.closed.iter().map(|(_, step)| step.ios()).sum::<u64>()
     }
 
-    /// All steps with an I/O or with busy time, by number from the capture's
-    /// beginning.
+    /// Returns all steps with an I/O or with busy time, by number from the beginning of the
+    /// capture.
     ///
     /// # Errors
-    /// Beyond [`STEPS_MAX`] steps.
+    /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.
     pub fn finish(self) -> Result<BTreeMap<u64, CaptureStep>, TraceError> {
         self.finish_packed().map(PackedSteps::unpacked)
     }
 
-    /// The same, packed: where there may be a million.
+    /// Like [`Self::finish`], but returns the steps packed, for up to a million steps.
     ///
     /// # Errors
-    /// Beyond [`STEPS_MAX`] steps.
+    /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.
     pub fn finish_packed(mut self) -> Result<PackedSteps, TraceError> {
         self.settle()?;
         self.closed.pack_all();
@@ -228,7 +227,7 @@ impl Steps {
     /// Takes a cell of a fold file.
     ///
     /// # Errors
-    /// Beyond [`STEPS_MAX`] steps.
+    /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.
     pub(crate) fn take_cell(&mut self, cell: &Cell) -> Result<(), TraceError> {
         // The response times of single I/Os of an open step are in `dense` as well.
         self.close()?;
@@ -243,7 +242,7 @@ impl Steps {
     /// Takes busy time of a fold file.
     ///
     /// # Errors
-    /// Beyond [`STEPS_MAX`] steps.
+    /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.
     pub(crate) fn take_busy(&mut self, busy: &BusyInStep) -> Result<(), TraceError> {
         if busy.begin_ns < self.until_ns {
             let step = self.at(busy.begin_ns / self.width_ns)?;
@@ -288,7 +287,7 @@ impl FoldCells for Steps {
     }
 }
 
-/// What capture steps are made of, found once for many rows.
+/// The columns from which capture steps are computed, looked up once for many rows.
 pub(crate) struct StepColumns<'r> {
     issued: Wide<'r>,
     response: Wide<'r>,
@@ -319,14 +318,14 @@ impl<'r> StepColumns<'r> {
         }
     }
 
-    /// The device and the layer of a row.
+    /// Returns the device and the layer of a row.
     #[inline]
     pub(crate) fn side(&self, row: usize) -> (u16, Layer) {
         (self.device.at(row) as u16, self.layer.layer(row))
     }
 }
 
-/// Columns that capture steps are made of.
+/// Columns from which capture steps are computed.
 pub(crate) const STEP_FIELDS: Fields = Fields::of(&[
     Field::Issued,
     Field::Op,
@@ -342,35 +341,35 @@ pub(crate) const STEP_FIELDS: Fields = Fields::of(&[
 /// One capture step of a listing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepFigures {
-    /// When it begins, in nanoseconds.
+    /// Begin, in nanoseconds.
     pub begin_ns: u64,
     /// I/Os of all operations.
     pub count: u64,
     /// Bytes of reads and writes.
     pub amount: u64,
-    /// I/Os per second of the time that a filter lets pass.
+    /// I/Os per second of observed time that passes the filter; `None` if too little was observed.
     pub iops: Option<f64>,
-    /// Bytes of reads and writes per second.
+    /// Bytes of reads and writes per second; `None` if too little was observed.
     pub bytes_per_second: Option<f64>,
     /// I/Os by operation, in the order of `IoOp::ALL`.
     pub ios: [u64; 5],
-    /// Share of the reads and writes that are sequential.
+    /// Share of the reads and writes that are sequential, 0 to 1.
     pub sequential_share: Option<f64>,
-    /// Average response time.
+    /// Average response time, in nanoseconds.
     pub response_mean_ns: Option<u64>,
-    /// 99 % of the response times, where single I/Os were kept.
+    /// 99th percentile of the response times, in nanoseconds; `None` if no single I/Os were kept.
     pub response_p99_ns: Option<u64>,
-    /// Longest response time.
+    /// Longest response time, in nanoseconds.
     pub response_max_ns: Option<u64>,
     /// Average queue depth at issue.
     pub qd_mean: Option<f64>,
-    /// Deepest queue at issue.
+    /// Largest queue depth at issue.
     pub qd_max: Option<u32>,
-    /// Times in the queue before.
+    /// Times spent in the queue before issue.
     pub queued: Queued,
-    /// Share of the time with an I/O outstanding; `None` where it is not known.
+    /// Share of the time with at least one I/O outstanding, 0 to 1; `None` if unknown.
     pub utilisation: Option<f64>,
-    /// What was measured of written blocks.
+    /// Measurements of written blocks.
     pub content: ContentFigures,
 }
 
@@ -381,7 +380,9 @@ impl OfContent for StepFigures {
 }
 
 impl StepFigures {
-    /// A step, by its number; with its width, the observed time, and the devices of whose time busy parts are shares, where they are known.
+    /// Computes the figures of a step from its number, its width and the observed time. `devices`
+    /// is the number of devices by whose time the busy time is divided; `None` if busy time is
+    /// unknown.
     pub fn of(
         number: u64,
         step: &CaptureStep,
@@ -411,12 +412,12 @@ impl StepFigures {
         }
     }
 
-    /// The same with what was measured of written blocks.
+    /// Returns the figures with measurements of written blocks.
     pub fn with_content(self, content: ContentFigures) -> Self {
         StepFigures { content, ..self }
     }
 
-    /// When it begins, as tables have it.
+    /// Returns the begin of the step as tables show it.
     pub fn begin(&self) -> String {
         Self::BEGIN.text(self)
     }
@@ -426,8 +427,8 @@ impl StepFigures {
     }
 }
 
-/// A share of the time of devices. An I/O may be outstanding beyond the part of a step that
-/// was observed: no more than that part counts.
+/// Returns the busy share of the time of devices. An I/O may be outstanding beyond the observed
+/// part of a step; at most that part is counted.
 fn busy_share(busy_ns: u64, observed_ns: u64, devices: u64) -> f64 {
     let busy_ns = busy_ns.min(observed_ns.saturating_mul(devices));
     busy_ns as f64 / observed_ns as f64 / devices as f64
@@ -450,7 +451,7 @@ impl Serialize for StepFigures {
 
 type Of = Column<StepFigures>;
 
-/// What is told of a step.
+/// Columns of the step tables.
 impl StepFigures {
     const BEGIN: Of = Column::new("begin_ns", "Begin s", Print::Seconds, |s| s.begin_ns.into());
     const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |s| s.count.into());
@@ -497,7 +498,7 @@ impl StepFigures {
 
     const CONTENT: [Of; 6] = content::all();
 
-    /// Everything, as JSON has it.
+    /// All columns of the JSON form.
     const ALL: [Of; 26] = [
         Self::BEGIN,
         Self::COUNT,
@@ -527,7 +528,7 @@ impl StepFigures {
         Self::CONTENT[5],
     ];
 
-    /// A terminal's table.
+    /// Columns of a terminal's table.
     const TABLE: [Of; 13] = [
         Self::BEGIN,
         Self::IOPS,
@@ -544,18 +545,18 @@ impl StepFigures {
         Self::BUSY,
     ];
 
-    /// What of measured blocks stands in a table.
+    /// Columns about written blocks that are part of a table.
     pub const OF_CONTENT: [Of; 3] = content::table();
 
-    /// A terminal's table beside the steps' beginnings, with times in the queue and what was
-    /// measured of written blocks where they are known.
+    /// Returns the columns of a terminal's table, next to the begins of the steps, with times in
+    /// the queue and measurements of written blocks if they are known.
     pub fn table(tells_queue: bool, tells_content: bool) -> Vec<Of> {
         let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
         let content: &[Of] = if tells_content { &Self::OF_CONTENT } else { &[] };
         Self::TABLE[1..].iter().chain(queue).chain(content).copied().collect()
     }
 
-    /// A report's table, beside the steps' beginnings.
+    /// Columns of a report's table, next to the begins of the steps.
     pub const OF_REPORT: [Of; 15] = [
         Self::IOPS,
         Self::MBS,
@@ -574,7 +575,7 @@ impl StepFigures {
         Self::BUSY,
     ];
 
-    /// What of each device or layer stands beside that of others.
+    /// Columns of one device or layer in a table that compares several.
     pub const SIDE_BY_SIDE: [Of; 4] =
         [Self::IOPS, Self::MBS.printed(Print::Megabytes(2)), Self::ART, Self::QD_MEAN.headed("QD")];
 }

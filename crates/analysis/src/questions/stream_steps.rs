@@ -1,5 +1,5 @@
-//! Every I/O stream over capture steps, as far as memory allows: which of them are
-//! chosen is known only when all I/Os were seen, and this spares a second pass.
+//! The I/Os of every stream over capture steps, as far as memory allows. The streams to show are
+//! chosen only after all I/Os were seen; keeping all of them saves a second pass.
 
 use crate::fold::{EmptyLike, Fold, ParallelFold, Rows};
 use crate::questions::series::{Cell, SeriesOf, SeriesOverTime};
@@ -13,24 +13,24 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Field, Fields};
 use steadfast_tracefile::simd;
 
-/// Cells kept at most, of 8 bytes each.
+/// Maximum number of cells that are kept, of 8 bytes each.
 pub(crate) const CELLS_MAX: usize = 1 << 20;
 
-/// Every stream over capture steps.
+/// The I/Os of every stream over capture steps.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamSteps {
     width_ns: u64,
     most: usize,
     numbers: FxHashMap<StreamKey, usize>,
-    /// Of each step the I/Os of each stream, up to the last one that has any.
+    /// I/Os of each stream by step, up to the last stream that has any in the step.
     steps: BTreeMap<u64, Vec<u64>>,
     cells: usize,
-    /// There were more cells than were set aside: nothing is known.
+    /// Set if there were more cells than are kept: the content was discarded.
     is_too_much: bool,
 }
 
 impl StreamSteps {
-    /// In steps of a width in nanoseconds, with at most so many cells.
+    /// Creates an empty table with steps of `width_ns` nanoseconds and at most `most` cells.
     pub(crate) fn new(width_ns: u64, most: usize) -> Self {
         StreamSteps {
             width_ns: width_ns.max(1),
@@ -42,8 +42,8 @@ impl StreamSteps {
         }
     }
 
-    /// The chosen streams over steps of a width; `None` where they have to be looked
-    /// for again.
+    /// Returns the chosen streams over steps of a width. Returns `None` if the table was discarded
+    /// or has another width, so that a second pass is necessary.
     pub(crate) fn chosen(&self, width_ns: u64, keys: &[StreamKey]) -> Option<SeriesOverTime> {
         if self.is_too_much || width_ns != self.width_ns {
             return None;
@@ -65,14 +65,14 @@ impl StreamSteps {
         Some(series)
     }
 
-    /// The number of a stream.
+    /// Returns the number of a stream, and assigns one if it is new.
     fn number(&mut self, key: StreamKey) -> usize {
         let next = self.numbers.len();
         *self.numbers.entry(key).or_insert(next)
     }
 
-    /// Takes the cells of the step of a moment in hand; the next I/O is nearly always of
-    /// the same one.
+    /// Opens the step of a time, unless it is open already. The next I/O is nearly always in the
+    /// same step.
     #[inline]
     fn enter(&mut self, hand: &mut OpenStep, at_ns: u64) {
         let is_within = at_ns.checked_sub(hand.begin_ns).is_some_and(|at| at < self.width_ns);
@@ -85,21 +85,21 @@ impl StreamSteps {
         }
     }
 
-    /// Whether all of some moments are of the step in hand.
+    /// Returns whether all times lie in the open step.
     fn is_in_hand(&self, hand: &OpenStep, issued: &[i64]) -> bool {
         let last = hand.begin_ns.saturating_add(self.width_ns - 1);
         hand.step.is_some()
             && simd::are_within(issued, hand.begin_ns.cast_signed(), last.cast_signed())
     }
 
-    /// Counts an I/O of the step in hand.
+    /// Counts an I/O in the open step.
     #[inline(always)]
     fn count(&mut self, hand: &mut OpenStep, key: u64) {
         let (seen, ios) = &mut hand.counts[place(key)];
         if *seen == key { *ios += 1 } else { self.count_another(hand, key) }
     }
 
-    /// The same with the first of a stream, or where another stream has its place.
+    /// Counts an I/O whose stream is the first in its slot, or replaces another stream there.
     #[cold]
     fn count_another(&mut self, hand: &mut OpenStep, key: u64) {
         match mem::replace(&mut hand.counts[place(key)], (key, 1)) {
@@ -108,7 +108,7 @@ impl StreamSteps {
         }
     }
 
-    /// Puts the cells of the step in hand back.
+    /// Closes the open step and stores its cells.
     fn leave(&mut self, hand: &mut OpenStep) {
         let mut cells = mem::take(&mut hand.cells);
         for place in hand.taken.drain(..) {
@@ -155,15 +155,16 @@ struct OpenStep {
     begin_ns: u64,
     step: Option<u64>,
     cells: Vec<u64>,
-    /// Packed keys of streams, each with its I/Os that are not in the cells yet: adding to
-    /// one takes less than finding its number. Two of one place push each other out.
+    /// Cache of packed stream keys, each with its I/Os that are not in the cells yet. Counting here
+    /// is cheaper than looking up the number of a stream. Two streams with the same slot evict each
+    /// other.
     counts: [(u64, u64); PLACES],
-    /// Those that have any.
+    /// Slots that are in use.
     taken: Vec<usize>,
 }
 
 impl OpenStep {
-    /// With no step.
+    /// Creates an object with no open step.
     fn empty() -> Self {
         let counts = [(0, 0); PLACES];
         OpenStep { begin_ns: 0, step: None, cells: Vec::new(), counts, taken: Vec::new() }

@@ -1,5 +1,5 @@
-//! I/O streams: operation x RND/SEQ x transfer size, with counts, bytes, queue
-//! depths and response times. The main fold over a trace.
+//! I/O streams: operation x RND/SEQ x transfer size, with counts, bytes, queue depths and response
+//! times. This is the main fold over a trace.
 
 use crate::cells::{Cells, Dimensions};
 use crate::columns::{self, Column, Object, Print};
@@ -24,25 +24,25 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 pub use steadfast_tracefile::stream_key::StreamKey;
 
-/// Streams kept apart; I/Os of further ones are counted together. A file-system
-/// trace can have as many transfer sizes as bytes: sizes of whole sectors are kept
-/// before others, and of these the smaller before the larger.
+/// Maximum number of streams that are counted separately; I/Os of all others are counted together.
+/// A file-system trace can have as many transfer sizes as bytes. Sizes of whole sectors take
+/// precedence over others, and smaller sizes over larger ones.
 pub const STREAMS_MAX: usize = 1 << 15;
 
 /// The I/O streams of a capture.
 #[derive(Debug, Clone)]
 pub struct StreamTable {
-    /// Keys and the numbers of their streams, found by their hash.
+    /// Hash table of keys and stream numbers.
     places: Vec<(u64, u32)>,
     keys: Vec<u64>,
     tallies: Vec<Sums>,
     firsts: SmallestKeys<Rank>,
-    /// I/Os of streams beyond those kept apart.
+    /// I/Os of streams beyond the limit.
     unlisted: Sums,
     space: Space,
 }
 
-/// Memory for a few I/Os, and what is not added to the tallies yet.
+/// Buffers for a few I/Os, and sums that are not yet added to the tallies.
 #[derive(Debug, Clone, Default)]
 struct Space {
     keys: Vec<u64>,
@@ -51,13 +51,13 @@ struct Space {
     sums: StreamSums,
 }
 
-/// By what streams are chosen where there are too many: unlike their share it is
-/// known when the first I/O comes.
+/// Order by which streams are chosen if there are too many. In contrast to their share it is known
+/// at the first I/O.
 type Rank = (bool, u32, u64);
 
-/// The number of no stream.
+/// Number that stands for no stream.
 const FREE: u32 = u32::MAX;
-/// A place of the table that holds nothing.
+/// A free slot of the table.
 const NOTHING: (u64, u32) = (0, FREE);
 
 impl Default for StreamTable {
@@ -67,12 +67,12 @@ impl Default for StreamTable {
 }
 
 impl StreamTable {
-    /// An empty one.
+    /// Creates an empty table.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty one that keeps at most so many streams apart.
+    /// Creates an empty table that counts at most `most` streams separately.
     pub fn keeping(most: usize) -> Self {
         StreamTable {
             places: vec![NOTHING; 256],
@@ -84,44 +84,44 @@ impl StreamTable {
         }
     }
 
-    /// Adds a stream's I/Os that were added up before.
+    /// Adds sums of the I/Os of a stream.
     pub fn add(&mut self, key: StreamKey, tally: &Sums) {
         self.tally(StreamKey::packed(key.op, key.sequential, key.bytes)).merge(tally);
     }
 
-    /// Adds I/Os that were not kept apart by stream.
+    /// Adds sums of I/Os that were not counted by stream.
     pub fn add_unlisted(&mut self, tally: &Sums) {
         self.unlisted.merge(tally);
     }
 
-    /// The streams, in no particular order.
+    /// Iterates over the streams, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (StreamKey, &Sums)> {
         self.keys.iter().zip(&self.tallies).map(|(key, tally)| (StreamKey::unpacked(*key), tally))
     }
-    /// Streams that are kept apart.
+    /// Returns the number of streams that are counted separately.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
-    /// Whether there is none.
+    /// Returns whether there are no streams.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
-    /// I/Os beyond [`STREAMS_MAX`] streams, all together.
+    /// Returns the I/Os of the streams beyond [`STREAMS_MAX`], all together.
     pub fn unlisted(&self) -> &Sums {
         &self.unlisted
     }
-    /// One stream.
+    /// Returns the sums of one stream.
     pub fn get(&self, key: StreamKey) -> Option<&Sums> {
         let at = self.place(StreamKey::packed(key.op, key.sequential, key.bytes));
         self.tallies.get(self.places[at].1 as usize)
     }
-    /// Everything together.
+    /// Returns the sums over all streams.
     pub fn total(&self) -> Sums {
         let mut total = self.unlisted.clone();
         self.tallies.iter().for_each(|tally| total.merge(tally));
         total
     }
-    /// Where the key is, or the free place where it would be.
+    /// Returns the slot of a key, or the free slot where it would be inserted.
     #[inline]
     fn place(&self, key: u64) -> usize {
         let mask = self.places.len() - 1;
@@ -135,7 +135,7 @@ impl StreamTable {
         }
     }
 
-    /// Where a key belongs while nothing else is there.
+    /// Returns the home slot of a key, which it occupies unless that is taken.
     #[inline]
     fn home(&self, key: u64) -> usize {
         home(key) & (self.places.len() - 1)
@@ -160,21 +160,21 @@ impl StreamTable {
             known = self.find(known, chunk.kept(), &space.keys, &mut space.streams);
             let Some(key) = space.keys.get(known) else { break };
             if self.stream(*key).is_none() {
-                // Another stream may have to go, whose I/Os are not counted yet.
+                // Inserting may evict a stream with I/Os that are not counted yet.
                 return self.take_beyond(chunk, known, space);
             }
         }
         self.count(chunk, space.keys.len(), space);
     }
 
-    /// Finds the streams of I/Os from this one on, up to the first whose stream is new; tells
-    /// that one. Apart from what comes next, so that all that it takes stays in registers.
+    /// Finds the streams of I/Os from `first` on. Returns the index of the first I/O whose stream
+    /// is new, or the number of I/Os. Not inlined, so that all its values stay in registers.
     #[inline(never)]
     fn find(&self, first: usize, kept: &[bool], keys: &[u64], streams: &mut [u32]) -> usize {
         let (places, last) = (self.places.as_slice(), self.places.len() - 1);
         let each = streams[first..].iter_mut().zip(&keys[first..]).zip(&kept[first..]);
         for (row, ((stream, key), kept)) in each.enumerate() {
-            // Nearly all count, and are where they belong.
+            // Fast path: the row is selected and its stream sits in its home slot.
             let (found, number) = places[home(*key) & last];
             if found == *key && *kept {
                 *stream = number;
@@ -188,13 +188,13 @@ impl StreamTable {
         keys.len()
     }
 
-    /// The number of a stream that is not where it belongs.
+    /// Returns the number of a stream that is not in its home slot.
     #[cold]
     fn find_elsewhere(&self, key: u64) -> u32 {
         self.places[self.place(key)].1
     }
 
-    /// Counts the first I/Os, so many, whose streams are known.
+    /// Counts the first `first` I/Os, whose streams are known.
     fn count(&mut self, chunk: &Chunk<'_>, first: usize, space: &mut Space) {
         let Space { streams, buckets, sums, .. } = space;
         let streams = &streams[..first];
@@ -207,7 +207,7 @@ impl StreamTable {
         }
     }
 
-    /// The same where there are more streams than are kept apart: counts those whose
+    /// Takes I/Os when there are more streams than are counted separately: first those whose
     /// streams are known, then the others one by one.
     #[cold]
     fn take_beyond(&mut self, chunk: &Chunk<'_>, known: usize, space: &mut Space) {
@@ -220,7 +220,7 @@ impl StreamTable {
         }
     }
 
-    /// The number of a stream, a new one where there is a free place.
+    /// Returns the number of a stream, and inserts it if there is room.
     #[inline]
     fn stream(&mut self, key: u64) -> Option<u32> {
         let at = self.place(key);
@@ -252,7 +252,7 @@ impl StreamTable {
         &mut self.tallies[index]
     }
 
-    /// Puts another stream in the place of one, which counts as unlisted from now on.
+    /// Evicts a stream, whose I/Os count as unlisted from now on, and gives its number to another.
     fn replace(&mut self, gone: u64, key: u64) -> usize {
         let hole = self.place(gone);
         let (_, number) = self.places[hole];
@@ -265,7 +265,7 @@ impl StreamTable {
         index
     }
 
-    /// Frees a place; those that are found by way of it move up.
+    /// Frees a slot. Entries whose probe passes it move up.
     fn free(&mut self, mut hole: usize) {
         let mask = self.places.len() - 1;
         let mut at = hole;
@@ -296,7 +296,7 @@ impl StreamTable {
         }
     }
 
-    /// Everything together, as JSON tells it.
+    /// Returns the sums over all streams for JSON.
     pub fn total_figures(&self, by: By) -> Object<StreamFigures> {
         let total = self.total();
         let of_none = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
@@ -304,7 +304,7 @@ impl StreamTable {
         Object::new(&StreamFigures::OF_TOTAL, figures)
     }
 
-    /// The streams as a report lists them: the largest share first.
+    /// Returns one row per stream, the largest share first.
     pub fn listing(&self, by: By) -> Vec<StreamFigures> {
         let total = self.total();
         let mut rows: Vec<StreamFigures> =
@@ -313,7 +313,7 @@ impl StreamTable {
         rows
     }
 
-    /// The streams of that list whose share of the whole is at least the threshold.
+    /// Returns the rows of [`Self::listing`] whose share of the whole is at least the threshold.
     pub fn listing_from(&self, by: By, threshold: Threshold) -> Vec<StreamFigures> {
         let whole = self.total_figures(by).row.measure(by);
         let mut rows = self.listing(by);
@@ -322,20 +322,20 @@ impl StreamTable {
     }
 }
 
-/// Where a key belongs, of which a table takes as many low bits as it has places.
+/// Returns the hash of a key; a table uses as many of its low bits as it needs.
 #[inline]
 fn home(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }
 
-/// Sizes of whole sectors first, the smaller before the larger.
+/// Returns the rank of a stream: sizes of whole sectors first, smaller sizes before larger ones.
 fn rank(key: u64) -> Rank {
     let StreamKey { bytes, .. } = StreamKey::unpacked(key);
     (!bytes.is_multiple_of(512), bytes, key)
 }
 
 impl PartialEq for StreamTable {
-    /// Equal where the same streams have the same tallies, however found.
+    /// Two tables are equal if they have the same streams with the same tallies, in any order.
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len()
             && self.unlisted == other.unlisted
@@ -439,33 +439,33 @@ impl fmt::Display for By {
 /// One stream of a listing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamFigures {
-    /// The standard's notation: `RND 4K W`.
+    /// Operation, order and size; prints in the standard's notation: `RND 4K W`.
     pub key: StreamKey,
-    /// What it does.
+    /// Operation.
     pub op: IoOp,
     /// `RND` or `SEQ`.
     pub order: &'static str,
-    /// Transfer size in bytes.
+    /// Transfer size, in bytes.
     pub bytes: u32,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
     /// Bytes moved.
     pub amount: u64,
-    /// Share of all I/Os, or of all bytes, as was asked; 0 to 1.
+    /// Share of all I/Os or of all bytes, as chosen; 0 to 1.
     pub share: f64,
-    /// Share of all I/Os.
+    /// Share of all I/Os, 0 to 1.
     pub share_of_count: f64,
-    /// Share of all bytes.
+    /// Share of all bytes, 0 to 1.
     pub share_of_bytes: f64,
-    /// Average queue depth at issue.
+    /// Average queue depth at issue; `None` if no I/O has one.
     pub qd_mean: Option<f64>,
-    /// Deepest queue at issue.
+    /// Largest queue depth at issue; `None` if no I/O has one.
     pub qd_max: Option<u32>,
     /// Response times.
     pub response: ResponseFigures,
-    /// Times in the queue before.
+    /// Times spent in the queue before issue.
     pub queued: Queued,
-    /// I/Os that failed.
+    /// Number of failed I/Os.
     pub failed: u64,
 }
 
@@ -536,7 +536,7 @@ macro_rules! response {
     };
 }
 
-/// What is told of a stream.
+/// Columns of the stream tables.
 impl StreamFigures {
     const STREAM: Of =
         Column::new("stream", "I/O stream", Print::Plain(0), |s| s.key.to_string().into());
@@ -576,7 +576,7 @@ impl StreamFigures {
     });
     const FAILED: Of = Column::new("failed", "failed", Print::Plain(0), |s| s.failed.into());
 
-    /// Everything, as JSON has it.
+    /// All columns of the JSON form.
     const ALL: [Of; 24] = [
         Self::STREAM,
         Self::OP,
@@ -604,7 +604,7 @@ impl StreamFigures {
         Self::FAILED,
     ];
 
-    /// What JSON tells of all streams together.
+    /// Columns of all streams together, in JSON.
     const OF_TOTAL: [Of; 17] = [
         Self::COUNT,
         Self::AMOUNT,
@@ -625,7 +625,7 @@ impl StreamFigures {
         Self::FAILED,
     ];
 
-    /// A terminal's table.
+    /// Columns of a terminal's table.
     const TABLE: [Of; 11] = [
         Self::STREAM,
         Self::COUNT.headed("I/Os"),
@@ -640,13 +640,13 @@ impl StreamFigures {
         Self::MRT,
     ];
 
-    /// A terminal's table, with times in the queue where they are known.
+    /// Returns the columns of a terminal's table, with times in the queue if they are known.
     pub fn table(tells_queue: bool) -> Vec<Of> {
         let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
         Self::TABLE.iter().chain(queue).copied().collect()
     }
 
-    /// A report's table of all streams, beside their names.
+    /// Columns of a report's table of all streams, next to their names.
     pub const LONG_TABLE: [Of; 15] = [
         Self::OP,
         Self::ORDER,
@@ -665,10 +665,10 @@ impl StreamFigures {
         Self::QUEUE_SHARE,
     ];
 
-    /// What a workload's table adds to what is applied.
+    /// Columns that a workload's table shows in addition to the applied values.
     pub const AS_CAPTURED: [Of; 3] = [Self::QD_MAX, Self::ART, Self::MRT];
 
-    /// Response times alone.
+    /// Columns of response times.
     pub const RESPONSE_TIMES: [Of; 7] = [
         Self::ART.headed("ART"),
         Self::P50.headed("50 %"),
@@ -690,7 +690,7 @@ mod tests {
     use steadfast_domain::step::mix64;
     use steadfast_tracefile::batch::Batch;
 
-    /// I/Os of so many sizes, which tell this and that.
+    /// I/Os of `sizes` different sizes, with columns that `tells` sets.
     fn ios(count: u64, sizes: u64, tells: impl Fn(u64, &mut IoEvent)) -> Vec<IoEvent> {
         let io = |number: u64| {
             let random = mix64(number);
@@ -709,7 +709,8 @@ mod tests {
         (0..count).map(io).collect()
     }
 
-    /// Takes them as they are, with all or some kept, and one by one.
+    /// Takes the batches as a whole, with all or some rows selected, and compares with taking them
+    /// one by one.
     fn is_taken_as_one_by_one(batches: &[Vec<IoEvent>]) {
         for keeps in [1, 3] {
             let mut table = StreamTable::new();

@@ -1,6 +1,6 @@
-//! Everything that a report shows of a capture, gathered in two passes: one finds
-//! the streams, the processes and the span, one the pictures over time. Where steps
-//! alone were kept there is less, and [`Study::single_ios`] is absent.
+//! Everything that a report shows about a capture, gathered in two passes: the first finds the
+//! streams, the processes and the time span, the second the pictures over time. If only step sums
+//! were kept there is less, and [`Study::single_ios`] is absent.
 
 use crate::captured::{Captured, steps_over, until};
 use crate::filter::Filter;
@@ -31,83 +31,82 @@ use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
-/// Processes that a picture tells apart.
+/// Maximum number of processes that a picture shows separately.
 const PROCESSES_SHOWN: usize = 10;
-/// Devices that get a hit map and a working set each.
+/// Maximum number of devices that get a hit map and a working set each.
 const DEVICES_SHOWN: usize = 4;
-/// Steps of a window.
+/// Number of steps of a window.
 const WINDOW_STEPS: u64 = 2000;
-/// Ranges of which the hottest are listed: of 0.1 % of a device.
+/// Ranges per device among which the hottest are found: 0.1 % of a device each.
 const HOT_RANGES: usize = 1000;
-/// Steps of a hit map.
+/// Number of steps of a hit map.
 const HIT_STEPS: usize = 300;
-/// Memory of the samples of all devices' blocks, in bytes.
+/// Memory of the block samples of all devices, in bytes.
 const LOCALITY_BYTES: usize = 8 << 20;
-/// Memory of that of one device at most.
+/// Maximum memory of the block sample of one device, in bytes.
 const LOCALITY_OF_DEVICE: usize = 4 << 20;
-/// An interval of a day, as `trace profile` has it unasked.
+/// Default interval of a day profile, as in `trace profile`.
 pub const PROFILE_NS: u64 = 3_600_000_000_000;
-/// The observed time that it takes for a profile of the day: of most times of day
-/// there are two days then.
+/// Shortest observed time for a day profile: most times of day then occur on two days.
 const PROFILE_OF_NS: u64 = 36 * PROFILE_NS;
 
-/// What was found.
+/// Results of a study.
 pub struct Study {
-    /// What the capture adds up to.
+    /// Totals of the capture.
     pub totals: Totals,
-    /// What limits the trust in it.
+    /// Evidence from which the caveats of the capture follow.
     pub evidence: Evidence,
-    /// What was done on each drive.
+    /// I/Os by drive.
     pub drives: Drives,
-    /// Capture steps of everything.
+    /// Capture steps of all I/Os.
     pub steps: BTreeMap<u64, CaptureStep>,
-    /// Whether the steps' busy time is known, and of all I/Os of the devices.
+    /// Whether the busy time of the steps is known and covers all I/Os of the devices.
     pub tells_busy_time: bool,
-    /// Capture steps by device and layer, of every layer of the capture: the filter
-    /// by layer does not hold for them.
+    /// Capture steps by device and layer, for every layer of the capture: a filter by layer does
+    /// not apply to them.
     pub sides: Vec<Side>,
     /// The workload's streams over time.
     pub streams_over_time: SeriesOverTime,
-    /// Whether the steps have response-time percentiles although no single I/O was kept: a
-    /// fold file's have.
+    /// Whether the steps have response-time percentiles although no single I/Os were kept, as those
+    /// of a fold file do.
     pub is_of_fold: bool,
-    /// Its busiest and its slowest minute, where it is long enough to have them.
+    /// Busiest and slowest minute; `None` if the capture is too short.
     pub extremes: Option<Extremes>,
-    /// Parts of the capture in the narrow steps that were asked for, where a picture of
-    /// all has wider ones.
+    /// Parts of the capture in the narrow steps that were asked for, if the picture of the whole
+    /// capture uses wider ones.
     pub windows: Vec<Window>,
-    /// What was measured of written blocks, by step, where content was sampled.
+    /// Measurements of written blocks by step, if content was sampled.
     pub contents: BTreeMap<u64, Contents>,
-    /// What was done at which time of day, where that is known of more than one day: every
-    /// [`PROFILE_NS`].
+    /// Load by time of day in intervals of [`PROFILE_NS`], if the clock is known and more than one
+    /// day was observed.
     pub day: Option<Vec<ProfileFigures>>,
-    /// What single I/Os tell; `None` of a capture that kept none.
+    /// Results from single I/Os; `None` if the capture kept none.
     pub single_ios: Option<SingleIos>,
 }
 
 /// A part of a capture in narrow steps.
 pub struct Window {
-    /// What is to be seen there.
+    /// Reason to show this part.
     pub what: &'static str,
     /// First step.
     pub first: u64,
-    /// How many.
+    /// Number of steps.
     pub count: u64,
-    /// Width of a step in nanoseconds.
+    /// Width of a step, in nanoseconds.
     pub width_ns: u64,
-    /// The steps by number from the capture's beginning.
+    /// The steps by number from the beginning of the capture.
     pub steps: BTreeMap<u64, CaptureStep>,
 }
 
-/// What can be told only where every I/O was kept.
+/// Results that are available only if every I/O was kept.
 pub struct SingleIos {
-    /// Every process.
+    /// All processes.
     pub processes: ProcessTable,
-    /// Which process did which streams.
+    /// The streams of each process.
     pub process_streams: Groups,
     /// The processes with the most I/Os.
     pub processes_shown: Vec<ProcessKey>,
-    /// The processes shown over time.
+    /// The processes shown, over time.
     pub processes_over_time: SeriesOverTime,
     /// Working sets by device.
     pub reach: Vec<(u16, ReachFigures)>,
@@ -115,21 +114,21 @@ pub struct SingleIos {
     pub hits: Vec<(u16, HitMap)>,
     /// The hottest ranges by device.
     pub hot: Vec<HotRanges>,
-    /// What a cache would bring to each device with reads or writes.
+    /// Effect of a cache on each device with reads or writes.
     pub locality: Vec<LocalityFigures>,
-    /// Who did the I/Os, and on which files, as far as it was recorded: each by one facet.
+    /// I/Os by thread, by cgroup and by file, as far as they were recorded.
     pub who: Vec<Groups>,
-    /// How I/Os follow one another.
+    /// Gaps, runs, queue depths and idle periods.
     pub shape: Shape,
     /// The processes of the slowest minute.
     pub slowest: Option<ProcessTable>,
 }
 
 impl Study {
-    /// Studies a capture. What only single I/Os tell is left out where none was kept.
+    /// Studies a capture. Results that need single I/Os are left out if none were kept.
     ///
     /// # Errors
-    /// As [`Totals::of`].
+    /// Same as [`Totals::of`].
     pub fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
@@ -163,8 +162,8 @@ impl Study {
         }
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(pictures.iter_mut().flat_map(Pictures::folds));
-        // Single I/Os that count are counted by device and layer too: the steps of all of
-        // them are found without looking at each again.
+        // Without a filter by layer the sides count every selected I/O, so the steps of all I/Os
+        // are the sum of theirs and need no fold of their own.
         let filter = pass.filter.of_every_layer(captured.conditions());
         let mut steps = (filter.is_some() || singles.is_none()).then(|| totals.steps());
         folds.extend(steps.iter_mut().map(|fold| fold as &mut dyn Fold));
@@ -217,25 +216,27 @@ impl Study {
         })
     }
 
-    /// The devices and layers whose I/Os are counted, as far as they are kept apart.
+    /// Iterates over the devices and layers whose I/Os are counted, up to the number that is kept
+    /// separately.
     pub fn sides_counted(&self) -> impl Iterator<Item = &Side> {
         let layer = self.totals.options.pass.filter.layer;
         self.sides.iter().filter(move |(side, _)| layer.is_none_or(|layer| layer == side.layer))
     }
 
-    /// Whether response times are known by more than their sums: captures of steps
-    /// may hold histograms of their streams.
+    /// Returns whether response-time percentiles are known. Step captures may hold histograms of
+    /// their streams.
     pub fn tells_percentiles(&self) -> bool {
         let total = || self.totals.streams.total().responses.histogram().total();
         self.single_ios.is_some() || total() > 0
     }
 
-    /// Devices (at a layer) of whose time busy parts are shares, where they are known.
+    /// Returns the number of devices (at a layer) by whose time busy time is divided; `None` if
+    /// busy time is unknown.
     pub fn devices_busy(&self) -> Option<u64> {
         self.tells_busy_time.then(|| self.totals.sides_seen.count())
     }
 
-    /// The figures of every step.
+    /// Iterates over the figures of the steps.
     pub fn step_figures(&self) -> impl Iterator<Item = StepFigures> + '_ {
         let (width, devices) = (self.totals.step_ns, self.devices_busy());
         self.steps.iter().map(move |(at, step)| {
@@ -244,14 +245,14 @@ impl Study {
         })
     }
 
-    /// What was measured of the blocks that were written in a step.
+    /// Returns the measurements of the blocks written in a step.
     pub fn content_of(&self, step: u64) -> ContentFigures {
         let told = ContentTold::of(&self.totals.conditions);
         self.contents.get(&step).copied().unwrap_or_default().figures(told)
     }
 }
 
-/// What the first pass gathers of single I/Os.
+/// Folds of the first pass over single I/Os.
 struct Singles {
     options: StudyOptions,
     conditions: CaptureConditions,
@@ -262,7 +263,7 @@ struct Singles {
     reaches: Vec<Reach>,
 }
 
-/// What the second pass gathers of them.
+/// Folds of the second pass over single I/Os.
 struct Pictures {
     processes_shown: Vec<ProcessKey>,
     processes: SeriesOverTime,
@@ -274,7 +275,7 @@ struct Pictures {
 }
 
 impl Singles {
-    /// `None` of a capture that kept none.
+    /// Returns `None` if the capture kept no single I/Os.
     fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
@@ -331,7 +332,7 @@ impl Singles {
 
     fn told(self, pictures: Pictures) -> SingleIos {
         let devices = || self.devices.iter().copied();
-        // One device after the other, of which each gives its memory back.
+        // Devices are evaluated one after the other, so that each frees its memory before the next.
         let localities = pictures.localities.into_iter().map(Locality::figures);
         SingleIos {
             locality: localities.filter(|figures| figures.accesses > 0).collect(),
@@ -360,7 +361,8 @@ impl Pictures {
     }
 }
 
-/// Steps of a minute, where those of the pictures are wider and the capture has narrower ones.
+/// Returns steps of a minute if those of the pictures do not divide a minute and the capture has
+/// steps that do.
 fn minutes<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     totals: &Totals,
@@ -372,7 +374,7 @@ fn minutes<R: Read + Seek + Send + 'static>(
     Some(steps_over(&totals.options.pass, totals.span_ns, MINUTE_NS))
 }
 
-/// Narrow steps around the busiest moment and around the longest response time.
+/// Returns narrow steps around the busiest step and around the longest response time.
 fn windows<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     totals: &Totals,
@@ -404,22 +406,22 @@ fn windows<R: Read + Seek + Send + 'static>(
     Ok(windows)
 }
 
-/// What the most of is looked for.
+/// Measure whose maximum is searched.
 type Measure = fn(&CaptureStep) -> u64;
 
-/// What groups I/Os by a facet, for a report.
+/// Groups I/Os by a facet for a report.
 fn grouping(facet: Facet) -> Groups {
     Groups::by(&[facet]).without_percentiles()
 }
 
-/// Who did the I/Os, as far as the capture recorded that.
+/// Returns the groups by thread and by cgroup, as far as the capture recorded them.
 fn who(conditions: &CaptureConditions) -> Vec<Groups> {
     let cgroups = conditions.cgroups.as_ref().is_some_and(|cgroups| !cgroups.is_empty());
     let recorded = [(conditions.threads, Facet::Thread), (cgroups, Facet::Cgroup)];
     recorded.into_iter().filter(|(is, _)| *is).map(|(_, facet)| grouping(facet)).collect()
 }
 
-/// The files of the file-system layer, where that was captured, whatever layer is counted.
+/// Returns the files of the file-system layer if it was captured, whichever layer is counted.
 fn files<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     options: &StudyOptions,
@@ -434,8 +436,8 @@ fn files<R: Read + Seek + Send + 'static>(
     Ok(Some(files))
 }
 
-/// What finds the profile of a day, where the clock is known, and more than one day to most
-/// times of it.
+/// Returns the fold for the day profile if the clock is known and most times of day were observed
+/// on more than one day.
 fn day_profile<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     totals: &Totals,
@@ -445,7 +447,8 @@ fn day_profile<R: Read + Seek + Send + 'static>(
     DayProfile::new(clock, PROFILE_NS).ok().filter(|_| totals.observed.total_ns() >= PROFILE_OF_NS)
 }
 
-/// The devices that pass the filter and were seen at the block layer.
+/// Returns the devices that pass the filter, up to the number shown; none if only the file-system
+/// layer is counted.
 fn devices_shown(conditions: &CaptureConditions, options: &StudyOptions) -> Vec<u16> {
     let filter = &options.pass.filter;
     if filter.layer == Some(Layer::FileSystem) {
@@ -456,8 +459,8 @@ fn devices_shown(conditions: &CaptureConditions, options: &StudyOptions) -> Vec<
     all.filter(passes).take(DEVICES_SHOWN).collect()
 }
 
-/// What no I/O of a device reaches beyond: its size; where that is not known, the
-/// end of what was touched on any.
+/// Returns an upper bound for the addresses of a device: its size, or the end of what was touched
+/// on any device if the size is unknown.
 fn end_of<R: Read + Seek + Send + 'static>(captured: &Captured<R>, device: u16) -> u64 {
     let told = captured.conditions().devices.get(usize::from(device));
     let capacity = told.and_then(|device| device.capacity).map(|bytes| bytes.0);

@@ -1,6 +1,6 @@
-//! What a first pass over a capture finds, on which everything over time rests:
-//! I/O streams, the cumulative workload, the span. Then [`Derivation`]: the
-//! workload over time. Applied workloads are made from it.
+//! Results of the first pass over a capture, on which everything over time is based: I/O streams,
+//! the cumulative workload and the time span. [`Derivation`] adds the workload over time, from
+//! which applied workloads are made.
 
 use crate::captured::{Captured, steps_over};
 use crate::clock::Clock;
@@ -18,30 +18,29 @@ use steadfast_domain::CaptureConditions;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::observed_time::ObservedTime;
 
-/// Steps over a whole picture, at most.
+/// Maximum number of steps of a picture of the whole capture.
 pub const PICTURE_STEPS_MAX: u64 = 4000;
 
-/// How to study a capture.
+/// Options for the study of a capture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyOptions {
     /// Filter and sequentiality.
     pub pass: Pass,
-    /// By what shares are taken.
+    /// Measure by which shares are taken.
     pub by: By,
-    /// The smallest share of a stream that is told apart.
+    /// Smallest share of a stream that is listed separately.
     pub threshold: Threshold,
-    /// Width of a capture step; chosen by the length of the capture where absent.
+    /// Width of a capture step, in nanoseconds; `None` chooses one by the length of the capture.
     pub step_ns: Option<u64>,
-    /// LBA ranges of a hit map.
+    /// Number of LBA ranges of a hit map.
     pub ranges: usize,
-    /// What the shades or colors of a hit map stand for.
+    /// Meaning of the shades or colors of a hit map.
     pub hits: HitsShown,
-    /// The clock that pictures over time show; without one they show times from the
-    /// capture's beginning.
+    /// Clock of pictures over time; `None` shows times since the beginning of the capture.
     pub clock: Option<Clock>,
 }
 
-/// What a report's hit maps show.
+/// Quantity shown by the hit maps of a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HitsShown {
     /// Hits of reads and of writes.
@@ -67,39 +66,40 @@ impl Default for StudyOptions {
     }
 }
 
-/// What a capture adds up to.
+/// Totals of a capture.
 #[derive(Debug, Clone)]
 pub struct Totals {
-    /// How it was made.
+    /// Options with which the totals were made.
     pub options: StudyOptions,
-    /// How the capture came about. Where some I/Os are chosen, compression and duplicates are
-    /// those of these.
+    /// Conditions of the capture. If a filter selects some I/Os, compression and duplicates are
+    /// those of the selected I/Os.
     pub conditions: CaptureConditions,
-    /// What the first pass saw.
+    /// Account of the first pass.
     pub account: PassAccount,
-    /// First and last issue time; of sums, beginning and end of the steps.
+    /// First and last issue time; for a capture of sums, begin and end of the steps.
     pub span_ns: (u64, u64),
-    /// The time that was observed and that the filter lets pass: rates are per second of it.
+    /// Observed time that passes the filter. Rates are per second of it.
     pub observed: ObservedTime,
-    /// Width of a capture step in nanoseconds.
+    /// Width of a capture step, in nanoseconds.
     pub step_ns: u64,
-    /// The width that was asked for, where a picture has no room for so many steps and
-    /// has wider ones.
+    /// Width that was asked for, if it gives more steps than a picture has room for and wider steps
+    /// are used instead.
     pub fine_ns: Option<u64>,
-    /// Every I/O stream.
+    /// All I/O streams.
     pub streams: StreamTable,
-    /// The streams at or above the threshold.
+    /// Streams at or above the threshold.
     pub workload: Workload,
-    /// Devices and layers with I/Os that count.
+    /// Devices and layers with selected I/Os.
     pub sides_seen: SidesSeen,
 }
 
 impl Totals {
-    /// Goes over a capture once, and hands its batches to further folds as well.
+    /// Reads a capture once, and passes its batches to the folds of `more` as well.
     ///
     /// # Errors
-    /// Where it cannot be read, nothing passes the filter, the steps are too narrow
-    /// for a picture or no multiple of those that were kept.
+    /// Returns [`TraceError::Unsuitable`] if no I/O passes the filter, [`TraceError::TooFine`] if
+    /// the steps are too narrow for a picture, and the errors of [`Captured::width`] and
+    /// [`Captured::run`].
     pub fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
@@ -107,7 +107,7 @@ impl Totals {
     ) -> Result<Self, TraceError> {
         let totals = Self::widened(captured, options, more)?;
         match totals.fine_ns {
-            // Says what is wrong with it.
+            // Returns the error that explains why the width does not fit.
             Some(_) => {
                 captured.width(options.step_ns, totals.span_ns, PICTURE_STEPS_MAX)?;
                 Ok(totals)
@@ -116,10 +116,11 @@ impl Totals {
         }
     }
 
-    /// The same, in wider steps where those asked for are too narrow for a picture.
+    /// Does the same as [`Self::of`], but uses wider steps if those asked for are too narrow for a
+    /// picture.
     ///
     /// # Errors
-    /// As [`Self::of`], but for that.
+    /// Same as [`Self::of`], except for steps that are too narrow.
     pub fn widened<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
@@ -148,31 +149,31 @@ impl Totals {
         })
     }
 
-    /// Which of the capture's I/Os are counted; `None` where all are.
+    /// Describes the filter in words; `None` if all I/Os of the capture are counted.
     pub fn filter_told(&self) -> Option<String> {
         self.options.pass.filter.told(&self.conditions)
     }
 
-    /// Whether I/Os of the block and of the file-system layer are counted
-    /// together: what a program asked, and what the device got of it.
+    /// Returns whether I/Os of the block layer and of the file-system layer are counted together,
+    /// that is, requests of programs and the device I/Os that they caused.
     pub fn mixes_layers(&self) -> bool {
         let layers = || self.sides_seen.iter().map(|SideKey { layer, .. }| layer);
         layers().any(|layer| Some(layer) != layers().next())
     }
 
-    /// The workload's streams over capture steps, not yet filled.
+    /// Returns empty series of the workload's streams over the capture steps.
     pub fn series(&self) -> SeriesOverTime {
         SeriesOverTime::new(self.step_ns, &SeriesOf::Streams(self.workload.keys()))
     }
 
-    /// The capture steps, not yet filled.
+    /// Returns empty capture steps.
     pub fn steps(&self) -> Steps {
         steps_over(&self.options.pass, self.span_ns, self.step_ns)
     }
 }
 
-/// The width of a picture's steps; with the one that was asked for where that makes too
-/// many.
+/// Returns the width of a picture's steps, and the width that was asked for if that gives too many
+/// steps.
 fn picture_width<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     asked: Option<u64>,
@@ -189,22 +190,22 @@ fn picture_width<R: Read + Seek + Send + 'static>(
     }
 }
 
-/// The cumulative workload of a capture, and what was done of it when.
+/// The cumulative workload of a capture, in total and over time.
 pub struct Derivation {
-    /// The workload and what it is of.
+    /// The totals with the cumulative workload.
     pub totals: Totals,
-    /// Its streams over time.
+    /// The streams of the workload over time.
     pub streams_over_time: SeriesOverTime,
-    /// Capture steps of everything, where they were asked for.
+    /// Capture steps of all I/Os, if they were asked for.
     pub steps: Option<BTreeMap<u64, CaptureStep>>,
 }
 
 impl Derivation {
-    /// Derives the workload; with everything that was done in each capture step
-    /// only where that is asked for.
+    /// Derives the workload. Capture steps of all I/Os take another pass and are included only if
+    /// `with_steps` is set.
     ///
     /// # Errors
-    /// As [`Totals::of`].
+    /// Same as [`Totals::of`].
     pub fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,

@@ -1,6 +1,6 @@
-//! What limits the trust in a capture, each with its remedy: what was lost or seen in
-//! part, what its source does not tell, what its files lack. `trace doctor` prints the
-//! list, and every report begins with it.
+//! Limits of the trust in a capture, each with its remedy: lost or partly seen I/Os, values that
+//! its source does not record, and damage to its files. `trace doctor` prints the list, and every
+//! report begins with it.
 
 use crate::annotate::sequence::Depths;
 use crate::captured::Captured;
@@ -17,30 +17,30 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Integrity, Recovery};
 
-/// What was found out about a capture.
+/// Facts about a capture from which its caveats follow.
 #[derive(Debug, Clone)]
 pub struct Evidence {
-    /// How it came about.
+    /// Conditions of the capture.
     pub conditions: CaptureConditions,
-    /// Whether its writer was killed.
+    /// Recovery of a file whose writer was killed; `None` if it was closed properly.
     pub recovery: Option<Recovery>,
-    /// What of its files is damaged or missing.
+    /// Damaged or missing parts of its files.
     pub integrity: Integrity,
-    /// Whether the capture kept every I/O.
+    /// Whether every I/O was kept.
     pub keeps_single_ios: bool,
-    /// What the pass saw.
+    /// Account of the pass.
     pub account: PassAccount,
-    /// What is known of its I/Os.
+    /// Completeness of the I/Os.
     pub quality: Quality,
-    /// Files of rotated captures that come before the first one given.
+    /// Number of files of rotated captures that precede the first one given.
     pub earlier_parts: u64,
 }
 
 impl Evidence {
-    /// Goes over a capture once.
+    /// Reads a capture once.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Same as [`Captured::run`].
     pub fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &Pass,
@@ -54,7 +54,7 @@ impl Evidence {
         Ok(Evidence { conditions, ..Self::seen(captured, account, quality) })
     }
 
-    /// What a pass has found out already.
+    /// Collects the evidence from a pass that was already made.
     pub fn seen<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         account: PassAccount,
@@ -72,7 +72,7 @@ impl Evidence {
         }
     }
 
-    /// What limits the trust in it, what is missing first.
+    /// Returns the caveats of the capture. Damage to its files comes first.
     pub fn limits(&self) -> Vec<Caveat> {
         let mut limits = self.damage();
         let found = [
@@ -106,7 +106,7 @@ impl Evidence {
         limits
     }
 
-    /// What of the files is left out; that nothing tells whether something should be.
+    /// Returns the caveats about damaged files, and about files without checksums.
     fn damage(&self) -> Vec<Caveat> {
         let missing = self.integrity.missing().into_iter().map(|text| {
             let remedy = "The counts do not include these I/Os. Restore the file from a backup.";
@@ -158,7 +158,7 @@ impl Evidence {
         deviation(skipped > 0, ids::SKIPPED, text, "Capture again without other tracers.")
     }
 
-    /// I/Os that were seen in part and are not in the file.
+    /// I/Os that were only partly seen and are not in the file.
     fn omitted(&self) -> Option<Caveat> {
         let part = self.conditions.in_part?;
         let (before, many) = (part.begun_before, part.too_many);
@@ -184,7 +184,7 @@ impl Evidence {
         deviation(late > 0, ids::ORDER_OVERFLOW, text, "Let more events wait.")
     }
 
-    /// An I/O whose completion was missed is outstanding for ever in what the source
+    /// An I/O whose completion was missed stays outstanding for ever in the depth that the source
     /// counted.
     fn ends_missed(&self) -> Option<Caveat> {
         let missed = self.conditions.in_part.map_or(0, |part| part.unended);
@@ -237,7 +237,7 @@ impl Evidence {
 
     fn depths_counted(&self) -> Option<Caveat> {
         let PassAccount { depths_counted: counted, events, kept, .. } = self.account;
-        // The number is of all I/Os that were read, whatever a filter lets pass.
+        // The number covers all I/Os that were read, regardless of the filter.
         let of = if kept < events { " of the unfiltered trace" } else { "" };
         let text = format!(
             "The source reports no queue depth for {counted} I/Os{of}; it was counted from issue \
@@ -399,10 +399,10 @@ impl Evidence {
     }
 }
 
-/// Share of one processor from which on a capture may have changed what it saw.
+/// Share of one processor above which the capture may have affected what it measured.
 const COSTLY: f64 = 0.05;
 
-/// What helps where the source of a trace does not report something.
+/// Remedy for values that the source of a trace does not report.
 const ANEW: &str =
     "Capture again with steadfast capture: it records this where the kernel reports it.";
 

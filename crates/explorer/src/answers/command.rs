@@ -1,4 +1,4 @@
-//! The command line that gives the numbers of a view.
+//! The command line that prints the numbers of a view.
 
 use crate::query::Query;
 use crate::refusal::Refusal;
@@ -9,7 +9,7 @@ use steadfast_analysis::filter::Process;
 use steadfast_domain::Layer;
 use steadfast_domain::text::shell_quoted;
 
-/// A line for a shell.
+/// A command line for a shell.
 #[derive(Serialize)]
 pub struct CommandLine {
     command: String,
@@ -43,7 +43,7 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<CommandLine, R
     Ok(CommandLine { command: line.join(" ") })
 }
 
-/// The width of a column; the command line has none below 100 us.
+/// Returns the width of a column, in nanoseconds. The command line accepts none below 100 us.
 fn step(selection: &Selection<'_>, query: &Query) -> Result<u64, Refusal> {
     let cells = query.within("cells", 120, 4096)?;
     Ok(axis(selection.window_ns, cells, selection.index.cells.width_ns, false).width_ns)
@@ -89,7 +89,7 @@ fn filters(selection: &Selection<'_>, of_files: bool) -> Vec<String> {
 
 fn path_quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    // What begins like an option is a file all the same.
+    // A file name with a leading dash must not be read as an option.
     shell_quoted(&if text.starts_with('-') { format!("./{text}") } else { text })
 }
 

@@ -1,4 +1,4 @@
-//! I/Os by who or what they belong to: files, cgroups and threads, as far as they were captured.
+//! I/Os by file, cgroup or thread, as far as these were captured.
 
 use crate::query::Query;
 use crate::refusal::Refusal;
@@ -10,11 +10,11 @@ use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_analysis::{By, Filter};
 use steadfast_domain::Layer;
 
-/// Groups that are given, at most.
+/// Default maximum number of groups in an answer.
 const LIMIT: u64 = 200;
 const LIMIT_MAX: u64 = 10_000;
 
-/// As `steadfast trace groups --json`.
+/// The answer, as in `steadfast trace groups --json`.
 #[derive(Serialize)]
 pub struct GroupsAnswer {
     by: String,
@@ -28,7 +28,7 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<GroupsAnswer, 
     let facet = facet(query)?;
     let limit = query.within("limit", LIMIT, LIMIT_MAX)? as usize;
     let conditions = selection.capture.conditions();
-    // Files are told at the file-system layer alone, whatever layer is counted elsewhere.
+    // Only the file-system layer records files, whichever layer is counted elsewhere.
     let of_files;
     let selection = if facet == Facet::File {
         of_files = Selection {
@@ -50,7 +50,7 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<GroupsAnswer, 
     Ok(GroupsAnswer { by: facet.to_string(), groups: listed, groups_in_all, unlisted_count })
 }
 
-/// What the I/Os are grouped by.
+/// Returns the facet by which the I/Os are grouped.
 fn facet(query: &Query) -> Result<Facet, Refusal> {
     let wrong = |by: &str| Refusal::bad(format!("'{by}' is no group: file, cgroup or thread"));
     match query.one("by")? {
@@ -62,7 +62,7 @@ fn facet(query: &Query) -> Result<Facet, Refusal> {
     }
 }
 
-/// The groups that a capture recorded.
+/// Returns the names of the groups that a capture recorded.
 pub fn recorded(conditions: &steadfast_domain::CaptureConditions) -> Vec<&'static str> {
     let cgroups = conditions.cgroups.as_ref().is_some_and(|cgroups| !cgroups.is_empty());
     let all = [

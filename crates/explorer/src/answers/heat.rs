@@ -12,11 +12,11 @@ use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 const CELLS: u64 = 512;
 const CELLS_MOST: u64 = 4096;
 const ROWS: u64 = 128;
-/// Values of an answer, at most.
+/// Maximum number of values in an answer.
 const VALUES_MOST: u64 = 1 << 21;
 const SECOND: u64 = 1_000_000_000;
 
-/// Counts, column after column, the lowest row first.
+/// Counts, column by column, the lowest row first.
 #[derive(Debug, Serialize)]
 pub struct Heat {
     kind: &'static str,
@@ -24,7 +24,7 @@ pub struct Heat {
     width_ns: u64,
     cells: usize,
     rows: usize,
-    /// Where rows begin, and where the last ends.
+    /// Lower edges of the rows, followed by the upper edge of the last.
     row_edges: Vec<u64>,
     counts: Vec<u64>,
 }
@@ -62,7 +62,7 @@ impl Buckets {
     }
 }
 
-/// Rows of whole buckets, so that every count is exact.
+/// Builds rows that consist of whole buckets, so that every count is exact.
 fn of_buckets(
     selection: &Selection<'_>,
     cells: u64,
@@ -103,7 +103,7 @@ fn of_buckets(
     Ok(heat)
 }
 
-/// Hits by reads, writes or both; an I/O hits every range that it touches.
+/// Counts hits by reads, writes or both. An I/O hits every range that it touches.
 fn of_addresses(
     selection: &Selection<'_>,
     query: &Query,
@@ -155,7 +155,7 @@ fn of_addresses(
     })
 }
 
-/// Whether the maps of the index are enough; they keep reads and writes apart.
+/// Returns whether the maps of the index suffice. They count reads and writes separately.
 fn is_answered_by_index(selection: &Selection<'_>) -> bool {
     let mut filter = selection.filter.clone();
     filter.ops.clear();
@@ -168,14 +168,13 @@ fn is_answered_by_index(selection: &Selection<'_>) -> bool {
     all.is_unfiltered() && all.is_wide()
 }
 
-/// What the index knows of the streams and processes that are asked for.
+/// Returns the hits of the chosen streams and processes, if the index has them.
 fn of_pairs(selection: &Selection<'_>, rows: usize) -> Option<HitMap> {
     let passing = selection.passing().filter(|_| rows <= FINE_RANGES && selection.is_long())?;
     selection.index.by_pair.hits(passing, &selection.index.maps)
 }
 
-/// The map of the index with as many ranges as are asked for, and where it can be with as
-/// many columns.
+/// Returns the map of the index that has enough ranges and, if possible, enough columns.
 fn map_of<'s>(selection: &'s Selection<'_>, cells: u64, rows: usize) -> &'s HitMap {
     let (from, to) = selection.window_ns;
     let maps = &selection.index.maps;
@@ -201,13 +200,13 @@ fn of_ios(
     Ok(map)
 }
 
-/// The smallest divisor of `whole` that leaves at most `most` parts.
+/// Returns the smallest divisor of `whole` that leaves at most `most` parts.
 fn divisor(whole: usize, most: usize) -> usize {
     let fits = |by: &usize| whole.is_multiple_of(*by) && whole / by <= most.max(1);
     (1..=whole).find(fits).unwrap_or(1)
 }
 
-/// Columns of whole seconds.
+/// Builds columns of whole seconds.
 fn of_seconds(selection: &Selection<'_>, cells: u64, rows: usize) -> Result<Heat, Refusal> {
     let (from, to) = selection.window_ns;
     let whole = (from / SECOND * SECOND, to.div_ceil(SECOND).saturating_mul(SECOND));

@@ -1,4 +1,4 @@
-//! The hottest address ranges of a selection, and whose I/Os hit them.
+//! The hottest address ranges of a selection, and the processes that hit them.
 
 use super::tables::edges;
 use crate::maps::RANGES;
@@ -13,20 +13,20 @@ use steadfast_analysis::questions::processes::ProcessKey;
 const LIMIT: u64 = 20;
 const PROCESSES: usize = 5;
 
-/// A range of addresses.
+/// An address range.
 #[derive(Debug, Serialize)]
 pub struct HotRange {
     low: u64,
     high: u64,
-    /// Reads and writes that touch it.
+    /// Reads and writes that touch the range.
     ios: u64,
-    /// Of all touches.
+    /// Share of all hits, 0 to 1.
     share: f64,
-    /// Who hit it most; beyond the processes that are told apart: others.
+    /// Processes with the most hits. Those that are not counted separately are listed as others.
     processes: Vec<HotProcess>,
 }
 
-/// A process's part of it.
+/// Hits of a range by one process.
 #[derive(Debug, Serialize)]
 pub struct HotProcess {
     name: String,

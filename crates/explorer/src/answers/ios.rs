@@ -12,7 +12,7 @@ use steadfast_tracefile::{Field, Fields};
 
 const LIMIT: u64 = 1000;
 const LIMIT_MOST: u64 = 10_000;
-/// I/Os that are passed over at most before the first that is listed.
+/// Maximum number of I/Os that may be skipped before the first one listed.
 const OFFSET_MOST: u64 = 10_000_000;
 
 const COLUMNS: [&str; 12] = [
@@ -33,7 +33,7 @@ const COLUMNS: [&str; 12] = [
 /// Rows in issue order.
 #[derive(Serialize)]
 pub struct Listing {
-    /// How many there are; `None` where the listing ends before the selection does.
+    /// Number of I/Os in the selection; `None` if the listing ends before the selection does.
     total: Option<u64>,
     columns: [&'static str; 12],
     rows: Vec<[Value; 12]>,

@@ -1,4 +1,4 @@
-//! What a capture is: everything that the page shows before it asks for more.
+//! Metadata of a capture: everything that the page shows before it asks for more.
 
 use crate::capture::Capture;
 use crate::index::Index;
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_domain::io_event::Command;
 
-/// What the command line can filter by, by the names of the API.
+/// Filters of the command line, by their names in the API.
 const FILTERS: [&str; 9] =
     ["from", "to", "event", "op", "device", "layer", "process", "pid", "stream"];
 
-/// What the page is told of a capture.
+/// Metadata of a capture for the page.
 #[derive(Serialize)]
 pub struct CaptureMeta {
     begin_unix_ns: Option<u64>,
@@ -34,7 +34,7 @@ pub struct CaptureMeta {
     comment: Option<String>,
     host: Option<String>,
     source: String,
-    /// What `groups` can be asked for: file, cgroup, thread, as far as they were captured.
+    /// Values for `by` of `groups`: file, cgroup and thread, as far as they were captured.
     groups: Vec<&'static str>,
     filters: [&'static str; 9],
 }
@@ -48,9 +48,9 @@ struct DeviceMeta {
 
 #[derive(Serialize)]
 struct ProcessMeta {
-    /// The command name; empty where it was left out.
+    /// Command name; empty if it was not recorded.
     name: String,
-    /// For `key` and `pid`; `None` where several processes have the name.
+    /// Values for `key` and `pid`; there are several if several processes have the name.
     ids: Vec<String>,
     pids: Vec<u32>,
     ios: u64,
@@ -84,7 +84,7 @@ struct LbaMeta {
     high: u64,
 }
 
-/// What there is to tell of a capture with its index.
+/// Returns the metadata of a capture with its index.
 pub fn of_capture(capture: &Capture, index: &Index) -> CaptureMeta {
     let conditions = capture.conditions();
     let streams = &index.cells.shares.streams;
@@ -151,7 +151,8 @@ fn stream_list(index: &Index) -> Vec<StreamMeta> {
     all.filter(|(_, sum)| sum.ios > 0).map(one).collect()
 }
 
-/// By command name, the most active first; what has no series of its own stands last.
+/// Returns the processes by command name, the most active first. Processes without a series of
+/// their own are merged and come last.
 fn processes(index: &Index) -> Vec<ProcessMeta> {
     let processes = &index.cells.shares.processes;
     let mut by_name: BTreeMap<String, ProcessMeta> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The answers of the API about captures: one file for each kind of question.
+//! The answers of the API about captures, with one file per kind of question.
 
 mod command;
 mod groups;
@@ -20,7 +20,7 @@ use steadfast_domain::Layer;
 pub use groups::recorded as groups_recorded;
 pub use meta::{CaptureMeta, of_capture};
 
-/// Every question about a capture.
+/// Names of all questions about a capture.
 pub const QUESTIONS: [&str; 11] = [
     "series",
     "heat",
@@ -35,11 +35,11 @@ pub const QUESTIONS: [&str; 11] = [
     "groups",
 ];
 
-/// Answers a question about a capture in JSON. What was answered before is not
-/// computed again.
+/// Answers a question about a capture in JSON. Answers are cached.
 ///
 /// # Errors
-/// Where there is no such question, it means nothing, or has no answer.
+/// Returns a [`Refusal`] with status 404 if there is no such question, with 400 if its query is
+/// invalid, and otherwise with the status of the failure.
 pub fn answer(capture: &Capture, what: &str, query: &Query) -> Result<Arc<str>, Refusal> {
     let question = format!("{what}?{}", query.sorted());
     capture.captured()?;
@@ -47,7 +47,7 @@ pub fn answer(capture: &Capture, what: &str, query: &Query) -> Result<Arc<str>, 
         return Ok(known);
     }
     let mut selection = Selection::of(capture, query)?;
-    // Files are those of the file-system layer, whichever layer counts elsewhere.
+    // Files exist only at the file-system layer, whichever layer is counted elsewhere.
     let is_of_files = query.one("by")? == Some("file") || query.one("view")? == Some("file");
     if is_of_files && query.one("layer")?.is_none() {
         selection.filter.layer = Some(Layer::FileSystem);
@@ -71,10 +71,10 @@ pub fn answer(capture: &Capture, what: &str, query: &Query) -> Result<Arc<str>, 
     Ok(text)
 }
 
-/// JSON of an answer.
+/// Returns an answer as JSON.
 ///
 /// # Errors
-/// Where it has none.
+/// Returns a [`Refusal`] with status 500 if the answer cannot be serialized.
 pub fn json<T: Serialize>(answer: &T) -> Result<String, Refusal> {
     serde_json::to_string(answer).map_err(|error| Refusal::failed(error.to_string()))
 }

@@ -16,28 +16,29 @@ use steadfast_domain::{CoarseHistogram, IoOp};
 use steadfast_tracefile::StreamKey;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
 
-/// Columns that are given unless another number is asked for, and at most.
+/// Default and largest number of columns.
 const USUAL: u64 = 1024;
 const MOST: u64 = 4096;
-/// Capture steps that are given unless a width is asked for.
+/// Default number of capture steps.
 const STEPS: u64 = 120;
 
-/// What tells a series from others.
+/// Identification of a series.
 #[derive(Debug, Serialize)]
 pub struct SeriesKey {
     id: String,
     name: String,
 }
 
-/// Series over time; every array has a value for each column.
+/// Series over time. Every array has one value per column.
 #[derive(Debug, Default, Serialize)]
 pub struct Series {
     from: u64,
     width_ns: u64,
     cells: usize,
-    /// Whether the index was enough, or the I/Os were read.
+    /// Whether the index answered the question; otherwise the I/Os were read.
     from_index: bool,
-    /// The observed time of each column, of which rates are; `None` where it is too short for one.
+    /// Observed time of each column, by which rates are divided; `None` if it is too short for a
+    /// rate.
     observed_ns: Vec<Option<u64>>,
     keys: Vec<SeriesKey>,
     ios: Vec<Vec<u64>>,
@@ -82,7 +83,7 @@ pub fn answer(mut selection: Selection<'_>, query: &Query) -> Result<Series, Ref
     Ok(filled(&selection, &scoped, by, &observed))
 }
 
-/// Keeps the I/Os of one series.
+/// Restricts the selection to the I/Os of one series.
 fn narrow(selection: &mut Selection<'_>, by: By, key: &str) -> Result<(), Refusal> {
     let filter = &mut selection.filter;
     match by {
@@ -141,7 +142,7 @@ fn filled(selection: &Selection<'_>, scoped: &Scoped, by: By, observed: &Observe
     series
 }
 
-/// As `StepFigures` computes it.
+/// Returns the busy share as `StepFigures` computes it.
 fn busy_share(busy_ns: u64, observed_ns: u64, devices: u64) -> f64 {
     let busy_ns = busy_ns.min(observed_ns.saturating_mul(devices));
     busy_ns as f64 / observed_ns as f64 / devices as f64
@@ -218,7 +219,7 @@ pub struct StepsAnswer {
     steps: Vec<StepFigures>,
 }
 
-/// Answers `steps`: as `steadfast trace steps --step` of the width given.
+/// Answers `steps`, with the numbers of `steadfast trace steps --step` for this width.
 pub fn steps(selection: &Selection<'_>, query: &Query) -> Result<StepsAnswer, Refusal> {
     let count = query.within("cells", STEPS, MOST)?;
     let scoped = selection.scoped(count, Wanted::default())?;

@@ -1,6 +1,5 @@
-//! The tables of the command line: streams, processes, the cumulative workload and
-//! its file. The whole stretches of a window come from the index, only its edges
-//! are read.
+//! The tables of the command line: streams, processes, the cumulative workload and its file. The
+//! whole stretches of a window come from the index; only the edges are read.
 
 use crate::query::Query;
 use crate::refusal::Refusal;
@@ -15,7 +14,7 @@ use steadfast_analysis::{By, Fold, StreamTable};
 use steadfast_domain::io_event::Share;
 use steadfast_workload::WorkloadFile;
 
-/// As `steadfast trace streams --json`.
+/// The answer, as in `steadfast trace streams --json`.
 #[derive(Serialize)]
 pub struct Streams {
     by: By,
@@ -26,7 +25,7 @@ pub struct Streams {
     unlisted_count: u64,
 }
 
-/// As `steadfast trace processes --json`.
+/// The answer, as in `steadfast trace processes --json`.
 #[derive(Serialize)]
 pub struct Processes {
     processes: Vec<ProcessFigures>,
@@ -62,7 +61,7 @@ pub fn processes(selection: &Selection<'_>, query: &Query) -> Result<Processes, 
     Ok(Processes { processes: table.listing(), unlisted_count: table.unlisted().count() })
 }
 
-/// The cumulative workload, as `steadfast workload derive --json` has it.
+/// The cumulative workload, as in `steadfast workload derive --json`.
 #[derive(Serialize)]
 pub struct Cumulative {
     workload: Workload,
@@ -81,7 +80,7 @@ fn derived(selection: &Selection<'_>, query: &Query) -> Result<Workload, Refusal
     Ok(Workload::of(&table, by(query)?, threshold(query, Threshold::USUAL)?))
 }
 
-/// Answers `workload`: the file that `steadfast workload derive` writes.
+/// Answers `workload` with the file that `steadfast workload derive` writes.
 pub fn workload(selection: &Selection<'_>, query: &Query) -> Result<WorkloadText, Refusal> {
     let conditions = selection.capture.conditions();
     if selection.filter.layer.is_none() && conditions.layers.len() > 1 {
@@ -130,7 +129,7 @@ fn threshold(query: &Query, usual: Threshold) -> Result<Threshold, Refusal> {
     Ok(query.one("threshold")?.map(str::parse).transpose()?.unwrap_or(usual))
 }
 
-/// The streams of a selection.
+/// Returns the streams of a selection.
 pub fn stream_table(selection: &Selection<'_>) -> Result<StreamTable, Refusal> {
     let mut table = StreamTable::new();
     let whole = edges(selection, &mut table)?;
@@ -140,7 +139,7 @@ pub fn stream_table(selection: &Selection<'_>) -> Result<StreamTable, Refusal> {
     Ok(table)
 }
 
-/// The processes of a selection.
+/// Returns the processes of a selection.
 pub fn process_table(selection: &Selection<'_>) -> Result<ProcessTable, Refusal> {
     let mut table = ProcessTable::default();
     let whole = edges(selection, &mut table)?;
@@ -150,8 +149,8 @@ pub fn process_table(selection: &Selection<'_>) -> Result<ProcessTable, Refusal>
     Ok(table)
 }
 
-/// Reads the parts of a window of which no table is kept; gives the stretches whose
-/// tables are.
+/// Reads the parts of a window for which no table is kept. Returns the stretches whose tables are
+/// kept.
 pub fn edges(selection: &Selection<'_>, fold: &mut dyn Fold) -> Result<Range<usize>, Refusal> {
     let stretches = &selection.index.stretches;
     let (from, to) = selection.window_ns;

@@ -1,37 +1,37 @@
-//! What the accesses of followed blocks come to: stack distances (how many other blocks
-//! were touched since a block was touched last) and times from one access to the next.
+//! Stack distances of the accesses to followed blocks (the number of other blocks touched since a
+//! block was last touched), and the times from one access to the next.
 //!
-//! Accesses are put in their order a part of the time at a time, so that no more of them
-//! than [`PART`] lie in memory beside the packed ones.
+//! Accesses are sorted one part of the time at a time, so that at most about [`PART`] unpacked
+//! accesses are in memory next to the packed ones.
 
 use super::followed::{Accesses, Followed, unmixed};
 use super::spans::Spans;
 
-/// Sizes of caches per doubling.
+/// Cache sizes per doubling.
 const PER_DOUBLING: i32 = 2;
-/// Sizes of caches that are told apart.
+/// Number of cache sizes.
 const SIZES: i32 = 64 * PER_DOUBLING;
-/// Accesses that are put in their order at once, nearly.
+/// Approximate number of accesses that are sorted at once.
 const PART: u64 = 1 << 18;
-/// Accesses of which the bounds of the parts are chosen.
+/// Number of accesses sampled to choose the bounds of the parts.
 const BOUNDS_OF: u64 = 1 << 12;
 
-/// What is found of the accesses of some blocks.
+/// Results for the accesses of the followed blocks.
 pub(super) struct Distances {
-    /// The share of all blocks that these are.
+    /// Share of all blocks that are followed, 0 to 1.
     rate: f64,
-    /// Sizes of caches in blocks.
+    /// Cache sizes, in blocks.
     sizes: Vec<f64>,
-    /// Of reads and of writes that touch a block again: how many every size holds that the
-    /// one before does not.
+    /// For reads and for writes, by cache size: repeated accesses that hit a cache of this size but
+    /// not one of the size before.
     again: [Vec<u64>; 2],
-    /// The greatest distance.
+    /// Largest stack distance, in followed blocks.
     largest: Option<u64>,
-    /// Followed blocks.
+    /// Number of followed blocks.
     pub(super) blocks: u64,
-    /// Writes of them.
+    /// Writes of the followed blocks.
     pub(super) writes: u64,
-    /// Reads and writes of them.
+    /// Reads and writes of the followed blocks.
     accesses: u64,
     /// Times from one access of a block to the next.
     pub(super) reuse: Spans,
@@ -40,7 +40,7 @@ pub(super) struct Distances {
 }
 
 impl Distances {
-    /// Of all that is followed, which is such a share of all blocks.
+    /// Computes the results for all followed blocks, which are the share `rate` of all blocks.
     pub(super) fn of(followed: &Followed, rate: f64) -> Self {
         let size = |step| 2f64.powf(f64::from(step) / f64::from(PER_DOUBLING)).round();
         let sizes: Vec<f64> = (0..=SIZES).map(size).collect();
@@ -70,7 +70,7 @@ impl Distances {
         found
     }
 
-    /// Times between the accesses of one block.
+    /// Adds the times between the accesses of one block.
     fn times(&mut self, accesses: Accesses<'_>) {
         let (mut last, mut last_write) = (None, None);
         self.blocks += 1;
@@ -96,18 +96,20 @@ impl Distances {
         }
     }
 
-    /// The cache that holds a block which was touched so many others ago.
+    /// Returns the smallest cache, in blocks, that holds a block after `others` other followed
+    /// blocks were touched.
     fn blocks_of(&self, others: u64) -> f64 {
         others as f64 / self.rate + 1.0
     }
 
-    /// The share that a cache of each size in blocks misses of all accesses and of reads, up
-    /// to the one that holds everything touched; `reads` and `writes` are those of all blocks.
+    /// Returns the miss ratio of each cache size, up to the size that holds everything touched: the
+    /// size in blocks, the ratio over all accesses and the ratio over reads. `reads` and `writes`
+    /// count the accesses of all blocks, followed or not.
     pub(super) fn curve(&self, reads: u64, writes: u64) -> Vec<(u64, f64, Option<f64>)> {
         let Some(largest) = self.largest else { return Vec::new() };
         let steps = (self.blocks_of(largest).log2() * f64::from(PER_DOUBLING)).ceil() as usize;
-        // Sampled accesses are more or fewer than their share: the difference is
-        // taken for accesses at no distance (SHARDS adj), which every cache hits.
+        // The sample has more or fewer accesses than its share. The difference counts as accesses
+        // at distance zero, which every cache hits (SHARDS adj).
         let misses = |hits: u64, sampled: u64, all: u64| {
             let missed = sampled as f64 - hits as f64;
             (all > 0).then(|| (missed / (all as f64 * self.rate)).clamp(0.0, 1.0))
@@ -125,8 +127,8 @@ impl Distances {
     }
 }
 
-/// An access in the order of all. Each I/O has a time of its own; of its blocks that of the
-/// lower address comes first.
+/// An access in the order of all accesses. Each I/O has a distinct time; the blocks of one I/O are
+/// in order of address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Touch {
     at: Moment,
@@ -134,10 +136,11 @@ struct Touch {
     is_write: bool,
 }
 
-/// A time, and the number of a block.
+/// A time and a block number.
 type Moment = (u64, u64);
 
-/// Moments between which about [`PART`] accesses lie, the first and the last beyond all.
+/// Returns moments that divide the accesses into parts of about [`PART`] each. The first and the
+/// last moment lie before and after all accesses.
 fn bounds(followed: &Followed, accesses: u64) -> Vec<Moment> {
     let every = (accesses / BOUNDS_OF).max(1) as usize;
     let moments = followed.blocks().flat_map(|(hash, accesses)| {
@@ -152,7 +155,7 @@ fn bounds(followed: &Followed, accesses: u64) -> Vec<Moment> {
     [(0, 0)].into_iter().chain(between).chain([last]).collect()
 }
 
-/// The accesses from a moment up to another, in their order.
+/// Collects the accesses from a moment up to another, in order.
 fn gather(part: &mut Vec<Touch>, followed: &Followed, (from, to): (Moment, Moment)) {
     part.clear();
     for ((hash, accesses), block) in followed.blocks().zip(0..) {
@@ -168,22 +171,22 @@ fn gather(part: &mut Vec<Touch>, followed: &Followed, (from, to): (Moment, Momen
     part.sort_unstable();
 }
 
-/// Blocks in the order of their last accesses: each has one place, the later the further
-/// back. A tree (Fenwick's) counts how many lie before a place.
+/// Blocks in the order of their last accesses. Each touched block has one place, and later accesses
+/// have higher places. A Fenwick tree counts the occupied places before a place.
 struct Stack {
-    /// Of each block the number of its place, from 1; 0 before it was touched.
+    /// Place of each block, from 1; 0 if it was not touched yet.
     places: Vec<u32>,
-    /// Whose place each is or was.
+    /// Block of each place, current or former.
     blocks: Vec<u32>,
     tree: Vec<u32>,
-    /// Blocks that have a place.
+    /// Number of blocks that have a place.
     touched: u32,
 }
 
 impl Stack {
-    /// Of so many blocks, none of which was touched yet.
+    /// Creates a stack for `blocks` blocks, none of them touched.
     fn of(blocks: usize) -> Self {
-        // Places are given anew when all were used: seldom, where they are twice as many.
+        // Places are reassigned when all are used. With twice as many as blocks this is rare.
         let places = blocks.saturating_mul(2).max(64);
         Stack {
             places: vec![0; blocks],
@@ -193,7 +196,8 @@ impl Stack {
         }
     }
 
-    /// Touches a block; how many others were touched since it was touched last.
+    /// Touches a block. Returns the number of other blocks touched since its last access, or `None`
+    /// on its first access.
     fn touch(&mut self, block: u32) -> Option<u64> {
         if self.blocks.len() + 1 == self.tree.len() {
             self.give_anew();
@@ -211,7 +215,7 @@ impl Stack {
         others
     }
 
-    /// Gives the blocks the first places, in their order.
+    /// Reassigns the lowest places to the blocks, in their order.
     fn give_anew(&mut self) {
         let mut next = 0;
         for at in 0..self.blocks.len() {
@@ -235,7 +239,7 @@ impl Stack {
         }
     }
 
-    /// Blocks up to a place, it included.
+    /// Returns the number of blocks at places up to and including `place`.
     fn up_to(&self, place: u32) -> u32 {
         let (mut at, mut sum) = (place as usize, 0);
         while at > 0 {

@@ -1,41 +1,42 @@
-//! The accesses of the blocks with the smallest hashes, packed: as many blocks as fit into
-//! a fixed memory. What is packed lies in the order of the hashes: of each block its hash,
-//! and its accesses as differences of times with a bit for a write, most of them 2 to 5
-//! bytes. New accesses are packed many at once.
+//! The accesses of the blocks with the smallest hashes, packed: as many blocks as fit into a fixed
+//! amount of memory. The packed blocks are in order of their hashes. Each has its hash, followed by
+//! its accesses as time differences with one bit for a write; most accesses take 2 to 5 bytes. New
+//! accesses are packed in large groups.
 //!
-//! How many bytes a block takes depends on its accesses alone, not on the order in which
-//! they came, and some of them never take more than all: `a + b` needs no more bytes than
-//! `a` and `b`. So a block that is let go would not have fitted at the end either, and the
-//! blocks that are followed at the end are the same in whatever parts the accesses came.
+//! The size of a packed block depends only on its accesses, not on the order in which they arrived,
+//! and a subset of the accesses never takes more than all of them: `a + b` needs no more bytes than
+//! `a` and `b` separately. Therefore a block that is evicted would not have fitted at the end
+//! either, and the blocks followed at the end are the same no matter how the accesses were divided
+//! into parts.
 //!
-//! A block of very many accesses is left out, so that it does not take the room of all others.
-//! From then on it counts as the most bytes that a block may have: no less than it ever did.
+//! A block with very many accesses is left out, so that it does not displace all others. From then
+//! on it counts with the maximum size of a block, which is no less than its size ever was.
 
 use std::collections::BTreeSet;
 use std::mem;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use steadfast_domain::varint;
 
-/// Bytes of a block beside its accesses: its hash, and how many bytes these take.
+/// Bytes of a block in addition to its accesses: its hash and the length of the packed accesses.
 const HEAD: usize = 12;
-/// Bytes that lie together, but for a block that takes more.
+/// Bytes of a page. A larger block gets a page of its own size.
 const PAGE: usize = 1 << 16;
-/// The part of the memory that a block may take.
+/// A block may take at most one part in this many of the memory.
 const LARGEST_PART: usize = 8;
-/// Accesses that are packed at once: at least so many, and as many as take this part of the
-/// memory.
+/// Accesses that are packed at once: at least this many, and as many as take one part in
+/// [`FRESH_PART`] of the memory.
 const FRESH_MIN: usize = 64;
 const FRESH_PART: usize = 8;
 
-/// An access: the hash of its block, and its time twice, one more of a write.
+/// An access: the hash of its block, and twice its time, plus one for a write.
 pub(super) type Access = (u64, u64);
 
 /// The accesses of a sample of blocks.
 #[derive(Debug)]
 pub(super) struct Followed {
-    /// Bytes of packed accesses at most.
+    /// Maximum bytes of packed accesses.
     most: usize,
-    /// The smallest hash that is not followed; `None` while all are.
+    /// Smallest hash that is not followed; `None` while all are.
     limit: Option<u64>,
     /// Hashes below the limit whose blocks have too many accesses.
     left_out: BTreeSet<u64>,
@@ -44,23 +45,23 @@ pub(super) struct Followed {
 }
 
 impl Followed {
-    /// None yet, and so many bytes of packed accesses at most.
+    /// Creates an empty sample with at most `most` bytes of packed accesses.
     pub(super) fn new(most: usize) -> Self {
         let left_out = BTreeSet::new();
         Followed { most, limit: None, left_out, pages: Vec::new(), fresh: Vec::new() }
     }
 
-    /// How many blocks have too many accesses to be followed.
+    /// Returns the number of blocks that have too many accesses to be followed.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out.len() as u64
     }
 
-    /// The smallest hash that is not followed; `None` while all are.
+    /// Returns the smallest hash that is not followed; `None` while all are.
     pub(super) fn limit(&self) -> Option<u64> {
         self.limit
     }
 
-    /// Takes accesses, of which it leaves none.
+    /// Takes accesses and leaves `accesses` empty.
     pub(super) fn take(&mut self, accesses: &mut Vec<Access>) {
         self.fresh.append(accesses);
         if self.fresh.len() >= (self.most / FRESH_PART / size_of::<Access>()).max(FRESH_MIN) {
@@ -68,7 +69,7 @@ impl Followed {
         }
     }
 
-    /// Takes what another follows, of which it leaves nothing.
+    /// Takes the accesses of another sample and leaves it empty.
     pub(super) fn take_in(&mut self, other: &mut Followed) {
         other.pack();
         self.limit = [self.limit, other.limit].into_iter().flatten().min();
@@ -87,7 +88,7 @@ impl Followed {
         self.take(&mut accesses);
     }
 
-    /// Packs what is not packed yet.
+    /// Packs the accesses that are not packed yet.
     pub(super) fn pack(&mut self) {
         let mut fresh = mem::take(&mut self.fresh);
         fresh.sort_unstable();
@@ -119,31 +120,33 @@ impl Followed {
         self.fresh = fresh;
     }
 
-    /// The blocks in the order of their hashes, without what is not packed yet.
+    /// Iterates over the packed blocks in order of their hashes. Accesses that are not packed yet
+    /// are not included.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, Accesses<'_>)> {
         let blocks = self.pages.iter().flat_map(|page| Blocks(page));
         blocks.map(|(hash, packed)| (hash, Accesses::of(packed)))
     }
 }
 
-/// Blocks that are packed one after the other, until one does not fit.
+/// Blocks packed one after the other, until one does not fit.
 #[derive(Default)]
 struct Packing {
     most: usize,
     limit: Option<u64>,
     left_out: BTreeSet<u64>,
-    /// The last of those left out that was counted.
+    /// Last of the left-out blocks that was counted.
     passed: Option<u64>,
     bytes: usize,
     pages: Vec<Vec<u8>>,
-    /// Pages that are no longer needed: threads that pack in turn would take memory each.
+    /// Pages that are no longer needed, kept for reuse: threads that pack in turn would otherwise
+    /// each allocate their own.
     spare: Vec<Vec<u8>>,
-    /// The accesses of a block.
+    /// Buffer for the accesses of one block.
     packed: Vec<u8>,
 }
 
 impl Packing {
-    /// Adds a block, of which some accesses were packed before and some are new; ascending.
+    /// Adds a block with its already packed and its new accesses. Hashes must ascend.
     fn add(&mut self, hash: u64, before: &[u8], new: &[Access]) {
         self.pass_left_out(hash);
         let is_beyond = self.limit.is_some_and(|limit| hash >= limit);
@@ -160,7 +163,7 @@ impl Packing {
             }
         };
         if packed.len() > self.most / LARGEST_PART {
-            // It is counted when the next one is added.
+            // Its bytes are counted when the next block is added.
             self.left_out.insert(hash);
         } else {
             self.bytes += HEAD + packed.len();
@@ -172,7 +175,7 @@ impl Packing {
         self.packed = merged;
     }
 
-    /// Counts the blocks up to a hash that were left out.
+    /// Counts the bytes of the left-out blocks up to a hash.
     fn pass_left_out(&mut self, end: u64) {
         let begin = self.passed.map_or(Unbounded, Excluded);
         if self.passed.is_some_and(|passed| passed >= end) {
@@ -205,7 +208,7 @@ impl Packing {
     }
 }
 
-/// Packs accesses of which some were packed before.
+/// Merges packed accesses with new ones and packs the result.
 fn merge(out: &mut Vec<u8>, before: &[u8], new: &[Access]) {
     let (mut before, mut last) = (Accesses::of(before).peekable(), 0);
     let mut put = |access: u64| {
@@ -221,7 +224,7 @@ fn merge(out: &mut Vec<u8>, before: &[u8], new: &[Access]) {
     before.for_each(put);
 }
 
-/// The blocks of a page: the hash and the packed accesses of each.
+/// Iterator over the blocks of a page: the hash and the packed accesses of each.
 struct Blocks<'p>(&'p [u8]);
 
 impl<'p> Iterator for Blocks<'p> {
@@ -235,7 +238,7 @@ impl<'p> Iterator for Blocks<'p> {
     }
 }
 
-/// The accesses of a block in their order, each as its time twice, one more of a write.
+/// Iterator over the accesses of a block in order, each as twice its time, plus one for a write.
 pub(super) struct Accesses<'p> {
     packed: &'p [u8],
     time: u64,
@@ -257,7 +260,7 @@ impl Iterator for Accesses<'_> {
     }
 }
 
-/// What [`mix64`] makes of a number, turned back into it.
+/// Inverts [`mix64`].
 ///
 /// [`mix64`]: steadfast_domain::step::mix64
 pub(super) const fn unmixed(hash: u64) -> u64 {
@@ -281,7 +284,7 @@ mod tests {
         }
     }
 
-    /// All that is followed.
+    /// Returns everything that is followed.
     fn listed(followed: &mut Followed) -> Vec<(u64, Vec<u64>)> {
         followed.pack();
         followed.blocks().map(|(hash, accesses)| (hash, accesses.collect())).collect()
@@ -302,8 +305,8 @@ mod tests {
         assert_eq!(listed(&mut followed), wanted);
     }
 
-    /// The blocks that fit are those of the smallest hashes, and what did not fit once is not
-    /// taken again.
+    /// The followed blocks are those with the smallest hashes, and a block that once did not fit is
+    /// not followed again.
     #[test]
     fn as_many_blocks_are_followed_as_fit() {
         let accesses = |blocks: u64, each: u64| {
@@ -330,7 +333,7 @@ mod tests {
     fn a_block_of_too_many_accesses_leaves_room_for_others_in_whatever_parts() {
         let mut hashes: Vec<u64> = (0..1009).map(mix64).collect();
         hashes.sort_unstable();
-        // Two blocks of many, one beyond what fits.
+        // Two of many blocks; one of them is too large.
         let many = [hashes[3], hashes[40], hashes[1000]];
         let accesses: Vec<Access> = (0..60u64)
             .flat_map(|at| {

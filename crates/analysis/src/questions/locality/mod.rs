@@ -1,12 +1,12 @@
-//! Locality: how large a cache would serve how much (the miss-ratio curve of an LRU
-//! cache), after what time blocks are used again, and how soon they are overwritten.
+//! Locality: the miss-ratio curve of an LRU cache, the time until blocks are used again, and the
+//! time until they are overwritten.
 //!
-//! Blocks of 4 KiB are sampled by the hash of their address (SHARDS, Waldspurger and
-//! others, FAST 2015): those with the smallest hashes are followed, as many as fit into
-//! a fixed memory, and distances are scaled up by the share of the hashes that they
-//! cover. Which blocks these are depends on the I/Os alone, not on their order, so
-//! parts merge exactly: every access of a block that is followed at the end was followed
-//! in each part. Where all blocks fit, the curve is exact.
+//! Blocks of 4 KiB are sampled by the hash of their address (SHARDS, Waldspurger and others, FAST
+//! 2015). Those with the smallest hashes are followed, as many as fit into a fixed amount of
+//! memory, and distances are scaled up by the share of the hashes that they cover. The choice of
+//! blocks depends on the I/Os alone, not on their order, so parts merge exactly: every access of a
+//! block that is followed at the end was followed in each part. If all blocks fit, the curve is
+//! exact.
 
 mod distances;
 mod followed;
@@ -29,41 +29,43 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Bytes of a block.
+/// Size of a block, in bytes.
 pub const BLOCK: u64 = 4096;
 /// Memory of the sample, in bytes.
 pub const BYTES_MAX: usize = 64 << 20;
-/// Of a sample of fewer blocks no curve is drawn: one block more or less would show.
+/// Smallest sample, in blocks, for which a curve is drawn. In a smaller one a single block would be
+/// visible.
 pub const BLOCKS_MIN: u64 = 1000;
-/// Followed blocks that a cache must hold for a sample to tell its misses: of `n` of them a fall
-/// of the curve stands within `3 / sqrt(n)` of its cache size, here 30 %.
+/// Minimum number of followed blocks that a cache must hold for a sample to give its miss ratio.
+/// With `n` of them a step of the curve is within `3 / sqrt(n)` of its true cache size, here 30 %.
 pub const HELD_MIN: f64 = 100.0;
-/// Blocks beyond which I/Os may have no more than [`MEAN_MAX`] each on average: 128 GiB. What
-/// an I/O takes here grows with its size, so a short file of huge I/Os would take hours.
+/// Number of blocks (128 GiB) beyond which the I/Os may have at most [`MEAN_MAX`] blocks on
+/// average. The cost of an I/O grows with its size here, so a short file of huge I/Os would take
+/// hours.
 const HUGE_FROM: u64 = 1 << 25;
-/// Blocks of an I/O on average: 16 MiB. A block device takes less at once.
+/// Largest mean number of blocks per I/O: 16 MiB, more than a block device accepts in one I/O.
 const MEAN_MAX: u64 = 1 << 12;
-/// Accesses that a part gathers before it hands them over.
+/// Accesses that a part gathers before it hands them to the sample.
 const GATHERED: usize = 1 << 12;
 
-/// The accesses of a sample of a device's blocks. Parts that are filled side by side have
-/// one sample together, so that they take the memory of one.
+/// The accesses of a sample of a device's blocks. Parts that are filled in parallel share one
+/// sample, so that together they use the memory of one.
 #[derive(Debug)]
 pub struct Locality {
     device: u16,
     sample: Arc<Mutex<Followed>>,
     gathered: Vec<Access>,
-    /// The limit of the sample when accesses were handed over last.
+    /// Limit of the sample when accesses were last handed over.
     limit: Option<u64>,
     reads: u64,
     writes: u64,
-    /// Blocks and I/Os of all parts, this one up to its last batch.
+    /// Blocks and I/Os of all parts; of this part up to its last batch.
     touched: Arc<Touched>,
-    /// First and last issue time.
+    /// First and last issue time, in nanoseconds.
     span_ns: Option<(u64, u64)>,
 }
 
-/// What the I/Os of all parts have read and written.
+/// Number of blocks and I/Os that all parts have read and written.
 #[derive(Debug, Default)]
 struct Touched {
     blocks: AtomicU64,
@@ -81,18 +83,18 @@ impl Touched {
     }
 }
 
-/// Whether I/Os are so large that following their blocks takes too long.
+/// Returns whether the I/Os are so large that following their blocks would take too long.
 fn is_too_large((blocks, ios): (u64, u64)) -> bool {
     blocks > HUGE_FROM && blocks / MEAN_MAX > ios
 }
 
 impl Locality {
-    /// Of a device.
+    /// Creates an empty sample of a device's blocks.
     pub fn new(device: u16) -> Self {
         Self::keeping(BYTES_MAX, device)
     }
 
-    /// The same with so many bytes of memory.
+    /// Like [`Self::new`], with `most` bytes of memory.
     pub fn keeping(most: usize, device: u16) -> Self {
         Self::of(device, Arc::new(Mutex::new(Followed::new(most))), Arc::default())
     }
@@ -137,7 +139,7 @@ impl Locality {
         self.limit = sample.limit();
     }
 
-    /// What it comes to.
+    /// Computes the figures.
     pub fn figures(mut self) -> LocalityFigures {
         self.hand_over();
         let mut sample = locked(&self.sample);
@@ -146,7 +148,7 @@ impl Locality {
         let found = Distances::of(&sample, rate);
         let is_drawn = sample.limit().is_none() || found.blocks >= BLOCKS_MIN;
         let curve = if is_drawn { found.curve(self.reads, self.writes) } else { Vec::new() };
-        // The order of a trace without times is known; how long anything took is not.
+        // A trace without times still has an order, but no durations.
         let has_times = self.span_ns.is_some_and(|(first, last)| first < last);
         let times = |spans: &Spans| {
             let figures = spans.figures();
@@ -185,7 +187,7 @@ fn locked(sample: &Mutex<Followed>) -> MutexGuard<'_, Followed> {
 }
 
 impl EmptyLike for Locality {
-    /// Takes no accesses of its own beside those of this one: both have one sample.
+    /// Returns an empty part that shares the sample of this one.
     fn alike(&self) -> Self {
         Self::of(self.device, Arc::clone(&self.sample), Arc::clone(&self.touched))
     }
@@ -290,8 +292,8 @@ pub struct LocalityFigures {
 }
 
 impl LocalityFigures {
-    /// The curve as it is printed and drawn: caches from 1 MiB on, where some are so large, and
-    /// of a sample those that hold [`HELD_MIN`] followed blocks.
+    /// Returns the points of the curve that are printed and drawn: from 1 MiB on if there are any,
+    /// and for a sample only caches that hold at least [`HELD_MIN`] followed blocks.
     pub fn shown(&self) -> &[CachePoint] {
         let first = self.curve.iter().position(|point| point.bytes >= 1 << 20).unwrap_or(0);
         let is_held =
@@ -304,17 +306,17 @@ impl LocalityFigures {
         &self.curve[first.max(held)..]
     }
 
-    /// Whether they are of all accesses.
+    /// Returns whether the figures cover all accesses.
     pub fn is_exact(&self) -> bool {
         self.followed_share >= 1.0 && self.left_out == 0
     }
 
-    /// Whether a sample is of too few blocks to say anything of the others.
+    /// Returns whether a sample has too few blocks to represent the others.
     pub fn is_too_small(&self) -> bool {
         self.followed_share < 1.0 && self.blocks < BLOCKS_MIN
     }
 
-    /// Whether they are of all blocks, in words.
+    /// Returns in words whether the figures are exact or estimated.
     pub fn exactness(&self) -> String {
         if self.is_exact() {
             return "exact".to_owned();
@@ -327,7 +329,7 @@ impl LocalityFigures {
         }
     }
 
-    /// Why there is no curve, where there is none.
+    /// Returns the reason if there is no curve.
     pub fn lacks_curve(&self) -> Option<String> {
         if self.is_too_small() {
             return Some(format!(
@@ -345,14 +347,14 @@ impl LocalityFigures {
     }
 }
 
-/// One size of a cache.
+/// One cache size of the curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CachePoint {
-    /// Its size.
+    /// Cache size, in bytes.
     pub bytes: u64,
-    /// Share of the blocks read and written that it misses.
+    /// Share of block reads and writes that miss, 0 to 1.
     pub misses: f64,
-    /// Share of the blocks read that it misses.
+    /// Share of block reads that miss, 0 to 1; `None` if there were no reads.
     pub read_misses: Option<f64>,
 }
 
@@ -372,7 +374,7 @@ impl Serialize for CachePoint {
 }
 
 impl CachePoint {
-    /// Everything.
+    /// All columns.
     pub const TABLE: [Column<CachePoint>; 3] = [
         Column::new("bytes", "Cache MB", Print::Megabytes(2), |p| p.bytes.into()),
         Column::new("misses", "misses %", Print::Percent(2), |p| p.misses.into()),
@@ -424,7 +426,7 @@ mod tests {
         fold
     }
 
-    /// Their issue times, each later than the one before.
+    /// Issue times of the I/Os, each later than the one before.
     fn order_ns(ios: &[IoEvent]) -> Vec<u64> {
         let mut earliest = 0;
         let times = ios.iter().map(|io| {
@@ -456,7 +458,7 @@ mod tests {
         taken(Locality::keeping(bytes, 0), ios).figures()
     }
 
-    /// The blocks of I/Os one by one, and whether each was written.
+    /// The blocks of the I/Os one by one, and whether each was written.
     fn accesses(ios: &[IoEvent]) -> impl Iterator<Item = (u64, bool)> + '_ {
         ios.iter().flat_map(|io| {
             let first = io.offset / BLOCK;
@@ -465,7 +467,7 @@ mod tests {
         })
     }
 
-    /// Misses of an LRU cache, by keeping one: all, and of reads.
+    /// Misses of a simulated LRU cache: of all accesses, and of reads.
     fn simulated(ios: &[IoEvent], blocks: usize) -> (f64, f64) {
         let mut cache: Vec<u64> = Vec::new();
         let (mut all, mut missed, mut reads, mut read_missed) = (0.0, 0.0, 0.0, 0.0);
@@ -552,7 +554,7 @@ mod tests {
         }
     }
 
-    /// Parts that are merged one into the other, or that have one sample together.
+    /// Parts that are merged into each other, or that share one sample.
     #[test]
     fn a_hot_block_in_parts_is_that_of_all() {
         let ios = one_hot_block();
@@ -572,7 +574,7 @@ mod tests {
         }
     }
 
-    /// All others fit: only the hot block's accesses are not followed.
+    /// All other blocks fit: only the accesses of the hot block are not followed.
     #[test]
     fn a_hot_block_among_few_is_left_out_and_the_others_are_not() {
         let of = |at: u64| IoEvent {
@@ -586,7 +588,8 @@ mod tests {
         assert_eq!((found.blocks, found.left_out, found.followed_share), (400, 1, 1.0));
         assert!(found.exactness().contains("one with very many") && !found.is_exact());
         assert_eq!(found.touched_bytes, 401.0 * BLOCK as f64);
-        // 400 first accesses of 1,000,000, and those of the others where the cache is small.
+        // 400 first accesses out of 1,000,000, plus those of the other blocks if the cache is
+        // small.
         assert!((found.curve.last().unwrap().misses - 400e-6).abs() < 1e-9);
         assert!((found.curve[0].misses - 1000e-6).abs() < 1e-9);
         let alone: Vec<IoEvent> =
@@ -596,7 +599,7 @@ mod tests {
         assert!(alone.lacks_curve().is_some());
     }
 
-    /// 300 I/Os of nearly 4 GiB would take half a minute, and 300,000 hours.
+    /// 300 I/Os of nearly 4 GiB would take half a minute, and 300,000 of them hours.
     #[test]
     fn huge_ios_are_refused_before_their_blocks_are_followed() {
         let one = |at: u64| IoEvent { issued_ns: at, bytes: u32::MAX - 4095, ..IoEvent::default() };

@@ -1,19 +1,19 @@
-//! Times from one access of a block to the next. A capture of a day has many that are longer
-//! than the buckets of response times tell: those are told in wider units.
+//! Times from one access of a block to the next. A capture of a day has many times longer than the
+//! buckets of response times cover; these are also counted in a coarser unit.
 
 use crate::sums::response::{ResponseFigures, Responses};
 
-/// A unit is so many nanoseconds as this many bits count: with them the buckets reach 52 days.
+/// Binary logarithm of the coarser unit, in nanoseconds. With it the buckets reach 52 days.
 const UNIT_BITS: u32 = 10;
 
-/// Gathered times.
+/// Distribution of times.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spans {
-    /// All of them, in nanoseconds.
+    /// All times, in nanoseconds.
     times: Responses,
-    /// The same in units.
+    /// All times, in the coarser unit.
     units: Responses,
-    /// All added up: of a million blocks in a day 64 bits do not have room for it.
+    /// Sum of all times. 64 bits are too few for a million blocks over a day.
     sum_ns: u128,
 }
 
@@ -24,19 +24,19 @@ impl Spans {
         self.sum_ns += u128::from(ns);
     }
 
-    /// How many.
+    /// Returns the number of times.
     pub(super) fn count(&self) -> u64 {
         self.times.count
     }
 
-    /// Their figures, those of long times from units.
+    /// Returns the figures. Percentiles beyond the nanosecond buckets come from the coarser unit.
     pub(super) fn figures(&self) -> ResponseFigures {
         let (times, units) = (self.times.figures(), self.units.figures());
         let longest = |units: u64| units << UNIT_BITS | ((1 << UNIT_BITS) - 1);
         let percentile = |time: Option<u64>, unit: Option<u64>| {
             time.or_else(|| unit.map(|unit| longest(unit).min(self.times.max_ns)))
         };
-        // No more than the longest of them.
+        // The mean is at most the longest time, so it fits in 64 bits.
         let mean_ns = self.sum_ns.checked_div(self.count().into()).map(|ns| ns as u64);
         ResponseFigures {
             mean_ns,
@@ -64,7 +64,7 @@ mod tests {
         let (mid, most) = (999 * HOUR + 1_000_000_000, 1999 * HOUR + 1_000_000_000);
         let found = figures.p50_ns.unwrap();
         assert!((mid..=mid + mid / 128).contains(&found), "{found}");
-        // Longer than 52 days: not told.
+        // Longer than 52 days: not reported.
         assert_eq!((figures.p99_ns, figures.max_ns), (None, Some(most)));
         assert_eq!(figures.mean_ns, Some(1000 * HOUR - HOUR / 2 + 1_000_000_000));
         assert_eq!(spans.count(), 2000);
