@@ -63,7 +63,7 @@ pub enum Depths {
     /// depths that it recorded, so all later depths are too high. A count treats such an I/O, which
     /// has no response time, as never outstanding.
     Counted,
-    /// None: the times are coarser than the gaps between I/Os.
+    /// No known depth: the times are coarser than the gaps between I/Os.
     Unknown,
 }
 
