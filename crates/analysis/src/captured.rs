@@ -349,8 +349,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     ///
     /// # Errors
     /// Returns the errors of [`Pass::run`], [`TraceError::NotRecorded`] if a fold or the filter
-    /// needs single I/Os that were not kept, or [`TraceError::Unsuitable`] if a time filter contains
-    /// the beginning of no kept step or a fold file lacks what is needed.
+    /// needs single I/Os that were not kept, or [`TraceError::Unsuitable`] if no kept step begins
+    /// within a time filter or a fold file lacks what is needed.
     pub fn run(&self, pass: &Pass, folds: &mut [&mut dyn Fold]) -> Result<PassAccount, TraceError> {
         match &self.kept {
             Kept::Ios(trace) => match &self.crew {
