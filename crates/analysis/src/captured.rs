@@ -126,7 +126,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         Self::of(source, found)
     }
 
-    /// Opens a file whose footer is damaged by its recovery blocks.
+    /// Opens a file by its recovery blocks if its footer is damaged.
     ///
     /// # Errors
     /// Returns the errors of [`Self::open`].
@@ -211,7 +211,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         Ok(Captured { kept: Kept::Fleet(Box::new(Fleet::of(members, left_out)?)), crew: None })
     }
 
-    /// Returns whether this is a file of the same capture as one of `files`.
+    /// Returns true if this is a file of the same capture as one of `files`.
     pub fn is_part_of(&self, files: &[Self]) -> bool {
         let is_file = |one: &Self| !matches!(one.kept, Kept::Fleet(_));
         is_file(self)
@@ -220,7 +220,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
                 .any(|file| is_file(file) && is_same_capture(file.conditions(), self.conditions()))
     }
 
-    /// Returns whether this is a file of the same capture as one of `files`, and a different part
+    /// Returns true if this is a file of the same capture as one of `files`, and a different part
     /// than each of them.
     pub fn is_further_part_of(&self, files: &[Self]) -> bool {
         let is_at_place = |file: &Self| match (&self.kept, &file.kept) {
@@ -240,7 +240,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// Returns whether this is a fold file or several captures.
+    /// Returns true if this is a fold file or several captures.
     pub fn is_several(&self) -> bool {
         matches!(self.kept, Kept::Fleet(_))
     }
@@ -336,7 +336,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Checks that the capture can report something that needs single I/Os.
     ///
     /// # Errors
-    /// Returns [`TraceError::NotRecorded`] if it cannot.
+    /// Returns [`TraceError::NotRecorded`] if it cannot, or [`TraceError::Unsuitable`] if a fold file
+    /// cannot.
     pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
         match &self.kept {
             Kept::Ios(_) => Ok(()),
@@ -370,7 +371,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// analysis that is no fold.
     ///
     /// # Errors
-    /// Returns [`TraceError::NotRecorded`] if no single I/Os were kept.
+    /// Returns [`TraceError::NotRecorded`] if no single I/Os were kept, or
+    /// [`TraceError::Unsuitable`] for several captures or a fold file.
     pub fn ios(&self, pass: &Pass, fields: Fields) -> Result<Ios<'_, R>, TraceError> {
         match &self.kept {
             Kept::Ios(trace) => Ok(pass.ios(trace, fields)),
@@ -382,7 +384,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns a shared handle to the trace of single I/Os.
     ///
     /// # Errors
-    /// Returns [`TraceError::NotRecorded`] if no single I/Os were kept.
+    /// Returns [`TraceError::NotRecorded`] if no single I/Os were kept, or
+    /// [`TraceError::Unsuitable`] for several captures or a fold file.
     pub fn shared_trace(&self) -> Result<Arc<Trace<R>>, TraceError> {
         match &self.kept {
             Kept::Ios(trace) => Ok(Arc::clone(trace)),
@@ -571,7 +574,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         Ok(Answer { found: sides.finish()?, account })
     }
 
-    /// Returns whether busy time is known and covers all I/Os of the devices. It is unknown for
+    /// Returns true if busy time is known and covers all I/Os of the devices. It is unknown for
     /// capture steps without single I/Os, with a filter by operation, stream or process, and for a
     /// source whose response times are missing or rounded.
     pub fn tells_busy_time<S: Borrow<CaptureStep>>(
@@ -589,8 +592,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// known only after everything was read.
     ///
     /// # Errors
-    /// Returns [`TraceError::Io`] if reading or writing fails, or [`TraceError::Unsuitable`] if
-    /// this is not a single capture.
+    /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if reading or writing fails, or
+    /// [`TraceError::Unsuitable`] if this is not a single capture.
     pub fn copy<W: Write + Send>(
         &self,
         sink: W,

@@ -51,7 +51,7 @@ pub struct Cell {
     pub layer: Layer,
     /// Operation.
     pub op: IoOp,
-    /// Whether the I/Os were sequential.
+    /// True if the I/Os were sequential.
     pub sequential: bool,
     /// Size of each I/O in bytes.
     pub bytes: u32,
@@ -155,7 +155,7 @@ pub struct Dimensions {
     pub files: bool,
     /// Merged requests.
     pub merges: bool,
-    /// Whether the cells are sums of single I/Os, so that queue times, ends beyond the device, busy
+    /// True if the cells are sums of single I/Os, so that queue times, ends beyond the device, busy
     /// time and the response-time percentiles of each step are known.
     pub single_ios: bool,
 }

@@ -64,18 +64,18 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Returns whether no I/O of a selected device is excluded by who did it, its operation or its
+    /// Returns true if no I/O of a selected device is excluded by who did it, its operation or its
     /// stream, so that utilization is meaningful.
     pub fn keeps_whole_devices(&self) -> bool {
         !self.names_who() && self.ops.is_empty() && self.streams.is_empty()
     }
 
-    /// Returns whether the filter selects by process, thread, cgroup or file.
+    /// Returns true if the filter selects by process, thread, cgroup or file.
     pub fn names_who(&self) -> bool {
         self.process.is_some() || self.asks_single_ios()
     }
 
-    /// Returns whether the filter selects by thread, cgroup or file, which only single I/Os record.
+    /// Returns true if the filter selects by thread, cgroup or file, which step files do not record.
     pub fn asks_single_ios(&self) -> bool {
         self.thread.is_some() || !self.cgroups.is_empty() || !self.files.is_empty()
     }
@@ -298,7 +298,7 @@ impl Filter {
         }
     }
 
-    /// Returns whether an I/O on one of these devices can pass; an empty list stands for any
+    /// Returns true if an I/O on one of these devices can pass; an empty list stands for any
     /// device.
     pub(crate) fn keeps_any_of(&self, devices: &[u16]) -> bool {
         devices.is_empty() || devices.iter().any(|device| self.keeps_device(*device))
@@ -349,7 +349,7 @@ impl Filter {
         asked.fold(process, |fields, (_, more)| fields.and(more))
     }
 
-    /// Returns whether no I/O issued at `time` or later can pass.
+    /// Returns true if no I/O issued at `time` or later can pass.
     pub(crate) fn is_over(&self, time: u64) -> bool {
         !self.spans_ns.is_empty() && self.spans_ns.iter().all(|(_, to)| *to <= time)
     }
@@ -360,7 +360,7 @@ impl Filter {
         self.spans_ns.iter().map(|(_, to)| *to).max()
     }
 
-    /// Replaces `kept` by one flag per row: whether it passes.
+    /// Replaces `kept` by one entry per row, which is true if the row passes.
     pub fn mark(&self, batch: &Batch, sequential: &[bool], kept: &mut Vec<bool>) {
         kept.clear();
         kept.resize(batch.len(), true);
@@ -397,7 +397,7 @@ impl Filter {
             && files.any(|(on, of)| *of == inode && on.is_none_or(|on| on == device))
     }
 
-    /// Returns whether response times of no particular step pass. They belong to no part of the
+    /// Returns true if response times of no particular step pass. They belong to no part of the
     /// time, so a filter by time excludes them.
     pub(crate) fn keeps_responses(&self, part: &StreamResponses) -> bool {
         let key = || StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
@@ -406,7 +406,7 @@ impl Filter {
             && self.keeps_stream(key)
     }
 
-    /// Returns whether a cell passes. Its time is the beginning of the observed part of its step;
+    /// Returns true if a cell passes. Its time is the beginning of the observed part of its step;
     /// `first_ns` is when the observation of its capture began.
     pub(crate) fn keeps_cell(&self, cell: &Cell, first_ns: u64) -> bool {
         let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
@@ -422,7 +422,7 @@ impl Filter {
             && (self.files.is_empty() || self.keeps_file((cell.layer, cell.device), cell.who.inode))
     }
 
-    /// Returns whether busy time of a fold file passes, by the rules of [`Self::keeps_cell`].
+    /// Returns true if busy time of a fold file passes, by the rules of [`Self::keeps_cell`].
     pub(crate) fn keeps_busy(&self, busy: &BusyInStep, first_ns: u64) -> bool {
         self.keeps_time(busy.begin_ns.max(first_ns))
             && self.keeps_device(busy.device)

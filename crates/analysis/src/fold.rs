@@ -19,14 +19,14 @@ use steadfast_tracefile::parquet::Fields;
 pub struct Rows<'a> {
     /// The events.
     pub batch: &'a Batch,
-    /// Whether the I/O is sequential.
+    /// True for each sequential I/O.
     pub sequential: &'a [bool],
     /// I/Os outstanding at issue, including the I/O itself; 0 if unknown.
     pub depth: &'a [u32],
     /// The time in which the device would have been idle without the I/O. Empty unless a fold asks
     /// for [`Fields::BUSY`].
     pub busy: &'a [Busy],
-    /// Whether the I/O passes the filter.
+    /// True for each I/O that passes the filter.
     pub kept: &'a [bool],
     /// Issue times, in nanoseconds, that strictly increase in file order: I/Os issued at the same
     /// time are spaced one nanosecond apart. Empty unless a fold asks for [`Fields::ORDER`].

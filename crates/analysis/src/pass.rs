@@ -129,7 +129,7 @@ pub(crate) struct Annotator {
     /// Mapping of the capture into the merged captures; `None` if it is read alone.
     pub(crate) place: Option<Place>,
     account: PassAccount,
-    /// Whether no later I/O can pass the filter.
+    /// True if no later I/O can pass the filter.
     pub(crate) is_over: bool,
     places_every: Option<u64>,
     /// I/Os since the last checkpoint.
@@ -166,7 +166,7 @@ impl Annotator {
         }
     }
 
-    /// Returns whether a checkpoint is due.
+    /// Returns true if a checkpoint is due.
     pub(crate) fn wants_place(&self) -> bool {
         self.places_every.is_some_and(|every| self.since_place >= every)
     }

@@ -85,7 +85,7 @@ struct State {
     judged: VecDeque<AnnotatedBatch>,
     spare: Vec<AnnotatedBatch>,
     spare_batches: Vec<Batch>,
-    /// Whether no more batches will be queued for folding.
+    /// True if no more batches will be queued for folding.
     is_over: bool,
     failed: Option<TraceError>,
 }

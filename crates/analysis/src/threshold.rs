@@ -27,7 +27,7 @@ impl Threshold {
     /// The default threshold, 2 %: that of the example in SNIA's tutorial on real-world workloads.
     pub const USUAL: Threshold = Threshold(20_000);
 
-    /// Returns whether `part` is at least this share of `whole`. The comparison is exact.
+    /// Returns true if `part` is at least this share of `whole`. The comparison is exact.
     pub fn admits(self, part: u64, whole: u64) -> bool {
         u128::from(part) * 1_000_000 >= u128::from(whole) * u128::from(self.0)
     }

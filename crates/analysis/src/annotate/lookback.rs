@@ -252,7 +252,7 @@ impl Lookback {
         self.remember(ios);
     }
 
-    /// Returns whether one of the last `window` I/Os before this one ended where it begins.
+    /// Returns true if one of the last `window` I/Os before this one ended where it begins.
     #[inline(never)]
     fn has_end(&self, space: &Successive, ios: Ios<'_, impl Place>, at: usize) -> bool {
         let (begin, _) = ios.at(at);
@@ -362,7 +362,7 @@ fn short(place: u64) -> u32 {
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
-/// Returns whether a value occurs. There is no early exit, so that several values are compared at
+/// Returns true if a value occurs. There is no early exit, so that several values are compared at
 /// once.
 #[inline]
 fn holds(values: &[u32], wanted: u32) -> bool {

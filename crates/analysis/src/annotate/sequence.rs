@@ -87,7 +87,7 @@ pub struct Sequencer {
     recent: Vec<Lookback>,
     device_slots: Vec<u32>,
     devices: Vec<DeviceState>,
-    /// Whether each I/O of the batch is sequential.
+    /// True for each sequential I/O of the batch.
     pub sequential: Vec<bool>,
     /// I/Os outstanding at issue, including the I/O itself; 0 if unknown. Empty if all depths are
     /// recorded and left in the batch.
@@ -122,7 +122,7 @@ pub struct Neighbors {
 #[derive(Default)]
 struct DeviceState {
     busy_until: u64,
-    /// Whether it was ever busy.
+    /// True if it was ever busy.
     was_busy: bool,
     outstanding: Outstanding,
 }
@@ -186,13 +186,13 @@ impl Sequencer {
         self
     }
 
-    /// Turns [`After`] on or off (default: off).
+    /// Enables or disables [`After`]; it is disabled by default.
     pub fn telling_after(mut self, tells: bool) -> Self {
         self.tells_after = tells;
         self
     }
 
-    /// Turns busy time on or off (default: on).
+    /// Enables or disables busy time; it is enabled by default.
     pub fn telling_busy(mut self, tells: bool) -> Self {
         self.tells_busy = tells;
         self.busy.clear();
@@ -357,7 +357,7 @@ impl<'b> Times<'b> {
         }
     }
 
-    /// Returns whether any I/O of `rows` may be outstanding after `last`, which is no earlier than
+    /// Returns true if any I/O of `rows` may be outstanding after `last`, which is no earlier than
     /// the issue time of any of them.
     fn outlive(&self, rows: Range<usize>, last: u64) -> bool {
         simd::any_outlives(self.issued.part(rows.clone()), self.response.part(rows), last)
@@ -397,7 +397,7 @@ fn address_space(device: u16, is_file: bool) -> usize {
 struct Kinds {
     /// Kind of each row, from 1; 0 for a row without bytes and for padding after the last row.
     of_row: Vec<u32>,
-    /// Whether each row is of the kind that is being listed.
+    /// 1 for each row of the kind that is being listed, 0 for others.
     marks: Vec<u8>,
     /// Index into `rows` by kind; [`UNKNOWN`] for a kind that has no list.
     lists: Vec<u32>,
@@ -414,7 +414,7 @@ struct List {
     number: u32,
     rows: Vec<u16>,
     count: usize,
-    /// Whether the list is complete.
+    /// True if the list is complete.
     is_whole: bool,
 }
 const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= IOS_MAX);

@@ -11,7 +11,7 @@ use steadfast_domain::findings::{
 
 const HOUR_NS: f64 = 3.6e12;
 
-/// Returns the page of a day profile, or `None` if the capture was too short.
+/// Returns the page of a day profile, or `None` if the capture was too short or has no clock.
 pub(super) fn page(study: &Study) -> Option<Page> {
     let day = study.day.as_ref().filter(|day| !day.is_empty())?;
     Some(Page::new("Time of day", vec![Exhibit::Plot(plot(day)), Exhibit::Table(table(day))]))

@@ -16,7 +16,7 @@ pub(super) fn page(study: &Study, singles: &SingleIos) -> Option<Page> {
     (!tables.is_empty()).then(|| Page::new("Threads, cgroups and files", tables))
 }
 
-/// Returns whether a group belongs to a known thread, cgroup or file.
+/// Returns true if a group belongs to a known thread, cgroup or file.
 fn is_told(key: &GroupKey) -> bool {
     key.thread.is_some_and(|thread| thread.tid > 0)
         || key.cgroup.is_some_and(|cgroup| cgroup > 0)

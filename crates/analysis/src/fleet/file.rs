@@ -31,14 +31,14 @@ const HEAD_MAX: usize = 256;
 pub struct FoldOptions {
     /// Width of a step, in nanoseconds; a divisor of one hour.
     pub step_ns: u64,
-    /// Whether cells distinguish processes.
+    /// True if cells distinguish processes.
     pub processes: bool,
     /// Number of earlier I/Os that an I/O is compared with for sequentiality.
     pub window: usize,
-    /// Whether cells distinguish threads.
+    /// True if cells distinguish threads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub threads: bool,
-    /// Whether cells distinguish files.
+    /// True if cells distinguish files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub files: bool,
     /// Version of the cell format.
@@ -155,7 +155,7 @@ pub(crate) struct FoldFile<R> {
     blocks: Vec<u64>,
 }
 
-/// Returns whether a file is a fold file.
+/// Returns true if a file is a fold file.
 ///
 /// # Errors
 /// Returns [`io::Error`] if reading fails.
@@ -265,7 +265,7 @@ impl<R: Read + Seek> FoldFile<R> {
     }
 }
 
-/// Returns whether steps of this width lie on one grid regardless of when captures began.
+/// Returns true if steps of this width lie on one grid regardless of when captures began.
 pub(super) fn step_fits(step_ns: u64) -> bool {
     let hour = *crate::sums::step_width::WIDTH_NS.end();
     crate::sums::step_width::WIDTH_NS.contains(&step_ns) && hour.is_multiple_of(step_ns)

@@ -220,7 +220,7 @@ impl HostFigures {
         HostFigures { host, devices, observed_ns, tally, sequential, response, score: None }
     }
 
-    /// Returns whether the host is an outlier.
+    /// Returns true if the host is an outlier.
     pub fn is_outlier(&self) -> bool {
         self.score.is_some_and(|score| score.abs() > APART)
     }

@@ -34,7 +34,7 @@ impl PartialEq for Buckets {
 impl Eq for Buckets {}
 
 impl Buckets {
-    /// Returns whether nothing was counted.
+    /// Returns true if nothing was counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }

@@ -40,7 +40,7 @@ impl PackedSteps {
         self.len
     }
 
-    /// Returns whether there are no steps.
+    /// Returns true if there are no steps.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

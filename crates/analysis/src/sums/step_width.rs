@@ -54,7 +54,7 @@ pub(crate) fn step_width_of(
     Ok(usual_widths().find(fits).unwrap_or(as_many))
 }
 
-/// Returns whether capture steps can have this width: 100 us to 1 h, or whole hours.
+/// Returns true if capture steps can have this width: 100 us to 1 h, or whole hours.
 #[must_use]
 pub fn is_step_width(width_ns: u64) -> bool {
     let is_hours = width_ns > 0 && width_ns.is_multiple_of(*WIDTH_NS.end());

@@ -72,7 +72,7 @@ impl<'r> Chunk<'r> {
         simd::keys(self.op, self.bytes, self.sequential, keys);
     }
 
-    /// Returns whether each row passes the filter.
+    /// Returns true for each row that passes the filter.
     pub(crate) fn kept(&self) -> &'r [bool] {
         self.kept
     }

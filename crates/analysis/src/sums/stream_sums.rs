@@ -15,9 +15,9 @@ pub(crate) const SUMMED_MAX: usize = 1 << 10;
 /// Common traits of some I/Os whose response times are all known and short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkTraits {
-    /// Whether all queue depths are known; otherwise none is.
+    /// True if all queue depths are known; otherwise none is.
     pub(crate) depths: bool,
-    /// Whether some queue times are known, all of which are short; otherwise none is known.
+    /// True if some queue times are known, all of which are short; otherwise none is known.
     pub(crate) queued: bool,
 }
 

@@ -35,7 +35,7 @@ impl<K: Ord + Copy> SmallestKeys<K> {
         self.most
     }
 
-    /// Returns whether there is no free slot.
+    /// Returns true if there is no free slot.
     pub(crate) fn is_full(&self) -> bool {
         self.keys.len() >= self.most
     }
