@@ -336,8 +336,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Checks that the capture can report something that needs single I/Os.
     ///
     /// # Errors
-    /// Returns [`TraceError::NotRecorded`] if it cannot, or [`TraceError::Unsuitable`] if a fold file
-    /// cannot.
+    /// Returns [`TraceError::NotRecorded`] if it cannot, or [`TraceError::Unsuitable`] if a fold
+    /// file cannot.
     pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
         match &self.kept {
             Kept::Ios(_) => Ok(()),

@@ -75,7 +75,8 @@ impl Filter {
         self.process.is_some() || self.asks_single_ios()
     }
 
-    /// Returns true if the filter selects by thread, cgroup or file, which step files do not record.
+    /// Returns true if the filter selects by thread, cgroup or file; step files record none of
+    /// these.
     pub fn asks_single_ios(&self) -> bool {
         self.thread.is_some() || !self.cgroups.is_empty() || !self.files.is_empty()
     }

@@ -222,7 +222,7 @@ impl Annotator {
         Ok(())
     }
 
-    /// Returns what the pass has seen so far.
+    /// Returns the account of the pass so far.
     pub(crate) fn account(&self, order: OrderAccount) -> PassAccount {
         PassAccount { order, depths_counted: self.sequencer.depths_counted, ..self.account }
     }
@@ -254,7 +254,7 @@ impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
         Ok(Some(self.judged.rows()))
     }
 
-    /// Returns what the pass has seen so far.
+    /// Returns the account of the pass so far.
     pub fn account(&self) -> PassAccount {
         self.judge.account(self.order.account())
     }
