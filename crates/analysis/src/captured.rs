@@ -1,6 +1,6 @@
-//! [`Captured`]: what a capture left in its files, whether that is every I/O or
-//! the sums of its capture steps. It is asked the same questions either way; what
-//! only single I/Os tell is refused by one error ([`NotRecorded`]).
+//! [`Captured`]: a capture as its files hold it, as single I/Os or as the sums of its capture
+//! steps. Both answer the same questions. A question that needs single I/Os fails with one error,
+//! [`NotRecorded`], if these were not kept.
 
 use crate::crew::Crew;
 use crate::filter::Filter;
@@ -35,7 +35,7 @@ use steadfast_tracefile::parquet::{
     is_same_capture,
 };
 
-/// What a capture left: one file, or its files where it was rotated.
+/// A capture: one file, or several if it was rotated; or several captures read together.
 pub struct Captured<R> {
     kept: Kept<R>,
     crew: Option<Arc<dyn Crew>>,
@@ -48,44 +48,45 @@ enum Kept<R> {
     Fleet(Box<Fleet<R>>),
 }
 
-/// An answer, and what was read for it.
+/// The answer to a question, and the account of the pass that found it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<T> {
-    /// What was found.
+    /// The answer.
     pub found: T,
-    /// What the pass saw that found it.
+    /// Account of the pass.
     pub account: PassAccount,
 }
 
-/// Capture steps of everything that passes a filter.
+/// Capture steps of all I/Os that pass a filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepsFound {
-    /// Width of a step in nanoseconds.
+    /// Width of a step, in nanoseconds.
     pub width_ns: u64,
-    /// The steps by number from the capture's beginning.
+    /// Steps by number, counted from the beginning of the capture.
     pub steps: PackedSteps,
-    /// The time that was observed and that the filter lets pass.
+    /// Observed time that passes the filter.
     pub observed: ObservedTime,
-    /// Devices (at a layer) of whose time the busy parts are shares; `None` where
-    /// these are not known.
+    /// Number of devices, counted per layer, that busy time is a share of; `None` if busy time is
+    /// unknown.
     pub devices: Option<u64>,
-    /// What was measured of written blocks, by step, where content was sampled.
+    /// Content measurements of written blocks by step; empty if content was not sampled.
     pub contents: BTreeMap<u64, Contents>,
 }
 
 /// I/O streams over capture steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapFound {
-    /// Width of a step in nanoseconds.
+    /// Width of a step, in nanoseconds.
     pub width_ns: u64,
-    /// The streams that have a series of their own, in this order.
+    /// Streams with a series of their own, in the order of the series.
     pub keys: Vec<StreamKey>,
-    /// The series.
+    /// One series per stream over the steps.
     pub series: SeriesOverTime,
 }
 
 impl StepsFound {
-    /// The figures of every step, ascending, with what the conditions say of duplicates.
+    /// Returns the figures of every step in ascending order. `conditions` decide whether shares of
+    /// duplicate blocks are exact or lower bounds.
     pub fn figures(&self, conditions: &CaptureConditions) -> impl Iterator<Item = StepFigures> {
         let told = ContentTold::of(conditions);
         self.steps.iter().map(move |(at, step)| {
@@ -109,11 +110,12 @@ impl<R> From<StepFile<R>> for Captured<R> {
 }
 
 impl<R: Read + Seek + Send + 'static> Captured<R> {
-    /// Opens a file of either kind. One whose writer was killed is read up to its
-    /// last complete row group, and [`Self::recovery`] says so.
+    /// Opens a trace, a step file or a fold file. A file whose writer was killed is read up to its
+    /// last complete row group, as [`Self::recovery`] reports.
     ///
     /// # Errors
-    /// Where the medium fails or holds nothing of a capture.
+    /// Returns [`TraceError::Io`] if reading fails, [`TraceError::NotATrace`] if the file is none
+    /// of these, or another [`TraceError`] if the file is damaged or unsupported.
     pub fn open(medium: R) -> Result<Self, TraceError> {
         let source = Source::new(medium)?;
         if begins(&source)? {
@@ -124,10 +126,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         Self::of(source, found)
     }
 
-    /// Opens a file by its recovery blocks where its footer is damaged.
+    /// Opens a file by its recovery blocks if its footer is damaged.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// Returns the errors of [`Self::open`].
     pub fn recover(medium: R) -> Result<Self, TraceError> {
         let source = Source::new(medium)?;
         let found = footer_or_blocks(&source)?;
@@ -142,10 +144,11 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// Puts the files of one capture together, in whatever order they are given.
+    /// Combines the files of one capture, given in any order.
     ///
     /// # Errors
-    /// Where there is none, they are not of one capture, or one is there twice.
+    /// Returns [`TraceError::Unsuitable`] if `parts` is empty, the files belong to different
+    /// captures, a part occurs twice, or some files hold single I/Os and others capture steps.
     pub fn together(parts: Vec<Self>) -> Result<Self, TraceError> {
         let (mut traces, mut steps) = (Vec::new(), Vec::new());
         for part in parts {
@@ -166,11 +169,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// Puts the files of any captures together: files of one capture as [`Self::together`],
-    /// and several captures, of several hosts or of one, on one time axis.
+    /// Combines files of any captures. Files of one capture are combined by [`Self::together`];
+    /// several captures, of one host or of several, share one time axis.
     ///
     /// # Errors
-    /// Where there is none, one is there twice, or they do not fit together.
+    /// Returns [`TraceError::Unsuitable`] if `parts` is empty, a part occurs twice, or captures
+    /// cannot be combined.
     pub fn several(parts: Vec<Self>) -> Result<Self, TraceError> {
         let mut captures: Vec<Vec<Self>> = Vec::new();
         for part in parts {
@@ -207,7 +211,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         Ok(Captured { kept: Kept::Fleet(Box::new(Fleet::of(members, left_out)?)), crew: None })
     }
 
-    /// Whether it is a file of the capture that some files are of.
+    /// Returns true if this is a file of the same capture as one of `files`.
     pub fn is_part_of(&self, files: &[Self]) -> bool {
         let is_file = |one: &Self| !matches!(one.kept, Kept::Fleet(_));
         is_file(self)
@@ -216,8 +220,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
                 .any(|file| is_file(file) && is_same_capture(file.conditions(), self.conditions()))
     }
 
-    /// Whether it is a further file of the capture that some files are of: of another place
-    /// in it than each of them.
+    /// Returns true if this is a file of the same capture as one of `files`, and a different part
+    /// than each of them.
     pub fn is_further_part_of(&self, files: &[Self]) -> bool {
         let is_at_place = |file: &Self| match (&self.kept, &file.kept) {
             (Kept::Ios(one), Kept::Ios(other)) => one.is_at_place_of(other.as_ref()),
@@ -227,7 +231,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         self.is_part_of(files) && !files.iter().any(is_at_place)
     }
 
-    /// How many captures are read together; `None` of the files of one.
+    /// Returns the number of captures that are read together, or `None` for the files of one
+    /// capture.
     pub fn captures(&self) -> Option<usize> {
         match &self.kept {
             Kept::Fleet(fleet) => Some(fleet.captures()),
@@ -235,12 +240,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// Whether it is more than one capture.
+    /// Returns true if this is a fold file or several captures.
     pub fn is_several(&self) -> bool {
         matches!(self.kept, Kept::Fleet(_))
     }
 
-    /// The time that was observed of each host and that a filter lets pass.
+    /// Returns the observed time of each host that passes a filter.
     pub fn observed_by_host(&self, filter: &Filter) -> BTreeMap<String, ObservedTime> {
         match &self.kept {
             Kept::Fleet(fleet) => fleet.observed_by_host(filter),
@@ -248,14 +253,14 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// With threads to read single I/Os with. What is found is the same.
+    /// Sets the threads for reading single I/Os. Results do not depend on them.
     pub fn with_crew(mut self, crew: Arc<dyn Crew>) -> Self {
         self.crew = Some(crew);
         self
     }
 
-    /// The time that was observed and that a filter lets pass; of several captures, of any of
-    /// them. Their axis begins before they do, and there may be gaps between them.
+    /// Returns the observed time that passes a filter. Of several captures, this is the time in
+    /// which any of them was observed; it begins after the origin of their axis and may have gaps.
     pub fn observed(&self, filter: &Filter) -> ObservedTime {
         match &self.kept {
             Kept::Ios(trace) => trace.observed().passing(&filter.spans_ns, None),
@@ -267,13 +272,13 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// The end of the observed time.
+    /// Returns the end of the observed time, in nanoseconds.
     pub fn end_ns(&self) -> u64 {
         self.observed(&Filter::default()).end_ns().unwrap_or(0)
     }
 
-    /// Begin of the observed time, from which the moments of a user count: 0 of one capture,
-    /// also of its later parts; of several captures where the first of them begins.
+    /// Returns the origin of the times that a user gives, in nanoseconds. It is 0 for one capture,
+    /// including its later parts, and the beginning of the first capture for several.
     pub fn begin_ns(&self) -> u64 {
         match &self.kept {
             Kept::Fleet(fleet) => fleet.begin_ns(),
@@ -281,8 +286,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// The steps of which sums were kept, on the time axis; `None` where single I/Os were, or
-    /// where captures do not agree about it.
+    /// Returns the grid of the steps whose sums were kept, on the time axis; `None` if single I/Os
+    /// were kept or captures have different grids.
     pub fn step_grid(&self) -> Option<StepGrid> {
         match &self.kept {
             Kept::Ios(_) => None,
@@ -291,7 +296,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// How it came about.
+    /// Returns the conditions of the capture.
     pub fn conditions(&self) -> &CaptureConditions {
         match &self.kept {
             Kept::Ios(trace) => trace.conditions(),
@@ -300,7 +305,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// What could not be read because the writer was killed.
+    /// Returns what could not be read because the writer was killed; `None` if the file is
+    /// complete.
     pub fn recovery(&self) -> Option<&Recovery> {
         match &self.kept {
             Kept::Ios(trace) => trace.recovery(),
@@ -309,7 +315,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// What is known to be damaged or missing; of single I/Os, as far as they were
+    /// Returns the known damage and gaps. Damage of single I/Os is known only as far as they were
     /// read.
     pub fn integrity(&self) -> Integrity {
         match &self.kept {
@@ -319,7 +325,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// Files of rotated captures that come before the first one given.
+    /// Returns the number of files of rotated captures that precede the first file given.
     pub fn earlier_parts(&self) -> u64 {
         match &self.kept {
             Kept::Fleet(fleet) => fleet.earlier_parts(),
@@ -327,10 +333,11 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// Whether it tells something that only single I/Os tell.
+    /// Checks that the capture can report something that needs single I/Os.
     ///
     /// # Errors
-    /// The refusal, where it does not.
+    /// Returns [`TraceError::NotRecorded`] if it cannot, or [`TraceError::Unsuitable`] if a fold
+    /// file cannot.
     pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
         match &self.kept {
             Kept::Ios(_) => Ok(()),
@@ -339,11 +346,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// Goes over it once and hands every batch to all folds.
+    /// Reads the capture once and passes every batch to all folds.
     ///
     /// # Errors
-    /// Where it cannot be read, a fold is out of room, or only single I/Os tell
-    /// what is asked.
+    /// Returns the errors of [`Pass::run`], [`TraceError::NotRecorded`] if a fold or the filter
+    /// needs single I/Os that were not kept, or [`TraceError::Unsuitable`] if no kept step begins
+    /// within a time filter or a fold file lacks what is needed.
     pub fn run(&self, pass: &Pass, folds: &mut [&mut dyn Fold]) -> Result<PassAccount, TraceError> {
         match &self.kept {
             Kept::Ios(trace) => match &self.crew {
@@ -359,11 +367,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// The single I/Os in issue order, with these columns and what the pass says of
-    /// each: to replay them, or for what no fold does.
+    /// Returns the single I/Os in issue order, annotated and filtered, for replay or for an
+    /// analysis that is no fold.
     ///
     /// # Errors
-    /// Where no single I/O was kept.
+    /// Returns [`TraceError::NotRecorded`] if no single I/Os were kept, or
+    /// [`TraceError::Unsuitable`] for several captures or a fold file.
     pub fn ios(&self, pass: &Pass, fields: Fields) -> Result<Ios<'_, R>, TraceError> {
         match &self.kept {
             Kept::Ios(trace) => Ok(pass.ios(trace, fields)),
@@ -372,10 +381,11 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// The file of single I/Os, to be read for as long as it takes.
+    /// Returns a shared handle to the trace of single I/Os.
     ///
     /// # Errors
-    /// Where no single I/O was kept.
+    /// Returns [`TraceError::NotRecorded`] if no single I/Os were kept, or
+    /// [`TraceError::Unsuitable`] for several captures or a fold file.
     pub fn shared_trace(&self) -> Result<Arc<Trace<R>>, TraceError> {
         match &self.kept {
             Kept::Ios(trace) => Ok(Arc::clone(trace)),
@@ -384,7 +394,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// What no I/O of any device reaches beyond, where that is known unread.
+    /// Returns a byte offset that no I/O of any device exceeds, or `None` if it is unknown without
+    /// reading the I/Os.
     pub(crate) fn end_of_range(&self) -> Option<u64> {
         match &self.kept {
             Kept::Ios(trace) => trace.end_of_range(),
@@ -393,7 +404,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// Single I/Os in it; `None` where none was kept.
+    /// Returns the number of single I/Os, or `None` if no single I/Os were kept.
     pub fn rows(&self) -> Option<u64> {
         match &self.kept {
             Kept::Ios(trace) => Some(trace.rows()),
@@ -401,15 +412,15 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// A byte offset that no single I/O reaches beyond, where the file tells.
+    /// Returns a byte offset that no single I/O exceeds, or `None` if the file has no statistics.
     pub fn reach(&self) -> Option<u64> {
         self.end_of_range()
     }
 
-    /// First and last moment of what passes.
+    /// Returns the times of the first and the last I/O that pass, in nanoseconds.
     ///
     /// # Errors
-    /// As [`Self::run`]; where nothing passes.
+    /// Returns the errors of [`Self::run`], or [`TraceError::Unsuitable`] if nothing passes.
     pub fn span_ns(&self, pass: &Pass) -> Result<(u64, u64), TraceError> {
         match self.span_unread(pass) {
             Some(span) => Ok(span),
@@ -417,7 +428,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// The same, where it is known without reading the I/Os.
+    /// Returns [`Self::span_ns`] if it is known without reading the I/Os.
     pub(crate) fn span_unread(&self, pass: &Pass) -> Option<(u64, u64)> {
         match &self.kept {
             Kept::Ios(trace) if pass.filter == Filter::default() => trace.span_ns(),
@@ -425,10 +436,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// First and last moment of what a pass found.
+    /// Returns the times of the first and the last I/O that a pass found, in nanoseconds.
     ///
     /// # Errors
-    /// Where it found nothing: why.
+    /// Returns [`TraceError::Unsuitable`] with the reason if the pass found nothing.
     pub fn span_of(&self, pass: &Pass, account: &PassAccount) -> Result<(u64, u64), TraceError> {
         account.span_ns.ok_or_else(|| {
             TraceError::Unsuitable(match pass.filter.names_who() {
@@ -443,11 +454,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         })
     }
 
-    /// A width of steps: as asked, or the narrowest usual one that gives a readable
-    /// picture. Steps that were kept make whole multiples of them only.
+    /// Returns a step width in nanoseconds: the width `asked` for, or the narrowest usual width
+    /// that gives a readable picture. If step sums were kept, it is a whole multiple of their
+    /// width.
     ///
     /// # Errors
-    /// A width that cannot be, or so narrow that there are more steps than `most`.
+    /// Returns [`TraceError::TooFine`] if the width is impossible or gives more than `most` steps.
     pub fn width(
         &self,
         asked: Option<u64>,
@@ -464,21 +476,22 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// The I/O streams. Where steps alone were kept and the filter is of time, there
-    /// are no response-time percentiles.
+    /// Returns the I/O streams. They have no response-time percentiles if only steps were kept and
+    /// the filter selects by time.
     ///
     /// # Errors
-    /// As [`Self::run`].
+    /// Returns the errors of [`Self::run`].
     pub fn streams(&self, pass: &Pass) -> Result<Answer<StreamTable>, TraceError> {
         let mut found = StreamTable::new();
         let account = self.run(pass, &mut [&mut found])?;
         Ok(Answer { found, account })
     }
 
-    /// Capture steps of the width asked for, or of one that suits the length.
+    /// Returns capture steps of the width `asked` for, or of a width that suits the length.
     ///
     /// # Errors
-    /// As [`Self::run`] and [`Self::width`]; where nothing passes.
+    /// Returns the errors of [`Self::run`] and [`Self::width`], or [`TraceError::Unsuitable`] if
+    /// nothing passes.
     pub fn steps(&self, pass: &Pass, asked: Option<u64>) -> Result<Answer<StepsFound>, TraceError> {
         let span_ns = self.span_ns(pass)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
@@ -496,10 +509,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         Ok(Answer { found, account })
     }
 
-    /// The streams at or above a threshold over time.
+    /// Returns the streams at or above a threshold over time.
     ///
     /// # Errors
-    /// As [`Self::steps`].
+    /// Returns the errors of [`Self::steps`].
     pub fn map(
         &self,
         pass: &Pass,
@@ -518,8 +531,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         Ok(Answer { found: MapFound { width_ns, keys, series }, account })
     }
 
-    /// What gathers all streams over steps beside a first pass, where single I/Os were
-    /// kept and the width of the steps is known before it.
+    /// Returns a fold that gathers all streams over steps during a first pass, or `None` if no
+    /// single I/Os were kept or the step width is unknown before the pass.
     pub(crate) fn gathering(
         &self,
         pass: &Pass,
@@ -534,8 +547,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         Some(StreamSteps::new(width, CELLS_MAX))
     }
 
-    /// Streams over steps of a width, from what a first pass gathered of all streams,
-    /// or by a second one.
+    /// Returns the series of some streams, from the fold of a first pass if that suffices, or else
+    /// by a second pass.
     pub(crate) fn series(
         &self,
         pass: &Pass,
@@ -550,10 +563,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         Ok(series)
     }
 
-    /// Capture steps of every device and layer, as far as they are kept apart.
+    /// Returns capture steps of every device and layer, as far as these are kept separate.
     ///
     /// # Errors
-    /// As [`Self::steps`].
+    /// Returns the errors of [`Self::steps`].
     pub fn sides(&self, pass: &Pass, width_ns: u64) -> Result<Answer<SidesFound>, TraceError> {
         let span_ns = self.span_ns(pass)?;
         let mut sides = Sides::new(width_ns, until(pass, span_ns, width_ns));
@@ -561,9 +574,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         Ok(Answer { found: sides.finish()?, account })
     }
 
-    /// Whether busy time is known, and of all I/Os of the devices: neither capture
-    /// steps alone nor a filter by operation, stream or process leaves it, nor a
-    /// source without response times or with rounded ones.
+    /// Returns true if busy time is known and covers all I/Os of the devices. It is unknown for
+    /// capture steps without single I/Os, with a filter by operation, stream or process, and for a
+    /// source whose response times are missing or rounded.
     pub fn tells_busy_time<S: Borrow<CaptureStep>>(
         &self,
         pass: &Pass,
@@ -575,11 +588,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
             && steps.any(|step| step.borrow().responses > 0)
     }
 
-    /// Writes all that can be read of it as a finished file. The conditions are asked
-    /// for at the end: damage is known only when all was read.
+    /// Writes everything readable as a finished file. `conditions` is called last because damage is
+    /// known only after everything was read.
     ///
     /// # Errors
-    /// Where it cannot be read, or the sink not be written.
+    /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if reading or writing fails, or
+    /// [`TraceError::Unsuitable`] if this is not a single capture.
     pub fn copy<W: Write + Send>(
         &self,
         sink: W,
@@ -606,23 +620,23 @@ fn being_read() -> TraceError {
     TraceError::Unsuitable("a script already reads it; merge its files first".into())
 }
 
-/// Capture steps of a width over a span.
+/// Returns an empty fold into steps of a width over a span.
 pub fn steps_over(pass: &Pass, span_ns: (u64, u64), width_ns: u64) -> Steps {
     Steps::new(width_ns).until(until(pass, span_ns, width_ns))
 }
 
-/// The end of the last step of a span, or of the part of it that the filter lets pass.
+/// Returns the end of the last step of a span, or the end of the filter if that is earlier.
 pub(crate) fn until(pass: &Pass, span_ns: (u64, u64), width_ns: u64) -> u64 {
     let end_ns = (span_ns.1 / width_ns.max(1) + 1).saturating_mul(width_ns);
     end_ns.min(pass.filter.end_ns().unwrap_or(u64::MAX))
 }
 
-/// What was copied.
+/// Counts of a finished copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// I/Os, or those that the sums tell of.
+    /// Number of I/Os, single or within sums.
     pub ios: u64,
-    /// Rows of sums; `None` where every I/O is a row.
+    /// Number of rows of sums; `None` if every row is one I/O.
     pub sums: Option<u64>,
 }
 
@@ -633,7 +647,7 @@ impl fmt::Display for Copied {
     }
 }
 
-/// Events copied at once.
+/// Number of events copied at once.
 const STRIDE: usize = 1 << 16;
 
 fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(

@@ -1,95 +1,97 @@
-//! Cells: what the I/Os of one stream, one thread, one cgroup and one file in one step
-//! add up to. A fold file holds them in place of single I/Os, and every question that
-//! needs no single I/O is answered from them as it would be from the I/Os themselves.
+//! Cells: sums over the I/Os of one stream, one thread, one cgroup and one file in one step. A fold
+//! file holds cells in place of single I/Os. Every question that needs no single I/Os gets the same
+//! answer from cells as from the I/Os themselves.
 
 use crate::sums::content::Contents;
 use steadfast_domain::io_event::{Command, StreamInStep, StreamResponses, flags};
 use steadfast_domain::{IoOp, Layer};
 use steadfast_tracefile::error::TraceError;
 
-/// Bits of `io_event::flags` that are counted.
+/// Number of bits of `io_event::flags` that are counted.
 pub const FLAGS: usize = 9;
 
-/// Times that were added up, with their histogram.
+/// A sum of times, with their histogram.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Times {
-    /// How many.
+    /// Number of times.
     pub count: u64,
-    /// All of them added up, in nanoseconds.
+    /// Sum of all times, in nanoseconds.
     pub sum_ns: u64,
-    /// The longest, in nanoseconds.
+    /// Longest time, in nanoseconds.
     pub max_ns: u64,
-    /// Buckets of the domain's fine histogram with a count, ascending.
+    /// Non-empty buckets of the domain's fine histogram as (bucket, count), ascending.
     pub buckets: Vec<(u16, u64)>,
 }
 
-/// Who did some I/Os, and on which file.
+/// The process, thread, cgroup and file of some I/Os.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Who {
-    /// Their process; 0 where unknown or left out.
+    /// Process ID; 0 if unknown or left out.
     pub pid: u32,
-    /// Its command name.
+    /// Command name of the process.
     pub command: Command,
-    /// Their thread; 0 where unknown or left out.
+    /// Thread ID; 0 if unknown or left out.
     pub tid: u32,
-    /// Its name, where it is not that of its process.
+    /// Thread name, if it differs from the command name.
     pub thread: Command,
-    /// Their cgroup: its place in the conditions, from 1; 0 where unknown.
+    /// Cgroup, as its position in the conditions from 1; 0 if unknown.
     pub cgroup: u16,
-    /// Their file's inode; 0 at the block layer, or where left out.
+    /// Inode of the file; 0 at the block layer or if left out.
     pub inode: u64,
 }
 
-/// The I/Os of one stream and of one of [`Who`] in one step of a device at a layer.
+/// Sums over the I/Os of one stream and one [`Who`] in one step of a device at a layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// When its step begins, in nanoseconds.
+    /// Start of the step, in nanoseconds.
     pub begin_ns: u64,
-    /// Which device.
+    /// Device, as its position in the conditions.
     pub device: u16,
-    /// Where they were seen.
+    /// Layer at which the I/Os were captured.
     pub layer: Layer,
-    /// What they did.
+    /// Operation.
     pub op: IoOp,
-    /// They were sequential.
+    /// True if the I/Os were sequential.
     pub sequential: bool,
-    /// Their size.
+    /// Size of each I/O in bytes.
     pub bytes: u32,
-    /// Who did them.
+    /// The process, thread, cgroup and file of the I/Os.
     pub who: Who,
-    /// How many they are.
+    /// Number of I/Os.
     pub ios: u64,
-    /// Issue time of the first and the last of them, in nanoseconds.
+    /// Issue times of the first and the last I/O, in nanoseconds. For sums from a step file, the
+    /// observed bounds of the step.
     pub span_ns: (u64, u64),
     /// Response times.
     pub responses: Times,
-    /// Times in the queue, of the I/Os where it is known.
+    /// Queue times, over the I/Os that have one.
     pub queued: Times,
-    /// Times in the queue of I/Os whose response time is known too, added up.
+    /// Sum of the queue times of the I/Os that have both a queue time and a response time, in
+    /// nanoseconds.
     pub both_queued_ns: u64,
-    /// Response times of the same I/Os, added up.
+    /// Sum of the response times of the same I/Os, in nanoseconds.
     pub both_response_ns: u64,
-    /// Queue depths at issue added up, over [`Self::depths`] I/Os.
+    /// Sum of the queue depths at issue of [`Self::depths`] I/Os.
     pub depth_sum: u64,
-    /// I/Os whose depth is known.
+    /// Number of I/Os with a known queue depth.
     pub depths: u64,
-    /// Deepest queue at issue.
+    /// Largest queue depth at issue.
     pub depth_max: u32,
-    /// All offsets combined by OR.
+    /// Bitwise OR of all offsets.
     pub offsets: u64,
-    /// I/Os by bit of `io_event::flags`.
+    /// Number of I/Os that have each bit of `io_event::flags` set.
     pub flags: [u64; FLAGS],
-    /// I/Os that end beyond their device's size.
+    /// Number of I/Os that end beyond the size of their device.
     pub beyond: u64,
-    /// Requests that were merged into them.
+    /// Number of requests that were merged into the I/Os.
     pub merged: u64,
-    /// What was measured of the blocks that they wrote.
+    /// Content measurements of the blocks that the I/Os wrote.
     pub contents: Contents,
 }
 
 impl Cell {
-    /// Returns the sums of a stream in a capture step that begins at `begin_ns`. The kernel
-    /// counted them: response times have no buckets.
+    /// Returns the sums of a stream in a capture step that begins at `begin_ns`. The kernel added
+    /// them up, so response times have no buckets.
     pub fn from_step(row: &StreamInStep, begin_ns: u64, span_ns: (u64, u64)) -> Cell {
         let mut counts = [0; FLAGS];
         counts[flags::FAILED.trailing_zeros() as usize] = row.failed;
@@ -116,30 +118,31 @@ impl Cell {
             ..Cell::default()
         }
     }
-    /// Bytes moved.
+    /// Returns the number of bytes moved.
     pub fn amount(&self) -> u64 {
         self.ios.saturating_mul(u64::from(self.bytes))
     }
-    /// I/Os that have a flag.
+    /// Returns the number of I/Os that have a flag.
     pub fn flag(&self, bit: u16) -> u64 {
         self.flags.get(bit.trailing_zeros() as usize).copied().unwrap_or(0)
     }
 }
 
-/// The time in a step in which a device had an I/O outstanding.
+/// The time within a step in which a device had an I/O outstanding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BusyInStep {
-    /// When its step begins, in nanoseconds.
+    /// Start of the step, in nanoseconds.
     pub begin_ns: u64,
-    /// Which device.
+    /// Device, as its position in the conditions.
     pub device: u16,
-    /// Where it was seen.
+    /// Layer at which the I/Os were captured.
     pub layer: Layer,
-    /// How long, in nanoseconds.
+    /// Busy time, in nanoseconds.
     pub busy_ns: u64,
 }
 
-/// What cells tell, or what is asked of them, beside streams and devices.
+/// The dimensions that cells distinguish, or that a question needs, in addition to streams and
+/// devices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dimensions {
     /// Processes.
@@ -152,16 +155,16 @@ pub struct Dimensions {
     pub files: bool,
     /// Merged requests.
     pub merges: bool,
-    /// They are sums of single I/Os: queue times, ends beyond the device, busy time and the
-    /// response-time percentiles of each step are known.
+    /// True if the cells are sums of single I/Os, so that queue times, ends beyond the device, busy
+    /// time and the response-time percentiles of each step are known.
     pub single_ios: bool,
 }
 
 impl Dimensions {
-    /// Refuses what is asked and not told.
+    /// Checks that the cells have all dimensions in `asked`.
     ///
     /// # Errors
-    /// What the fold lacks, and what to do.
+    /// Returns [`TraceError::Unsuitable`] if one is missing. The error says what to do.
     pub fn check(self, asked: Dimensions) -> Result<(), TraceError> {
         let lacks = [
             (asked.processes && !self.processes, "processes (--no-processes)"),
@@ -174,7 +177,7 @@ impl Dimensions {
         }
     }
 
-    /// Returns the refusal of a question about what the cells do not tell apart.
+    /// Returns the error for a question about a dimension that the cells lack.
     pub(crate) fn without(what: &str) -> TraceError {
         TraceError::Unsuitable(format!(
             "the fold was made without {what}, so it cannot report them; name the trace files \
@@ -183,17 +186,17 @@ impl Dimensions {
     }
 }
 
-/// Some cells; all of them passed the filter.
+/// Cells that passed the filter.
 #[derive(Debug, Clone, Copy)]
 pub struct Cells<'a> {
-    /// Width of their steps in nanoseconds.
+    /// Width of a step, in nanoseconds.
     pub step_ns: u64,
-    /// What they tell.
+    /// Dimensions that the cells distinguish.
     pub told: Dimensions,
     /// The cells.
     pub cells: &'a [Cell],
-    /// Busy time.
+    /// Busy time by step, device and layer.
     pub busy: &'a [BusyInStep],
-    /// Response times of streams, whatever the step: those that cells without buckets add up.
+    /// Response times of streams over all steps, for cells without buckets.
     pub responses: &'a [StreamResponses],
 }

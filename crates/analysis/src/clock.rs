@@ -1,6 +1,5 @@
-//! Clock time: a capture's moments as the clock on its host's wall showed them, and
-//! moments as a person gives them ([`Moment`]): a time from the beginning, a time of
-//! day, a date, an event mark.
+//! Clock time: converts times of a capture to the wall clock of its host, and resolves a [`Moment`]
+//! that a person wrote: a time from the beginning, a time of day, a date or an event mark.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,31 +8,31 @@ use steadfast_domain::{CaptureConditions, Nanos, Zone};
 use steadfast_tracefile::error::TraceError;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// A day on the clock: those on which summer time begins or ends are an hour off.
+/// A day of 24 hours, in nanoseconds. Days on which summer time begins or ends differ by an hour.
 pub const DAY_NS: u64 = 86_400 * SECOND_NS;
 
-/// Turns a capture's moments into clock time.
+/// A conversion from capture time to wall-clock time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clock {
-    /// How far the clock is ahead of the capture's time, and from when on; ascending, the
-    /// first from the beginning.
+    /// Periods with a constant clock offset, in ascending order. The first starts at 0.
     spells: Vec<Spell>,
 }
 
-/// A time in which the clock did not change.
+/// A period during which the clock offset did not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spell {
-    /// Its first moment in the capture.
+    /// Start of the period in capture time, in nanoseconds.
     pub from_ns: u64,
-    /// What the clock would show at the capture's beginning: nanoseconds since 1970.
+    /// Wall-clock time at the beginning of the capture by the offset of this period, in nanoseconds
+    /// since 1970.
     pub ahead_ns: u64,
-    /// The zone.
+    /// Time zone during the period.
     pub zone: Zone,
 }
 
 impl Clock {
-    /// The clock of a capture, in the zone given, in its own, or in UTC; `None` where
-    /// the capture does not tell when it began.
+    /// Returns the clock of a capture in the given zone, or else in its own, or else in UTC.
+    /// Returns `None` if the capture does not record when it began.
     pub fn of(conditions: &CaptureConditions, zone: Option<&Zone>) -> Option<Clock> {
         let began = conditions.began_unix_ns?;
         let utc = Zone::fixed(0, Some("UTC"));
@@ -46,31 +45,31 @@ impl Clock {
         let mut spells = vec![spell(0, zone.offset_s, zone.name.as_deref())?];
         for change in &zone.changes {
             let from_ns = change.at_unix_s.saturating_mul(SECOND_NS).saturating_sub(began);
-            // One of before the capture's beginning holds from there.
+            // A change before the capture applies from its beginning.
             spells.retain(|spell| spell.from_ns < from_ns);
             spells.push(spell(from_ns, change.offset_s, change.name.as_deref())?);
         }
         Some(Clock { spells })
     }
 
-    /// The times in which the clock did not change, in order.
+    /// Returns the periods with a constant clock offset, in order.
     pub fn spells(&self) -> &[Spell] {
         &self.spells
     }
 
-    /// Time of day at a moment of the capture, in nanoseconds from midnight.
+    /// Returns the time of day at a capture time, in nanoseconds since midnight.
     pub fn time_of_day_ns(&self, at_ns: u64) -> u64 {
         self.local_ns(at_ns) % DAY_NS
     }
 
-    /// Days from 1970 to a moment of the capture.
+    /// Returns the day at a capture time, in days since 1970.
     pub fn day(&self, at_ns: u64) -> u64 {
         self.local_ns(at_ns) / DAY_NS
     }
 
-    /// The moments at which the clock shows a time (nanoseconds since 1970), in order: none
-    /// of a time before the capture, two of one that it shows twice. A time that it skips
-    /// is the moment of the change.
+    /// Returns the capture times at which the clock shows `local_ns` (nanoseconds since 1970), in
+    /// order: none for a time before the capture, two for a time that the clock shows twice. A
+    /// skipped time gives the time of the change.
     fn moments_of(&self, local_ns: u64) -> impl Iterator<Item = u64> + '_ {
         self.ends().enumerate().filter_map(move |(at, (spell, until_ns))| {
             let moment = local_ns.checked_sub(spell.ahead_ns);
@@ -85,7 +84,8 @@ impl Clock {
         })
     }
 
-    /// When the clock shows a time from one (in nanoseconds since 1970) up to another.
+    /// Returns the capture spans in which the clock shows times from `from_ns` to `to_ns`
+    /// (nanoseconds since 1970, end exclusive).
     pub fn spans_of(&self, from_ns: u64, to_ns: u64) -> Vec<(u64, u64)> {
         let mut spans: Vec<(u64, u64)> = Vec::new();
         for (spell, until_ns) in self.ends() {
@@ -100,7 +100,7 @@ impl Clock {
         spans
     }
 
-    /// Every spell with its end.
+    /// Returns every period with its end.
     fn ends(&self) -> impl Iterator<Item = (&Spell, u64)> {
         let ends = self.spells.iter().skip(1).map(|spell| spell.from_ns).chain([u64::MAX]);
         self.spells.iter().zip(ends)
@@ -115,25 +115,27 @@ impl Clock {
         self.spell_at(at_ns).ahead_ns.saturating_add(at_ns)
     }
 
-    /// `2026-11-21 06:16:17`, with as many decimals as are not 0.
+    /// Formats a capture time as `2026-11-21 06:16:17`, with decimals down to the last that is not
+    /// 0.
     pub fn date_time(&self, at_ns: u64) -> String {
         format!("{} {}", date(self.day(at_ns)), time_of_day(self.time_of_day_ns(at_ns), 0))
     }
 
-    /// The date at a moment: `2026-11-21`.
+    /// Formats the date at a capture time as `2026-11-21`.
     pub fn date(&self, at_ns: u64) -> String {
         date(self.day(at_ns))
     }
 
-    /// The zone at a moment.
+    /// Returns the time zone at a capture time.
     pub fn zone(&self, at_ns: u64) -> &Zone {
         &self.spell_at(at_ns).zone
     }
 
-    /// A moment as a table of such steps has it: `06:16:17`, with the date where the
-    /// table is longer than a day or passes midnight, and with the zone where that changes.
+    /// Formats a capture time for a table of steps over `span_ns`, as `06:16:17`. Adds the date if
+    /// the table covers more than one date, and the zone if that changes.
     pub fn in_table(&self, at_ns: u64, step_ns: u64, span_ns: (u64, u64)) -> String {
-        // A capture rarely begins with a full second: what is finer than a step tells nothing.
+        // A capture rarely begins on a full second, so digits finer than a step carry no
+        // information.
         let unit = 10u64.pow(9 - decimals(step_ns).min(9) as u32);
         let shown_ns = self.time_of_day_ns(at_ns) / unit * unit;
         let time = time_of_day(shown_ns, decimals(step_ns));
@@ -150,13 +152,13 @@ impl Clock {
     }
 }
 
-/// Decimals of a second that tell steps of a width apart.
+/// Returns the number of decimals of a second that are needed to distinguish steps of a width.
 fn decimals(step_ns: u64) -> usize {
     let units = std::iter::successors(Some(SECOND_NS), |unit| Some(unit / 10)).take(10);
     units.take_while(|unit| !step_ns.is_multiple_of(*unit)).count()
 }
 
-/// `06:16:17`, with at least so many decimals.
+/// Formats a time of day as `06:16:17`, with at least `least` decimals.
 fn time_of_day(ns: u64, least: usize) -> String {
     let (seconds, rest) = (ns / SECOND_NS, ns % SECOND_NS);
     let text = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -167,13 +169,13 @@ fn time_of_day(ns: u64, least: usize) -> String {
     }
 }
 
-/// `06:16`, or `06:16:17` where there are seconds: a time of day in a title.
+/// Formats a time of day for a title: `06:16`, or `06:16:17` if it has seconds.
 pub fn hour_and_minute(ns: u64) -> String {
     let text = time_of_day(ns, 0);
     if ns.is_multiple_of(60 * SECOND_NS) { text[..5].to_owned() } else { text }
 }
 
-/// The civil date of a day counted from 1970 (Hinnant's algorithm, days counted from
+/// Returns the civil date of a day counted from 1970 (Hinnant's algorithm, which counts days from
 /// 0000-03-01 in eras of 400 years).
 fn date(day: u64) -> String {
     let shifted = day + 719_468;
@@ -191,7 +193,7 @@ fn date(day: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The day of a civil date, counted from 1970; `None` where there is no such date.
+/// Returns the day of a civil date, counted from 1970, or `None` if there is no such date.
 fn day_of(year: u64, month: u64, day: u64) -> Option<u64> {
     if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -202,20 +204,20 @@ fn day_of(year: u64, month: u64, day: u64) -> Option<u64> {
     let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     let found = (era * 146_097 + day_of_era).checked_sub(719_468)?;
-    // 31 April is 1 May to the formula.
+    // The formula takes April 31 for May 1.
     date(found).ends_with(&format!("-{day:02}")).then_some(found)
 }
 
-/// A moment as a person gives it.
+/// A point in time as a person writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moment {
-    /// Counted from the beginning: `90min`, `2h5min`.
+    /// A time from the beginning of the capture: `90min`, `2h5min`.
     After(Nanos),
-    /// A time of day: `02:00`, `06:16:17.5`. Nanoseconds from midnight.
+    /// A time of day: `02:00`, `06:16:17.5`. In nanoseconds since midnight.
     TimeOfDay(u64),
-    /// A date and a time of day, in nanoseconds since 1970 on the clock's wall.
+    /// A date and a time of day, in nanoseconds since 1970 by the wall clock.
     Date(u64),
-    /// An event mark, perhaps with an offset: `backup`, `backup+5min`, `backup-30s`.
+    /// An event mark, optionally with an offset: `backup`, `backup+5min`, `backup-30s`.
     Mark(String),
 }
 
@@ -256,7 +258,7 @@ impl fmt::Display for Moment {
     }
 }
 
-/// `2h5min`, `90`, `1.5h`: numbers with units, one after the other.
+/// Parses `2h5min`, `90` or `1.5h`: numbers with units in sequence.
 fn parse_duration(text: &str) -> Option<Nanos> {
     let mut rest = text.trim();
     let mut sum = Nanos::default();
@@ -264,7 +266,7 @@ fn parse_duration(text: &str) -> Option<Nanos> {
         let unit = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let next = rest[unit..].find(|c: char| c.is_ascii_digit()).map(|at| unit + at);
         let (one, more) = rest.split_at(next.unwrap_or(rest.len()));
-        // Of several parts each has its unit.
+        // A number may omit its unit only if it stands alone.
         let is_bare = one.trim().len() == unit;
         if unit == 0 || (is_bare && (next.is_some() || sum.0 > 0)) {
             return None;
@@ -275,7 +277,7 @@ fn parse_duration(text: &str) -> Option<Nanos> {
     (!text.trim().is_empty()).then_some(sum)
 }
 
-/// `02:00`, `6:16:17`, `06:16:17.25`, also `24:00`.
+/// Parses `02:00`, `6:16:17`, `06:16:17.25` or `24:00`.
 fn parse_time_of_day(text: &str) -> Option<u64> {
     let mut parts = text.split(':');
     let (hours, minutes) = (number(parts.next()?)?, number(parts.next()?)?);
@@ -288,13 +290,13 @@ fn parse_time_of_day(text: &str) -> Option<u64> {
     (inside || is_midnight).then(|| (hours * 3600 + minutes * 60) * SECOND_NS + seconds_ns)
 }
 
-/// One or two digits.
+/// Parses one or two digits.
 fn number(text: &str) -> Option<u64> {
     let is_number = (1..=2).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
     text.parse().ok().filter(|_| is_number)
 }
 
-/// `17` or `17.25`, below 60.
+/// Parses `17` or `17.25`, below 60, into nanoseconds.
 fn seconds_ns(text: &str) -> Option<u64> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let whole = number(whole).filter(|seconds| *seconds < 60)?;
@@ -305,7 +307,7 @@ fn seconds_ns(text: &str) -> Option<u64> {
     Some(whole * SECOND_NS + nanos)
 }
 
-/// `2026-11-21`, `2026-11-21 06:16:17`, `2026-11-21T06:16`.
+/// Parses `2026-11-21`, `2026-11-21 06:16:17` or `2026-11-21T06:16`.
 fn parse_date(text: &str) -> Option<u64> {
     let (date, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00"));
     let mut parts = date.split('-');
@@ -318,19 +320,20 @@ fn parse_date(text: &str) -> Option<u64> {
     day.checked_mul(DAY_NS)?.checked_add(parse_time_of_day(time.trim())?)
 }
 
-/// Where moments are looked for.
+/// A resolver of [`Moment`]s within a capture.
 #[derive(Debug, Clone)]
 pub struct Calendar<'c> {
     conditions: &'c CaptureConditions,
     clock: Option<Clock>,
-    /// Where the first capture begins on the axis: times without a clock count from there.
+    /// Beginning of the first capture on the axis, in nanoseconds; times from the beginning count
+    /// from it.
     begin_ns: u64,
-    /// The end of the observed time.
+    /// End of the observed time, in nanoseconds.
     end_ns: u64,
 }
 
 impl<'c> Calendar<'c> {
-    /// Returns the calendar of a capture that lasts from the first to the second moment.
+    /// Creates a calendar for a capture that lasts from `begin_ns` to `end_ns`.
     pub fn of(
         conditions: &'c CaptureConditions,
         zone: Option<&Zone>,
@@ -339,11 +342,12 @@ impl<'c> Calendar<'c> {
         Calendar { conditions, clock: Clock::of(conditions, zone), begin_ns, end_ns }
     }
 
-    /// The times from one moment to another. Two times of day are those of every day
-    /// of the capture; past midnight where the second is not later than the first.
+    /// Returns the spans between two moments. Two times of day select that time on every day of the
+    /// capture, and cross midnight if the second is not later than the first.
     ///
     /// # Errors
-    /// Where a moment is not in the capture, or the second does not come after the first.
+    /// Returns [`TraceError::Unsuitable`] if a moment is outside the capture or the second is not
+    /// later than the first.
     pub fn spans(
         &self,
         from: Option<&Moment>,
@@ -372,15 +376,18 @@ impl<'c> Calendar<'c> {
         Ok(vec![(from_ns, to_ns)])
     }
 
-    /// One moment of the capture: of several the first at or after `least_ns`.
+    /// Returns the capture time of a moment, in nanoseconds. A time of day or a mark that occurs
+    /// several times gives its first occurrence at or after `least_ns`.
     ///
     /// # Errors
-    /// Where there is none: why.
+    /// Returns [`TraceError::Unsuitable`] with the reason if the capture has no such moment.
     pub fn moment(&self, moment: &Moment, least_ns: u64) -> Result<u64, TraceError> {
         match moment {
             Moment::After(time) => Ok(self.begin_ns.saturating_add(time.0)),
             Moment::TimeOfDay(time) => {
                 let clock = self.clock()?;
+                // The axis of several captures begins at the whole hour before the first of them.
+                let least_ns = least_ns.max(self.begin_ns);
                 let day = clock.day(least_ns);
                 let found = (day..=day.saturating_add(1))
                     .filter_map(|day| day.checked_mul(DAY_NS)?.checked_add(*time))
@@ -390,7 +397,7 @@ impl<'c> Calendar<'c> {
             }
             Moment::Date(local) => {
                 let clock = self.clock()?;
-                // A day that began before the capture is its beginning.
+                // A day that began before the capture starts at its beginning.
                 let found = clock.moments_of(*local).next().unwrap_or(0);
                 let ended = found > self.end_ns;
                 if ended { Err(self.outside(moment)) } else { Ok(found) }
@@ -399,7 +406,7 @@ impl<'c> Calendar<'c> {
         }
     }
 
-    /// `backup`, or `backup+5min`.
+    /// Resolves `backup` or `backup+5min`.
     fn mark(&self, text: &str, least_ns: u64) -> Result<u64, TraceError> {
         if let Some(at) = self.mark_named(text, least_ns) {
             return Ok(at);
@@ -425,7 +432,7 @@ impl<'c> Calendar<'c> {
         )))
     }
 
-    /// The first mark of a name at or after a moment, or the first of all.
+    /// Returns the first mark of a name at or after a time, or else the first mark of that name.
     fn mark_named(&self, name: &str, least_ns: u64) -> Option<u64> {
         let named = self.conditions.marks.iter().filter(|mark| mark.name == name);
         let mut times: Vec<u64> = named.map(|mark| mark.at_ns).collect();
@@ -455,7 +462,11 @@ impl<'c> Calendar<'c> {
 
     fn outside(&self, moment: &Moment) -> TraceError {
         let covers = self.clock.as_ref().map_or(String::new(), |clock| {
-            format!("; it covers {} to {}", clock.date_time(0), clock.date_time(self.end_ns))
+            format!(
+                "; it covers {} to {}",
+                clock.date_time(self.begin_ns),
+                clock.date_time(self.end_ns)
+            )
         });
         TraceError::Unsuitable(format!("the trace does not contain {moment}{covers}"))
     }
@@ -468,7 +479,7 @@ mod tests {
 
     const HOUR: u64 = 3600 * SECOND_NS;
 
-    /// From 2026-11-20 23:00 on a clock an hour ahead of UTC, for 50 hours.
+    /// Returns conditions that begin at 2026-11-20 23:00, an hour ahead of UTC, and last 50 hours.
     fn conditions() -> CaptureConditions {
         let mark = |at_ns, name: &str| Mark { at_ns, name: name.into() };
         CaptureConditions {
@@ -541,7 +552,7 @@ mod tests {
         let [a, b] = [3 * HOUR, 3 * HOUR + HOUR / 2];
         let daily = spans("02:00", "02:30").unwrap();
         assert_eq!(daily, [(a, b), (a + DAY_NS, b + DAY_NS)]);
-        // Past midnight, and the night before the capture began.
+        // Windows across midnight, including the night before the capture began.
         let nights = spans("22:00", "01:00").unwrap();
         assert_eq!(nights, [(0, 2 * HOUR), (23 * HOUR, 26 * HOUR), (47 * HOUR, 50 * HOUR)]);
         assert_eq!(spans("02:00", "").unwrap(), [(a, u64::MAX)]);
@@ -572,7 +583,8 @@ mod tests {
         assert!(calendar.spans(Some(&Moment::TimeOfDay(0)), None).is_err());
     }
 
-    /// From noon of a day on which the clock changes at 3:00 or 2:00, at 1:00 UTC, for three days.
+    /// Returns conditions that begin at noon and last three days. The clock changes in the first
+    /// night, at 01:00 UTC (3:00 or 2:00 local time).
     fn with_change(
         noon_before_unix_s: u64,
         change: (u64, i32),
@@ -601,9 +613,9 @@ mod tests {
         // 02:00 to 02:30 is shown twice on that day.
         let twice = [(change - HOUR, change - HOUR / 2), (change, change + HOUR / 2)];
         assert_eq!(span("02:00", "02:30"), [&twice[..], &next].concat());
-        // Without a gap where the window reaches over both.
+        // A window across the change has no gap.
         assert_eq!(span("01:30", "03:30")[0], (change - 90 * minute, change + 90 * minute));
-        // One moment is the first of both.
+        // A single moment is the first of the two.
         let first = span("2026-10-25 02:15", "2026-10-25 03:00");
         assert_eq!(first, [(change - 45 * minute, change + HOUR)]);
         let clock = Clock::of(&conditions, None).unwrap();
@@ -612,7 +624,7 @@ mod tests {
         let around = (change - HOUR, change + HOUR);
         assert_eq!(clock.in_table(change, minute, around), "02:00:00 +01:00");
         assert_eq!(clock.in_table(change - minute, minute, around), "02:59:00 +02:00");
-        // The same moments, whatever else the clock says.
+        // In a fixed zone the clock shows every time once.
         let zone: Zone = "+01:00".parse().unwrap();
         let fixed = Calendar::of(&conditions, Some(&zone), (0, conditions.lasted_ns));
         let time = Some("02:15".parse::<Moment>().unwrap());
@@ -631,7 +643,7 @@ mod tests {
             calendar.spans(Some(&from), Some(&to))
         };
         let change = 14 * HOUR;
-        // Nothing of that day: its clock never showed 02:00 to 02:30.
+        // The clock did not show 02:00 to 02:30 on that day.
         let daily = spans("02:00", "02:30").unwrap();
         let next = 37 * HOUR;
         assert_eq!(daily, [(next, next + HOUR / 2), (next + DAY_NS, next + DAY_NS + HOUR / 2)]);

@@ -1,44 +1,45 @@
-//! Typed columns: what a listing tells of each of its rows, described once. A
-//! terminal's table, a report's table and JSON are selections of them.
+//! Typed columns of a listing, each described once. Terminal tables, report tables and JSON are
+//! selections of these columns.
 
 use schemars::{Schema, json_schema};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use steadfast_domain::findings::{Cell, Row};
 
-/// A value as it is counted: times in nanoseconds, sizes in bytes, shares of 1.
+/// A value in its base unit: times in nanoseconds, sizes in bytes, shares as fractions of 1. `None`
+/// is an unknown value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A whole number, where it is known.
+    /// A whole number.
     Whole(Option<u64>),
-    /// Any number, where it is known.
+    /// A real number.
     Real(Option<f64>),
-    /// A text, where it is known.
+    /// A text.
     Text(Option<String>),
-    /// Beginning and end of a time.
+    /// A time span as (begin, end).
     Span(Option<(u64, u64)>),
 }
 
-/// How a value prints.
+/// Format of a printed value. A number in a variant is its count of decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Print {
-    /// As it is, numbers with so many decimals.
+    /// The value unchanged.
     Plain(u8),
-    /// A share of 1 as a percentage.
+    /// A fraction of 1, as a percentage.
     Percent(u8),
-    /// Bytes, also per second, as decimal megabytes.
+    /// Bytes or bytes per second, in decimal megabytes.
     Megabytes(u8),
-    /// Nanoseconds as milliseconds.
+    /// Nanoseconds, in milliseconds.
     Milliseconds,
-    /// Nanoseconds as seconds.
+    /// Nanoseconds, in seconds.
     Seconds,
 }
 
-/// What a column tells of a row.
+/// A column of a listing whose rows are `T`.
 #[derive(Debug)]
 pub struct Column<T: 'static> {
-    /// Name of its JSON field; `response.mean_ns` is a field of the object `response`.
+    /// Name of the JSON field; `response.mean_ns` is a field of the object `response`.
     pub field: &'static str,
-    /// What stands over it.
+    /// Heading of the column.
     pub head: &'static str,
     print: Print,
     value: fn(&T) -> Value,
@@ -53,7 +54,7 @@ impl<T> Clone for Column<T> {
 impl<T> Copy for Column<T> {}
 
 impl<T> Column<T> {
-    /// A column.
+    /// Creates a column.
     pub const fn new(
         field: &'static str,
         head: &'static str,
@@ -62,16 +63,16 @@ impl<T> Column<T> {
     ) -> Self {
         Column { field, head, print, value }
     }
-    /// The same under another head.
+    /// Returns this column with another heading.
     pub const fn headed(self, head: &'static str) -> Self {
         Column { field: self.field, head, print: self.print, value: self.value }
     }
-    /// The same, printed otherwise.
+    /// Returns this column with another format.
     pub const fn printed(self, print: Print) -> Self {
         Column { field: self.field, head: self.head, print, value: self.value }
     }
 
-    /// The cell of a report's table.
+    /// Returns the cell of a report table.
     pub fn cell(&self, row: &T) -> Cell {
         let decimals = match self.print {
             Print::Plain(decimals) | Print::Percent(decimals) | Print::Megabytes(decimals) => {
@@ -92,7 +93,7 @@ impl<T> Column<T> {
         }
     }
 
-    /// The text of a terminal's table; a dash where it is not known.
+    /// Returns the text of a cell in a terminal table; a dash stands for an unknown value.
     pub fn text(&self, row: &T) -> String {
         if let (Print::Plain(0), Value::Whole(Some(exact))) = (self.print, (self.value)(row)) {
             return exact.to_string();
@@ -116,22 +117,22 @@ impl Print {
     }
 }
 
-/// What stands over columns.
+/// Returns the headings of some columns.
 pub fn heads<T>(columns: &[Column<T>]) -> impl Iterator<Item = &'static str> {
     columns.iter().map(|column| column.head)
 }
 
-/// The cells of a row; dashes where there is none.
+/// Returns the cells of a row; all cells are missing if `row` is `None`.
 pub fn cells<T>(columns: &[Column<T>], row: Option<&T>) -> impl Iterator<Item = Cell> {
     columns.iter().map(move |column| row.map_or(Cell::Missing, |row| column.cell(row)))
 }
 
-/// A row of a report's table.
+/// Returns a row of a report table.
 pub fn table_row<T>(head: impl Into<String>, columns: &[Column<T>], row: &T) -> Row {
     Row::new(head, cells(columns, Some(row)))
 }
 
-/// A row as JSON: one field per column.
+/// A row that serializes to a JSON object with one field per column.
 #[derive(Debug, Clone)]
 pub struct Object<T: 'static> {
     columns: &'static [Column<T>],
@@ -140,7 +141,7 @@ pub struct Object<T: 'static> {
 }
 
 impl<T> Object<T> {
-    /// With these fields.
+    /// Creates a row with these columns.
     pub fn new(columns: &'static [Column<T>], row: T) -> Self {
         Object { columns, row }
     }
@@ -152,10 +153,10 @@ impl<T> Serialize for Object<T> {
     }
 }
 
-/// Writes a row as JSON: one field per column.
+/// Writes a row as a JSON object with one field per column.
 ///
 /// # Errors
-/// Where the serializer cannot.
+/// Returns the error of the serializer.
 pub fn serialize<T, S: Serializer>(
     columns: &[Column<T>],
     row: &T,
@@ -164,7 +165,7 @@ pub fn serialize<T, S: Serializer>(
     Fields { columns, row, within: 0 }.serialize(serializer)
 }
 
-/// The schema of such a row: every column is there, what is not known is null.
+/// Returns the JSON schema of a row: every column is required, and an unknown value is null.
 pub fn schema<T>(columns: &[Column<T>]) -> Schema {
     let mut schema = json_schema!({ "type": "object" });
     for column in columns {
@@ -174,7 +175,7 @@ pub fn schema<T>(columns: &[Column<T>]) -> Schema {
     schema
 }
 
-/// Adds a field to the schema of an object, and the objects that it stands in.
+/// Adds a field to the schema of an object, together with the objects that contain it.
 fn insert(object: &mut Schema, path: &[&str], head: &str) {
     let [name, rest @ ..] = path else { return };
     let mut field = match object.pointer(&format!("/properties/{name}")) {
@@ -199,8 +200,8 @@ fn insert(object: &mut Schema, path: &[&str], head: &str) {
     }
 }
 
-/// Fields that stand side by side in an object whose names all begin with
-/// so many bytes.
+/// Adjacent fields of one object. All their names share a prefix of `within` bytes, the path of the
+/// object.
 struct Fields<'a, T: 'static> {
     columns: &'a [Column<T>],
     row: &'a T,

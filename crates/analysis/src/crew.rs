@@ -1,13 +1,13 @@
-//! [`Crew`]: the threads that a caller lends, because nothing here starts one.
+//! [`Crew`]: threads that the caller provides, because this crate starts none.
 
-/// Something to be done, once, on any thread.
+/// A task that runs once, on any thread.
 pub type Task<'t> = Box<dyn FnOnce() + Send + 't>;
 
-/// Threads to work with.
+/// A pool of threads.
 pub trait Crew: Send + Sync {
-    /// How many tasks it does side by side.
+    /// Returns the number of tasks that can run at the same time.
     fn size(&self) -> usize;
-    /// Does all tasks side by side, [`Self::size`] of them at least, and comes back
-    /// when the last is done.
+    /// Runs all tasks, at least [`Self::size`] of them at the same time. Returns when the last one
+    /// has finished.
     fn side_by_side(&self, tasks: Vec<Task<'_>>);
 }

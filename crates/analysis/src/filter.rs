@@ -1,6 +1,6 @@
-//! A [`Filter`]: by time, event mark, process, operation, device, layer and
-//! I/O stream. What it lets pass was judged among all events, so a filter never
-//! turns a sequential I/O into a random one.
+//! A [`Filter`] selects I/Os by time, event mark, process, operation, device, layer and I/O stream.
+//! Sequentiality is determined over all events before filtering, so a filter never turns a
+//! sequential I/O into a random one.
 
 use crate::cells::{BusyInStep, Cell, Dimensions};
 use crate::clock::Clock;
@@ -13,17 +13,17 @@ use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Whose I/Os.
+/// A process to select I/Os by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Process {
-    /// Those of this process.
+    /// The process with this ID.
     Pid(u32),
-    /// Those of every process with this command name.
+    /// Every process with this command name.
     Command(String),
 }
 
 impl Process {
-    /// A number is a process, anything else a command name.
+    /// Parses a process ID; any other text is a command name.
     pub fn named(text: &str) -> Process {
         match text.parse() {
             Ok(pid) => Process::Pid(pid),
@@ -32,53 +32,56 @@ impl Process {
     }
 }
 
-/// A file: its device, or any, and its inode.
+/// A file, as its device (`None` for any) and its inode.
 pub type FileKey = (Option<u16>, u64);
 
-/// Which events count; an empty list or `None` lets everything pass.
+/// A selection of events. An event must match every field; an empty list or `None` matches every
+/// event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Issued at or after the first and before the second, in nanoseconds from
-    /// the capture's beginning; in any of the spans.
+    /// Time spans as (begin, end), in nanoseconds from the beginning of the capture. An event
+    /// matches if it was issued within any of them; the end is exclusive.
     pub spans_ns: Vec<(u64, u64)>,
-    /// Of one process, or of all with one command name.
+    /// Process ID or command name.
     pub process: Option<Process>,
-    /// Of this thread.
+    /// Thread ID.
     pub thread: Option<u32>,
-    /// Of these cgroups: their names, and their places in the conditions.
+    /// Cgroups, each as its name as given and its positions in the conditions.
     pub cgroups: Vec<(String, Vec<u16>)>,
-    /// On these files: how they were named, and their devices and inodes; without a
-    /// device on each.
+    /// Files, each as its name as given and its keys. A key without a device matches the inode on
+    /// every device.
     pub files: Vec<(String, Vec<FileKey>)>,
-    /// Of these operations.
+    /// Operations.
     pub ops: Vec<IoOp>,
-    /// On these devices.
+    /// Devices, as their positions in the conditions.
     pub devices: Vec<u16>,
-    /// Of these hosts: their names, and their devices.
+    /// Hosts, each as its name and its devices.
     pub hosts: Vec<(String, Vec<u16>)>,
-    /// Seen at this layer.
+    /// Layer at which the event was captured.
     pub layer: Option<Layer>,
-    /// Of these I/O streams.
+    /// I/O streams.
     pub streams: Vec<StreamKey>,
 }
 
 impl Filter {
-    /// Whether all I/Os of the devices pass, so that utilisation means something.
+    /// Returns true if no I/O of a selected device is excluded by who did it, its operation or its
+    /// stream, so that utilization is meaningful.
     pub fn keeps_whole_devices(&self) -> bool {
         !self.names_who() && self.ops.is_empty() && self.streams.is_empty()
     }
 
-    /// Whether it asks for processes, threads, cgroups or files.
+    /// Returns true if the filter selects by process, thread, cgroup or file.
     pub fn names_who(&self) -> bool {
         self.process.is_some() || self.asks_single_ios()
     }
 
-    /// Whether single I/Os alone tell what passes.
+    /// Returns true if the filter selects by thread, cgroup or file; step files record none of
+    /// these.
     pub fn asks_single_ios(&self) -> bool {
         self.thread.is_some() || !self.cgroups.is_empty() || !self.files.is_empty()
     }
 
-    /// What cells must tell so that it can choose among them.
+    /// Returns the dimensions that cells need for this filter.
     pub(crate) fn asked(&self) -> Dimensions {
         Dimensions {
             processes: self.process.is_some(),
@@ -89,10 +92,11 @@ impl Filter {
         }
     }
 
-    /// Keeps a cgroup, by its path or by the end of it.
+    /// Adds a cgroup, named by its path or the last component of its path.
     ///
     /// # Errors
-    /// Where there is none of this name; the error lists those that there are.
+    /// Returns [`TraceError::Unsuitable`] if the trace has no such cgroup. The error lists the
+    /// cgroups that it has.
     pub fn of_cgroup(
         mut self,
         name: &str,
@@ -108,7 +112,7 @@ impl Filter {
         };
         let mut numbers = chosen(&|path, _| path == name);
         if numbers.is_empty() {
-            // Of several hosts a path stands for that of each.
+            // With several hosts, a plain path selects the cgroup of this path on each host.
             let own = |number: u16| conditions.cgroups.as_ref()?.get(usize::from(number) - 1);
             let path = |number: u16| own(number).and_then(|cgroup| cgroup.path.as_deref());
             numbers = chosen(&|_, number| path(number) == Some(name));
@@ -124,11 +128,12 @@ impl Filter {
         Ok(self)
     }
 
-    /// Keeps a file, by its path or its inode; of a directory every file below it whose path is
-    /// known.
+    /// Adds a file, named by its path or its inode. A directory selects every file below it whose
+    /// path is known.
     ///
     /// # Errors
-    /// Where the trace has no such path; the error lists some that there are.
+    /// Returns [`TraceError::Unsuitable`] if the trace has no such path. The error lists some paths
+    /// that it has.
     pub fn on_file(
         mut self,
         name: &str,
@@ -150,13 +155,14 @@ impl Filter {
         Ok(self)
     }
 
-    /// The same of every layer, where it keeps one of a trace of several.
+    /// Returns this filter without its layer, or `None` if it has no layer or the trace has only
+    /// one.
     pub(crate) fn of_every_layer(&self, conditions: &CaptureConditions) -> Option<Filter> {
         let of_several = self.layer.is_some() && conditions.layers.len() > 1;
         of_several.then(|| Filter { layer: None, ..self.clone() })
     }
 
-    /// Narrows the spans to what lies between two times.
+    /// Narrows the spans to the time between `from_ns` and `to_ns`.
     pub fn between(mut self, from_ns: Option<u64>, to_ns: Option<u64>) -> Self {
         let (from, to) = (from_ns.unwrap_or(0), to_ns.unwrap_or(u64::MAX));
         if self.spans_ns.is_empty() {
@@ -168,7 +174,7 @@ impl Filter {
         self
     }
 
-    /// Narrows the spans to what lies in one of these.
+    /// Narrows the spans to their intersection with `spans_ns`.
     pub fn within(mut self, spans_ns: &[(u64, u64)]) -> Self {
         if self.spans_ns.is_empty() {
             self.spans_ns.push((0, u64::MAX));
@@ -180,17 +186,17 @@ impl Filter {
         let spans: Vec<(u64, u64)> = self.spans_ns.iter().flat_map(both).collect();
         self.spans_ns = spans.iter().copied().filter(|(from, to)| from < to).collect();
         if self.spans_ns.is_empty() {
-            // Without a span everything would pass.
+            // An empty list would let everything pass.
             self.spans_ns.push((0, 0));
         }
         self
     }
 
-    /// Keeps what was issued from each mark of this name to the next mark, next to what is kept
-    /// of other marks.
+    /// Adds the time from each mark of this name to the next mark of any name.
     ///
     /// # Errors
-    /// Where there is no such mark; the error lists those that there are.
+    /// Returns [`TraceError::Unsuitable`] if there is no such mark. The error lists the marks of
+    /// the trace.
     pub fn during(
         mut self,
         name: &str,
@@ -216,10 +222,11 @@ impl Filter {
         Ok(self)
     }
 
-    /// Keeps one device, by its name in the conditions or its number.
+    /// Adds a device, named by its name in the conditions or its number.
     ///
     /// # Errors
-    /// Where there is no such device; the error lists those that there are.
+    /// Returns [`TraceError::Unsuitable`] if there is no such device. The error lists the devices
+    /// of the trace.
     pub fn on(mut self, device: &str, conditions: &CaptureConditions) -> Result<Self, TraceError> {
         let named = conditions.devices.iter().position(|one| one.name == device);
         let number = named.or_else(|| device.parse().ok()).and_then(|n| u16::try_from(n).ok());
@@ -241,10 +248,10 @@ impl Filter {
         Ok(self)
     }
 
-    /// Keeps one host, by its name in the conditions.
+    /// Adds a host, named as in the conditions.
     ///
     /// # Errors
-    /// Where there is no such host; the error lists those that there are.
+    /// Returns [`TraceError::Unsuitable`] if there is no such host. The error lists the hosts.
     pub fn of_host(
         mut self,
         host: &str,
@@ -271,10 +278,10 @@ impl Filter {
         Ok(self)
     }
 
-    /// Keeps those of these hosts that the conditions name.
+    /// Adds those of `hosts` that the conditions name.
     ///
     /// # Errors
-    /// Where there is none of them; the error lists those that there are.
+    /// Returns [`TraceError::Unsuitable`] if they name none of them. The error lists the hosts.
     pub fn of_hosts_among(
         mut self,
         hosts: &[String],
@@ -292,7 +299,8 @@ impl Filter {
         }
     }
 
-    /// Whether something on these devices can pass.
+    /// Returns true if an I/O on one of these devices can pass; an empty list stands for any
+    /// device.
     pub(crate) fn keeps_any_of(&self, devices: &[u16]) -> bool {
         devices.is_empty() || devices.iter().any(|device| self.keeps_device(*device))
     }
@@ -303,7 +311,7 @@ impl Filter {
                 || self.hosts.iter().any(|(_, devices)| devices.contains(&device)))
     }
 
-    /// What passes, for a person; `None` where everything does.
+    /// Describes the filter in words, or returns `None` if it lets everything pass.
     pub fn told(&self, conditions: &CaptureConditions) -> Option<String> {
         let device = |number: &u16| device_name(conditions, *number);
         let process = self.process.as_ref().map(|process| match process {
@@ -326,7 +334,7 @@ impl Filter {
         (!told.is_empty()).then(|| told.join("; "))
     }
 
-    /// Columns that it reads.
+    /// Returns the columns that the filter reads.
     pub(crate) fn fields(&self) -> Fields {
         let process = match self.process {
             Some(Process::Pid(_)) => Fields::of(&[Field::Pid]),
@@ -342,17 +350,18 @@ impl Filter {
         asked.fold(process, |fields, (_, more)| fields.and(more))
     }
 
-    /// Whether nothing issued at `time` or later can pass.
+    /// Returns true if no I/O issued at `time` or later can pass.
     pub(crate) fn is_over(&self, time: u64) -> bool {
         !self.spans_ns.is_empty() && self.spans_ns.iter().all(|(_, to)| *to <= time)
     }
 
-    /// When nothing more can pass; `None` where that is never.
+    /// Returns the time from which on nothing can pass, in nanoseconds; `None` if there is no such
+    /// time.
     pub(crate) fn end_ns(&self) -> Option<u64> {
         self.spans_ns.iter().map(|(_, to)| *to).max()
     }
 
-    /// Says of every row whether it passes.
+    /// Replaces `kept` by one entry per row, which is true if the row passes.
     pub fn mark(&self, batch: &Batch, sequential: &[bool], kept: &mut Vec<bool>) {
         kept.clear();
         kept.resize(batch.len(), true);
@@ -389,8 +398,8 @@ impl Filter {
             && files.any(|(on, of)| *of == inode && on.is_none_or(|on| on == device))
     }
 
-    /// Whether response times of no particular step pass: they were not taken for
-    /// a part of the time, so a filter of time leaves them out.
+    /// Returns true if response times of no particular step pass. They belong to no part of the
+    /// time, so a filter by time excludes them.
     pub(crate) fn keeps_responses(&self, part: &StreamResponses) -> bool {
         let key = || StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
         self.spans_ns.is_empty()
@@ -398,8 +407,8 @@ impl Filter {
             && self.keeps_stream(key)
     }
 
-    /// Whether a cell of a fold file passes: where the observed part of its step begins in a
-    /// span; `first_ns` is the first observed moment of its capture.
+    /// Returns true if a cell passes. Its time is the beginning of the observed part of its step;
+    /// `first_ns` is when the observation of its capture began.
     pub(crate) fn keeps_cell(&self, cell: &Cell, first_ns: u64) -> bool {
         let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
         self.keeps_time(cell.begin_ns.max(first_ns))
@@ -414,7 +423,7 @@ impl Filter {
             && (self.files.is_empty() || self.keeps_file((cell.layer, cell.device), cell.who.inode))
     }
 
-    /// Whether busy time of a fold file passes, as [`Self::keeps_cell`].
+    /// Returns true if busy time of a fold file passes, by the rules of [`Self::keeps_cell`].
     pub(crate) fn keeps_busy(&self, busy: &BusyInStep, first_ns: u64) -> bool {
         self.keeps_time(busy.begin_ns.max(first_ns))
             && self.keeps_device(busy.device)
@@ -437,10 +446,11 @@ impl Filter {
     }
 }
 
-/// Names that an error lists at most.
+/// Maximum number of names that an error lists.
 const NAMES_LISTED: usize = 20;
 
-/// Nothing of this name is in the trace; what is, or how it gets there.
+/// Returns the error for a name that is not in the trace. It lists the names that are, or says how
+/// to capture them.
 fn there_is_none(what: &str, name: &str, mut names: Vec<String>, capture: &str) -> TraceError {
     if names.is_empty() {
         let text = format!("the trace has no {what}s; capture them with: {capture}");
@@ -456,7 +466,7 @@ fn there_is_none(what: &str, name: &str, mut names: Vec<String>, capture: &str) 
     ))
 }
 
-/// The devices of this name on all hosts, where captures of several are read together.
+/// Returns the devices of this name on all hosts, if captures of several hosts are read together.
 fn on_any_host(device: &str, conditions: &CaptureConditions) -> Vec<u16> {
     let is_it = |one: &CapturedDevice| {
         let local = one.host.as_ref().and_then(|host| one.name.strip_prefix(host.as_str()));
@@ -466,13 +476,14 @@ fn on_any_host(device: &str, conditions: &CaptureConditions) -> Vec<u16> {
     found.map(|(_, number)| number).collect()
 }
 
-/// `operation read or flush`; `None` of nothing.
+/// Joins names as in `operation read or flush`; returns `None` without names.
 fn either(what: &str, names: impl Iterator<Item = String>) -> Option<String> {
     let names: Vec<String> = names.collect();
     (!names.is_empty()).then(|| format!("{what}{}", names.join(" or ")))
 }
 
-/// `from 10 s to 25.5 s`; with the time on the host's clock where it is known.
+/// Formats a span as in `from 10 s to 25.5 s`, with the time on the clock of the host if its zone
+/// is known.
 fn span_told((from, to): &(u64, u64), conditions: &CaptureConditions) -> String {
     let clock = Clock::of(conditions, None).filter(|_| conditions.zone.is_some());
     let told = |ns: u64| match &clock {

@@ -1,9 +1,9 @@
-//! What a capture is folded into: a [`Fold`] takes single I/Os, and where these
-//! were not kept their sums. Folds over parts merge to the fold over the whole.
+//! The [`Fold`] trait: an aggregation over the single I/Os of a capture or, where these were not
+//! kept, over their sums. Folds over parts merge to the fold over the whole.
 //!
-//! A fold with a bound for its memory keeps what comes first by a fixed order of
-//! keys ([`crate::tables::smallest_keys`]), never what was seen first: otherwise the order of
-//! folding and merging would show in the outcome.
+//! A fold with bounded memory keeps the entries that come first in a fixed order of keys
+//! ([`crate::tables::smallest_keys`]), never the entries that it saw first. Otherwise the result
+//! would depend on the order of folding and merging.
 
 use crate::annotate::checkpoint::Checkpoint;
 use crate::annotate::sequence::{After, Busy};
@@ -15,118 +15,117 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::Fields;
 
-/// Some single I/Os with what their neighbors tell about them.
+/// A batch of single I/Os, annotated from the I/Os before them. Slices have one entry per row.
 pub struct Rows<'a> {
     /// The events.
     pub batch: &'a Batch,
-    /// Whether each is sequential.
+    /// True for each sequential I/O.
     pub sequential: &'a [bool],
-    /// I/Os outstanding when it was issued; 0 where unknown.
+    /// I/Os outstanding at issue, including the I/O itself; 0 if unknown.
     pub depth: &'a [u32],
-    /// The part of its time in which the device would have been idle without it; empty unless a
-    /// fold asks for [`Fields::BUSY`].
+    /// The time in which the device would have been idle without the I/O. Empty unless a fold asks
+    /// for [`Fields::BUSY`].
     pub busy: &'a [Busy],
-    /// Whether the filter lets it pass.
+    /// True for each I/O that passes the filter.
     pub kept: &'a [bool],
-    /// Issue times that increase from each I/O to the next in the order of the file: those that
-    /// share a time stand a nanosecond apart; empty unless a fold asks for [`Fields::ORDER`].
+    /// Issue times, in nanoseconds, that strictly increase in file order: I/Os issued at the same
+    /// time are spaced one nanosecond apart. Empty unless a fold asks for [`Fields::ORDER`].
     pub order_ns: &'a [u64],
-    /// What the I/Os before tell; empty unless a fold asks for [`Fields::NEIGHBORS`].
+    /// Gap, idle time and run position of the I/O. Empty unless a fold asks for
+    /// [`Fields::NEIGHBORS`].
     pub after: &'a [After],
-    /// How many places where a pass can begin lie before the end of these I/Os, where a
-    /// pass keeps places.
+    /// Number of checkpoints taken so far, including [`Self::place`]; 0 if the pass takes none.
     pub stretch: usize,
-    /// The place just before them, where they are the first of their stretch.
+    /// The checkpoint just before these I/Os, or `None` if none was taken here.
     pub place: Option<&'a Checkpoint>,
 }
 
 impl Rows<'_> {
-    /// The rows that passed the filter.
+    /// Returns the rows that passed the filter.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(row, _)| row)
     }
-    /// Response time, where the completion was seen.
+    /// Returns the response time in nanoseconds, or `None` if the completion was not seen.
     #[inline]
     pub fn response_ns(&self, row: usize) -> Option<u64> {
         Some(self.batch.response_ns(row)).filter(|response| *response != RESPONSE_UNKNOWN)
     }
-    /// Time in the queue, where the source reports it.
+    /// Returns the queue time in nanoseconds, or `None` if the source does not report it.
     #[inline]
     pub fn queued_ns(&self, row: usize) -> Option<u64> {
         Some(self.batch.queued_ns(row)).filter(|queued| *queued > 0)
     }
-    /// Queue depth at issue, where it is known.
+    /// Returns the queue depth at issue, or `None` if it is unknown.
     #[inline]
     pub fn depth(&self, row: usize) -> Option<u32> {
         Some(self.depth[row]).filter(|depth| *depth > 0)
     }
 }
 
-/// Something that a capture is folded into.
+/// An aggregation over the I/Os of a capture.
 pub trait Fold {
-    /// The columns of single I/Os that it reads.
+    /// Returns the columns of single I/Os that the fold reads.
     fn fields(&self) -> Fields;
 
-    /// Takes the next single I/Os.
+    /// Adds the next batch of single I/Os.
     ///
     /// # Errors
-    /// Where they do not fit into the memory set aside.
+    /// Returns [`TraceError::TooFine`] if the result exceeds the memory limit.
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError>;
 
-    /// Itself, as what can be folded in parts side by side; `None` where all must go
-    /// into one.
+    /// Returns a handle for folding in parallel, or `None` if this fold must see all rows in order.
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         None
     }
 
-    /// Returns this fold as one that takes sums which tell these dimensions.
+    /// Returns this fold as one that takes cells with the dimensions `recorded`.
     ///
     /// # Errors
-    /// Returns what it needs that they do not tell.
+    /// Returns the [`NotRecorded`] that the fold needs and cells with these dimensions lack.
     fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         let _ = recorded;
         Err(NotRecorded::SingleIos)
     }
 
-    /// Adds the fold over another part of the same capture, made alike. What comes
-    /// of it is the fold over both, in whatever order parts are merged.
+    /// Adds a fold over another part of the same capture, created with the same settings. The
+    /// result is the fold over both parts, in whatever order parts are merged.
     ///
     /// # Errors
-    /// Where both together do not fit into the memory set aside.
+    /// Returns [`TraceError::TooFine`] if the merged result exceeds the memory limit.
     fn merge(&mut self, other: Self) -> Result<(), TraceError>
     where
         Self: Sized;
 }
 
-/// Something that takes the cells of a step file or a fold file.
+/// A fold over the cells of a step file or a fold file.
 pub trait FoldCells {
-    /// Takes the next cells.
+    /// Adds the next cells.
     ///
     /// # Errors
-    /// Where they do not fit into the memory set aside, or cannot be told apart as
-    /// finely as asked.
+    /// Returns [`TraceError::TooFine`] if the result exceeds the memory limit, or
+    /// [`TraceError::Unsuitable`] if the cells lack a dimension that the fold needs.
     fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError>;
 }
 
-/// A fold of which an empty one can be made.
+/// A fold that can create an empty fold with the same settings.
 pub trait EmptyLike {
-    /// An empty one, made alike.
+    /// Returns an empty fold with the same settings.
     fn alike(&self) -> Self;
 }
 
-/// A part of a fold, which another thread may fill.
+/// A part of a fold, which may be filled on another thread.
 pub trait Part: Fold + Send + Any {}
 
 impl<F: Fold + Send + Any> Part for F {}
 
-/// A fold that can be filled in parts, side by side.
+/// A fold that several threads can fill in parts.
 pub trait ParallelFold {
-    /// An empty fold for a part of the capture.
+    /// Returns an empty fold for a part of the capture.
     fn part(&self) -> Box<dyn Part>;
-    /// Takes in a part that was made by [`Self::part`]; one of another kind is ignored.
+    /// Merges a part that was created by [`Self::part`]. A part of another type is ignored.
     ///
     /// # Errors
-    /// As [`Fold::merge`].
+    /// Returns the errors of [`Fold::merge`].
     fn join(&mut self, part: Box<dyn Part>) -> Result<(), TraceError>;
 }
 

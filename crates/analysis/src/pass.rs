@@ -1,5 +1,5 @@
-//! One pass over the files of a capture. Single I/Os come in issue order, judged
-//! for sequentiality and filtered; what was added up before comes as it was kept.
+//! One pass over the files of a capture. Single I/Os come in issue order, annotated with
+//! sequentiality and filtered; sums come as the file holds them.
 
 pub use crate::annotate::checkpoint::Checkpoint;
 use crate::annotate::sequence::{After, Busy, Depths, Sequencer, WINDOW};
@@ -25,22 +25,22 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields, Trace, TraceRef};
 use steadfast_tracefile::simd;
 
-/// How to go over a capture.
+/// Settings of a pass over a capture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pass {
-    /// Which I/Os count. Sequentiality, depth and busy time are judged before.
+    /// The I/Os that count. Sequentiality, depth and busy time are determined before filtering.
     pub filter: Filter,
-    /// I/Os looked back at for sequentiality.
+    /// Number of earlier I/Os that an I/O is compared with for sequentiality.
     pub window: usize,
-    /// Events that may wait for earlier ones.
+    /// Maximum number of events that wait for earlier ones while they are put in issue order.
     pub waiting_max: usize,
-    /// Where it begins; `None` for the beginning. What was issued before does not
-    /// count, and is not read, but is remembered: the rest is judged as if it had been
-    /// (but for the gaps of [`After`], which begin anew). Sums are always read from the
-    /// beginning.
+    /// Checkpoint at which the pass begins; `None` for the beginning of the capture. I/Os issued
+    /// before it are neither read nor counted, but the checkpoint remembers their state: the rest
+    /// is annotated as if they had been read, except for the gaps of [`After`], which start afresh.
+    /// Sums are always read from the beginning.
     pub start: Option<Arc<Checkpoint>>,
-    /// I/Os between two places from which a pass can begin, at least; such places are
-    /// kept ([`Rows::place`]) where this is said.
+    /// Minimum number of I/Os between two checkpoints ([`Rows::place`]); `None` takes no
+    /// checkpoints.
     pub places_every: Option<u64>,
 }
 
@@ -74,7 +74,7 @@ pub struct PassAccount {
     pub order: OrderAccount,
 }
 
-/// Columns that a pass itself reads.
+/// The columns that a pass itself reads.
 const OWN: Fields = Fields::of(&[
     Field::Issued,
     Field::Response,
@@ -87,7 +87,7 @@ const OWN: Fields = Fields::of(&[
     Field::Layer,
 ]);
 
-/// Some I/Os in issue order, with what their neighbors and the filter say of each.
+/// I/Os in issue order, with what their neighbors and the filter determine for each.
 #[derive(Default)]
 pub(crate) struct AnnotatedBatch {
     pub(crate) batch: Batch,
@@ -117,23 +117,24 @@ impl AnnotatedBatch {
     }
 }
 
-/// What goes over the I/Os in their order, one after the other.
+/// Annotates the I/Os of a trace in issue order.
 pub(crate) struct Annotator {
     sequencer: Sequencer,
     filter: Filter,
     times: TimeSums,
     arrivals: Option<Arrivals>,
-    /// The earliest time that the next I/O may have in the order; `None` where nobody asks.
+    /// The earliest time that the next I/O may get in [`Rows::order_ns`]; `None` if no fold asks
+    /// for it.
     order_ns: Option<u64>,
-    /// Where the capture stands among others, where several are read together.
+    /// Mapping of the capture into the merged captures; `None` if it is read alone.
     pub(crate) place: Option<Place>,
     account: PassAccount,
-    /// Whether no later I/O can pass.
+    /// True if no later I/O can pass the filter.
     pub(crate) is_over: bool,
     places_every: Option<u64>,
-    /// I/Os since the last place.
+    /// I/Os since the last checkpoint.
     since_place: u64,
-    /// Places so far.
+    /// Checkpoints so far.
     places: usize,
 }
 
@@ -144,7 +145,8 @@ impl Annotator {
             Some(start) => sequencer.going_on(&start.neighbors),
             None => sequencer,
         };
-        // A pass that begins at a place has to know until when the devices are busy there.
+        // A pass that begins at a checkpoint needs to know how long the devices are still busy
+        // there.
         let tells_busy = fields.has_busy() || pass.places_every.is_some();
         Annotator {
             sequencer: sequencer
@@ -164,13 +166,13 @@ impl Annotator {
         }
     }
 
-    /// Whether the place before some I/Os is to be kept.
+    /// Returns true if a checkpoint is due.
     pub(crate) fn wants_place(&self) -> bool {
         self.places_every.is_some_and(|every| self.since_place >= every)
     }
 
-    /// Keeps the place before the next I/Os, where it is wanted and there can be one: all
-    /// before it were issued until a time that is known.
+    /// Takes a checkpoint before the next I/Os if one is due and possible. It is possible only if
+    /// `until_ns`, the latest issue time so far, is known and earlier than that of these I/Os.
     pub(crate) fn keep_place(
         &mut self,
         next: &mut AnnotatedBatch,
@@ -191,7 +193,7 @@ impl Annotator {
         next.stretch = self.places;
     }
 
-    /// Says of the I/Os of its batch, which come next, what there is to say.
+    /// Annotates the next batch and filters it.
     pub(crate) fn judge(&mut self, next: &mut AnnotatedBatch) -> Result<(), TraceError> {
         self.account.events += next.batch.len() as u64;
         let responses = self.times.add(&next.batch)?;
@@ -220,14 +222,13 @@ impl Annotator {
         Ok(())
     }
 
-    /// What was seen so far.
+    /// Returns the account of the pass so far.
     pub(crate) fn account(&self, order: OrderAccount) -> PassAccount {
         PassAccount { order, depths_counted: self.sequencer.depths_counted, ..self.account }
     }
 }
 
-/// The single I/Os of a capture in issue order, batch by batch, with what the
-/// filter says of each.
+/// The single I/Os of a capture in issue order, in annotated and filtered batches.
 pub struct Ios<'t, R> {
     order: IssueOrder<'t, R>,
     judge: Annotator,
@@ -236,11 +237,12 @@ pub struct Ios<'t, R> {
 }
 
 impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
-    /// The next batch; [`Rows::iter`] gives the rows that pass. `None` when no more
-    /// can pass.
+    /// Returns the next batch, or `None` if no further I/O can pass. [`Rows::iter`] yields the rows
+    /// that pass the filter.
     ///
     /// # Errors
-    /// Where the trace cannot be read.
+    /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Damaged`] if the trace
+    /// contains impossible values.
     pub fn next_rows(&mut self) -> Result<Option<Rows<'_>>, TraceError> {
         let until_ns = self.order.given_out_until();
         if self.judge.is_over || !self.order.next_batch(&mut self.judged.batch)? {
@@ -252,14 +254,14 @@ impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
         Ok(Some(self.judged.rows()))
     }
 
-    /// What was seen so far.
+    /// Returns the account of the pass so far.
     pub fn account(&self) -> PassAccount {
         self.judge.account(self.order.account())
     }
 }
 
 impl Pass {
-    /// The single I/Os of a trace, with these columns.
+    /// Reads the single I/Os of a trace, with these columns.
     pub fn ios<'t, R: Read + Seek + Send + 'static>(
         &self,
         trace: &'t Trace<R>,
@@ -268,7 +270,7 @@ impl Pass {
         self.ios_of(TraceRef::Borrowed(trace), fields)
     }
 
-    /// The same of a trace that is shared, for as long as they are read.
+    /// Reads the single I/Os of a shared trace, which the result keeps alive.
     pub fn shared_ios<R: Read + Seek + Send + 'static>(
         &self,
         trace: &Arc<Trace<R>>,
@@ -298,22 +300,22 @@ impl Pass {
         }
     }
 
-    /// The row groups that can hold what passes: those before this one.
+    /// Returns the number of leading row groups that can hold I/Os that pass the filter.
     pub(crate) fn groups<R: Read + Seek + Send + 'static>(&self, trace: &Trace<R>) -> usize {
         let Some(end) = self.filter.end_ns() else { return trace.group_count() };
         let earliest = trace.earliest_to_come();
         earliest.partition_point(|time| *time < end).min(trace.group_count())
     }
 
-    /// The columns that it takes to go over a trace and see these.
+    /// Returns the columns to read: those of the pass itself, of its filter, and `fields`.
     pub(crate) fn fields(&self, fields: Fields) -> Fields {
         OWN.and(self.filter.fields()).and(fields)
     }
 
-    /// Goes over a trace once and hands every batch to all folds.
+    /// Reads a trace once and passes every batch to all folds.
     ///
     /// # Errors
-    /// Where the trace cannot be read or a fold is out of room.
+    /// Returns the errors of [`Ios::next_rows`] and of [`Fold::take`].
     pub fn run<R: Read + Seek + Send + 'static>(
         &self,
         trace: &Trace<R>,
@@ -322,10 +324,10 @@ impl Pass {
         Self::fold_all(self.ios(trace, fields_of(folds)), folds)
     }
 
-    /// The same of a capture that is read together with others.
+    /// Reads a trace once, as one of several captures if `place` is set.
     ///
     /// # Errors
-    /// As [`Self::run`].
+    /// Returns the errors of [`Self::run`].
     pub(crate) fn run_placed<R: Read + Seek + Send + 'static>(
         &self,
         trace: &Trace<R>,
@@ -347,11 +349,11 @@ impl Pass {
         Ok(ios.account())
     }
 
-    /// Goes over a step file once and hands its sums to all folds.
+    /// Reads a step file once and passes its sums to all folds.
     ///
     /// # Errors
-    /// Where the file cannot be read, a fold is out of room, or only single I/Os
-    /// tell what is asked.
+    /// Returns [`TraceError::NotRecorded`] if a fold or the filter needs single I/Os, or the errors
+    /// of reading the file and of [`FoldCells::take_cells`](crate::fold::FoldCells::take_cells).
     pub(crate) fn run_sums<R: Read + Seek + Send + 'static>(
         &self,
         file: &StepFile<R>,
@@ -377,7 +379,7 @@ impl Pass {
         let cell_of = |row: &StreamInStep| {
             let begin_ns = row.step.saturating_mul(step_ns).saturating_add(shift_ns);
             let last_ns = begin_ns.saturating_add(step_ns - 1);
-            // The first and the last step last as long as the capture was observed.
+            // The first and the last step count only for as long as the capture was observed.
             let from_ns = begin_ns.max(first_ns.min(last_ns));
             let to_ns = if end_ns > begin_ns { last_ns.min(end_ns) } else { last_ns };
             Cell::from_step(row, begin_ns, (from_ns, to_ns))
@@ -403,19 +405,19 @@ impl Pass {
     }
 }
 
-/// When each I/O stream had its last I/O.
+/// Time of the last I/O of each stream.
 #[derive(Default)]
 struct Arrivals {
-    /// Those seen lately, where their keys say.
+    /// Recently seen streams, by hash of their key.
     lately: Vec<Option<(StreamKey, u64)>>,
     others: HashMap<StreamKey, u64>,
 }
 
-/// Streams whose last I/O is at hand.
+/// Number of slots for recently seen streams.
 const LATELY: usize = 256;
 
 impl Arrivals {
-    /// Fills in the gaps of the rows that pass.
+    /// Fills in the gaps of the rows that pass the filter.
     fn tell(&mut self, next: &mut AnnotatedBatch) {
         self.lately.resize(LATELY, None);
         let (batch, sequential) = (&next.batch, &next.sequential);
@@ -436,7 +438,7 @@ impl Arrivals {
             _ => {
                 let before = self.others.remove(&key);
                 let gone = here.replace((key, at_ns));
-                // Beyond the bound a stream is forgotten, and its next gap unknown.
+                // A full table forgets the stream, and its next gap is unknown.
                 self.others.extend(gone.filter(|_| self.others.len() < STREAMS_MAX));
                 before
             }
@@ -445,12 +447,12 @@ impl Arrivals {
     }
 }
 
-/// The columns that folds read.
+/// Returns the columns that the folds read.
 pub(crate) fn fields_of(folds: &[&mut dyn Fold]) -> Fields {
     folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()))
 }
 
-/// Response and queue times added up: where these sums have room, those of any of them have.
+/// Sums of response and queue times. If these fit into 64 bits, so does the sum of any subset.
 #[derive(Default)]
 struct TimeSums {
     responses: u64,
@@ -458,10 +460,10 @@ struct TimeSums {
 }
 
 impl TimeSums {
-    /// Adds the times of some I/Os; returns the bits that any response time has.
+    /// Adds the times of a batch; returns the bitwise OR of its response times.
     ///
     /// # Errors
-    /// Returns [`TraceError`] if the sum of a column does not fit into 64 bits.
+    /// Returns [`TraceError::Damaged`] if the sum of a column does not fit into 64 bits.
     fn add(&mut self, batch: &Batch) -> Result<i64, TraceError> {
         let (any, responses) = bits_and_sum_of_responses(batch.responses());
         self.responses = checked_sum(self.responses, responses, Field::Response)?;
@@ -478,7 +480,7 @@ fn checked_sum(sum: u64, more: u128, column: Field) -> Result<u64, TraceError> {
     })
 }
 
-/// The bits that any response time has, and those that are known added up.
+/// Returns the bitwise OR of all response times, and the sum of the known ones.
 fn bits_and_sum_of_responses(responses: &[i64]) -> (i64, u128) {
     let (any, sum) = simd::bits_and_sum(responses);
     if (0..SHORT).contains(&any) && responses.len() < SHORT as usize {
@@ -487,9 +489,9 @@ fn bits_and_sum_of_responses(responses: &[i64]) -> (i64, u128) {
     (any, sum_of(responses, Some(UNKNOWN)))
 }
 
-/// The sum of some times, without those that stand for an unknown one.
+/// Returns the sum of some times, without those that equal `unknown`.
 fn sum_of(times: &[i64], unknown: Option<i64>) -> u128 {
-    // Halves have room for their sums.
+    // The sums of the low and of the high 32 bits each fit into 64 bits.
     let (mut low, mut high) = (0u64, 0u64);
     for time in times {
         let known = if Some(*time) == unknown { 0 } else { time.cast_unsigned() };
@@ -499,10 +501,10 @@ fn sum_of(times: &[i64], unknown: Option<i64>) -> u128 {
     u128::from(low) + (u128::from(high) << u32::BITS)
 }
 
-/// Response times below this have room for the sum of as many.
+/// Fewer than this many response times, each below this, have a sum that fits into 64 bits.
 const SHORT: i64 = 1 << 31;
 
-/// As a batch keeps it.
+/// An unknown response time, as a batch stores it.
 const UNKNOWN: i64 = RESPONSE_UNKNOWN.cast_signed();
 
 impl PassAccount {
@@ -515,7 +517,7 @@ impl PassAccount {
         }
     }
 
-    /// Adds what a pass over another capture saw.
+    /// Adds the account of a pass over another capture.
     pub(crate) fn merge(&mut self, other: &PassAccount) {
         self.events = self.events.saturating_add(other.events);
         self.kept = self.kept.saturating_add(other.kept);

@@ -1,7 +1,7 @@
-//! One pass over single I/Os by several threads. Row groups are decoded side by side,
-//! and judged I/Os are folded side by side, each thread into parts of its own. What
-//! depends on the order (which I/O is sequential, how many were outstanding) is done by
-//! one thread at a time, in the order of the file: it is the same however many there are.
+//! One pass over single I/Os by several threads. Row groups are decoded in parallel, and annotated
+//! I/Os are folded in parallel, each thread into its own parts. State that depends on the order
+//! (sequentiality, queue depth) is computed by one thread at a time in file order, so that the
+//! result does not depend on the number of threads.
 
 use crate::crew::{Crew, Task};
 use crate::fold::{Fold, Part};
@@ -16,12 +16,11 @@ use steadfast_tracefile::issue_order::Line;
 use steadfast_tracefile::merge_mapping::Place;
 use steadfast_tracefile::parquet::{Damage, Field, Fields, ROWS_PER_GROUP, Trace};
 
-/// Goes over a trace once and hands every batch to all folds; with one thread where
-/// there is no other, a fold cannot be parted, or row groups are too large to be held
-/// whole.
+/// Reads a trace once and passes every batch to all folds. Uses one thread if the crew has only
+/// one, a fold cannot be split, or row groups are too large to hold in memory.
 ///
 /// # Errors
-/// As [`Pass::run`].
+/// Returns the errors of [`Pass::run`].
 pub(crate) fn run<R: Read + Seek + Send + 'static>(
     pass: &Pass,
     (trace, place): (&Trace<R>, Option<&Place>),
@@ -48,59 +47,59 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
     Ok(account)
 }
 
-/// Batches for each thread whose memory is kept for later ones, and twice as many judgements: a
-/// row group is judged in a short part, which had to wait, and a long one. To ask the kernel for
-/// such pieces of memory again and again takes a twentieth of the time of a quick pass.
+/// Batches per thread whose memory is kept for reuse; twice as many annotated batches are kept,
+/// because a row group is annotated in two parts: a short one, which had to wait, and a long one.
+/// Requesting such blocks from the kernel repeatedly takes a twentieth of the time of a quick pass.
 const SPARE_EACH: usize = 2;
 
-/// A part of every fold.
+/// One part of every fold.
 type Parts = Vec<Box<dyn Part>>;
 
 fn parts_of(folds: &mut [&mut dyn Fold]) -> Option<Parts> {
     folds.iter_mut().map(|fold| fold.in_parts().map(|fold| fold.part())).collect()
 }
 
-/// A pass that several threads work at.
+/// A pass that several threads share.
 struct Work<'t, R> {
     trace: &'t Trace<R>,
     fields: Fields,
-    /// Events issued before this are left out: a pass that begins in the middle.
+    /// Events issued before this time are skipped, because the pass begins in the middle.
     from_ns: u64,
-    /// Row groups from this one on cannot hold what passes.
+    /// Number of leading row groups that can hold I/Os that pass.
     groups: usize,
-    /// Row groups that are decoded and wait, and batches that wait to be folded, at most.
+    /// Maximum number of decoded row groups that wait, and of batches that wait to be folded.
     ahead: usize,
     state: Mutex<State>,
     changed: Condvar,
 }
 
-/// How far it is.
+/// Progress of the pass.
 struct State {
-    /// The next row group that nobody decodes yet.
+    /// The next row group to decode.
     undecoded: usize,
     decoded: BTreeMap<usize, Decoded>,
-    /// The next row group that stands in line.
+    /// The next row group to annotate.
     next: usize,
-    /// What does one I/O after the other; `None` while a thread is at it.
+    /// The ordered stage; `None` while a thread works on it.
     queue: Option<Box<Queue>>,
     judged: VecDeque<AnnotatedBatch>,
     spare: Vec<AnnotatedBatch>,
     spare_batches: Vec<Batch>,
-    /// Nothing more comes to be folded.
+    /// True if no more batches will be queued for folding.
     is_over: bool,
     failed: Option<TraceError>,
 }
 
-/// What became of a row group.
+/// Outcome of decoding a row group.
 type Decoded = Result<Result<Batch, Damage>, TraceError>;
 
-/// What goes over the I/Os in their order.
+/// The ordered stage, which annotates I/Os in issue order.
 struct Queue {
     line: Line,
     judge: Annotator,
 }
 
-/// What a thread is to do next.
+/// The next task of a thread.
 #[expect(
     clippy::large_enum_variant,
     reason = "it lives from being chosen to being done; a box would cost an allocation"
@@ -148,7 +147,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What one thread does until nothing is left to do.
+    /// Works on tasks until none is left.
     fn take_part(&self, parts: &mut Parts) {
         let at_work = AtWork(self);
         let mut space = SortSpace::default();
@@ -164,7 +163,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         mem::forget(at_work);
     }
 
-    /// Waits until there is something to do; `None` where nothing will be any more.
+    /// Waits for the next task; returns `None` once there will be no more.
     fn next(&self) -> Option<Next> {
         let mut state = self.lock();
         loop {
@@ -209,7 +208,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         state.fail_if(outcome);
     }
 
-    /// The last of the file: whatever waits is in order now.
+    /// Ends the file: all waiting events are in order now.
     fn end(&self, mut queue: Box<Queue>) {
         queue.line.end();
         let outcome = self.give_out(&mut queue);
@@ -219,7 +218,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         state.fail_if(outcome);
     }
 
-    /// Judges what is in order and lets it be folded.
+    /// Annotates the I/Os that are in order and queues them for folding.
     fn give_out(&self, queue: &mut Queue) -> Result<(), TraceError> {
         let mut next = self.spare();
         loop {
@@ -247,7 +246,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         let outcome = parts.iter_mut().try_for_each(|part| part.take(&rows));
         let mut state = self.lock();
         let batch = mem::take(&mut judged.batch);
-        // What is worth keeping is what the next row groups are read into.
+        // Row groups are read into these batches, so only large ones are worth keeping.
         if state.spare_batches.len() < SPARE_EACH * self.ahead && batch.len() > ROWS_PER_GROUP / 2 {
             state.spare_batches.push(batch);
         }
@@ -257,7 +256,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         state.fail_if(outcome);
     }
 
-    /// What was seen.
+    /// Returns the account of the pass, or the first error.
     fn finish(self) -> Result<PassAccount, TraceError> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         match (state.failed, state.queue) {
@@ -269,7 +268,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
 }
 
 impl State {
-    /// The next thing to do: first what the others wait for.
+    /// Returns the next task. What other threads wait for comes first.
     fn take(&mut self, groups: usize, ahead: usize) -> Option<Next> {
         if self.judged.len() < ahead
             && !self.is_over
@@ -307,7 +306,7 @@ impl State {
     }
 }
 
-/// Tells the others when a thread goes down with a panic: they would wait for it.
+/// Wakes the other threads with an error if a thread panics. They would otherwise wait forever.
 struct AtWork<'w, 't, R: Read + Seek + Send + 'static>(&'w Work<'t, R>);
 
 impl<R: Read + Seek + Send + 'static> Drop for AtWork<'_, '_, R> {

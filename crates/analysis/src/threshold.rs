@@ -1,4 +1,4 @@
-//! The smallest share of a stream that is told apart.
+//! The minimum share of a stream that is listed separately.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -24,11 +24,10 @@ use steadfast_tracefile::error::TraceError;
 pub struct Threshold(pub u32);
 
 impl Threshold {
-    /// The smallest share of a stream that is told apart, unless another is named: that
-    /// of the example in SNIA's tutorial on real-world workloads.
+    /// The default threshold, 2 %: that of the example in SNIA's tutorial on real-world workloads.
     pub const USUAL: Threshold = Threshold(20_000);
 
-    /// Whether a part is at least this share of the whole; exact.
+    /// Returns true if `part` is at least this share of `whole`. The comparison is exact.
     pub fn admits(self, part: u64, whole: u64) -> bool {
         u128::from(part) * 1_000_000 >= u128::from(whole) * u128::from(self.0)
     }
@@ -42,7 +41,7 @@ impl fmt::Display for Threshold {
 
 impl FromStr for Threshold {
     type Err = TraceError;
-    /// `2%`, `0.5%` or `2`: percent.
+    /// Parses a percentage: `2%`, `0.5%` or `2`.
     fn from_str(text: &str) -> Result<Self, TraceError> {
         let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>();
         match number {

@@ -1,16 +1,16 @@
-//! A [`Checkpoint`]: a place in a trace from which a pass can begin.
+//! A [`Checkpoint`] from which a pass over a trace can begin.
 
 use crate::annotate::sequence::Neighbors;
 use serde::{Deserialize, Serialize};
 
-/// A place in a trace from which a pass can begin.
+/// A position in a trace from which a pass can begin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Everything before it was issued earlier than this, everything after it then or
-    /// later.
+    /// Time of the position, in nanoseconds: every I/O before it was issued earlier, every I/O
+    /// after it at this time or later.
     pub at_ns: u64,
-    /// The first row group that holds anything after it.
+    /// The first row group that holds I/Os after the position.
     pub(crate) group: usize,
-    /// What is remembered of the I/Os before it.
+    /// State that the I/Os before the position left behind.
     pub(crate) neighbors: Neighbors,
 }

@@ -1,4 +1,4 @@
-//! The reads and writes of one device at the block layer, among the I/Os of all.
+//! The reads and writes of one device at the block layer, among the I/Os of all devices.
 
 use crate::fold::Rows;
 use std::ops::Range;
@@ -7,29 +7,29 @@ use steadfast_tracefile::batch::{Narrow, Wide};
 use steadfast_tracefile::parquet::Field;
 use steadfast_tracefile::simd;
 
-/// A read or a write that moves something.
+/// A read or a write that transfers data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moved {
-    /// What it did.
+    /// Operation: a read or a write.
     pub op: IoOp,
-    /// First byte.
+    /// Offset of the first byte.
     pub from: u64,
-    /// Size, which is not 0.
+    /// Size in bytes, at least 1.
     pub bytes: u32,
 }
 
 impl Moved {
-    /// The byte behind the last one.
+    /// Returns the offset just past the last byte.
     #[inline]
     pub(crate) fn end(self) -> u64 {
         self.from.saturating_add(u64::from(self.bytes))
     }
 }
 
-/// I/Os that are looked at together.
+/// Number of rows that are searched together.
 const PART: usize = 1024;
 
-/// Finds them, by columns that are found once for many rows.
+/// A search for the data transfers of one device. Columns are resolved once for all rows.
 pub(crate) struct DataTransfers<'r> {
     of: u16,
     kept: &'r [bool],
@@ -41,7 +41,7 @@ pub(crate) struct DataTransfers<'r> {
 }
 
 impl<'r> DataTransfers<'r> {
-    /// Those of a device.
+    /// Prepares the search for the transfers of a device.
     pub(crate) fn of(rows: &Rows<'r>, device: u16) -> Self {
         DataTransfers {
             of: device,
@@ -54,8 +54,8 @@ impl<'r> DataTransfers<'r> {
         }
     }
 
-    /// Hands over the rows of the device that passed the filter, each with what it moved, if
-    /// it did.
+    /// Calls `take` for every row of the device that passes the filter, with its transfer or `None`
+    /// if it moved no data.
     #[inline]
     pub(crate) fn each(&self, mut take: impl FnMut(usize, Option<Moved>)) {
         let mut places = [0; PART];
@@ -69,13 +69,13 @@ impl<'r> DataTransfers<'r> {
         }
     }
 
-    /// The places of a part's rows of the device, and how many these are.
+    /// Fills `places` with the positions of the device's rows within a part; returns their number.
     fn find(&self, part: Range<usize>, places: &mut [u16; PART]) -> usize {
         let sides = (self.device.part(part.clone()), self.layer.part(part.clone()));
         simd::of_device(sides, &self.kept[part], self.of, &mut [0; PART], places)
     }
 
-    /// What a row of the device moved, where it did.
+    /// Returns the transfer of a row, or `None` if it moved no data.
     #[inline]
     pub(crate) fn moved(&self, row: usize) -> Option<Moved> {
         let (op, bytes) = (self.op.op(row), self.bytes.at(row));

@@ -1,115 +1,114 @@
-//! Where the last I/Os and the last sequential runs of one operation on one device
-//! ended: what tells whether the next I/O is sequential, and of which run.
+//! Recent ends of I/Os and sequential runs of one operation on one device. They decide whether the
+//! next I/O is sequential, and which run it continues.
 //!
-//! Nearly every I/O is asked for, and most begin where nothing ended. So I/Os are taken
-//! many at once: all places where one of them, or one before, ended are marked by a hash;
-//! one that begins at no mark needs no other look.
+//! Nearly every I/O is looked up, and most begin where nothing ended. Therefore I/Os are processed
+//! in batches: a hash table marks all offsets at which an I/O of the batch or an earlier one ended,
+//! and an I/O that begins at no mark needs no further lookup.
 
 use serde::{Deserialize, Serialize};
 
-/// I/Os that are taken at once, at most.
+/// Maximum number of I/Os in a batch.
 pub(crate) const IOS_MAX: usize = 4096;
-/// Classes for every I/O or run that is looked back at, so that most are empty.
+/// Number of classes per I/O or run in the lookback, so that most classes are empty.
 const CLASSES_EACH: usize = 16;
-/// Bits of the number of a class at most.
+/// Maximum number of bits in a class number.
 const CLASS_BITS_MAX: u32 = 16;
-/// At least, where I/Os are told by it: those that are taken at once are many more than those
-/// that are looked back at.
+/// Minimum number of bits in the class number of a mark: a batch holds many more I/Os than the
+/// lookback.
 const MARK_BITS: u32 = 14;
 const MARKS_MAX: usize = 1 << CLASS_BITS_MAX;
 
-/// Bits of the number of a class where so many I/Os or runs are looked back at.
+/// Returns the number of bits in a class number for `number` I/Os or runs, at least `least`.
 fn class_bits(number: usize, least: u32) -> u32 {
     let wanted = number.saturating_mul(CLASSES_EACH).max(1);
     wanted.ilog2().clamp(least, CLASS_BITS_MAX)
 }
 
-/// Ends of I/Os and of runs, as they are kept with a place in a trace.
+/// Ends of I/Os and runs, as a checkpoint stores them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Recent {
     window: usize,
     ends: Vec<u64>,
-    /// What [`short`] makes of each.
+    /// The [`short`] hash of each end.
     short_ends: Vec<u32>,
-    /// Where the oldest end is, once there are enough.
+    /// Index of the oldest end, once the list is full.
     next: usize,
     runs: Vec<u64>,
     short_runs: Vec<u32>,
-    /// When each run was last continued.
+    /// Logical time at which each run was last continued.
     continued: Vec<u64>,
-    /// Sequential I/Os of each run so far.
+    /// Number of sequential I/Os in each run so far.
     lengths: Vec<u32>,
     clock: u64,
 }
 
-/// Ends of I/Os and of runs, with what finds a run among them. They take no memory before
-/// there are some: a trace may be of 65,536 devices.
+/// Recent ends of I/Os and runs, with an index of the runs. An unused lookback takes no memory: a
+/// trace may have 65,536 devices.
 pub(crate) struct Lookback {
     window: usize,
-    /// As they came, the oldest first.
+    /// Ends of I/Os, oldest first.
     ends: Vec<u64>,
     runs: Vec<Run>,
     clock: u64,
-    /// By [`class`]; grows with the runs.
+    /// Runs by [`class`] of their end; grows with the number of runs.
     classes: Vec<RunsOfClass>,
-    /// What is not used of a hash for the class of a run.
+    /// Number of hash bits to shift out to get the class of a run.
     shift: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Run {
     end: u64,
-    /// When it was last continued.
+    /// Logical time at which the run was last continued.
     continued: u64,
-    /// Its sequential I/Os so far.
+    /// Number of sequential I/Os so far.
     length: u32,
 }
 
-/// Runs that ended at places of one class.
+/// The runs whose ends fall into one class.
 #[derive(Debug, Clone, Copy, Default)]
 struct RunsOfClass {
     count: u32,
-    /// The one that came last, which may be elsewhere by now.
+    /// Index of the run that entered the class last; it may have left the class since.
     last: u32,
 }
 
-/// I/Os of one operation on one device, one after the other: at most [`IOS_MAX`] rows, and
-/// where that of each begins and ends.
+/// Successive I/Os of one operation on one device: at most [`IOS_MAX`] rows, and a function that
+/// returns where each begins and ends.
 #[derive(Clone, Copy)]
 pub(crate) struct Ios<'r, P> {
     pub rows: &'r [u16],
     pub place: P,
 }
 
-/// Where the I/O of a row begins and ends.
+/// A function that returns where the I/O of a row begins and ends.
 pub(crate) trait Place: Fn(u16) -> (u64, u64) + Copy {}
 
 impl<P: Fn(u16) -> (u64, u64) + Copy> Place for P {}
 
-/// Memory to look back from some I/Os; the same for whatever operation comes next.
+/// Scratch memory for processing a batch, shared by all operations and devices.
 pub(crate) struct Successive {
-    /// What [`short`] makes of the ends that are remembered: twice as many are compared at
+    /// The [`short`] hashes of the remembered ends: at half the size, twice as many are compared at
     /// once.
     short_ends: Vec<u32>,
     desk: Box<OutstandingByPlace>,
     turn: u8,
-    /// The last class of marks there is.
+    /// The highest class number of marks.
     last: usize,
 }
 
-/// What is written of each I/O, all in one place: a processor has few registers.
+/// Data written for each I/O, kept together because a processor has few registers.
 struct OutstandingByPlace {
-    /// In whose turn something ended at places of a [`class`]. Nothing has to be wiped out for
-    /// the next operation.
+    /// Number of the last turn that marked each [`class`] of offsets. A new turn needs no clearing.
     turns: [u8; MARKS_MAX],
-    /// What [`short`] makes of the end of each.
+    /// The [`short`] hash of the end of each I/O.
     short_ends: [u32; IOS_MAX],
-    /// Those that begin where something may have ended, ascending.
+    /// Indexes of the I/Os that begin at a mark, ascending.
     candidates: [u16; IOS_MAX],
 }
 
 impl<P: Place> Ios<'_, P> {
-    /// Where one of them begins and ends.
+    /// Returns where the I/O at an index begins and ends.
     #[inline]
     fn at(self, at: usize) -> (u64, u64) {
         (self.place)(self.rows[at])
@@ -134,7 +133,7 @@ impl Turn {
         turns[self.class(short)] == self.number
     }
 
-    /// Never beyond the end, as can be seen from it alone.
+    /// Returns the class of a mark. The mask lets the compiler see that it is in bounds.
     #[inline]
     fn class(self, short: u32) -> usize {
         class(short, u32::BITS - CLASS_BITS_MAX) & self.last
@@ -142,9 +141,8 @@ impl Turn {
 }
 
 impl OutstandingByPlace {
-    /// Looks at I/Os one after the other: finds those that begin where something may have
-    /// ended, and gives their number. Apart from what comes next, so that all that it takes
-    /// stays in registers.
+    /// Collects the I/Os that begin at a mark, and marks where each ends; returns the number
+    /// collected. This is a separate function so that all its state stays in registers.
     #[inline(never)]
     fn gather(&mut self, turn: Turn, ios: Ios<'_, impl Place>) -> usize {
         let mut found = 0;
@@ -152,8 +150,8 @@ impl OutstandingByPlace {
             let (begin, end) = (ios.place)(*row);
             let short_end = short(end);
             *to_short = short_end;
-            // Written for each and kept for few: quicker than a choice that a processor
-            // cannot foresee. The bound is never reached, and spares a check.
+            // Every index is written, but few are kept. This is faster than a branch that the
+            // processor cannot predict. The modulo never applies; it avoids a bounds check.
             self.candidates[found % IOS_MAX] = at as u16;
             found += usize::from(turn.has(&self.turns, short(begin)));
             turn.mark(&mut self.turns, short_end);
@@ -163,7 +161,7 @@ impl OutstandingByPlace {
 }
 
 impl Successive {
-    /// None yet, where `window` I/Os are looked back at.
+    /// Allocates memory for a lookback of `window` I/Os.
     pub(crate) fn new(window: usize) -> Self {
         let desk = OutstandingByPlace {
             turns: [0; MARKS_MAX],
@@ -174,7 +172,7 @@ impl Successive {
         Successive { short_ends: Vec::new(), desk: Box::new(desk), turn: 0, last }
     }
 
-    /// The next turn, without a mark.
+    /// Starts the next turn, which has no marks.
     fn next_turn(&mut self) -> Turn {
         self.turn = self.turn.wrapping_add(1);
         if self.turn == 0 {
@@ -184,8 +182,8 @@ impl Successive {
         Turn { number: self.turn, last: self.last }
     }
 
-    /// Takes I/Os after those that are remembered; gives how many begin where something may
-    /// have ended.
+    /// Marks the remembered ends, then collects the I/Os that begin at a mark; returns the number
+    /// collected.
     fn gather(&mut self, before: &Lookback, ios: Ios<'_, impl Place>) -> usize {
         let turn = self.next_turn();
         self.short_ends.clear();
@@ -198,13 +196,13 @@ impl Successive {
 }
 
 impl Lookback {
-    /// Back to the last `window` I/Os and runs, of which there were none yet.
+    /// Creates an empty lookback over the last `window` I/Os and runs.
     pub(crate) fn new(window: usize) -> Self {
         let (ends, runs, classes) = (Vec::new(), Vec::new(), Vec::new());
         Lookback { window, ends, runs, clock: 0, classes, shift: 0 }
     }
 
-    /// One that goes on where another stood.
+    /// Restores a lookback from a checkpoint.
     pub(crate) fn going_on(recent: Recent) -> Self {
         let Recent { window, mut ends, next, clock, .. } = recent;
         ends.rotate_left(next);
@@ -219,7 +217,7 @@ impl Lookback {
         lookback
     }
 
-    /// What it remembers.
+    /// Returns the state for a checkpoint.
     pub(crate) fn recent(&self) -> Recent {
         Recent {
             window: self.window,
@@ -234,8 +232,8 @@ impl Lookback {
         }
     }
 
-    /// Takes I/Os one after the other, and remembers them; tells the rows of those that are
-    /// sequential, and the how manieth of its run each is.
+    /// Processes a batch of I/Os in order and remembers their ends. Calls `found` with the row of
+    /// each sequential I/O and its position within its run, starting at 1.
     pub(crate) fn take_all(
         &mut self,
         space: &mut Successive,
@@ -254,7 +252,7 @@ impl Lookback {
         self.remember(ios);
     }
 
-    /// Whether one of the I/Os before this one ended where it begins.
+    /// Returns true if one of the last `window` I/Os before this one ended where it begins.
     #[inline(never)]
     fn has_end(&self, space: &Successive, ios: Ios<'_, impl Place>, at: usize) -> bool {
         let (begin, _) = ios.at(at);
@@ -266,7 +264,7 @@ impl Lookback {
             || is_among(&space.short_ends[earlier.clone()]) && self.ends[earlier].contains(&begin)
     }
 
-    /// Remembers the ends of I/Os in the place of those that came the longest time ago.
+    /// Remembers the ends of a batch and drops the oldest ends beyond the window.
     fn remember(&mut self, ios: Ios<'_, impl Place>) {
         let first = ios.rows.len().saturating_sub(self.window);
         let gone = (self.ends.len() + ios.rows.len() - first).saturating_sub(self.window);
@@ -274,8 +272,7 @@ impl Lookback {
         self.ends.extend((first..ios.rows.len()).map(|at| ios.at(at).1));
     }
 
-    /// Puts the runs into classes, of which there are enough for twice as many as there will
-    /// be.
+    /// Rebuilds the index of runs with room for twice as many runs.
     #[cold]
     #[inline(never)]
     fn class_runs(&mut self, runs: usize) {
@@ -292,13 +289,13 @@ impl Lookback {
         &mut self.classes[class(short(place), self.shift)]
     }
 
-    /// The first run that ended at a place.
+    /// Returns the first run that ended at an offset.
     #[inline]
     fn run_at(&self, begin: u64) -> Option<usize> {
         let RunsOfClass { count, last } = *self.classes.get(class(short(begin), self.shift))?;
         match count {
             0 => None,
-            // One alone in its class cannot have another before it.
+            // A run alone in its class cannot be preceded by another one.
             1 if self.runs.get(last as usize).is_some_and(|run| run.end == begin) => {
                 Some(last as usize)
             }
@@ -306,7 +303,7 @@ impl Lookback {
         }
     }
 
-    /// Goes on with the first run that ended where an I/O begins; gives its length.
+    /// Continues the first run that ended where an I/O begins; returns its new length.
     #[inline(always)]
     fn go_on(&mut self, begin: u64, end: u64) -> Option<u32> {
         let run = self.run_at(begin)?;
@@ -314,8 +311,8 @@ impl Lookback {
         Some(self.run_to(run, end))
     }
 
-    /// Begins a run with an I/O, in the place of the one that was not continued for the
-    /// longest time once there are enough; gives its length.
+    /// Begins a run with an I/O; returns its length. At the limit, it replaces the run that was not
+    /// continued for the longest time.
     #[cold]
     #[inline(never)]
     fn begin_run(&mut self, end: u64) -> u32 {
@@ -334,7 +331,7 @@ impl Lookback {
         self.run_to(runs, end)
     }
 
-    /// Moves the end of a run that is in no class; gives its length.
+    /// Moves the end of a run that is in no class; returns its new length.
     #[inline(always)]
     fn run_to(&mut self, at: usize, end: u64) -> u32 {
         self.clock += 1;
@@ -353,20 +350,20 @@ impl RunsOfClass {
     }
 }
 
-/// A few bits of the hash of a place.
+/// Returns the class of a hash: its top bits.
 #[inline]
 fn class(short: u32, shift: u32) -> usize {
     (short >> shift) as usize
 }
 
-/// 32 bits of a place that differ nearly always where the places do.
+/// Returns a 32-bit hash of an offset.
 #[inline]
 fn short(place: u64) -> u32 {
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
-/// Whether one of the values is this; without an early end, so that several are
-/// compared at once.
+/// Returns true if a value occurs. There is no early exit, so that several values are compared at
+/// once.
 #[inline]
 fn holds(values: &[u32], wanted: u32) -> bool {
     values.iter().fold(false, |found, value| found | (*value == wanted))
@@ -377,12 +374,12 @@ mod tests {
     use super::*;
     use steadfast_domain::step::mix64;
 
-    /// The rule as it is written.
+    /// The rule as documented, without the optimizations.
     #[derive(Default)]
     struct Plain {
         window: usize,
         ends: Vec<u64>,
-        /// Where each ended, when it was continued, its length.
+        /// End, logical time of the last continuation, and length of each run.
         runs: Vec<(u64, usize, u32)>,
         clock: usize,
     }
@@ -426,7 +423,7 @@ mod tests {
                 mix64(state) % below
             };
             for at in 0..997u64 {
-                // Few places, so that runs meet and several end at one.
+                // Few distinct offsets, so that runs meet and several end at one offset.
                 let ios: Vec<(u64, u64)> = (0..draw(60) * draw(3))
                     .map(|_| {
                         let begin = if draw(50) == 0 { u64::MAX - draw(2) } else { draw(40) * 512 };

@@ -1,5 +1,5 @@
-//! What the neighbors of an I/O decide: whether it is sequential, how many were
-//! outstanding, how long it kept an otherwise idle device busy.
+//! Annotations of an I/O that depend on its neighbors: whether it is sequential, how many I/Os were
+//! outstanding, and for how long it kept an otherwise idle device busy.
 
 pub mod checkpoint;
 pub mod data_transfers;

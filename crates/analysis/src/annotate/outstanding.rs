@@ -1,29 +1,28 @@
-//! How many I/Os of a device are outstanding, counted from when they were issued and
-//! how long they took.
+//! Counts the outstanding I/Os of a device from their issue and response times.
 
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Outstanding I/Os that are followed at most; beyond that their number is unknown.
+/// Maximum number of outstanding I/Os that are tracked. Beyond it the queue depth is unknown.
 const OUTSTANDING_MAX: usize = 1 << 16;
 
-/// I/Os that one which completes before them is put in front of, at most.
+/// Maximum number of later completions that a new one is inserted before in the sorted queue.
 const PASSED_MAX: usize = 32;
 
-/// When I/Os that are outstanding complete. Most complete nearly in the order in which
-/// they were issued: these stand in line, the few others aside.
+/// Completion times of the outstanding I/Os. Most I/Os complete nearly in issue order and enter a
+/// sorted queue; the few others enter a heap.
 #[derive(Default)]
 pub(crate) struct Outstanding {
-    /// Ascending.
+    /// In ascending order.
     line: VecDeque<u64>,
     aside: BinaryHeap<Reverse<u64>>,
-    /// Until when some are outstanding that were too many to be followed.
+    /// Time until which I/Os beyond the limit are outstanding.
     unfollowed_until: u64,
 }
 
-/// What is outstanding, as it is kept with a place in a trace: when those that are followed
-/// complete, ascending, and until when there are others.
+/// Completion times of the outstanding I/Os, as a checkpoint stores them: those of the tracked I/Os
+/// in ascending order, and the time until which others are outstanding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Completions {
     all: Vec<u64>,
@@ -31,14 +30,14 @@ pub(crate) struct Completions {
 }
 
 impl Outstanding {
-    /// What was outstanding where another stood.
+    /// Restores the outstanding I/Os from a checkpoint.
     pub(crate) fn going_on(completions: &Completions) -> Self {
         let Completions { all, unfollowed_until } = completions;
         let line = all.iter().copied().collect();
         Outstanding { line, aside: BinaryHeap::new(), unfollowed_until: *unfollowed_until }
     }
 
-    /// When those complete that are outstanding.
+    /// Returns the state for a checkpoint.
     pub(crate) fn completions(&self) -> Completions {
         let aside = self.aside.iter().map(|end| end.0);
         let mut all: Vec<u64> = self.line.iter().copied().chain(aside).collect();
@@ -46,8 +45,9 @@ impl Outstanding {
         Completions { all, unfollowed_until: self.unfollowed_until }
     }
 
-    /// I/Os outstanding at `issued` with one that is issued then and completes at
-    /// `completed`; 0 as long as there are more than can be followed.
+    /// Adds an I/O that is issued at `issued` and completes at `completed`. Returns the number of
+    /// I/Os outstanding at `issued` including this one, or 0 while there are more than can be
+    /// tracked.
     #[inline]
     pub(crate) fn with(&mut self, issued: u64, completed: u64) -> u32 {
         while self.line.front().is_some_and(|first| *first <= issued) {
@@ -88,7 +88,7 @@ mod tests {
         let mut all: Vec<u64> = Vec::new();
         let mut aside = 0;
         for at in 0..30_011u64 {
-            // Some are issued out of turn, some take long, some no time at all.
+            // Some I/Os are issued out of order, some take long, some take no time.
             let issued = (at * 10).saturating_sub(mix64(at) % 25);
             let took = match mix64(at + 1) % 50 {
                 0 => 5_000,
@@ -114,7 +114,7 @@ mod tests {
         for number in 1..=OUTSTANDING_MAX as u64 {
             assert_eq!(u64::from(found.with(0, number)), number);
         }
-        // That of which there is no account completes at 70,000.
+        // The untracked I/O completes at 70,000.
         assert_eq!(found.with(0, 70_000), 0);
         assert_eq!((found.with(65_000, 90_000), found.with(69_999, 90_000)), (0, 0));
         let mut found = Outstanding::going_on(&found.completions());

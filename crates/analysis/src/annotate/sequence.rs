@@ -1,26 +1,23 @@
-//! What an event's neighbors tell about it: whether it is sequential, how many
-//! I/Os were outstanding, and how long it kept an otherwise idle device busy.
+//! Annotates each I/O from its neighbors: whether it is sequential, how many I/Os were outstanding,
+//! and for how long it kept an otherwise idle device busy.
 //!
-//! These need the events in issue order and some memory of those before, so
-//! they are found once, for all events, before anything is filtered; the folds
-//! that follow see each event by itself and can therefore be merged.
+//! This needs the events in issue order and some memory of earlier ones. It is therefore done once,
+//! for all events, before filtering. The folds that follow look at each event alone and can be
+//! merged.
 //!
 //! # The rule of sequentiality
 //!
-//! An I/O is sequential when it begins where one of the last `window` I/Os, or
-//! one of the last `window` sequential runs, of the same operation on the same
-//! device and layer (on the file-system layer: in the same file) ended. A run
-//! begins with the first I/O that continues another; the I/O that it continues
-//! counts as random, because nothing told of the run when it was issued.
+//! An I/O is sequential if it begins where one of the last `window` I/Os, or one of the last
+//! `window` sequential runs, of the same operation on the same device and layer (on the file-system
+//! layer: in the same file) ended. A run begins with the first I/O that continues another. The I/O
+//! that it continues counts as random, because nothing indicated a run when it was issued.
 //!
-//! Neither the standard nor its tutorial gives a formula. The window lets
-//! interleaved sequential streams, and one whose I/Os were issued out of turn,
-//! be seen as what they are; with a window of 1 two interleaved streams count
-//! as random. The runs are remembered beside the window because a stream of 2 %
-//! of the I/Os continues itself only after some fifty others. A random I/O is
-//! taken for sequential with a chance of at most `2 x window / addresses` (64
-//! in 268 million 4 KiB blocks of a TiB). I/Os without bytes (flushes) are
-//! never sequential.
+//! Neither the standard nor its tutorial gives a formula. The window recognizes interleaved
+//! sequential streams, and a stream whose I/Os were issued out of order; with a window of 1 two
+//! interleaved streams count as random. Runs are remembered in addition to the window because a
+//! stream with 2 % of the I/Os continues itself only after some fifty others. The chance that a
+//! random I/O is taken for sequential is at most `2 x window / addresses` (64 in 268 million 4 KiB
+//! blocks of a TiB). I/Os without bytes (flushes) are never sequential.
 
 use crate::annotate::lookback::{IOS_MAX, Ios, Lookback, Recent, Successive};
 use crate::annotate::outstanding::{Completions, Outstanding};
@@ -33,47 +30,46 @@ use steadfast_tracefile::batch::{Batch, Narrow, PART_MAX, Wide};
 use steadfast_tracefile::schema::Field;
 use steadfast_tracefile::simd;
 
-/// How many I/Os, and how many runs, of the same operation and device are looked
-/// back at.
+/// Default number of I/Os, and of runs, of the same operation and device in the lookback.
 pub const WINDOW: usize = 32;
 
-/// I/Os that are listed by operation and device at once: their columns fit a processor's
+/// Number of I/Os that are grouped by operation and device at once: their columns fit a processor's
 /// nearest caches.
 const AT_ONCE: usize = 4096;
 
-/// A part of an event's own time in which its device would have been idle:
-/// beginning and end in nanoseconds. The parts of a device never overlap.
+/// The part of an I/O's duration in which its device would have been idle without it, as (begin,
+/// end) in nanoseconds; (0, 0) if there is none. The parts of a device never overlap.
 pub type Busy = (u64, u64);
 
-/// What the I/Os before one tell about it, beyond what is always found.
+/// Optional annotations of an I/O from the I/Os before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct After {
-    /// Time since the I/O before it of the same I/O stream, among those that pass the
-    /// filter, in nanoseconds; `None` of the first.
+    /// Time since the previous I/O of the same stream that passes the filter, in nanoseconds;
+    /// `None` for the first.
     pub gap_ns: Option<u64>,
-    /// For how long its device had been idle, in nanoseconds; 0 where it was not, where
-    /// that is unknown, and for the first.
+    /// Time for which the device had been idle, in nanoseconds; 0 if it was busy, if this is
+    /// unknown, or for the first I/O.
     pub idle_ns: u64,
-    /// The how manieth sequential I/O of its run it is; 0 of a random one.
+    /// Position within its sequential run, starting at 1; 0 for a random I/O.
     pub run: u32,
 }
 
-/// Where the queue depth of an I/O comes from.
+/// Source of the queue depth of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depths {
-    /// As recorded; counted from issue and response times where it is not.
+    /// The recorded depth, or a count from issue and response times if none is recorded.
     Recorded,
-    /// Counted for every I/O. An I/O whose completion the source missed stays
-    /// outstanding in the depths that it recorded, so all later ones are too
-    /// high. Such an I/O has no response time and counts as outstanding nowhere.
+    /// A count for every I/O. An I/O whose completion the source missed stays outstanding in the
+    /// depths that it recorded, so all later depths are too high. A count treats such an I/O, which
+    /// has no response time, as never outstanding.
     Counted,
-    /// Not known: the times are coarser than what lies between two I/Os.
+    /// No known depth: the times are coarser than the gaps between I/Os.
     Unknown,
 }
 
 impl Depths {
-    /// What a trace that came about like this allows. One that kept a single
-    /// process is no base to count the others' I/Os from.
+    /// Returns the source that suits the conditions of a capture. A capture of a single process
+    /// cannot be counted from, because the I/Os of other processes are missing.
     pub fn of(conditions: &CaptureConditions) -> Depths {
         match conditions.in_part {
             _ if conditions.rounded_times => Depths::Unknown,
@@ -83,7 +79,7 @@ impl Depths {
     }
 }
 
-/// Follows a trace and fills what the neighbors tell.
+/// Annotates the I/Os of a trace, batch by batch.
 pub struct Sequencer {
     window: usize,
     depths: Depths,
@@ -91,49 +87,48 @@ pub struct Sequencer {
     recent: Vec<Lookback>,
     device_slots: Vec<u32>,
     devices: Vec<DeviceState>,
-    /// Sequential or not, per event of the batch.
+    /// True for each sequential I/O of the batch.
     pub sequential: Vec<bool>,
-    /// Outstanding at issue, itself included; 0 where unknown. Empty where all are as recorded
-    /// and left where they are.
+    /// I/Os outstanding at issue, including the I/O itself; 0 if unknown. Empty if all depths are
+    /// recorded and left in the batch.
     pub depth: Vec<u32>,
-    /// Time in which the device was busy with this event alone or first; empty where nobody
-    /// asks.
+    /// Time in which the device would have been idle without the I/O; empty if busy time is off.
     pub busy: Vec<Busy>,
-    /// What else is told, where that is asked for. Gaps are left open: they depend on
-    /// what is filtered.
+    /// Optional annotations; empty if they are off. Gaps stay `None`, because they depend on the
+    /// filter.
     pub after: Vec<After>,
     tells_after: bool,
     tells_busy: bool,
     leaves_recorded: bool,
     kinds: Kinds,
     space: Successive,
-    /// Events whose depth was counted here.
+    /// Number of I/Os whose depth was counted.
     pub depths_counted: u64,
 }
 
-/// What is remembered of the events before a place in a trace: enough to judge those
-/// after it as if all had been read.
+/// State of a [`Sequencer`] at a position in a trace. It suffices to annotate the rest of the trace
+/// as if everything before had been read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbors {
     window: usize,
     recent_slots: Vec<u32>,
     recent: Vec<Recent>,
     device_slots: Vec<u32>,
-    /// Of each device, until when it is busy, whether it ever was, and when its I/Os
-    /// complete, ascending.
+    /// For each device: the time until which it is busy, whether it ever was busy, and the
+    /// completion times of its outstanding I/Os.
     devices: Vec<(u64, bool, Completions)>,
 }
 
 #[derive(Default)]
 struct DeviceState {
     busy_until: u64,
-    /// Whether it was ever seen busy.
+    /// True if it was ever busy.
     was_busy: bool,
     outstanding: Outstanding,
 }
 
 impl Sequencer {
-    /// A follower that looks back at `window` I/Os, at least one.
+    /// Creates a sequencer that looks back at `window` I/Os, at least one.
     pub fn new(window: usize) -> Self {
         Sequencer {
             window: window.max(1),
@@ -155,13 +150,13 @@ impl Sequencer {
         }
     }
 
-    /// With depths from elsewhere than what is recorded.
+    /// Sets the source of queue depths.
     pub fn with(mut self, depths: Depths) -> Self {
         self.depths = depths;
         self
     }
 
-    /// What it remembers of the events that it followed.
+    /// Returns the state for a checkpoint.
     pub fn neighbors(&self) -> Neighbors {
         let device = |state: &DeviceState| {
             (state.busy_until, state.was_busy, state.outstanding.completions())
@@ -175,7 +170,7 @@ impl Sequencer {
         }
     }
 
-    /// One that goes on where another stood.
+    /// Restores the state from a checkpoint.
     pub fn going_on(mut self, before: &Neighbors) -> Self {
         let device = |(busy_until, was_busy, completions): &(u64, bool, Completions)| DeviceState {
             busy_until: *busy_until,
@@ -191,31 +186,31 @@ impl Sequencer {
         self
     }
 
-    /// Telling [`After`] too.
+    /// Enables or disables [`After`]; it is disabled by default.
     pub fn telling_after(mut self, tells: bool) -> Self {
         self.tells_after = tells;
         self
     }
 
-    /// Telling busy time or not, which it does unless told otherwise.
+    /// Enables or disables busy time; it is enabled by default.
     pub fn telling_busy(mut self, tells: bool) -> Self {
         self.tells_busy = tells;
         self.busy.clear();
         self
     }
 
-    /// Leaving depths that are all recorded where they are, in the batch, or not.
+    /// Sets whether [`Self::depth`] stays empty if all depths of a batch are recorded.
     pub(crate) fn leaving_recorded(mut self, leaves: bool) -> Self {
         self.leaves_recorded = leaves;
         self
     }
 
-    /// Follows the next events, which come in issue order.
+    /// Annotates the next events, which must come in issue order.
     pub fn follow(&mut self, batch: &Batch) {
         self.follow_within(batch, simd::bits_of_any(batch.responses()));
     }
 
-    /// The same, where the bits are known that any response time has.
+    /// Annotates the next events; `responses` is the bitwise OR of their response times.
     pub(crate) fn follow_within(&mut self, batch: &Batch, responses: i64) {
         self.after.clear();
         if self.tells_after {
@@ -229,9 +224,9 @@ impl Sequencer {
         self.follow_devices(batch, responses);
     }
 
-    /// Finds which I/Os are sequential, and the how manieth of its run each is. The I/Os of
-    /// one operation on one device have nothing to do with the others, so each kind is gone
-    /// through by itself: what it looks back at stays at hand, and its I/Os are much alike.
+    /// Finds the sequential I/Os and their positions within their runs. The I/Os of one operation
+    /// on one device do not depend on others, so each kind is processed separately: its lookback
+    /// stays in the cache, and its I/Os are similar.
     fn find_runs(&mut self, batch: &Batch, rows: Range<usize>) {
         self.find_kinds(batch, rows.clone());
         let places = Places::of(batch, rows.clone());
@@ -256,12 +251,12 @@ impl Sequencer {
         }
     }
 
-    /// Lists the rows of each operation, device and layer; nowhere those without bytes.
+    /// Lists the rows of each operation, device and layer. I/Os without bytes are not listed.
     fn find_kinds(&mut self, batch: &Batch, rows: Range<usize>) {
         self.kinds.begin(batch, rows);
         let mut next = 0;
         while let Some((row, number)) = self.kinds.list_from(next) {
-            // The first of its kind.
+            // First row of its kind.
             let new = || Lookback::new(self.window);
             let slot = slot(&mut self.recent_slots, number, &mut self.recent, new);
             self.kinds.enter(number, slot);
@@ -269,7 +264,7 @@ impl Sequencer {
         }
     }
 
-    /// Follows what is outstanding on each device, and for how long it had been idle.
+    /// Determines the queue depth, idle time and busy time of each I/O.
     fn follow_devices(&mut self, batch: &Batch, responses: i64) {
         let counts = self.depths != Depths::Recorded || !batch.has_depths();
         self.depth.clear();
@@ -294,7 +289,7 @@ impl Sequencer {
         }
     }
 
-    /// Follows I/O by I/O, and counts how many are outstanding where that is asked for.
+    /// Processes the I/Os one by one; counts the queue depth if `counts` is set.
     fn follow_each(&mut self, batch: &Batch, counts: bool) {
         let times = Times::of(batch);
         for row in 0..batch.len() {
@@ -319,11 +314,11 @@ impl Sequencer {
         }
     }
 
-    /// Enters those that are outstanding beyond the batch, of which every depth is recorded:
-    /// that of a later one may not be.
+    /// Tracks the I/Os that are outstanding beyond the end of a batch whose depths are all
+    /// recorded. Depths of a later batch may have to be counted.
     fn enter_last(&mut self, batch: &Batch, responses: i64) {
         let times = Times::of(batch);
-        // No less than the longest of them.
+        // An upper bound: the bitwise OR is no less than the longest response time.
         let longest = responses.cast_unsigned();
         let Some(last) = batch.len().checked_sub(1).map(|row| times.issued.at(row)) else { return };
         for first in (0..batch.len()).step_by(AT_ONCE) {
@@ -344,7 +339,7 @@ impl Sequencer {
     }
 }
 
-/// When and where I/Os were outstanding.
+/// Issue times, response times and devices of the I/Os of a batch.
 struct Times<'b> {
     issued: Wide<'b>,
     response: Wide<'b>,
@@ -362,13 +357,14 @@ impl<'b> Times<'b> {
         }
     }
 
-    /// Whether any of some I/Os may be outstanding after this time, when the last of them or a
-    /// later one was issued.
+    /// Returns true if any I/O of `rows` may be outstanding after `last`, which is no earlier than
+    /// the issue time of any of them.
     fn outlive(&self, rows: Range<usize>, last: u64) -> bool {
         simd::any_outlives(self.issued.part(rows.clone()), self.response.part(rows), last)
     }
 
-    /// The device at its layer, and from when until when; `None` where that is not known.
+    /// Returns the address space, issue time and completion time of an I/O, or `None` if its
+    /// completion is unknown.
     #[inline]
     fn of_row(&self, row: usize) -> Option<(usize, u64, u64)> {
         let (issued, response) = (self.issued.at(row), self.response.at(row));
@@ -380,7 +376,7 @@ impl<'b> Times<'b> {
 }
 
 impl DeviceState {
-    /// The part of an I/O's time in which nothing before it was outstanding.
+    /// Returns the part of an I/O's duration in which no earlier I/O was outstanding.
     #[inline]
     fn busy_with(&mut self, issued: u64, completed: u64) -> Busy {
         self.was_busy = true;
@@ -391,48 +387,47 @@ impl DeviceState {
     }
 }
 
-/// A number for a device at a layer.
+/// Returns the number of a device at a layer.
 fn address_space(device: u16, is_file: bool) -> usize {
     usize::from(device) * 2 + usize::from(is_file)
 }
 
-/// The rows of a few I/Os by operation, device and layer.
+/// Rows of up to [`AT_ONCE`] I/Os by kind: operation, device and layer.
 #[derive(Default)]
 struct Kinds {
-    /// Of each row a number for its operation, device and layer, from 1; 0 of one without
-    /// bytes, and of what fills up the last mask.
+    /// Kind of each row, from 1; 0 for a row without bytes and for padding after the last row.
     of_row: Vec<u32>,
-    /// Of each, whether it is of the kind that is being listed.
+    /// 1 for each row of the kind that is being listed, 0 for others.
     marks: Vec<u8>,
-    /// By that number, which of the lists it is; nothing of one that is not known yet.
+    /// Index into `rows` by kind; [`UNKNOWN`] for a kind that has no list.
     lists: Vec<u32>,
-    /// The rows of each kind, after those without bytes, which are not listed.
+    /// One list of rows per kind. The first list is for rows without bytes and stays empty.
     rows: Vec<List>,
-    /// Rows that the first few kinds leave to others.
+    /// Number of rows that the first few kinds left unlisted.
     unlisted: usize,
 }
 
-/// Rows as they came; what is beyond their count is left from others.
+/// Rows of one kind in order. Entries beyond `count` are stale.
 #[derive(Clone, Default)]
 struct List {
-    /// That of their kind; 0 where there is none yet.
+    /// The kind; 0 if the list is unused.
     number: u32,
     rows: Vec<u16>,
     count: usize,
-    /// Whether all of them are listed.
+    /// True if the list is complete.
     is_whole: bool,
 }
 const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= IOS_MAX);
 
-/// No list.
+/// Marks a kind without a list.
 const UNKNOWN: u32 = u32::MAX;
-/// The list of those without bytes.
+/// Index of the list for rows without bytes.
 const WITHOUT_BYTES: usize = 0;
-/// Kinds whose rows are found among all, many at once. Mostly there are no more.
+/// Number of kinds whose rows are found by vectorized search. There are rarely more kinds.
 const FOUND_MAX: usize = 4;
 
 impl Kinds {
-    /// Takes the next few I/Os, which are to be listed.
+    /// Starts with the next I/Os and lists the rows of the first few kinds.
     fn begin(&mut self, batch: &Batch, rows: Range<usize>) {
         if self.lists.is_empty() {
             self.list(0, WITHOUT_BYTES);
@@ -449,14 +444,14 @@ impl Kinds {
             let op = op.cast_unsigned().min(IoOp::Other as u32);
             let is_file = *layer == Layer::FileSystem as i32;
             let place = address_space(*device as u16, is_file) as u32 * IoOp::ALL.len() as u32 + op;
-            // A mask instead of a choice, so that several are found at once.
+            // A mask instead of a branch, so that the compiler can vectorize this.
             let has_bytes = u32::from(*bytes != 0).wrapping_neg();
             *number = (1 + place) & has_bytes;
         }
         self.list_first();
     }
 
-    /// Lists the rows of the first few kinds.
+    /// Lists the rows of the first few kinds by vectorized search.
     fn list_first(&mut self) {
         let with_bytes = self.of_row.iter().map(|number| usize::from(*number > 0)).sum();
         self.unlisted = with_bytes;
@@ -466,8 +461,8 @@ impl Kinds {
         }
     }
 
-    /// Lists the rows of other kinds from this one on, up to the first of a kind that has no
-    /// list; tells that, and the number of its kind as [`Sequencer`] has it.
+    /// Lists the rows of other kinds from `first` on, up to the first row of a kind without a list.
+    /// Returns this row and the number of its kind.
     fn list_from(&mut self, first: usize) -> Option<(usize, usize)> {
         if self.unlisted == 0 {
             return None;
@@ -483,7 +478,7 @@ impl Kinds {
         None
     }
 
-    /// Makes a list for what is looked back at in that slot.
+    /// Adds a list for the kind whose lookback is in `slot`.
     fn enter(&mut self, number: usize, slot: usize) {
         self.list(number + 1, slot + 1);
     }
@@ -500,7 +495,7 @@ impl Kinds {
         (kind.number, kind.is_whole) = (number as u32, false);
     }
 
-    /// The rows of each kind, in the order of what is looked back at.
+    /// Returns the rows of each kind, in the order of the lookbacks.
     fn each(&self) -> impl Iterator<Item = &[u16]> {
         self.rows.iter().skip(1).map(|list| &list.rows[..list.count])
     }
@@ -511,8 +506,8 @@ impl List {
         (self.count, self.is_whole) = (0, self.number == 0);
     }
 
-    /// Lists all rows of its kind. Apart from what comes next, so that all that it takes stays
-    /// in registers.
+    /// Lists all rows of its kind. This is a separate function so that all its state stays in
+    /// registers.
     #[inline(never)]
     fn find_all(&mut self, of_row: &[u32], marks: &mut Vec<u8>) {
         self.rows.resize(AT_ONCE, 0);
@@ -524,7 +519,7 @@ impl List {
             let mut mask = mask_of(marks);
             while mask != 0 {
                 let row = part * MASKED + mask.trailing_zeros() as usize;
-                // The bound is never reached, and spares a check.
+                // The modulo never applies; it avoids a bounds check.
                 rows[count % AT_ONCE] = row as u16;
                 count += 1;
                 mask &= mask - 1;
@@ -542,7 +537,7 @@ impl List {
         self.count += 1;
     }
 
-    /// The same where it has never been as long.
+    /// Extends the list beyond its longest length so far.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, row: u16) {
@@ -550,20 +545,20 @@ impl List {
     }
 }
 
-/// Rows that one mask tells of.
+/// Number of rows in a mask.
 const MASKED: usize = u64::BITS as usize;
 
-/// A bit for each of some rows that are marked by 1 or 0.
+/// Returns a mask with one bit per row, from marks of 1 or 0.
 #[inline]
 fn mask_of(marks: &[u8; MASKED]) -> u64 {
     marks.as_chunks().0.iter().rev().fold(0, |mask, marks| {
-        // The lowest bits of eight bytes, put beside each other in the highest of them.
+        // Gathers the lowest bits of eight bytes into the highest byte.
         let bits = u64::from_le_bytes(*marks).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         mask << 8 | bits
     })
 }
 
-/// Where a few I/Os begin and end.
+/// Offsets and sizes of the I/Os of some rows.
 #[derive(Clone, Copy)]
 struct Places<'b> {
     offset: &'b [i64],
@@ -592,7 +587,8 @@ impl<'b> Places<'b> {
         (begin, begin.wrapping_add(u64::from(self.bytes[usize::from(row)].cast_unsigned())))
     }
 
-    /// The blocks of two files are different places even where their offsets are equal.
+    /// Shifts offsets by a hash of the inode, so that equal offsets in two files are different
+    /// places.
     fn in_file(&self, row: u16) -> (u64, u64) {
         let file = mix64(self.inode[usize::from(row)].cast_unsigned());
         let (begin, end) = self.at(row);
@@ -600,7 +596,7 @@ impl<'b> Places<'b> {
     }
 }
 
-/// Where the state of `place` is kept; made when it is first needed.
+/// Returns the index of the state of `place`; creates the state on first use.
 #[inline]
 fn slot<T>(slots: &mut Vec<u32>, place: usize, states: &mut Vec<T>, new: impl Fn() -> T) -> usize {
     if let Some(slot) = slots.get(place).filter(|slot| **slot != u32::MAX) {
@@ -680,10 +676,10 @@ mod tests {
         assert_eq!(judged(8, &[at(0, 0, IoOp::Flush), at(0, 0, IoOp::Flush)]), [false, false]);
     }
 
-    /// What the rule says, word by word: ends and runs of one operation on one device.
+    /// The rule as documented, for the ends and runs of one operation on one device.
     struct Plainly {
         ends: VecDeque<(u64, u64)>,
-        /// Where each ended, when it was last continued, and its sequential I/Os.
+        /// End, logical time of the last continuation, and number of sequential I/Os of each run.
         runs: Vec<PlainRun>,
         clock: u64,
     }
@@ -714,7 +710,7 @@ mod tests {
         }
     }
 
-    /// The how manieth of its run each is, by the rule.
+    /// Returns the position of each I/O within its run, by the rule.
     fn plainly(window: usize, events: &[IoEvent]) -> Vec<u32> {
         let mut kinds = HashMap::new();
         let judge = |event: &IoEvent| {
@@ -729,11 +725,11 @@ mod tests {
         events.iter().map(judge).collect()
     }
 
-    /// I/Os on so many devices, of so many operations, of which some have no bytes.
+    /// Returns I/Os on `devices` devices with `ops` operations; some have no bytes.
     fn many_ios(count: u64, devices: u64, ops: u64, in_files: bool) -> Vec<IoEvent> {
         let io = |number: u64| {
             let draw = |what: u64, below: u64| mix64(number * 8 + what) % below;
-            // Some go on where one stood before, most are anywhere among few places.
+            // Some continue where one ended before; most are anywhere among a few places.
             let place = if draw(0, 3) == 0 { number / 7 } else { draw(1, 3000) };
             IoEvent {
                 offset: place * 512,
@@ -758,7 +754,7 @@ mod tests {
                 let expected = plainly(window, &events);
                 let mut sequencer = Sequencer::new(window).telling_after(true);
                 let (mut found, mut left) = (Vec::new(), &events[..]);
-                // Longer ones and shorter ones in turn.
+                // Long and short batches alternate.
                 for (number, length) in [60, 5000, 1, 2500, 0, AT_ONCE].into_iter().enumerate() {
                     let (part, later) = left.split_at(left.len().min(length));
                     left = later;
@@ -800,8 +796,8 @@ mod tests {
         assert_eq!(sequencer.depths_counted, 4);
     }
 
-    /// Four I/Os at a time, each of 40 ns, one every 10 ns. The source missed the
-    /// completion of every hundredth and went on to count it as outstanding.
+    /// Returns I/Os of 40 ns issued every 10 ns, so that four are outstanding. The source missed
+    /// the completion of every hundredth and continued to count it as outstanding.
     fn with_ends_missed() -> Vec<IoEvent> {
         let io = |number: u64| IoEvent {
             issued_ns: number * 10,
@@ -826,7 +822,7 @@ mod tests {
         let known = |depth: &&u32| **depth > 0;
         assert_eq!(counted.depth.iter().filter(known).count(), 990);
         assert_eq!(counted.depth.iter().max(), Some(&4));
-        // The three after a missed one have one less, as it counts nowhere.
+        // The three I/Os after a missed one have one less, because it is not counted.
         assert_eq!(counted.depth.iter().filter(|depth| **depth == 4).count(), 990 - 3 - 30);
         assert_eq!(counted.depths_counted, 990);
         conditions.process = Some(7);
@@ -850,7 +846,7 @@ mod tests {
                 before.iter().filter(|other| is_with(other, &events[at])).count() as u32
             })
             .collect();
-        // Recorded of most; in some batches of all, in some of none.
+        // Most depths are recorded: some batches have all, some have none.
         let batch = |at: usize| at / 150;
         for (at, event) in events.iter_mut().enumerate() {
             let is_recorded = match batch(at) % 3 {
@@ -880,7 +876,7 @@ mod tests {
     fn what_is_outstanding_beyond_a_long_batch_counts_in_the_next() {
         let count = 3 * AT_ONCE as u64;
         let io = |number: u64| {
-            // A few of the first take until the end, or longer, or are not known.
+            // A few of the first I/Os last until the end or longer, or have no known completion.
             let response_ns = match mix64(number) % 1500 {
                 0 => (count - number) * 10,
                 1 => (count - number) * 10 + mix64(number + 1) % 900,

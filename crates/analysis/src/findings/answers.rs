@@ -1,5 +1,5 @@
-//! Page one: who did what on this storage, when, how it felt, and what a drive must do for it.
-//! What the capture does not tell has no line.
+//! The first page: who did what on this storage, when, how fast it was, and what a drive needs for
+//! it. Questions that the capture cannot answer have no line.
 
 use crate::questions::extremes::{MINUTE_NS, Stretch};
 use crate::questions::group_figures::GroupFigures;
@@ -13,21 +13,21 @@ use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::text::number;
 use steadfast_domain::{Bytes, IoOp, Layer, Nanos};
 
-/// The table's id.
+/// ID of the table.
 pub(super) const ID: &str = "answers";
 
-/// Processes and files that are named.
+/// Maximum number of processes or files that are named.
 const NAMED: usize = 3;
-/// Share of a process or file that is worth a name.
+/// Minimum share of a process or file that is named.
 const NAMED_LEAST: f64 = 0.01;
-/// Share of I/Os, or of bytes, of an operation that has a line.
+/// Minimum share of I/Os or bytes of an operation that has a line.
 const STREAM_LEAST: f64 = 0.02;
-/// Transfer sizes that are named of an operation.
+/// Maximum number of transfer sizes that are named per operation.
 const SIZES_NAMED: usize = 3;
-/// Transfer size up to which a sequential write can be one of a log.
+/// Maximum transfer size of a sequential write that can belong to a log.
 const LOG_WRITE_MAX: u32 = 64 << 10;
 
-/// One row per question; what belongs to the question before it has no head.
+/// Returns one row per question; further rows for the same question have no heading.
 pub(super) fn table(study: &Study) -> Table {
     let mut rows: Vec<Row> = Vec::new();
     let mut answer = |head: &str, id: &str, lines: Vec<String>| {
@@ -52,7 +52,7 @@ pub(super) fn table(study: &Study) -> Table {
         .rows(rows)
 }
 
-/// The same in one sentence.
+/// Summarizes the answers in one sentence.
 pub(super) fn sentence(study: &Study) -> String {
     let what: Vec<String> = operations(study)
         .iter()
@@ -80,8 +80,8 @@ pub(super) fn sentence(study: &Study) -> String {
     sentence + "."
 }
 
-/// The commands with the largest shares of something: `postgres (12 processes) 98 %, jbd2/sda1-8
-/// (213) 1.5 %`.
+/// Lists the commands with the largest shares of something: `postgres (12 processes) 98 %,
+/// jbd2/sda1-8 (213) 1.5 %`.
 fn shares(processes: &ProcessTable, most: usize, of: fn(&Sums) -> u64) -> Option<String> {
     let commands = processes.by_command();
     let all = commands.iter().map(|(_, tally)| of(tally));
@@ -113,13 +113,13 @@ fn who(singles: &SingleIos) -> Option<String> {
     Some(format!("{} of the I/Os", shares(&singles.processes, NAMED, Sums::count)?))
 }
 
-/// The commands that spent the most time waiting in the slowest minute.
+/// Lists the commands that spent the most time waiting in the slowest minute.
 fn waiting(singles: &SingleIos, most: usize) -> Option<String> {
     let waited = |tally: &Sums| tally.responses.sum_ns.saturating_add(tally.queued.sum_ns);
     shares(singles.slowest.as_ref()?, most, waited)
 }
 
-/// The files with the most I/Os at the file-system layer, by bytes.
+/// Lists the files with the most bytes at the file-system layer.
 fn files(study: &Study, singles: &SingleIos) -> Option<String> {
     let files = singles.who.iter().find(|groups| groups.facets() == [Facet::File])?;
     let by_path = files.by_name(&study.totals.conditions);
@@ -141,20 +141,20 @@ fn files(study: &Study, singles: &SingleIos) -> Option<String> {
     (!texts.is_empty()).then(|| format!("Files: {}", texts.join("; ")))
 }
 
-/// What was done in one operation and order.
+/// The I/Os of one operation, random or sequential.
 struct Operation {
     name: String,
     share: f64,
     line: String,
 }
 
-/// Operations by their shares of the I/Os, in words.
+/// Returns the operations in words, by their share of the I/Os.
 fn operations(study: &Study) -> Vec<Operation> {
     let streams = study.totals.streams.listing(By::Count);
     let kinds = IoOp::ALL.into_iter().flat_map(|op| [(op, false), (op, true)]);
     let mut found: Vec<(f64, Operation)> = kinds
         .filter_map(|(op, sequential)| {
-            // What has no place on the device has no order.
+            // Operations without data on the device are neither random nor sequential.
             let has_order = matches!(op, IoOp::Read | IoOp::Write);
             if !has_order && sequential {
                 return None;
@@ -192,7 +192,7 @@ fn operations(study: &Study) -> Vec<Operation> {
     found.into_iter().map(|(_, operation)| operation).collect()
 }
 
-/// `of 8 KiB`, or the most frequent sizes with their shares of these I/Os.
+/// Returns `of 8 KiB`, or the most frequent sizes with their shares of these I/Os.
 fn sizes(streams: &[&StreamFigures]) -> String {
     let whole: u64 = streams.iter().map(|stream| stream.count).sum();
     let share = |stream: &StreamFigures| stream.count as f64 / whole.max(1) as f64;
@@ -211,7 +211,7 @@ fn sizes(streams: &[&StreamFigures]) -> String {
     }
 }
 
-/// Processes that append small blocks and flush them.
+/// Describes processes that append small blocks and flush them.
 fn logs(singles: &SingleIos) -> Vec<String> {
     let streams = &singles.process_streams;
     let total = streams.total().count();
@@ -241,7 +241,7 @@ fn logs(singles: &SingleIos) -> Vec<String> {
     singles.processes.most_active(NAMED).into_iter().filter_map(log).collect()
 }
 
-/// When the most was done.
+/// Describes the busiest time.
 fn when(study: &Study) -> Option<String> {
     let busiest = study.extremes?.busiest?;
     let total = study.totals.streams.total();
@@ -256,7 +256,7 @@ fn when(study: &Study) -> Option<String> {
     ))
 }
 
-/// Response times, and who waited when they were longest.
+/// Describes the response times, and who waited while they were longest.
 fn felt(study: &Study) -> Vec<String> {
     let total = study.totals.streams.total();
     let responses = total.responses.figures();
@@ -292,11 +292,11 @@ fn felt(study: &Study) -> Vec<String> {
     lines
 }
 
-/// What the storage did, as demands on a drive.
+/// Describes the load as requirements on a drive.
 fn drive(study: &Study) -> Vec<String> {
     let totals = &study.totals;
     let is_of_block_layer = totals.sides_seen.iter().all(|side| side.layer == Layer::Block);
-    // What a file system was asked for is not what its drive did.
+    // Requests to a file system are not what its drive had to do.
     if !is_of_block_layer {
         return Vec::new();
     }
@@ -350,11 +350,11 @@ fn drive(study: &Study) -> Vec<String> {
     lines
 }
 
-/// `at 15:07:04 on 2026-11-25`, or `from 42 s on` without a clock.
+/// Formats the start of a period as `from 2026-11-25 15:07:04`, or `from 42 s` without a clock.
 fn moment(study: &Study, stretch: &Stretch) -> String {
     match &study.totals.options.clock {
         Some(clock) => {
-            // Whole seconds name a minute.
+            // Whole seconds suffice to name a minute.
             let text = clock.date_time(stretch.from_ns);
             let text = text.split('.').next().unwrap_or_default().to_owned();
             format!("from {text}")
@@ -363,7 +363,7 @@ fn moment(study: &Study, stretch: &Stretch) -> String {
     }
 }
 
-/// `minute`, `10 s`, `hour`.
+/// Formats a length as `minute`, `10 s` or `hour`.
 fn stretch_name(length_ns: u64) -> String {
     match length_ns {
         MINUTE_NS => "minute".to_owned(),
@@ -373,7 +373,7 @@ fn stretch_name(length_ns: u64) -> String {
     }
 }
 
-/// `4 KiB`, `1.5 KiB`, `512 B`.
+/// Formats a size as `4 KiB`, `1.5 KiB` or `512 B`.
 fn transfer_size(bytes: u32) -> String {
     match bytes {
         bytes if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => {
@@ -386,7 +386,7 @@ fn transfer_size(bytes: u32) -> String {
     }
 }
 
-/// A share of 1, never rounded to all or nothing.
+/// Formats a share of 1 as a percentage; it is never rounded to 0 % or 100 %.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         exact if exact == 0.0 || exact >= 100.0 => format!("{exact:.0} %"),
@@ -398,12 +398,12 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Milliseconds with three digits.
+/// Formats nanoseconds as milliseconds with three digits.
 fn ms(ns: u64) -> String {
     format!("{} ms", digits(ns as f64 / 1e6))
 }
 
-/// A number with three digits, or all before its point.
+/// Formats a number with three digits, or with all digits before its decimal point.
 fn digits(value: f64) -> String {
     let decimals = match value {
         value if value >= 99.95 => 0,

@@ -1,12 +1,12 @@
-//! What a reader of a study must know of its numbers: what limits the trust in the
-//! capture, then what was chosen and left out of this study of it.
+//! Caveats of a study: first what limits the trust in the capture, then what the study selected and
+//! left out.
 
 use crate::questions::study::Study;
 use crate::questions::trust::Evidence;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::{Caveat, CaveatKind, Nanos};
 
-/// Every caveat of a study, what the capture lacks first.
+/// Returns all caveats of a study; those of the capture come first.
 pub(super) fn of(study: &Study) -> Vec<Caveat> {
     let chosen = [
         no_single_ios(study),
@@ -15,7 +15,7 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
         unlisted(study),
         devices_left_out(study),
     ];
-    // Of compression and duplicates, those of what was chosen.
+    // Compression and duplicates refer to the selected part.
     let conditions = study.totals.conditions.clone();
     let mut caveats = Evidence { conditions, ..study.evidence.clone() }.limits();
     caveats.extend(chosen.into_iter().flatten());
@@ -25,7 +25,7 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
     caveats
 }
 
-/// Which exhibits are missing, and why.
+/// Lists the exhibits that are missing because there are no single I/Os.
 fn no_single_ios(study: &Study) -> Option<Caveat> {
     if study.single_ios.is_some() {
         return None;
@@ -90,7 +90,7 @@ fn unlisted(study: &Study) -> Option<Caveat> {
     (!parts.is_empty()).then(|| caveat(parts.join(" ")))
 }
 
-/// Which exhibits do not show every device.
+/// Lists the exhibits that do not cover all devices.
 fn devices_left_out(study: &Study) -> Option<Caveat> {
     let singles = study.single_ios.as_ref()?;
     let (devices, mapped) = (study.totals.sides_seen.at_block_layer(), singles.hits.len());

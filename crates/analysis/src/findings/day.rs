@@ -1,4 +1,4 @@
-//! What is done at which time of day.
+//! The load by time of day.
 
 use super::tables;
 use crate::clock::hour_and_minute;
@@ -11,7 +11,7 @@ use steadfast_domain::findings::{
 
 const HOUR_NS: f64 = 3.6e12;
 
-/// The profile of a day, where the capture was long enough.
+/// Returns the page of a day profile, or `None` if the capture was too short or has no clock.
 pub(super) fn page(study: &Study) -> Option<Page> {
     let day = study.day.as_ref().filter(|day| !day.is_empty())?;
     Some(Page::new("Time of day", vec![Exhibit::Plot(plot(day)), Exhibit::Table(table(day))]))
@@ -59,7 +59,7 @@ fn plot(day: &[ProfileFigures]) -> Plot {
 
 fn table(day: &[ProfileFigures]) -> Table {
     let rows = day.iter().map(|interval| (hour_and_minute(interval.begin_ns), interval.clone()));
-    // The first column is the time.
+    // The first column is the heading of the row, the time.
     let columns = &ProfileFigures::TABLE[1..];
     tables::table(["day-profile", "Time of day over all days", "From"], columns, rows)
 }

@@ -1,4 +1,4 @@
-//! What a cache would bring, and how soon blocks are used again.
+//! Benefit of a cache, and times until blocks are used again.
 
 use super::tables;
 use crate::columns::{Column, Print, Value};
@@ -9,8 +9,8 @@ use crate::sums::response::ResponseFigures;
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Scale, Series, Stroke, Table};
 use steadfast_domain::units::Bytes;
 
-/// The miss-ratio curves of the devices, and the times until their blocks are used again; a
-/// sentence in place of a curve that is not known.
+/// Returns the miss-ratio curves of the devices and the times until their blocks are used again. A
+/// sentence replaces a curve that is unknown.
 pub(super) fn exhibits(study: &Study, singles: &SingleIos) -> Vec<Exhibit> {
     let found = || singles.locality.iter();
     let mut exhibits: Vec<Exhibit> = Vec::new();
@@ -32,7 +32,7 @@ fn name(study: &Study, found: &LocalityFigures) -> String {
     device_name(&study.totals.conditions, found.device)
 }
 
-/// The share of accesses that an LRU cache of each size misses, by device.
+/// Plots the share of accesses that an LRU cache of each size misses, by device.
 fn curves(study: &Study, singles: &SingleIos) -> Option<Plot> {
     let drawn: Vec<&LocalityFigures> =
         singles.locality.iter().filter(|one| one.lacks_curve().is_none()).collect();
@@ -62,7 +62,7 @@ fn curves(study: &Study, singles: &SingleIos) -> Option<Plot> {
     (!drawn.is_empty()).then(|| plot.series(drawn.iter().map(series)))
 }
 
-/// What the figures are of.
+/// Returns a table of the accesses that the figures are based on.
 fn samples(study: &Study, singles: &SingleIos) -> Table {
     const COLUMNS: [Column<LocalityFigures>; 5] = [
         Column::new("accesses", "Accesses", Print::Plain(0), |one| one.accesses.into()),
@@ -81,7 +81,8 @@ fn samples(study: &Study, singles: &SingleIos) -> Table {
     tables::table(["locality", "Accesses to blocks of 4 KiB", "Device"], &COLUMNS, rows)
 }
 
-/// Times from one access of a block to the next, and from one write to the next.
+/// Returns a table of the times from one access of a block to the next, and from one write to the
+/// next.
 fn times(study: &Study, singles: &SingleIos) -> Table {
     const SECONDS: fn(Option<u64>) -> Value = |ns| ns.map(|ns| ns as f64 / 1e9).into();
     const COLUMNS: [Column<ResponseFigures>; 5] = [

@@ -1,5 +1,5 @@
-//! A study as `Findings`: the reports of the Target Server Self-Test first,
-//! then the chapters of the analysis.
+//! Converts a study to `Findings`: first the reports of the Target Server Self-Test, then the
+//! chapters of the analysis.
 
 mod answers;
 mod caveats;
@@ -27,14 +27,14 @@ use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
 /// Devices named at the head of a page.
 const DEVICES_NAMED: usize = 8;
 
-/// What the report of a capture is called.
+/// Title of the report of a capture.
 const TITLE: &str = "Captured Workload";
 
-/// The method, in one line.
+/// Name of the method.
 const METHOD: &str = "Capture and analysis of RWSW PTS 1.0.7 as described in the SNIA tutorial \
     and in docs/trace.md";
 
-/// The report of a capture. `software` is the name and version of this program.
+/// Returns the report of a capture. `software` is the name and version of this program.
 pub fn findings(study: &Study, software: &str) -> Findings {
     let mut header = header(study);
     header.test = TITLE.into();
@@ -50,7 +50,7 @@ pub fn findings(study: &Study, software: &str) -> Findings {
     found
 }
 
-/// The four reports of the Target Server Self-Test, without the chapters of the analysis.
+/// Returns the four reports of the Target Server Self-Test, without the chapters of the analysis.
 pub fn self_test(study: &Study, software: &str) -> Findings {
     let lasted = study.totals.conditions.lasted_ns.max(study.totals.span_ns.1);
     let run = |began_ns: u64| (began_ns / 1_000_000, began_ns.saturating_add(lasted) / 1_000_000);
@@ -70,12 +70,13 @@ pub fn self_test(study: &Study, software: &str) -> Findings {
     }
 }
 
-/// The IO Stream Map with its response times says most of a capture.
+/// Returns the plot on the first page: the IO Stream Map with response times says the most about a
+/// capture.
 fn plots() -> [&'static str; 1] {
     ["stream-map-frequency"]
 }
 
-/// Rates and response times of the whole capture.
+/// Returns rates and response times of the whole capture.
 fn figures(study: &Study) -> Vec<KeyFigure> {
     let total = study.totals.streams.total();
     let responses = total.responses.figures();
@@ -211,7 +212,7 @@ fn sizes(study: &Study) -> Page {
     Page::new("Sizes and response times", exhibits)
 }
 
-/// Narrow steps, where they were asked for and all are too many for a picture.
+/// Returns plots with narrow steps, if these were requested and are too many for a single plot.
 fn windows(study: &Study) -> Option<Page> {
     let fine = Nanos(study.totals.fine_ns?);
     let text = format!(
@@ -234,7 +235,7 @@ fn shape(study: &Study, singles: &SingleIos) -> Page {
     Page::new("Shape of the load", exhibits)
 }
 
-/// Compression and duplicates over time, where content was sampled.
+/// Returns compression and duplicates over time, if content was sampled.
 fn content(study: &Study) -> Option<Page> {
     let plots = [plots::compression(study), plots::duplicates(study)];
     let page = || Page::new("Compression and duplicates", plots.map(Exhibit::Plot).to_vec());
@@ -270,7 +271,7 @@ fn headline(study: &Study) -> String {
     )
 }
 
-/// A count with its thousands separated.
+/// Formats a count with thousands separators.
 fn grouped(count: u64) -> String {
     number(count as f64, 0)
 }
@@ -293,7 +294,7 @@ fn ending(study: &Study) -> String {
     )
 }
 
-/// SHA-256 over the conditions and the exact counts of every stream.
+/// Returns the SHA-256 over the conditions and the exact counts of every stream.
 fn digest(study: &Study) -> String {
     let mut hash = Sha256::new();
     hash.update(serde_json::to_vec(&study.totals.conditions).unwrap_or_default());
@@ -347,7 +348,7 @@ fn storage_rows(conditions: &CaptureConditions) -> Vec<Setting> {
     devices.chain(more).collect()
 }
 
-/// How it was captured: what the trace tells of it.
+/// Returns the circumstances of the capture that the trace records.
 fn capture_rows(conditions: &CaptureConditions) -> Vec<Setting> {
     let told = |id: &str, label: &str, value: Option<String>| {
         Setting::new(id, label, value, Origin::Found)
@@ -367,7 +368,7 @@ fn capture_rows(conditions: &CaptureConditions) -> Vec<Setting> {
     rows
 }
 
-/// What the user called the captured workload, and said of it.
+/// Returns the name and the comment that the user gave the captured workload.
 fn names(conditions: &CaptureConditions) -> impl Iterator<Item = Setting> {
     let named = |id: &str, label: &str, text: &Option<String>| {
         let text = text.clone().filter(|text| !text.is_empty());
@@ -377,7 +378,8 @@ fn names(conditions: &CaptureConditions) -> impl Iterator<Item = Setting> {
     workload.into_iter().chain(named("comment", "Comment", &conditions.comment))
 }
 
-/// How it was studied. The program's own value counts as a default.
+/// Returns the settings of the study. A value that equals the default of the program counts as
+/// default.
 fn analysis_rows(study: &Study) -> Vec<Setting> {
     let totals = &study.totals;
     let (options, presets) = (&totals.options, StudyOptions::default());
@@ -447,7 +449,7 @@ fn contents(conditions: &CaptureConditions) -> [Setting; 3] {
     ]
 }
 
-/// I/Os seen only in part, by the reason where it is known.
+/// Returns the numbers of incomplete I/Os, by reason if the reasons are known.
 fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
     let row = |label: &str, count: u64| Setting::outcome(label, grouped(count));
     let Some(part) = conditions.in_part else {
@@ -465,7 +467,7 @@ fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
     ]
 }
 
-/// What the two ratios come from.
+/// Describes the sample that both ratios are based on.
 fn sampled(sample: &ContentSample) -> String {
     let bound = match sample.duplicate_share() {
         Some(Share::AtLeast(_)) => "; a duplicate is detected only if both blocks were read",

@@ -1,5 +1,5 @@
-//! The pictures of a study: those of the tutorial's second part and of the
-//! Target Server Self-Test.
+//! The plots of a study: those of the second part of the tutorial and of the Target Server
+//! Self-Test.
 
 use crate::questions::compare::device_name;
 use crate::questions::hits::HitMap;
@@ -22,7 +22,7 @@ use steadfast_tracefile::observed_time::ObservedTime;
 
 type Point = (f64, Option<f64>);
 
-/// The axis of time and what a step number is on it.
+/// The time axis of a plot, and the positions of steps on it.
 struct Timeline {
     first: u64,
     last: u64,
@@ -37,7 +37,7 @@ impl Timeline {
     fn of(study: &Study) -> Timeline {
         let width_ns = study.totals.step_ns;
         let (first, last) = (study.totals.span_ns.0 / width_ns, study.totals.span_ns.1 / width_ns);
-        // A whole capture begins at 0; a part of it where it begins.
+        // The axis of a whole capture starts at 0, that of a part at the part.
         let origin = if study.totals.options.pass.filter.spans_ns.is_empty() { 0 } else { first };
         let last_ns = study.totals.span_ns.1;
         Timeline {
@@ -53,16 +53,17 @@ impl Timeline {
     fn axis(&self) -> Axis {
         self.axis.clone()
     }
-    /// One point per step, those without an I/O included.
+    /// Returns one point per step, including steps without I/Os.
     fn points(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<Point> {
         (self.first..=self.last).map(|step| (self.middle(step), value(step))).collect()
     }
-    /// One cell per step, which reaches from its beginning to the next one's.
+    /// Returns one cell per step, at the beginning of the step.
     fn cells(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<Point> {
         let begin = |step: u64| (step - self.origin) as f64 * self.seconds;
         (self.first..=self.last).map(|step| (begin(step), value(step))).collect()
     }
-    /// Something of a step, per second of its observed time.
+    /// Returns a sum over a step per second of its observed time, or `None` if the step was not
+    /// observed.
     fn per_second(&self, step: u64, sum: f64) -> Option<f64> {
         self.observed.per_second_of_step(step, self.width_ns, sum)
     }
@@ -74,7 +75,8 @@ impl Timeline {
     }
 }
 
-/// An axis of seconds from a moment of the capture, as a clock showed them where it is known.
+/// Returns an axis of seconds from a moment of the capture, labeled with clock times if these are
+/// known.
 fn axis_from(study: &Study, origin_ns: u64, last_ns: u64) -> Axis {
     let Some(clock) = &study.totals.options.clock else {
         let label = match origin_ns {
@@ -98,12 +100,12 @@ fn axis_from(study: &Study, origin_ns: u64, last_ns: u64) -> Axis {
             ahead_s: spell.ahead_ns.saturating_add(origin_ns) as f64 / 1e9,
         })
         .collect();
-    // Of those that begin at or before the axis the last holds.
+    // The last period that begins at or before the axis applies from its origin.
     let before = shown.iter().filter(|part| part.from == 0.0).count().saturating_sub(1);
     Axis::time(&label, TimeUnit::Seconds).by_clock(shown[before..].to_vec())
 }
 
-/// The event marks inside the pictures.
+/// Returns the event marks within the plots.
 fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
     let inside = |at: &u64| *at >= origin_ns && *at <= study.totals.span_ns.1;
     let marks = study.totals.conditions.marks.iter().filter(|mark| inside(&mark.at_ns));
@@ -135,7 +137,7 @@ fn line(
     Series::new(name, Stroke::Measured, points)
 }
 
-/// A rate: 0 in a step without an I/O that was observed, missing in one that was not.
+/// Returns a rate over time: 0 in an observed step without I/Os, missing in an unobserved step.
 fn rate(
     clock: &Timeline,
     steps: &BTreeMap<u64, CaptureStep>,
@@ -151,7 +153,7 @@ fn response_ms(time: Option<Nanos>) -> Option<f64> {
     time.map(Nanos::as_millis_f64)
 }
 
-/// Stacked series, one per choice and one for the rest where it is not empty.
+/// Adds stacked series, one per name and one for all others unless it is empty.
 fn stack(
     plot: Plot,
     clock: &Timeline,
@@ -172,7 +174,7 @@ fn stream_names(study: &Study) -> Vec<String> {
     study.totals.workload.streams.iter().map(|stream| stream.stream.clone()).collect()
 }
 
-/// Share of each stream in each segment.
+/// Plots the share of each stream in each segment.
 pub(super) fn distribution(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let (title, y) = match study.totals.options.by {
@@ -191,14 +193,14 @@ pub(super) fn distribution(study: &Study) -> Plot {
         let whole: f64 = plot.series.iter().filter_map(|s| s.points[at].1).sum();
         for series in &mut plot.series {
             let point = &mut series.points[at];
-            // A step without an I/O has no shares.
+            // A step without I/Os has no shares.
             point.1 = point.1.filter(|_| whole > 0.0).map(|part| part * 100.0 / whole);
         }
     }
     plot
 }
 
-/// IOPS and throughput.
+/// Plots IOPS and throughput.
 pub(super) fn rates(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "IOPS and throughput v time";
@@ -208,7 +210,7 @@ pub(super) fn rates(study: &Study) -> Plot {
         .with(rate(&clock, &study.steps, "MB/s", |step| Bytes(step.bytes()).as_mb()).on_right())
 }
 
-/// Average, 99 % where it is known, and maximum response time.
+/// Plots the mean, the 99th percentile if known, and the maximum of the response time.
 pub(super) fn response_times(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "Response time v time";
@@ -229,7 +231,7 @@ pub(super) fn response_times(study: &Study) -> Plot {
     plot.with(measured("Maximum", CaptureStep::response_max))
 }
 
-/// Average and maximum queue depth.
+/// Plots mean and maximum queue depth.
 pub(super) fn outstanding(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "Outstanding I/Os (OIO) v time";
@@ -243,7 +245,7 @@ pub(super) fn outstanding(study: &Study) -> Plot {
     ))
 }
 
-/// The IO Stream Map by frequency, with response times.
+/// Plots the IO Stream Map by frequency, with response times.
 pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "IO Stream Map by frequency";
@@ -261,7 +263,7 @@ pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
     )
 }
 
-/// The IO Stream Map by amount transferred, with queue depths.
+/// Plots the IO Stream Map by amount transferred, with queue depths.
 pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "IO Stream Map by amount transferred";
@@ -277,7 +279,7 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
     )
 }
 
-/// Which process did how many I/Os when.
+/// Plots the I/Os of each process over time.
 pub(super) fn process_map(study: &Study, singles: &SingleIos) -> Plot {
     let clock = Timeline::of(study);
     let title = "Process map by frequency";
@@ -287,7 +289,7 @@ pub(super) fn process_map(study: &Study, singles: &SingleIos) -> Plot {
     stack(plot, &clock, &singles.processes_over_time, &names, per_second)
 }
 
-/// Hit maps of a device: of reads and of writes, or of streams.
+/// Plots hit maps of a device: of reads and writes, or of streams.
 pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhibit> {
     let name = device_name(&study.totals.conditions, *device);
     let plots = match study.totals.options.hits {
@@ -318,7 +320,7 @@ fn hit_map(
     })
 }
 
-/// Which stream hit each range most.
+/// Plots the stream with the most hits in each range.
 fn stream_hits(study: &Study, (device, name): (u16, &str), map: &HitMap) -> Option<Plot> {
     let streams = stream_names(study).into_iter().chain(["others".to_owned()]);
     let colors = Axis::new("I/O stream", Scale::Categories(streams.collect()));
@@ -331,7 +333,7 @@ fn stream_hits(study: &Study, (device, name): (u16, &str), map: &HitMap) -> Opti
     )
 }
 
-/// A grid of LBA ranges over time; `None` where nothing was hit.
+/// Plots a grid of LBA ranges over time; returns `None` if there were no hits.
 fn ranges_over_time(
     study: &Study,
     map: &HitMap,
@@ -363,17 +365,15 @@ fn ranges_over_time(
     any.then_some(plot)
 }
 
-/// A part of the capture in narrow steps.
+/// Plots a part of the capture in narrow steps.
 pub(super) fn window(study: &Study, window: &Window, number: usize) -> Plot {
     let begin = window.first.saturating_mul(window.width_ns);
     let seconds = window.width_ns as f64 / 1e9;
     let numbers = window.first..window.first + window.count;
-    let points =
-        |value: &dyn Fn(u64, &CaptureStep) -> Option<f64>, none: Option<f64>| -> Vec<Point> {
-            let at = |step: u64| ((step - window.first) as f64 + 0.5) * seconds;
-            let of = |step: u64| window.steps.get(&step).map_or(none, |found| value(step, found));
-            numbers.clone().map(|step| (at(step), of(step))).collect()
-        };
+    let points = |value: &dyn Fn(u64, Option<&CaptureStep>) -> Option<f64>| -> Vec<Point> {
+        let at = |step: u64| ((step - window.first) as f64 + 0.5) * seconds;
+        numbers.clone().map(|step| (at(step), value(step, window.steps.get(&step)))).collect()
+    };
     let mut plot = Plot::new(
         PlotKind::Lines,
         &format!("window-{number}"),
@@ -383,16 +383,17 @@ pub(super) fn window(study: &Study, window: &Window, number: usize) -> Plot {
     );
     plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
     let observed = &study.totals.observed;
-    let iops = points(
-        &|step, found| observed.per_second_of_step(step, window.width_ns, found.ios() as f64),
-        Some(0.0),
-    );
-    let slowest = points(&|_, found| response_ms(found.response_max()), None);
+    // A step without an I/O has a rate of 0 only if it was observed.
+    let iops = points(&|step, found| {
+        let ios = found.map_or(0, CaptureStep::ios);
+        observed.per_second_of_step(step, window.width_ns, ios as f64)
+    });
+    let slowest = points(&|_, found| response_ms(found?.response_max()));
     plot.with(Series::new("IOPS", Stroke::Measured, iops))
         .with(Series::new("RT maximum", Stroke::Measured, slowest).on_right())
 }
 
-/// Response times as shades over time, with percentiles as lines.
+/// Plots response times over time as shades, with percentiles as lines.
 pub(super) fn response_heat(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let classes: BTreeMap<u64, BTreeMap<u32, u64>> =
@@ -419,7 +420,7 @@ pub(super) fn response_heat(study: &Study) -> Plot {
         plot.with(Series::new(name, Stroke::Measured, clock.cells(ios)))
     });
     PERCENTILES.into_iter().fold(plot, |plot, (name, fraction)| {
-        // The middle of row n is n: a row reaches from its class to the next.
+        // The middle of row n is at n: a row extends from its class to the next.
         let row = |step: &CaptureStep| {
             let time = step.percentile(fraction)?.0.max(1) as f64;
             Some(time.log2() - f64::from(least) - 0.5)
@@ -430,10 +431,10 @@ pub(super) fn response_heat(study: &Study) -> Plot {
     })
 }
 
-/// The percentiles over a picture of response times.
+/// The percentiles in a plot of response times.
 const PERCENTILES: [(&str, f64); 3] = [("50 %", 0.5), ("99 %", 0.99), ("99.9 %", 0.999)];
 
-/// Shares of queue depths over time.
+/// Plots the queue depths at issue over time.
 pub(super) fn depths_over_time(study: &Study, singles: &SingleIos) -> Option<Plot> {
     let clock = Timeline::of(study);
     let depths = singles.shape.depths();
@@ -451,7 +452,7 @@ pub(super) fn depths_over_time(study: &Study, singles: &SingleIos) -> Option<Plo
     }))
 }
 
-/// Time with at least one I/O outstanding.
+/// Plots the share of time with at least one I/O outstanding.
 pub(super) fn utilisation(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "Disk utilization";
@@ -460,11 +461,15 @@ pub(super) fn utilisation(study: &Study) -> Plot {
     let parts =
         study.step_figures().map(|step| (step.begin_ns / study.totals.step_ns, step.utilisation));
     let parts: BTreeMap<u64, Option<f64>> = parts.collect();
-    let busy = |step: u64| parts.get(&step).copied().unwrap_or(Some(0.0)).map(|part| part * 100.0);
+    // A step without an I/O is idle only if it was observed.
+    let busy = |step: u64| {
+        let part = parts.get(&step).copied().unwrap_or_else(|| clock.per_second(step, 0.0));
+        part.map(|part| part * 100.0)
+    };
     plot.with(Series::new("Busy", Stroke::Measured, clock.points(busy)))
 }
 
-/// Share of sequential reads and writes.
+/// Plots the share of sequential reads and writes.
 pub(super) fn sequentiality(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "I/O sequentiality";
@@ -484,7 +489,7 @@ pub(super) fn sequentiality(study: &Study) -> Plot {
     ))
 }
 
-/// How well what was written could be compressed.
+/// Plots the compression ratio of written data.
 pub(super) fn compression(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "Compression of written data";
@@ -494,7 +499,7 @@ pub(super) fn compression(study: &Study) -> Plot {
     plot.with(Series::new("Ratio", Stroke::Measured, ratio))
 }
 
-/// How much of what was written was there already.
+/// Plots the share of duplicates in written data.
 pub(super) fn duplicates(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "Duplicates in written data";
@@ -514,7 +519,7 @@ pub(super) fn duplicates(study: &Study) -> Plot {
     plot.with(Series::new("Duplicates", Stroke::Measured, share))
 }
 
-/// Operations over time.
+/// Plots operations over time.
 pub(super) fn operations(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "Reads and writes";
@@ -527,7 +532,7 @@ pub(super) fn operations(study: &Study) -> Plot {
     })
 }
 
-/// I/Os by transfer size and direction.
+/// Plots I/Os by transfer size and direction.
 pub(super) fn sizes(study: &Study) -> Plot {
     const SHOWN: usize = 16;
     let mut by_size: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
@@ -564,11 +569,11 @@ pub(super) fn sizes(study: &Study) -> Plot {
     .with(series("Writes", 1))
 }
 
-/// The outline of a histogram.
+/// Returns the outline of a histogram.
 fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for (low, high, count) in histogram.buckets() {
-        // Between two buckets with values lies one without.
+        // There is an empty bucket between two buckets that do not adjoin.
         if let Some(last) = points.last_mut().filter(|last| last.0 < low.as_millis_f64()) {
             last.1 = last.1.or(Some(0.0));
         }
@@ -579,7 +584,7 @@ fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<Point> {
     points
 }
 
-/// Response times of all I/Os.
+/// Plots the response times of all I/Os.
 pub(super) fn response_histogram(study: &Study) -> Plot {
     let responses = study.totals.streams.total().responses;
     let histogram = responses.histogram();
@@ -605,7 +610,7 @@ pub(super) fn response_histogram(study: &Study) -> Plot {
     plot.with(Series::new("All I/Os", Stroke::Measured, points))
 }
 
-/// IOPS, MB/s and response times of each device and layer on one time axis.
+/// Plots IOPS, MB/s, response times and queue depths of each device and layer on one time axis.
 pub(super) fn sides(study: &Study) -> Vec<Plot> {
     let clock = Timeline::of(study);
     type Value = fn(&CaptureStep) -> Option<f64>;

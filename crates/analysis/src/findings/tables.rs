@@ -16,12 +16,12 @@ use crate::questions::totals::Totals;
 use steadfast_domain::Layer;
 use steadfast_domain::findings::{Cell, Row, Table};
 
-/// Ranges of a report's table.
+/// Maximum number of ranges in a table.
 const RANGES_SHOWN: usize = 20;
-/// Groups of a report's table.
+/// Maximum number of groups in a table.
 pub(super) const GROUPS_SHOWN: usize = 25;
 
-/// A table of rows that all have the same columns.
+/// Creates a table whose rows share the same columns.
 pub(super) fn table<T>(
     [id, title, corner]: [&str; 3],
     columns: &[Column<T>],
@@ -35,7 +35,7 @@ fn named(listing: Vec<StreamFigures>) -> impl Iterator<Item = (String, StreamFig
     listing.into_iter().map(|stream| (stream.key.to_string(), stream))
 }
 
-/// The cumulative workload, normalized.
+/// Returns the cumulative workload, normalized.
 pub(super) fn workload(study: &Study) -> Table {
     let Totals { options, workload, streams, .. } = &study.totals;
     let figures = streams.listing(options.by);
@@ -53,7 +53,7 @@ pub(super) fn workload(study: &Study) -> Table {
         .row(selected(study))
 }
 
-/// All streams of the workload together.
+/// Returns the totals over all streams of the workload.
 fn selected(study: &Study) -> Row {
     let Totals { workload, streams, .. } = &study.totals;
     let (count, amount) = workload.selected();
@@ -70,14 +70,14 @@ fn selected(study: &Study) -> Row {
     Row::new(head, cells).named("selected").strong(true)
 }
 
-/// Every stream.
+/// Returns a table of every stream.
 pub(super) fn streams(study: &Study) -> Table {
     let listing = study.totals.streams.listing(study.totals.options.by);
     let names = ["streams", "Every I/O stream", "I/O stream"];
     table(names, &StreamFigures::LONG_TABLE, named(listing))
 }
 
-/// Response-time percentiles of the workload's streams.
+/// Returns the response-time percentiles of the workload's streams.
 pub(super) fn response_times(study: &Study) -> Table {
     let keys = study.totals.workload.keys();
     let mut listing = study.totals.streams.listing(study.totals.options.by);
@@ -86,7 +86,7 @@ pub(super) fn response_times(study: &Study) -> Table {
     table(names, &StreamFigures::RESPONSE_TIMES, named(listing))
 }
 
-/// What each drive is and what was done on it.
+/// Returns a table of the drives and their load.
 pub(super) fn drives(study: &Study) -> Table {
     let mut drives = study.drives.listing(&study.totals.conditions);
     let total = drives.pop();
@@ -99,39 +99,39 @@ pub(super) fn drives(study: &Study) -> Table {
     }
 }
 
-/// Which process did which streams.
+/// Returns a table of processes and their streams.
 pub(super) fn process_streams(study: &Study, singles: &SingleIos) -> Table {
     let names = ["process-streams", "Which process did which I/O streams", "Process, I/O stream"];
     groups(names, &singles.process_streams, study, Show::Counts)
 }
 
-/// Response times of streams beside their times in the queue.
+/// Returns queue times and response times by stream.
 pub(super) fn queue_times(study: &Study, singles: &SingleIos) -> Table {
     let names = ["queue-times", "Queue time beside response time, ms", "I/O stream"];
     groups(names, &by(singles, Facet::Stream), study, Show::Times)
 }
 
-/// Response times of processes beside their times in the queue.
+/// Returns queue times and response times by process.
 pub(super) fn queue_times_of_processes(study: &Study, singles: &SingleIos) -> Table {
     let names =
         ["queue-times-processes", "Queue time beside response time by process, ms", "Process"];
     groups(names, &by(singles, Facet::Process), study, Show::Times)
 }
 
-/// What the kernel noted of the I/Os of streams.
+/// Returns the flags that the kernel recorded, by stream.
 pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Table {
     let names = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
     without_zeros(groups(names, &by(singles, Facet::Stream), study, Show::Kinds), study)
 }
 
-/// What the kernel noted of the I/Os of processes.
+/// Returns the flags that the kernel recorded, by process.
 pub(super) fn kinds_of_processes(study: &Study, singles: &SingleIos) -> Table {
     let names = ["kinds-processes", "Kinds of I/Os by process", "Process"];
     without_zeros(groups(names, &by(singles, Facet::Process), study, Show::Kinds), study)
 }
 
-/// Without the columns that hold nothing but zeros; the title names them. Whether an I/O bypassed
-/// the page cache is known of the file-system layer alone.
+/// Removes columns that hold only zeros and names them in the title. Only the file-system layer
+/// knows whether an I/O bypassed the page cache, so without it `direct` is not named.
 fn without_zeros(mut table: Table, study: &Study) -> Table {
     let has_files = study.totals.sides_seen.iter().any(|side| side.layer == Layer::FileSystem);
     let is_zero = |cell: &Cell| matches!(cell, Cell::Number { value, .. } if *value == 0.0);
@@ -157,12 +157,12 @@ fn without_zeros(mut table: Table, study: &Study) -> Table {
     table
 }
 
-/// Which process did which streams, by one of both alone.
+/// Regroups processes and streams by one of the two.
 fn by(singles: &SingleIos, facet: Facet) -> Groups {
     singles.process_streams.regrouped(&[facet])
 }
 
-/// Times between the I/Os of streams.
+/// Returns the times between the I/Os of each stream.
 pub(super) fn gaps(study: &Study, singles: &SingleIos) -> Table {
     let over = (study.totals.span_ns, study.totals.step_ns);
     let rows = shape_figures::streams(&singles.shape, &study.streams_over_time, over);
@@ -171,7 +171,7 @@ pub(super) fn gaps(study: &Study, singles: &SingleIos) -> Table {
     table(names, &StreamShape::OF_REPORT, rows)
 }
 
-/// Sequential runs by their lengths.
+/// Returns the sequential runs by length.
 pub(super) fn runs(singles: &SingleIos) -> Table {
     let name = |run: &RunShape| match run.lengths {
         (from, Some(to)) if from == to => from.to_string(),
@@ -183,7 +183,7 @@ pub(super) fn runs(singles: &SingleIos) -> Table {
     table(names, &RunShape::TABLE[2..], rows)
 }
 
-/// The ranges of a device with the most hits, and which processes hit them.
+/// Returns the ranges of a device with the most hits, and the processes that hit them.
 pub(super) fn hot_ranges(study: &Study, ranges: &HotRanges) -> Table {
     let name = device_name(&study.totals.conditions, ranges.device());
     let rows = ranges.hottest(RANGES_SHOWN).into_iter();
@@ -192,7 +192,7 @@ pub(super) fn hot_ranges(study: &Study, ranges: &HotRanges) -> Table {
     table([&id, &title, "Range, % of the device"], &HotRange::OF_REPORT, rows)
 }
 
-/// Idle periods of each device by their lengths.
+/// Returns the idle periods of each device by length.
 pub(super) fn idle(study: &Study, singles: &SingleIos) -> Vec<Table> {
     let rows = shape_figures::idle(&singles.shape, &study.totals.conditions);
     let devices = rows.chunk_by(|one, next| one.device == next.device).enumerate();
@@ -204,19 +204,19 @@ pub(super) fn idle(study: &Study, singles: &SingleIos) -> Vec<Table> {
     devices.map(of_device).collect()
 }
 
-/// The largest groups.
+/// Returns a table of the largest groups.
 fn groups(names: [&str; 3], groups: &Groups, study: &Study, show: Show) -> Table {
     let listing = groups.listing(study.totals.options.by, &study.totals.conditions);
     let rows = listing.into_iter().take(GROUPS_SHOWN).map(|group| (group.name(), group));
     table(names, GroupFigures::of_report(show), rows)
 }
 
-/// The processes with the most I/Os.
+/// Returns the processes with the most I/Os.
 pub(super) fn processes(singles: &SingleIos, most: usize) -> Table {
     process_table("processes", singles, most)
 }
 
-/// Every process.
+/// Returns a table of every process.
 pub(super) fn processes_all(singles: &SingleIos) -> Table {
     process_table("processes-all", singles, usize::MAX)
 }
@@ -227,7 +227,7 @@ fn process_table(id: &str, singles: &SingleIos, most: usize) -> Table {
     table([id, "Processes", "Process"], &ProcessFigures::OF_REPORT, rows)
 }
 
-/// Every capture step.
+/// Returns a table of every capture step.
 pub(super) fn steps(study: &Study) -> Table {
     let title = "Capture steps with I/Os issued or outstanding";
     let rows = study.step_figures().map(|step| (step.begin(), step));

@@ -8,7 +8,7 @@ use crate::questions::study::{SingleIos, Study};
 use steadfast_domain::findings::{Exhibit, Page, Row, Table};
 use steadfast_domain::text::number;
 
-/// A table for each of them.
+/// Returns a page with a table of each, or `None` if none was recorded.
 pub(super) fn page(study: &Study, singles: &SingleIos) -> Option<Page> {
     let told = singles.who.iter().filter(|groups| groups.iter().any(|(key, _)| is_told(key)));
     let tables = told.filter_map(|groups| Some(Exhibit::Table(table(study, groups)?)));
@@ -16,14 +16,14 @@ pub(super) fn page(study: &Study, singles: &SingleIos) -> Option<Page> {
     (!tables.is_empty()).then(|| Page::new("Threads, cgroups and files", tables))
 }
 
-/// Whether a group is of a thread, a cgroup or a file that is known.
+/// Returns true if a group belongs to a known thread, cgroup or file.
 fn is_told(key: &GroupKey) -> bool {
     key.thread.is_some_and(|thread| thread.tid > 0)
         || key.cgroup.is_some_and(|cgroup| cgroup > 0)
         || key.file.is_some_and(|(_, inode)| inode > 0)
 }
 
-/// The largest groups, and all others added up.
+/// Returns a table of the largest groups and the sum of all others.
 fn table(study: &Study, groups: &Groups) -> Option<Table> {
     let (id, title, corner) = match groups.facets().first()? {
         Facet::Thread => ("threads", "Threads", "Process, thread"),
@@ -40,7 +40,7 @@ fn table(study: &Study, groups: &Groups) -> Option<Table> {
     Some(tables::table([id, title, corner], columns, rows).rows(rest))
 }
 
-/// All groups that are not listed.
+/// Returns the sum of all groups that are not listed, or `None` if there are none.
 fn rest(study: &Study, groups: &Groups, (listed, others): (&[GroupKey], usize)) -> Option<Row> {
     let beyond = groups.beyond(listed).total_figures(&study.totals.conditions);
     if beyond.count == 0 {
@@ -49,7 +49,11 @@ fn rest(study: &Study, groups: &Groups, (listed, others): (&[GroupKey], usize)) 
     let all = groups.total();
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let more = if groups.unlisted().count() > 0 { " and more" } else { "" };
-    let head = format!("{}{more} others", number(others as f64, 0));
+    let head = if others == 0 {
+        "others".to_owned()
+    } else {
+        format!("{}{more} others", number(others as f64, 0))
+    };
     let beyond = GroupFigures {
         share_of_count: share(beyond.count, all.count()),
         share_of_bytes: share(beyond.amount, all.amount()),

@@ -1,6 +1,6 @@
-//! The cells of one capture as a fold file's block holds them: step after step, then
-//! the busy time, all as numbers of [`super::numbers`]. Times count from a whole step of
-//! the clock, so that the steps of all captures lie on one grid.
+//! Encodes the cells of one capture as a block of a fold file: the cells of each step, then the
+//! busy time, all as numbers of [`super::numbers`]. Times count from a whole step of the clock, so
+//! that the steps of all captures lie on one grid.
 
 use super::numbers::{impossible, take, take_as};
 use crate::cells::{BusyInStep, Cell, FLAGS, Times, Who};
@@ -10,21 +10,21 @@ use steadfast_domain::io_event::Command;
 use steadfast_domain::varint::put;
 use steadfast_domain::{FineHistogram, IoOp, Layer};
 
-/// Cells that are read at once.
+/// Number of cells that are read at once.
 const STRIDE: usize = 1 << 12;
-/// Buckets of response times that are held at once, with up to one cell's more.
+/// Number of histogram buckets that are held at once, exceeded by at most one cell.
 const BUCKETS_HELD: usize = 1 << 18;
-/// Entries of busy time in a block: a year in steps of a minute for 15 devices.
+/// Maximum number of busy-time entries in a block: a year in steps of a minute for 15 devices.
 const BUSY_MAX: u64 = 1 << 23;
 
-/// Appends the cells of a step, which begin at one time.
+/// Appends the cells of a step, which share its start time.
 pub(super) fn put_step(to: &mut Vec<u8>, step: u64, step_ns: u64, cells: &[Cell]) {
     put(to, cells.len() as u64);
     put(to, step);
     cells.iter().for_each(|cell| put_cell(to, step.saturating_mul(step_ns), cell));
 }
 
-/// Appends the busy time by step, after all cells.
+/// Appends the busy time as (step, device, layer, nanoseconds), after all cells.
 pub(super) fn put_busy(to: &mut Vec<u8>, busy: &[(u64, u16, Layer, u64)]) {
     put(to, 0);
     put(to, busy.len() as u64);
@@ -98,7 +98,7 @@ fn put_times(to: &mut Vec<u8>, times: &Times) {
     }
 }
 
-/// The part of a command name before its zeros.
+/// A command name without its trailing zeros.
 trait Name {
     fn to_bytes(&self) -> &[u8];
 }
@@ -110,11 +110,12 @@ impl Name for Command {
     }
 }
 
-/// Reads a block and hands out its cells, some at a time, and its busy time at the end:
-/// in steps of a width.
+/// Reads a block of steps of one width. Passes its cells to `cells_of` in portions and its busy
+/// time to `busy_of` at the end.
 ///
 /// # Errors
-/// Where the medium fails, the block is damaged, or the receiver refuses.
+/// Returns [`io::Error`] as `E` if reading fails or the block is damaged, or the error of a
+/// callback.
 pub(super) fn read<E: From<io::Error>>(
     mut from: impl Read,
     step_ns: u64,
@@ -202,7 +203,7 @@ fn take_cell(from: &mut impl Read, begin_ns: u64) -> io::Result<Cell> {
     Ok(cell)
 }
 
-/// What follows in a cell that tells thread, cgroup, file, merges and content.
+/// Reads the thread, cgroup, file, merges and content of a cell.
 fn take_who(from: &mut impl Read, cell: &mut Cell) -> io::Result<()> {
     cell.who.tid = take_as(from)?;
     cell.who.thread = take_command(from)?;
@@ -295,7 +296,7 @@ mod tests {
         vec![Cell { begin_ns, span_ns: (begin_ns, begin_ns), ios: 1, ..Cell::default() }, full]
     }
 
-    /// Cells with every bucket, and a count of busy times without an end.
+    /// Covers cells with every bucket, and a busy-time count that exceeds the limit.
     #[test]
     fn what_a_block_claims_is_held_in_small_parts_or_refused() {
         let buckets: Vec<(u16, u64)> = (0..FineHistogram::LEN as u16).map(|at| (at, 1)).collect();
@@ -352,7 +353,7 @@ mod tests {
         assert_eq!(busy, [there]);
     }
 
-    /// A file with right checksums may still have been made to do harm.
+    /// A file with valid checksums may still be crafted to do harm.
     #[test]
     fn a_block_that_is_none_is_refused_or_read_without_a_panic() {
         let whole = block();

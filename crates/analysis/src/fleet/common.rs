@@ -1,5 +1,4 @@
-//! What several captures have in common: one time axis, one list of devices, and the
-//! conditions of all.
+//! Merges the conditions of several captures: one time axis, one list of devices, one description.
 
 use crate::questions::compare::UNKNOWN_HOST;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,27 +10,26 @@ use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::Place;
 
-/// Remarks that are kept at most.
+/// Maximum number of remarks.
 const REMARKS_MAX: usize = 64;
-/// Host names that stand in a list of them.
+/// Maximum number of names in a list of hosts.
 const NAMES_MAX: usize = 4;
-/// The axis begins with a whole hour of the clock, so that steps of any usual width lie
-/// on one grid.
+/// The axis begins at a whole hour of the clock, so that steps of any usual width lie on one grid.
 const HOUR_NS: u64 = 3_600_000_000_000;
 
-/// What several captures have in common.
+/// Merged conditions of several captures.
 pub(super) struct Common {
-    /// The conditions of all.
+    /// Conditions of all captures together.
     pub conditions: CaptureConditions,
-    /// Where each stands.
+    /// Mapping of each capture into the merged captures.
     pub places: Vec<Place>,
 }
 
 impl Common {
-    /// Of captures with these conditions.
+    /// Merges these conditions.
     ///
     /// # Errors
-    /// Where there are more devices than can be told apart.
+    /// Returns [`TraceError::TooFine`] if there are more than 65,534 devices.
     pub fn of(all: &[&CaptureConditions]) -> Result<Common, TraceError> {
         let earliest = all.iter().filter_map(|one| one.began_unix_ns).min();
         let axis = earliest.map(|earliest| earliest / HOUR_NS * HOUR_NS);
@@ -55,18 +53,18 @@ impl Common {
         let places = all.iter().map(place).collect::<Result<Vec<_>, TraceError>>()?;
         let mut conditions = conditions(all, &places, axis, named(devices));
         conditions.files = Arc::new(files(all, &places));
-        // Where one capture does not know its cgroups, those of the others still stand.
+        // If some captures do not record cgroups, those of the others are still listed.
         conditions.cgroups = all.iter().any(|one| one.cgroups.is_some()).then_some(cgroups);
         Ok(Common { conditions, places })
     }
 }
 
-/// The name of a capture's host.
+/// Returns the host name of a capture.
 pub(super) fn host_of(conditions: &CaptureConditions) -> String {
     conditions.host.clone().unwrap_or_else(|| UNKNOWN_HOST.to_owned())
 }
 
-/// A capture's devices, each with its host.
+/// Returns the devices of a capture, each with its host.
 fn of_host(conditions: &CaptureConditions) -> Vec<CapturedDevice> {
     let host = host_of(conditions);
     let with_host = |device: &CapturedDevice| CapturedDevice {
@@ -84,13 +82,13 @@ fn of_host(conditions: &CaptureConditions) -> Vec<CapturedDevice> {
     }
 }
 
-/// What tells a device from others: host, name, serial number, size.
+/// Returns the fields that identify a device: host, name, serial number, capacity.
 fn identity(device: &CapturedDevice) -> (Option<String>, String, Option<String>, Option<u64>) {
     let CapturedDevice { host, name, serial, capacity, .. } = device;
     (host.clone(), name.clone(), serial.clone(), capacity.map(|size| size.0))
 }
 
-/// A capture's cgroups, each with its host.
+/// Returns the cgroups of a capture, each with its host.
 fn cgroups_of_host(conditions: &CaptureConditions) -> impl Iterator<Item = CapturedCgroup> {
     let with_host = |cgroup: &CapturedCgroup| {
         let host = cgroup.host.clone().or_else(|| Some(host_of(conditions)));
@@ -99,7 +97,7 @@ fn cgroups_of_host(conditions: &CaptureConditions) -> impl Iterator<Item = Captu
     conditions.cgroups.iter().flatten().map(with_host)
 }
 
-/// The cgroups of all, each once: as many as can be told apart.
+/// Returns the distinct cgroups of all captures, at most 65,535.
 fn cgroups(all: &[&CaptureConditions]) -> Vec<CapturedCgroup> {
     let mut sorted: Vec<CapturedCgroup> = all.iter().flat_map(|one| cgroups_of_host(one)).collect();
     sorted.sort_by(|a, b| order(a).cmp(&order(b)));
@@ -112,13 +110,13 @@ fn order(cgroup: &CapturedCgroup) -> (&Option<String>, &Option<String>, u64) {
     (&cgroup.host, &cgroup.path, cgroup.id)
 }
 
-/// The place of a cgroup among those of all, from 1; 0 where it has none.
+/// Returns the position of a cgroup in the merged list, from 1; 0 if it is not listed.
 fn place_of(all: &[CapturedCgroup], one: &CapturedCgroup) -> u16 {
     let at = all.binary_search_by(|other| order(other).cmp(&order(one))).ok();
     at.and_then(|at| u16::try_from(at + 1).ok()).unwrap_or(0)
 }
 
-/// The paths of all, with the devices' numbers among all.
+/// Returns the file paths of all captures, with their device numbers in the merged list.
 fn files(all: &[&CaptureConditions], places: &[Place]) -> Vec<FileName> {
     let each = all.iter().zip(places).flat_map(|(one, place)| {
         let placed =
@@ -128,7 +126,7 @@ fn files(all: &[&CaptureConditions], places: &[Place]) -> Vec<FileName> {
     each.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Merged and split requests, where every capture counted them.
+/// Returns merged and split requests by device, or `None` unless every capture counted them.
 fn merging(all: &[&CaptureConditions], places: &[Place], devices: usize) -> Option<Vec<Merging>> {
     let mut sums = vec![Merging::default(); devices];
     for (one, place) in all.iter().zip(places) {
@@ -142,27 +140,28 @@ fn merging(all: &[&CaptureConditions], places: &[Place], devices: usize) -> Opti
     Some(sums)
 }
 
-/// Files with a path and without, where every capture has them.
+/// Returns the number of files with a path and without, or `None` unless every capture counted
+/// them.
 fn paths(all: &[&CaptureConditions]) -> Option<(u64, u64)> {
     let each: Option<Vec<(u64, u64)>> = all.iter().map(|one| one.paths).collect();
     let add = |a: (u64, u64), b: (u64, u64)| (a.0.saturating_add(b.0), a.1.saturating_add(b.1));
     each?.into_iter().reduce(add)
 }
 
-/// The devices of all, each once, by host and name.
+/// Returns the distinct devices of all captures, by host and name.
 fn devices(all: &[&CaptureConditions]) -> Vec<CapturedDevice> {
     let each = all.iter().flat_map(|one| of_host(one));
     let mut sorted: BTreeMap<_, CapturedDevice> = BTreeMap::new();
     for device in each {
         let there = sorted.entry(identity(&device)).or_insert_with(|| device.clone());
-        // Whichever capture tells more, in an order that does not depend on theirs.
+        // Fills in what any capture knows, independently of their order.
         there.model = there.model.take().max(device.model);
         there.logical_sector = there.logical_sector.max(device.logical_sector);
     }
     sorted.into_values().collect()
 }
 
-/// The devices with their host before their name, where there are several hosts.
+/// Prefixes device names with their host if there are several hosts.
 fn named(mut devices: Vec<CapturedDevice>) -> Vec<CapturedDevice> {
     let hosts: BTreeSet<Option<String>> = devices.iter().map(|one| one.host.clone()).collect();
     if hosts.len() > 1 {
@@ -215,7 +214,7 @@ fn conditions(
         unfinished: total(|one| one.unfinished),
         in_part: in_part(all),
         unseen: unseen(all),
-        // Of several hosts it is no share of one processor.
+        // With several hosts the cost is no share of one processor.
         cost_ns: None,
         marks: marks(all, places),
         compression_ratio: content.map_or_else(
@@ -229,7 +228,7 @@ fn conditions(
     }
 }
 
-/// What is told of all in the same way.
+/// Returns a value that all captures share, or `None`.
 fn alike<T: PartialEq>(
     all: &[&CaptureConditions],
     of: impl Fn(&CaptureConditions) -> Option<T>,
@@ -239,7 +238,7 @@ fn alike<T: PartialEq>(
     told.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// `web1, web2, web3, web4 and 6 more`.
+/// Joins names as in `web1, web2, web3, web4 and 6 more`.
 fn listed(names: BTreeSet<String>) -> String {
     let more = names.len().saturating_sub(NAMES_MAX);
     let first: Vec<String> = names.into_iter().take(NAMES_MAX).collect();
@@ -279,8 +278,8 @@ fn marks(all: &[&CaptureConditions], places: &[Place]) -> Vec<steadfast_domain::
     marks
 }
 
-/// What was measured of all written blocks together; blocks of different captures were
-/// not compared, so the share of duplicates is no longer one of all.
+/// Returns the content measurements of all captures together. Blocks of different captures were not
+/// compared, so the share of duplicates becomes a lower bound.
 fn content(all: &[&CaptureConditions]) -> Option<ContentSample> {
     let told: Option<Vec<ContentSample>> = all.iter().map(|one| one.content).collect();
     let told = told?;

@@ -1,9 +1,9 @@
-//! Fold files: sums of captures, one block for each, and what the file says of itself.
+//! Fold files: sums of captures in one block each, preceded by a description.
 //!
-//! The first line names format and version, the second the length and the SHA-256 of the
-//! third, which is JSON: how the captures were folded, and of each its files, its
-//! conditions and its block. The blocks follow in that order. Captures stand in a fixed
-//! order, so the same captures give the same bytes, however they came together.
+//! The first line names format and version, the second the length and the SHA-256 of the third. The
+//! third line is JSON: how the captures were folded, and for each capture its files, its conditions
+//! and its block. The blocks follow in the same order. Captures are sorted, so the same captures
+//! give the same bytes, in whatever order they were added.
 
 use super::block;
 use crate::cells::{BusyInStep, Cell, Dimensions};
@@ -17,26 +17,26 @@ use steadfast_domain::io_event::FileName;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Integrity, LeftOut, Recovery, Source};
 
-/// What a fold file begins with, before its version.
+/// The beginning of a fold file, before its version.
 const MAGIC: &str = "steadfast fold ";
 /// The version that this program reads and writes.
 const VERSION: u32 = 2;
-/// Longest head of a file: magic, version, length and digest.
+/// Maximum length of the first two lines: magic, version, length and digest.
 const HEAD_MAX: usize = 256;
 
-/// How captures were folded; only what was folded alike is merged.
+/// Options of a fold. Only captures that were folded with equal options can be merged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoldOptions {
-    /// Width of a step in nanoseconds; divides an hour.
+    /// Width of a step, in nanoseconds; a divisor of one hour.
     pub step_ns: u64,
-    /// Whether processes were told apart.
+    /// True if cells distinguish processes.
     pub processes: bool,
-    /// I/Os looked back at for sequentiality.
+    /// Number of earlier I/Os that an I/O is compared with for sequentiality.
     pub window: usize,
-    /// Whether threads were told apart.
+    /// True if cells distinguish threads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub threads: bool,
-    /// Whether files were told apart.
+    /// True if cells distinguish files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub files: bool,
 }
@@ -55,57 +55,58 @@ impl FoldOptions {
     }
 }
 
-/// A file that was folded.
+/// Identity of a file that was folded.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileIdentity {
-    /// SHA-256 of its beginning, its end (which holds the checksums of the rest) and its size.
+    /// SHA-256 over the file's size, its beginning and its end, which holds the checksums of the
+    /// rest.
     pub digest: String,
-    /// Its name, without directories.
+    /// File name, without directories.
     pub name: String,
-    /// Its size in bytes.
+    /// File size in bytes.
     pub bytes: u64,
 }
 
-/// A capture in a fold file.
+/// Description of a capture in a fold file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Member {
-    /// Its files.
+    /// Files of the capture.
     pub files: Vec<FileIdentity>,
-    /// How it came about.
+    /// Conditions of the capture.
     pub conditions: CaptureConditions,
-    /// Paths of its files, where files were told apart.
+    /// Paths of the captured files; empty unless cells distinguish files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<FileName>,
-    /// Which of its I/Os were folded; `None` where all were.
+    /// Filter by which I/Os were selected, in words; `None` if all were folded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// The time that was observed and that the filter let pass, in nanoseconds from the
-    /// capture's beginning; `None` where that was the whole capture.
+    /// Observed time that passed the filter, in nanoseconds from the beginning of the capture;
+    /// `None` for the whole capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans_ns: Option<Vec<(u64, u64)>>,
-    /// What the pass over it saw.
+    /// Account of the pass over the capture.
     pub account: PassAccount,
-    /// What of its files is damaged or missing.
+    /// Known damage and missing parts of the files.
     pub integrity: Integrity,
-    /// Whether its writer was killed.
+    /// What was lost because the writer was killed; `None` if the files were complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
-    /// Cells in its block.
+    /// Number of cells in the block.
     pub cells: u64,
-    /// Length of its block.
+    /// Length of the compressed block, in bytes.
     pub bytes: u64,
-    /// SHA-256 of its block.
+    /// SHA-256 of the compressed block.
     pub sha256: String,
 }
 
 impl Member {
-    /// By what captures are put in order: host, beginning, files.
+    /// Returns the key by which captures are sorted: host, start time, files.
     pub fn order(&self) -> (Option<&str>, Option<u64>, &[FileIdentity]) {
         let CaptureConditions { host, began_unix_ns, .. } = &self.conditions;
         (host.as_deref(), *began_unix_ns, &self.files)
     }
 
-    /// What it is called in a message: its host and its first file.
+    /// Returns a name for messages: the first file and the host.
     pub fn called(&self) -> String {
         let host =
             self.conditions.host.as_deref().unwrap_or(crate::questions::compare::UNKNOWN_HOST);
@@ -117,38 +118,39 @@ impl Member {
     }
 }
 
-/// What a fold file says of itself.
+/// Description at the beginning of a fold file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Contents {
-    /// How the captures were folded.
+    /// Options of all captures.
     pub options: FoldOptions,
-    /// The captures.
+    /// Captures, in the order of their blocks.
     pub captures: Vec<Member>,
     /// Files that could not be read.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A fold file, opened.
+/// A fold file open for reading.
 pub(crate) struct FoldFile<R> {
     source: Source<R>,
     contents: Contents,
-    /// Where the block of each capture begins.
+    /// Offset of the block of each capture.
     blocks: Vec<u64>,
 }
 
-/// Whether a medium holds a fold file.
+/// Returns true if a file is a fold file.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// Returns [`io::Error`] if reading fails.
 pub(crate) fn begins<R: Read + Seek>(source: &Source<R>) -> io::Result<bool> {
     Ok(source.read(0, MAGIC.len())? == MAGIC.as_bytes())
 }
 
 impl<R: Read + Seek> FoldFile<R> {
-    /// What the file says of itself, checked.
+    /// Reads and checks the description of a fold file.
     ///
     /// # Errors
-    /// Where it is damaged or of another version.
+    /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Unsuitable`] if the file is
+    /// damaged or has an unknown version.
     pub(crate) fn of(source: Source<R>) -> Result<Self, TraceError> {
         let head = source.read(0, HEAD_MAX)?;
         let mut lines = head.split_inclusive(|byte| *byte == b'\n');
@@ -212,10 +214,11 @@ impl<R: Read + Seek> FoldFile<R> {
         &self.contents
     }
 
-    /// The block of a capture, compressed, as it stands in the file.
+    /// Reads the compressed block of a capture.
     ///
     /// # Errors
-    /// Where it cannot be read or is damaged.
+    /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Unsuitable`] if the block is
+    /// damaged.
     pub(super) fn block(&self, number: usize) -> Result<Vec<u8>, TraceError> {
         let missing = || damaged("the number of its captures");
         let capture = self.contents.captures.get(number).ok_or_else(missing)?;
@@ -228,10 +231,11 @@ impl<R: Read + Seek> FoldFile<R> {
         }
     }
 
-    /// The cells of a capture, some at a time, then its busy time.
+    /// Passes the cells of a capture to `cells_of` in portions, then its busy time to `busy_of`.
     ///
     /// # Errors
-    /// Where they cannot be read or are damaged, or the receiver refuses.
+    /// Returns the errors of [`Self::block`], [`TraceError::Io`] if the cells are damaged, or the
+    /// error of a callback.
     pub(super) fn cells(
         &self,
         number: usize,
@@ -245,16 +249,16 @@ impl<R: Read + Seek> FoldFile<R> {
     }
 }
 
-/// Whether steps of this width lie on one grid, whenever captures began.
+/// Returns true if steps of this width lie on one grid regardless of when captures began.
 pub(super) fn step_fits(step_ns: u64) -> bool {
     let hour = *crate::sums::step_width::WIDTH_NS.end();
     crate::sums::step_width::WIDTH_NS.contains(&step_ns) && hour.is_multiple_of(step_ns)
 }
 
-/// Writes a file's lines before its blocks.
+/// Writes the lines that precede the blocks.
 ///
 /// # Errors
-/// Where the sink cannot be written.
+/// Returns [`TraceError::Io`] if writing fails.
 pub(super) fn write_head(sink: &mut impl Write, contents: &Contents) -> Result<(), TraceError> {
     let mut text = serde_json::to_vec(contents).map_err(io::Error::from)?;
     text.push(b'\n');
@@ -264,14 +268,14 @@ pub(super) fn write_head(sink: &mut impl Write, contents: &Contents) -> Result<(
     Ok(())
 }
 
-/// What is not as it was written.
+/// Returns the error for a damaged part.
 fn damaged(what: &str) -> TraceError {
     TraceError::Unsuitable(format!(
         "the fold file is damaged: {what}; make it again with: steadfast trace fold"
     ))
 }
 
-/// Bytes as hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! One capture, folded.
+//! Folds one capture.
 
 use super::file::{FileIdentity, FoldOptions, Member, hex, step_fits};
 use super::gathering::Gathering;
@@ -12,26 +12,27 @@ use steadfast_domain::Nanos;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
-/// Bytes of a file's beginning and end that its digest is of: the end of a trace holds
-/// the checksums of all row groups.
+/// Number of bytes at the beginning and at the end of a file that its digest covers. The end of a
+/// trace holds the checksums of all row groups.
 const ENDS: u64 = 1 << 20;
-/// How well a block is compressed.
+/// Zstandard compression level of a block.
 const LEVEL: i32 = 3;
 
-/// A capture, folded.
+/// A folded capture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Folded {
-    /// What it is of.
+    /// Description of the capture.
     pub member: Member,
-    /// Its cells, compressed.
+    /// Compressed cells.
     pub(super) block: Vec<u8>,
 }
 
-/// Folds a capture of these files.
+/// Folds a capture that was read from these files.
 ///
 /// # Errors
-/// Where it cannot be read, kept no single I/Os, or has more cells than memory was set
-/// aside for.
+/// Returns [`TraceError::Unsuitable`] if no single I/Os were kept, [`TraceError::TooFine`] if the
+/// step width does not divide an hour or there are too many cells or steps, or the errors of
+/// [`Captured::run`].
 pub fn fold<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     mut files: Vec<FileIdentity>,
@@ -79,7 +80,7 @@ pub fn fold<R: Read + Seek + Send + 'static>(
     Ok(Folded { member, block })
 }
 
-/// The time that was observed and that a filter lets pass, where that is not the whole capture.
+/// Returns the observed time that passes the filter, or `None` if that is the whole capture.
 fn spans_of<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     pass: &Pass,
@@ -93,10 +94,10 @@ fn spans_of<R: Read + Seek + Send + 'static>(
     (!is_whole).then(|| observed.spans_ns().to_vec())
 }
 
-/// What tells a file from every other, whatever it is called.
+/// Returns an identity of a file that does not depend on its name.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// Returns [`io::Error`] if reading fails.
 pub fn fingerprint(medium: &mut (impl Read + Seek), name: &str) -> io::Result<FileIdentity> {
     let bytes = medium.seek(SeekFrom::End(0))?;
     let mut sum = Sha256::new();

@@ -1,4 +1,4 @@
-//! The fold that makes the cells of a fold file of single I/Os.
+//! The fold from single I/Os to the cells of a fold file.
 
 use super::block::{put_busy, put_step};
 use super::file::FoldOptions;
@@ -13,18 +13,18 @@ use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::Fields;
 
-/// Cells of one step, at most.
+/// Maximum number of cells in one step.
 const CELLS_MAX: usize = 1 << 18;
-/// Steps in which a device can have been busy, at most.
+/// Maximum number of busy-time entries, one per step and device.
 const BUSY_MAX: usize = 1 << 22;
 
-/// How long a device may stay busy after the last I/O of its capture was issued: an I/O
-/// that never ends would make steps without end.
+/// Maximum time that a device may stay busy after the last I/O was issued: an I/O that never
+/// completes would create an unlimited number of steps.
 const OVERHANG_NS: u64 = 3_600_000_000_000;
-/// The same in steps.
+/// The same limit in steps; the lower one applies.
 const OVERHANG_STEPS: u64 = 1000;
 
-/// Device, layer, operation, order, size, and who it was.
+/// Device, layer, operation, sequentiality, size, and originator.
 type Key = (u16, Layer, IoOp, bool, u32, Who);
 
 /// A cell that is being filled.
@@ -35,34 +35,34 @@ struct Open {
     queued: Responses,
 }
 
-/// The cells of a capture, in the making.
+/// The cells of a capture under construction.
 pub(super) struct Gathering {
     step_ns: u64,
-    /// How far into a step of the clock the capture began.
+    /// Offset of the beginning of the capture within a step of the clock.
     phase_ns: u64,
-    /// What its cells tell.
+    /// Dimensions that the cells distinguish.
     told: Dimensions,
-    /// Sizes of the devices.
+    /// Sizes of the devices in bytes; `None` if unknown.
     sizes: Vec<Option<u64>>,
     step: u64,
     open: FxHashMap<Key, Open>,
-    /// Busy time that may go on, by device and layer.
+    /// Latest busy interval that may still be extended, by device and layer.
     carried: BTreeMap<(u16, Layer), (u64, u64)>,
     busy: BTreeMap<(u64, u16, Layer), u64>,
     block: Vec<u8>,
     cells: u64,
 }
 
-/// The cells of a capture.
+/// The finished cells of a capture.
 pub(super) struct Gathered {
-    /// The block, not yet compressed.
+    /// Uncompressed block.
     pub block: Vec<u8>,
-    /// How many cells it holds.
+    /// Number of cells in the block.
     pub cells: u64,
 }
 
 impl Gathering {
-    /// Cells of a capture that began so far into a step.
+    /// Starts the cells of a capture that began `phase_ns` into a step of the clock.
     pub fn new(phase_ns: u64, options: &FoldOptions, sizes: Vec<Option<u64>>) -> Self {
         Gathering {
             step_ns: options.step_ns,
@@ -78,10 +78,10 @@ impl Gathering {
         }
     }
 
-    /// What was gathered of a capture whose last I/O was issued then.
+    /// Finishes the cells of a capture whose last I/O was issued at `last_ns`.
     ///
     /// # Errors
-    /// Where there are more steps than memory was set aside for.
+    /// Returns [`TraceError::TooFine`] if there are too many steps.
     pub fn finish(mut self, last_ns: u64) -> Result<Gathered, TraceError> {
         self.close();
         let after = OVERHANG_NS.min(self.step_ns.saturating_mul(OVERHANG_STEPS));
@@ -105,7 +105,7 @@ impl Gathering {
         (batch.device(row), batch.layer(row), op, sequential, bytes, self.who(batch, row))
     }
 
-    /// Who did an I/O, as far as the cells tell.
+    /// Returns the originator of an I/O, as far as the cells distinguish it.
     fn who(&self, batch: &Batch, row: usize) -> Who {
         let (pid, command) = if self.told.processes {
             (batch.pid(row), batch.command(row))
@@ -152,7 +152,7 @@ impl Gathering {
         self.carry(side, (shifted(from), shifted(to)))
     }
 
-    /// Keeps busy time until it is known that it does not go on.
+    /// Holds busy time back until it is known that the next interval does not extend it.
     fn carry(&mut self, side: (u16, Layer), busy: (u64, u64)) -> Result<(), TraceError> {
         if busy.1 <= busy.0 {
             return Ok(());
@@ -185,7 +185,7 @@ impl Gathering {
         Ok(())
     }
 
-    /// Ends the step that is being filled.
+    /// Writes the cells of the current step.
     fn close(&mut self) {
         if self.open.is_empty() {
             return;
@@ -246,7 +246,7 @@ impl Fold for Gathering {
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         rows.iter().try_for_each(|row| self.take_row(rows, row))
     }
-    /// Cells of a fold file stand beside each other: fold files are merged, not these.
+    /// A capture is folded in one piece; only fold files can be merged.
     fn merge(&mut self, _: Self) -> Result<(), TraceError> {
         let what = "a capture is folded in one piece; merge fold files with: steadfast trace merge";
         Err(TraceError::Unsuitable(what.into()))

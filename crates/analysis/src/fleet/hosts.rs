@@ -1,5 +1,5 @@
-//! Hosts side by side: what each did while it was listened to, ranked by any figure, and
-//! which of them stand apart from the rest.
+//! Compares hosts: the activity of each during its observed time, ranked by any figure, and
+//! outliers among them.
 
 use crate::columns::{self, Column, Print};
 use crate::questions::compare::host_name;
@@ -17,13 +17,13 @@ use steadfast_domain::{CaptureConditions, IoOp};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::observed_time::ObservedTime;
 
-/// From this modified z-score on a host stands apart (Iglewicz and Hoaglin, How to Detect
-/// and Handle Outliers, ASQC 1993).
+/// A host with a modified z-score above this is an outlier (Iglewicz and Hoaglin, How to Detect and
+/// Handle Outliers, ASQC 1993).
 const APART: f64 = 3.5;
-/// Hosts that are needed to say so.
+/// Minimum number of hosts for detecting outliers.
 const HOSTS_LEAST: usize = 5;
 
-/// By what hosts are ranked.
+/// The figure by which hosts are ranked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HostRank {
     /// I/Os per second.
@@ -31,26 +31,26 @@ pub enum HostRank {
     Iops,
     /// Bytes of reads and writes per second.
     Bytes,
-    /// Average response time.
+    /// Mean response time.
     Mean,
-    /// 99 % of the response times.
+    /// 99th percentile of the response time.
     P99,
-    /// 99.9 % of the response times.
+    /// 99.9th percentile of the response time.
     P999,
     /// Longest response time.
     Max,
-    /// Average queue depth.
+    /// Mean queue depth.
     Depth,
     /// Share of reads.
     Reads,
     /// Share of sequential reads and writes.
     Sequential,
-    /// I/Os that failed.
+    /// Number of failed I/Os.
     Failed,
 }
 
 impl HostRank {
-    /// Every one.
+    /// All figures.
     pub const ALL: [HostRank; 10] = [
         HostRank::Iops,
         HostRank::Bytes,
@@ -93,26 +93,26 @@ impl FromStr for HostRank {
     }
 }
 
-/// The hosts of a capture, not yet ranked.
+/// The hosts of one or more captures, not yet ranked.
 #[derive(Debug, Clone)]
 pub struct Hosts {
     groups: Groups,
 }
 
 impl Hosts {
-    /// Of captures with these conditions.
+    /// Creates an empty fold for captures with these conditions.
     pub fn of(conditions: &CaptureConditions) -> Self {
-        // By operation too: the share of sequential I/Os is that of the reads and writes.
+        // Grouped by operation too, because the sequential share covers only reads and writes.
         let most = GROUPS_MAX * IoOp::ALL.len();
         Hosts { groups: Groups::keeping(most, &[Facet::Host, Facet::Op]).with_hosts(conditions) }
     }
 
-    /// What the captures are folded into.
+    /// Returns the fold to fill.
     pub fn fold(&mut self) -> &mut Groups {
         &mut self.groups
     }
 
-    /// What each host did, all operations together.
+    /// Returns the sums of each host over all operations.
     fn done(&self) -> BTreeMap<u16, Done> {
         let mut hosts: BTreeMap<u16, Done> = BTreeMap::new();
         for (key, tally) in self.groups.iter() {
@@ -125,8 +125,9 @@ impl Hosts {
         hosts
     }
 
-    /// The hosts, the largest by a figure first; those that do not have it last. Rates are
-    /// per second of the observed time of a host ([`crate::Captured::observed_by_host`]).
+    /// Returns the hosts, ranked by a figure from the largest to the smallest; hosts without this
+    /// figure come last. Rates refer to the observed time of each host
+    /// ([`crate::Captured::observed_by_host`]).
     pub fn listing(
         &self,
         rank: HostRank,
@@ -152,23 +153,23 @@ impl Hosts {
     }
 }
 
-/// What a host did.
+/// Sums of one host.
 #[derive(Default)]
 struct Done {
     all: Sums,
-    /// Sequential reads and writes.
+    /// Number of sequential reads and writes.
     sequential: u64,
 }
 
-/// How far each value lies from the median, by the median of these distances (the modified
-/// z-score); `None` of too few values, or where none differs.
+/// Returns the modified z-score of each value: its distance from the median in units of the median
+/// distance. Every score is `None` if there are too few values or all are equal.
 fn scores(values: &[Option<f64>]) -> Vec<Option<f64>> {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     let none = vec![None; values.len()];
     let Some(middle) = median(&known).filter(|_| known.len() >= HOSTS_LEAST) else { return none };
     let distances: Vec<f64> = known.iter().map(|value| (value - middle).abs()).collect();
     let mean = distances.iter().sum::<f64>() / distances.len() as f64;
-    // Where half of the hosts are alike, the mean distance takes the median's place.
+    // If half of the hosts are equal, the mean distance replaces the median distance.
     let scale = match median(&distances) {
         Some(spread) if spread > 0.0 => spread / 0.6745,
         _ if mean > 0.0 => mean * 1.253_314,
@@ -186,23 +187,23 @@ fn median(values: &[f64]) -> Option<f64> {
     Some(f64::midpoint(*lower, *upper))
 }
 
-/// One host of a listing.
+/// Figures of one host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostFigures {
-    /// Its name.
+    /// Host name.
     pub host: String,
-    /// Its devices in the captures.
+    /// Number of devices in the captures.
     pub devices: u64,
-    /// The observed time, in nanoseconds.
+    /// Observed time, in nanoseconds.
     pub observed_ns: u64,
-    /// What it adds up to.
+    /// Sums over all I/Os of the host.
     pub tally: Sums,
-    /// Sequential reads and writes.
+    /// Number of sequential reads and writes.
     pub sequential: u64,
     /// Response times.
     pub response: ResponseFigures,
-    /// Distance from the median host by the figure that ranks them, in robust standard
-    /// deviations; `None` of fewer than five hosts, or where none differs.
+    /// Distance from the median host by the ranked figure, in robust standard deviations; `None`
+    /// with fewer than five hosts, or if all hosts are equal.
     pub score: Option<f64>,
 }
 
@@ -219,7 +220,7 @@ impl HostFigures {
         HostFigures { host, devices, observed_ns, tally, sequential, response, score: None }
     }
 
-    /// Whether it stands apart from the rest.
+    /// Returns true if the host is an outlier.
     pub fn is_outlier(&self) -> bool {
         self.score.is_some_and(|score| score.abs() > APART)
     }
@@ -278,7 +279,7 @@ impl Serialize for HostFigures {
 
 type Of = Column<HostFigures>;
 
-/// What is told of a host.
+/// Columns of a listing of hosts.
 impl HostFigures {
     const ALL: [Of; 16] = [
         Column::new("host", "Host", Print::Plain(0), |h| h.host.clone().into()),
@@ -307,7 +308,7 @@ impl HostFigures {
         }),
     ];
 
-    /// A terminal's table.
+    /// Columns of a terminal table.
     pub const TABLE: [Of; 16] = Self::ALL;
 }
 
@@ -329,7 +330,7 @@ mod tests {
         assert_eq!(scores(&[1.0, 2.0, 3.0, 900.0].map(Some)), vec![None; 4]);
         assert_eq!(scores(&[Some(7.0); 9]), vec![None; 9]);
         assert_eq!(scores(&[None; 9]), vec![None; 9]);
-        // Half of them alike: the mean distance is the measure.
+        // Half of the hosts are equal, so the mean distance is used.
         let some = scores(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 50.0].map(Some));
         assert!(some[8].unwrap() > APART && some[0] == Some(0.0), "{some:?}");
     }

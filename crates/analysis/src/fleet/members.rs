@@ -21,11 +21,11 @@ use steadfast_tracefile::parquet::{Integrity, LeftOut, Recovery, Trace};
 
 /// One of several captures.
 pub(crate) enum Of<R> {
-    /// Its single I/Os.
+    /// A capture with its single I/Os.
     Ios(Arc<Trace<R>>),
-    /// The sums of its steps.
+    /// A capture with the sums of its steps.
     Sums(Box<StepFile<R>>),
-    /// Its cells in a fold file.
+    /// A capture in a fold file, by its number.
     Folded(Arc<FoldFile<R>>, usize),
 }
 
@@ -61,7 +61,7 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
         }
     }
 
-    /// How many files it is made of.
+    /// Returns the number of files of the capture.
     fn files(&self) -> usize {
         match self {
             Of::Folded(file, number) => file.contents().captures[*number].files.len(),
@@ -71,7 +71,7 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
         }
     }
 
-    /// Width of the steps that were kept; `None` of single I/Os.
+    /// Returns the width of the kept steps in nanoseconds, or `None` for single I/Os.
     fn step_ns(&self) -> Option<u64> {
         match self {
             Of::Ios(_) => None,
@@ -80,7 +80,7 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
         }
     }
 
-    /// How long it lasted, as far as that is known.
+    /// Returns the known duration of the capture, in nanoseconds.
     fn lasted_ns(&self) -> u64 {
         let end = match self {
             Of::Ios(trace) => trace.observed().end_ns(),
@@ -93,8 +93,8 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
         self.conditions().lasted_ns.max(end.unwrap_or(0))
     }
 
-    /// The time for which it answers, from its beginning: of a fold of a part of the time only
-    /// that part.
+    /// Returns the observed time from the beginning of the capture. For a fold of a part of the
+    /// time it is only that part.
     fn observed(&self) -> ObservedTime {
         match self {
             Of::Ios(trace) => trace.observed().clone(),
@@ -106,8 +106,8 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
         }
     }
 
-    /// Its steps on the common axis; `None` of single I/Os. Those of a fold lie on the grid of
-    /// the clock.
+    /// Returns the grid of the kept steps on the common axis, or `None` for single I/Os. The steps
+    /// of a fold lie on the grid of the clock.
     fn step_grid(&self, place: &Place) -> Option<StepGrid> {
         let phase_ns = match self {
             Of::Ios(_) => return None,
@@ -118,12 +118,12 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
             }
         };
         let step_ns = self.step_ns()?;
-        // A multiple of the width more keeps the grid and avoids what is below 0.
+        // Adding a step width keeps the grid and avoids a negative origin.
         let origin_ns = place.shift_ns.saturating_add(step_ns).saturating_sub(phase_ns) % step_ns;
         Some(StepGrid { step_ns, origin_ns })
     }
 
-    /// By what captures are put in order.
+    /// Returns the key by which captures are sorted.
     fn order(&self) -> (Option<String>, Option<u64>, Option<String>, u64) {
         let CaptureConditions { host, began_unix_ns, part, lasted_ns, .. } = self.conditions();
         let capture = part.as_ref().map(|part| part.capture.clone());
@@ -132,10 +132,10 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
 }
 
 impl<R: Read + Seek + Send + 'static> Fleet<R> {
-    /// The captures of a fold file.
+    /// Opens the captures of a fold file.
     ///
     /// # Errors
-    /// Where they do not fit together.
+    /// Returns the errors of [`Self::of`].
     pub(crate) fn of_file(file: FoldFile<R>) -> Result<Self, TraceError> {
         let left_out = file.contents().left_out.clone();
         let file = Arc::new(file);
@@ -144,10 +144,11 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         Self::of(members, left_out)
     }
 
-    /// These captures.
+    /// Combines these captures.
     ///
     /// # Errors
-    /// Where one is there twice, or there are too many devices.
+    /// Returns [`TraceError::Unsuitable`] if captures of one device overlap in time, or
+    /// [`TraceError::TooFine`] if there are too many devices.
     pub(crate) fn of(mut members: Vec<Of<R>>, left_out: Vec<LeftOut>) -> Result<Self, TraceError> {
         members.sort_by_key(Of::order);
         no_capture_twice(&members)?;
@@ -168,12 +169,12 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         Ok(Fleet { members, conditions, left_out })
     }
 
-    /// The captures, one by one, and what was left out beside them.
+    /// Returns the captures, and the files that were left out of them.
     pub(crate) fn into_members(self) -> (Vec<Of<R>>, Vec<LeftOut>) {
         (self.members.into_iter().map(|(member, _)| member).collect(), self.left_out)
     }
 
-    /// How many captures they are.
+    /// Returns the number of captures.
     pub(crate) fn captures(&self) -> usize {
         self.members.len()
     }
@@ -182,7 +183,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         &self.conditions
     }
 
-    /// Width of the steps that were kept, where not all single I/Os were.
+    /// Returns the common step width in nanoseconds, or `None` if all captures kept single I/Os.
     pub(crate) fn step_ns(&self) -> Option<u64> {
         self.conditions.step_ns
     }
@@ -191,7 +192,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         self.members.iter().find_map(|(member, _)| member.recovery())
     }
 
-    /// What is damaged or missing of any of them.
+    /// Returns the known damage and missing parts of all captures.
     pub(crate) fn integrity(&self) -> Integrity {
         let left_out = self.left_out.clone();
         let mut all = Integrity { checksums: true, left_out, ..Integrity::default() };
@@ -209,13 +210,13 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         all
     }
 
-    /// Whether all of them tell something that only single I/Os tell.
+    /// Checks that all captures can report something that needs single I/Os.
     pub(crate) fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
         self.members.iter().try_for_each(|(member, _)| match (member, what) {
             (Of::Ios(_), _) => Ok(()),
             (Of::Sums(_), _) => Err(what.into()),
             (Of::Folded(..), NotRecorded::StepPercentiles) => Ok(()),
-            // What was filtered out kept devices busy too.
+            // Filtered I/Os kept devices busy too, so a filtered fold does not know busy time.
             (Of::Folded(file, number), NotRecorded::BusyTime)
                 if file.contents().captures[*number].filter.is_none() =>
             {
@@ -230,12 +231,13 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         })
     }
 
-    /// Why single I/Os cannot be had.
+    /// Returns the error for a question that needs single I/Os.
     pub(crate) fn refusal(&self, what: NotRecorded) -> TraceError {
         self.tells(what).err().unwrap_or_else(|| several(what))
     }
 
-    /// What no I/O of any device reaches beyond, where that is known unread.
+    /// Returns a byte offset that no I/O of any device exceeds, or `None` if it is unknown without
+    /// reading the I/Os.
     pub(crate) fn end_of_range(&self) -> Option<u64> {
         let ends = self.members.iter().map(|(member, _)| match member {
             Of::Ios(trace) => trace.end_of_range(),
@@ -244,7 +246,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 
-    /// The time that was observed of each host and that a filter lets pass, on the common axis.
+    /// Returns the observed time of each host that passes a filter, on the common axis.
     pub(crate) fn observed_by_host(&self, filter: &Filter) -> BTreeMap<String, ObservedTime> {
         let mut hosts: BTreeMap<String, ObservedTime> = BTreeMap::new();
         for (member, place) in &self.members {
@@ -256,18 +258,18 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         hosts
     }
 
-    /// Files of rotated captures that come before the first one of each.
+    /// Returns the number of files of rotated captures that precede the first file of each capture.
     pub(crate) fn earlier_parts(&self) -> u64 {
         self.members.iter().map(|(member, _)| member.conditions().earlier_parts()).sum()
     }
 
-    /// Where the first capture begins on the common axis.
+    /// Returns the beginning of the first capture on the common axis, in nanoseconds.
     pub(crate) fn begin_ns(&self) -> u64 {
         self.members.iter().map(|(_, place)| place.shift_ns).min().unwrap_or(0)
     }
 
-    /// The steps of those captures of which sums were kept, on the common axis; `None` where
-    /// there are none, or where no one grid holds the steps of all.
+    /// Returns the grid of the kept steps on the common axis, or `None` if no sums were kept or no
+    /// single grid holds the steps of all captures.
     pub(crate) fn step_grid(&self) -> Option<StepGrid> {
         let grids = self.members.iter().filter_map(|(member, place)| member.step_grid(place));
         let mut grids: Vec<StepGrid> = grids.collect();
@@ -279,11 +281,11 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         grids.is_empty().then_some(widest)
     }
 
-    /// Goes over all of them, one after the other.
+    /// Reads all captures in sequence and passes their batches and cells to all folds.
     ///
     /// # Errors
-    /// Where one cannot be read, a fold is out of room, or only single I/Os tell what is
-    /// asked.
+    /// Returns the errors of [`Pass::run`], or [`TraceError::NotRecorded`] or
+    /// [`TraceError::Unsuitable`] if a capture lacks what a fold or the filter needs.
     pub(crate) fn run(
         &self,
         pass: &Pass,
@@ -325,7 +327,7 @@ struct InFile<'f, R> {
     file: &'f FoldFile<R>,
     number: usize,
     place: &'f Place,
-    /// First observed moment on the common axis.
+    /// Beginning of the observed time on the common axis, in nanoseconds.
     first_ns: u64,
 }
 
@@ -347,7 +349,7 @@ impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
         let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
         let step_ns = options.step_ns;
         let phase_ns = member.conditions.began_unix_ns.unwrap_or(0) % step_ns;
-        // The first step of the clock in which the capture listened, on the common axis.
+        // The step of the clock in which the capture began, on the common axis.
         let base_ns = self.place.shift_ns.saturating_sub(phase_ns);
         let mut found = PassAccount { kept: 0, span_ns: None, ..member.account };
         let mut show = |cells: &[Cell], busy: &[BusyInStep]| {
@@ -391,8 +393,7 @@ impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
     }
 }
 
-/// What all cells add up to: where these sums have room, all that is made of some of the
-/// cells has.
+/// Totals over all cells. If these fit into 64 bits, so does every sum over some of the cells.
 #[derive(Default)]
 struct Totals([u64; 11]);
 
@@ -459,7 +460,7 @@ fn several(what: NotRecorded) -> TraceError {
     ))
 }
 
-/// Refuses captures that are there twice, and those of one device at one time.
+/// Rejects captures of the same device that overlap in time.
 fn no_capture_twice<R: Read + Seek + Send + 'static>(members: &[Of<R>]) -> Result<(), TraceError> {
     type Time = (u64, u64, Option<u32>, Vec<Layer>);
     let mut seen: BTreeMap<(String, String), Vec<Time>> = BTreeMap::new();
@@ -473,7 +474,8 @@ fn no_capture_twice<R: Read + Seek + Send + 'static>(members: &[Of<R>]) -> Resul
             let key = (host.clone(), device.name.clone());
             let times = seen.entry(key).or_default();
             let again = times.iter().any(|(first, last, process, layers)| {
-                let is_other = process.is_some() && *process != conditions.process;
+                // A capture of all processes has the I/Os of each.
+                let is_other = process.zip(conditions.process).is_some_and(|(a, b)| a != b);
                 let meets = conditions.layers.iter().any(|layer| layers.contains(layer));
                 from < *last && *first < to && !is_other && meets
             });
@@ -490,7 +492,7 @@ fn no_capture_twice<R: Read + Seek + Send + 'static>(members: &[Of<R>]) -> Resul
     Ok(())
 }
 
-/// The least number of which both are parts.
+/// Returns the least common multiple.
 fn common_multiple(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a, b);
     while y > 0 {

@@ -1,4 +1,4 @@
-//! Folded captures put together into one fold file.
+//! Merges folded captures into one fold file.
 
 use super::file::{Contents, FoldFile, FoldOptions, Member, begins, write_head};
 use super::folding::Folded;
@@ -8,25 +8,25 @@ use std::rc::Rc;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{LeftOut, Source, is_same_capture};
 
-/// Where the block of a capture is.
+/// The block of a capture: in memory, or by number in a fold file.
 enum Block<R> {
     Fresh(Vec<u8>),
     Kept(Rc<Named<R>>, usize),
 }
 
-/// A fold file and what it is called.
+/// A fold file with its name.
 struct Named<R> {
     file: FoldFile<R>,
     name: String,
 }
 
-/// Folded captures that are put together.
+/// Folded captures to be written as one fold file.
 pub struct Merge<R> {
     options: Option<FoldOptions>,
     captures: Vec<(Member, Block<R>)>,
-    /// Which capture each file belongs to, by its digest.
+    /// Index of the capture that a file belongs to, by the digest of the file.
     of_file: BTreeMap<String, usize>,
-    /// Captures by what tells them from others, where they say it.
+    /// Index of a capture by its ID, if it has one.
     of_capture: BTreeMap<String, usize>,
     left_out: BTreeSet<LeftOut>,
 }
@@ -44,23 +44,24 @@ impl<R> Default for Merge<R> {
 }
 
 impl<R: Read + Seek> Merge<R> {
-    /// Nothing yet, of captures that are folded like this.
+    /// Creates an empty merge for captures with these options.
     pub fn of(options: &FoldOptions) -> Self {
         Merge { options: Some(options.clone()), ..Merge::default() }
     }
 
-    /// Adds a capture that was folded just now; says what is there already and counts once.
+    /// Adds a newly folded capture. Returns a message if it is a duplicate, which counts once.
     ///
     /// # Errors
-    /// Where it is there in part, or was folded otherwise.
+    /// Returns [`TraceError::Unsuitable`] if another fold of a part of the same capture was added.
     pub fn add(&mut self, folded: Folded) -> Result<Option<String>, TraceError> {
         self.admit(folded.member, Block::Fresh(folded.block))
     }
 
-    /// Adds all captures of a fold file; says which are there already and count once.
+    /// Adds all captures of a fold file. Returns a message for each duplicate, which counts once.
     ///
     /// # Errors
-    /// As [`Self::add`], and where it is no fold file, damaged, or made with other options.
+    /// Returns the errors of [`Self::add`], or [`TraceError::Unsuitable`] if the file is no fold
+    /// file, is damaged, or was made with other options.
     pub fn add_file(&mut self, medium: R, name: &str) -> Result<Vec<String>, TraceError> {
         let source = Source::new(medium)?;
         if !begins(&source)? {
@@ -79,17 +80,17 @@ impl<R: Read + Seek> Merge<R> {
         Ok(twice)
     }
 
-    /// Notes a file that could not be read.
+    /// Records a file that could not be read.
     pub fn leave_out(&mut self, file: LeftOut) {
         self.left_out.insert(file);
     }
 
-    /// The captures so far.
+    /// Returns the captures so far.
     pub fn captures(&self) -> impl Iterator<Item = &Member> {
         self.captures.iter().map(|(member, _)| member)
     }
 
-    /// The files that could not be read.
+    /// Returns the files that could not be read.
     pub fn left_out(&self) -> impl Iterator<Item = &LeftOut> {
         self.left_out.iter()
     }
@@ -161,7 +162,8 @@ impl<R: Read + Seek> Merge<R> {
     /// Writes all captures as one fold file.
     ///
     /// # Errors
-    /// Where a block cannot be read, or the sink not be written.
+    /// Returns [`TraceError::Io`] if writing fails, or [`TraceError::Unsuitable`] if there are no
+    /// captures or a block cannot be read.
     pub fn write(mut self, sink: &mut impl Write) -> Result<(), TraceError> {
         let none = || TraceError::Unsuitable("there is nothing to fold".into());
         let options = self.options.ok_or_else(none)?;

@@ -1,5 +1,5 @@
-//! Captures of many hosts: fold files, which hold sums of captures in place of their
-//! I/Os, and several captures read as one. `docs/formats.md` describes the file.
+//! Captures of many hosts: fold files, which hold sums of captures instead of their I/Os, and
+//! several captures read as one. `docs/formats.md` describes the file format.
 
 mod block;
 mod common;

@@ -1,15 +1,15 @@
-//! Numbers as a fold file's blocks hold them: those of [`varint`], read from a medium.
+//! Reads the numbers in the blocks of a fold file, which are encoded by [`varint`].
 
 use std::io::{self, Read};
 use steadfast_domain::varint;
 
-/// Bytes of the longest number.
+/// Maximum encoded length of a number, in bytes.
 const BYTES_MAX: usize = 10;
 
 /// Reads a number.
 ///
 /// # Errors
-/// Where the medium ends or fails, or the number has more than 64 bits.
+/// Returns [`io::Error`] if the input ends or fails, or the number has more than 64 bits.
 pub(super) fn take(from: &mut impl Read) -> io::Result<u64> {
     let mut bytes = [0; BYTES_MAX];
     for at in 0..BYTES_MAX {
@@ -22,15 +22,15 @@ pub(super) fn take(from: &mut impl Read) -> io::Result<u64> {
     Err(impossible("a number of more than 64 bits"))
 }
 
-/// Reads a number that has to fit into a smaller type.
+/// Reads a number into a smaller type.
 ///
 /// # Errors
-/// As [`take`], and where it does not fit.
+/// Returns the errors of [`take`], or [`io::Error`] if the number does not fit.
 pub(super) fn take_as<T: TryFrom<u64>>(from: &mut impl Read) -> io::Result<T> {
     take(from)?.try_into().map_err(|_| impossible("a number that is too large"))
 }
 
-/// Something that cannot be.
+/// Returns the error for invalid data.
 pub(super) fn impossible(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }

@@ -193,7 +193,8 @@ impl Fold for DayProfile {
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         for ((day, number), found) in other.intervals {
-            if self.intervals.len() >= INTERVALS_MAX {
+            let is_new = !self.intervals.contains_key(&(day, number));
+            if is_new && self.intervals.len() >= INTERVALS_MAX {
                 let what = format!("more than {INTERVALS_MAX} intervals; choose wider ones");
                 return Err(TraceError::TooFine(what));
             }

@@ -1,6 +1,6 @@
-//! Step files: captures that kept no single I/O, only the I/O streams of every
-//! capture step. Parquet with one row per stream and step, the same metadata and
-//! recovery blocks as a trace file. `docs/formats.md` describes them.
+//! Step files: captures that kept no single I/Os, only the I/O streams of every capture step. A
+//! step file is a Parquet file with one row per stream and step, and with the same metadata and
+//! recovery blocks as a trace file. `docs/formats.md` describes the format.
 
 mod reader;
 #[cfg(test)]
@@ -13,19 +13,19 @@ pub use writer::StepWriter;
 use steadfast_domain::Layer;
 use steadfast_domain::io_event::StreamInStep;
 
-/// Where the I/Os were seen; a file without this column is of the block layer.
+/// Column of the layer. A file without it holds I/Os of the block layer.
 const LAYER: &str = "layer";
-/// Response times of a stream: a column of texts, empty in the rows of steps.
+/// Column of the response-time histogram of a stream, as text; empty in rows of steps.
 const HISTOGRAM: &str = "histogram";
 
-/// A column of a step; all are unsigned integers of 64 bits.
+/// A column of a step, stored as an unsigned 64-bit integer.
 struct Column {
     name: &'static str,
     get: fn(&StreamInStep) -> u64,
     set: fn(&mut StreamInStep, u64) -> Option<()>,
 }
 
-/// A column of a field that is itself an integer.
+/// Defines the column of an integer field.
 macro_rules! number {
     ($field:ident) => {
         Column {
@@ -39,7 +39,7 @@ macro_rules! number {
     };
 }
 
-/// The columns, in the order in which they stand in the file.
+/// The columns in file order.
 const COLUMNS: [Column; 14] = [
     number!(step),
     number!(device),

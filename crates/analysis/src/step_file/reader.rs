@@ -12,9 +12,9 @@ use steadfast_tracefile::observed_time::ObservedTime;
 use steadfast_tracefile::parquet::parts::{Part, both, in_order, none_named, together};
 use steadfast_tracefile::parquet::{Footer, Integrity, Recovery, Source, text_column, wide_column};
 
-/// A step file, opened: one file, or the files of a capture that was rotated.
+/// An open step file, or the files of a rotated capture.
 pub(crate) struct StepFile<R> {
-    /// Every file's readable row groups.
+    /// The files with their readable row groups.
     files: Vec<(Source<R>, Vec<RowGroupMetaData>)>,
     conditions: CaptureConditions,
     start: Option<CaptureConditions>,
@@ -25,11 +25,12 @@ pub(crate) struct StepFile<R> {
 }
 
 impl<R: Read + Seek + Send + 'static> StepFile<R> {
-    /// What a file's footer or its recovery blocks tell of. Damaged row groups are
-    /// left out, and [`Self::integrity`] says so.
+    /// Opens a step file by its footer or its recovery blocks. Damaged row groups are left out, as
+    /// [`Self::integrity`] reports.
     ///
     /// # Errors
-    /// Where the medium fails, or what the file says of itself cannot be.
+    /// Returns [`TraceError::Io`] if reading fails, [`TraceError::NotATrace`] if the step width is
+    /// missing, or [`TraceError::Damaged`] if the file contains impossible values.
     pub(crate) fn of_steps(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
         let Footer { groups, conditions, start, recovery, damaged } = found;
         let kept = conditions.and_then(|conditions| Some((conditions.step_ns?, conditions)));
@@ -60,10 +61,11 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         Ok(file)
     }
 
-    /// Puts the files of one capture together, in whatever order they are given.
+    /// Combines the files of one capture, given in any order.
     ///
     /// # Errors
-    /// Where there is none, they are not of one capture, or one is there twice.
+    /// Returns [`TraceError::Unsuitable`] if `parts` is empty, the files belong to different
+    /// captures, or a part occurs twice.
     pub fn together(parts: Vec<Self>) -> Result<Self, TraceError> {
         let (parts, missing) = in_order(parts)?;
         let mut whole = parts.into_iter().reduce(Self::and).ok_or_else(none_named)?;
@@ -85,32 +87,34 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         self
     }
 
-    /// What is damaged or missing.
+    /// Returns the known damage and missing parts.
     pub fn integrity(&self) -> &Integrity {
         &self.integrity
     }
 
-    /// How it came about.
+    /// Returns the conditions of the capture.
     pub fn conditions(&self) -> &CaptureConditions {
         &self.conditions
     }
 
-    /// What could not be read because the writer was killed.
+    /// Returns what could not be read because the writer was killed; `None` if the file is
+    /// complete.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
     }
 
-    /// Width of its steps in nanoseconds.
+    /// Returns the width of a step, in nanoseconds.
     pub fn step_ns(&self) -> u64 {
         self.step_ns
     }
 
-    /// The time for which it answers: of a file of a rotated capture that of this file.
+    /// Returns the observed time; for a file of a rotated capture, that of this file.
     pub fn observed(&self) -> &ObservedTime {
         &self.observed
     }
 
-    /// The end of the last step, where nothing else tells how long the capture lasted.
+    /// Returns the end of the last step, for a file that does not record how long the capture
+    /// lasted.
     fn end_of_steps(&self) -> Result<u64, TraceError> {
         let mut end = 0;
         self.each_group(|streams, _| {
@@ -121,10 +125,11 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         Ok(end)
     }
 
-    /// Shows the content of every row group.
+    /// Passes the rows of every row group to `show`.
     ///
     /// # Errors
-    /// Where the medium fails or the file is damaged.
+    /// Returns [`TraceError::Io`] if reading fails, [`TraceError::Damaged`] if the file is damaged,
+    /// or the error of `show`.
     pub(crate) fn each_group(
         &self,
         mut show: impl FnMut(Vec<StreamInStep>, Vec<StreamResponses>) -> Result<(), TraceError>,
@@ -161,9 +166,8 @@ impl<R: Read + Seek + Send + 'static> Part for StepFile<R> {
     }
 }
 
-/// What all rows add up to: where these sums have room, all that is made of some
-/// of the rows has. No capture comes near it, but a damaged file without
-/// checksums may.
+/// Totals over all rows. If these fit into 64 bits, so does every sum over some of the rows. No
+/// capture comes close, but a damaged file without checksums may exceed it.
 #[derive(Default)]
 struct ColumnTotals([u64; 7]);
 
@@ -190,7 +194,7 @@ impl ColumnTotals {
     }
 }
 
-/// The rows of a row group, each with the text of its histogram.
+/// Returns the rows of a row group, each with the text of its histogram.
 pub(super) fn row_group<R: Read + Seek + Send + 'static>(
     source: &Source<R>,
     group: &RowGroupMetaData,
@@ -219,7 +223,7 @@ fn rows_of<R: Read + Seek + Send + 'static>(
     Ok(rows)
 }
 
-/// The texts of all rows' histograms; a file without such a column has none.
+/// Returns the histogram texts of all rows; they are empty if the file has no such column.
 fn histograms_of<R: Read + Seek + Send + 'static>(
     source: &Source<R>,
     group: &RowGroupMetaData,
@@ -237,7 +241,7 @@ fn has_column(group: &RowGroupMetaData, name: &str) -> bool {
     group.columns().iter().any(named)
 }
 
-/// The text of a row's histogram; `None` where the row is a stream in a step.
+/// Parses the histogram of a row; returns `None` if the row is a stream in a step.
 fn histogram(text: &ByteArray) -> Result<Option<QuarterHistogram>, TraceError> {
     if text.is_empty() {
         return Ok(None);
@@ -247,7 +251,7 @@ fn histogram(text: &ByteArray) -> Result<Option<QuarterHistogram>, TraceError> {
     found.map(Some).ok_or_else(broken)
 }
 
-/// The response times that such a row holds.
+/// Returns the response times of a row that holds a histogram.
 fn responses_of(row: &StreamInStep, histogram: QuarterHistogram) -> StreamResponses {
     StreamResponses {
         device: row.device,

@@ -1,4 +1,4 @@
-//! Step files, written and read; whole, killed, damaged.
+//! Tests of step files: written and read; complete, killed and damaged.
 
 use super::StepWriter;
 use crate::captured::Captured;
@@ -42,7 +42,7 @@ fn written() -> Vec<u8> {
     writer.add(&[row(0, IoOp::Read, false, 4096, 1)]);
     assert_eq!(writer.rows(), 2);
     writer.flush_before(1).unwrap();
-    // A late part of a step that was written makes a row of its own.
+    // A late part of a step that was already written gets its own row.
     writer.add(&[row(0, IoOp::Read, false, 4096, 2), row(3, IoOp::Flush, false, 0, 1)]);
     writer.finish(&conditions()).unwrap()
 }
@@ -87,7 +87,7 @@ fn what_is_written_adds_up_to_streams_steps_and_maps() {
     assert_eq!((series.steps()[&0][0].ios, series.steps()[&1][1].bytes), (13, 7 * 8192));
 }
 
-/// A file of 1,000 reads of 1 to 1,000 us, of which so many are in the histogram.
+/// Returns a file of 1,000 reads of 1 to 1,000 us, of which `told` are in the histogram.
 fn with_histogram(told: u64) -> Alone {
     let mut dense = vec![0u64; QuarterHistogram::LEN];
     (1..=told).for_each(|us| dense[QuarterHistogram::index(us * 1000)] += 1);
@@ -109,10 +109,10 @@ fn percentiles_come_from_histograms_that_tell_of_all() {
     let figures = streams(&file, &all).total().responses.figures();
     assert_eq!((figures.count, figures.p99_9_ns), (1000, None));
     let (p50, p99) = (figures.p50_ns.unwrap(), figures.p99_ns.unwrap());
-    // Upper edges of buckets, never beyond the longest.
+    // Upper bounds of buckets, at most the maximum.
     assert!((500_000..625_000).contains(&p50), "{p50}");
     assert!((990_000..=1_000_000).contains(&p99), "{p99}");
-    // The histogram's row is no step and no I/O.
+    // The row of the histogram is neither a step nor an I/O.
     assert_eq!(file.span_ns(&passing(&all)).unwrap(), (0, 999_999_999));
     assert_eq!(steps(&file, 1_000_000_000).len(), 1);
     let early = Filter::default().between(None, Some(1_000_000_000));
@@ -171,7 +171,7 @@ fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
     let sides: Vec<_> =
         found.sides.iter().map(|(key, steps)| (key.layer, steps[&0].ios())).collect();
     assert_eq!((sides, unlisted), (vec![(Layer::Block, 6), (Layer::FileSystem, 5)], 0));
-    // Another name of the column, wherever it stands.
+    // Renames the column, wherever its name occurs.
     let mut older = bytes;
     for (name, other) in [("layer", "other"), ("steadfast.s", "gone.....s.")] {
         while let Some(at) = older.windows(name.len()).position(|text| text == name.as_bytes()) {
@@ -181,7 +181,7 @@ fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
     assert_eq!(ios(&open(older), Some(Layer::Block)), 11);
 }
 
-/// A finished file with all that can be read of this one, and its I/Os.
+/// Returns a finished copy of all that is readable, and the number of its I/Os.
 fn recovered(file: &Alone) -> (Vec<u8>, u64) {
     let (copy, copied) = file.copy(Vec::new(), || file.conditions().clone()).unwrap();
     (copy, copied.ios)

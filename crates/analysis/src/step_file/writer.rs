@@ -16,7 +16,7 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{About, Output};
 use steadfast_tracefile::schema::author;
 
-/// Rows of a row group, at most.
+/// Maximum number of rows in a row group.
 const ROWS_PER_GROUP: usize = 1 << 17;
 
 type Key = (u64, u16, Layer, IoOp, bool, u32);
@@ -34,23 +34,21 @@ impl Row {
     }
 }
 
-/// A step file that is being written. Parts of the same stream and step are
-/// added up as long as they wait in memory.
+/// A writer of a step file. Parts of the same stream and step are summed while they wait in memory.
 pub struct StepWriter<W: Write + Send> {
     output: Output<W>,
     step_ns: u64,
     waiting: BTreeMap<Key, StreamInStep>,
-    /// Histograms that wait.
+    /// Histograms that wait for the next row group.
     responses: Vec<Row>,
     rows: u64,
 }
 
 impl<W: Write + Send> StepWriter<W> {
-    /// Begins a file with the conditions that are known so far; their `step_ns`
-    /// says how wide a step is.
+    /// Begins a file with the conditions known so far; their `step_ns` is the step width.
     ///
     /// # Errors
-    /// Where the sink cannot be written.
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
         Ok(StepWriter {
             output: Output::begin(sink, schema()?, properties(conditions)?, conditions)?,
@@ -73,8 +71,7 @@ impl<W: Write + Send> StepWriter<W> {
         }
     }
 
-    /// Adds response times that were taken in this step. They are written with
-    /// the next row group.
+    /// Adds response times that were taken in this step. They are written with the next row group.
     pub fn add_responses(&mut self, step: u64, responses: &[StreamResponses]) {
         let any = responses.iter().filter(|part| part.histogram.total() > 0);
         self.responses.extend(any.map(|part| Row {
@@ -91,21 +88,19 @@ impl<W: Write + Send> StepWriter<W> {
         }));
     }
 
-    /// Conditions as they are known by now, for the case that the file is never
-    /// finished.
+    /// Updates the conditions, for the case that the file is never finished.
     ///
     /// # Errors
-    /// Where they cannot be written as JSON.
+    /// Returns [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         self.output.update(conditions)
     }
 
-    /// Writes the steps before this one as a row group: they survive a kill
-    /// once the sink has them. Parts of them that come later make rows of their
-    /// own.
+    /// Writes the steps before `step` as a row group. They survive a kill once they reached the
+    /// sink. Parts of these steps that are added later get rows of their own.
     ///
     /// # Errors
-    /// Where the sink cannot be written.
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn flush_before(&mut self, step: u64) -> Result<(), TraceError> {
         let later = self.waiting.split_off(&(step, 0, Layer::Block, IoOp::Read, false, 0));
         let ready = std::mem::replace(&mut self.waiting, later);
@@ -114,11 +109,12 @@ impl<W: Write + Send> StepWriter<W> {
         rows.chunks(ROWS_PER_GROUP).try_for_each(|rows| self.write_group(rows))
     }
 
-    /// Copies all that can be read of another file, row group by row group;
-    /// returns how many I/Os it tells of.
+    /// Copies all readable rows of another file, row group by row group; returns the number of I/Os
+    /// in them.
     ///
     /// # Errors
-    /// Where the other file is damaged, or the sink cannot be written.
+    /// Returns [`TraceError::Damaged`] if the other file is damaged, or [`TraceError::Encode`] or
+    /// [`TraceError::Io`] if reading or writing fails.
     pub(crate) fn copy<R: Read + Seek + Send + 'static>(
         &mut self,
         file: &StepFile<R>,
@@ -134,25 +130,25 @@ impl<W: Write + Send> StepWriter<W> {
         Ok(ios)
     }
 
-    /// Rows written and waiting.
+    /// Returns the number of rows that were written or wait, without waiting histograms.
     pub fn rows(&self) -> u64 {
         self.rows + self.waiting() as u64
     }
 
-    /// Streams of steps that are in memory alone.
+    /// Returns the number of streams of steps that are only in memory.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Bytes of the file so far.
+    /// Returns the size of the file so far, in bytes.
     pub fn bytes_written(&self) -> u64 {
         self.output.bytes_written()
     }
 
-    /// Ends the file with the final conditions and gives the sink back.
+    /// Finishes the file with the final conditions and returns the sink.
     ///
     /// # Errors
-    /// Where the sink cannot be written.
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
         self.flush_before(u64::MAX)?;
         self.output.finish(conditions)

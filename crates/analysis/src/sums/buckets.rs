@@ -1,21 +1,21 @@
-//! Counts of the fine histogram's buckets, which take memory only where there are some,
-//! and little where they are small: a capture may have 32,768 streams.
+//! Bucket counts of the fine histogram in little memory: only used octaves take any, and small
+//! counts take 16 bits. A capture may have 32,768 streams.
 
 use std::collections::BTreeMap;
 use steadfast_domain::FineHistogram;
 
-/// Buckets of one octave.
+/// Number of buckets in an octave.
 const OCTAVE: usize = 128;
 const OCTAVES: usize = FineHistogram::LEN / OCTAVE;
 
 /// Counts by bucket.
 #[derive(Debug, Clone)]
 pub(crate) struct Buckets {
-    /// Where the counts of each octave end among `counts`; 0 where it counts nothing.
+    /// End of each octave within `counts`; 0 for an octave without counts.
     ends: [u16; OCTAVES],
-    /// Those of one octave after the other, in the order in which they came.
+    /// Counts of the used octaves, in order of their first use. Each wraps to 0 on overflow.
     counts: Vec<u16>,
-    /// What became too large for those, to be added to them.
+    /// Overflow of the counts, by bucket.
     carried: BTreeMap<u16, u64>,
 }
 
@@ -34,18 +34,18 @@ impl PartialEq for Buckets {
 impl Eq for Buckets {}
 
 impl Buckets {
-    /// Whether nothing was counted.
+    /// Returns true if nothing was counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// Where a bucket's count is; nowhere, far beyond the end, where its octave has none.
+    /// Returns the index of a bucket in `counts`. It is far out of bounds if the octave is unused.
     #[inline]
     fn place(&self, index: usize) -> usize {
         (usize::from(self.ends[index / OCTAVE]) + index % OCTAVE).wrapping_sub(OCTAVE)
     }
 
-    /// Counts one more in a bucket.
+    /// Adds 1 to a bucket.
     #[inline]
     pub(crate) fn count(&mut self, index: usize) {
         let place = self.place(index);
@@ -56,14 +56,14 @@ impl Buckets {
         }
     }
 
-    /// Adds what became too large for a count.
+    /// Adds the overflow of a count.
     #[cold]
     fn carry(&mut self, index: usize, more: u64) {
         let carried = self.carried.entry(index as u16).or_default();
         *carried = carried.saturating_add(more);
     }
 
-    /// Counts more in a bucket.
+    /// Adds `more` to a bucket.
     #[inline(never)]
     pub(crate) fn add(&mut self, index: usize, more: u64) {
         if self.ends[index / OCTAVE] == 0 {
@@ -79,13 +79,13 @@ impl Buckets {
     }
 
     fn begin_octave(&mut self, number: usize) {
-        // Exactly as much as it takes: a stream seldom has many.
+        // Reserves no spare memory, because a stream seldom uses many octaves.
         self.counts.reserve_exact(OCTAVE);
         self.counts.resize(self.counts.len() + OCTAVE, 0);
         self.ends[number] = self.counts.len() as u16;
     }
 
-    /// Adds those of another part.
+    /// Adds the counts of another part.
     pub(crate) fn merge(&mut self, other: &Buckets) {
         if self.is_empty() {
             self.clone_from(other);
@@ -94,7 +94,7 @@ impl Buckets {
         other.iter().for_each(|(index, count)| self.add(index, count));
     }
 
-    /// The buckets with a count, ascending.
+    /// Returns the non-empty buckets, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let octaves = self.ends.iter().enumerate().filter(|(_, end)| **end > 0);
         let buckets = octaves.flat_map(|(number, _)| number * OCTAVE..(number + 1) * OCTAVE);

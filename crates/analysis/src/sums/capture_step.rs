@@ -1,73 +1,73 @@
-//! [`CaptureStep`]: what the I/Os that were issued in one interval add up to.
+//! [`CaptureStep`]: sums over the I/Os that were issued in one interval.
 
 use crate::cells::Cell;
 use crate::sums::queue_time::Queued;
 use steadfast_domain::histogram::{CoarseHistogram, FineHistogram};
 use steadfast_domain::{IoOp, Nanos};
 
-/// I/Os of one operation in one step.
+/// Sums over the I/Os of one operation in one step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OpCount {
-    /// I/Os.
+    /// Number of I/Os.
     pub ios: u64,
-    /// Bytes moved.
+    /// Number of bytes moved.
     pub bytes: u64,
-    /// Sequential I/Os.
+    /// Number of sequential I/Os.
     pub sequential: u64,
 }
 
-/// One capture step.
+/// Sums over one capture step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CaptureStep {
-    /// By operation, in the order of `IoOp::ALL`.
+    /// Sums by operation, in the order of `IoOp::ALL`.
     pub ops: [OpCount; 5],
-    /// I/Os whose completion was seen.
+    /// Number of I/Os whose completion was seen.
     pub responses: u64,
-    /// Their response times added up, in nanoseconds.
+    /// Sum of the response times, in nanoseconds.
     pub response_sum_ns: u64,
-    /// The longest, in nanoseconds.
+    /// Longest response time, in nanoseconds.
     pub response_max_ns: u64,
-    /// All of them, to within 6.25 %.
+    /// Histogram of the response times, accurate to within 6.25 %.
     pub histogram: CoarseHistogram,
-    /// Queue depths at issue added up, over [`Self::depths`] I/Os.
+    /// Sum of the queue depths at issue of [`Self::depths`] I/Os.
     pub depth_sum: u64,
-    /// I/Os whose depth is known.
+    /// Number of I/Os with a known queue depth.
     pub depths: u64,
-    /// Deepest queue at issue.
+    /// Largest queue depth at issue.
     pub depth_max: u32,
-    /// Times in the queue.
+    /// Queue times.
     pub queued: Queued,
-    /// Time with an I/O outstanding, added up over devices, in nanoseconds.
+    /// Time with an I/O outstanding, summed over devices, in nanoseconds.
     pub busy_ns: u64,
 }
 
 impl CaptureStep {
-    /// I/Os of all operations.
+    /// Returns the number of I/Os of all operations.
     pub fn ios(&self) -> u64 {
         self.ops.iter().map(|op| op.ios).sum()
     }
-    /// Bytes of all reads and writes.
+    /// Returns the number of bytes of all reads and writes.
     pub fn bytes(&self) -> u64 {
         [IoOp::Read, IoOp::Write].into_iter().map(|op| self.ops[op as usize].bytes).sum()
     }
-    /// Average response time.
+    /// Returns the mean response time, or `None` if no completion was seen.
     pub fn response_mean(&self) -> Option<Nanos> {
         self.response_sum_ns.checked_div(self.responses).map(Nanos)
     }
-    /// Longest response time.
+    /// Returns the longest response time, or `None` if no completion was seen.
     pub fn response_max(&self) -> Option<Nanos> {
         (self.responses > 0).then_some(Nanos(self.response_max_ns))
     }
-    /// A percentile, where at least ten I/Os lie beyond it.
+    /// Returns a percentile of the response time, or `None` if fewer than ten I/Os lie beyond it.
     pub fn percentile(&self, fraction: f64) -> Option<Nanos> {
         let value = self.histogram.supported_quantile(fraction)?;
         Some(Nanos(value.0.min(self.response_max_ns)))
     }
-    /// Average queue depth at issue.
+    /// Returns the mean queue depth at issue, or `None` if no depth is known.
     pub fn depth_mean(&self) -> Option<f64> {
         (self.depths > 0).then(|| self.depth_sum as f64 / self.depths as f64)
     }
-    /// Share of the reads and writes that are sequential.
+    /// Returns the share of reads and writes that are sequential, or `None` if there are none.
     pub fn sequential_share(&self) -> Option<f64> {
         let moving = [IoOp::Read, IoOp::Write].map(|op| self.ops[op as usize]);
         let ios: u64 = moving.iter().map(|op| op.ios).sum();
@@ -75,7 +75,7 @@ impl CaptureStep {
         (ios > 0).then(|| sequential as f64 / ios as f64)
     }
 
-    /// Adds I/Os of one stream that a fold file holds. Every fine bucket lies in one coarse one.
+    /// Adds a cell of a fold file. Each fine bucket lies within one coarse bucket.
     pub(crate) fn take_cell(&mut self, cell: &Cell, dense: &mut [u64]) {
         let op = &mut self.ops[cell.op as usize];
         op.ios = op.ios.saturating_add(cell.ios);

@@ -1,6 +1,6 @@
-//! What was measured of written blocks, added up: how well they can be compressed, and
-//! how many were there already. A capture measures some blocks and keeps what it found
-//! with the I/O that wrote them, so it is known of any choice of I/Os.
+//! Content measurements of written blocks: compressibility and duplicates. A capture samples some
+//! blocks and stores the result with the I/O that wrote them, so the sums are known for any
+//! selection of I/Os.
 
 use crate::columns::{Column, Print};
 use serde::{Deserialize, Serialize};
@@ -9,21 +9,21 @@ use steadfast_domain::io_event::{Content, ContentSample, Share};
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Blocks that were measured, added up.
+/// Sums over sampled blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
-    /// How many.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Those equal to one that had been read before.
+    /// Number of blocks that equal a block read before.
     pub duplicates: u64,
-    /// Their bytes.
+    /// Size of the blocks, in bytes.
     pub bytes: u64,
-    /// Their bytes, each block compressed.
+    /// Size of the blocks, each compressed, in bytes.
     pub compressed_bytes: u64,
 }
 
 impl Contents {
-    /// The columns that it reads.
+    /// The columns that hold the measurements.
     pub const FIELDS: Fields = Fields::of(&[
         Field::SampledBlocks,
         Field::DuplicateBlocks,
@@ -31,7 +31,7 @@ impl Contents {
         Field::CompressedBytes,
     ]);
 
-    /// Adds those of an I/O.
+    /// Adds the measurements of one I/O.
     #[inline]
     pub fn add(&mut self, batch: &Batch, row: usize) {
         if batch.sampled_blocks(row) > 0 {
@@ -39,7 +39,7 @@ impl Contents {
         }
     }
 
-    /// Counts what was measured of an I/O's blocks.
+    /// Adds the measurements of one I/O.
     pub fn count(&mut self, content: Content) {
         self.merge(Contents {
             blocks: content.blocks.into(),
@@ -49,7 +49,7 @@ impl Contents {
         });
     }
 
-    /// Adds other ones.
+    /// Adds the sums of another part.
     pub fn merge(&mut self, other: Contents) {
         self.blocks = self.blocks.saturating_add(other.blocks);
         self.duplicates = self.duplicates.saturating_add(other.duplicates);
@@ -57,7 +57,7 @@ impl Contents {
         self.compressed_bytes = self.compressed_bytes.saturating_add(other.compressed_bytes);
     }
 
-    /// What is told of them; nothing where there is none.
+    /// Returns the derived figures; each is `None` if nothing was measured.
     pub fn figures(self, told: ContentTold) -> ContentFigures {
         let share = |share: f64| match told {
             ContentTold::Exactly => Share::Exact(share),
@@ -73,8 +73,8 @@ impl Contents {
     }
 }
 
-/// The conditions of a capture as they are of some of its I/Os, of which this was measured.
-/// What was passed over stays that of all.
+/// Returns the conditions of a capture with the content sums of some of its I/Os. The counts of
+/// blocks that were not sampled stay those of the whole capture.
 fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditions {
     let mut conditions = conditions.clone();
     let told = ContentTold::of(&conditions);
@@ -91,8 +91,8 @@ fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditi
     conditions
 }
 
-/// The conditions of a capture as they are of a part of it; of a part of which nothing was
-/// counted they say that compression and duplicates are those of all.
+/// Returns the conditions for a part of a capture. If the sums of the part are unknown, a remark
+/// says that compression and duplicates are those of the whole capture.
 pub(crate) fn of_part(
     conditions: &CaptureConditions,
     chosen: Option<Contents>,
@@ -107,21 +107,21 @@ pub(crate) fn of_part(
     conditions
 }
 
-/// What a part says whose own compression and duplicates are not known.
+/// Remark on a part with unknown compression and duplicates.
 const OF_ALL: &str = "Compression and duplicates are those of the whole capture: the file does not \
     say what was measured of each I/O.";
 
-/// How well the duplicates of a capture are known.
+/// Accuracy of the share of duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentTold {
-    /// Every block was compared with every other one.
+    /// Every block was compared with every other block.
     Exactly,
-    /// A duplicate shows only where both of a pair were read.
+    /// A duplicate is detected only if both blocks were sampled; the share is a lower bound.
     InPart,
 }
 
 impl ContentTold {
-    /// How well those of a capture are known.
+    /// Returns the accuracy of a capture.
     pub fn of(conditions: &CaptureConditions) -> Self {
         if conditions.content.is_some_and(|sample| sample.tells_parts_exactly()) {
             ContentTold::Exactly
@@ -131,23 +131,23 @@ impl ContentTold {
     }
 }
 
-/// What is told of measured blocks.
+/// Derived figures of sampled blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ContentFigures {
     contents: Contents,
-    /// How many times shorter they become.
+    /// Compression ratio: original size divided by compressed size.
     pub ratio: Option<f64>,
-    /// The share of duplicates among them.
+    /// Share of duplicates among the blocks.
     pub duplicates: Option<Share>,
 }
 
-/// Something of whose blocks some were measured.
+/// A row with content figures.
 pub trait OfContent {
-    /// What is told of them.
+    /// Returns the content figures.
     fn content(&self) -> &ContentFigures;
 }
 
-/// Columns of what is told of measured blocks, as JSON has them.
+/// Returns the columns of content figures for JSON.
 pub(crate) const fn all<T: OfContent>() -> [Column<T>; 6] {
     [
         Column::new("content.blocks", "blocks read", Print::Plain(0), |one| {
@@ -171,7 +171,8 @@ pub(crate) const fn all<T: OfContent>() -> [Column<T>; 6] {
     ]
 }
 
-/// The same for a table: how many blocks, their ratio, and the share or its lower bound.
+/// Returns the columns of content figures for a table: number of blocks, compression ratio, and the
+/// share of duplicates or its lower bound.
 pub(crate) const fn table<T: OfContent>() -> [Column<T>; 3] {
     let [blocks, .., ratio, _] = all::<T>();
     [
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(chosen.duplicates(), Some(Share::Exact(0.25)));
         let none = of_chosen(&conditions, Contents::default());
         assert_eq!((none.compression_ratio, none.duplicates()), (None, None));
-        // Late blocks are in the sums of all alone, so a part may lack duplicates.
+        // Late blocks count only in the sums of the whole capture, so a part may lack duplicates.
         let late =
             CaptureConditions { content: Some(ContentSample { late: 3, ..all }), ..conditions };
         assert_eq!(of_chosen(&late, some).duplicates(), Some(Share::AtLeast(0.25)));

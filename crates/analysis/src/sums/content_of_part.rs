@@ -1,4 +1,4 @@
-//! Compression and duplicates of a part of a capture: a filter has its own.
+//! Compression and duplicates of a filtered part of a capture.
 
 use crate::captured::Captured;
 use crate::fold::Fold;
@@ -9,7 +9,7 @@ use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
-/// What was measured of the blocks of a part of a capture, where a pass has one.
+/// Content sums of the part of a capture that a pass selects, if it selects a part.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ContentOfPart {
     is_part: bool,
@@ -17,11 +17,11 @@ pub(crate) struct ContentOfPart {
 }
 
 impl ContentOfPart {
-    /// Not yet filled.
+    /// Prepares the sums.
     pub(crate) fn of<R: Read + Seek + Send + 'static>(captured: &Captured<R>, pass: &Pass) -> Self {
         let conditions = captured.conditions();
         let is_part = pass.filter.told(conditions).is_some();
-        // Single I/Os tell theirs, and so do fold files; steps alone do not.
+        // Single I/Os and fold files record content; capture steps alone do not.
         let is_told = conditions.content.is_some()
             && [NotRecorded::SingleIos, NotRecorded::StepPercentiles]
                 .into_iter()
@@ -29,12 +29,12 @@ impl ContentOfPart {
         ContentOfPart { is_part, total: (is_part && is_told).then(ContentTotal::default) }
     }
 
-    /// What gathers it in the pass.
+    /// Returns the fold that gathers the sums, or `None` if there is nothing to gather.
     pub(crate) fn fold(&mut self) -> Option<&mut dyn Fold> {
         self.total.as_mut().map(|total| total as &mut dyn Fold)
     }
 
-    /// The conditions of the capture, as they are of the part.
+    /// Returns the conditions of the capture, adjusted to the part.
     pub(crate) fn conditions(self, all: &CaptureConditions) -> CaptureConditions {
         if self.is_part { of_part(all, self.total.map(|total| total.0)) } else { all.clone() }
     }

@@ -1,5 +1,5 @@
-//! Compression and duplicates over time: measured blocks by the capture step in which
-//! they were written.
+//! Compression and duplicates over time: sampled blocks by the capture step in which they were
+//! written.
 
 use crate::cells::{Cells, Dimensions};
 use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
@@ -11,21 +11,21 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Measured blocks by the capture step in which they were written.
+/// Sampled blocks by the capture step in which they were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentSteps {
     width_ns: u64,
-    /// By the number of the step; steps without a measured block are not there.
+    /// Sums by step number; steps without a sampled block are absent.
     pub steps: BTreeMap<u64, Contents>,
 }
 
 impl ContentSteps {
-    /// Over steps of a width in nanoseconds.
+    /// Creates an empty fold over steps of `width_ns` nanoseconds.
     pub fn new(width_ns: u64) -> Self {
         ContentSteps { width_ns: width_ns.max(1), steps: BTreeMap::new() }
     }
 
-    /// The same of a capture, where it sampled content.
+    /// Creates an empty fold if the capture sampled content, otherwise returns `None`.
     pub(crate) fn of(conditions: &CaptureConditions, width_ns: u64) -> Option<Self> {
         conditions.content.map(|_| Self::new(width_ns))
     }
@@ -35,7 +35,7 @@ impl ContentSteps {
     }
 }
 
-/// Measured blocks of all I/Os that count.
+/// Sums over the sampled blocks of all selected I/Os.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ContentTotal(pub(crate) Contents);
 

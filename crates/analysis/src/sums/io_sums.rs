@@ -1,5 +1,4 @@
-//! What I/Os add up to ([`Sums`]), whatever they have in common: a stream, a process, a device
-//! or several of these.
+//! [`Sums`] of I/Os that share a stream, a process, a device or several of these.
 
 use crate::cells::{Cell, FLAGS};
 use crate::fold::Rows;
@@ -23,9 +22,9 @@ pub struct Sums {
     pub sequential: u64,
     /// Response times.
     pub responses: Responses,
-    /// Times in the queue, of the I/Os for which they are known.
+    /// Queue times, of the I/Os for which they are known.
     pub queued: Responses,
-    /// Times of the I/Os whose response time is known too.
+    /// Times of the I/Os for which both queue time and response time are known.
     pub together: Together,
     /// Sum of the queue depths at issue, over [`Self::depths`] I/Os.
     pub depth_sum: u64,
@@ -41,15 +40,15 @@ pub struct Sums {
     pub flagged: u64,
     /// Requests that were merged into these I/Os.
     pub merged: u64,
-    /// Sampled content of the blocks that they wrote.
+    /// Content measurements of the blocks that they wrote.
     pub contents: Contents,
     /// Issue time of the first and the last I/O, in nanoseconds.
     pub span_ns: Option<(u64, u64)>,
 }
 
 impl Sums {
-    /// The columns of single I/Os that [`Self::add`] needs at least; further sums are zero
-    /// where their columns are not read.
+    /// The columns of single I/Os that [`Self::add`] needs. Sums of other columns stay zero if
+    /// these are not read.
     pub const FIELDS: Fields =
         Fields::of(&[Field::Issued, Field::Op, Field::Bytes, Field::Response, Field::Queued]);
 
@@ -63,28 +62,27 @@ impl Sums {
         self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 
-    /// Returns the I/Os with a flag.
+    /// Returns the number of I/Os with a flag.
     pub fn flag(&self, bit: u16) -> u64 {
         self.flags.get(bit.trailing_zeros() as usize).copied().unwrap_or(0)
     }
 
-    /// Returns the I/Os that failed.
+    /// Returns the number of I/Os that failed.
     pub fn failed(&self) -> u64 {
         self.flag(flags::FAILED)
     }
 
-    /// Returns the mean queue depth at issue.
+    /// Returns the mean queue depth at issue, or `None` if no depth is known.
     pub fn depth_mean(&self) -> Option<f64> {
         (self.depths > 0).then(|| self.depth_sum as f64 / self.depths as f64)
     }
 
-    /// Returns the largest power of two of which every offset is a multiple, or None if all
-    /// were 0.
+    /// Returns the largest power of two that divides every offset, or `None` if all offsets were 0.
     pub fn alignment(&self) -> Option<u64> {
         (self.offsets != 0).then(|| 1 << self.offsets.trailing_zeros())
     }
 
-    /// Returns the times in the queue without their distribution.
+    /// Returns the queue times without their distribution.
     pub fn queue_time(&self) -> Queued {
         Queued {
             count: self.queued.count,
@@ -148,7 +146,7 @@ impl Sums {
         self.reach((issued_ns, issued_ns));
     }
 
-    /// Adds a response time and a time in the queue, those of them that are known.
+    /// Adds the response time and the queue time of an I/O, if known.
     #[inline]
     fn add_times(&mut self, response_ns: u64, queued_ns: u64, has_percentiles: bool) {
         let is_answered = response_ns != RESPONSE_UNKNOWN;
@@ -166,7 +164,7 @@ impl Sums {
         }
     }
 
-    /// Most I/Os have one flag or none.
+    /// Counts the flags of an I/O. The loop is short: most I/Os have one flag or none.
     #[inline]
     fn add_flags(&mut self, mut bits: u32) {
         self.flagged += 1;
@@ -184,8 +182,8 @@ impl Sums {
         self.span_ns = Some((from.min(first), to.max(last)));
     }
 
-    /// Adds a cell of a step file or a fold file. The kernel's sums know of no flag but
-    /// failures: `knows_flags` is false for them.
+    /// Adds a cell of a step file or a fold file. `knows_flags` is false for sums of the kernel,
+    /// which record no flag except failures.
     pub(crate) fn add_cell(&mut self, cell: &Cell, knows_flags: bool) {
         let op = cell.op as usize;
         self.ios[op] = self.ios[op].saturating_add(cell.ios);
@@ -216,7 +214,7 @@ impl Tally for Sums {
     }
 }
 
-/// The columns that sums are made of, looked up once for many rows.
+/// The columns that sums are computed from, looked up once for many rows.
 pub struct SumColumns<'r> {
     rows: &'r Rows<'r>,
     issued: Wide<'r>,

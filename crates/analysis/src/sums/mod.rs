@@ -1,4 +1,4 @@
-//! Everything about I/Os that adds up.
+//! Sums over I/Os.
 
 pub mod buckets;
 pub mod capture_step;

@@ -1,8 +1,8 @@
-//! Capture steps as they are gathered, most of them packed: as they are, a million steps of
-//! a busy device would take half a gigabyte.
+//! Capture steps in packed form: unpacked, a million steps of a busy device would take half a
+//! gigabyte.
 //!
-//! Steps come and are asked for nearly in their order. So those of a stretch of time are
-//! packed together, and the few stretches that were asked for last are kept as they are.
+//! Steps are written and read nearly in order. Consecutive steps are packed together in stretches,
+//! and the most recently used stretches stay unpacked.
 
 use crate::sums::capture_step::{CaptureStep, OpCount};
 use crate::sums::queue_time::{Queued, Together};
@@ -12,22 +12,22 @@ use steadfast_domain::IoOp;
 use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::varint;
 
-/// Steps of a stretch.
+/// Number of steps in a stretch.
 const STRETCH: u64 = 512;
-/// Stretches that are not packed, at most.
+/// Maximum number of unpacked stretches.
 const OPEN_MAX: usize = 4;
 
-/// Capture steps by number from the capture's beginning.
+/// Capture steps by number, counted from the beginning of the capture.
 #[derive(Debug, Clone, Default)]
 pub struct PackedSteps {
-    /// By the number of the stretch.
+    /// Packed stretches, by number.
     packed: BTreeMap<u64, Box<[u8]>>,
-    /// The one that was asked for last comes last.
+    /// Unpacked stretches, the most recently used last.
     open: Vec<Stretch>,
     len: usize,
 }
 
-/// The steps of a stretch as they are.
+/// A stretch of unpacked steps.
 #[derive(Debug, Clone)]
 struct Stretch {
     number: u64,
@@ -35,17 +35,17 @@ struct Stretch {
 }
 
 impl PackedSteps {
-    /// How many there are.
+    /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no steps.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// All of them, ascending.
+    /// Returns all steps, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (u64, CaptureStep)> + '_ {
         let mut numbers: Vec<u64> = self.packed.keys().copied().collect();
         numbers.extend(self.open.iter().map(|stretch| stretch.number));
@@ -53,7 +53,7 @@ impl PackedSteps {
         numbers.into_iter().flat_map(|number| self.stretch(number))
     }
 
-    /// The steps of a stretch.
+    /// Returns the steps of a stretch.
     fn stretch(&self, number: u64) -> BTreeMap<u64, CaptureStep> {
         match self.open.iter().find(|stretch| stretch.number == number) {
             Some(open) => open.steps.clone(),
@@ -63,8 +63,8 @@ impl PackedSteps {
         }
     }
 
-    /// A step, which is made where there is none; `None` where there are as many as there
-    /// may be.
+    /// Returns a step, which is created if it does not exist. Returns `None` if there are already
+    /// `most` steps.
     pub(crate) fn at(&mut self, step: u64, most: usize) -> Option<&mut CaptureStep> {
         let is_full = self.len >= most;
         self.open(step / STRETCH);
@@ -78,8 +78,8 @@ impl PackedSteps {
         Some(steps.entry(step).or_default())
     }
 
-    /// Takes the stretches of another over of which there is nothing here; gives the others
-    /// back.
+    /// Takes over the stretches of `other` that do not exist here and fit within `most` steps;
+    /// returns the other stretches.
     pub(crate) fn take_over(&mut self, mut other: PackedSteps, most: usize) -> PackedSteps {
         other.pack_all();
         let mut rest = PackedSteps::default();
@@ -94,12 +94,12 @@ impl PackedSteps {
         rest
     }
 
-    /// As they are.
+    /// Unpacks all steps.
     pub(crate) fn unpacked(self) -> BTreeMap<u64, CaptureStep> {
         self.iter().collect()
     }
 
-    /// Unpacks a stretch, so that it is the last of those that are open.
+    /// Unpacks a stretch and makes it the last of the unpacked ones.
     #[inline]
     fn open(&mut self, number: u64) {
         if self.open.last().is_some_and(|last| last.number == number) {
@@ -129,14 +129,14 @@ impl PackedSteps {
         }
     }
 
-    /// Packs what is open.
+    /// Packs all unpacked stretches.
     pub(crate) fn pack_all(&mut self) {
         mem::take(&mut self.open).iter().for_each(|stretch| self.pack(stretch));
     }
 }
 
 impl PartialEq for PackedSteps {
-    /// Equal where the same steps are, packed or not.
+    /// Compares the steps, whether they are packed or not.
     fn eq(&self, other: &Self) -> bool {
         self.len == other.len && self.iter().eq(other.iter())
     }
@@ -144,7 +144,7 @@ impl PartialEq for PackedSteps {
 
 impl Eq for PackedSteps {}
 
-/// Steps of a packed stretch.
+/// Returns the number of steps in a packed stretch.
 fn count_of(bytes: &[u8]) -> usize {
     Reader(bytes).next() as usize
 }
@@ -166,8 +166,8 @@ fn unpacked(number: u64, bytes: &[u8]) -> BTreeMap<u64, CaptureStep> {
     (0..count).map(|_| (number * STRETCH + from.next(), from.step(&mut dense))).collect()
 }
 
-/// Numbers in as few bytes as they need: seven bits in each, and one that tells whether
-/// more follow.
+/// An encoder that writes numbers as variable-length integers: seven bits per byte, and one bit
+/// that says whether more bytes follow.
 struct Writer(Vec<u8>);
 
 impl Writer {
@@ -175,7 +175,7 @@ impl Writer {
         varint::put(&mut self.0, value);
     }
 
-    /// A number that is mostly near another.
+    /// Writes a number that is mostly close to `other`.
     fn near(&mut self, value: u64, other: u64) {
         self.number(varint::zigzag(value.wrapping_sub(other).cast_signed()));
     }
@@ -204,8 +204,8 @@ impl Writer {
         self.histogram(&step.histogram);
     }
 
-    /// The buckets with a count: how far each is from the one before and its count, in
-    /// one byte where both are small, as most are. A zero ends them.
+    /// Writes the non-empty buckets, each as its distance from the previous one and its count. Both
+    /// share a byte if they are small, as most are. A zero ends the list.
     fn histogram(&mut self, histogram: &CoarseHistogram) {
         let mut next = 0;
         for (least, _, count) in histogram.buckets() {
@@ -225,11 +225,11 @@ impl Writer {
     }
 }
 
-/// What stands before a bucket that does not fit into one byte. No small one is this: its
-/// upper half is never 0.
+/// Prefix of a bucket that does not fit into one byte. It differs from every small bucket, whose
+/// upper four bits are never 0.
 const LARGE: u8 = 1;
 
-/// What [`Writer`] wrote. It never left this process, so that there is always a next.
+/// A decoder for the output of [`Writer`]. The bytes never left this process, so they are complete.
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
@@ -247,7 +247,7 @@ impl Reader<'_> {
         other.wrapping_add_signed(varint::unzigzag(self.next()))
     }
 
-    /// A step; `dense` holds zeros, before and after.
+    /// Reads a step. `dense` must hold zeros and holds zeros afterwards.
     fn step(&mut self, dense: &mut [u64]) -> CaptureStep {
         let known = self.next();
         let mut step = CaptureStep::default();
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
     use steadfast_domain::step::mix64;
 
-    /// A step with values of every length.
+    /// Returns a step with values of every length.
     fn some_step(seed: u64) -> CaptureStep {
         let mut state = seed;
         let mut draw = || {
@@ -336,7 +336,7 @@ mod tests {
     fn steps_are_the_same_after_they_were_packed() {
         let (mut packed, mut plain) = (PackedSteps::default(), BTreeMap::new());
         for seed in 0..5000 {
-            // Some come again long after, some far apart.
+            // Some steps come back long after, some are far apart.
             let at = match seed % 10 {
                 0 => mix64(seed) % 4000,
                 1 => mix64(seed),

@@ -1,28 +1,28 @@
-//! Response times as they are gathered: exact count, sum and maximum, and a
-//! histogram that takes memory only where there are values.
+//! Response times: exact count, sum and maximum, and a histogram that takes memory only for the
+//! octaves in use.
 
 use crate::cells::Times;
 use crate::sums::buckets::Buckets;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use steadfast_domain::{FineHistogram, QuarterHistogram};
 
-/// Share of the I/Os that a histogram must hold for percentiles to print.
+/// Share of the I/Os that the histogram must hold before percentiles are reported.
 const TOLD_LEAST: f64 = 0.99;
 
-/// Gathered response times. Merging two gives those of both.
+/// Sums and histogram of response times. Merging two gives those of both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Responses {
-    /// I/Os whose completion was seen.
+    /// Number of I/Os whose completion was seen.
     pub count: u64,
-    /// All of them added up, in nanoseconds.
+    /// Sum of all response times, in nanoseconds.
     pub sum_ns: u64,
-    /// The longest, in nanoseconds.
+    /// Longest response time, in nanoseconds.
     pub max_ns: u64,
     buckets: Buckets,
 }
 
 impl Responses {
-    /// Counts one.
+    /// Adds one response time.
     #[inline]
     pub fn add(&mut self, ns: u64) {
         self.count += 1;
@@ -31,30 +31,30 @@ impl Responses {
         self.buckets.count(FineHistogram::index(ns));
     }
 
-    /// Enters one into the histogram, of which the bucket is known; [`Self::take_sum`] tells
-    /// the rest.
+    /// Adds one response time to the histogram only, by its bucket. [`Self::take_sum`] must add the
+    /// rest.
     #[inline]
     pub(crate) fn enter(&mut self, bucket: u32) {
         self.buckets.count(bucket as usize);
     }
 
-    /// Adds some of which only this is known; [`Self::take_histogram`] tells the
-    /// rest, where it is known.
+    /// Adds count, sum and maximum only. [`Self::take_histogram`] adds the histogram if it is
+    /// known.
     pub(crate) fn take_sum(&mut self, count: u64, sum_ns: u64, max_ns: u64) {
         self.count = self.count.saturating_add(count);
         self.sum_ns = self.sum_ns.saturating_add(sum_ns);
         self.max_ns = self.max_ns.max(max_ns);
     }
 
-    /// Adds the buckets of some that [`Self::take_sum`] adds up: each as so many
-    /// of its longest time.
+    /// Adds the histogram of times whose sum [`Self::take_sum`] adds. Each bucket counts as its
+    /// longest time.
     pub(crate) fn take_histogram(&mut self, histogram: &QuarterHistogram) {
         for (_, longest, count) in histogram.buckets() {
             self.buckets.add(FineHistogram::index(longest.0), count);
         }
     }
 
-    /// Adds times that were added up before, with their histogram.
+    /// Adds summed times with their histogram.
     pub(crate) fn take_times(&mut self, times: &Times) {
         self.take_sum(times.count, times.sum_ns, times.max_ns);
         for (index, count) in &times.buckets {
@@ -62,7 +62,7 @@ impl Responses {
         }
     }
 
-    /// What was gathered, as a fold file keeps it.
+    /// Returns the sums as a fold file stores them.
     pub(crate) fn times(&self) -> Times {
         let buckets = self.buckets.iter().map(|(index, count)| (index as u16, count));
         Times {
@@ -73,34 +73,34 @@ impl Responses {
         }
     }
 
-    /// Adds those of another part.
+    /// Adds the response times of another part.
     pub fn merge(&mut self, other: &Responses) {
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
         self.buckets.merge(&other.buckets);
     }
 
-    /// Takes the histogram of another part over, where it has none itself yet, so that
-    /// [`Self::merge`] need not copy it.
+    /// Moves the histogram of another part here if this one is empty, so that [`Self::merge`] need
+    /// not copy it.
     pub(crate) fn take_over(&mut self, other: &mut Responses) {
         if self.buckets.is_empty() {
             std::mem::swap(&mut self.buckets, &mut other.buckets);
         }
     }
 
-    /// As the domain's histogram.
+    /// Returns the histogram.
     pub fn histogram(&self) -> FineHistogram {
         let mut dense = vec![0u64; FineHistogram::LEN];
         self.buckets.iter().for_each(|(index, count)| dense[index] = count);
         FineHistogram::from_dense(&dense)
     }
 
-    /// The figures of a report.
+    /// Returns the figures of a report.
     pub fn figures(&self) -> ResponseFigures {
         let histogram = self.histogram();
-        // A part of them is not all of them; one look at the kernel's counters
-        // more or less does no harm.
+        // Percentiles of a part of the I/Os would not be those of all. The tolerance allows for
+        // counters of the kernel that were read at slightly different times.
         let of_all = histogram.total() as f64 >= self.count as f64 * TOLD_LEAST;
         let percentile = |fraction| {
             let found = histogram.supported_quantile(fraction).filter(|_| of_all)?;
@@ -119,7 +119,7 @@ impl Responses {
     }
 }
 
-/// What [`Responses`] is kept as: count, sum, maximum and the buckets with a count.
+/// Serialized form of [`Responses`]: count, sum, maximum and the non-empty buckets.
 type Kept = (u64, u64, u64, Vec<(u32, u64)>);
 
 impl Serialize for Responses {

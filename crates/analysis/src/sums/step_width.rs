@@ -1,19 +1,19 @@
-//! How wide capture steps are: as was asked, or so that a picture can be read.
+//! Widths of capture steps: as requested, or chosen for a readable picture.
 
 use steadfast_domain::Nanos;
 use steadfast_tracefile::error::TraceError;
 
-/// The shortest and the longest step: 100 us and 1 h (RWSW PTS 1.0.7 p. 15 as
-/// the tutorial quotes it shows 100 us to 5 min).
+/// The shortest and the longest step: 100 us and 1 h (RWSW PTS 1.0.7 p. 15 as the tutorial quotes
+/// it shows 100 us to 5 min).
 pub const WIDTH_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
-/// Steps over a whole picture, where the user does not choose their width.
+/// Maximum number of steps in a picture whose width the user did not choose.
 const STEPS_AIM: u64 = 240;
 
-/// Whether steps of one width can be made of whole steps of another.
+/// Checks that steps of `width_ns` can be combined from whole steps of `kept_ns`.
 ///
 /// # Errors
-/// Where they cannot.
+/// Returns [`TraceError::TooFine`] if `width_ns` is no multiple of `kept_ns`.
 pub(crate) fn made_of(width_ns: u64, kept_ns: u64) -> Result<(), TraceError> {
     if width_ns.is_multiple_of(kept_ns) {
         return Ok(());
@@ -25,17 +25,19 @@ pub(crate) fn made_of(width_ns: u64, kept_ns: u64) -> Result<(), TraceError> {
     )))
 }
 
-/// The widths to choose from where none is requested, ascending.
+/// Returns the default widths in nanoseconds, ascending.
 fn usual_widths() -> impl Iterator<Item = u64> {
     let short = (0..8).flat_map(|power| [1, 2, 5].map(|n| n * 10u64.pow(power) * 100_000));
     let long = [60u64, 120, 300, 600, 1800, 3600].map(|seconds| seconds * 1_000_000_000);
     short.filter(move |width| *width < long[0]).chain(long)
 }
 
-/// As [`step_width`], for steps that can only be made of whole steps of `kept_ns`.
+/// Returns a step width as [`step_width`] does, for steps that are combined from steps of
+/// `kept_ns`.
 ///
 /// # Errors
-/// As there, and a width that is no multiple.
+/// Returns [`TraceError::TooFine`] if the width is no multiple of `kept_ns`, or as in
+/// [`step_width`].
 pub(crate) fn step_width_of(
     kept_ns: u64,
     asked: Option<u64>,
@@ -52,19 +54,19 @@ pub(crate) fn step_width_of(
     Ok(usual_widths().find(fits).unwrap_or(as_many))
 }
 
-/// Whether capture steps can be this wide: 100 us to 1 h, or whole hours.
+/// Returns true if capture steps can have this width: 100 us to 1 h, or whole hours.
 #[must_use]
 pub fn is_step_width(width_ns: u64) -> bool {
     let is_hours = width_ns > 0 && width_ns.is_multiple_of(*WIDTH_NS.end());
     WIDTH_NS.contains(&width_ns) || is_hours
 }
 
-/// The width asked for, or the narrowest of the usual ones that gives a
-/// readable picture: of a capture of many days, as many hours as it needs.
+/// Returns the width `asked` for, or else the narrowest default width that gives a readable
+/// picture. A capture of many days gets steps of several hours.
 ///
 /// # Errors
-/// A width outside 100 us to 1 h that is no whole hours, or so narrow that there are more steps than
-/// `most`.
+/// Returns [`TraceError::TooFine`] if the width is neither within 100 us to 1 h nor whole hours, or
+/// gives more than `most` steps.
 pub fn step_width(asked: Option<u64>, span_ns: (u64, u64), most: u64) -> Result<u64, TraceError> {
     let span = span_ns.1.saturating_sub(span_ns.0);
     let hour = *WIDTH_NS.end();

@@ -1,6 +1,6 @@
-//! A [`Chunk`]: some I/Os as what counting by stream takes of them, column by column.
-//! Nearly every question goes through here for every I/O, so the columns are slices of
-//! one length and a row is told by few instructions.
+//! A [`Chunk`]: the columns of some I/Os that counting by stream needs. Nearly every question
+//! processes every I/O here, so the columns are slices of equal length and a row takes few
+//! instructions.
 
 use crate::fold::Rows;
 use crate::sums::io_sums::Sums;
@@ -12,15 +12,15 @@ use steadfast_tracefile::parquet::Field;
 use steadfast_tracefile::simd;
 use steadfast_tracefile::stream_key::StreamKey;
 
-/// I/Os that are counted at once: their columns fit a processor's nearest caches.
+/// Number of I/Os that are counted at once: their columns fit a processor's nearest caches.
 pub(crate) const AT_ONCE: usize = 1024;
 const _: () = assert!(AT_ONCE <= PART_MAX);
 const FAILED: i32 = flags::FAILED as i32;
-/// Its place among the counts of [`Sums::flags`].
+/// Index of failures in [`Sums::flags`].
 const FAILED_BIT: usize = flags::FAILED.trailing_zeros() as usize;
 const SHORT: i64 = SHORT_NS.cast_signed();
 
-/// A few I/Os.
+/// Columns of some I/Os, one entry per row.
 pub(crate) struct Chunk<'r> {
     op: &'r [i32],
     bytes: &'r [i32],
@@ -34,7 +34,7 @@ pub(crate) struct Chunk<'r> {
 }
 
 impl<'r> Chunk<'r> {
-    /// At most [`AT_ONCE`] of them.
+    /// Returns the rows of a range of at most [`AT_ONCE`] rows.
     pub(crate) fn of(rows: &Rows<'r>, range: Range<usize>) -> Self {
         let batch = rows.batch;
         Chunk {
@@ -50,7 +50,7 @@ impl<'r> Chunk<'r> {
         }
     }
 
-    /// One of them alone.
+    /// Returns a single row.
     pub(crate) fn row(&self, row: usize) -> Chunk<'r> {
         let row = row..row + 1;
         Chunk {
@@ -66,19 +66,20 @@ impl<'r> Chunk<'r> {
         }
     }
 
-    /// The packed keys of all of them.
+    /// Fills `keys` with the packed stream key of each row.
     pub(crate) fn keys(&self, keys: &mut Vec<u64>) {
         keys.resize(self.kept.len(), 0);
         simd::keys(self.op, self.bytes, self.sequential, keys);
     }
 
-    /// Which of them the filter lets pass.
+    /// Returns true for each row that passes the filter.
     pub(crate) fn kept(&self) -> &'r [bool] {
         self.kept
     }
 
-    /// What they tell, where that is added up without looking at each: nearly always all
-    /// response times are known and short, and all depths are known or none is.
+    /// Returns the traits that allow these rows to be summed without checking each. Nearly always
+    /// all response times are known and short, and either all depths are known or none is. Returns
+    /// `None` otherwise.
     pub(crate) fn telling(&self) -> Option<ChunkTraits> {
         let responses = simd::bits_of_any(self.response);
         let queued = simd::bits_of_any(self.queued);
@@ -88,14 +89,15 @@ impl<'r> Chunk<'r> {
         (are_short && are_alike).then_some(ChunkTraits { depths: depths > 0, queued: queued > 0 })
     }
 
-    /// Counts each of the first I/Os to the stream of that number; one without such a
-    /// stream is left out.
+    /// Adds row by row to the tally of the stream whose index `streams` holds; skips rows whose
+    /// index is out of range.
     pub(crate) fn count(&self, streams: &[u32], keys: &[u64], tallies: &mut [Sums]) {
         self.count_requests(streams, keys, tallies);
         self.count_times(streams, tallies);
     }
 
-    /// The same with sums, which have room for all streams, where that can be.
+    /// Adds the rows like [`Self::count`], but as far as possible to `sums`, which must have an
+    /// entry per stream.
     pub(crate) fn add_up(
         &self,
         telling: ChunkTraits,

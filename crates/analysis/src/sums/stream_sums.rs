@@ -1,37 +1,35 @@
-//! What the I/Os of streams add up to ([`StreamSums`]) that tell much the same: all of them
-//! their response times, all or none their queue depths. Much of a tally is known then
-//! without counting, and what is left stands close together. In the end it is added to the
-//! tallies.
+//! [`StreamSums`]: sums by stream over I/Os with common traits: all response times are known, and
+//! either all queue depths or none. Much of a tally then follows without counting, and the rest
+//! fits into a small struct. The sums are finally added to the tallies.
 
 use crate::sums::io_sums::Sums;
 use crate::sums::queue_time::Together;
 use steadfast_tracefile::stream_key::StreamKey;
 
-/// Times below this are short: as many as a batch can have rows are added up without a
-/// thought of the room for their sum.
+/// Times below this are short: summing one per row of a batch cannot overflow.
 pub(crate) const SHORT_NS: u64 = 1 << (u32::BITS - 1);
 
-/// Streams that there is room for.
+/// Maximum number of streams.
 pub(crate) const SUMMED_MAX: usize = 1 << 10;
 
-/// What some I/Os tell beside their response times, which are all known and short.
+/// Common traits of some I/Os whose response times are all known and short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkTraits {
-    /// Queue depths: all of them; otherwise none.
+    /// True if all queue depths are known; otherwise none is.
     pub(crate) depths: bool,
-    /// Times in the queue, which are short; otherwise none.
+    /// True if some queue times are known, all of which are short; otherwise none is known.
     pub(crate) queued: bool,
 }
 
-/// The sums of streams, of no more I/Os than a batch has.
+/// Sums by stream, over no more I/Os than a batch has.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StreamSums {
-    /// What the I/Os tell; nothing where there are none.
+    /// Traits of the I/Os; `None` if there are none.
     telling: Option<ChunkTraits>,
     sums: Vec<Sum>,
 }
 
-/// That of one stream.
+/// Sums of one stream.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
     ios: u32,
@@ -42,14 +40,14 @@ pub(crate) struct Sum {
     response_max_ns: u64,
     queued_ns: u64,
     queued_max_ns: u64,
-    /// I/Os without a time in the queue, and their response times.
+    /// Number of I/Os without a queue time; their response times are in `unqueued_response_ns`.
     unqueued: u32,
     unqueued_response_ns: u64,
 }
 
 impl StreamSums {
-    /// Sums by the number of the stream, of as many streams as there are, for I/Os that tell
-    /// this; those of I/Os that told something else are added to the tallies before.
+    /// Returns the sums by stream index for I/Os with these traits. Sums of I/Os with other traits
+    /// are first added to the tallies.
     pub(crate) fn by_stream(
         &mut self,
         telling: ChunkTraits,
@@ -64,7 +62,7 @@ impl StreamSums {
         &mut self.sums
     }
 
-    /// Adds them to the streams' tallies; nothing is left.
+    /// Adds the sums to the tallies of the streams and clears them.
     pub(crate) fn settle(&mut self, keys: &[u64], tallies: &mut [Sums]) {
         let Some(telling) = self.telling.take() else { return };
         let streams = keys.iter().zip(tallies).zip(self.sums.drain(..));
@@ -72,14 +70,14 @@ impl StreamSums {
             sum.add_to(tally, telling, StreamKey::unpacked(*key));
         }
         if keys.len() > SUMMED_MAX {
-            // There will be no more.
+            // The table is full, so no more sums will follow.
             self.sums = Vec::new();
         }
     }
 }
 
 impl Sum {
-    /// Counts an I/O: its offset, depth, response time and time in the queue.
+    /// Adds one I/O.
     #[inline(always)]
     pub(crate) fn add(&mut self, offset: u64, depth: u32, (response, queued): (u64, u64)) {
         self.ios += 1;
@@ -87,7 +85,7 @@ impl Sum {
         self.depth_sum += u64::from(depth);
         self.response_ns += response;
         self.queued_ns += queued;
-        // Choices, as a processor foresees these: a longest one is seldom followed by a longer.
+        // Branches, because a processor predicts these well: a new maximum is rare.
         if depth > self.depth_max {
             self.depth_max = depth;
         }
@@ -99,8 +97,7 @@ impl Sum {
         }
     }
 
-    /// Counts an I/O beside [`Self::add`] whose time in the queue is not known though those of
-    /// others are.
+    /// Marks an I/O given to [`Self::add`] as having no queue time, if other I/Os have one.
     pub(crate) fn add_unqueued(&mut self, response: u64) {
         self.unqueued += 1;
         self.unqueued_response_ns += response;

@@ -1,5 +1,5 @@
-//! Tallies by key, of which a bounded number is kept apart: the first in order of their
-//! keys ([`crate::tables::smallest_keys`]). Everything else is added up together.
+//! Tallies by key. A bounded number of keys, the smallest in their order
+//! ([`crate::tables::smallest_keys`]), has a tally each; everything else shares one tally.
 
 use crate::tables::recent_cache::RecentCache;
 use crate::tables::smallest_keys::{Place, SmallestKeys};
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::mem;
 
-/// What is added up.
+/// Sums that can be merged.
 pub(crate) trait Tally: Default {
     /// Adds another part.
     fn merge(&mut self, other: &Self);
@@ -16,19 +16,19 @@ pub(crate) trait Tally: Default {
 /// Tallies by key.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundedTable<K, T> {
-    /// Where the tally of a key lies.
+    /// Index into `tallies` by key.
     places: FxHashMap<K, u32>,
     tallies: Vec<T>,
     firsts: SmallestKeys<K>,
-    /// How often a place was given to another key.
+    /// Number of times that an index passed to another key.
     given_away: u64,
 }
 
-/// Where everything lies that is not kept apart.
+/// Index of the shared tally of all other keys.
 const REST: u32 = 0;
 
 impl<K: Copy + Ord + Hash, T: Tally> BoundedTable<K, T> {
-    /// Keeps at most so many apart.
+    /// Creates a table for at most `most` keys.
     pub(crate) fn keeping(most: usize) -> Self {
         BoundedTable {
             places: FxHashMap::default(),
@@ -38,45 +38,45 @@ impl<K: Copy + Ord + Hash, T: Tally> BoundedTable<K, T> {
         }
     }
 
-    /// How many are kept apart at most.
+    /// Returns the maximum number of keys.
     pub(crate) fn most(&self) -> usize {
         self.firsts.most()
     }
 
-    /// Those that are kept apart, in no particular order.
+    /// Returns the keys with their tallies, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &T)> {
         self.places.iter().map(|(key, place)| (key, &self.tallies[*place as usize]))
     }
 
-    /// Everything else together.
+    /// Returns the shared tally of all other keys.
     pub(crate) fn rest(&self) -> &T {
         &self.tallies[REST as usize]
     }
 
-    /// The same, to add to it.
+    /// Returns the shared tally of all other keys for adding to it.
     pub(crate) fn rest_mut(&mut self) -> &mut T {
         self.at(REST)
     }
 
-    /// Those that are kept apart, by value.
+    /// Returns the keys with their tallies by value.
     pub(crate) fn into_apart(mut self) -> impl Iterator<Item = (K, T)> {
         let places = mem::take(&mut self.places).into_iter();
         places.map(move |(key, place)| (key, mem::take(&mut self.tallies[place as usize])))
     }
 
-    /// What a key's I/Os are added to.
+    /// Returns the tally of a key, or the shared tally.
     pub(crate) fn tally(&mut self, key: K) -> &mut T {
         let place = self.place(key);
         self.at(place)
     }
 
-    /// What lies at a place that was asked for after the last new key.
+    /// Returns the tally at an index that was obtained after the last new key.
     #[inline]
     pub(crate) fn at(&mut self, place: u32) -> &mut T {
         &mut self.tallies[place as usize]
     }
 
-    /// The place of a key. It may be given to another one as soon as the next is asked for.
+    /// Returns the index for a key. The next call may give it to another key.
     fn place(&mut self, key: K) -> u32 {
         match self.places.get(&key) {
             Some(place) => *place,
@@ -84,8 +84,8 @@ impl<K: Copy + Ord + Hash, T: Tally> BoundedTable<K, T> {
         }
     }
 
-    /// The place of a key, of which `kind` says enough, and which is made only where that
-    /// was not asked for lately.
+    /// Returns the index for a key, looked up in a cache by `kind` first. The key is created only
+    /// on a cache miss; `kind` must determine it.
     #[inline(always)]
     pub(crate) fn place_lately<A: Copy + PartialEq>(
         &mut self,
@@ -103,7 +103,7 @@ impl<K: Copy + Ord + Hash, T: Tally> BoundedTable<K, T> {
         }
     }
 
-    /// The place of a key; what is at hand is forgotten where it may be wrong from now on.
+    /// Returns the index for a key; clears the cache if an index passed to another key.
     fn place_keeping<A: Copy + PartialEq>(
         &mut self,
         lately: &mut RecentCache<A, u32>,
@@ -130,7 +130,7 @@ impl<K: Copy + Ord + Hash, T: Tally> BoundedTable<K, T> {
         place
     }
 
-    /// Takes the place of a key, whose tally goes to the rest.
+    /// Moves the tally of a key to the shared tally and returns the freed index.
     #[cold]
     fn take_from(&mut self, last: K) -> u32 {
         let place = self.places.remove(&last).unwrap_or(REST);

@@ -1,28 +1,26 @@
-//! What was found for the keys that were asked for lately. Most I/Os are of the same few
-//! processes and streams: looking for what belongs to one of them in a large table takes
-//! longer than adding to it.
+//! A cache of recent lookups. Most I/Os belong to the same few processes and streams, and looking
+//! one up in a large table takes longer than adding to it.
 
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 use steadfast_domain::IoOp;
 
-/// Keys that are kept at hand: far more than are asked for together, so that two seldom
-/// have one place.
+/// Number of slots: far more than keys in use at a time, so that two keys seldom share a slot.
 pub(crate) const PLACES: usize = 1 << 10;
 
-/// Keys that were asked for lately, each with what was found for it. Two keys of one place
-/// push each other out, so that whoever chooses the keys can make it useless, no more.
+/// Recently used keys with their values. Keys that share a slot evict each other, so an adversary
+/// who chooses the keys can make the cache useless, but no worse.
 #[derive(Debug)]
 pub(crate) struct RecentCache<K, V>([Option<(K, V)>; PLACES]);
 
 impl<K: Copy + PartialEq, V: Copy> RecentCache<K, V> {
-    /// Without a key.
+    /// Creates an empty cache.
     #[inline]
     pub(crate) fn new() -> Self {
         RecentCache([None; PLACES])
     }
 
-    /// What belongs to a key; it is looked for where it is not at hand. `number` is made of
+    /// Returns the value of a key; calls `find` on a miss. `number` is hashed and must follow from
     /// the key.
     #[inline(always)]
     pub(crate) fn get_or(&mut self, number: u64, key: K, find: impl FnOnce() -> V) -> V {
@@ -36,7 +34,7 @@ impl<K: Copy + PartialEq, V: Copy> RecentCache<K, V> {
         }
     }
 
-    /// What belongs to a key, where it is at hand.
+    /// Returns the value of a key if it is cached.
     #[inline(always)]
     pub(crate) fn get(&self, number: u64, key: K) -> Option<V> {
         match self.0[place(number)] {
@@ -45,25 +43,25 @@ impl<K: Copy + PartialEq, V: Copy> RecentCache<K, V> {
         }
     }
 
-    /// Keeps what was found for a key.
+    /// Caches the value of a key.
     #[inline]
     pub(crate) fn keep(&mut self, number: u64, key: K, found: V) {
         self.0[place(number)] = Some((key, found));
     }
 
-    /// Forgets all of them.
+    /// Removes all keys.
     pub(crate) fn clear(&mut self) {
         self.0.fill(None);
     }
 }
 
-/// An I/O stream as a number: no two have the same.
+/// Returns a distinct number for each I/O stream.
 #[inline(always)]
 pub(crate) fn stream_number(op: IoOp, sequential: bool, bytes: u32) -> u64 {
     u64::from(bytes) << 4 | (op as u64) << 1 | u64::from(sequential)
 }
 
-/// The place of a number.
+/// Returns the slot of a number.
 #[inline(always)]
 pub(crate) fn place(number: u64) -> usize {
     FxBuildHasher.hash_one(number) as usize % PLACES

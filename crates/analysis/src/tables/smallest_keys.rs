@@ -1,27 +1,27 @@
-//! A bound for the number of things kept apart that does not depend on the order
-//! in which they are seen: the first by a fixed order of their keys are kept.
+//! A bound on the number of separate entries that does not depend on the order of arrival: the
+//! smallest keys in a fixed order are kept.
 //!
-//! A key that is among the first of a whole is among the first of every part in
-//! which it occurs, so nothing of it was ever put with the rest: folds over parts
-//! merge to the fold over the whole.
+//! A key that is among the smallest of a whole is among the smallest of every part in which it
+//! occurs, so none of its data ever went to the shared rest. Therefore folds over parts merge to
+//! the fold over the whole.
 
 use std::collections::BinaryHeap;
 
-/// The first keys of all that were seen, up to a number.
+/// The smallest keys seen so far, up to a limit.
 #[derive(Debug, Clone)]
 pub(crate) struct SmallestKeys<K> {
     most: usize,
     keys: BinaryHeap<K>,
 }
 
-/// What a new key finds.
+/// Outcome of admitting a new key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place<K> {
-    /// A place of its own.
+    /// The key got a free slot.
     Free,
-    /// The place of a later key, which has to go.
+    /// The key took the slot of this larger key.
     Of(K),
-    /// None: all those kept come before it.
+    /// The key was rejected: all kept keys are smaller.
     None,
 }
 
@@ -30,17 +30,17 @@ impl<K: Ord + Copy> SmallestKeys<K> {
         SmallestKeys { most, keys: BinaryHeap::new() }
     }
 
-    /// How many are kept at most.
+    /// Returns the maximum number of keys.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
 
-    /// Whether another key finds no free place.
+    /// Returns true if there is no free slot.
     pub(crate) fn is_full(&self) -> bool {
         self.keys.len() >= self.most
     }
 
-    /// Takes in a key that is not kept yet.
+    /// Admits a key that is not kept yet.
     pub(crate) fn admit(&mut self, key: K) -> Place<K> {
         if !self.is_full() {
             self.keys.push(key);
