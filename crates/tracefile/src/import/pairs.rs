@@ -234,12 +234,12 @@ impl Pairs {
         Some(event)
     }
 
-    /// Completes a bio of a device without a request queue, which issues nothing: the I/O lasts from
-    /// queueing to completion.
+    /// Completes a bio of a device without a request queue, which issues nothing: the I/O lasts
+    /// from queueing to completion.
     fn complete_bio(&mut self, key: Key, step: &Step) -> Option<IoEvent> {
         let Some(queued) = self.queued.remove(&key) else {
-            // A write that the kernel splits into flush and data completes twice, the second time with
-            // 0 bytes left.
+            // A write that the kernel splits into flush and data completes twice, the second time
+            // with 0 bytes left.
             self.unexplained += u64::from(step.bytes > 0);
             return None;
         };

@@ -3,7 +3,6 @@
 //! Parquet's encoder takes a reference-counted buffer for every value. Creating one costs more
 //! than all other work for a row. Most rows have the name of the row before or of one of a
 //! handful of processes, so the buffers of earlier rows are reused.
-//! made for earlier rows are used again.
 
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{ByteArray, ByteArrayType};
