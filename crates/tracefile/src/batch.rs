@@ -48,41 +48,41 @@ impl Batch {
     }
 
     columns! {
-        /// Issue time, in nanoseconds since the capture began.
+        /// Returns the issue time, in nanoseconds since the capture began.
         issued_ns Issued wide_at u64;
-        /// Response time in nanoseconds; `u64::MAX` if the completion was not seen.
+        /// Returns the response time in nanoseconds; `u64::MAX` if the completion was not seen.
         response_ns Response wide_at u64;
-        /// Time in the queue, in nanoseconds.
+        /// Returns the time in the queue, in nanoseconds.
         queued_ns Queued wide_at u64;
-        /// Offset of the first byte on the device.
+        /// Returns the offset of the first byte on the device.
         offset Offset wide_at u64;
-        /// Inode of the file; 0 if unknown.
+        /// Returns the inode of the file; 0 if unknown.
         inode Inode wide_at u64;
-        /// Size in bytes.
+        /// Returns the size in bytes.
         bytes Bytes narrow_at u32;
-        /// Queue depth at issue; 0 if unknown.
+        /// Returns the queue depth at issue; 0 if unknown.
         depth Depth narrow_at u32;
-        /// Process ID.
+        /// Returns the process ID.
         pid Pid narrow_at u32;
-        /// Thread ID; 0 if unknown.
+        /// Returns the thread ID; 0 if unknown.
         tid Tid narrow_at u32;
-        /// Cgroup, as a position in the conditions' cgroups from 1; 0 if unknown.
+        /// Returns the cgroup, as a position in the conditions' cgroups from 1; 0 if unknown.
         cgroup Cgroup narrow_at u16;
-        /// Requests that were merged into this one.
+        /// Returns the number of requests that were merged into this one.
         merged Merged narrow_at u16;
-        /// Blocks of this I/O that were read back.
+        /// Returns the number of blocks of this I/O that were read back.
         sampled_blocks SampledBlocks narrow_at u16;
-        /// Duplicates among the blocks that were read back.
+        /// Returns the number of duplicates among the blocks that were read back.
         duplicate_blocks DuplicateBlocks narrow_at u16;
-        /// Bytes of the blocks that were read back.
+        /// Returns the size in bytes of the blocks that were read back.
         sampled_bytes SampledBytes narrow_at u32;
-        /// Size of the blocks that were read back, after compression, in bytes.
+        /// Returns the size in bytes of the blocks that were read back, after compression.
         compressed_bytes CompressedBytes narrow_at u32;
-        /// Processor number.
+        /// Returns the processor number.
         cpu Cpu narrow_at u16;
-        /// Bits of `io_event::flags`.
+        /// Returns the bits of `io_event::flags`.
         flags Flags narrow_at u16;
-        /// Device, an index into the conditions' devices.
+        /// Returns the device, as an index into the conditions' devices.
         device Device narrow_at u16;
     }
 

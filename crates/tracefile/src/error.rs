@@ -31,7 +31,7 @@ pub enum TraceError {
     /// The request needs more rows than the memory set aside for them holds.
     #[error("{0}")]
     TooFine(String),
-    /// The text is not a "Replay representation".
+    /// A workload file or "Replay representation" cannot be parsed.
     #[error("line {line}: {what}")]
     Text {
         /// Line number, from 1.

@@ -11,7 +11,7 @@ pub enum NotRecorded {
     Processes,
     /// Hits of LBA ranges over time.
     HitMaps,
-    /// Working set and reuse distance.
+    /// Working set and reuse.
     WorkingSets,
     /// Response-time percentiles per capture step.
     StepPercentiles,

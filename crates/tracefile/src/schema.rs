@@ -236,7 +236,7 @@ impl Fields {
     /// Not a column: the part of its time for which each I/O kept an otherwise idle device
     /// busy, computed only on request.
     pub const BUSY: Fields = Fields(1 << 30);
-    /// Not a column: distinct issue times, in the order of the I/Os.
+    /// Not a column: issue times made distinct, in the order of the I/Os.
     pub const ORDER: Fields = Fields(1 << 29);
     /// All columns.
     pub const ALL: Fields = Fields((1 << COLUMNS) - 1);

@@ -192,9 +192,9 @@ struct Reading {
     devices: Devices,
     last_device: Option<(u32, u16)>,
     commands: HashMap<u32, Command>,
-    /// Monotonic time of the first event in nanoseconds, where the trace begins.
+    /// Time of the first event, where the trace begins, in nanoseconds since the machine started.
     first_ns: Option<u64>,
-    /// Wall-clock time and monotonic time of one instant, in nanoseconds.
+    /// One instant as wall-clock time and as time since the machine started, in nanoseconds.
     moment: Option<(u64, u64)>,
     last_ns: u64,
     imported: Imported,

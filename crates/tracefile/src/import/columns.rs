@@ -136,7 +136,7 @@ pub struct ColumnPlan {
     pub pid: Option<usize>,
     /// Number of the column of the command name; `None` if there is none.
     pub command: Option<usize>,
-    /// Number of lines before the trace, which are skipped unread.
+    /// Number of lines before the trace, which may hold anything.
     pub skip: u64,
     /// Whether the first line after these names the columns; `None` to detect it.
     pub header: Option<bool>,

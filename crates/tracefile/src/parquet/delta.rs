@@ -45,9 +45,9 @@ fn too_few() -> ParquetError {
 }
 
 impl Deltas {
-    /// Opens numbers of any width. They are summed with 64 bits, of which a column takes the low
-    /// ones. Parquet allows differences no more bits than the column has, but DuckDB writes
-    /// differences of 33 and 34 bits between numbers of 32.
+    /// Opens numbers of any width. They are summed with 64 bits; a column takes the low bits.
+    /// Parquet allows differences no more bits than the column has, but DuckDB writes differences
+    /// of 33 and 34 bits between numbers of 32.
     pub(super) fn open(bytes: Bytes) -> Result<Self> {
         let mut at = 0;
         let mut next = || {

@@ -122,7 +122,7 @@ impl<T: Value> Together<T> {
 }
 
 impl<T: Value, const N: usize> Tuples<T, N> {
-    /// Builds the table for indices of `width` bits, N of which form a code of at most eight bits.
+    /// Builds the table for indices of `width` bits; N indices form a code of at most eight bits.
     fn of(values: &[T], width: usize) -> Box<Self> {
         let (mut tuples, mut lacking) = ([[T::of_number(0); N]; CODES], [false; CODES]);
         for (code, (tuple, lacks)) in tuples.iter_mut().zip(&mut lacking).enumerate() {

@@ -30,7 +30,7 @@ pub struct Footer {
     /// Conditions at the beginning, written before the first row group; `None` if the file does
     /// not record them.
     pub start: Option<CaptureConditions>,
-    /// Result of the recovery; `None` for a file with a footer.
+    /// Extent of the recovery; `None` if the footer was read.
     pub recovery: Option<Recovery>,
     /// Damage that is known without reading a row group.
     pub damaged: Vec<Damage>,

@@ -117,8 +117,9 @@ pub fn together(one: &CaptureConditions, mut next: CaptureConditions) -> Capture
     next
 }
 
-/// Returns whether two files belong to one capture. Files record their capture's id; in files
-/// of an earlier version, beginning in nanoseconds, host and devices must match.
+/// Returns whether two files belong to one capture: the beginning in nanoseconds, host, source,
+/// devices and step width match, and so do the capture ids, which files of an earlier version
+/// lack.
 pub fn is_same_capture(a: &CaptureConditions, b: &CaptureConditions) -> bool {
     let told = a.part.as_ref().zip(b.part.as_ref());
     a.began_unix_ns.is_some()
@@ -137,7 +138,7 @@ fn begin_alike(a: &[CapturedDevice], b: &[CapturedDevice]) -> bool {
     both > 0 && a[..both] == b[..both] || a.is_empty() && b.is_empty()
 }
 
-/// Returns the sum of what was recovered of two parts.
+/// Adds the recoveries of two parts.
 pub fn both(a: Option<Recovery>, b: Option<Recovery>) -> Option<Recovery> {
     match (a, b) {
         (Some(a), Some(b)) => Some(Recovery {

@@ -153,7 +153,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     pub fn start_conditions(&self) -> Option<&CaptureConditions> {
         self.start.as_ref()
     }
-    /// Returns the extent of the recovery; `None` if the file has a footer.
+    /// Returns the extent of the recovery; `None` if the footer was read.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
     }

@@ -110,7 +110,7 @@ fn take_block<R: Read + Seek>(
     Ok(Some(length as u64))
 }
 
-/// Reads the bytes of what looks like a block; `None` if its head is invalid.
+/// Reads the bytes of a possible block; `None` if its head is invalid.
 fn block_at<R: Read + Seek>(source: &Source<R>, at: u64) -> Result<Option<Vec<u8>>, TraceError> {
     let head = source.read(at, 16)?;
     Ok(match block::told_length(&head) {

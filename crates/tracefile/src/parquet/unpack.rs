@@ -32,8 +32,8 @@ pub(super) fn unpack(bytes: &[u8], width: usize, numbers: &mut Numbers) {
     unpack_by(OF_WIDTH[width], bytes, width, (0, 0), slice::from_mut(numbers));
 }
 
-/// Unpacks differences of `width` bits, each relative to `least`, and returns their running sum
-/// from `last` on.
+/// Unpacks differences of `width` bits, each relative to `least`, and writes their running sum,
+/// starting from `last`.
 pub(super) fn unpack_and_add(
     bytes: &[u8],
     width: usize,

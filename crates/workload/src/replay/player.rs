@@ -42,7 +42,7 @@ pub(super) struct Player<R: 'static> {
     plan: Arc<ReplayPlan>,
     ios: Ios<'static, R>,
     order: DueOrder,
-    /// The rest of a discard of which a part was played.
+    /// The rest of a discard whose first part was played.
     rest: Option<Played>,
     thinking: Thinking,
     outstanding: Outstanding,

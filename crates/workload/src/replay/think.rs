@@ -15,7 +15,8 @@ pub(super) struct Thinking {
 
 impl Thinking {
     /// Returns the think time before an I/O of `process` that is due at `due_ns`, in nanoseconds,
-    /// and records its completion. Before its first I/O a process thinks from the script's beginning.
+    /// and records its completion. Before its first I/O, a process thinks from the beginning of the
+    /// script.
     pub(super) fn before(
         &mut self,
         process: u32,
