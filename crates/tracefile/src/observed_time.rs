@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(some.per_second_of_step(2, 100, 2.0), Some(5e7));
         assert_eq!(some.per_second_of_step(3, 100, 2.0), None);
         assert_eq!(some.length_of_step(3, 100), 100);
-        // Half a per cent of a step has no rate; an instant has none either.
+        // Half a percent of a step gives no rate, nor does an instant.
         let short = observed(&[(0, 1005)]);
         assert_eq!(short.per_second_of_step(1, 1000, 1.0), None);
         assert_eq!(short.length_of_step(1, 1000), 1000, "no three I/Os in 5 ns");

@@ -44,49 +44,49 @@ pub fn is_ours(author: &str) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Field {
-    /// `issued_ns`.
+    /// `issued_ns`: issue time, in nanoseconds since the capture began.
     Issued,
-    /// `response_ns`; null if the completion was not seen.
+    /// `response_ns`: response time in nanoseconds; null if the completion was not seen.
     Response,
-    /// `queued_ns`.
+    /// `queued_ns`: time in the queue, in nanoseconds.
     Queued,
-    /// `offset`.
+    /// `offset`: first byte.
     Offset,
-    /// `inode`.
+    /// `inode`: inode of the file; 0 if unknown.
     Inode,
-    /// `bytes`.
+    /// `bytes`: transfer size in bytes.
     Bytes,
-    /// `depth`; null if the source does not record it.
+    /// `depth`: queue depth at issue; null if the source does not record it.
     Depth,
-    /// `pid`.
+    /// `pid`: process ID.
     Pid,
-    /// `cpu`.
+    /// `cpu`: processor number.
     Cpu,
-    /// `flags`.
+    /// `flags`: bits of `io_event::flags`.
     Flags,
-    /// `device`.
+    /// `device`: index into the conditions' devices.
     Device,
-    /// `op`.
+    /// `op`: number of the operation.
     Op,
-    /// `layer`.
+    /// `layer`: number of the layer.
     Layer,
-    /// `tid`; only if threads were captured.
+    /// `tid`: thread ID; only if threads were captured.
     Tid,
-    /// `cgroup`; only if cgroups were captured.
+    /// `cgroup`: position in the conditions' cgroups from 1; only if cgroups were captured.
     Cgroup,
-    /// `merged`; only if merges were counted.
+    /// `merged`: requests merged into this one; only if merges were counted.
     Merged,
-    /// `sampled_blocks`; only if content was sampled.
+    /// `sampled_blocks`: blocks that were read back; only if content was sampled.
     SampledBlocks,
-    /// `duplicate_blocks`; only if content was sampled.
+    /// `duplicate_blocks`: duplicates among these blocks; only if content was sampled.
     DuplicateBlocks,
-    /// `sampled_bytes`; only if content was sampled.
+    /// `sampled_bytes`: size of these blocks in bytes; only if content was sampled.
     SampledBytes,
-    /// `compressed_bytes`; only if content was sampled.
+    /// `compressed_bytes`: their compressed size in bytes; only if content was sampled.
     CompressedBytes,
-    /// `command`.
+    /// `command`: command name of the process.
     Command,
-    /// `thread`; only if threads were captured.
+    /// `thread`: name of the thread; only if threads were captured.
     Thread,
 }
 

@@ -6,8 +6,8 @@
 //! conditions known at the start, and one after every row group with the metadata of that row
 //! group and the conditions known by then. A file without a footer is searched for them.
 //!
-//! A block: the eight bytes `SFTRACE1`, kind (1), payload length (4, little
-//! endian), payload, FNV-1a hash of kind and payload (8, little endian).
+//! A block: the eight bytes `SFTRACE1`, kind (1 byte), payload length (4 bytes, little endian),
+//! payload, FNV-1a hash of kind and payload (8 bytes, little endian).
 
 /// Magic number at the beginning of a block.
 const MAGIC: [u8; 8] = *b"SFTRACE1";

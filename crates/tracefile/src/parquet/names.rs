@@ -13,7 +13,7 @@ use steadfast_domain::io_event::Command;
 /// Rows handed to the encoder at a time if they must be copied.
 pub(super) const ROWS_AT_ONCE: usize = 1024;
 
-/// Buffers kept for reuse. Few servers run more names at a time.
+/// Buffers kept for reuse. Few servers run more different programs at a time.
 const KEPT: usize = 64;
 
 /// Buffers made for earlier rows.
