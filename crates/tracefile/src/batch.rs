@@ -1,4 +1,4 @@
-//! A [`Batch`]: events as columns, only those columns that somebody asked for.
+//! Events as columns ([`Batch`]), limited to the columns that the caller requested.
 
 use crate::merge_mapping::Place;
 use crate::schema::{Field, NAMES, NARROW, WIDE};
@@ -8,19 +8,19 @@ use std::ops::Range;
 use steadfast_domain::io_event::{Command, Content};
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
-/// Events that are taken apart at once: a few thousand bytes.
+/// Events that are split into columns at a time, so that they stay in the L1 cache.
 const EVENTS_AT_ONCE: usize = 128;
 
 /// Events, column by column.
 ///
-/// A column that was not asked for has no values; its accessor gives what an
-/// event holds where the source does not tell. Nor has one of which no row holds
-/// anything else, where that was known without looking at each. All others have a
-/// value for every event.
+/// A column that was not requested has no values; its accessor returns the value that
+/// stands for an unrecorded one. A column that holds only that value is left empty too,
+/// if the reader can see this without decoding every row. Every other column has one value
+/// per event.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     pub(crate) length: usize,
-    /// Whether issue times are known to ascend, before anybody looks at them.
+    /// Whether issue times are known to ascend, so that sorting need not check them.
     rises: bool,
     pub(crate) wide: [Vec<i64>; WIDE],
     pub(crate) narrow: [Vec<i32>; NARROW],
@@ -38,76 +38,76 @@ macro_rules! columns {
 }
 
 impl Batch {
-    /// Events in it.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.length
     }
-    /// Whether it has none.
+    /// Returns whether the batch has no events.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
     columns! {
-        /// Issue time, nanoseconds from the capture's beginning.
+        /// Returns the issue time, in nanoseconds since the capture began.
         issued_ns Issued wide_at u64;
-        /// Response time; `u64::MAX` where the completion was not seen.
+        /// Returns the response time in nanoseconds; `u64::MAX` if the completion was not seen.
         response_ns Response wide_at u64;
-        /// Queue time.
+        /// Returns the time in the queue, in nanoseconds.
         queued_ns Queued wide_at u64;
-        /// First byte.
+        /// Returns the offset of the first byte on the device.
         offset Offset wide_at u64;
-        /// Inode of the file.
+        /// Returns the inode of the file; 0 if unknown.
         inode Inode wide_at u64;
-        /// Size in bytes.
+        /// Returns the size in bytes.
         bytes Bytes narrow_at u32;
-        /// Outstanding at issue; 0 where unknown.
+        /// Returns the queue depth at issue; 0 if unknown.
         depth Depth narrow_at u32;
-        /// Process.
+        /// Returns the process ID.
         pid Pid narrow_at u32;
-        /// Thread of the process; 0 where unknown.
+        /// Returns the thread ID; 0 if unknown.
         tid Tid narrow_at u32;
-        /// Cgroup, a place in the conditions' cgroups from 1; 0 where unknown.
+        /// Returns the cgroup, as a position in the conditions' cgroups from 1; 0 if unknown.
         cgroup Cgroup narrow_at u16;
-        /// Requests that were merged into it.
+        /// Returns the number of requests that were merged into this one.
         merged Merged narrow_at u16;
-        /// Blocks of it that were read back.
+        /// Returns the number of blocks of this I/O that were read back.
         sampled_blocks SampledBlocks narrow_at u16;
-        /// Those of them that are duplicates.
+        /// Returns the number of duplicates among the blocks that were read back.
         duplicate_blocks DuplicateBlocks narrow_at u16;
-        /// Bytes of the blocks that were read back.
+        /// Returns the size in bytes of the blocks that were read back.
         sampled_bytes SampledBytes narrow_at u32;
-        /// The same, compressed.
+        /// Returns the size in bytes of the blocks that were read back, after compression.
         compressed_bytes CompressedBytes narrow_at u32;
-        /// Processor.
+        /// Returns the processor number.
         cpu Cpu narrow_at u16;
-        /// Bits of `io_event::flags`.
+        /// Returns the bits of `io_event::flags`.
         flags Flags narrow_at u16;
-        /// Device, an index into the conditions' devices.
+        /// Returns the device, as an index into the conditions' devices.
         device Device narrow_at u16;
     }
 
-    /// What it did.
+    /// Returns the operation.
     #[inline]
     pub fn op(&self, row: usize) -> IoOp {
         self.narrow(Field::Op).op(row)
     }
-    /// Where it was seen.
+    /// Returns the layer at which the I/O was recorded.
     #[inline]
     pub fn layer(&self, row: usize) -> Layer {
         self.narrow(Field::Layer).layer(row)
     }
-    /// Command name of the process.
+    /// Returns the command name of the process.
     #[inline]
     pub fn command(&self, row: usize) -> Command {
         self.name_at(Field::Command, row)
     }
-    /// Name of the thread; empty where it has that of its process.
+    /// Returns the name of the thread; empty if it equals the name of its process.
     #[inline]
     pub fn thread(&self, row: usize) -> Command {
         self.name_at(Field::Thread, row)
     }
 
-    /// One row as an event.
+    /// Returns one row as an event.
     pub fn event(&self, row: usize) -> IoEvent {
         IoEvent {
             issued_ns: self.issued_ns(row),
@@ -132,7 +132,7 @@ impl Batch {
         }
     }
 
-    /// What was measured of the blocks that it wrote.
+    /// Returns the measurements of the content of the blocks that were read back.
     #[inline]
     pub fn content(&self, row: usize) -> Content {
         Content {
@@ -143,28 +143,28 @@ impl Batch {
         }
     }
 
-    /// All queue depths as they were recorded; none where nothing was read of them.
+    /// Returns all queue depths as recorded; empty if the column is not loaded.
     pub fn depths(&self) -> &[u32] {
         bytemuck::cast_slice(&self.narrow[Field::Depth.index() - WIDE])
     }
 
-    /// Whether every queue depth was recorded.
+    /// Returns whether every queue depth was recorded.
     pub fn has_depths(&self) -> bool {
         self.depths().len() == self.length && !simd::bits_of_depths(self.depths()).1
     }
 
-    /// All response times as they are kept; none where nothing was read of them.
+    /// Returns all response times as stored; empty if the column is not loaded.
     pub fn responses(&self) -> &[i64] {
         &self.wide[Field::Response.index()]
     }
 
-    /// All queue times as they are kept; none where nothing was read of them.
+    /// Returns all queue times as stored; empty if the column is not loaded.
     pub fn queue_times(&self) -> &[i64] {
         &self.wide[Field::Queued.index()]
     }
 
-    /// Puts the events on another time axis, and their devices among those of several
-    /// captures.
+    /// Shifts the events to the common time axis of several captures and renumbers their devices
+    /// and cgroups.
     pub fn place(&mut self, place: &Place) {
         for issued in &mut self.wide[Field::Issued.index()] {
             *issued = issued.cast_unsigned().saturating_add(place.shift_ns).cast_signed();
@@ -181,15 +181,15 @@ impl Batch {
         }
     }
 
-    /// Events as a batch of all columns.
+    /// Builds a batch of all columns from events.
     pub fn of(events: &[IoEvent]) -> Batch {
         let mut batch = Batch::default();
         batch.extend(events);
         batch
     }
 
-    /// Appends events, in pieces that stay in the processor's nearest cache while
-    /// one column after the other takes its part.
+    /// Appends events, in pieces that stay in the processor's L1 cache while one column after
+    /// the other is filled from them.
     pub fn extend(&mut self, events: &[IoEvent]) {
         self.rises = false;
         events.chunks(EVENTS_AT_ONCE).for_each(|events| self.extend_columns(events));
@@ -232,13 +232,13 @@ impl Batch {
         threads.extend(events.iter().map(|event| event.thread));
     }
 
-    /// A column of 64 bits.
+    /// Returns a column of 64 bits.
     #[inline]
     pub fn wide(&self, field: Field) -> Wide<'_> {
         Wide { values: &self.wide[field.index()], absent: field.when_absent() }
     }
 
-    /// A column of up to 32 bits.
+    /// Returns a column of up to 32 bits.
     #[inline]
     pub fn narrow(&self, field: Field) -> Narrow<'_> {
         Narrow(&self.narrow[field.index() - WIDE])
@@ -259,7 +259,7 @@ impl Batch {
         self.names[field.index() - WIDE - NARROW].get(row).copied().unwrap_or_default()
     }
 
-    /// Drops all events and keeps the memory.
+    /// Removes all events and keeps the allocated memory.
     pub fn clear(&mut self) {
         (self.length, self.rises) = (0, false);
         self.wide.iter_mut().for_each(Vec::clear);
@@ -267,18 +267,18 @@ impl Batch {
         self.names.iter_mut().for_each(Vec::clear);
     }
 
-    /// Looks whether issue times ascend, as long as they are at hand.
+    /// Checks whether issue times ascend, while the column is still in the cache.
     pub fn see_order(&mut self) {
         self.rises = simd::only_rise(&self.wide[Field::Issued.index()]);
     }
 
-    /// Whether issue times ascend.
+    /// Returns whether issue times ascend.
     pub fn is_in_order(&self) -> bool {
         let times = &self.wide[Field::Issued.index()];
         simd::only_rise(times) || times.is_sorted_by(|a, b| a.cast_unsigned() <= b.cast_unsigned())
     }
 
-    /// Puts the events in issue order; those of equal time keep theirs.
+    /// Sorts the events by issue time. The sort is stable.
     pub fn sort(&mut self, space: &mut SortSpace) {
         if self.rises || self.is_in_order() {
             return;
@@ -298,17 +298,17 @@ impl Batch {
         }
     }
 
-    /// Events issued at `time` or before, where the batch is in order.
+    /// Returns the number of events issued at or before `time`. The batch must be in order.
     pub fn count_until(&self, time: u64) -> usize {
         self.wide[Field::Issued.index()].partition_point(|issued| issued.cast_unsigned() <= time)
     }
 
-    /// Events issued before `time`, where the batch is in order.
+    /// Returns the number of events issued before `time`. The batch must be in order.
     pub fn count_before(&self, time: u64) -> usize {
         self.wide[Field::Issued.index()].partition_point(|issued| issued.cast_unsigned() < time)
     }
 
-    /// The events that are kept, as a batch of their own.
+    /// Returns a new batch of the events whose flag in `kept` is set.
     pub fn chosen(&self, kept: &[bool]) -> Batch {
         let first = kept.iter().position(|kept| *kept).unwrap_or(0);
         let end = kept.iter().rposition(|kept| *kept).map_or(0, |last| last + 1);
@@ -324,7 +324,7 @@ impl Batch {
         part
     }
 
-    /// Appends some events of a batch of which the same was asked for.
+    /// Appends rows of another batch that was read with the same columns.
     pub fn append(&mut self, other: &Batch, rows: Range<usize>) {
         let before = self.length;
         (self.length, self.rises) = (before + rows.len(), false);
@@ -339,8 +339,8 @@ impl Batch {
         }
     }
 
-    /// Moves what comes after the first `count` events to the beginning of another
-    /// batch of which the same was asked for, in the place of what was there.
+    /// Moves the events after the first `count` to the beginning of `to`, where they overwrite as
+    /// many events. Both batches must have been read with the same columns.
     pub fn move_tail(&mut self, count: usize, to: &mut Batch) {
         let (rows, length) = (count.min(self.length)..self.length, to.length);
         to.rises = false;
@@ -356,7 +356,7 @@ impl Batch {
         self.length = rows.start;
     }
 
-    /// Moves the first `count` events to `front`, whose own are dropped.
+    /// Moves the first `count` events to `front`, whose previous events are dropped.
     pub fn split_front(&mut self, count: usize, front: &mut Batch) {
         front.clear();
         mem::swap(self, front);
@@ -376,7 +376,8 @@ impl Batch {
         }
     }
 
-    /// Rows for which a column has a value: all, or none; more while a row group is read.
+    /// Returns the number of values of a column: 0 or [`Self::len`], or more while a row group is
+    /// being read.
     pub fn rows_of(&self, field: Field) -> usize {
         match field.bits() {
             0 => self.names[field.index() - WIDE - NARROW].len(),
@@ -385,7 +386,8 @@ impl Batch {
         }
     }
 
-    /// Gives a column values for so many events, at least as many as it has any for.
+    /// Extends a column to `length` values with the value that stands for an unrecorded one.
+    /// `length` must not be below the present number of values.
     pub fn fill(&mut self, field: Field, length: usize) {
         match field.bits() {
             0 => self.names[field.index() - WIDE - NARROW].resize(length, Command::default()),
@@ -394,7 +396,7 @@ impl Batch {
         }
     }
 
-    /// Has so many events from now on; columns that lack some of them are filled up.
+    /// Sets the number of events and extends all columns that have values to that length.
     pub fn set_length(&mut self, length: usize) {
         self.length = length;
         for field in Field::ALL {
@@ -405,7 +407,7 @@ impl Batch {
     }
 }
 
-/// A column of 64 bits, found once for the many rows that a loop asks for.
+/// A column of 64 bits, looked up once for a loop over many rows.
 #[derive(Clone, Copy)]
 pub struct Wide<'b> {
     values: &'b [i64],
@@ -413,22 +415,22 @@ pub struct Wide<'b> {
 }
 
 impl Wide<'_> {
-    /// Its value in a row, as the batch's accessor gives it.
+    /// Returns the value in a row, as the batch's accessor does.
     #[inline]
     pub fn at(self, row: usize) -> u64 {
         self.values.get(row).map_or(self.absent, |value| value.cast_unsigned())
     }
 }
 
-/// Rows that [`Wide::part`] and [`Narrow::part`] give at most.
+/// Largest number of rows that [`Wide::part`] and [`Narrow::part`] accept.
 pub const PART_MAX: usize = 4096;
-/// A part of a column that is left out.
+/// Values that stand for part of a column without values.
 static NARROW_ABSENT: [i32; PART_MAX] = [0; PART_MAX];
 static WIDE_ABSENT: [i64; PART_MAX] = [0; PART_MAX];
 static WIDE_UNKNOWN: [i64; PART_MAX] = [-1; PART_MAX];
 
 impl<'b> Wide<'b> {
-    /// Its values in some rows, at most [`PART_MAX`], as they are kept.
+    /// Returns the values of a range of rows as stored; at most [`PART_MAX`] rows.
     pub fn part(self, rows: Range<usize>) -> &'b [i64] {
         let absent = if self.absent == 0 { &WIDE_ABSENT } else { &WIDE_UNKNOWN };
         self.values.get(rows.clone()).unwrap_or(&absent[..rows.len()])
@@ -436,46 +438,46 @@ impl<'b> Wide<'b> {
 }
 
 impl<'b> Narrow<'b> {
-    /// Its values in some rows, at most [`PART_MAX`], as they are kept.
+    /// Returns the values of a range of rows as stored; at most [`PART_MAX`] rows.
     pub fn part(self, rows: Range<usize>) -> &'b [i32] {
         self.0.get(rows.clone()).unwrap_or(&NARROW_ABSENT[..rows.len()])
     }
 }
 
-/// A column of up to 32 bits, likewise.
+/// A column of up to 32 bits, looked up once for a loop over many rows.
 #[derive(Clone, Copy)]
 pub struct Narrow<'b>(&'b [i32]);
 
 impl Narrow<'_> {
-    /// Its value in a row, as the batch's accessor gives it.
+    /// Returns the value in a row, as the batch's accessor does.
     #[inline]
     pub fn at(self, row: usize) -> u32 {
         self.0.get(row).map_or(0, |value| value.cast_unsigned())
     }
-    /// The operation, where it is that column.
+    /// Returns the value as an operation; for the column [`Field::Op`].
     #[inline]
     pub fn op(self, row: usize) -> IoOp {
         u8::try_from(self.at(row)).ok().and_then(IoOp::of_number).unwrap_or(IoOp::Other)
     }
-    /// The layer, where it is that column.
+    /// Returns the value as a layer; for the column [`Field::Layer`].
     #[inline]
     pub fn layer(self, row: usize) -> Layer {
         if self.at(row) == 1 { Layer::FileSystem } else { Layer::Block }
     }
 }
 
-/// Drops what is not kept of a column that has values.
+/// Removes the rows that are not kept from a column; one without values stays as it is.
 fn retain<T: Copy>(column: &mut Vec<T>, kept: &[bool]) {
     let mut kept = kept.iter();
     column.retain(|_| kept.next().is_none_or(|kept| *kept));
 }
 
-/// What a row of a left-out column of 64 bits holds.
+/// Returns the stored value that stands for a missing one in a column of 64 bits.
 fn wide_absent(index: usize) -> i64 {
     Field::ALL[index].when_absent().cast_signed()
 }
 
-/// Appends some rows of a column to one of so many rows; either may be left out.
+/// Appends rows to a column of `before` rows; either column may be without values.
 fn append<T: Copy>(
     ours: &mut Vec<T>,
     before: usize,
@@ -492,8 +494,8 @@ fn append<T: Copy>(
     }
 }
 
-/// Moves the last rows of a column to the beginning of one of so many rows; either may be left
-/// out.
+/// Moves the last rows of one column to the beginning of another of `length` rows; either
+/// column may be without values.
 fn move_tail<T: Copy>(
     (from, rows): (&mut Vec<T>, &Range<usize>),
     (to, length): (&mut Vec<T>, usize),
@@ -517,7 +519,7 @@ fn split<T: Copy>(column: &mut Vec<T>, count: usize, rest: &mut Vec<T>) {
     }
 }
 
-/// Memory that sorting uses again and again.
+/// Scratch memory that sorting reuses.
 #[derive(Debug, Default)]
 pub struct SortSpace {
     order: Vec<(u64, u32)>,
@@ -539,7 +541,7 @@ mod tests {
     use super::*;
     use steadfast_domain::step::mix64;
 
-    /// Events of which some columns hold nothing.
+    /// Events in which some columns hold only the default value.
     fn events(seed: u64, count: u64) -> Vec<IoEvent> {
         let one = |at: u64| {
             let (kind, x) = (mix64(seed), mix64(seed << 32 | at));
@@ -557,7 +559,7 @@ mod tests {
         (0..count).map(one).collect()
     }
 
-    /// A batch of them without the columns that hold nothing, as a file is read.
+    /// A batch without the columns that hold only the default value, as read from a file.
     fn read(events: &[IoEvent]) -> Batch {
         let mut batch = Batch::of(events);
         for (at, column) in batch.wide.iter_mut().enumerate() {

@@ -1,48 +1,48 @@
-//! What can go wrong with a trace. Errors name the place inside the trace; the
-//! caller, who knows the file's name, adds it.
+//! Errors of reading and writing traces. They name the place inside the trace; the caller,
+//! which knows the file's name, adds it.
 
 use crate::not_recorded::NotRecorded;
 use parquet::errors::ParquetError;
 use std::io;
 
-/// Why a trace could not be written, read or understood.
+/// The reason why a trace could not be written, read or used.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The medium failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Not a trace at all.
+    /// The file is not a trace.
     #[error("this is not a trace: {0}; a trace is a Parquet file as described in docs/formats.md")]
     NotATrace(String),
-    /// A trace with a broken part.
+    /// Part of the trace is damaged.
     #[error("the trace is damaged {place}: {what}")]
     Damaged {
-        /// Where: `in row group 3, column offset`.
+        /// The damaged place: `in row group 3, column offset`.
         place: String,
-        /// What was found and what was expected.
+        /// The value found and the value expected.
         what: String,
     },
-    /// A finished file whose end or first bytes are not as they were written.
+    /// A finished file whose footer or first bytes differ from what was written.
     #[error("its metadata is damaged ({0}); copy the rest with: steadfast trace recover")]
     Footer(String),
-    /// The Parquet library could not write.
+    /// The Parquet library failed to write.
     #[error("the trace cannot be written: {}", reason(.0))]
     Encode(ParquetError),
-    /// More rows than memory has been set aside for.
+    /// The request needs more rows than the memory set aside for them holds.
     #[error("{0}")]
     TooFine(String),
-    /// A text that is no "Replay representation".
+    /// A workload file or "Replay representation" cannot be parsed.
     #[error("line {line}: {what}")]
     Text {
         /// Line number, from 1.
         line: usize,
-        /// What was expected and what was found.
+        /// The text expected and the text found.
         what: String,
     },
-    /// Something that only single I/Os tell, of a capture that kept none.
+    /// The request needs single I/Os, but the capture kept none.
     #[error("{}", .0.refusal())]
     NotRecorded(NotRecorded),
-    /// Something that cannot be made of this trace.
+    /// The request does not suit this trace.
     #[error("{0}")]
     Unsuitable(String),
 }
@@ -54,13 +54,13 @@ impl From<NotRecorded> for TraceError {
 }
 
 impl TraceError {
-    /// Returns the error for a damaged place of a file.
+    /// Creates the error for a damaged place of a file.
     pub fn damaged(place: impl Into<String>, what: impl ToString) -> Self {
         TraceError::Damaged { place: place.into(), what: what.to_string() }
     }
 }
 
-/// What the medium said, where it was the medium.
+/// Returns the medium's own message if the medium failed.
 fn reason(error: &ParquetError) -> String {
     match error {
         ParquetError::External(medium) => medium.to_string(),

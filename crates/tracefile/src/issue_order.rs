@@ -1,11 +1,10 @@
-//! Puts events in the order in which they were issued.
+//! Sorts events by issue time while a trace is read.
 //!
-//! A capture records an I/O when it completes, so a long I/O stands behind
-//! later ones. The file tells the earliest issue time of every row group, so it
-//! is known which events can have no earlier one still to come: those are given
-//! out, the others wait. What waits is bounded: beyond [`WAITING_MAX`] events
-//! the earliest are given out all the same, and whatever then comes too late is
-//! counted.
+//! A capture records an I/O when it completes, so a long I/O appears after I/Os that were
+//! issued later. The file keeps the earliest issue time of every row group, which shows up to
+//! which time no earlier event can follow: events up to there are delivered, the others wait.
+//! The number of waiting events is bounded. Beyond [`WAITING_MAX`] the earliest are delivered
+//! anyway, and events that then arrive too late are counted.
 
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
@@ -13,9 +12,9 @@ use crate::parquet::{Batches, Field, Fields, Trace, TraceRef};
 use std::collections::VecDeque;
 use std::io::{Read, Seek};
 
-/// Events that wait at most for earlier ones, unless set otherwise.
+/// Default limit for the number of waiting events.
 pub const WAITING_MAX: usize = 1 << 19;
-/// Events read from the file at once.
+/// Events read from the file at a time.
 const STRIDE: usize = 1 << 17;
 
 /// How well the order could be kept.
@@ -40,7 +39,7 @@ pub struct OrderAccount {
 }
 
 impl OrderAccount {
-    /// Adds that of another capture.
+    /// Adds the account of another capture.
     pub fn merge(&mut self, other: &OrderAccount) {
         self.overflowed = self.overflowed.saturating_add(other.overflowed);
         self.late = self.late.saturating_add(other.late);
@@ -48,26 +47,26 @@ impl OrderAccount {
     }
 }
 
-/// The events of a trace, in issue order.
+/// The events of a trace in issue order.
 pub struct IssueOrder<'t, R> {
     batches: Batches<'t, R>,
     line: Line,
-    /// Events issued before this are left out: a pass that begins in the middle.
+    /// Events issued before this time are skipped, for a pass that begins in the middle.
     from_ns: u64,
-    /// Row groups from this one on are not read.
+    /// Number of the first row group that is not read.
     groups: usize,
     ended: bool,
 }
 
 impl<R: Read + Seek + Send + 'static> Trace<R> {
-    /// The events in the order in which they were issued.
+    /// Returns the events in issue order.
     pub fn in_issue_order(&self, fields: Fields) -> IssueOrder<'_, R> {
         IssueOrder::new(TraceRef::Borrowed(self), fields)
     }
 }
 
 impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
-    /// Starts at the beginning of a trace.
+    /// Creates a reader at the beginning of a trace.
     pub fn new(trace: TraceRef<'t, R>, fields: Fields) -> Self {
         let fields = fields.and(Fields::of(&[Field::Issued]));
         let line = Line::new(trace.earliest_to_come());
@@ -75,35 +74,35 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
         IssueOrder { line, batches, from_ns: 0, groups: usize::MAX, ended: false }
     }
 
-    /// With another bound for the events that wait.
+    /// Sets the limit for the number of waiting events.
     pub fn waiting_at_most(mut self, events: usize) -> Self {
         self.line = self.line.waiting_at_most(events);
         self
     }
 
-    /// Beginning with a row group, without the events issued before a time.
+    /// Starts at a row group and skips the events issued before `from_ns`.
     pub fn beginning_at(mut self, group: usize, from_ns: u64) -> Self {
         self.batches.skip_to(group);
         self.from_ns = from_ns;
         self
     }
 
-    /// Without the row groups from this one on.
+    /// Stops before a row group.
     pub fn ending_before(mut self, group: usize) -> Self {
         self.groups = group;
         self
     }
 
-    /// The latest issue time of what was given out, where the order could be kept.
+    /// Returns the latest issue time delivered so far; `None` if events were out of order.
     pub fn given_out_until(&self) -> Option<u64> {
         self.line.given_out_until()
     }
 
-    /// The next events, in place of those in `batch`; `false` when there are
-    /// no more.
+    /// Replaces the contents of `batch` with the next events; returns `false` at the end.
     ///
     /// # Errors
-    /// Where the medium fails or the file is damaged.
+    /// Returns [`TraceError::Io`] if the medium fails, or [`TraceError::Damaged`] if a column
+    /// cannot be read or decoded.
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool, TraceError> {
         while !self.line.next_ready(batch) {
             if self.ended {
@@ -129,16 +128,15 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
         Ok(true)
     }
 
-    /// How well the order could be kept so far.
+    /// Returns how well the order could be kept so far.
     pub fn account(&self) -> OrderAccount {
         self.line.account
     }
 }
 
-/// Where events wait until it is certain that none is still to come that was issued
-/// before them.
+/// A queue in which events wait until no event with an earlier issue time can follow.
 pub struct Line {
-    /// The earliest issue time of each row group and all after it.
+    /// Earliest issue time from each row group to the end of the trace.
     earliest: Vec<u64>,
     waiting: Batch,
     ready: VecDeque<Batch>,
@@ -149,11 +147,11 @@ pub struct Line {
     account: OrderAccount,
 }
 
-/// Batches whose memory is kept for later ones.
+/// Emptied batches whose memory is kept for reuse.
 const SPARE_MAX: usize = 4;
 
 impl Line {
-    /// Starts with nothing waiting; takes the earliest issue time from each row group on.
+    /// Creates an empty queue from the earliest issue time from each row group on.
     pub fn new(earliest: Vec<u64>) -> Self {
         Line {
             earliest,
@@ -167,32 +165,32 @@ impl Line {
         }
     }
 
-    /// With another bound for the events that wait.
+    /// Sets the limit for the number of waiting events.
     pub fn waiting_at_most(mut self, events: usize) -> Self {
         self.waiting_max = events;
         self
     }
 
-    /// How well the order could be kept so far.
+    /// Returns how well the order could be kept so far.
     pub fn account(&self) -> OrderAccount {
         self.account
     }
 
-    /// The latest issue time of what was given out, where the order could be kept.
+    /// Returns the latest issue time delivered so far; `None` if events were out of order.
     pub fn given_out_until(&self) -> Option<u64> {
         let is_kept = self.account.late == 0 && self.account.overflowed == 0;
         is_kept.then_some(self.last_out)
     }
 
-    /// An empty batch, with the memory of an earlier one.
+    /// Returns an empty batch that reuses memory.
     fn spare(&mut self) -> Batch {
         let mut batch = self.spare.pop().unwrap_or_default();
         batch.clear();
         batch
     }
 
-    /// Takes the next events of the file, in issue order among themselves; those of
-    /// row group `next` and later ones are still to come.
+    /// Adds the next events of the file, sorted by issue time. `next` is the number of the first
+    /// row group that is still to come.
     pub fn offer(&mut self, mut fresh: Batch, next: usize) {
         self.interleave(&mut fresh);
         let limit = self.earliest.get(next).copied().unwrap_or(0);
@@ -204,9 +202,8 @@ impl Line {
         self.let_go(certain + forced, fresh);
     }
 
-    /// Puts those that wait and new ones in order, so that all that wait come before
-    /// all new ones. What is in order already is not moved: only the few that were
-    /// issued before the last of those that wait.
+    /// Sorts waiting and new events so that all waiting ones precede all new ones. Only the few
+    /// new events issued before the last waiting one are moved.
     fn interleave(&mut self, fresh: &mut Batch) {
         let waiting = self.waiting.len();
         let Some(last) = waiting.checked_sub(1) else { return };
@@ -218,7 +215,7 @@ impl Line {
         }
     }
 
-    /// Lets the first `count` go; the others wait.
+    /// Releases the first `count` events; the others wait.
     fn let_go(&mut self, count: usize, mut fresh: Batch) {
         let (waiting, mut first) = (self.waiting.len(), self.spare());
         if count < waiting {
@@ -233,12 +230,13 @@ impl Line {
         self.ready.extend([before, first]);
     }
 
-    /// No more come: lets all go that wait.
+    /// Releases all waiting events at the end of the trace.
     pub fn end(&mut self) {
         self.ready.push_back(std::mem::take(&mut self.waiting));
     }
 
-    /// The next events that are in order for certain, in place of those in `batch`.
+    /// Replaces the contents of `batch` with the next released events; returns `false` if there
+    /// are none.
     pub fn next_ready(&mut self, batch: &mut Batch) -> bool {
         while let Some(next) = self.ready.pop_front() {
             let is_empty = next.is_empty();

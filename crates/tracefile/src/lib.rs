@@ -1,5 +1,5 @@
-//! Block I/O traces as files: events in columns, Parquet in and out, and the traces of
-//! other tools.
+//! Block I/O traces as files: events in columns, reading and writing Parquet, and importing the
+//! traces of other tools.
 //!
 //! [`Writer`] and [`Trace`] work over `Write` and `Read + Seek`; nothing here opens a
 //! file, reads a clock or starts a thread.

@@ -1,27 +1,27 @@
-//! Where a capture stands among others that are read with it: on their common time
-//! axis, and its devices among theirs.
+//! Maps a capture into a set of captures that are read together: onto their common time axis
+//! and their common device numbers.
 
-/// The place of a capture among others.
+/// The mapping of one capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
-    /// How much later than the axis it began, in nanoseconds.
+    /// Time from the beginning of the common axis to that of the capture, in nanoseconds.
     pub shift_ns: u64,
-    /// The numbers that its devices have among those of all.
+    /// Common device number by the capture's own device number.
     pub devices: Vec<u16>,
-    /// The same of its cgroups, both counted from 1.
+    /// Common cgroup number by the capture's own; both count from 1.
     pub cgroups: Vec<u16>,
-    /// Devices of all: what the captures do not name comes after them.
+    /// Number of named devices of all captures. Unnamed devices are numbered after them.
     pub named: u16,
 }
 
 impl Place {
-    /// The number of one of its devices among those of all. One that its conditions do not
-    /// name is the same as another capture's of that number: nothing else tells it.
+    /// Returns the common number of a device. Devices that the conditions do not name are
+    /// taken to be the same in all captures if they have the same number.
     pub fn device(&self, own: u16) -> u16 {
         let named = self.devices.get(usize::from(own)).copied();
         named.unwrap_or_else(|| self.named.saturating_add(own))
     }
-    /// The number of one of its cgroups among those of all; 0 is none.
+    /// Returns the common number of a cgroup; 0 means none.
     pub fn cgroup(&self, own: u16) -> u16 {
         let at = usize::from(own).checked_sub(1);
         at.and_then(|at| self.cgroups.get(at)).copied().unwrap_or(0)

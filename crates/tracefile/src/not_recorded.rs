@@ -1,28 +1,28 @@
-//! What a capture of steps alone cannot tell: one refusal, with what to do.
+//! Questions that a capture of steps cannot answer, with one message for all of them.
 
 use std::fmt;
 
-/// What only single I/Os tell.
+/// Information that needs single I/Os, which a capture of steps does not keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotRecorded {
-    /// The I/Os one by one.
+    /// The individual I/Os.
     SingleIos,
-    /// Which process did them, and a filter by process.
+    /// The process of each I/O, and a filter by process.
     Processes,
-    /// Which LBA ranges were hit when.
+    /// Hits of LBA ranges over time.
     HitMaps,
     /// Working set and reuse.
     WorkingSets,
-    /// Response-time percentiles of a capture step.
+    /// Response-time percentiles per capture step.
     StepPercentiles,
-    /// The time with an I/O outstanding.
+    /// Time with at least one I/O outstanding.
     BusyTime,
-    /// RND and SEQ with another window than the capture's.
+    /// RND and SEQ by another window than that of the capture.
     OtherWindow,
 }
 
 impl NotRecorded {
-    /// Everything, in the order in which a report would show it.
+    /// All variants, in the order of a report.
     pub const ALL: [NotRecorded; 7] = [
         NotRecorded::SingleIos,
         NotRecorded::OtherWindow,
@@ -33,7 +33,7 @@ impl NotRecorded {
         NotRecorded::WorkingSets,
     ];
 
-    /// The refusal: what is not there, and what to do about it.
+    /// Returns the error message: what is missing and what to do about it.
     pub fn refusal(self) -> String {
         let kept = "its capture kept the I/O streams of every capture step, but no single I/Os";
         let read = "it can be used with trace streams, steps, map, drives, profile, doctor, \

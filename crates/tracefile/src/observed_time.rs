@@ -1,13 +1,13 @@
-//! [`ObservedTime`]: the time for which a capture answers. Every rate is per second of it.
+//! The time that a capture covers ([`ObservedTime`]). Every rate is per second of it.
 
 use crate::error::TraceError;
 use steadfast_domain::{CaptureConditions, Nanos};
 
-/// A part of a step or interval of which less than one in this many is observed has no rate.
+/// A rate needs at least one part in this many of a step or interval to be observed.
 const OBSERVED_LEAST: u64 = 100;
 
-/// The intervals in which I/Os were recorded, in nanoseconds on the time axis of the capture;
-/// with a filter, as far as it lets I/Os pass.
+/// The intervals in which I/Os were recorded, in nanoseconds on the time axis of the capture.
+/// With a filter, only the part that the filter passes.
 ///
 /// ```
 /// use crate::observed_time::ObservedTime;
@@ -19,27 +19,27 @@ const OBSERVED_LEAST: u64 = 100;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObservedTime {
-    /// Ascending; none is empty and no two touch.
+    /// Ascending, not empty, and not touching each other.
     spans_ns: Vec<(u64, u64)>,
 }
 
-/// The steps of which a capture or a fold kept only sums: they pass a filter whole.
+/// The steps of a capture or fold that kept only sums. A filter passes or drops whole steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepGrid {
     /// Width of a step in nanoseconds.
     pub step_ns: u64,
-    /// Where a step begins.
+    /// Beginning of one of the steps, in nanoseconds.
     pub origin_ns: u64,
 }
 
 impl StepGrid {
-    /// Begin of the last step at or before a moment.
+    /// Returns the beginning of the last step at or before a time.
     fn last_begin(self, at_ns: u64) -> u64 {
         let next = self.next_begin(at_ns);
         if next > at_ns { next.saturating_sub(self.step_ns) } else { next }
     }
 
-    /// Begin of the first step at or after a moment.
+    /// Returns the beginning of the first step at or after a time.
     fn next_begin(self, at_ns: u64) -> u64 {
         let step_ns = self.step_ns.max(1);
         let phase_ns = self.origin_ns % step_ns;
@@ -49,11 +49,10 @@ impl StepGrid {
 }
 
 impl ObservedTime {
-    /// Returns the time for which one file of a capture answers: to the end of the capture as the
-    /// file has it, or to its last I/O or the end of its last step, where that is later. A later
-    /// file of a rotated capture answers from when it was begun, every other file from the
-    /// capture's beginning: who makes a whole trace may know its length before its first I/O is
-    /// written.
+    /// Returns the time that one file of a capture covers. It ends with the capture as the file
+    /// records it, or with its last I/O or last step if that is later. A later file of a rotated
+    /// capture begins when the file was started; every other file begins with the capture,
+    /// because the writer of a whole trace may know its length before its first I/O is written.
     pub fn from_file(
         start: Option<&CaptureConditions>,
         conditions: &CaptureConditions,
@@ -80,27 +79,27 @@ impl ObservedTime {
         ObservedTime { spans_ns: joined }
     }
 
-    /// The intervals, ascending.
+    /// Returns the intervals, ascending.
     pub fn spans_ns(&self) -> &[(u64, u64)] {
         &self.spans_ns
     }
 
-    /// Length of all intervals.
+    /// Returns the total length of the intervals in nanoseconds.
     pub fn total_ns(&self) -> u64 {
         self.spans_ns.iter().map(|(from, to)| to - from).fold(0, u64::saturating_add)
     }
 
-    /// First observed moment.
+    /// Returns the beginning of the first interval; `None` if nothing was observed.
     pub fn first_ns(&self) -> Option<u64> {
         self.spans_ns.first().map(|(from, _)| *from)
     }
 
-    /// End of the last interval.
+    /// Returns the end of the last interval; `None` if nothing was observed.
     pub fn end_ns(&self) -> Option<u64> {
         self.spans_ns.last().map(|(_, to)| *to)
     }
 
-    /// Returns the time that is in either.
+    /// Returns the union with another observed time.
     #[must_use]
     pub fn and(mut self, other: &ObservedTime) -> Self {
         self.spans_ns.extend_from_slice(&other.spans_ns);
@@ -115,7 +114,7 @@ impl ObservedTime {
         ObservedTime { spans_ns: spans.collect() }
     }
 
-    /// Returns the part that lies in one of some intervals.
+    /// Returns the part that lies within the given intervals.
     #[must_use]
     pub fn within(&self, spans_ns: &[(u64, u64)]) -> Self {
         let mut common = Vec::new();
@@ -127,8 +126,9 @@ impl ObservedTime {
         Self::new(common)
     }
 
-    /// Returns the part whose I/Os a filter of time lets pass; no span lets all pass. Sums pass by the observed beginning of
-    /// their step: the first step of a capture begins with the capture.
+    /// Returns the part whose I/Os a time filter passes; an empty filter passes everything. With
+    /// a grid, sums pass by the observed beginning of their step: the first step of a capture
+    /// begins with the capture.
     #[must_use]
     pub fn passing(&self, filter_ns: &[(u64, u64)], grid: Option<StepGrid>) -> Self {
         if filter_ns.is_empty() {
@@ -143,8 +143,8 @@ impl ObservedTime {
         }
     }
 
-    /// Returns the part of a span that whole steps make up. A step that the recording cuts is
-    /// whole in it.
+    /// Returns the part of a span that consists of whole steps. A step cut off by the beginning or
+    /// end of the recording counts as whole.
     pub fn inner_steps(&self, (from, to): (u64, u64), grid: StepGrid) -> (u64, u64) {
         let (first, end) = (self.first_ns().unwrap_or(0), self.end_ns().unwrap_or(0));
         let until = if to >= end { to } else { grid.last_begin(to) };
@@ -152,15 +152,15 @@ impl ObservedTime {
         (from, until)
     }
 
-    /// The interval of the steps whose observed beginning lies in a span.
+    /// Returns the interval of the steps whose observed beginning lies in a span.
     pub fn whole_steps(&self, (from, to): (u64, u64), grid: StepGrid) -> (u64, u64) {
         let first = self.first_ns().unwrap_or(0);
         let begin = |at: u64| if at <= first { first } else { grid.next_begin(at) };
         (begin(from), begin(to))
     }
 
-    /// Returns the first span of a filter in which something was recorded, but of which the
-    /// steps tell nothing because none of them begins in it.
+    /// Returns the first span of a filter in which I/Os were recorded but no step begins, so that
+    /// the sums of steps say nothing about it.
     pub fn span_without_step(
         &self,
         filter_ns: &[(u64, u64)],
@@ -171,39 +171,39 @@ impl ObservedTime {
         filter_ns.iter().copied().find(|span| recorded(span) && !told(span))
     }
 
-    /// Observed nanoseconds of a step.
+    /// Returns the observed nanoseconds of a step.
     pub fn of_step(&self, number: u64, width_ns: u64) -> u64 {
         self.parts(number, width_ns).map(|(from, to)| to - from).sum()
     }
 
-    /// First observed moment of a step; its beginning where nothing of it was observed.
+    /// Returns the first observed time of a step, or its beginning if none of it was observed.
     pub fn begin_of_step(&self, number: u64, width_ns: u64) -> u64 {
         let first = self.parts(number, width_ns).next();
         first.map_or(number.saturating_mul(width_ns), |(from, _)| from)
     }
 
-    /// Observed nanoseconds of a step, or its width where too little of it was observed for a
-    /// rate: a trace without a length ends with its last I/O, which may be the first of a step,
-    /// and the I/Os of a step that was issued before the recording began lasted at most that long.
+    /// Returns the observed nanoseconds of a step, or its width if too little was observed for a
+    /// rate. A trace without a recorded length ends with its last I/O, which may be the first of
+    /// a step; and the I/Os of a step that began before the recording took at most its width.
     pub fn length_of_step(&self, number: u64, width_ns: u64) -> u64 {
         let observed_ns = self.of_step(number, width_ns);
         if rate_is_known(observed_ns, width_ns) { observed_ns } else { width_ns }
     }
 
-    /// Something per second of all observed time; `None` if that is no more than an instant.
+    /// Returns `amount` per second of all observed time; `None` if that is at most 1 ns.
     pub fn per_second(&self, amount: f64) -> Option<f64> {
         let total_ns = self.total_ns();
         (total_ns > 1).then(|| amount * 1e9 / total_ns as f64)
     }
 
-    /// Something of a step per second of its observed time; `None` if less than 1 % of the step
-    /// was observed, which is too little for a rate.
+    /// Returns `amount` per second of the observed time of a step; `None` if less than 1 % of the
+    /// step was observed, which is too little for a rate.
     pub fn per_second_of_step(&self, number: u64, width_ns: u64, amount: f64) -> Option<f64> {
         let observed_ns = self.of_step(number, width_ns);
         rate_is_known(observed_ns, width_ns).then(|| amount * 1e9 / observed_ns as f64)
     }
 
-    /// The observed parts of a step.
+    /// Returns the observed parts of a step.
     fn parts(&self, number: u64, width_ns: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let begin = number.saturating_mul(width_ns);
         let end = begin.saturating_add(width_ns);
@@ -213,8 +213,11 @@ impl ObservedTime {
     }
 }
 
-/// Refuses a question about a part of the time in which no kept step begins: its sums hold the
-/// answer together with what lies outside.
+/// Rejects a question about a span in which no kept step begins. The sums cannot separate that
+/// span from the time around it.
+///
+/// # Errors
+/// Returns [`TraceError::Unsuitable`] if there is such a span.
 pub fn refuse_without_step(span_ns: Option<(u64, u64)>, step_ns: u64) -> Result<(), TraceError> {
     let Some((from, to)) = span_ns else { return Ok(()) };
     let until = match to {
@@ -229,7 +232,7 @@ pub fn refuse_without_step(span_ns: Option<(u64, u64)>, step_ns: u64) -> Result<
     )))
 }
 
-/// Whether enough of a step was observed for a rate: 1 % of it.
+/// Returns whether enough of a step was observed for a rate: at least 1 %.
 pub fn rate_is_known(observed_ns: u64, width_ns: u64) -> bool {
     observed_ns > 0 && observed_ns.saturating_mul(OBSERVED_LEAST) >= width_ns
 }
@@ -266,7 +269,7 @@ mod tests {
         assert_eq!(some.per_second_of_step(2, 100, 2.0), Some(5e7));
         assert_eq!(some.per_second_of_step(3, 100, 2.0), None);
         assert_eq!(some.length_of_step(3, 100), 100);
-        // Half a per cent of a step has no rate; an instant has none either.
+        // Half a percent of a step gives no rate, nor does an instant.
         let short = observed(&[(0, 1005)]);
         assert_eq!(short.per_second_of_step(1, 1000, 1.0), None);
         assert_eq!(short.length_of_step(1, 1000), 1000, "no three I/Os in 5 ns");
@@ -276,7 +279,7 @@ mod tests {
 
     #[test]
     fn sums_pass_by_the_observed_beginning_of_their_step() {
-        // The first step, of which the capture saw the end, begins with the capture.
+        // The capture saw only the end of the first step, which therefore begins with the capture.
         assert_eq!(passing(&[(42, 130)], &[(42, 130)], 60), [(42, 130)]);
         assert_eq!(passing(&[(42, 130)], &[(0, 50)], 60), [(42, 60)]);
         assert_eq!(passing(&[(42, 130)], &[(43, 200)], 60), [(60, 130)]);

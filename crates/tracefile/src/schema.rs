@@ -12,11 +12,11 @@ use steadfast_domain::CaptureConditions;
 pub const FORMAT_VERSION: &str = "1";
 /// Metadata key of the format's version.
 pub const KEY_FORMAT: &str = "steadfast.format";
-/// Metadata key of the conditions as they were known when the file was begun.
+/// Metadata key of the conditions at the beginning of the file.
 pub const KEY_START: &str = "steadfast.conditions.start";
-/// Metadata key of the conditions as they were when the file was finished.
+/// Metadata key of the conditions at the end of the file.
 pub const KEY_FINAL: &str = "steadfast.conditions";
-/// Metadata key of files' paths; in a recovery block of those found since the one before.
+/// Metadata key of file paths; in a recovery block, those found since the block before.
 pub const KEY_FILES: &str = "steadfast.files";
 /// Metadata key of the row groups' checksums.
 pub const KEY_SUMS: &str = "steadfast.sums";
@@ -25,83 +25,82 @@ pub const KEY_SUM: &str = "steadfast.sum";
 /// Metadata key of the footer's own checksum.
 pub const KEY_SEAL: &str = "steadfast.seal";
 
-/// What the author of every file of this program is called, among other things.
+/// Name that identifies this program in the author field of its files.
 const OURS: &str = "steadfast";
 
-/// The author of a file that is written under these conditions. What was captured or
-/// written by another program is ours as soon as it is copied.
+/// Returns the author to write into a file. A copy of another program's file becomes ours.
 pub fn author(conditions: &CaptureConditions) -> String {
     let software = &conditions.software;
     if software.contains(OURS) { software.clone() } else { OURS.to_owned() }
 }
 
-/// Whether the author that a file names is this program. Copies of other programs' files
-/// once had an empty name.
+/// Returns whether the author of a file is this program. An empty name counts, because copies
+/// of other programs' files used to have one.
 pub fn is_ours(author: &str) -> bool {
     author.is_empty() || author.contains(OURS)
 }
 
-/// A column.
+/// A column of a trace file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Field {
-    /// `issued_ns`.
+    /// `issued_ns`: issue time, in nanoseconds since the capture began.
     Issued,
-    /// `response_ns`, null where the completion was not seen.
+    /// `response_ns`: response time in nanoseconds; null if the completion was not seen.
     Response,
-    /// `queued_ns`.
+    /// `queued_ns`: time in the queue, in nanoseconds.
     Queued,
-    /// `offset`.
+    /// `offset`: first byte.
     Offset,
-    /// `inode`.
+    /// `inode`: inode of the file; 0 if unknown.
     Inode,
-    /// `bytes`.
+    /// `bytes`: transfer size in bytes.
     Bytes,
-    /// `depth`, null where the source does not tell.
+    /// `depth`: queue depth at issue; null if the source does not record it.
     Depth,
-    /// `pid`.
+    /// `pid`: process ID.
     Pid,
-    /// `cpu`.
+    /// `cpu`: processor number.
     Cpu,
-    /// `flags`.
+    /// `flags`: bits of `io_event::flags`.
     Flags,
-    /// `device`.
+    /// `device`: index into the conditions' devices.
     Device,
-    /// `op`.
+    /// `op`: number of the operation.
     Op,
-    /// `layer`.
+    /// `layer`: number of the layer.
     Layer,
-    /// `tid`, where threads were captured.
+    /// `tid`: thread ID; only if threads were captured.
     Tid,
-    /// `cgroup`, where cgroups were captured.
+    /// `cgroup`: position in the conditions' cgroups from 1; only if cgroups were captured.
     Cgroup,
-    /// `merged`, where merges were counted.
+    /// `merged`: requests merged into this one; only if merges were counted.
     Merged,
-    /// `sampled_blocks`, where content was sampled.
+    /// `sampled_blocks`: blocks that were read back; only if content was sampled.
     SampledBlocks,
-    /// `duplicate_blocks`, where content was sampled.
+    /// `duplicate_blocks`: duplicates among these blocks; only if content was sampled.
     DuplicateBlocks,
-    /// `sampled_bytes`, where content was sampled.
+    /// `sampled_bytes`: size of these blocks in bytes; only if content was sampled.
     SampledBytes,
-    /// `compressed_bytes`, where content was sampled.
+    /// `compressed_bytes`: their compressed size in bytes; only if content was sampled.
     CompressedBytes,
-    /// `command`.
+    /// `command`: command name of the process.
     Command,
-    /// `thread`, where threads were captured.
+    /// `thread`: name of the thread; only if threads were captured.
     Thread,
 }
 
-/// Columns of 64 bits; they come first in [`Field`].
+/// Number of columns of 64 bits, which come first in [`Field`].
 pub const WIDE: usize = 5;
-/// Columns of up to 32 bits; they follow.
+/// Number of columns of up to 32 bits, which come second.
 pub const NARROW: usize = 15;
-/// Columns of names: the last.
+/// Number of columns of names, which come last.
 pub const NAMES: usize = 2;
-/// All columns.
+/// Number of all columns.
 pub const COLUMNS: usize = WIDE + NARROW + NAMES;
 
 impl Field {
-    /// Every column, in the order in which they stand in the file.
+    /// Every column, in the order of the file.
     pub const ALL: [Field; COLUMNS] = [
         Field::Issued,
         Field::Response,
@@ -127,7 +126,7 @@ impl Field {
         Field::Thread,
     ];
 
-    /// The columns of a file with these conditions.
+    /// Returns the columns of a file with these conditions.
     pub fn of_file(conditions: &CaptureConditions) -> Vec<Field> {
         let is_there = |field: &Field| match field {
             Field::Tid | Field::Thread => conditions.threads,
@@ -142,7 +141,7 @@ impl Field {
         Field::ALL.into_iter().filter(is_there).collect()
     }
 
-    /// The column's name in the file.
+    /// Returns the column's name in the file.
     pub const fn name(self) -> &'static str {
         match self {
             Field::Issued => "issued_ns",
@@ -170,7 +169,7 @@ impl Field {
         }
     }
 
-    /// Bits of the unsigned integer; 0 for a name.
+    /// Returns the bits of the unsigned integer; 0 for a name.
     pub const fn bits(self) -> i8 {
         match self {
             Field::Issued | Field::Response | Field::Queued | Field::Offset | Field::Inode => 64,
@@ -183,24 +182,24 @@ impl Field {
         }
     }
 
-    /// Whether a row may lack it.
+    /// Returns whether a row may lack a value.
     pub const fn nullable(self) -> bool {
         matches!(self, Field::Response | Field::Depth)
     }
 
-    /// Whether a file without this column is no trace.
+    /// Returns whether a file needs this column to be a trace.
     pub const fn indispensable(self) -> bool {
         matches!(self, Field::Issued | Field::Offset | Field::Bytes | Field::Op)
     }
 
-    /// Whether the file keeps smallest and largest value of each row group; the
-    /// reader needs some of them, a query may skip row groups by them.
+    /// Returns whether the file keeps the smallest and largest value of each row group. The reader
+    /// needs some of them; a query engine can skip row groups by them.
     pub const fn has_statistics(self) -> bool {
         matches!(self, Field::Issued | Field::Offset | Field::Bytes | Field::Response | Field::Pid)
     }
 
-    /// The encoding where it is not a dictionary, which is looked up for every
-    /// value: differences are quicker where nearly all are 0.
+    /// Returns the encoding, or `None` for a dictionary. A dictionary is looked up for every value;
+    /// differences are faster where nearly all of them are 0.
     pub const fn encoding(self) -> Option<Encoding> {
         match self {
             Field::Issued | Field::Response | Field::Queued | Field::Offset => {
@@ -211,7 +210,7 @@ impl Field {
         }
     }
 
-    /// What stands in memory for a null or an absent column.
+    /// Returns the value that stands for a null or an absent column in memory.
     pub const fn when_absent(self) -> u64 {
         match self {
             Field::Response => u64::MAX,
@@ -224,24 +223,24 @@ impl Field {
     }
 }
 
-/// A set of columns.
+/// A set of columns, and of derived values that a fold may request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fields(u32);
 
 impl Fields {
-    /// None.
+    /// The empty set.
     pub const NONE: Fields = Fields(0);
-    /// Not a column: distance to the I/O before in the same stream. It takes time, so it is
-    /// found only if a fold asks for it.
+    /// Not a column: the distance to the previous I/O of the same stream, computed only on
+    /// request because it takes time.
     pub const NEIGHBORS: Fields = Fields(1 << 31);
     /// Not a column: the part of its time for which each I/O kept an otherwise idle device
-    /// busy. It is found only if a fold asks for it.
+    /// busy, computed only on request.
     pub const BUSY: Fields = Fields(1 << 30);
-    /// Not a column: distinct times in the order of the I/Os.
+    /// Not a column: issue times made distinct, in the order of the I/Os.
     pub const ORDER: Fields = Fields(1 << 29);
-    /// All of them.
+    /// All columns.
     pub const ALL: Fields = Fields((1 << COLUMNS) - 1);
-    /// These.
+    /// Returns the set of these columns.
     pub const fn of(fields: &[Field]) -> Fields {
         let mut bits = 0;
         let mut at = 0;
@@ -251,29 +250,29 @@ impl Fields {
         }
         Fields(bits)
     }
-    /// Both sets.
+    /// Returns the union of both sets.
     pub const fn and(self, other: Fields) -> Fields {
         Fields(self.0 | other.0)
     }
-    /// Whether what the I/Os before tell is asked for.
+    /// Returns whether the set has [`Self::NEIGHBORS`].
     pub const fn has_neighbors(self) -> bool {
         self.0 & Fields::NEIGHBORS.0 != 0
     }
-    /// Whether distinct times in order are asked for.
+    /// Returns whether the set has [`Self::ORDER`].
     pub const fn has_order(self) -> bool {
         self.0 & Fields::ORDER.0 != 0
     }
-    /// Whether busy time is asked for.
+    /// Returns whether the set has [`Self::BUSY`].
     pub const fn has_busy(self) -> bool {
         self.0 & Fields::BUSY.0 != 0
     }
-    /// Whether the set has this column.
+    /// Returns whether the set has this column.
     pub const fn has(self, field: Field) -> bool {
         self.0 & (1 << field as u32) != 0
     }
 }
 
-/// The schema of a trace file with these columns.
+/// Returns the Parquet schema of a trace file with these columns.
 pub fn schema(fields: &[Field]) -> Result<TypePtr, TraceError> {
     let columns = fields.iter().map(|field| column(*field).map(Arc::new));
     let columns: Result<Vec<_>, _> = columns.collect();

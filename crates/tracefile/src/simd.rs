@@ -1,11 +1,11 @@
-//! Loops over whole columns, compiled twice: for processors that take 256 bits at once, and for
-//! all others. Which it is they ask the processor themselves.
+//! Loops over whole columns, each compiled for AVX2 and for the baseline. The version is chosen
+//! at run time by the features of the processor.
 
 use crate::stream_key::StreamKey;
 use multiversion::multiversion;
 use steadfast_domain::FineHistogram;
 
-/// The bits that any of some times has.
+/// Returns the bitwise OR of all times.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn bits_of_any(times: &[i64]) -> i64 {
     let mut any = 0;
@@ -15,7 +15,7 @@ pub fn bits_of_any(times: &[i64]) -> i64 {
     any
 }
 
-/// The same, and what all come to, which may be too much to be told so.
+/// Returns the bitwise OR and the wrapping sum of all times.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn bits_and_sum(times: &[i64]) -> (i64, u64) {
     let (mut any, mut sum) = (0, 0u64);
@@ -26,18 +26,18 @@ pub fn bits_and_sum(times: &[i64]) -> (i64, u64) {
     (any, sum)
 }
 
-/// Whether there is one that is not 0 or more, or 0 itself.
+/// Returns whether any time is 0 or negative.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn any_below_one(times: &[i64]) -> bool {
     let mut signs = 0;
     for time in times {
-        // One less than nothing has a sign.
+        // Subtracting 1 makes 0 negative.
         signs |= time | time.wrapping_sub(1);
     }
     signs < 0
 }
 
-/// The bits that any of some depths has, and whether one is 0.
+/// Returns the bitwise OR of all depths, and whether any is 0.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn bits_of_depths(depths: &[u32]) -> (u32, bool) {
     let (mut any, mut none) = (0, 0);
@@ -48,7 +48,7 @@ pub fn bits_of_depths(depths: &[u32]) -> (u32, bool) {
     (any, none > 0)
 }
 
-/// Whether any of some numbers is 0.
+/// Returns whether any number is 0.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn any_zero(numbers: &[i32]) -> bool {
     let mut any = 0;
@@ -58,7 +58,7 @@ pub fn any_zero(numbers: &[i32]) -> bool {
     any != 0
 }
 
-/// The furthest end of some I/Os; `None` where an offset is too large to be told so.
+/// Returns the furthest end of all I/Os; `None` if an offset or end exceeds `i64::MAX`.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn furthest_end(offsets: &[i64], bytes: &[i32]) -> Option<u64> {
     let (mut any, mut furthest) = (0, 0);
@@ -70,7 +70,7 @@ pub fn furthest_end(offsets: &[i64], bytes: &[i32]) -> Option<u64> {
     (any >= 0).then_some(furthest.cast_unsigned())
 }
 
-/// The bits that any of some flags has.
+/// Returns the bitwise OR of all flags.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn bits_of_flags(flags: &[i32]) -> i32 {
     let mut any = 0;
@@ -80,11 +80,11 @@ pub fn bits_of_flags(flags: &[i32]) -> i32 {
     any
 }
 
-/// Whether no time is before the one before it, as far as none is negative.
+/// Returns whether times ascend and none is negative; true for fewer than two times.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn only_rise(times: &[i64]) -> bool {
-    // Without an early end, so that several are compared at once: the sign of a time is that of
-    // one beyond 292 years, the sign of a difference that of a step back.
+    // Without an early return, so that the loop is vectorized. The sign bit of a time means that
+    // it lies beyond 292 years; the sign bit of a difference means a step back.
     let mut signs = 0;
     for (time, next) in times.iter().zip(times.get(1..).unwrap_or_default()) {
         signs |= time | next | next.wrapping_sub(*time);
@@ -92,13 +92,13 @@ pub fn only_rise(times: &[i64]) -> bool {
     signs >= 0
 }
 
-/// Whether any of some I/Os may be outstanding after this time, when the last of them or a
-/// later one was issued.
+/// Returns whether any I/O may be outstanding after `last`, the issue time of the last of these
+/// I/Os or of a later one. An unknown response time counts as outstanding.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn any_outlives(issued: &[i64], responses: &[i64], last: u64) -> bool {
     let mut all = 0;
     for (issued, response) in issued.iter().zip(responses) {
-        // The highest bit is set of what is below 0, and of what is too large to be told so.
+        // The highest bit is set in a negative difference, and in a time above `i64::MAX`.
         let (issued, response) = (issued.cast_unsigned(), response.cast_unsigned());
         let waited = last.wrapping_sub(issued);
         all |= waited.wrapping_sub(response) | waited | response;
@@ -106,10 +106,10 @@ pub fn any_outlives(issued: &[i64], responses: &[i64], last: u64) -> bool {
     all >> 63 == 1
 }
 
-/// Whether all times are of a span, its last moment included.
+/// Returns whether all times lie in `first..=last` and none is negative.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn are_within(times: &[i64], first: i64, last: i64) -> bool {
-    // The sign of a time that is too large to be told so, and those of what is beyond a bound.
+    // The sign bit is set in a time above `i64::MAX`, and in a distance to a bound it exceeds.
     let mut signs = first | last;
     for time in times {
         signs |= time | time.wrapping_sub(first) | last.wrapping_sub(*time);
@@ -117,7 +117,7 @@ pub fn are_within(times: &[i64], first: i64, last: i64) -> bool {
     signs >= 0
 }
 
-/// Whether all rows are kept.
+/// Returns whether all rows are kept.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn are_all(kept: &[bool]) -> bool {
     let mut all = true;
@@ -127,9 +127,9 @@ pub fn are_all(kept: &[bool]) -> bool {
     all
 }
 
-/// Marks which devices some I/Os are of, each by the bit of its number, those at the second
-/// layer 32 bits higher; and the bits that any device or layer has, which say whether there
-/// are bits for all of them.
+/// Returns a mask of the devices that occur, one bit per device number and 32 bits higher for
+/// the second layer, followed by the bitwise OR of the device numbers and that of the layers.
+/// With the latter two the caller checks that the mask has a bit for all of them.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn sides(devices: &[i32], layers: &[i32]) -> (u64, i32, i32) {
     let (mut seen, mut any_device, mut any_layer) = (0, 0, 0);
@@ -141,7 +141,7 @@ pub fn sides(devices: &[i32], layers: &[i32]) -> (u64, i32, i32) {
     (seen, any_device, any_layer)
 }
 
-/// The packed keys of the streams of some I/Os.
+/// Writes the packed stream key of every I/O.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn keys(op: &[i32], bytes: &[i32], sequential: &[bool], keys: &mut [u64]) {
     let of_row = op.iter().zip(bytes).zip(sequential);
@@ -151,7 +151,7 @@ pub fn keys(op: &[i32], bytes: &[i32], sequential: &[bool], keys: &mut [u64]) {
     }
 }
 
-/// The buckets of response times that are known and short.
+/// Writes the histogram bucket of every response time. All must be known and below 2^31 ns.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn buckets(responses: &[i64], buckets: &mut [u32]) {
     for (bucket, ns) in buckets.iter_mut().zip(responses) {
@@ -159,7 +159,7 @@ pub fn buckets(responses: &[i64], buckets: &mut [u32]) {
     }
 }
 
-/// Marks by 1 which numbers are this one, the others by 0.
+/// Sets a mark to 1 if its number equals `wanted`, otherwise to 0.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn mark(numbers: &[u32], wanted: u32, marks: &mut [u8]) {
     for (mark, number) in marks.iter_mut().zip(numbers) {
@@ -167,8 +167,8 @@ pub fn mark(numbers: &[u32], wanted: u32, marks: &mut [u8]) {
     }
 }
 
-/// Puts the places of the I/Os that are kept and of a device at the block layer one behind the
-/// other, of at most 65,536 I/Os; how many these are.
+/// Writes the positions of the kept block-layer I/Os of a device to the beginning of `places`
+/// and returns their number. Takes at most 65,536 I/Os; `marks` is scratch memory.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub fn of_device(
     (devices, layers): (&[i32], &[i32]),
@@ -183,7 +183,7 @@ pub fn of_device(
     }
     let mut count = 0;
     for (at, mark) in (0u16..).zip(marks.iter().take(kept.len())) {
-        // Without a branch: devices follow one another as they please.
+        // Without a branch, because the order of devices is unpredictable.
         if let Some(place) = places.get_mut(count) {
             *place = at;
         }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use steadfast_domain::step::mix64;
 
-    /// Times of which some are short, some 0, some negative.
+    /// Times of which some are short, some 0 and some negative.
     fn times(count: u64, kinds: u64) -> Vec<i64> {
         let time = |at: u64| match mix64(count * 1000 + at) % kinds {
             0 => 1 + (mix64(at) >> 40).cast_signed(),
@@ -208,7 +208,7 @@ mod tests {
         (0..count).map(time).collect()
     }
 
-    /// Those of every length up to a few vectors.
+    /// Columns of every length up to a few vectors.
     fn columns() -> impl Iterator<Item = Vec<i64>> {
         (0..150).flat_map(|count| (1..=4).map(move |kinds| times(count, kinds)))
     }

@@ -1,4 +1,4 @@
-//! What an I/O stream is named by ([`StreamKey`]).
+//! The key of an I/O stream ([`StreamKey`]).
 
 use crate::error::TraceError;
 use serde::{Deserialize, Serialize};
@@ -11,33 +11,33 @@ use steadfast_domain::units::Bytes;
 /// A distinct combination of operation, order and transfer size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StreamKey {
-    /// What it does.
+    /// Operation.
     pub op: IoOp,
-    /// SEQ, otherwise RND.
+    /// Whether its I/Os are sequential (SEQ) rather than random (RND).
     pub sequential: bool,
     /// Transfer size in bytes.
     pub bytes: u32,
 }
 
 impl StreamKey {
-    /// `RND` or `SEQ`.
+    /// Returns `RND` or `SEQ`.
     pub fn order(&self) -> &'static str {
         if self.sequential { "SEQ" } else { "RND" }
     }
 
-    /// Packs a key into one number, in the order of the keys.
+    /// Packs a key into one number that is never 0.
     #[inline]
     pub fn packed(op: IoOp, sequential: bool, bytes: u32) -> u64 {
         Self::packed_number(op as u32, sequential, bytes)
     }
-    /// Of an operation's number; one that means nothing counts as `Other`.
+    /// Packs a key from the number of an operation; an unknown number counts as `Other`.
     #[inline]
     pub fn packed_number(op: u32, sequential: bool, bytes: u32) -> u64 {
         let op = op.min(IoOp::Other as u32);
-        // Never 0, which marks a free place of the table.
+        // Never 0, which marks a free slot of the hash table.
         1 << 40 | u64::from(sequential) << 36 | u64::from(op) << 32 | u64::from(bytes)
     }
-    /// The other way round.
+    /// Unpacks a number that [`Self::packed`] made.
     pub fn unpacked(key: u64) -> StreamKey {
         let op = u8::try_from(key >> 32 & 7).ok().and_then(IoOp::of_number).unwrap_or(IoOp::Other);
         StreamKey { op, sequential: key >> 36 & 1 == 1, bytes: (key & u64::from(u32::MAX)) as u32 }
@@ -45,7 +45,7 @@ impl StreamKey {
 }
 
 impl fmt::Display for StreamKey {
-    /// The standard's notation: `RND 4K W`, `SEQ 128K R`, `FLUSH`.
+    /// Formats in the notation of the standard: `RND 4K W`, `SEQ 128K R`, `FLUSH`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = Bytes(u64::from(self.bytes)).transfer_size();
         let op = match self.op {

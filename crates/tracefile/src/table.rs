@@ -1,5 +1,5 @@
-//! Plain tables as Parquet, for DuckDB, pandas and Spark: named columns of one type each,
-//! any value of which may be missing. It knows nothing of what is in them.
+//! Plain tables as Parquet for DuckDB, pandas and Spark: named columns of one type each, in
+//! which any value may be missing. The meaning of the contents is up to the caller.
 
 use crate::error::TraceError;
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
@@ -11,33 +11,33 @@ use parquet::schema::types::{Type, TypePtr};
 use std::io::Write;
 use std::sync::Arc;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Texts.
+    /// Text.
     Text,
-    /// Whole numbers.
+    /// Integers of 64 bits.
     Integer,
-    /// Numbers.
+    /// Floating-point numbers.
     Number,
-    /// True or false.
+    /// Booleans.
     Flag,
-    /// Moments: milliseconds since 1970 (UTC).
+    /// Times, in milliseconds since 1970 (UTC).
     Moment,
 }
 
-/// One value.
+/// One value of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A text.
+    /// Text.
     Text(String),
-    /// A whole number, or a moment.
+    /// An integer, or a time in milliseconds since 1970 (UTC).
     Integer(i64),
-    /// A number.
+    /// A floating-point number.
     Number(f64),
-    /// True or false.
+    /// A boolean.
     Flag(bool),
-    /// Not known.
+    /// No value; null in the file.
     Missing,
 }
 
@@ -49,10 +49,10 @@ pub struct TableWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// Begins a table with these columns; `about` is kept in the file's metadata.
+    /// Starts a table with these columns; `about` is kept in the file's metadata.
     ///
     /// # Errors
-    /// Where the sink cannot be written.
+    /// Returns [`TraceError::Encode`] if writing fails.
     pub fn new(
         sink: W,
         columns: &[(&str, Kind)],
@@ -70,11 +70,11 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(TableWriter { parquet, kinds, rows: 0 })
     }
 
-    /// Adds rows, each with one value for every column, as a row group. A value that is not
-    /// of its column's kind is missing.
+    /// Writes rows as a row group, each with one value per column. A value of another type
+    /// than its column's becomes null.
     ///
     /// # Errors
-    /// Where the sink cannot be written.
+    /// Returns [`TraceError::Encode`] if writing fails.
     pub fn add(&mut self, rows: &[Vec<Value>]) -> Result<(), TraceError> {
         if rows.is_empty() {
             return Ok(());
@@ -91,15 +91,15 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
-    /// Rows so far.
+    /// Returns the number of rows written so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Ends the file and gives the sink back.
+    /// Finishes the file and returns the sink.
     ///
     /// # Errors
-    /// Where the sink cannot be written.
+    /// Returns [`TraceError::Encode`] if writing fails.
     pub fn finish(self) -> Result<W, TraceError> {
         self.parquet.into_inner().map_err(TraceError::Encode)
     }

@@ -1,5 +1,5 @@
-//! Workloads made of captures: derived workloads, workload files, the Replay
-//! representation, exact replays, and how true a replay was.
+//! Workloads made from captures: derived workloads, workload files, the Replay representation,
+//! exact replays, and the comparison of a replay with its capture.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 

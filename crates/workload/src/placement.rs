@@ -1,4 +1,4 @@
-//! Where the I/Os of a workload go, where that is more than its streams say.
+//! Placement of a workload's I/Os on a device, beyond what its streams define.
 
 use steadfast_domain::stimulus::{Order, Zone};
 use steadfast_domain::{Bytes, IoStream};
@@ -6,15 +6,14 @@ use steadfast_domain::{Bytes, IoStream};
 /// LBA zones and alignment of all random streams of a workload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// Parts of the active range, each with its share of the I/Os; the whole of it where
-    /// empty.
+    /// Parts of the active range, each with its share of the I/Os; empty for the whole range.
     pub zones: Vec<Zone>,
-    /// Every offset is a multiple of this, whatever the size of the I/O.
+    /// Alignment of every offset, whatever the size of the I/O; `None` for that of the stream.
     pub alignment: Option<Bytes>,
 }
 
 impl Placement {
-    /// Places the random streams. A sequential stream goes through the whole range.
+    /// Places the random streams. Sequential streams run through the whole range.
     pub fn place(&self, streams: &mut [IoStream]) {
         for stream in streams.iter_mut().filter(|stream| stream.order == Order::Random) {
             stream.zones.clone_from(&self.zones);

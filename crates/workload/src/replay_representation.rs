@@ -1,10 +1,10 @@
-//! The "Replay representation" of a workload, which TestMyWorkload.com exports:
-//! capture steps as text, each with its totals and some of its I/O streams.
+//! The "Replay representation" of a workload, a text export of TestMyWorkload.com: capture steps
+//! with their totals and some of their I/O streams.
 //!
-//! No description of the format is public; what is known is one example of
-//! seven steps in SNIA's tutorial. It contradicts itself in places, so counts
-//! and bytes are trusted, percentages are recomputed, columns outrank the
-//! display name, and every contradiction is a warning with its line.
+//! The format has no public description; all that is known is an example of seven steps in SNIA's
+//! tutorial. It contradicts itself in places. Counts and bytes are therefore trusted,
+//! percentages are recomputed, columns take precedence over the displayed name, and every
+//! contradiction is reported as a warning with its line.
 
 use crate::workload_file::WorkloadStep;
 use std::collections::BTreeMap;
@@ -18,50 +18,49 @@ use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, Demand, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
 
-/// A printed percentage may be off by half its last digit.
+/// Tolerance of a printed percentage: half a unit of its last digit.
 const ROUNDING: f64 = 0.005_001;
-/// Longest line that is read, in bytes.
+/// Longest accepted line in bytes.
 const LINE_MAX: u64 = 1 << 16;
 
-/// A workload as capture steps.
+/// A workload as a list of capture steps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplayRepresentation {
-    /// The workload's name.
+    /// Name of the workload.
     pub name: String,
-    /// Its steps, in order.
+    /// Steps in order.
     pub steps: Vec<ReplayStep>,
 }
 
-/// One capture step. The totals are of the whole step, streams that are not
-/// listed included.
+/// One capture step. Totals cover the whole step, including streams that are not listed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplayStep {
-    /// Beginning, in milliseconds since 1970 (UTC).
+    /// Begin in milliseconds since 1970 (UTC).
     pub began_unix_ms: u64,
     /// Length in milliseconds.
     pub lasted_ms: u64,
-    /// I/Os.
+    /// Number of I/Os.
     pub count: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub amount: u64,
-    /// Average queue depth.
+    /// Average queue depth; `None` if unknown.
     pub qd_mean: Option<f64>,
-    /// Deepest queue.
+    /// Maximum queue depth; `None` if unknown.
     pub qd_max: Option<u32>,
-    /// Average response time in milliseconds.
+    /// Average response time in milliseconds; `None` if unknown.
     pub response_mean_ms: Option<f64>,
-    /// Longest response time in milliseconds.
+    /// Longest response time in milliseconds; `None` if unknown.
     pub response_max_ms: Option<f64>,
-    /// Compression ratio of the data.
+    /// Compression ratio of the data; `None` if unknown.
     pub compression_ratio: Option<f64>,
-    /// Duplicate blocks among those written, in percent.
+    /// Duplicates among the written blocks in percent; `None` if unknown.
     pub duplicate_percent: Option<f64>,
-    /// The listed streams: key, I/Os and bytes.
+    /// Listed streams: key, I/Os and bytes.
     pub streams: Vec<(StreamKey, u64, u64)>,
 }
 
 impl ReplayStep {
-    /// Returns one step of a derivation.
+    /// Creates one step of a derivation.
     fn new(derivation: &Derivation, number: u64, step: &CaptureStep) -> Self {
         let Totals { conditions, workload, step_ns, observed, .. } = &derivation.totals;
         let began = conditions.began_unix_ns.unwrap_or(0);
@@ -91,11 +90,11 @@ impl ReplayStep {
 pub struct Warning {
     /// Line number, from 1.
     pub line: usize,
-    /// What contradicts what, and what was taken.
+    /// The contradiction, and the value used.
     pub text: String,
 }
 
-/// The first words of the text.
+/// First words of the text.
 pub const HEADER: &str = "### Replay representation";
 
 impl ReplayRepresentation {
@@ -108,10 +107,11 @@ impl ReplayRepresentation {
         Some(ReplayRepresentation { name: name.to_owned(), steps })
     }
 
-    /// Reads the text; returns what contradicted itself beside it.
+    /// Parses the text; returns the workload and the contradictions found.
     ///
     /// # Errors
-    /// A line that is neither a heading nor a step nor a stream.
+    /// Returns [`TraceError::Text`] for a line that is no heading, step or stream, and
+    /// [`TraceError::Io`] if the text cannot be read.
     pub fn read(text: impl BufRead) -> Result<(Self, Vec<Warning>), TraceError> {
         let mut parser = Parser::default();
         let mut text = text;
@@ -128,11 +128,11 @@ impl ReplayRepresentation {
         parser.finish()
     }
 
-    /// Writes the text. Only reads and writes have a place in it; what is not
-    /// known is a dash.
+    /// Writes the text. The format holds only reads and writes; unknown values are written as
+    /// dashes.
     ///
     /// # Errors
-    /// Where `out` cannot be written.
+    /// Returns [`TraceError::Io`] if writing fails.
     pub fn write(&self, mut out: impl Write) -> Result<(), TraceError> {
         writeln!(out, "{HEADER} for workload '{}'", self.name)?;
         for (number, step) in (1..).zip(&self.steps) {
@@ -169,8 +169,8 @@ impl ReplayRepresentation {
         Ok(())
     }
 
-    /// The cumulative workload of all steps: the listed streams against the
-    /// totals of whole steps.
+    /// Returns the cumulative workload of all steps: the listed streams relative to the totals of
+    /// whole steps.
     pub fn workload(&self, by: By, threshold: Threshold) -> Workload {
         let mut sums: BTreeMap<StreamKey, (u64, u64)> = BTreeMap::new();
         let mut total = (0u64, 0u64);
@@ -199,7 +199,7 @@ impl ReplayRepresentation {
         Workload::select(streams, total, by, threshold)
     }
 
-    /// The steps with the I/Os of a workload's streams.
+    /// Returns the steps with the I/Os of a workload's streams.
     pub fn workload_steps(&self, workload: &Workload) -> Vec<WorkloadStep> {
         let began = self.steps.first().map_or(0, |step| step.began_unix_ms);
         let nanos = |milliseconds: u64| Nanos(milliseconds.saturating_mul(1_000_000));
@@ -213,14 +213,14 @@ impl ReplayRepresentation {
         steps.map(|step| step.of(applied)).filter(|step| !step.ios.is_empty()).collect()
     }
 
-    /// One thread with the average queue depth of all I/Os, rounded up; `None`
-    /// where the text tells none. Below 1 it cannot be applied.
+    /// Returns one thread with the average queue depth of all I/Os, rounded up and at least 1;
+    /// `None` if the text has no queue depths.
     pub fn demand_seen(&self) -> Option<Demand> {
         demand_of(self.steps.iter().filter_map(|step| Some((step.qd_mean?, step.count))))
     }
 
-    /// What the text tells about the capture: beginning, length, compression
-    /// and duplication, weighted by the steps' bytes.
+    /// Returns the capture conditions in the text: begin, length, compression and duplication. The
+    /// latter two are averages weighted by the bytes of the steps.
     pub fn conditions(&self) -> CaptureConditions {
         let began = self.steps.first().map(|step| step.began_unix_ms);
         let end = self.steps.last().map(|s| s.began_unix_ms.saturating_add(s.lasted_ms));
@@ -266,7 +266,7 @@ struct Parser {
     line: usize,
     found: ReplayRepresentation,
     warnings: Vec<Warning>,
-    /// A `## Step` was seen and its totals were not.
+    /// Whether a `## Step` was read whose totals are still missing.
     awaits_totals: bool,
 }
 
@@ -340,7 +340,7 @@ impl Parser {
         }
     }
 
-    /// The last seven words are columns; what stands before is a name.
+    /// Parses a stream. The last seven words are columns; the words before are a name.
     fn stream(&mut self, line: &str) -> Result<(), TraceError> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some((name, columns)) = words.split_last_chunk::<7>() else {
@@ -452,7 +452,7 @@ impl Parser {
     }
 }
 
-/// The name between apostrophes.
+/// Returns the name between apostrophes.
 fn name_in(rest: &str) -> String {
     let inner = rest.split_once('\'').map(|(_, name)| name.trim_end_matches('\''));
     inner.unwrap_or("unnamed").to_owned()
@@ -463,7 +463,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The tutorial's example, steps 1 and 2 and 5 and 6, as it is printed.
+    /// Steps 1, 2, 5 and 6 of the tutorial's example, as printed there.
     const EXAMPLE: &str = "### Replay representation for workload 'Cumulative Workload'
 
 ## Step 1
@@ -505,7 +505,7 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
         assert_eq!(first.streams[2].1, 587);
         assert!(found.steps[1].streams[1].0.sequential, "columns outrank the name");
         let lines: Vec<usize> = warnings.iter().map(|w| w.line).collect();
-        // The name in step 2, a left-out step, the 16 ms gap, and 83.82 for 63.62 %.
+        // The name in step 2, a skipped step, the 16 ms gap, and 83.82 for 63.62 %.
         assert_eq!(lines, [17, 22, 26, 27], "{warnings:?}");
         assert!(warnings[3].text.contains("63.62"));
     }
@@ -543,7 +543,7 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
         );
     }
 
-    /// No stream has more than all of a step's I/Os: the sum outranks its total.
+    /// No stream exceeds the I/Os of its step, but their sum does and takes precedence.
     #[test]
     fn totals_below_the_listed_streams_are_raised_with_a_warning() {
         let text = "## Step 1\n0 60 3 8192 5.5 9 1 1 - -\n\

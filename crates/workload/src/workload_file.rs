@@ -1,6 +1,6 @@
-//! The workload file: a cumulative workload as TOML, to be read and edited by
-//! hand, and applied to a device. Counts are exact; shares are for the reader
-//! and are recomputed. The capture steps stand below it, for a replay.
+//! The workload file: a cumulative workload as TOML, to be read, edited by hand and applied to a
+//! device. Counts are exact; percentages are comments and are recomputed. The capture steps
+//! follow it, for a replay.
 
 use crate::placement::Placement;
 use serde::Deserialize;
@@ -16,58 +16,58 @@ use steadfast_domain::{Bytes, Demand, IoStream, Nanos};
 use steadfast_tracefile::error::TraceError;
 use twox_hash::XxHash3_64;
 
-/// Mean queue depths that can be.
+/// Accepted mean queue depths.
 const QUEUE_DEPTHS: RangeInclusive<f64> = 0.0..=4_294_967_295.0;
 
-/// What the file's first field says.
+/// Value of the file's field `format`.
 pub const FORMAT: &str = "steadfast workload 1";
 
-/// A workload and how it is applied.
+/// A workload and the way it is applied.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkloadFile {
-    /// What it was derived from.
+    /// Name of the capture it was derived from.
     pub name: String,
-    /// The streams that are applied, with exact counts.
+    /// Applied streams with exact counts.
     pub workload: Workload,
-    /// Threads and queue depth.
+    /// Threads and queue depth; `None` if not recorded.
     pub demand: Option<Demand>,
-    /// What is written.
+    /// Data to write.
     pub data_pattern: DataPattern,
-    /// Where the random streams go.
+    /// Placement of the random streams.
     pub placement: Placement,
-    /// What a reader must know of it, one sentence each.
+    /// Remarks for the reader, one sentence each.
     pub remarks: Vec<String>,
-    /// The capture steps, in order; those without an I/O are left out.
+    /// Capture steps in order; steps without I/Os are omitted.
     pub steps: Vec<WorkloadStep>,
-    /// Found when the file was read: that it is not as it was derived, and what in
-    /// it does not fit together. One sentence each.
+    /// Doubts found while reading the file, one sentence each: it was edited after it was derived,
+    /// or its counts contradict each other.
     pub doubts: Vec<String>,
 }
 
-/// What was done in one capture step.
+/// The I/Os of one capture step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkloadStep {
-    /// From the capture's beginning.
+    /// Begin, since the beginning of the capture.
     pub at: Nanos,
-    /// Its length.
+    /// Length.
     pub lasts: Nanos,
-    /// I/Os of each stream of the workload; streams without one are left out.
+    /// Number of I/Os of each stream of the workload; streams without I/Os are omitted.
     pub ios: Vec<(StreamKey, u64)>,
-    /// All I/Os and bytes of the step, of streams that are not applied too, where known.
+    /// I/Os and bytes of the step, including streams that are not applied; `None` if unknown.
     pub captured: Option<(u64, Bytes)>,
-    /// I/Os outstanding, averaged over the step's time, where known.
+    /// I/Os outstanding, averaged over the step's time; `None` if unknown.
     pub outstanding_mean: Option<f64>,
-    /// Most I/Os outstanding, where known.
+    /// Maximum number of I/Os outstanding; `None` if unknown.
     pub outstanding_max: Option<u32>,
-    /// Mean response time in the capture, where known.
+    /// Mean response time in the capture; `None` if unknown.
     pub response_mean: Option<Nanos>,
-    /// Longest response time in the capture, where known.
+    /// Longest response time in the capture; `None` if unknown.
     pub response_max: Option<Nanos>,
 }
 
 impl WorkloadStep {
-    /// Returns the capture steps of a derivation with the I/Os of the workload's streams;
-    /// steps without one are left out.
+    /// Returns the capture steps of a derivation with the I/Os of the workload's streams; steps
+    /// without such I/Os are omitted.
     pub fn from_derivation(derivation: &Derivation) -> Vec<WorkloadStep> {
         let Totals { workload, step_ns, observed, .. } = &derivation.totals;
         let keys = workload.keys();
@@ -81,14 +81,14 @@ impl WorkloadStep {
         steps.map(|step| step.of(|_| true)).filter(|step| !step.ios.is_empty()).collect()
     }
 
-    /// Only the streams that are applied and have I/Os in this step.
+    /// Drops the streams that are not applied or have no I/Os in this step.
     pub(crate) fn of(mut self, applied: impl Fn(&StreamKey) -> bool) -> Self {
         self.ios.retain(|(key, ios)| *ios > 0 && applied(key));
         self
     }
 }
 
-/// What a comment with the checksum of what was derived begins with.
+/// Prefix of the comment that holds the checksum of the derived contents.
 const DERIVED: &str = "# derived: ";
 
 impl fmt::Display for WorkloadFile {
@@ -104,7 +104,7 @@ impl fmt::Display for WorkloadFile {
     }
 }
 
-/// All of a workload file but the comments above it.
+/// The contents of a workload file without the comments at its top.
 struct Body<'a>(&'a WorkloadFile);
 
 impl fmt::Display for Body<'_> {
@@ -175,7 +175,7 @@ fn write_step(f: &mut fmt::Formatter<'_>, step: &WorkloadStep) -> fmt::Result {
     }
 }
 
-/// As TOML writes a string.
+/// Returns a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
@@ -190,7 +190,7 @@ struct Content {
     data_pattern: Option<String>,
     #[serde(default)]
     remarks: Vec<String>,
-    /// Bytes.
+    /// In bytes.
     alignment: Option<u64>,
     captured: Option<Captured>,
     #[serde(default)]
@@ -215,7 +215,7 @@ struct Captured {
 #[serde(deny_unknown_fields)]
 struct ZoneContent {
     share: u32,
-    /// Percent of the active range.
+    /// In percent of the active range.
     from: String,
     to: String,
 }
@@ -225,7 +225,7 @@ struct ZoneContent {
 struct StreamContent {
     stream: String,
     ios: u64,
-    /// Bytes.
+    /// In bytes.
     alignment: Option<u64>,
     qd_mean: Option<f64>,
 }
@@ -245,11 +245,11 @@ struct StepContent {
 }
 
 impl WorkloadFile {
-    /// Reads a workload file.
+    /// Parses a workload file.
     ///
     /// # Errors
-    /// Text that is no TOML (with its line), no workload file, or names what
-    /// does not exist.
+    /// Returns [`TraceError::Text`] with the line if the text is not TOML or not of this shape, and
+    /// [`TraceError::Unsuitable`] if its format is another or a value is invalid.
     pub fn read(text: &str) -> Result<Self, TraceError> {
         let content: Content = toml::from_str(text).map_err(|error| {
             let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(""));
@@ -282,23 +282,23 @@ impl WorkloadFile {
         Ok(file)
     }
 
-    /// The applied test workload: see [`Workload::io_streams`]; placed as the file says.
+    /// Returns the applied test workload (see [`Workload::io_streams`]), placed as the file says.
     ///
     /// # Errors
-    /// Where no stream can be applied to a device.
+    /// Returns [`TraceError::Unsuitable`] if no stream can be applied to a device.
     pub fn io_streams(&self) -> Result<(Vec<IoStream>, Vec<String>), TraceError> {
         let (mut streams, remarks) = self.workload.io_streams()?;
         self.placement.place(&mut streams);
         Ok((streams, remarks))
     }
 
-    /// Of everything in it, however it is laid out.
+    /// Returns the checksum of the contents, independent of layout.
     fn checksum(&self) -> String {
         checksum_of(&Body(self).to_string())
     }
 
-    /// Whether this was its checksum when it was derived, perhaps at the time when the
-    /// notation of a discard was `TRIM`.
+    /// Returns whether this was the checksum when the file was derived, possibly by a version that
+    /// wrote a discard as `TRIM`.
     fn is_of(&self, checksum: &str) -> bool {
         let before = || Body(self).to_string().replace(" DISCARD\"", " TRIM\"");
         checksum == self.checksum() || checksum == checksum_of(&before())
@@ -309,7 +309,7 @@ fn checksum_of(text: &str) -> String {
     format!("{:016x}", XxHash3_64::oneshot(text.as_bytes()))
 }
 
-/// What does not fit together, and may be meant so where counts were edited.
+/// Returns contradictions in the counts, which may be intended in an edited file.
 fn doubts(content: &Content) -> Vec<String> {
     let mut doubts = Vec::new();
     let ios = content.stream.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.ios));
@@ -344,7 +344,7 @@ fn workload(content: &Content) -> Result<Workload, TraceError> {
     let Some(captured) = &content.captured else {
         return Ok(Workload::select(streams, here, By::Count, Threshold(0)));
     };
-    // Counts that were edited upwards may exceed what was captured.
+    // Counts that were raised by hand may exceed what was captured.
     let total = (here.0.max(captured.ios), here.1.max(captured.bytes));
     let mut workload = Workload::select(streams, total, captured.by, Threshold(0));
     workload.threshold = captured.threshold.parse()?;
@@ -493,7 +493,7 @@ mod tests {
         assert_eq!(WorkloadFile::read(&text).unwrap(), file(), "{text}");
     }
 
-    /// Written by the program as it was before: discards were `TRIM`.
+    /// A file of an earlier version, which wrote a discard as `TRIM`.
     #[test]
     fn a_file_that_calls_discards_trim_is_as_it_was_derived() {
         let before = include_str!("workload_file/trim.toml");
@@ -528,7 +528,7 @@ mod tests {
         ] {
             assert!(WorkloadFile::read(&right.replace(from, to)).is_err(), "{to}");
         }
-        // Sums that do not fit 64 bits.
+        // Sums that exceed 64 bits.
         let flush = format!("[[stream]]\nstream = \"FLUSH\"\nios = {most}\n");
         let all = format!("format = \"steadfast workload 1\"\n{}", flush.repeat(3));
         assert!(WorkloadFile::read(&all).is_err());

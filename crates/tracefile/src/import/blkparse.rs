@@ -1,4 +1,4 @@
-//! blkparse's default text: `8,0  3  1  0.000000000  697  Q  W 223490 + 8 [kjournald]`.
+//! Imports blkparse's default text: `8,0  3  1  0.000000000  697  Q  W 223490 + 8 [kjournald]`.
 
 use super::devices::Devices;
 use super::input::{ImportError, Imported, Input, Sink};
@@ -8,10 +8,10 @@ use steadfast_domain::io_event::{Command, flags};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
-/// Sectors of blkparse are the kernel's.
+/// Sector size of blkparse, which is that of the kernel, in bytes.
 const SECTOR: u64 = 512;
 
-/// Whether a line is one of blkparse's events.
+/// Returns whether a line is an event of blkparse.
 pub(super) fn is_line(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     words.len() >= 7 && device(words[0]) && nanoseconds(words[3]).is_some()
@@ -22,7 +22,7 @@ fn device(word: &str) -> bool {
         .is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
 }
 
-/// `12.000345678` seconds.
+/// Parses seconds like `12.000345678` as nanoseconds.
 fn nanoseconds(word: &str) -> Option<u64> {
     let (seconds, fraction) = word.split_once('.')?;
     if fraction.is_empty() || fraction.len() > 9 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
@@ -32,7 +32,7 @@ fn nanoseconds(word: &str) -> Option<u64> {
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos)
 }
 
-/// Reads the events; the summary that follows them is passed over.
+/// Reads the events and stops at the summary that follows them.
 pub(super) fn import(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
     let mut lines = Lines::new(input);
     let mut reading = Reading::default();
@@ -65,7 +65,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// What blkparse prints when it is done begins with `CPU0 (sda):`.
+    /// Returns whether a line begins blkparse's final summary, such as `CPU0 (sda):`.
     fn is_summary(&self, line: &str) -> bool {
         self.imported.records > 0
             && (line.starts_with("CPU") || line.starts_with("Total") || line.starts_with("Events"))
@@ -73,7 +73,7 @@ impl Reading {
 
     fn take(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), Problem> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        // blkparse tells which files it read, at the beginning or the end.
+        // blkparse lists the files that it read at the beginning or the end.
         if words.is_empty() || line.starts_with("Input file ") {
             return Ok(());
         }
@@ -155,14 +155,14 @@ fn number(word: &str, what: &str) -> Result<u64, String> {
     word.parse().map_err(|_| format!("expected {what}, found '{}'", excerpt(word)))
 }
 
-/// What stands in the brackets at the end: a command name, which may have
-/// blanks, or an error number.
+/// Returns the text in the brackets at the end: a command name, which may contain spaces, or
+/// an error number.
 fn bracketed(line: &str) -> Option<&str> {
     let (_, inside) = line.trim_end().strip_suffix(']')?.split_once('[')?;
     Some(inside)
 }
 
-/// What an event is about.
+/// Operation and location of an event.
 struct Subject {
     op: IoOp,
     flags: u16,
@@ -171,7 +171,7 @@ struct Subject {
 }
 
 impl Subject {
-    /// `W 160 + 8 [x]`; a flush has no place: `FN [x]`, `FWS 0 [0]`.
+    /// Parses `W 160 + 8 [x]`. A flush has no location: `FN [x]`, `FWS 0 [0]`.
     fn of(action: Action, words: &[&str]) -> Result<Self, String> {
         let letters = words.get(6).copied().unwrap_or_default();
         let first = words.get(7).and_then(|word| word.parse::<u64>().ok());
@@ -189,15 +189,15 @@ impl Subject {
         Ok(Subject { op, flags, sector: first.unwrap_or(0), bytes })
     }
 
-    /// A command of the SCSI or NVMe pass-through has a number of bytes, or
-    /// none, and no place: `D R 36 (12 00 ..) [x]`, `C R (12 00 ..) [0]`.
+    /// Creates a SCSI or NVMe pass-through command, which has at most a size and no location:
+    /// `D R 36 (12 00 ..) [x]`, `C R (12 00 ..) [0]`.
     fn passed_through(flags: u16, bytes: Option<u64>) -> Self {
         let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
         Subject { op: IoOp::Other, flags, sector: 0, bytes }
     }
 }
 
-/// blkparse's letters: a preflush, the operation, then flags.
+/// Parses blkparse's letters: preflush, operation, flags.
 fn operation(letters: &str, bytes: u32) -> (IoOp, u16) {
     let mut rest = letters.as_bytes();
     let mut found = 0;

@@ -1,6 +1,6 @@
-//! blktrace's binary records (kernel: include/uapi/linux/blktrace_api.h): 48
-//! bytes and a payload, in the byte order of the machine that wrote them. The
-//! files of several processors are merged by time.
+//! Imports blktrace's binary records (kernel: include/uapi/linux/blktrace_api.h): 48 bytes and
+//! a payload, in the byte order of the machine that wrote them. The files of several
+//! processors are merged by time.
 
 use super::devices::Devices;
 use super::input::{ImportError, Imported, Input, Sink};
@@ -16,7 +16,7 @@ const MAGIC_MASK: u32 = 0xffff_ff00;
 const VERSION: u32 = 7;
 const RECORD: usize = 48;
 
-/// Categories, in the upper half of an action.
+/// Categories in the upper half of an action.
 mod category {
     pub const WRITE: u32 = 1 << 1;
     pub const FLUSH: u32 = 1 << 2;
@@ -29,12 +29,12 @@ mod category {
     pub const FUA: u32 = 1 << 15;
 }
 
-/// Set in an action whose payload begins with a control group's number.
+/// Flag of an action whose payload begins with a cgroup ID.
 const WITH_CGROUP: u32 = 1 << 8;
 const NOTIFY_PROCESS: u32 = 0;
 const NOTIFY_TIMESTAMP: u32 = 1;
 
-/// Whether an input begins as a blktrace file does, in either byte order.
+/// Returns whether an input begins like a blktrace file, in either byte order.
 pub(super) fn is_beginning(bytes: &[u8]) -> bool {
     let Some(Ok(word)) = bytes.get(..4).map(<[u8; 4]>::try_from) else { return false };
     [u32::from_le_bytes(word), u32::from_be_bytes(word)]
@@ -57,7 +57,7 @@ struct Record {
     big_endian: bool,
 }
 
-/// One processor's file.
+/// The file of one processor.
 struct Lane<'r> {
     name: String,
     content: BufReader<Box<dyn Read + 'r>>,
@@ -76,8 +76,8 @@ impl Lane<'_> {
         }
     }
 
-    /// Fills `into`; false at the end of the file. A file that ends inside is
-    /// what a killed blktrace leaves, and an error.
+    /// Fills `into`; returns false at the end of the file. A file that ends within a record, as
+    /// after a killed blktrace, is an error.
     fn fill(&mut self, into: &mut [u8], first: bool) -> Result<bool, ImportError> {
         let mut have = 0;
         while have < into.len() {
@@ -185,17 +185,16 @@ pub(super) fn import(inputs: Vec<Input<'_>>, sink: &mut Sink<'_>) -> Result<Impo
     reading.finish(sink)
 }
 
-/// What has been made of the records so far.
+/// State of an import.
 #[derive(Default)]
 struct Reading {
     pairs: Pairs,
     devices: Devices,
     last_device: Option<(u32, u16)>,
     commands: HashMap<u32, Command>,
-    /// The machine's clock at the first event, which is the trace's beginning:
-    /// it counts from the machine's start.
+    /// Time of the first event, where the trace begins, in nanoseconds since the machine started.
     first_ns: Option<u64>,
-    /// A moment by the wall clock and by the machine's.
+    /// One instant as wall-clock time and as time since the machine started, in nanoseconds.
     moment: Option<(u64, u64)>,
     last_ns: u64,
     imported: Imported,
@@ -226,15 +225,15 @@ impl Reading {
         time_ns.saturating_sub(*self.first_ns.get_or_insert(time_ns))
     }
 
-    /// When the first event was, by the wall clock. `blkparse -d` sets the first
-    /// event's time to 0 and leaves the moments as they were: then it is unknown.
+    /// Returns the wall-clock time of the first event. `blkparse -d` sets that event's time to 0
+    /// but keeps the timestamps, so the time is unknown then.
     fn began_unix_ns(&self) -> Option<u64> {
         let (wall_ns, clock_ns) = self.moment?;
         let first_ns = self.first_ns.filter(|first| *first > 0)?;
         wall_ns.checked_add(first_ns)?.checked_sub(clock_ns)
     }
 
-    /// Messages to the reader: names of processes, the time of the beginning.
+    /// Handles messages to the reader: process names and the wall-clock time.
     fn notice(&mut self, record: &Record) {
         let cgroup = if record.action & WITH_CGROUP != 0 { 8 } else { 0 };
         let payload = record.payload.get(cgroup..).unwrap_or_default();
@@ -263,7 +262,7 @@ impl Reading {
         self.commands.get(&pid).copied().unwrap_or_default()
     }
 
-    /// A device's place among those met; most records are of the last one's.
+    /// Returns the number of a device; the last one is cached, because most records belong to it.
     fn device(&mut self, number: u32) -> Option<u16> {
         match self.last_device {
             Some((last, place)) if last == number => Some(place),

@@ -1,5 +1,5 @@
-//! Traces as text in columns: any CSV by naming its columns and units, and the
-//! published ones by name.
+//! Imports traces as text in columns: any CSV by the numbers and units of its columns, and
+//! published traces by name.
 
 use super::devices::Devices;
 use super::input::{ImportError, Imported, Input, Sink};
@@ -10,29 +10,29 @@ use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
-/// What a number counts.
+/// The unit of a column of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Seconds, also with a fraction.
+    /// Seconds, possibly with a fraction.
     Seconds,
-    /// Milliseconds, also with a fraction.
+    /// Milliseconds, possibly with a fraction.
     Milliseconds,
     /// Microseconds.
     Microseconds,
     /// Nanoseconds.
     Nanoseconds,
-    /// Windows file time and durations: 100 ns.
+    /// Units of 100 ns, as in Windows file times and durations.
     Ticks,
     /// Bytes.
     Bytes,
-    /// KiB.
+    /// KiB of 1,024 bytes.
     Kibibytes,
     /// Sectors of 512 bytes.
     Sectors,
 }
 
 impl Unit {
-    /// In nanoseconds or bytes.
+    /// Returns the unit in nanoseconds or bytes.
     const fn factor(self) -> u64 {
         match self {
             Unit::Seconds => 1_000_000_000,
@@ -77,26 +77,26 @@ impl FromStr for Unit {
     }
 }
 
-/// A column, counted from 1, and what it holds.
+/// A column and its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// Which, from 1.
+    /// Number of the column, from 1.
     pub number: usize,
-    /// What its numbers count.
+    /// Unit of its numbers.
     pub unit: Unit,
 }
 
-/// What the absolute times of a trace count from.
+/// The origin of a trace's absolute times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Epoch {
     /// 1970-01-01, UTC.
     Unix,
-    /// 1601-01-01, UTC: Windows file time.
+    /// 1601-01-01, UTC: that of Windows file times.
     FileTime,
 }
 
 impl Epoch {
-    /// Nanoseconds since 1970 of a time; `None` of one before.
+    /// Converts a time to nanoseconds since 1970; `None` if it lies before.
     fn unix_ns(self, time_ns: u64) -> Option<u64> {
         match self {
             Epoch::Unix => Some(time_ns),
@@ -106,47 +106,46 @@ impl Epoch {
     }
 }
 
-/// Which columns hold what.
+/// The meaning of the columns of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnPlan {
-    /// What the trace is called in its conditions.
+    /// Name of the trace in its conditions.
     pub name: String,
-    /// Between columns.
+    /// Separator between columns.
     pub separator: u8,
-    /// When it was issued, or completed.
+    /// Column of the time of issue or completion.
     pub time: Column,
-    /// Whether that is the time of its completion: its issue is earlier by its response time.
+    /// Whether the time is that of completion; the issue is earlier by the response time.
     pub is_completion: bool,
-    /// What the times count from, where they are those of a clock.
+    /// Origin of the times; `None` if they are not those of a clock.
     pub epoch: Option<Epoch>,
-    /// What it did: a name, a number, or a SCSI operation code.
+    /// Number of the column of the operation: a name, a number, or a SCSI operation code.
     pub op: usize,
-    /// What the values of that column mean, where the plan says it: these and no
-    /// others.
+    /// Values of the operation column and their meanings, which exclude all others; empty for
+    /// the usual names and codes.
     pub operations: Vec<(String, IoOp)>,
-    /// Its first byte.
+    /// Column of the first byte.
     pub offset: Column,
-    /// Its size.
+    /// Column of the transfer size.
     pub bytes: Column,
-    /// How long it took.
+    /// Column of the response time; `None` if there is none.
     pub response: Option<Column>,
-    /// Which device: one or several columns, joined.
+    /// Numbers of the columns that together name the device; empty for a single device.
     pub device: Vec<usize>,
-    /// Process number.
+    /// Number of the column of the process ID; `None` if there is none.
     pub pid: Option<usize>,
-    /// Command name.
+    /// Number of the column of the command name; `None` if there is none.
     pub command: Option<usize>,
-    /// Lines before the trace, which may hold anything.
+    /// Number of lines before the trace, which may hold anything.
     pub skip: u64,
-    /// The first line after them names the columns; found out where it is not
-    /// said.
+    /// Whether the first line after these names the columns; `None` to detect it.
     pub header: Option<bool>,
 }
 
-/// I/Os whose times are compared to find the beginning of a trace in the order of completion.
+/// I/Os compared to find the beginning of a trace in completion order.
 const WAITING_MAX: usize = 1 << 16;
 
-/// The first column in units of 100 ns.
+/// Column 1 in units of 100 ns.
 const FILE_TIME: Column = Column { number: 1, unit: Unit::Ticks };
 
 impl ColumnPlan {
@@ -170,8 +169,8 @@ impl ColumnPlan {
         }
     }
 
-    /// MSR Cambridge (SNIA IOTTA 388): file time, host, disk, type, offset,
-    /// size, response time in 100 ns.
+    /// Returns the plan of MSR Cambridge traces (SNIA IOTTA 388): file time, host, disk, type,
+    /// offset, size, response time in 100 ns.
     pub fn msr_cambridge() -> Self {
         let bytes = |number| Column { number, unit: Unit::Bytes };
         ColumnPlan {
@@ -182,7 +181,7 @@ impl ColumnPlan {
         }
     }
 
-    /// Alibaba block traces: device, operation, offset, length, microseconds.
+    /// Returns the plan of Alibaba block traces: device, operation, offset, length, microseconds.
     pub fn alibaba() -> Self {
         let bytes = |number| Column { number, unit: Unit::Bytes };
         let time = Column { number: 5, unit: Unit::Microseconds };
@@ -193,7 +192,7 @@ impl ColumnPlan {
         }
     }
 
-    /// Tencent block traces: seconds, offset and size in sectors, operation
+    /// Returns the plan of Tencent block traces: seconds, offset and size in sectors, operation
     /// (0 read, 1 write), volume.
     pub fn tencent() -> Self {
         let sectors = |number| Column { number, unit: Unit::Sectors };
@@ -205,12 +204,12 @@ impl ColumnPlan {
         }
     }
 
-    /// `time=2:us[:unix],op=3[:0=write;1=read],offset=5:sectors,bytes=4[,response=6:us]
-    /// [,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes]`; `completed=2:us` in
-    /// place of `time` where the column is the time of completion.
+    /// Parses `time=2:us[:unix],op=3[:0=write;1=read],offset=5:sectors,bytes=4[,response=6:us]
+    /// [,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes]`; `completed=2:us`
+    /// replaces `time` if the column is the time of completion.
     ///
     /// # Errors
-    /// Where a name, a column or a unit is not understood, or one is missing.
+    /// Returns a message if a name, column or unit is invalid, or if a required column is missing.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut plan = ColumnPlan::published("CSV", FILE_TIME, 0, FILE_TIME, FILE_TIME);
         let mut given = Vec::new();
@@ -298,7 +297,7 @@ fn separator(text: &str) -> Result<u8, String> {
     }
 }
 
-/// `3`, or `3:0=write;1=read`: a column, and what its values mean.
+/// Parses `3`, or `3:0=write;1=read`: a column, and the meanings of its values.
 fn operation_column(text: &str) -> Result<(usize, Vec<(String, IoOp)>), String> {
     let Some((number, meanings)) = text.split_once(':') else {
         return Ok((place(text)?, Vec::new()));
@@ -344,7 +343,7 @@ fn time_column(text: &str, default: Unit) -> Result<Column, String> {
     }
 }
 
-/// A time and what it counts from: `2:us`, `2:us:unix`, `1:100ns:filetime`.
+/// Parses a time and its origin: `2:us`, `2:us:unix`, `1:100ns:filetime`.
 fn clock_column(text: &str) -> Result<(Column, Option<Epoch>), String> {
     let (column, epoch) = match text.rsplit_once(':') {
         Some((column, "unix")) => (column, Some(Epoch::Unix)),
@@ -368,7 +367,7 @@ fn size_column(text: &str) -> Result<Column, String> {
 }
 
 impl ColumnPlan {
-    /// What a value of the operation's column means.
+    /// Returns the operation for a value of the operation column.
     fn operation(&self, text: &str) -> Option<IoOp> {
         if self.operations.is_empty() {
             operation(text)
@@ -378,7 +377,7 @@ impl ColumnPlan {
     }
 }
 
-/// What the names and codes of the published traces mean.
+/// Returns the operation for a name or code of the published traces.
 fn operation(text: &str) -> Option<IoOp> {
     let lower = text.trim().to_ascii_lowercase();
     match lower.as_str() {
@@ -391,7 +390,7 @@ fn operation(text: &str) -> Option<IoOp> {
     scsi_operation(u8::from_str_radix(lower.trim_start_matches("0x"), 16).ok()?)
 }
 
-/// SCSI operation codes (SPC, SBC) that a trace of a disk may hold.
+/// Returns the operation for a SCSI operation code (SPC, SBC) that a disk trace may hold.
 fn scsi_operation(code: u8) -> Option<IoOp> {
     match code {
         // READ (6), (10), (12), (16).
@@ -413,7 +412,7 @@ fn scsi_operation(code: u8) -> Option<IoOp> {
     }
 }
 
-/// A number, also with a fraction, times its unit.
+/// Parses a number, possibly with a fraction, and multiplies it by its unit.
 fn scaled(text: &str, unit: Unit) -> Option<u64> {
     let text = text.trim();
     if let Ok(whole) = text.parse::<u64>() {
@@ -431,20 +430,20 @@ fn begins_as_number(text: &str) -> bool {
     text.trim_start_matches(['-', '+', '.']).starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// A trace as it is read.
+/// State of an import.
 struct Reading<'p> {
     plan: &'p ColumnPlan,
     devices: Devices,
-    /// The trace's beginning, as the file counts.
+    /// Beginning of the trace, in the times of the file.
     first_ns: Option<u64>,
-    /// I/Os by their times in the file, until the beginning is known: lines in the order of
-    /// completion do not begin with the earliest issue.
+    /// I/Os held back until the beginning is known: in completion order the first line is not
+    /// the earliest issue.
     waiting: Vec<IoEvent>,
-    /// What the first line calls the column of the time.
+    /// Name of the time column in the header line.
     time_header: Option<String>,
     earlier: u64,
     last_ns: u64,
-    /// No time so far had a fraction.
+    /// Whether no time so far had a fraction.
     whole_times: bool,
     imported: Imported,
 }
@@ -493,9 +492,9 @@ pub(super) fn import(
     Ok(reading.finish())
 }
 
-/// Where the columns of a line lie. A separator between quotation marks is
-/// text, and a run of blanks is one separator. A mark left open ends with the
-/// line; a CSV library would gather all lines that follow.
+/// Finds the columns of a line. A separator inside quotation marks is text, and a run of blanks
+/// is one separator. An open quotation mark ends with the line, whereas a CSV library would
+/// swallow all lines that follow.
 fn split(line: &str, separator: u8, places: &mut Vec<Range<usize>>) {
     places.clear();
     let (mut begin, mut quoted) = (0, false);
@@ -513,14 +512,14 @@ fn split(line: &str, separator: u8, places: &mut Vec<Range<usize>>) {
     }
 }
 
-/// A line and its columns.
+/// A line and the positions of its columns.
 struct Row<'l> {
     line: &'l str,
     places: &'l [Range<usize>],
 }
 
 impl<'l> Row<'l> {
-    /// A column, counted from 1, without blanks and quotation marks around it.
+    /// Returns a column, counted from 1, without surrounding blanks and quotation marks.
     fn get(&self, number: usize) -> Option<&'l str> {
         let text = self.line.get(self.places.get(number.checked_sub(1)?)?.clone())?.trim();
         let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
@@ -529,8 +528,8 @@ impl<'l> Row<'l> {
 }
 
 impl Reading<'_> {
-    /// A first line without any number where time, offset and size stand names
-    /// the columns.
+    /// Returns whether a line is the header: the first one, without a number in the columns of
+    /// time, offset and size.
     fn is_header(&self, row: &Row<'_>) -> bool {
         if self.imported.records > 0 {
             return false;
@@ -612,7 +611,8 @@ impl Reading<'_> {
         })
     }
 
-    /// Says which time a column is, and refuses the header of a program whose times are others.
+    /// Stores the name of the time column; rejects the header of biosnoop, whose times are those of
+    /// completion.
     fn see_header(&mut self, row: &Row<'_>) -> Result<(), String> {
         let header = row.get(self.plan.time.number).unwrap_or_default();
         let has = |name: &str| {
@@ -629,7 +629,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Hands an I/O on, with its time from the beginning.
+    /// Delivers an I/O with its time relative to the beginning.
     fn hand_on(&mut self, event: IoEvent, sink: &mut Sink<'_>) -> Result<(), ImportError> {
         if self.plan.is_completion && self.first_ns.is_none() {
             self.waiting.push(event);
@@ -641,7 +641,7 @@ impl Reading<'_> {
         self.hand_on_placed(event, sink)
     }
 
-    /// Hands on what waited for the beginning to be known.
+    /// Delivers the I/Os that waited until the beginning was known.
     fn hand_on_waiting(&mut self, sink: &mut Sink<'_>) -> Result<(), ImportError> {
         let waiting = std::mem::take(&mut self.waiting);
         if let Some(first_ns) = waiting.iter().map(|event| event.issued_ns).min() {
@@ -656,8 +656,8 @@ impl Reading<'_> {
         Ok(sink(&IoEvent { issued_ns, ..event })?)
     }
 
-    /// Times count from the first line's, or of completions from the earliest issue; the few that
-    /// are earlier count as it.
+    /// Returns a time relative to that of the first line or, in completion order, to the earliest
+    /// issue. The few earlier times become 0.
     fn since_first(&mut self, time: u64) -> u64 {
         let first = *self.first_ns.get_or_insert(time);
         self.earlier += u64::from(time < first);

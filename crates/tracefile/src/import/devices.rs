@@ -1,9 +1,9 @@
-//! Devices of a trace, numbered as they are met.
+//! Numbers the devices of a trace in the order of their first occurrence.
 
 use std::collections::HashMap;
 use steadfast_domain::io_event::CapturedDevice;
 
-/// Devices of a trace, numbered as they are met.
+/// Devices of a trace, numbered in the order of their first occurrence.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
     names: Vec<String>,
@@ -11,7 +11,7 @@ pub(super) struct Devices {
 }
 
 impl Devices {
-    /// The number of a device; `None` beyond 65,536 of them.
+    /// Returns the number of a device; `None` if there are more than 65,536.
     pub(super) fn number(&mut self, name: &str) -> Option<u16> {
         if let Some(number) = self.numbers.get(name) {
             return Some(*number);

@@ -1,5 +1,5 @@
-//! fio's own records of I/Os (fio documentation, "Trace file format" and "Log
-//! file formats"): iologs of version 2 and 3, and latency logs of single I/Os.
+//! Imports fio's records of I/Os (fio documentation, "Trace file format" and "Log file
+//! formats"): iologs of version 2 and 3, and latency logs of single I/Os.
 
 use super::devices::Devices;
 use super::input::{ImportError, Imported, Input, Sink};
@@ -22,10 +22,10 @@ fn operation(word: &str) -> Option<IoOp> {
     }
 }
 
-/// An iolog as it is read.
+/// State of an iolog import.
 struct Iolog {
     devices: Devices,
-    /// Where the times come from: version 3 has them, version 2 only waits.
+    /// Whether lines have times (version 3), or only waits (version 2).
     timed: bool,
     now_ns: u64,
     first_us: Option<u64>,
@@ -126,8 +126,8 @@ impl Iolog {
     }
 }
 
-/// `msec, value (ns), direction, block size, offset, priority`: one line per
-/// I/O, at its completion.
+/// Reads `msec, value (ns), direction, block size, offset, priority`: one line per I/O, written
+/// at its completion.
 pub(super) fn import_latency_log(
     input: Input<'_>,
     sink: &mut Sink<'_>,
@@ -165,7 +165,7 @@ pub(super) fn import_latency_log(
 
 fn latency_line(line: &str, device: u16) -> Result<IoEvent, String> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-    // With one field less, the last is the priority: no place was logged.
+    // With one field fewer the last is the priority, so no offset was logged.
     if fields.len() < 6 {
         return Err(format!(
             "expected time, latency, direction, block size, offset and priority, found '{}'; \

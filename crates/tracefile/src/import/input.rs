@@ -1,60 +1,60 @@
-//! What importers take and give: inputs, events, and why an input cannot be read.
+//! Inputs, results and errors of importers.
 
 use crate::error::TraceError;
 use std::io::Read;
 use steadfast_domain::{CaptureConditions, IoEvent};
 
-/// What an importer makes of an input.
+/// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Imported {
-    /// What the input tells of itself.
+    /// Capture conditions that the input records.
     pub conditions: CaptureConditions,
-    /// I/Os handed on.
+    /// Number of I/Os delivered.
     pub events: u64,
-    /// Records or lines read.
+    /// Number of records or lines read.
     pub records: u64,
-    /// Records that are none of an I/O's: comments, plugs, messages.
+    /// Number of records that do not belong to an I/O: comments, plugs, messages.
     pub passed_over: u64,
 }
 
-/// Why an input could not be read to its end.
+/// The reason why an input could not be read to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// Something in it is not as it should be.
+    /// The input violates its format.
     #[error("{input}, {place}: {what} ({read} records were read before)")]
     Malformed {
-        /// The input's name.
+        /// Name of the input.
         input: String,
-        /// Line or byte.
+        /// Line number or byte offset.
         place: String,
-        /// What was expected and what was found.
+        /// The text or value expected and found.
         what: String,
-        /// Records read before.
+        /// Number of records read before the error.
         read: u64,
     },
     /// The medium failed.
     #[error("{input} cannot be read: {error}")]
     Io {
-        /// The input's name.
+        /// Name of the input.
         input: String,
-        /// What the system said.
+        /// Error reported by the system.
         error: std::io::Error,
     },
-    /// What takes the events failed.
+    /// The consumer of the events failed.
     #[error(transparent)]
     Sink(#[from] TraceError),
-    /// The inputs do not fit the format.
+    /// The inputs do not suit the format.
     #[error("{0}")]
     Unsuitable(String),
 }
 
-/// Something to import.
+/// An input to import.
 pub struct Input<'r> {
-    /// Its name, for messages.
+    /// Name of the input, for messages.
     pub name: String,
-    /// Its content, already decompressed.
+    /// Content of the input, already decompressed.
     pub content: Box<dyn Read + 'r>,
 }
 
-/// Takes the events, in the order in which they complete.
+/// A consumer of the events, which arrive in the order of completion.
 pub type Sink<'s> = dyn FnMut(&IoEvent) -> Result<(), TraceError> + 's;

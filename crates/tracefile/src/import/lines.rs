@@ -1,19 +1,18 @@
-//! Lines of a text, of bounded length, so that no input, however broken, fills
-//! the memory.
+//! Reads text by lines of bounded length, so that no malformed input exhausts the memory.
 
 use super::input::{ImportError, Input};
 use std::io::{BufRead, BufReader, Read};
 
-/// No format has longer lines.
+/// Longest accepted line in bytes; no format has longer ones.
 const LONGEST: usize = 1 << 16;
 
-/// An input, line by line.
+/// A reader of an input's lines.
 pub(super) struct Lines<'r> {
     name: String,
     reader: BufReader<Box<dyn Read + 'r>>,
     line: Vec<u8>,
     number: u64,
-    /// Whether a line had something in it.
+    /// Whether any line was not blank.
     any: bool,
 }
 
@@ -27,8 +26,8 @@ impl<'r> Lines<'r> {
         &self.name
     }
 
-    /// The next line that is not blank, without its end; `None` after the last.
-    /// What is not UTF-8 in it is replaced, a byte-order mark passed over.
+    /// Returns the next line that is not blank, without its line end; `None` after the last.
+    /// Invalid UTF-8 is replaced and a byte-order mark removed.
     pub(super) fn next(&mut self) -> Result<Option<&str>, ImportError> {
         loop {
             self.line.clear();
@@ -59,19 +58,18 @@ impl<'r> Lines<'r> {
         Ok(Some(self.last()))
     }
 
-    /// The line that was read last.
+    /// Returns the line that was read last.
     pub(super) fn last(&self) -> &str {
         let text = std::str::from_utf8(&self.line).unwrap_or_default();
         text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n'])
     }
 
-    /// The number of the line that was read last, from 1.
+    /// Returns the number of the line that was read last, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Something is wrong with the line that was read last, `read` records after
-    /// the beginning.
+    /// Returns the error for the line that was read last, after `read` records.
     pub(super) fn malformed(&self, what: String, read: u64) -> ImportError {
         ImportError::Malformed {
             input: self.name.clone(),

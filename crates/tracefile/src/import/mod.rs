@@ -1,9 +1,9 @@
-//! Other tools' traces, made into I/O events.
+//! Imports the traces of other tools as I/O events.
 //!
-//! An importer reads one or several inputs and hands each I/O on as soon as it
-//! is complete, in bounded memory. What an input does not tell (a response
-//! time, a process) stays unknown; what it tells and cannot be understood is an
-//! error with its place, and everything before it has been handed on.
+//! An importer reads one or several inputs and delivers each I/O as soon as it is complete, in
+//! bounded memory. Information that an input lacks (a response time, a process) stays unknown.
+//! Input that cannot be parsed is an error with its position; everything before it has been
+//! delivered.
 
 mod blkparse;
 mod blktrace;
@@ -32,11 +32,12 @@ pub enum Format {
     Columns(ColumnPlan),
 }
 
-/// Reads all inputs and hands every I/O on.
+/// Reads all inputs and delivers every I/O to `sink`.
 ///
 /// # Errors
-/// At the first thing that is not as the format has it: the place, what was
-/// expected, how much was read. Where there is no I/O in it.
+/// Returns [`ImportError::Malformed`] at the first input that violates the format;
+/// [`ImportError::Unsuitable`] if there is no input, too many, or no I/O in it;
+/// [`ImportError::Io`] if the medium fails; and [`ImportError::Sink`] if the sink fails.
 pub fn import(
     format: &Format,
     inputs: Vec<Input<'_>>,
@@ -63,8 +64,7 @@ pub fn import(
     Ok(imported)
 }
 
-/// The format that a beginning of an input shows; `None` where it could be
-/// several.
+/// Returns the format that the beginning of an input identifies; `None` if it is ambiguous.
 pub fn recognise(beginning: &[u8]) -> Option<Format> {
     if blktrace::is_beginning(beginning) {
         return Some(Format::Blktrace);

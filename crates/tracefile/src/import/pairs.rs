@@ -1,9 +1,8 @@
-//! Queueing, issue and completion of I/Os, matched as blktrace tells them.
+//! Matches queueing, issue and completion of I/Os in a block trace.
 //!
-//! blktrace names no request: an I/O's events are tied together by device and
-//! sector. Merged bios vanish into the request that took them in; what a
-//! device-mapper device passes on shows again on the device below, under that
-//! device's number.
+//! blktrace has no request IDs, so the events of an I/O are matched by device, operation and
+//! sector. Merged bios vanish into the request that absorbed them. I/Os that a device-mapper
+//! device passes on appear again under the number of the device below.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -11,26 +10,26 @@ use steadfast_domain::io_event::{Command, IncompleteIos, RESPONSE_UNKNOWN, flags
 use steadfast_domain::step::mix64;
 use steadfast_domain::{IoEvent, IoOp};
 
-/// The kernel's unit of places.
+/// Unit of block offsets in the kernel, in bytes.
 const SECTOR: u64 = 512;
 
-/// Beyond this many I/Os under way their ends must be missing from the trace.
+/// Most I/Os in flight. If there are more, their completions must be missing from the trace.
 const UNDER_WAY_MAX: usize = 1 << 20;
 
-/// What happens to an I/O.
+/// The step of an I/O that an event records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
-    /// `Q`: a bio is handed to the block layer.
+    /// `Q`: a bio enters the block layer.
     Queued,
-    /// `M`: it is merged to the end of a request that waits already.
+    /// `M`: the bio is merged to the end of a waiting request.
     Merged,
-    /// `F`: to its front.
+    /// `F`: the bio is merged to the front of a waiting request.
     FrontMerged,
     /// `D`: the request goes to the device.
     Issued,
-    /// `R`: the device could not take it; it will be issued again.
+    /// `R`: the device could not take the request, which will be issued again.
     Requeued,
-    /// `C`: it is done, or a part of it.
+    /// `C`: the request, or part of it, is complete.
     Completed,
 }
 
@@ -53,8 +52,8 @@ pub(super) struct Step {
 type Key = (u16, u64, IoOp);
 type ByKey<V> = HashMap<Key, V, BuildHasherDefault<KeyHasher>>;
 
-/// Mixes the numbers of a key; the library's own hash, which withstands chosen
-/// keys, takes a fifth of an import's time.
+/// Hashes a key quickly. The standard library's hash, which resists chosen keys, takes a fifth
+/// of an import's time.
 #[derive(Default)]
 struct KeyHasher(u64);
 
@@ -86,24 +85,24 @@ struct Queued {
     cpu: u16,
 }
 
-/// I/Os on their way.
+/// I/Os in flight.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     queued: ByKey<Queued>,
     issued: ByKey<(IoEvent, u64)>,
     outstanding: HashMap<u16, u32>,
-    /// Ends without a beginning.
+    /// Number of completions without an issue.
     unexplained: u64,
-    /// I/Os handed on without an end.
+    /// Number of I/Os delivered without a completion.
     unended: u64,
-    /// I/Os under way that were forgotten, for there were too many.
+    /// Number of I/Os in flight that were dropped because there were too many.
     forgotten: u64,
     pub partial_completions: u64,
     pub requeues: u64,
 }
 
 impl Pairs {
-    /// I/Os seen only in part.
+    /// Returns the counts of I/Os that were seen only in part.
     pub(super) fn in_part(&self) -> IncompleteIos {
         IncompleteIos {
             begun_before: self.unexplained,
@@ -112,7 +111,7 @@ impl Pairs {
         }
     }
 
-    /// Issued I/Os whose end the trace does not hold, by issue time.
+    /// Returns the issued I/Os whose completion is missing, by issue time.
     pub(super) fn unended(&self) -> Vec<IoEvent> {
         let mut events: Vec<IoEvent> =
             self.issued.values().map(|(event, _)| without_end(*event)).collect();
@@ -120,8 +119,8 @@ impl Pairs {
         events
     }
 
-    /// Takes the next event in time; returned is an I/O that ends with it, or one
-    /// whose end is now known to be missing.
+    /// Takes the next event in time order. Returns an I/O that completes with it, or one whose
+    /// completion is now known to be missing.
     pub(super) fn follow(&mut self, step: &Step) -> Option<IoEvent> {
         let sector = if step.op == IoOp::Flush { 0 } else { step.sector };
         let key = (step.device, sector, step.op);
@@ -153,8 +152,8 @@ impl Pairs {
         self.queued.insert(key, queued);
     }
 
-    /// The request now begins where the new bio does; it was queued, and by
-    /// whom, when its first bio was.
+    /// Moves the beginning of a request to that of the new bio. Queue time and process remain those
+    /// of the request's first bio.
     fn merge_to_front(&mut self, key: Key, step: &Step) {
         let behind = (key.0, key.1.saturating_add(u64::from(step.bytes) / SECTOR), key.2);
         self.queued.remove(&key);
@@ -163,8 +162,8 @@ impl Pairs {
         }
     }
 
-    /// Begins an I/O. One that the device seems to have already at this place,
-    /// and that it did not give back, has ended unseen: it is returned.
+    /// Starts an I/O. If the device already has one at this place that was not requeued, the
+    /// completion of that one was missed, and it is returned.
     fn issue(&mut self, key: Key, step: &Step) -> Option<IoEvent> {
         if self.issued.len() >= UNDER_WAY_MAX {
             self.forgotten += self.issued.len() as u64;
@@ -222,7 +221,7 @@ impl Pairs {
         };
         let done = u64::from(step.bytes);
         if done > 0 && done < left && !step.failed {
-            // The rest goes on from where this part ended.
+            // The rest of the I/O begins where this part ended.
             self.partial_completions += 1;
             self.issued.insert((key.0, key.1 + done / SECTOR, key.2), (event, left - done));
             return None;
@@ -235,12 +234,12 @@ impl Pairs {
         Some(event)
     }
 
-    /// A device without a request queue issues nothing: its I/Os last from
-    /// their queueing to their completion.
+    /// Completes a bio of a device without a request queue, which issues nothing: the I/O lasts
+    /// from queueing to completion.
     fn complete_bio(&mut self, key: Key, step: &Step) -> Option<IoEvent> {
         let Some(queued) = self.queued.remove(&key) else {
-            // A write that the kernel splits into flush and data ends twice, the
-            // second time with nothing left of it.
+            // A write that the kernel splits into flush and data completes twice, the second time
+            // with 0 bytes left.
             self.unexplained += u64::from(step.bytes > 0);
             return None;
         };
@@ -271,7 +270,7 @@ fn place(key: Key) -> u64 {
     key.1.saturating_mul(SECTOR)
 }
 
-/// What a reader of the trace should know of the matching.
+/// Returns remarks on the matching for the reader of the trace.
 pub(super) fn remarks(pairs: &Pairs) -> Vec<String> {
     let mut remarks =
         vec!["Issue and completion are matched by device, operation and sector.".to_owned()];

@@ -1,34 +1,33 @@
-//! Recovery blocks: what makes a trace readable whose writer was killed.
+//! Recovery blocks, which keep a trace readable after its writer was killed.
 //!
-//! Parquet keeps everything that a reader must know in a footer at the end of
-//! the file. A killed capture has none. So the writer puts small blocks between
-//! the row groups, where other Parquet readers do not look: one after the magic
-//! number with the conditions known at the start, one after every row group
-//! with that row group's metadata and the conditions known by then. A file
-//! without a footer is searched for them.
+//! Parquet keeps everything that a reader must know in a footer at the end of the file, which
+//! the file of a killed capture lacks. The writer therefore puts small blocks between the row
+//! groups, where other Parquet readers do not look: one after the magic number with the
+//! conditions known at the start, and one after every row group with the metadata of that row
+//! group and the conditions known by then. A file without a footer is searched for them.
 //!
-//! A block: the eight bytes `SFTRACE1`, kind (1), payload length (4, little
-//! endian), payload, FNV-1a hash of kind and payload (8, little endian).
+//! A block: the eight bytes `SFTRACE1`, kind (1 byte), payload length (4 bytes, little endian),
+//! payload, FNV-1a hash of kind and payload (8 bytes, little endian).
 
-/// What a block begins with.
+/// Magic number at the beginning of a block.
 const MAGIC: [u8; 8] = *b"SFTRACE1";
-/// Bytes before the payload.
+/// Length of the head in front of the payload, in bytes.
 const HEAD: usize = MAGIC.len() + 1 + 4;
-/// Bytes after the payload.
+/// Length of the hash after the payload, in bytes.
 const TAIL: usize = 8;
-/// The largest payload that is believed.
+/// Largest payload that a reader accepts, in bytes.
 pub const PAYLOAD_MAX: usize = 16 << 20;
 
-/// What a block holds.
+/// The type of a block's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Conditions as JSON.
     Conditions = 1,
-    /// A Parquet footer of one row group.
+    /// A Parquet footer that describes one row group.
     RowGroup = 2,
 }
 
-/// A block as it is written.
+/// Encodes a block.
 pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
     let mut block = Vec::with_capacity(HEAD + payload.len() + TAIL);
     block.extend_from_slice(&MAGIC);
@@ -39,7 +38,8 @@ pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
     block
 }
 
-/// A block at the beginning of `bytes`: its kind, its payload and its length.
+/// Decodes the block at the beginning of `bytes`; returns its type, payload and total length,
+/// or `None` if there is no intact block.
 pub fn decode(bytes: &[u8]) -> Option<(Kind, &[u8], usize)> {
     let rest = bytes.strip_prefix(&MAGIC)?;
     let (&number, rest) = rest.split_first()?;
@@ -59,7 +59,7 @@ pub fn decode(bytes: &[u8]) -> Option<(Kind, &[u8], usize)> {
     ))
 }
 
-/// Length of the block at the beginning of `bytes`, as its head tells it.
+/// Returns the total length of the block at the beginning of `bytes` according to its head.
 pub fn told_length(bytes: &[u8]) -> Option<usize> {
     let head = bytes.get(..HEAD)?.strip_prefix(&MAGIC)?;
     let length = u32::from_le_bytes(*head.get(1..)?.first_chunk::<4>()?);
@@ -67,7 +67,7 @@ pub fn told_length(bytes: &[u8]) -> Option<usize> {
     (length <= PAYLOAD_MAX).then_some(HEAD + length + TAIL)
 }
 
-/// Where the next magic number begins.
+/// Returns the position of the first magic number.
 pub fn find(bytes: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = bytes[from..].iter().position(|byte| *byte == MAGIC[0]) {

@@ -1,5 +1,5 @@
-//! A column chunk that is being read into a batch: decoded here where it is as nearly all
-//! are, by the Parquet library where it is of another encoding or type.
+//! Reads a column chunk into a batch. Nearly all chunks are decoded here; the Parquet library
+//! decodes those of other encodings or types.
 
 use super::packed::{Packed, PageMemory};
 use super::pages::{Pages, are_decoded_here};
@@ -18,9 +18,9 @@ use std::sync::Arc;
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{IoOp, Layer};
 
-/// A column chunk up to this size is read at once.
+/// Largest column chunk that is read in one piece, in bytes.
 const HELD_MAX: u64 = 8 << 20;
-/// Rows that are converted at once: few enough for the processor's nearest caches.
+/// Rows converted at a time, few enough for the L1 cache.
 const CONVERTED_AT_ONCE: usize = 1024;
 
 /// A column chunk that is being read.
@@ -37,7 +37,7 @@ enum Reader {
 }
 
 impl OpenColumn {
-    /// Opens the chunk of a row group that has so many rows.
+    /// Opens the chunk of a row group of `rows` rows.
     pub(super) fn open<R: Read + Seek + Send + 'static>(
         source: &Source<R>,
         held: Option<&Held>,
@@ -63,14 +63,14 @@ impl OpenColumn {
         Ok(OpenColumn { field, reader })
     }
 
-    /// Which it is.
+    /// Returns the field that the column holds.
     pub(super) fn field(&self) -> Field {
         self.field
     }
 
-    /// Appends `count` rows to the batch's column; returns how many there were. A column that
-    /// holds nothing but what an absent one stands for is left out, like that, where its pages
-    /// tell so in runs.
+    /// Appends up to `count` rows to the batch's column; returns the number of rows. A column is
+    /// left empty as long as it holds only the value that stands for an absent one, if this can
+    /// be seen from runs in its pages.
     pub(super) fn read(&mut self, count: usize, batch: &mut Batch) -> Result<usize> {
         let before = batch.length;
         let absent = if batch.rows_of(self.field) == 0 && !self.field.indispensable() {
@@ -92,8 +92,8 @@ impl OpenColumn {
         Ok(absent + rows)
     }
 
-    /// Passes over rows that hold what an absent column stands for, as far as that is told
-    /// without decoding each; gives how many.
+    /// Skips rows that hold the value of an absent column, as far as this can be seen without
+    /// decoding each; returns their number.
     fn pass_over_absent(&mut self, count: usize) -> Result<usize> {
         let absent = self.field.when_absent().cast_signed();
         match &mut self.reader {
@@ -104,8 +104,7 @@ impl OpenColumn {
         }
     }
 
-    /// Appends rows to the batch's column; gives how many there were, and how many of them
-    /// have a value.
+    /// Appends rows to the batch's column; returns the number of rows, and of those with a value.
     fn append(&mut self, count: usize, batch: &mut Batch) -> Result<(usize, usize)> {
         let index = self.field.index();
         let absent = self.field.when_absent().cast_signed();
@@ -121,8 +120,8 @@ impl OpenColumn {
     }
 }
 
-/// Refuses numbers that the column cannot hold: of more bits than a batch keeps of them,
-/// and operations and layers that there are not.
+/// Rejects numbers out of range: those with more bits than a batch keeps, and unknown
+/// operations and layers.
 fn check_range(field: Field, numbers: &[i32]) -> Result<()> {
     let largest = match field {
         Field::Op => IoOp::ALL.len() as u32 - 1,
@@ -138,7 +137,7 @@ fn outside(number: i64, largest: i64) -> ParquetError {
     ParquetError::General(format!("the value {number} is not in 0 to {largest}"))
 }
 
-/// The pages of a chunk: in memory, where it was read already or is short.
+/// Opens the pages of a chunk, in memory if the chunk is held already or short.
 fn pages<R: Read + Seek + Send + 'static>(
     source: &Source<R>,
     held: Option<&Held>,
@@ -158,7 +157,7 @@ fn pages<R: Read + Seek + Send + 'static>(
     }
 }
 
-/// A column chunk that the library decodes.
+/// A column chunk that the Parquet library decodes.
 struct ByLibrary {
     reader: ColumnReader,
     nullable: bool,
@@ -171,8 +170,7 @@ impl ByLibrary {
         ByLibrary { reader: get_column_reader(descriptor, pages), nullable }
     }
 
-    /// Appends rows to the batch's column; gives how many there were, and how many of them
-    /// have a value.
+    /// Appends rows to the batch's column; returns the number of rows, and of those with a value.
     fn read(&mut self, field: Field, count: usize, batch: &mut Batch) -> Result<(usize, usize)> {
         let index = field.index();
         let absent = field.when_absent().cast_signed();
@@ -207,7 +205,8 @@ impl ByLibrary {
     }
 }
 
-/// Appends rows to a column of another type.
+/// Appends rows, converted from the type of the file; returns the number of rows, and of
+/// those with a value.
 fn converted<T: DataType, C: Copy>(
     reader: &mut ColumnReaderImpl<T>,
     (count, nullable): (usize, bool),

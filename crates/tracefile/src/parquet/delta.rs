@@ -1,6 +1,6 @@
-//! Numbers as differences from the one before, which Parquet calls `DELTA_BINARY_PACKED`:
-//! blocks of differences above their block's least, each miniblock of as few bits as it
-//! needs.
+//! Decodes Parquet's `DELTA_BINARY_PACKED`: numbers as differences from the number before, in
+//! blocks of differences relative to the smallest of the block, each miniblock with as few
+//! bits as it needs.
 
 use super::unpack::{AT_ONCE, Numbers, WIDTH_MAX, packed_length, unpack_and_add, variable_length};
 use super::value::Value;
@@ -8,31 +8,31 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use std::{iter, slice};
 
-/// A page that is being read.
+/// The numbers of a page that is being read.
 pub(super) struct Deltas {
     bytes: Bytes,
-    /// Where the next miniblock, or the next block, begins.
+    /// Position of the next miniblock or block.
     at: usize,
     miniblocks: usize,
-    /// Numbers of a miniblock.
+    /// Numbers per miniblock.
     numbers_each: usize,
-    /// The next miniblock of its block.
+    /// Index of the next miniblock in its block.
     miniblock: usize,
-    /// Where the widths of its block's miniblocks stand.
+    /// Position of the bit widths of the block's miniblocks.
     widths_at: usize,
-    /// What of the miniblock that is being read was not unpacked yet.
+    /// Numbers of the current miniblock that were not unpacked yet.
     left_of_miniblock: usize,
     width: usize,
     least: i64,
-    /// Numbers of which no difference was unpacked yet.
+    /// Numbers of the page whose differences were not unpacked yet.
     left: usize,
-    /// Those of which it was and that no column had room for, of which the first few are taken.
+    /// Unpacked numbers that wait for a column; the first `taken` are used up.
     numbers: Numbers,
     taken: usize,
     unpacked: usize,
-    /// The last number that is known.
+    /// The last number decoded.
     last: i64,
-    /// How many of the next are the same as it.
+    /// Repetitions of `last` that were not taken yet.
     same: usize,
 }
 
@@ -45,9 +45,9 @@ fn too_few() -> ParquetError {
 }
 
 impl Deltas {
-    /// Of numbers of any width: they are added up with 64 bits, of which a column takes the
-    /// low ones. Parquet allows differences no more bits than the column has, but DuckDB
-    /// writes such of 33 and 34 bits between numbers of 32.
+    /// Opens numbers of any width. They are summed with 64 bits; a column takes the low bits.
+    /// Parquet allows differences no more bits than the column has, but DuckDB writes differences
+    /// of 33 and 34 bits between numbers of 32.
     pub(super) fn open(bytes: Bytes) -> Result<Self> {
         let mut at = 0;
         let mut next = || {
@@ -75,23 +75,23 @@ impl Deltas {
             taken: 0,
             unpacked: 0,
             last: unzigzag(first),
-            // The first of them.
+            // The first number itself.
             same: usize::from(left > 0),
             bytes,
         })
     }
 
-    /// Numbers of a page of which none was taken.
+    /// Returns the number of values of a page from which none was taken.
     pub(super) fn len(&self) -> usize {
         self.left.saturating_add(self.same)
     }
 
-    /// Where the last miniblock ends, when all numbers were taken.
+    /// Returns the end of the last miniblock, after all numbers were taken.
     pub(super) fn end(&self) -> Option<usize> {
         self.at.checked_add(packed_length(self.left_of_miniblock, self.width))
     }
 
-    /// Appends the next numbers.
+    /// Appends the next `count` numbers.
     pub(super) fn take<T: Value>(&mut self, count: usize, column: &mut Vec<T>) -> Result<()> {
         let end = column.len() + count;
         while column.len() < end {
@@ -112,8 +112,8 @@ impl Deltas {
         Ok(())
     }
 
-    /// Passes over the next numbers where all of them are this one, and no bit says so; tells
-    /// whether they are.
+    /// Skips the next `count` numbers if all of them equal `number` and this takes no unpacking;
+    /// returns whether they do.
     pub(super) fn pass_over<T: Value>(&mut self, count: usize, number: T) -> Result<bool> {
         while self.taken == self.unpacked && self.same < count && self.left > 0 {
             if self.left_of_miniblock == 0 {
@@ -129,8 +129,8 @@ impl Deltas {
         Ok(are_same)
     }
 
-    /// Goes on where all that is known is taken: into the column as far as it wants so many
-    /// numbers, where it is of such.
+    /// Decodes more numbers after all decoded ones were taken, directly into the column as far as
+    /// it has 64 bits and wants whole groups of them.
     fn go_on(&mut self, wanted: usize, column: Option<&mut Vec<i64>>) -> Result<()> {
         if self.left == 0 {
             return Err(too_few());
@@ -149,7 +149,7 @@ impl Deltas {
         }
     }
 
-    /// Passes over what is left of a miniblock without a difference, and over blocks like it.
+    /// Skips the rest of a miniblock whose differences are all 0, and blocks like it.
     fn pass_over_miniblock(&mut self) {
         self.find_same(self.left_of_miniblock);
         self.left_of_miniblock = 0;
@@ -162,7 +162,7 @@ impl Deltas {
         self.left -= count;
     }
 
-    /// Passes over whole blocks of the same number: no difference and no bits.
+    /// Skips whole blocks that repeat the same number: difference 0 and no bits.
     fn pass_over_same_blocks(&mut self) {
         let head = self.miniblocks.saturating_add(1);
         let block = self.miniblocks.saturating_mul(self.numbers_each);
@@ -176,9 +176,9 @@ impl Deltas {
         }
     }
 
-    /// Unpacks so many numbers, a multiple of [`AT_ONCE`], into a column.
+    /// Unpacks `count` numbers, a multiple of [`AT_ONCE`], into a column.
     fn unpack_whole(&mut self, count: usize, column: &mut Vec<i64>) -> Result<()> {
-        // Damage would make it as long as it says.
+        // Checked first, because a damaged page could make the column as long as it claims.
         self.find_packed(count)?;
         let begin = column.len();
         column.resize(begin + count, 0);
@@ -193,14 +193,14 @@ impl Deltas {
         Ok(())
     }
 
-    /// So many numbers and whatever follows them.
+    /// Returns the packed bytes of at least `count` numbers.
     fn find_packed(&self, count: usize) -> Result<&[u8]> {
         let packed = self.bytes.get(self.at..).unwrap_or_default();
         let are_there = packed.len() >= packed_length(count, self.width);
         are_there.then_some(packed).ok_or_else(too_few)
     }
 
-    /// Unpacks so many numbers of a miniblock.
+    /// Unpacks `count` numbers of a miniblock.
     fn unpack(&mut self, count: usize, numbers: &mut [Numbers]) -> Result<()> {
         let packed = self.find_packed(count)?;
         unpack_and_add(packed, self.width, (self.last, self.least), numbers);
@@ -236,7 +236,7 @@ impl Deltas {
     }
 }
 
-/// A signed number, whose sign is the lowest bit, in two's complement.
+/// Converts a zigzag number, whose lowest bit is the sign, to two's complement.
 fn unzigzag(number: u64) -> i64 {
     ((number >> 1) ^ (number & 1).wrapping_neg()).cast_signed()
 }
@@ -245,7 +245,7 @@ fn unzigzag(number: u64) -> i64 {
 mod tests {
     use super::*;
 
-    /// As DuckDB writes a column of 32 bits with 4096, 4294966784 and 4096 in turns.
+    /// A page like those that DuckDB writes for 4096, 4294966784 and 4096 in turn, at 32 bits.
     #[test]
     fn differences_may_have_more_bits_than_their_column() {
         let (small, large) = (4096u32, 4_294_966_784u32);
@@ -259,10 +259,10 @@ mod tests {
             page.push(number as u8);
         };
         number(u64::from(small) * 2);
-        // The least difference is the step back.
+        // The smallest difference is the step back.
         number(step * 2 - 1);
         page.extend([34, 0, 0, 0]);
-        // The first is twice a step above it, the second is it.
+        // The first difference is twice a step above it; the second equals it.
         page.extend((step * 2).to_le_bytes());
         page.resize(page.len() + 34 * 32 / 8 - 8, 0);
         let mut column: Vec<i32> = Vec::new();

@@ -1,25 +1,25 @@
-//! Values by the places that stand for them, which Parquet calls a dictionary.
+//! Looks values up by their indices in a Parquet dictionary.
 
 use super::hybrid::{Hybrid, Part};
 use super::value::Value;
 use parquet::errors::{ParquetError, Result};
 use std::iter;
 
-/// Values by their places.
+/// The values of a dictionary page.
 pub(super) struct Dictionary<T> {
     values: Vec<T>,
-    /// Those of the first places, with any value where there is none: what has eight bits is
-    /// surely among them.
+    /// The first [`CODES`] values, padded with any value: every index of eight bits lies within,
+    /// so that no bounds check is needed.
     first: Box<[T; CODES]>,
-    /// Places of a few bits are looked up several at once: of so many bits.
+    /// Bit width for which `together` was built, which looks several narrow indices up at once.
     width: usize,
     together: Together<T>,
 }
 
-/// Numbers of eight bits.
+/// Number of values of eight bits.
 const CODES: usize = 1 << u8::BITS;
 
-/// The values of several places that stand beside each other, by what their bits make.
+/// Values of several adjacent indices, by the code that their bits form.
 enum Together<T> {
     None,
     Two(Box<Tuples<T, 2>>),
@@ -29,9 +29,9 @@ enum Together<T> {
 
 struct Tuples<T, const N: usize> {
     values: [[T; N]; CODES],
-    /// Whether one of the places has no value.
+    /// Whether one of the indices has no value, by code.
     lacking: [bool; CODES],
-    /// Memory for a few of them.
+    /// Scratch memory for the tuples found.
     found: Vec<[T; N]>,
 }
 
@@ -43,7 +43,7 @@ impl<T: Value> Dictionary<T> {
         Dictionary { values, first, width: 0, together: Together::None }
     }
 
-    /// Appends the values that stand at the next places.
+    /// Appends the values of the next `count` indices.
     pub(super) fn take(
         &mut self,
         places: &mut Hybrid,
@@ -79,12 +79,12 @@ impl<T: Value> Dictionary<T> {
         are_known.then_some(()).ok_or_else(unknown)
     }
 
-    /// The value at a place.
+    /// Returns the value at an index.
     pub(super) fn get(&self, place: u64) -> Option<T> {
         self.values.get(usize::try_from(place).ok()?).copied()
     }
 
-    /// Gets ready for places of so many bits; tells how many of them are looked up at once.
+    /// Prepares for indices of `width` bits; returns the number of indices looked up at once.
     fn prepare(&mut self, width: usize) -> usize {
         if T::IS_NUMBER && width != self.width {
             self.width = width;
@@ -100,7 +100,7 @@ impl<T: Value> Dictionary<T> {
 }
 
 impl<T: Value> Together<T> {
-    /// How many places are looked up at once.
+    /// Returns the number of indices looked up at once.
     fn each(&self) -> usize {
         match self {
             Together::None => 1,
@@ -110,7 +110,7 @@ impl<T: Value> Together<T> {
         }
     }
 
-    /// Appends the values of some; tells whether there is none for one of them.
+    /// Appends the values of some codes; returns whether an index has no value.
     fn append(&mut self, codes: &[u8], column: &mut Vec<T>) -> bool {
         match self {
             Together::None => !codes.is_empty(),
@@ -122,7 +122,7 @@ impl<T: Value> Together<T> {
 }
 
 impl<T: Value, const N: usize> Tuples<T, N> {
-    /// Of places of so many bits, of which N have no more than eight.
+    /// Builds the table for indices of `width` bits; N indices form a code of at most eight bits.
     fn of(values: &[T], width: usize) -> Box<Self> {
         let (mut tuples, mut lacking) = ([[T::of_number(0); N]; CODES], [false; CODES]);
         for (code, (tuple, lacks)) in tuples.iter_mut().zip(&mut lacking).enumerate() {
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use steadfast_domain::step::mix64;
 
-    /// Numbers of so many bits as one packed run.
+    /// Encodes numbers of `width` bits as one packed run.
     fn packed(numbers: &[u64], width: usize) -> Hybrid {
         assert!(numbers.len().is_multiple_of(8));
         let mut bytes = vec![0; numbers.len() * width / 8];

@@ -1,5 +1,5 @@
-//! What a file says of itself, in its footer or in its recovery blocks, and
-//! whole columns of it.
+//! Reads the metadata of a file from its footer or its recovery blocks, and whole columns of a
+//! row group.
 
 use super::guard::guarded;
 use super::integrity::Damage;
@@ -20,34 +20,38 @@ use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::FileName;
 
-/// What a file says of itself at its end, or in its recovery blocks.
+/// The metadata of a file, from its footer or its recovery blocks.
 pub struct Footer {
-    /// Row groups that were found, in order.
+    /// Row groups in file order.
     pub groups: Vec<FoundGroup>,
-    /// Conditions at the end of the capture; None if it was cut off.
+    /// Conditions at the end of the capture; for a killed writer the last ones recorded; `None` if
+    /// the file records none.
     pub conditions: Option<CaptureConditions>,
-    /// Conditions at the beginning, written before the first row group.
+    /// Conditions at the beginning, written before the first row group; `None` if the file does
+    /// not record them.
     pub start: Option<CaptureConditions>,
-    /// What was recovered, of a file without a footer.
+    /// Extent of the recovery; `None` if the footer was read.
     pub recovery: Option<Recovery>,
-    /// What is known to be damaged without reading a row group.
+    /// Damage that is known without reading a row group.
     pub damaged: Vec<Damage>,
 }
 
 impl Footer {
-    /// Whether it is a file of capture steps alone.
+    /// Returns whether the file holds only sums of capture steps.
     pub fn keeps_steps(&self) -> bool {
         self.conditions.as_ref().is_some_and(|conditions| conditions.step_ns.is_some())
     }
 }
 
-/// What a Parquet file begins and ends with.
+/// Magic number at the beginning and the end of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
-/// Reads the footer, or what recovery blocks tell where there is none.
+/// Reads the footer, or the recovery blocks if the file has no footer.
 ///
 /// # Errors
-/// [`TraceError::Footer`] where there is one and it is damaged.
+/// Returns [`TraceError::NotATrace`] if the file is not a trace, [`TraceError::Footer`] if its
+/// footer or first bytes are damaged, [`TraceError::Damaged`] if an entry of its metadata is
+/// invalid, and [`TraceError::Io`] if the medium fails.
 pub fn footer<R: Read + Seek + Send + 'static>(source: &Source<R>) -> Result<Footer, TraceError> {
     let not_ours = |why: &str| TraceError::NotATrace(why.to_owned());
     if source.length() == 0 {
@@ -74,7 +78,7 @@ pub fn footer<R: Read + Seek + Send + 'static>(source: &Source<R>) -> Result<Foo
     }
 }
 
-/// The same, and what recovery blocks tell where the footer is damaged.
+/// Reads the footer, or the recovery blocks if the file has no footer or a damaged one.
 pub fn footer_or_blocks<R: Read + Seek + Send + 'static>(
     source: &Source<R>,
 ) -> Result<Footer, TraceError> {
@@ -89,7 +93,7 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
     metadata: &ParquetMetaData,
 ) -> Result<Footer, TraceError> {
     let keys = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
-    // One flipped bit hides all keys from the Parquet library, checksums included.
+    // A single flipped bit makes the Parquet library miss all keys, the checksums included.
     if !keys.iter().any(|entry| entry.key == KEY_FORMAT) && recovery::begins(source)? {
         return Err(TraceError::Footer("its metadata is missing".into()));
     }
@@ -118,9 +122,9 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
     })
 }
 
-/// The program that wrote a file again, with the keys of ours: neither its first bytes nor
-/// its footer's author are ours, and the footer's checksum is that of another. Checksums
-/// that came along are those of other bytes.
+/// Returns the program that rewrote one of our files and kept its keys: neither the first bytes
+/// nor the author in the footer are ours, and the footer does not match its checksum. The
+/// checksums that it copied are those of other bytes.
 fn rewriter<R: Read + Seek>(
     source: &Source<R>,
     metadata: &ParquetMetaData,
@@ -151,7 +155,7 @@ fn of_blocks<R: Read + Seek + Send + 'static>(
     }))
 }
 
-/// All values of a column of 64-bit integers that is never null.
+/// Reads a column of 64-bit integers without nulls.
 pub fn wide_column<R: Read + Seek + Send + 'static>(
     source: &Source<R>,
     group: &RowGroupMetaData,
@@ -163,7 +167,7 @@ pub fn wide_column<R: Read + Seek + Send + 'static>(
     })
 }
 
-/// All values of a column of texts that is never null.
+/// Reads a column of texts without nulls.
 pub fn text_column<R: Read + Seek + Send + 'static>(
     source: &Source<R>,
     group: &RowGroupMetaData,
@@ -215,7 +219,7 @@ fn column<R: Read + Seek + Send + 'static, T: DataType>(
     Ok(values)
 }
 
-/// What stands under a key, as JSON.
+/// Parses the JSON value of a metadata key; `None` if the key is missing.
 fn value_in<T: DeserializeOwned>(keys: &[KeyValue], key: &str) -> Result<Option<T>, TraceError> {
     let value = keys.iter().find(|entry| entry.key == key);
     let Some(text) = value.and_then(|entry| entry.value.as_ref()) else { return Ok(None) };

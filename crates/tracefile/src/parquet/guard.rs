@@ -1,4 +1,4 @@
-//! Calls into the Parquet library, which answers some damaged files with a panic.
+//! Wraps calls into the Parquet library, which panics on some damaged files.
 
 use crate::error::TraceError;
 use std::cell::Cell;
@@ -8,14 +8,14 @@ thread_local! {
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread is caught and becomes an error, so that a hook
-/// for panics has nothing to tell.
+/// Returns whether a panic of this thread will be caught and become an error, so that a panic
+/// hook should print nothing.
 pub fn panics_are_caught() -> bool {
     CAUGHT.get()
 }
 
-/// Calls into the Parquet library, which answers some damaged files with a
-/// panic: that is an error like any other here.
+/// Calls into the Parquet library and turns both an error and a panic into
+/// [`TraceError::Damaged`].
 pub fn guarded<T>(
     place: &str,
     call: impl FnOnce() -> parquet::errors::Result<T>,

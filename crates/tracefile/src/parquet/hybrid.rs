@@ -1,5 +1,5 @@
-//! Small numbers in runs, which Parquet calls the hybrid of run lengths and bit packing:
-//! places in a dictionary, and which rows have a value.
+//! Decodes Parquet's hybrid of run-length encoding and bit packing, which stores dictionary
+//! indices and definition levels.
 
 use super::unpack::{
     AT_ONCE, Numbers, SHORT_AT_ONCE, ShortNumbers, packed_length, unpack, unpack_short,
@@ -8,24 +8,24 @@ use super::unpack::{
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 
-/// Bits of the widest number.
+/// Largest bit width.
 const WIDTH_MAX: usize = 32;
-/// Numbers that end with a byte, whatever their width.
+/// Numbers that together fill whole bytes at every bit width.
 const BYTE: usize = 8;
-/// Bits of the widest of those that are kept as bytes.
+/// Largest bit width of numbers that are kept as bytes.
 const SHORT_MAX: usize = 8;
 
-/// Runs that are being read.
+/// A sequence of runs that is being read.
 pub(super) struct Hybrid {
     bytes: Bytes,
-    /// Where the next run begins.
+    /// Position of the next run.
     at: usize,
     width: usize,
     run: Run,
-    /// Numbers of the run that were not taken yet.
+    /// Numbers of the current run that were not taken yet.
     left: usize,
-    /// Numbers of a packed run that were unpacked, of which the first few are taken: short
-    /// ones or others.
+    /// Unpacked numbers of a packed run, in `short` up to [`SHORT_MAX`] bits and otherwise in
+    /// `numbers`; the first `taken` of them are used up.
     short: ShortNumbers,
     numbers: Numbers,
     taken: usize,
@@ -34,50 +34,50 @@ pub(super) struct Hybrid {
 
 #[derive(Clone, Copy)]
 enum Run {
-    /// The same number again and again.
+    /// One number, repeated.
     Same(u64),
-    /// Numbers beside each other, from this byte on.
+    /// Bit-packed numbers from this byte on.
     Packed(usize),
 }
 
-/// Some of the numbers.
+/// A part of the numbers.
 pub(super) enum Part<'n> {
-    /// A number, so many times.
+    /// One number and its number of repetitions.
     Same(u64, usize),
-    /// Different ones.
+    /// Individual numbers.
     Each(&'n [i64]),
-    /// Different ones of at most eight bits.
+    /// Individual numbers of at most eight bits.
     Short(&'n [u8]),
-    /// Different ones, several of which make one of at most eight bits, the first lowest.
+    /// Codes of at most eight bits, each of several numbers with the first in the lowest bits.
     Together(&'n [u8]),
 }
 
 impl Hybrid {
-    /// Of numbers of `width` bits.
+    /// Opens a sequence of numbers of `width` bits.
     pub(super) fn open(bytes: Bytes, width: usize) -> Result<Self> {
         if width > WIDTH_MAX {
             let what = format!("its numbers in runs are of {width} bits, which is impossible");
             return Err(ParquetError::General(what));
         }
-        // Without any bits there is nothing to write, and some programs write nothing.
+        // At width 0 there are no bits to write, and some programs write no runs at all.
         let left = if width == 0 { usize::MAX } else { 0 };
         let run = Run::Same(0);
         let (short, numbers) = ([0; SHORT_AT_ONCE], [0; AT_ONCE]);
         Ok(Hybrid { bytes, at: 0, width, run, left, short, numbers, taken: 0, unpacked: 0 })
     }
 
-    /// Bits of each number.
+    /// Returns the bits of each number.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// Gives out the next numbers, part by part.
+    /// Passes the next `count` numbers to `give`, part by part.
     pub(super) fn take(&mut self, count: usize, give: impl FnMut(Part<'_>)) -> Result<()> {
         self.take_by(1, count, give)
     }
 
-    /// The same, so many together where that can be: bits that stand beside each other are as
-    /// well those of longer numbers, if these have no more than eight.
+    /// Passes the next `count` numbers to `give`, where possible as codes of `together` numbers:
+    /// adjacent packed numbers can be read as one longer number of at most eight bits.
     pub(super) fn take_by(
         &mut self,
         together: usize,
@@ -117,15 +117,15 @@ impl Hybrid {
         Ok(())
     }
 
-    /// Passes over the next numbers where all of them are this one in one run; tells whether
-    /// they are.
+    /// Skips the next `count` numbers if all of them equal `number` within one run; returns whether
+    /// they do.
     pub(super) fn pass_over(&mut self, count: usize, number: u64) -> Result<bool> {
         let are_same = self.same(count)? == Some(number);
         self.left -= if are_same { count } else { 0 };
         Ok(are_same)
     }
 
-    /// The number that all of the next are, where they stand in one run.
+    /// Returns the number that the next `count` numbers all equal within one run; otherwise `None`.
     pub(super) fn same(&mut self, count: usize) -> Result<Option<u64>> {
         while self.left == 0 && count > 0 {
             self.begin_run()?;
@@ -158,7 +158,7 @@ impl Hybrid {
         let there = self.bytes.len() - begin;
         if header & 1 == 1 {
             let length = count.saturating_mul(self.width).min(there);
-            // Of numbers that were cut off there are only those before.
+            // If the run is cut off, only the numbers that are complete count.
             self.left = count.saturating_mul(8).min(length * 8 / self.width.max(1));
             self.run = Run::Packed(begin);
             (self.taken, self.unpacked) = (0, 0);

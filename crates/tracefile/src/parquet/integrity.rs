@@ -1,4 +1,4 @@
-//! What of a capture's files is not as it was written, or not there.
+//! Damaged and missing parts of a capture's files.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -80,12 +80,12 @@ pub struct Integrity {
 }
 
 impl Integrity {
-    /// Whether nothing is known to be missing.
+    /// Returns whether nothing is known to be damaged or missing.
     pub fn is_whole(&self) -> bool {
         self.damaged.is_empty() && self.missing_parts.is_empty() && self.left_out.is_empty()
     }
 
-    /// What is missing, one sentence each.
+    /// Returns one sentence for each damaged or missing part.
     pub fn missing(&self) -> Vec<String> {
         let mut told: Vec<String> =
             self.damaged.iter().map(|damage| format!("Damaged and omitted: {damage}.")).collect();

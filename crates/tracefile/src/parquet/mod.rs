@@ -1,6 +1,6 @@
-//! Trace files: Parquet with one column per field of an `IoEvent`, the capture
-//! conditions in its metadata, and recovery blocks for the case that its writer
-//! is killed. `docs/formats.md` describes them.
+//! Trace files: Parquet with one column per field of an `IoEvent`, the capture conditions in
+//! the metadata, and recovery blocks for a writer that is killed. `docs/formats.md` describes
+//! the format.
 
 mod block;
 mod column;

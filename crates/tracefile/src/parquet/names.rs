@@ -1,9 +1,8 @@
-//! The column of command names.
+//! Writes the columns of command and thread names.
 //!
-//! Parquet's encoder takes a shared piece of memory for every value. To make
-//! one costs more than all else that is done for a row, and mostly a row has
-//! the name of the row before, or that of a handful of processes: the values
-//! made for earlier rows are used again.
+//! Parquet's encoder takes a reference-counted buffer for every value. Creating one costs more
+//! than all other work for a row. Most rows have the name of the row before or of one of a
+//! handful of processes, so the buffers of earlier rows are reused.
 
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{ByteArray, ByteArrayType};
@@ -11,16 +10,16 @@ use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 use steadfast_domain::io_event::Command;
 
-/// Rows that are handed to the encoder at once where they must be copied.
+/// Rows handed to the encoder at a time if they must be copied.
 pub(super) const ROWS_AT_ONCE: usize = 1024;
 
-/// Names that are kept ready: more than that run on few servers at once.
+/// Buffers kept for reuse. Few servers run more different programs at a time.
 const KEPT: usize = 64;
 
-/// Values made for earlier rows.
+/// Buffers made for earlier rows.
 pub(super) struct Names {
     kept: Vec<(Command, ByteArray)>,
-    /// The rows that were written last, and their values.
+    /// The rows written last, and their buffers.
     rows: Vec<Command>,
     values: Vec<ByteArray>,
 }
@@ -64,7 +63,7 @@ impl Names {
     }
 }
 
-/// Where a name is kept: a number that all of its bytes change.
+/// Returns the slot of a name: a hash of all its bytes.
 fn place(command: &Command) -> usize {
     FxBuildHasher.hash_one(u128::from_le_bytes(command.0)) as usize % KEPT
 }

@@ -1,6 +1,5 @@
-//! A file of ours while it is written: Parquet with a recovery block before the
-//! first row group and after every one, and checksums. Traces and step files
-//! differ in their columns alone.
+//! Writes our files: Parquet with checksums, and with a recovery block before the first row
+//! group and after every one. Traces and step files differ only in their columns.
 
 use super::block::{self, Kind};
 use super::sums::{FOOTER_END, GroupSum, Summing, UNSEALED};
@@ -19,11 +18,11 @@ use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::FileName;
 
-/// What a row group is of.
+/// Time and size of a row group.
 pub struct About {
-    /// First and last time.
+    /// First and last time in nanoseconds.
     pub span_ns: (u64, u64),
-    /// I/Os.
+    /// Number of I/Os.
     pub ios: u64,
 }
 
@@ -31,15 +30,15 @@ pub struct About {
 pub struct Output<W: Write + Send> {
     parquet: SerializedFileWriter<Summing<W>>,
     start: String,
-    /// Conditions that no recovery block holds yet.
+    /// Conditions as JSON that no recovery block holds yet.
     news: Option<String>,
-    /// Paths of files, and how many of them recovery blocks hold.
+    /// File paths, and the number of them that recovery blocks hold already.
     files: (Arc<Vec<FileName>>, usize),
     sums: Vec<GroupSum>,
 }
 
 impl<W: Write + Send> Output<W> {
-    /// Begins a file with the conditions that are known so far.
+    /// Starts a file with the conditions known so far.
     pub fn begin(
         sink: W,
         schema: TypePtr,
@@ -55,15 +54,15 @@ impl<W: Write + Send> Output<W> {
         Ok(Output { parquet, start, news: None, files, sums: Vec::new() })
     }
 
-    /// Conditions as they are known by now.
+    /// Sets the conditions that the next recovery block will hold.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         self.news = Some(json(conditions)?);
         self.files.0 = Arc::clone(&conditions.files);
         Ok(())
     }
 
-    /// Writes a row group, and after it where it is, its checksum and the
-    /// conditions where they changed.
+    /// Writes a row group, followed by a recovery block with its metadata, its checksum, new file
+    /// paths, and the conditions if they changed.
     pub fn row_group(
         &mut self,
         about: About,
@@ -108,17 +107,17 @@ impl<W: Write + Send> Output<W> {
         Ok(())
     }
 
-    /// The columns of the row group that was written last.
+    /// Returns the columns of the row group that was written last.
     pub fn last_columns(&self) -> &[ColumnChunkMetaData] {
         self.parquet.flushed_row_groups().last().map_or(&[], |group| group.columns())
     }
 
-    /// Bytes of the file so far.
+    /// Returns the size of the file so far in bytes.
     pub fn bytes_written(&self) -> u64 {
         self.parquet.bytes_written() as u64
     }
 
-    /// Ends the file with the final conditions and gives the sink back.
+    /// Finishes the file with the final conditions and returns the sink.
     pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
         // The seal comes last: see `sums::of_file`.
         let mut pairs = vec![

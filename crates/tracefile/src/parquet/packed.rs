@@ -1,9 +1,10 @@
-//! The pages of a column chunk, unpacked within bounds.
+//! Decompresses the pages of a column chunk within memory limits.
 //!
-//! A page's header claims how long the page is once it is unpacked, and a short page can
-//! unpack to gigabytes. The Parquet library believes it, so pages are unpacked here: each
-//! within [`PAGE_MAX`], and those of all columns of a row group within [`PAGES_MAX`]. Each
-//! thread keeps a decompressor, because making one takes longer than unpacking a short page.
+//! A page's header claims the size of the page after decompression, and a short page can
+//! decompress to gigabytes. The Parquet library trusts the header, so pages are decompressed
+//! here: each within [`PAGE_MAX`], and those of all columns of a row group within
+//! [`PAGES_MAX`]. Each thread keeps a decompressor, because creating one takes longer than
+//! decompressing a short page.
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, Type as Physical};
@@ -19,29 +20,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::get_frame_content_size;
 
-/// Largest page, unpacked. This program, pyarrow and Spark write pages of 1 MiB; DuckDB
-/// writes one for a row group of 122,880 rows.
+/// Largest page after decompression. This program, pyarrow and Spark write pages of 1 MiB;
+/// DuckDB writes one for a row group of 122,880 rows.
 pub const PAGE_MAX: usize = 64 << 20;
-/// Unpacked pages of a row group that are held at one time.
+/// Memory for the decompressed pages of a row group that are held at a time.
 const PAGES_MAX: usize = 256 << 20;
-/// Texts of a page whose lengths stand before them: those are all decoded at once.
+/// Largest number of texts in a page with delta-coded lengths, which are decoded all at once.
 pub(super) const DELTA_VALUES_MAX: usize = 1 << 22;
 
 thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// Memory that the columns of an open row group share for their pages.
+/// A memory budget that the columns of an open row group share for their pages.
 #[derive(Clone)]
 pub struct PageMemory(Arc<AtomicUsize>);
 
 impl PageMemory {
-    /// Memory of which nothing is taken.
+    /// Creates an unused budget.
     pub fn new() -> Self {
         PageMemory(Arc::new(AtomicUsize::new(PAGES_MAX)))
     }
 
-    /// Bytes that the next page may have.
+    /// Returns the largest size that the next page may have, in bytes.
     fn room(&self) -> usize {
         self.0.load(Ordering::Relaxed).min(PAGE_MAX)
     }
@@ -53,7 +54,7 @@ impl PageMemory {
     }
 }
 
-/// Memory that a page takes until this is dropped.
+/// Part of the budget, returned to it on drop.
 struct TakenMemory {
     memory: Arc<AtomicUsize>,
     bytes: usize,
@@ -74,7 +75,7 @@ fn too_large() -> ParquetError {
     ))
 }
 
-/// How pages are compressed.
+/// Compression of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Codec {
     None,
@@ -87,10 +88,10 @@ pub struct Packed {
     pages: Box<dyn PageReader>,
     codec: Codec,
     physical: Physical,
-    /// Rows of the chunk whose pages were not read.
+    /// Rows of the chunk in pages that were not read yet.
     rows: usize,
     memory: PageMemory,
-    /// Memory of the page that was given out last.
+    /// Memory of the page returned last.
     page: Option<TakenMemory>,
     /// Memory of the dictionary.
     dictionary: Option<TakenMemory>,
@@ -100,7 +101,7 @@ impl Packed {
     /// Opens the pages of a column chunk of `rows` rows.
     ///
     /// # Errors
-    /// Returns an error if the chunk is compressed in a way that is not read here.
+    /// Returns an error if the compression of the chunk is not supported.
     pub fn open<R: ChunkReader + 'static>(
         source: Arc<R>,
         metadata: &ColumnChunkMetaData,
@@ -113,7 +114,7 @@ impl Packed {
             Compression::SNAPPY => Codec::Snappy,
             other => return Err(ParquetError::NYI(format!("it is compressed as {other}"))),
         };
-        // The library gives pages out as they stand in the file if it takes them for
+        // The library returns pages as they are stored if the metadata says that they are
         // uncompressed.
         let as_stored = metadata.clone().into_builder();
         let as_stored = as_stored.set_compression(Compression::UNCOMPRESSED).build()?;
@@ -131,13 +132,13 @@ impl Packed {
         Packed { pages, codec, physical, rows, memory, page: None, dictionary: None }
     }
 
-    /// Pages that are not compressed, of any number of rows.
+    /// Creates a reader of uncompressed pages with any number of rows.
     #[cfg(test)]
     pub(super) fn unpacked(pages: Box<dyn PageReader>) -> Self {
         Self::new(pages, Codec::None, Physical::INT32, usize::MAX, PageMemory::new())
     }
 
-    /// Returns the next page, unpacked. The one before counts as dropped.
+    /// Returns the next page, decompressed. The memory of the page before is given back.
     pub fn next_page(&mut self) -> Result<Option<Page>> {
         self.page = None;
         let Some(page) = self.pages.get_next_page()? else { return Ok(None) };
@@ -161,10 +162,10 @@ impl Packed {
     }
 }
 
-/// Bytes that a value of a dictionary takes at most when it is decoded.
+/// Largest size of a decoded dictionary value in bytes.
 const VALUE_BYTES: usize = 16;
 
-/// Bytes of the shortest value as it stands in a page.
+/// Returns the size of the shortest encoded value in bytes.
 fn least_length(physical: Physical) -> usize {
     match physical {
         Physical::INT64 | Physical::DOUBLE => 8,
@@ -179,7 +180,7 @@ impl Iterator for Packed {
     }
 }
 
-/// Pages for the decoders of the Parquet library.
+/// Gives pages to the decoders of the Parquet library.
 impl PageReader for Packed {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let page = self.next_page()?;
@@ -196,7 +197,8 @@ impl PageReader for Packed {
     }
 }
 
-/// Refuses a page for which the decoders of the Parquet library allocate what it claims.
+/// Rejects a page for which the decoders of the Parquet library would allocate the size that
+/// the page claims.
 fn check_for_library(page: &Page) -> Result<()> {
     match page.encoding() {
         encoding @ (Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY) => {
@@ -207,7 +209,7 @@ fn check_for_library(page: &Page) -> Result<()> {
 }
 
 fn unpack(mut page: Page, codec: Codec, room: usize) -> Result<Page> {
-    // Levels of the second version stand before what is compressed.
+    // In pages of version 2 the levels come first and are not compressed.
     let (begin, is_packed) = match &page {
         Page::DataPageV2 { is_compressed: false, .. } => (0, false),
         Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
@@ -229,7 +231,7 @@ fn unpack(mut page: Page, codec: Codec, room: usize) -> Result<Page> {
     let cut_off = || ParquetError::General("a page of it is cut off".into());
     let (levels, packed) = buf.split_at_checked(begin).ok_or_else(cut_off)?;
     let mut bytes = levels.to_vec();
-    // Where no row has a value there need not be anything.
+    // A page in which no row has a value may be empty.
     if !packed.is_empty() {
         match codec {
             Codec::Snappy => append_snappy(packed, room, &mut bytes)?,
@@ -264,7 +266,7 @@ fn append_zstd(packed: &[u8], room: usize, bytes: &mut Vec<u8>) -> Result<()> {
     if length.is_some_and(|length| length <= room && append_frame(packed, length, bytes)) {
         return Ok(());
     }
-    // Of several frames, or of one that does not tell its length; or damaged, which this tells.
+    // Several frames, or one without its length. If the data are damaged, this reports it.
     bytes.truncate(begin);
     let decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(damaged)?;
     let length = decoder.take(room as u64 + 1).read_to_end(bytes).map_err(damaged)?;
@@ -274,7 +276,7 @@ fn append_zstd(packed: &[u8], room: usize, bytes: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends a frame that tells its length; returns whether it could be unpacked.
+/// Appends a frame that records its length; returns false if it cannot be decompressed.
 fn append_frame(packed: &[u8], length: usize, bytes: &mut Vec<u8>) -> bool {
     if bytes.try_reserve_exact(length).is_err() {
         return false;
@@ -331,7 +333,7 @@ mod tests {
         unpack(page, Codec::Zstd, PAGE_MAX)
     }
 
-    /// A frame that does not tell its length.
+    /// Compresses to a frame that does not record its length.
     fn streamed(content: &[u8]) -> Vec<u8> {
         let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
         encoder.include_contentsize(false).unwrap();
@@ -379,7 +381,7 @@ mod tests {
         }
         assert!(unpacked(first(b"no frame at all".to_vec())).is_err());
         assert!(unpacked(second(frame.clone(), [u32::MAX, u32::MAX], true)).is_err());
-        // A frame of five bytes that says it holds 16 EiB.
+        // A frame of a few bytes that claims to hold 16 EiB.
         let mut boasting = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0];
         boasting.extend([0xff; 8]);
         boasting.extend([1, 0, 0]);

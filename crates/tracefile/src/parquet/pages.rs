@@ -1,7 +1,6 @@
-//! The values of a column chunk in the encodings that this program and nearly all others
-//! write, decoded page by page straight into a batch's column. The Parquet library takes
-//! the pages apart and decompresses them; its own decoders write to memory that they clear
-//! first, and look names up row by row.
+//! Decodes the values of a column chunk page by page into a batch's column, in the encodings
+//! that this program and nearly all others write. The Parquet library parses the pages. Its
+//! own decoders write to memory that they clear first, and look names up row by row.
 
 use super::delta::Deltas;
 use super::dictionary::Dictionary;
@@ -16,11 +15,11 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::iter;
 
-/// Whether a column chunk is only in encodings that are decoded here.
+/// Returns whether all encodings of a column chunk are decoded here.
 pub(super) fn are_decoded_here(metadata: &ColumnChunkMetaData) -> bool {
     let is_text = metadata.column_type() == Physical::BYTE_ARRAY;
     let is_known = |encoding| match encoding {
-        // Levels, too, are in one.
+        // RLE is also the encoding of the levels.
         Encoding::RLE | Encoding::PLAIN => true,
         Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => true,
         Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY => is_text,
@@ -34,14 +33,14 @@ pub(super) struct Pages<T> {
     packed: Packed,
     nullable: bool,
     dictionary: Dictionary<T>,
-    /// The page that is being read.
+    /// The current page.
     page: Option<OpenPage>,
-    /// Of some rows, 1 for each that has a value.
+    /// Definition levels of some rows: 1 for each row that has a value.
     levels: Vec<u8>,
 }
 
 struct OpenPage {
-    /// Rows that were not read yet.
+    /// Rows of the page that were not read yet.
     left: usize,
     levels: Option<Box<Hybrid>>,
     values: Values,
@@ -55,14 +54,14 @@ enum Values {
 }
 
 impl<T: Value> Pages<T> {
-    /// Of a column of which a row may lack the value, or not.
+    /// Opens a column chunk; `nullable` says whether a row may lack a value.
     pub(super) fn new(packed: Packed, nullable: bool) -> Self {
         let dictionary = Dictionary::of(Vec::new());
         Pages { packed, nullable, dictionary, page: None, levels: Vec::new() }
     }
 
-    /// Appends `count` rows, with `absent` where there is no value; gives how many there
-    /// were, and how many of them have a value.
+    /// Appends up to `count` rows, with `absent` for a missing value; returns the number of rows,
+    /// and of those with a value.
     pub(super) fn read(
         &mut self,
         count: usize,
@@ -86,8 +85,8 @@ impl<T: Value> Pages<T> {
         Ok((rows, values))
     }
 
-    /// Passes over rows that all hold this value, at most `count`, as far as that is told
-    /// without decoding each; gives how many.
+    /// Skips at most `count` rows that all hold `value`, as far as this can be seen without
+    /// decoding each; returns their number.
     pub(super) fn pass_over(&mut self, count: usize, value: T) -> Result<usize> {
         let mut passed = 0;
         while passed < count && self.find_page()? {
@@ -102,8 +101,7 @@ impl<T: Value> Pages<T> {
         Ok(passed)
     }
 
-    /// Goes on to the next page where no row is left of the one before; tells whether there
-    /// is one.
+    /// Advances to the next page if no row of the current one is left; returns false at the end.
     fn find_page(&mut self) -> Result<bool> {
         while self.page.as_ref().is_none_or(|page| page.left == 0) {
             self.page = None;
@@ -147,7 +145,7 @@ impl OpenPage {
         Ok(OpenPage { left: page.num_values() as usize, levels, values })
     }
 
-    /// Passes over the next rows where it is told that all hold this value; tells whether it is.
+    /// Skips the next rows if the page shows that all hold `value`; returns whether it does.
     fn pass_over<T: Value>(
         &mut self,
         rows: usize,
@@ -166,7 +164,8 @@ impl OpenPage {
         }
     }
 
-    /// How many of the next rows have a value, and which.
+    /// Returns the number of the next rows that have a value; if not all do, fills `known` with
+    /// their levels.
     fn known(&mut self, rows: usize, known: &mut Vec<u8>) -> Result<usize> {
         let Some(levels) = &mut self.levels else { return Ok(rows) };
         if levels.pass_over(rows, 1)? {
@@ -195,7 +194,7 @@ fn unexpected(encoding: Encoding) -> ParquetError {
 impl Values {
     fn open<T: Value>(bytes: Bytes, encoding: Encoding, count: usize) -> Result<Self> {
         let Some(width) = bytes.first() else {
-            // Where no row has a value there need not be anything.
+            // A page in which no row has a value may be empty.
             return Ok(Values::Plain(bytes));
         };
         match encoding {
@@ -216,7 +215,7 @@ impl Values {
         }
     }
 
-    /// Passes over the next values where it is told that all are this one; tells whether it is.
+    /// Skips the next values if the page shows that all equal `value`; returns whether it does.
     fn pass_over<T: Value>(
         &mut self,
         count: usize,
@@ -251,7 +250,7 @@ impl Values {
     }
 }
 
-/// Appends values that stand there as they are.
+/// Appends plainly encoded values.
 fn take_plain<T: Value>(bytes: &mut Bytes, count: usize, column: &mut Vec<T>) -> Result<()> {
     let mut at = 0;
     for _ in 0..count {
@@ -297,7 +296,7 @@ mod tests {
     use steadfast_domain::io_event::Command;
     use steadfast_domain::step::mix64;
 
-    /// How a column is written.
+    /// The way in which a test column is written.
     #[derive(Debug, Clone, Copy)]
     struct Written {
         encoding: Encoding,
@@ -307,7 +306,7 @@ mod tests {
     }
 
     impl Written {
-        /// Whether values of a type can be written so.
+        /// Returns whether values of a type can be written in this way.
         fn is_for<D: DataType>(&self) -> bool {
             let is_text = D::get_physical_type() == Physical::BYTE_ARRAY;
             match self.encoding {
@@ -337,7 +336,7 @@ mod tests {
         ways
     }
 
-    /// A file of one column; rows without a value where it may have some.
+    /// Writes a file of one column; a nullable column has rows without a value.
     fn file<D: DataType>(way: Written, values: &[Option<D::T>]) -> SerializedFileReader<Bytes> {
         let repetition = if way.nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let column = Type::primitive_type_builder("v", D::get_physical_type());
@@ -372,7 +371,7 @@ mod tests {
         file.get_row_group(0).unwrap().get_column_page_reader(0).unwrap()
     }
 
-    /// All rows, read some at a time.
+    /// Reads all rows, some at a time.
     fn read<T: Value + PartialEq>(
         pages: Box<dyn PageReader>,
         nullable: bool,
@@ -391,7 +390,7 @@ mod tests {
         }
     }
 
-    /// What the library reads.
+    /// Reads the column with the Parquet library.
     fn by_library<D: DataType, T: Value>(
         file: &SerializedFileReader<Bytes>,
         absent: T,
@@ -411,7 +410,7 @@ mod tests {
             .collect()
     }
 
-    /// Numbers of several kinds: the same, ascending, in runs, of few bits, of all bits.
+    /// Numbers of several kinds: equal, ascending, in runs, of few bits, of all bits.
     fn numbers(seed: u64) -> Vec<u64> {
         let draw = |at: u64| mix64(seed << 32 | at);
         let of_kind = |kind: u64, at: u64| match kind {
@@ -459,7 +458,7 @@ mod tests {
         check::<ByteArrayType, Command>(name, Command::default(), |name| command(name.data()));
     }
 
-    /// The same value up to a row, then others that are sometimes the same.
+    /// The same value up to a row, then values that sometimes repeat.
     #[test]
     fn what_is_passed_over_is_the_same_and_what_follows_is_not_lost() {
         for (way, alike) in ways()
@@ -513,7 +512,7 @@ mod tests {
         }
     }
 
-    /// The same page of other bytes.
+    /// Returns the page with other bytes.
     fn with_bytes(page: &Page, bytes: Vec<u8>) -> Page {
         let mut page = page.clone();
         match &mut page {
@@ -524,7 +523,7 @@ mod tests {
         page
     }
 
-    /// Damages the first pages of a column; `whole` is what is in it.
+    /// Damages the first pages of a column whose contents are `whole`.
     fn damage<D: DataType, T: Value + PartialEq>(
         way: Written,
         values: &[Option<D::T>],
@@ -545,7 +544,7 @@ mod tests {
                 let mut cut = pages.clone();
                 cut[which] = with_bytes(&pages[which], bytes[..at].to_vec());
                 let rows = read(Box::new(Kept(cut)), way.nullable, 1 << 20, absent);
-                // What fills up the last block may be missing.
+                // The padding of the last block may be missing.
                 let is_right = rows.is_err() || rows.unwrap() == whole;
                 assert!(is_right, "{way:?}, page {which} ends at byte {at}");
             }

@@ -1,4 +1,4 @@
-//! The files of a capture that was rotated, read as one.
+//! Reads the files of a rotated capture as one trace.
 
 use super::reader::Trace;
 use super::recovery::Recovery;
@@ -7,22 +7,22 @@ use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::CapturedDevice;
 
-/// A file of a capture.
+/// One file of a capture.
 pub trait Part {
-    /// How the capture came about, as this file has it.
+    /// Returns the capture conditions as this file records them.
     fn conditions(&self) -> &CaptureConditions;
-    /// The same when the file was begun.
+    /// Returns the conditions at the beginning of the file; `None` if it does not record them.
     fn start(&self) -> Option<&CaptureConditions>;
 
-    /// What its place among the files is told by: its number, or in a file of an
-    /// earlier version how long the capture had lasted when it was begun.
+    /// Returns the sort key of the file: its part number, or in a file of an earlier version the
+    /// time from the capture's beginning to the file's.
     fn place(&self) -> (u32, u64) {
         let number = self.conditions().part.as_ref().map_or(0, |part| part.first);
         (number, self.start().map_or(0, |start| start.lasted_ns))
     }
 
-    /// Whether another file of the capture is of the same place in it: the same file, a
-    /// copy, or one that holds this part beside others.
+    /// Returns whether another file of the capture holds the same part: the same file, a copy,
+    /// or a file that holds this part among others.
     fn is_at_place_of(&self, other: &Self) -> bool {
         match (&self.conditions().part, &other.conditions().part) {
             (Some(one), Some(other)) => one.first <= other.last && other.first <= one.last,
@@ -31,11 +31,12 @@ pub trait Part {
     }
 }
 
-/// Parts in the capture's order, and the numbers of those between them that are
-/// not there.
+/// Sorts parts by their order in the capture; returns them and the numbers of missing parts
+/// between them.
 ///
 /// # Errors
-/// Where they are not of one capture, or one is there twice.
+/// Returns [`TraceError::Unsuitable`] if the parts belong to different captures or one part
+/// occurs twice.
 pub fn in_order<P: Part>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>), TraceError> {
     parts.sort_by_key(Part::place);
     let mut missing = Vec::new();
@@ -68,13 +69,12 @@ impl<R: Read + Seek + Send + 'static> Part for Trace<R> {
 }
 
 impl<R: Read + Seek + Send + 'static> Trace<R> {
-    /// Puts parts of one capture together, in whatever order they are given.
-    /// What the capture lost and when it was marked is told by the last part,
-    /// whose counts are from the beginning.
+    /// Joins the parts of one capture, given in any order. Losses and marks come from the last
+    /// part, whose counts run from the beginning of the capture.
     ///
     /// # Errors
-    /// Where there is no part, they are not of one capture, or one is there
-    /// twice.
+    /// Returns [`TraceError::Unsuitable`] if there is no part, the parts belong to different
+    /// captures, or one part occurs twice.
     pub fn together(parts: Vec<Trace<R>>) -> Result<Trace<R>, TraceError> {
         let (parts, missing) = in_order(parts)?;
         let mut whole = parts.into_iter().reduce(Trace::and).ok_or_else(none_named)?;
@@ -82,7 +82,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         Ok(whole)
     }
 
-    /// This trace and the next part of it.
+    /// Appends the next part of the capture.
     fn and(mut self, next: Trace<R>) -> Trace<R> {
         let before = self.sources.len();
         self.sources.extend(next.sources);
@@ -103,12 +103,13 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     }
 }
 
-/// No file was named.
+/// Returns the error for an empty list of files.
 pub fn none_named() -> TraceError {
     TraceError::Unsuitable("no trace was given; name a file".into())
 }
 
-/// The conditions of two parts: those of the later one, of both's place.
+/// Returns the conditions of two consecutive parts: those of the later one, with the part
+/// numbers of both.
 pub fn together(one: &CaptureConditions, mut next: CaptureConditions) -> CaptureConditions {
     if let (Some(one), Some(next)) = (&one.part, &mut next.part) {
         next.first = one.first;
@@ -116,9 +117,9 @@ pub fn together(one: &CaptureConditions, mut next: CaptureConditions) -> Capture
     next
 }
 
-/// Whether two files were written by one capture: they say so, or, of an earlier
-/// version, it began at the same nanosecond on the same host and listened to the
-/// same devices.
+/// Returns whether two files belong to one capture: the beginning in nanoseconds, host, source,
+/// devices and step width match, and so do the capture ids, which files of an earlier version
+/// lack.
 pub fn is_same_capture(a: &CaptureConditions, b: &CaptureConditions) -> bool {
     let told = a.part.as_ref().zip(b.part.as_ref());
     a.began_unix_ns.is_some()
@@ -130,14 +131,14 @@ pub fn is_same_capture(a: &CaptureConditions, b: &CaptureConditions) -> bool {
         && told.is_none_or(|(a, b)| a.capture == b.capture)
 }
 
-/// Whether one list begins with the other: a disk that is replaced during a capture has an entry
-/// of its own from then on.
+/// Returns whether one list is a prefix of the other. A disk that is replaced during a capture
+/// is appended as a new entry.
 fn begin_alike(a: &[CapturedDevice], b: &[CapturedDevice]) -> bool {
     let both = a.len().min(b.len());
     both > 0 && a[..both] == b[..both] || a.is_empty() && b.is_empty()
 }
 
-/// Returns what the recovery of two parts amounts to together.
+/// Adds the recoveries of two parts.
 pub fn both(a: Option<Recovery>, b: Option<Recovery>) -> Option<Recovery> {
     match (a, b) {
         (Some(a), Some(b)) => Some(Recovery {

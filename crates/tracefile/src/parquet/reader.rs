@@ -1,4 +1,4 @@
-//! Reads a trace file: only the columns asked for, batch by batch.
+//! Reads a trace file batch by batch, only the requested columns.
 
 use super::column::OpenColumn;
 use super::footer::{Footer, footer, footer_or_blocks};
@@ -23,13 +23,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::IncompleteIos;
 
-/// A row group that has a checksum is read at once up to this size; ours have a few MB.
+/// Largest row group with a checksum that is read in one piece; ours have a few MB.
 const GROUP_HELD_MAX: u64 = 64 << 20;
 
-/// I/Os that are read at once where only their times are asked for.
+/// I/Os read at a time if only their times are needed.
 const ROWS_AT_ONCE: usize = 1 << 14;
 
-/// A trace, opened: one file, or the files of a capture that was rotated.
+/// An open trace: one file, or the files of a rotated capture.
 pub struct Trace<R> {
     pub(super) sources: Vec<Source<R>>,
     pub(super) groups: Vec<Group>,
@@ -39,20 +39,20 @@ pub struct Trace<R> {
     pub(super) rows: u64,
     /// Whether every file has checksums.
     pub(super) checksums: bool,
-    /// What was known to be damaged when the files were opened.
+    /// Damage that was known when the files were opened.
     pub(super) damaged: Vec<Damage>,
-    /// Row groups, by their index, that were found damaged when they were read.
+    /// Damage found while reading, by the index of the row group.
     found_damaged: Mutex<BTreeMap<usize, Damage>>,
     pub(super) missing_parts: Vec<u32>,
-    /// The time for which the files answer.
+    /// Time that the files cover.
     pub(super) observed: ObservedTime,
 }
 
-/// A row group and where its columns are.
+/// A row group and the positions of its columns.
 pub(super) struct Group {
-    /// Index of the file that it is in.
+    /// Index of its file in `Trace::sources`.
     pub(super) source: usize,
-    /// Its index in that file.
+    /// Index within its file.
     number: usize,
     metadata: RowGroupMetaData,
     sum: Option<GroupSum>,
@@ -61,32 +61,36 @@ pub(super) struct Group {
 }
 
 impl<R: Read + Seek + Send + 'static> Trace<R> {
-    /// Opens a trace. A file whose writer was killed has no footer; it is read
-    /// up to its last complete row group, and [`Self::recovery`] says so.
+    /// Opens a trace. A file whose writer was killed has no footer; it is read up to its last
+    /// complete row group, and [`Self::recovery`] is set.
     ///
     /// # Errors
-    /// Where the medium fails or holds no trace.
+    /// Returns [`TraceError::Io`] if the medium fails; [`TraceError::NotATrace`],
+    /// [`TraceError::Footer`] or [`TraceError::Damaged`] if the file is not an intact trace;
+    /// [`TraceError::NotRecorded`] if it holds only sums of steps; and [`TraceError::Unsuitable`]
+    /// if its compression is not supported.
     pub fn open(medium: R) -> Result<Self, TraceError> {
         let source = Source::new(medium)?;
         let found = footer(&source)?;
         Self::of_ios(source, found)
     }
 
-    /// Opens a trace by its recovery blocks where its footer is damaged.
+    /// Opens a trace by its recovery blocks if its footer is damaged.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The same as for [`Self::open`].
     pub fn recover(medium: R) -> Result<Self, TraceError> {
         let source = Source::new(medium)?;
         let found = footer_or_blocks(&source)?;
         Self::of_ios(source, found)
     }
 
-    /// Opens the single I/Os of a source whose footer was read.
+    /// Opens a trace from a source whose footer was read already.
     ///
     /// # Errors
     ///
-    /// Returns [`TraceError`] if the footer does not describe single I/Os.
+    /// Returns [`TraceError::NotRecorded`] if the file holds only sums of steps, and the other
+    /// errors of [`Self::open`] if its row groups do not form a trace.
     pub fn of_ios(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
         if found.keeps_steps() {
             return Err(NotRecorded::SingleIos.into());
@@ -128,8 +132,8 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         Ok(trace)
     }
 
-    /// The end of the last I/O's issue, where nothing else tells how long the trace lasted: every
-    /// I/O is read.
+    /// Returns the end of the trace from the issue times of all I/Os, for a file that records it
+    /// nowhere else.
     fn end_of_ios(&self) -> Result<u64, TraceError> {
         let mut batches = self.batches(Fields::of(&[Field::Issued]));
         let (mut batch, mut end) = (Batch::default(), 0);
@@ -141,20 +145,19 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         Ok(end)
     }
 
-    /// How the trace came about.
+    /// Returns the conditions under which the trace was captured.
     pub fn conditions(&self) -> &CaptureConditions {
         &self.conditions
     }
-    /// What was known of it when it was begun; `None` in other programs' files.
+    /// Returns the conditions at the beginning of the capture; `None` in other programs' files.
     pub fn start_conditions(&self) -> Option<&CaptureConditions> {
         self.start.as_ref()
     }
-    /// What could not be read because the writer was killed.
+    /// Returns the extent of the recovery; `None` if the footer was read.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
     }
-    /// What is known to be damaged or missing: of row groups, as far as they
-    /// were read.
+    /// Returns the known damage and missing parts; row groups count as far as they were read.
     pub fn integrity(&self) -> Integrity {
         let found = self.found_damaged.lock().unwrap_or_else(PoisonError::into_inner);
         let mut damaged: Vec<Damage> = self.damaged.iter().chain(found.values()).cloned().collect();
@@ -162,16 +165,16 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         let missing_parts = self.missing_parts.clone();
         Integrity { checksums: self.checksums, damaged, missing_parts, left_out: Vec::new() }
     }
-    /// The time for which it answers: of a file of a rotated capture that of this file.
+    /// Returns the time that the trace covers; for one file of a rotated capture, its own part.
     pub fn observed(&self) -> &ObservedTime {
         &self.observed
     }
-    /// Events in it, those in damaged row groups included.
+    /// Returns the number of events, including those in damaged row groups.
     pub fn rows(&self) -> u64 {
         self.rows
     }
-    /// The earliest and the latest issue time; `None` where the file does not
-    /// tell without being read, or is empty.
+    /// Returns the earliest and the latest issue time; `None` if the file has no statistics of
+    /// them or is empty.
     pub fn span_ns(&self) -> Option<(u64, u64)> {
         let mut span: Option<(u64, u64)> = None;
         for group in &self.groups {
@@ -180,7 +183,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         }
         span
     }
-    /// A byte offset that no event reaches beyond, from the file's statistics.
+    /// Returns an offset beyond which no event reaches; `None` without statistics.
     pub fn end_of_range(&self) -> Option<u64> {
         let mut end = None;
         for group in &self.groups {
@@ -190,8 +193,8 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         }
         end
     }
-    /// The earliest issue time of each row group and all after it: nothing
-    /// earlier is still to come. 0 where the file does not tell.
+    /// Returns the earliest issue time from each row group to the end of the trace, followed by
+    /// `u64::MAX` for the end itself; 0 without statistics.
     pub fn earliest_to_come(&self) -> Vec<u64> {
         let mut earliest = u64::MAX;
         let mut times: Vec<u64> = Vec::with_capacity(self.groups.len() + 1);
@@ -204,24 +207,23 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         times
     }
 
-    /// The first row group that can hold an event issued at a time or later.
+    /// Returns the first row group that can hold an event issued at or after `time_ns`.
     pub fn first_group_reaching(&self, time_ns: u64) -> usize {
         let reaches = |group: &Group| group.range(Field::Issued).is_none_or(|r| r.1 >= time_ns);
         self.groups.iter().position(reaches).unwrap_or(self.groups.len())
     }
 
-    /// The events as they stand in the file.
+    /// Returns the events in file order.
     pub fn batches(&self, fields: Fields) -> Batches<'_, R> {
         Batches::of(TraceRef::Borrowed(self), fields)
     }
 }
 
-/// A trace that is being read: borrowed, or shared by those who read it for as long
-/// as they like.
+/// A reference to a trace, borrowed or shared.
 pub enum TraceRef<'t, R> {
-    /// Borrowed from its owner.
+    /// A reference that borrows from the owner of the trace.
     Borrowed(&'t Trace<R>),
-    /// Shared by those who read it.
+    /// A reference that shares the ownership of the trace.
     Shared(Arc<Trace<R>>),
 }
 
@@ -245,7 +247,7 @@ impl<R> Deref for TraceRef<'_, R> {
 }
 
 impl Group {
-    /// Refuses what would lead the Parquet library astray.
+    /// Validates metadata that the Parquet library trusts without checking.
     fn check(found: FoundGroup, number: usize, length: u64) -> Result<Self, TraceError> {
         let FoundGroup { metadata, sum } = found;
         let place = || format!("in row group {number}");
@@ -280,7 +282,7 @@ impl Group {
         Ok(Group { source: 0, number, metadata, sum, columns, rows })
     }
 
-    /// Its bytes, where it has a checksum and they fit it.
+    /// Verifies the checksum, if there is one, and holds the bytes in memory if they are few.
     fn hold<R: Read + Seek>(&self, source: &Source<R>) -> Result<Content, TraceError> {
         let Some(sum) = &self.sum else { return Ok(Content::InFile) };
         let (content, is_intact) = if sum.bytes <= GROUP_HELD_MAX {
@@ -293,7 +295,7 @@ impl Group {
         Ok(if is_intact { content } else { Content::Damaged(sum.damage(self.source, self.number)) })
     }
 
-    /// Smallest and largest value, where the statistics tell.
+    /// Returns the smallest and largest value from the statistics; `None` without statistics.
     fn range(&self, field: Field) -> Option<(u64, u64)> {
         let column = self.metadata.column(self.columns[field.index()]?);
         let (low, high) = match column.statistics()? {
@@ -308,13 +310,13 @@ impl Group {
     }
 }
 
-/// Where the columns of a row group are read from.
+/// The place from which the columns of a row group are read.
 enum Content {
-    /// From memory, where it was checked.
+    /// Memory that holds the verified bytes.
     Held(Held),
-    /// From the file.
+    /// The file.
     InFile,
-    /// From nowhere.
+    /// None, because the row group is damaged.
     Damaged(Damage),
 }
 
@@ -331,11 +333,12 @@ impl<'t, R: Read + Seek + Send + 'static> Batches<'t, R> {
         Batches { trace, fields, group: 0, open: None }
     }
 
-    /// Appends up to `most` events to `batch`, all of one row group; 0 when
-    /// there are no more.
+    /// Appends up to `most` events of one row group to `batch` and returns their number; 0 at the
+    /// end. Damaged row groups are skipped and recorded.
     ///
     /// # Errors
-    /// Where the medium fails or the file is damaged.
+    /// Returns [`TraceError::Io`] if the medium fails, or [`TraceError::Damaged`] if a column
+    /// cannot be read or decoded.
     pub fn read(&mut self, most: usize, batch: &mut Batch) -> Result<usize, TraceError> {
         loop {
             if let Some(open) = self.open.as_mut().filter(|open| open.left > 0) {
@@ -355,12 +358,12 @@ impl<'t, R: Read + Seek + Send + 'static> Batches<'t, R> {
         }
     }
 
-    /// Leaves out the row groups before this one.
+    /// Skips the row groups before this one.
     pub fn skip_to(&mut self, group: usize) {
         self.group = group.min(self.trace.groups.len());
     }
 
-    /// The row group that the next rows come from.
+    /// Returns the row group of the next rows.
     pub fn next_group(&self) -> usize {
         match &self.open {
             Some(open) if open.left > 0 => self.group - 1,
@@ -370,21 +373,22 @@ impl<'t, R: Read + Seek + Send + 'static> Batches<'t, R> {
 }
 
 impl<R: Read + Seek + Send + 'static> Trace<R> {
-    /// Row groups.
+    /// Returns the number of row groups.
     pub fn group_count(&self) -> usize {
         self.groups.len()
     }
 
-    /// Rows of the largest row group.
+    /// Returns the number of rows of the largest row group.
     pub fn largest_group(&self) -> usize {
         self.groups.iter().map(|group| group.rows).max().unwrap_or(0)
     }
 
-    /// Appends all events of a row group to `batch`; gives the damage where it is left
-    /// out for that, which [`Self::found_damaged`] then makes known.
+    /// Appends all events of a row group to `batch`. If its checksum does not match, appends
+    /// nothing and returns the damage, which the caller records with [`Self::found_damaged`].
     ///
     /// # Errors
-    /// Where the medium fails or the file is damaged.
+    /// Returns [`TraceError::Io`] if the medium fails, or [`TraceError::Damaged`] if a column
+    /// cannot be read or decoded.
     pub fn read_group(
         &self,
         number: usize,
@@ -398,7 +402,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         }
     }
 
-    /// Makes known that a row group was found damaged.
+    /// Records that a row group was found damaged.
     pub fn found_damaged(&self, number: usize, damage: Damage) {
         let found = self.found_damaged.lock();
         found.unwrap_or_else(PoisonError::into_inner).insert(number, damage);
@@ -413,7 +417,7 @@ struct OpenGroup {
 }
 
 impl OpenGroup {
-    /// Opens a row group; gives the damage where there is some.
+    /// Opens a row group; returns the damage if its checksum does not match.
     fn open<R: Read + Seek + Send + 'static>(
         trace: &Trace<R>,
         number: usize,
@@ -438,7 +442,7 @@ impl OpenGroup {
         Ok(Ok(OpenGroup { number, left: group.rows, columns }))
     }
 
-    /// Appends up to `most` events to `batch`.
+    /// Appends up to `most` events to `batch` and returns their number.
     fn read(&mut self, most: usize, batch: &mut Batch) -> Result<usize, TraceError> {
         let count = most.min(self.left);
         for column in &mut self.columns {
@@ -458,7 +462,7 @@ impl OpenGroup {
     }
 }
 
-/// What is known of a capture of which its file says nothing.
+/// Returns the conditions of a file that records none.
 fn unsaid(groups: &[Group], rows: u64) -> CaptureConditions {
     let mut remarks = vec!["The file says nothing about how it was captured.".to_owned()];
     let in_part = unended(groups, rows);
@@ -473,8 +477,8 @@ fn unsaid(groups: &[Group], rows: u64) -> CaptureConditions {
     CaptureConditions { source, in_part, remarks, ..CaptureConditions::default() }
 }
 
-/// How many I/Os lack their response time though others have one, where the statistics of
-/// all row groups tell.
+/// Returns the number of I/Os without a response time, from the statistics; `None` if all or
+/// no I/Os have one, or a row group has no statistics.
 fn unended(groups: &[Group], rows: u64) -> Option<IncompleteIos> {
     let of_group = |group: &Group| {
         let at = group.columns[Field::Response.index()]?;
@@ -484,7 +488,7 @@ fn unended(groups: &[Group], rows: u64) -> Option<IncompleteIos> {
     (0 < unended && unended < rows).then(|| IncompleteIos { unended, ..IncompleteIos::default() })
 }
 
-/// Refuses what no trace is made of, and what is compressed as this program cannot undo.
+/// Rejects a column of a wrong type or of an unsupported compression.
 fn check_kind(field: Field, column: &ColumnChunkMetaData) -> Result<(), TraceError> {
     let (found, compression) = (column.column_type(), column.compression());
     let (is_fit, wanted) = match field.bits() {

@@ -1,4 +1,4 @@
-//! Finds the row groups of a file that has no footer.
+//! Finds the row groups of a file without a footer by its recovery blocks.
 
 use super::block::{self, Kind};
 use super::guard::guarded;
@@ -13,15 +13,15 @@ use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::FileName;
 
-/// Bytes searched at once.
+/// Bytes searched at a time.
 const STRIDE: usize = 1 << 20;
 
-/// What was found in a file without a footer.
+/// The extent of a recovery.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Recovery {
-    /// Complete row groups.
+    /// Number of complete row groups.
     pub row_groups: usize,
-    /// Bytes after the last of them: I/Os that are lost.
+    /// Bytes after the last complete row group, whose I/Os are lost.
     pub bytes_ignored: u64,
 }
 
@@ -29,25 +29,25 @@ pub struct Found {
     pub groups: Vec<FoundGroup>,
     pub start: Option<CaptureConditions>,
     pub conditions: Option<CaptureConditions>,
-    /// Paths of files, block after block.
+    /// File paths from all blocks, in order.
     pub files: Vec<FileName>,
     pub account: Recovery,
-    /// Row groups without a block of their own.
+    /// Ranges of row groups whose blocks are missing.
     pub damaged: Vec<Damage>,
-    /// Where the last block ended.
+    /// End of the last block used.
     used: u64,
 }
 
-/// Where the first block is, after Parquet's magic number.
+/// Offset of the first block, after Parquet's magic number.
 const FIRST: u64 = 4;
 
-/// Whether a file begins with a recovery block, as none but ours does.
+/// Returns whether a file begins with a recovery block, as only our files do.
 pub fn begins<R: Read + Seek>(source: &Source<R>) -> Result<bool, TraceError> {
     Ok(block_at(source, FIRST)?.is_some_and(|bytes| block::decode(&bytes).is_some()))
 }
 
-/// Searches the file for recovery blocks; `None` where there is not even the
-/// first, so that no trace was ever begun here.
+/// Searches the file for recovery blocks; returns `None` if it has neither the first block nor
+/// a row group, so that it never was a trace.
 pub fn search<R: Read + Seek>(source: &Source<R>) -> Result<Option<Found>, TraceError> {
     let mut found = Found {
         groups: Vec::new(),
@@ -83,7 +83,7 @@ fn next_magic<R: Read + Seek>(source: &Source<R>, from: u64) -> Result<Option<u6
         if bytes.len() < STRIDE {
             return Ok(None);
         }
-        // A magic number may lie across the end of what was read.
+        // A magic number may straddle the end of the bytes read.
         from += (STRIDE - 7) as u64;
     }
     Ok(None)
@@ -110,7 +110,7 @@ fn take_block<R: Read + Seek>(
     Ok(Some(length as u64))
 }
 
-/// The bytes of what looks like a block.
+/// Reads the bytes of a possible block; `None` if its head is invalid.
 fn block_at<R: Read + Seek>(source: &Source<R>, at: u64) -> Result<Option<Vec<u8>>, TraceError> {
     let head = source.read(at, 16)?;
     Ok(match block::told_length(&head) {
@@ -120,12 +120,10 @@ fn block_at<R: Read + Seek>(source: &Source<R>, at: u64) -> Result<Option<Vec<u8
 }
 
 impl Found {
-    /// Takes the metadata of a row group that stands before its block, which is
-    /// at `block`.
+    /// Takes the metadata of the row group that precedes its block at offset `block`.
     fn take(&mut self, metadata: &ParquetMetaData, block: u64) {
         let first = metadata.row_groups().iter().filter_map(first_byte).min();
-        // A block of a row group that was taken already is a copy of that one's:
-        // its I/Os would count twice.
+        // A block of a row group that was taken already is a copy: its I/Os would count twice.
         if first.is_some_and(|first| first < self.used) {
             self.leave_out(self.used, block);
             return;
@@ -145,8 +143,8 @@ impl Found {
         );
     }
 
-    /// Every row group begins where a block ends and stands before its own: what
-    /// else lies there was another one, whose block cannot be found.
+    /// Records a gap as damage. Every row group begins where a block ends and is followed by its
+    /// own block, so a gap was a row group whose block cannot be found.
     fn leave_out(&mut self, at: u64, end: u64) {
         let bytes = end.saturating_sub(at);
         let (row_group, span_ns, ios) = (None, None, None);
@@ -154,7 +152,7 @@ impl Found {
     }
 }
 
-/// What stands under a key, as JSON, where it can be read.
+/// Parses the JSON value of a metadata key; `None` if it is missing or invalid.
 fn value_in<T: DeserializeOwned>(keys: &[KeyValue], key: &str) -> Option<T> {
     let texts =
         keys.iter().filter(|entry| entry.key == key).filter_map(|entry| entry.value.as_ref());

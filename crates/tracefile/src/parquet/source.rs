@@ -1,4 +1,4 @@
-//! `Read + Seek` as the Parquet library wants it.
+//! Adapts `Read + Seek` to the interface of the Parquet library.
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
@@ -6,12 +6,12 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes read at once where a column is too long to be held whole.
+/// Bytes read at a time if a column is too long to be held in memory.
 const BUFFER: usize = 1 << 10;
-/// Longest footer, page or column chunk that is read whole.
+/// Largest footer, page or column chunk that is read in one piece.
 const READ_MAX: usize = 256 << 20;
 
-/// A medium that several column readers share.
+/// A medium shared by several column readers.
 pub struct Source<R> {
     medium: Arc<Mutex<R>>,
     length: u64,
@@ -24,22 +24,22 @@ impl<R> Clone for Source<R> {
 }
 
 impl<R: Read + Seek> Source<R> {
-    /// Opens a medium and finds its length.
+    /// Opens a medium and determines its length.
     ///
     /// # Errors
     ///
-    /// If its end cannot be found.
+    /// Returns an error if the medium cannot seek to its end.
     pub fn new(mut medium: R) -> io::Result<Self> {
         let length = medium.seek(SeekFrom::End(0))?;
         Ok(Source { medium: Arc::new(Mutex::new(medium)), length })
     }
 
-    /// Returns its length in bytes.
+    /// Returns the length of the medium in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Up to `length` bytes from `start`; fewer at the end.
+    /// Returns up to `length` bytes from `start`; fewer at the end of the medium.
     pub fn read(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
         let there = self.length.saturating_sub(start).min(length as u64);
         let mut bytes = Vec::with_capacity(usize::try_from(there).unwrap_or(0));
@@ -63,7 +63,7 @@ fn cut_off(start: u64, length: usize) -> ParquetError {
     ParquetError::EOF(format!("{length} bytes at {start} reach beyond the end of the file"))
 }
 
-/// A position in the shared medium.
+/// A read position in the shared medium.
 pub struct Position<R> {
     source: Source<R>,
     at: u64,
@@ -97,7 +97,7 @@ impl<R: Read + Seek + Send> ChunkReader for Source<R> {
     }
 }
 
-/// A part of the medium held whole: a column chunk, or a row group.
+/// A part of the medium held in memory: a column chunk or a row group.
 #[derive(Clone)]
 pub struct Held {
     start: u64,
@@ -109,7 +109,7 @@ impl Held {
         Ok(Held { start, bytes: source.exactly(start, length)? })
     }
 
-    /// The same, or less where the medium ends before.
+    /// Reads `length` bytes from `start`, or fewer if the medium ends before.
     pub fn up_to<R: Read + Seek>(
         source: &Source<R>,
         start: u64,

@@ -1,9 +1,9 @@
-//! Checksums of a file: one of every row group, one of the footer that holds them.
+//! Checksums of a file: one per row group, and one of the footer that holds them.
 //!
-//! A disk, a copy or a cable may change a bit, and Parquet notices few of them.
-//! So the footer's metadata has the XXH3-64 of every row group's bytes, and of
-//! the footer itself. That last one is counted with 16 zeros in its own place.
-//! What stands between the row groups has checksums of its own ([`super::block`]).
+//! A disk, a copy or a cable may change a bit, and Parquet notices few such changes. The
+//! footer's metadata therefore holds the XXH3-64 of every row group's bytes, and that of the
+//! footer itself, computed with 16 zeros in its own place. The blocks between the row groups
+//! have checksums of their own ([`super::block`]).
 
 use super::integrity::Damage;
 use super::source::Source;
@@ -15,41 +15,41 @@ use std::hash::Hasher as _;
 use std::io::{self, Read, Seek, Write};
 use twox_hash::XxHash3_64;
 
-/// What stands in the place of the footer's checksum while it is computed.
+/// Placeholder for the footer's checksum while it is computed.
 pub const UNSEALED: &str = "0000000000000000";
-/// Bytes of Parquet's length and magic number after its metadata.
+/// Bytes of Parquet's length and magic number that end a footer.
 pub const FOOTER_END: usize = 8;
-/// Bytes read at once.
+/// Bytes read at a time.
 const STRIDE: u64 = 1 << 20;
 
-/// A row group as it was written.
+/// Position, size and checksum of a row group as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupSum {
-    /// Where its bytes begin.
+    /// Offset of the first byte in the file.
     pub at: u64,
-    /// How many they are.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Their XXH3-64, in 16 hexadecimal digits.
+    /// XXH3-64 of the bytes, in 16 hexadecimal digits.
     pub xxh3: String,
-    /// First and last issue time in it; of a step file, the steps' time.
+    /// First and last issue time in nanoseconds; in a step file, the time of its steps.
     pub span_ns: (u64, u64),
-    /// I/Os in it.
+    /// Number of I/Os.
     pub ios: u64,
 }
 
-/// A row group and, where its writer kept one, its checksum.
+/// A row group and its checksum; `None` if its writer kept none.
 pub struct FoundGroup {
     pub metadata: RowGroupMetaData,
     pub sum: Option<GroupSum>,
 }
 
 impl GroupSum {
-    /// Whether these are its bytes.
+    /// Returns whether `bytes` match the size and the checksum.
     pub fn fits(&self, bytes: &[u8]) -> bool {
         bytes.len() as u64 == self.bytes && self.xxh3 == digits(XxHash3_64::oneshot(bytes))
     }
 
-    /// Whether its bytes in the file are as they were written.
+    /// Reads the row group from the file and returns whether it matches the checksum.
     pub fn is_intact<R: Read + Seek>(&self, source: &Source<R>) -> io::Result<bool> {
         let mut hasher = XxHash3_64::new();
         let mut read = 0;
@@ -65,7 +65,7 @@ impl GroupSum {
         Ok(self.xxh3 == digits(hasher.finish()))
     }
 
-    /// It, in a file and by its index there, as something to leave out.
+    /// Describes the row group as damage. `file` and `number` count from 0.
     pub fn damage(&self, file: usize, number: usize) -> Damage {
         Damage {
             file: file + 1,
@@ -77,7 +77,7 @@ impl GroupSum {
         }
     }
 
-    /// Whether a row group's columns all lie within.
+    /// Returns whether all columns of a row group lie within these bytes.
     fn holds(&self, group: &RowGroupMetaData) -> bool {
         let Some(end) = self.at.checked_add(self.bytes) else { return false };
         group.columns().iter().all(|column| {
@@ -92,7 +92,7 @@ impl GroupSum {
     }
 }
 
-/// Whether a file's footer is as it was sealed.
+/// Returns whether a file's footer matches its checksum; false if it has none.
 pub fn is_sealed<R: Read + Seek>(
     source: &Source<R>,
     keys: Option<&Vec<KeyValue>>,
@@ -103,11 +103,12 @@ pub fn is_sealed<R: Read + Seek>(
     }
 }
 
-/// The checksums that a finished file's metadata has, in the order of its row
-/// groups; `None` of a file whose writer kept none.
+/// Returns the checksums in a finished file's metadata, in the order of its row groups; `None`
+/// if its writer kept none.
 ///
 /// # Errors
-/// Where the footer, or what it says of itself, is not as it was written.
+/// Returns [`TraceError::Footer`] if the footer does not match its checksum or its row groups,
+/// or [`TraceError::Io`] if the medium fails.
 pub fn of_file<R: Read + Seek>(
     source: &Source<R>,
     keys: &[KeyValue],
@@ -130,13 +131,13 @@ pub fn of_file<R: Read + Seek>(
     sums.map(Some).ok_or_else(|| damaged("its checksums do not match its row groups"))
 }
 
-/// The checksum in the metadata of a recovery block.
+/// Returns the checksum in the metadata of a recovery block.
 pub fn of_block(keys: &[KeyValue], groups: &[RowGroupMetaData]) -> Option<GroupSum> {
     let sum: GroupSum = serde_json::from_str(value_of(keys, KEY_SUM)?).ok()?;
     groups.iter().all(|group| sum.holds(group)).then_some(sum)
 }
 
-/// The checksum that a file's footer should have.
+/// Computes the checksum that a file's footer should have.
 fn footer_seal<R: Read + Seek>(source: &Source<R>) -> io::Result<Option<String>> {
     let end = source.read(source.length().saturating_sub(FOOTER_END as u64), FOOTER_END)?;
     let Some(length) = end.first_chunk::<4>() else { return Ok(None) };
@@ -145,13 +146,12 @@ fn footer_seal<R: Read + Seek>(source: &Source<R>) -> io::Result<Option<String>>
     Ok(seal(&mut footer).map(|(_, digits)| digits))
 }
 
-/// Blanks the checksum in a footer; returns where it stands and what it should
-/// be. The metadata has it last, so that no text of the conditions is taken for
-/// it.
+/// Blanks the checksum in a footer; returns its position and its correct value. It is the last
+/// entry of the metadata, so that no text of the conditions can be mistaken for it.
 fn seal(footer: &mut [u8]) -> Option<(usize, String)> {
     let key = KEY_SEAL.as_bytes();
     let found = footer.windows(key.len()).rposition(|bytes| bytes == key)?;
-    // A field's head and the text's length stand between key and value.
+    // The head of a field and the length of the text lie between key and value.
     let at = found + key.len() + 2;
     footer.get_mut(at..at + UNSEALED.len())?.copy_from_slice(UNSEALED.as_bytes());
     Some((at, digits(XxHash3_64::oneshot(footer))))
@@ -165,8 +165,8 @@ fn digits(sum: u64) -> String {
     format!("{sum:016x}")
 }
 
-/// A sink that counts the checksum of what goes through, and keeps the footer
-/// back until it is sealed.
+/// A sink that computes the checksum of the bytes written, and holds the footer back until it
+/// is sealed.
 pub struct Summing<W> {
     sink: W,
     hasher: XxHash3_64,
@@ -178,22 +178,22 @@ impl<W: Write> Summing<W> {
         Summing { sink, hasher: XxHash3_64::new(), footer: None }
     }
 
-    /// What follows is a row group's.
+    /// Starts the checksum of a row group.
     pub fn begin(&mut self) {
         self.hasher = XxHash3_64::new();
     }
 
-    /// The checksum of what came since.
+    /// Returns the checksum of the bytes since [`Self::begin`].
     pub fn sum(&self) -> String {
         digits(self.hasher.finish())
     }
 
-    /// What follows is the footer.
+    /// Starts holding back the footer.
     pub fn hold_footer(&mut self) {
         self.footer = Some(Vec::new());
     }
 
-    /// Writes the footer with its checksum.
+    /// Writes the footer with its checksum and returns the sink.
     pub fn seal(mut self) -> io::Result<W> {
         let mut footer = self.footer.take().unwrap_or_default();
         if let Some((at, digits)) = seal(&mut footer) {

@@ -1,8 +1,8 @@
-//! Texts whose lengths stand before them, which Parquet calls `DELTA_LENGTH_BYTE_ARRAY`, and
-//! texts of which only the part is kept that differs from the one before
-//! (`DELTA_BYTE_ARRAY`). DuckDB and Spark write names so in pages of the second version.
+//! Decodes texts stored after their lengths (Parquet: `DELTA_LENGTH_BYTE_ARRAY`), and texts
+//! stored as their difference from the text before (`DELTA_BYTE_ARRAY`). DuckDB and Spark write
+//! names like this in pages of version 2.
 //!
-//! A batch keeps the beginning of a name, so no more than that is put together: a short page
+//! A batch keeps only the beginning of a name, so no more than that is assembled: a short page
 //! can describe texts of gigabytes.
 
 use super::delta::Deltas;
@@ -10,20 +10,20 @@ use super::value::Value;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 
-/// Bytes of a text that are kept.
+/// Length of the beginning of a text that is kept, in bytes.
 const KEPT: usize = 15;
 
-/// Texts of a page that are being read.
+/// The texts of a page that is being read.
 pub(super) struct Texts {
-    /// Bytes that each text has in common with the one before; empty where all texts are whole.
+    /// Length of the prefix shared with the text before; empty if all texts are stored whole.
     prefixes: Vec<i32>,
-    /// Bytes that stand in the page for each text.
+    /// Length of the stored part of each text.
     lengths: Vec<i32>,
-    /// The next text.
+    /// Index of the next text.
     next: usize,
     bytes: Bytes,
     at: usize,
-    /// Beginning and length of the text before.
+    /// Beginning and length of the previous text.
     before: [u8; KEPT],
     before_length: usize,
 }
@@ -33,8 +33,7 @@ fn damaged() -> ParquetError {
 }
 
 impl Texts {
-    /// Opens at most `values` texts of which each is whole, or only differs from the one
-    /// before.
+    /// Opens at most `values` texts, stored whole or, with `have_prefixes`, as differences.
     pub(super) fn open(bytes: Bytes, values: usize, have_prefixes: bool) -> Result<Self> {
         let (prefixes, bytes) =
             if have_prefixes { numbers(bytes, values)? } else { (Vec::new(), bytes) };
@@ -46,7 +45,7 @@ impl Texts {
         Ok(Texts { prefixes, lengths, next: 0, bytes, at: 0, before, before_length: 0 })
     }
 
-    /// Appends the next texts.
+    /// Appends the next `count` texts.
     pub(super) fn take<T: Value>(&mut self, count: usize, column: &mut Vec<T>) -> Result<()> {
         for _ in 0..count {
             let length = self.lengths.get(self.next).ok_or_else(damaged)?;
@@ -67,7 +66,8 @@ impl Texts {
     }
 }
 
-/// The numbers at the beginning of a page, at most `most`, and what follows them.
+/// Decodes at most `most` numbers at the beginning of a page; returns them and the bytes that
+/// follow.
 fn numbers(bytes: Bytes, most: usize) -> Result<(Vec<i32>, Bytes)> {
     let mut deltas = Deltas::open(bytes.clone())?;
     let count = deltas.len();

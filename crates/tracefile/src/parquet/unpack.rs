@@ -1,39 +1,39 @@
-//! Numbers of a few bits each as Parquet packs them: one after the other, from the lowest
-//! bit of the first byte on.
+//! Unpacks bit-packed integers of Parquet, which are stored without gaps from the lowest bit of
+//! the first byte on.
 
 use std::slice;
 
-/// Numbers that are unpacked at once.
+/// Numbers unpacked at a time.
 pub(super) const AT_ONCE: usize = 32;
-/// Bits of the widest number.
+/// Largest bit width.
 pub(super) const WIDTH_MAX: usize = 64;
-/// Numbers that begin and end with whole bytes, whatever their width.
+/// Numbers that together fill whole bytes at every bit width.
 const GROUP: usize = 8;
-/// Bytes that are looked at from where a number begins.
+/// Bytes loaded from the byte in which a number begins.
 const REACH: usize = size_of::<u128>();
 
-/// Numbers, unpacked, in two's complement.
+/// Unpacked numbers, in two's complement.
 pub(super) type Numbers = [i64; AT_ONCE];
 
-/// Numbers of at most eight bits that are unpacked at once.
+/// Numbers of at most eight bits unpacked at a time.
 pub(super) const SHORT_AT_ONCE: usize = 64;
 
-/// Numbers of at most eight bits, unpacked.
+/// Unpacked numbers of at most eight bits.
 pub(super) type ShortNumbers = [u8; SHORT_AT_ONCE];
 
-/// Bytes that so many numbers take.
+/// Returns the bytes that `numbers` numbers of `width` bits take.
 pub(super) fn packed_length(numbers: usize, width: usize) -> usize {
     numbers.saturating_mul(width).div_ceil(8)
 }
 
-/// Unpacks numbers of `width` bits, at most [`WIDTH_MAX`]; 0 stands for those that are not
-/// there.
+/// Unpacks numbers of `width` bits, at most [`WIDTH_MAX`]. Numbers beyond the end of `bytes`
+/// become 0.
 pub(super) fn unpack(bytes: &[u8], width: usize, numbers: &mut Numbers) {
     unpack_by(OF_WIDTH[width], bytes, width, (0, 0), slice::from_mut(numbers));
 }
 
-/// Unpacks differences of `width` bits above the least; gives the numbers that they lead to
-/// after the last one before.
+/// Unpacks differences of `width` bits, each relative to `least`, and writes their running sum,
+/// starting from `last`.
 pub(super) fn unpack_and_add(
     bytes: &[u8],
     width: usize,
@@ -43,7 +43,7 @@ pub(super) fn unpack_and_add(
     unpack_by(ADDED_OF_WIDTH[width], bytes, width, (last, least), numbers);
 }
 
-/// What unpacks numbers of one width.
+/// A function that unpacks numbers of one width.
 type OfWidth = fn(&[u8], (i64, i64), &mut [Numbers]);
 
 #[inline]
@@ -68,7 +68,7 @@ fn unpack_by(
     of_width(&longer, (last, least), slice::from_mut(numbers));
 }
 
-/// The same of numbers of at most eight bits.
+/// Unpacks numbers of `width` bits, at most eight.
 pub(super) fn unpack_short(bytes: &[u8], width: usize, numbers: &mut ShortNumbers) {
     let of_width = SHORT_OF_WIDTH[width];
     let length = packed_length(SHORT_AT_ONCE, width);
@@ -81,7 +81,7 @@ pub(super) fn unpack_short(bytes: &[u8], width: usize, numbers: &mut ShortNumber
     of_width(&longer, numbers);
 }
 
-/// One for each width: eight numbers stand in one word, which is spread out by halves.
+/// Unpacks one width: eight numbers are loaded as one word, which is then spread by halves.
 fn short_of_width<const WIDTH: usize>(bytes: &[u8], numbers: &mut ShortNumbers) {
     let halves = |word: u64, apart: usize, together: u64| {
         let moved = apart - apart * WIDTH / GROUP;
@@ -103,7 +103,7 @@ macro_rules! short_of_widths {
 
 const SHORT_OF_WIDTH: [fn(&[u8], &mut ShortNumbers); GROUP + 1] = short_of_widths![1 2 3 4 5 6 7 8];
 
-/// One for each width: all shifts are known when this is compiled.
+/// Unpacks one width, so that all shifts are known at compile time.
 fn of_width<const WIDTH: usize, const ADDED: bool>(
     bytes: &[u8],
     (mut last, least): (i64, i64),
@@ -116,7 +116,7 @@ fn of_width<const WIDTH: usize, const ADDED: bool>(
             let (byte, bit) = (at * WIDTH / 8, at * WIDTH % 8);
             let bits = match WIDTH {
                 0 => 0,
-                // Fits into eight bytes wherever it begins.
+                // Fits into eight bytes at any bit position.
                 1..=57 => word(bytes, byte) >> bit & (u64::MAX >> (64 - WIDTH)),
                 _ => wide_word(bytes, byte, bit) & (u64::MAX >> (64 - WIDTH)),
             };
@@ -153,8 +153,8 @@ const ADDED_OF_WIDTH: [OfWidth; WIDTH_MAX + 1] = of_widths![
     33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64
 ];
 
-/// A number of 7 bits per byte, the lowest first, and where it ends; `None` where it does
-/// not end.
+/// Decodes a number of 7 bits per byte, lowest first; returns it and the position after it, or
+/// `None` if it does not end.
 pub(super) fn variable_length(bytes: &[u8], mut at: usize) -> Option<(u64, usize)> {
     let mut number = 0;
     for shift in (0..u64::BITS).step_by(7) {

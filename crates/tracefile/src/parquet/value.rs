@@ -1,22 +1,22 @@
-//! Values as a batch keeps them, and how they stand in a file.
+//! Values of a batch and how they are encoded in a file.
 
 use steadfast_domain::io_event::Command;
 
-/// A value as a batch keeps it.
+/// A value that a column of a batch can hold.
 pub(super) trait Value: Copy + PartialEq {
-    /// Whether it is a number.
+    /// Whether the type is a number.
     const IS_NUMBER: bool;
-    /// Of a number, of which the low bits are told.
+    /// Converts a number by keeping its low bits.
     fn of_number(number: i64) -> Self;
-    /// A column of them as one of numbers of 64 bits, where it is such.
+    /// Returns a column of 64-bit numbers as such; `None` for any other type.
     fn wide(_: &mut Vec<Self>) -> Option<&mut Vec<i64>> {
         None
     }
-    /// Of the beginning of a text.
+    /// Converts the beginning of a text.
     fn from_text(_: &[u8]) -> Self {
         Self::of_number(0)
     }
-    /// As it stands at the beginning of some bytes, and how many of them it takes.
+    /// Decodes the plain value at the beginning of `bytes`; returns it and its encoded length.
     fn of_bytes(bytes: &[u8]) -> Option<(Self, usize)>;
 }
 
@@ -45,7 +45,7 @@ impl Value for i32 {
 
 impl Value for Command {
     const IS_NUMBER: bool = false;
-    /// A name is no number; none is written as one.
+    /// Returns an empty name, because names are never encoded as numbers.
     fn of_number(_: i64) -> Self {
         Command::default()
     }
@@ -60,7 +60,7 @@ impl Value for Command {
     }
 }
 
-/// A name as the kernel keeps it, 15 bytes at most.
+/// Truncates a name to 15 bytes, as the kernel does.
 pub(super) fn command(name: &[u8]) -> Command {
     let mut command = Command::default();
     let length = name.len().min(15);

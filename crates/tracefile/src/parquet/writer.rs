@@ -17,47 +17,47 @@ use std::io::Write;
 use std::sync::Arc;
 use steadfast_domain::{CaptureConditions, IoEvent};
 
-/// Rows of a row group, unless [`Writer::flush`] ends it earlier: about 10 MB
-/// in memory, 1 to 3 MB in the file.
+/// Rows per row group, unless [`Writer::flush`] ends it earlier: about 10 MB in memory, 1 to
+/// 3 MB in the file.
 pub const ROWS_PER_GROUP: usize = 1 << 17;
 
 /// A trace file that is being written.
 ///
-/// Events come in any order, as they complete. Each row group is sorted by
-/// issue time, which makes it smaller and quicker to read. After a row group a
-/// recovery block follows: whoever reads the file of a killed writer gets every
-/// row group that was complete.
+/// Events come in any order, usually as they complete. Each row group is sorted by issue time,
+/// which makes it smaller and faster to read. A recovery block follows every row group, so
+/// that all complete row groups of a killed writer can be read.
 pub struct Writer<W: Write + Send> {
     output: Output<W>,
-    /// Column by column: each is put in order and written by itself, and one
-    /// alone fits a processor's cache.
+    /// Events as columns. Each column is sorted and written on its own, and a single one fits
+    /// into the cache.
     pending: Batch,
     space: SortSpace,
-    /// Those of each column of names.
+    /// Reused buffers of each column of names.
     names: [Names; NAMES],
     columns: Columns,
     rows_per_group: usize,
     rows: u64,
 }
 
-/// The columns of a file, and which of them gained too little by being compressed.
+/// The columns of a file, and the set of those that are written uncompressed because
+/// compression gains too little.
 struct Columns {
     fields: Vec<Field>,
     descriptors: Vec<ColumnDescPtr>,
     uncompressed: WriterPropertiesPtr,
     as_they_are: Fields,
-    /// Row groups since all of them were compressed.
+    /// Row groups since all columns were compressed.
     groups: usize,
 }
 
-/// Every so many row groups all columns are compressed, to see what that gains by now.
+/// Interval, in row groups, at which all columns are compressed again to measure the gain.
 const TRIED_EVERY: usize = 16;
 
 impl<W: Write + Send> Writer<W> {
-    /// Begins a file with the conditions that are known so far.
+    /// Starts a file with the conditions known so far.
     ///
     /// # Errors
-    /// Where the sink cannot be written.
+    /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
         let fields = Field::of_file(conditions);
         let schema = schema(&fields)?;
@@ -81,16 +81,16 @@ impl<W: Write + Send> Writer<W> {
         })
     }
 
-    /// With another size of row groups; at least one row.
+    /// Sets the number of rows per row group; at least one.
     pub fn with_rows_per_group(mut self, rows: usize) -> Self {
         self.rows_per_group = rows.max(1);
         self
     }
 
-    /// Adds events.
+    /// Appends events.
     ///
     /// # Errors
-    /// Where the sink cannot be written.
+    /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails.
     pub fn write(&mut self, events: &[IoEvent]) -> Result<(), TraceError> {
         let mut rest = events;
         while !rest.is_empty() {
@@ -105,20 +105,20 @@ impl<W: Write + Send> Writer<W> {
         Ok(())
     }
 
-    /// Conditions as they are known by now (marks, losses): kept with the row
-    /// groups from here on, for the case that the file is never finished.
+    /// Updates the conditions (marks, losses). They are stored with the following row groups, in
+    /// case the file is never finished.
     ///
     /// # Errors
-    /// Where they cannot be written as JSON.
+    /// Returns [`TraceError::Unsuitable`] if they cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         self.output.update(conditions)
     }
 
-    /// Ends the row group: what was given so far survives a kill once the sink
-    /// has it. A capture calls it every few seconds.
+    /// Ends the row group, so that the events given so far survive a kill once the sink has them.
+    /// A capture calls this every few seconds.
     ///
     /// # Errors
-    /// Where the sink cannot be written.
+    /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails.
     pub fn flush(&mut self) -> Result<(), TraceError> {
         if self.pending.is_empty() {
             return Ok(());
@@ -135,20 +135,20 @@ impl<W: Write + Send> Writer<W> {
         Ok(())
     }
 
-    /// Events given so far.
+    /// Returns the number of events given so far.
     pub fn rows(&self) -> u64 {
         self.rows + self.pending.len() as u64
     }
 
-    /// Bytes of the file so far, without what is still in memory.
+    /// Returns the size of the file so far in bytes, without the events still in memory.
     pub fn bytes_written(&self) -> u64 {
         self.output.bytes_written()
     }
 
-    /// Ends the file with the final conditions and gives the sink back.
+    /// Finishes the file with the final conditions and returns the sink.
     ///
     /// # Errors
-    /// Where the sink cannot be written.
+    /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails.
     pub fn finish(mut self, conditions: CaptureConditions) -> Result<W, TraceError> {
         self.flush()?;
         self.output.finish(&conditions)
@@ -180,9 +180,9 @@ impl Columns {
         Ok(())
     }
 
-    /// Sees what compression gained in the row group that was written. Much of a trace is
-    /// noise, such as the last digits of times: to compress that takes the time of the machine
-    /// that is captured, and that of everybody who reads it.
+    /// Measures the gain of compression in the row group written last. Much of a trace is noise,
+    /// such as the last digits of times. Compressing that costs time on the captured machine,
+    /// and again for every reader.
     fn see(&mut self, written: &[ColumnChunkMetaData]) {
         self.groups = (self.groups + 1) % TRIED_EVERY;
         if self.groups == 0 {
@@ -222,7 +222,7 @@ fn write_column(
     }
 }
 
-/// Writes a column; `absent` is what stands for a null where it may have any.
+/// Writes a column. `absent` is the value that stands for a null, if the column is nullable.
 fn write<T: DataType>(
     column: &mut ColumnWriter<'_>,
     values: &[T::T],

@@ -1,33 +1,33 @@
-//! The distance between two distributions after Kolmogorov and Smirnov: the largest
-//! difference of their cumulative shares. Exact where both samples fit into memory;
-//! of larger ones from fine histograms, with the bound that their buckets leave.
+//! The Kolmogorov-Smirnov distance between two distributions: the largest difference of their
+//! cumulative shares. It is exact if both samples fit into memory; larger samples use fine
+//! histograms, whose buckets bound the distance.
 
 use steadfast_domain::{FineHistogram, Nanos};
 
-/// Values of each sample that are kept for the exact distance: 32 MB.
+/// Values per sample that are kept for the exact distance: 32 MB.
 const EXACT_MAX: usize = 1 << 22;
 
-/// How far apart two distributions are.
+/// The distance between two distributions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distance {
-    /// The largest difference of cumulative shares, 0 to 1.
+    /// Largest difference of cumulative shares, 0 to 1; a lower bound if it is not exact.
     pub ks: f64,
-    /// It is at most this: the same, where it is exact.
+    /// Upper bound of the distance; equal to `ks` if that is exact.
     pub at_most: f64,
-    /// Values of each.
+    /// Number of values of each sample.
     pub counts: [u64; 2],
     /// Both distributions, to within 0.8 %.
     pub histograms: [FineHistogram; 2],
 }
 
 impl Distance {
-    /// Whether it was computed from all values.
+    /// Returns whether the distance was computed from all values.
     pub fn is_exact(&self) -> bool {
         self.ks == self.at_most
     }
 }
 
-/// Values of one of the two, as they come.
+/// The values of one of the two samples.
 pub(super) struct Sample {
     values: Vec<u64>,
     exact_max: usize,
@@ -59,7 +59,7 @@ impl Sample {
     }
 }
 
-/// The distance between two samples; `None` where one of them is empty.
+/// Returns the distance between two samples; `None` if one of them is empty.
 pub(super) fn between(mut samples: [Sample; 2]) -> Option<Distance> {
     let counts = [samples[0].count, samples[1].count];
     if counts.contains(&0) {
@@ -76,11 +76,11 @@ pub(super) fn between(mut samples: [Sample; 2]) -> Option<Distance> {
     Some(Distance { ks, at_most, counts, histograms })
 }
 
-/// The exact distance of two sorted samples.
+/// Returns the exact distance between two sorted samples.
 fn of_sorted(a: &[u64], b: &[u64]) -> f64 {
     let (mut at, mut largest) = ((0, 0), 0f64);
     while let (Some(x), Some(y)) = (a.get(at.0), b.get(at.1)) {
-        // All that equal the smaller of the two: shares count after them.
+        // Take all values equal to the smaller of the two: shares are compared after ties.
         let value = *x.min(y);
         at.0 += a[at.0..].iter().take_while(|x| **x == value).count();
         at.1 += b[at.1..].iter().take_while(|y| **y == value).count();
@@ -90,8 +90,8 @@ fn of_sorted(a: &[u64], b: &[u64]) -> f64 {
     largest
 }
 
-/// The distance at the edges of all buckets, and the largest that it can be inside
-/// of one.
+/// Returns the distance at the edges of all buckets, and the largest distance possible inside a
+/// bucket.
 pub(super) fn of_histograms(histograms: &[FineHistogram; 2]) -> (f64, f64) {
     let totals = [0, 1].map(|side: usize| histograms[side].total() as f64);
     let mut buckets: Vec<(Nanos, usize, u64)> = Vec::new();
@@ -138,7 +138,7 @@ mod tests {
             "order and number do not count"
         );
         assert_eq!(ks(&[1, 2], &[10, 20, 30]), 1.0);
-        // After 2: 2/4 against 0/5; after 3: 3/4 against 1/5; after 4: 1 against 2/5.
+        // After 2: 2/4 versus 0/5; after 3: 3/4 versus 1/5; after 4: 1 versus 2/5.
         assert_eq!(ks(&[1, 2, 3, 4], &[3, 4, 5, 6, 7]), 0.6);
         // Ties: after 5 all of the first and half of the second.
         assert_eq!(ks(&[5, 5, 5], &[5, 5, 9, 9]), 0.5);

@@ -1,4 +1,4 @@
-//! A comparison as [`Findings`], or as chapters of the findings of a replay.
+//! Converts a comparison to [`Findings`], or to chapters of the findings of a replay.
 
 use super::found::Fidelity;
 use super::pairs::{DevicePair, OpPair};
@@ -13,10 +13,10 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::{Findings, Nanos};
 
-/// The method, in one line.
+/// Description of the method.
 const METHOD: &str = "Original and replay compared as in docs/replay.md";
 
-/// A comparison as findings. `software` is the name and version of this program.
+/// Converts a comparison to findings. `software` is the name and version of this program.
 pub fn findings(found: &Fidelity, software: &str) -> Findings {
     let summary = [
         tables::totals(found).named("summary-replay-totals"),
@@ -43,7 +43,7 @@ pub fn findings(found: &Fidelity, software: &str) -> Findings {
     }
 }
 
-/// The comparison as chapters.
+/// Returns the chapters of the comparison.
 pub fn chapters(found: &Fidelity) -> Vec<Page> {
     let mut both = vec![Exhibit::Table(tables::totals(found))];
     both.push(Exhibit::Table(tables::streams(found, false)));
@@ -87,14 +87,14 @@ fn headline(found: &Fidelity) -> String {
     format!("{original} beside {replay}  step {}{faster}{mapped}", Nanos(found.step_ns))
 }
 
-/// The devices of a side.
+/// Returns the names of a capture's devices, at most four.
 fn names(side: &SideFound) -> String {
     let names: Vec<&str> =
         side.conditions.devices.iter().map(|d| d.name.as_str()).take(4).collect();
     if names.is_empty() { side.conditions.source.clone() } else { names.join(", ") }
 }
 
-/// What came of it, in one sentence.
+/// Returns the result in one sentence.
 fn ending(found: &Fidelity) -> String {
     let ios = found.sides.each_ref().map(|side| side.streams.total().count());
     let counts = format!("{} I/Os in the original, {} in the replay", ios[0], ios[1]);
@@ -118,7 +118,7 @@ fn ending(found: &Fidelity) -> String {
     }
 }
 
-/// What came of each operation, where there are several.
+/// Returns the result of each operation; empty unless there are several.
 fn by_op(pair: &DevicePair) -> String {
     let told = |one: &OpPair| {
         let [original, replay] = one.ios;
@@ -140,7 +140,7 @@ fn by_op(pair: &DevicePair) -> String {
     }
 }
 
-/// SHA-256 over the conditions of both and the exact counts of every stream.
+/// Returns the SHA-256 of both captures' conditions and the exact counts of every stream.
 fn digest(found: &Fidelity) -> String {
     let mut hash = Sha256::new();
     for side in &found.sides {
@@ -191,7 +191,7 @@ fn block(title: &str, side: &SideFound) -> FormBlock {
     )
 }
 
-/// What a reader must know of the comparison.
+/// Returns the caveats of the comparison.
 pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut say = |is: bool, kind: CaveatKind, id: &str, text: String, remedy: &str| {

@@ -1,4 +1,4 @@
-//! Two captures compared.
+//! Compares two captures.
 
 use super::options::FidelityOptions;
 use super::pairs::{self, DevicePair};
@@ -12,19 +12,19 @@ use steadfast_domain::Nanos;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
-/// What was found.
+/// The result of a comparison.
 #[derive(Debug, Clone)]
 pub struct Fidelity {
-    /// Width of a step of the replay; one of the original is `faster` times as wide.
+    /// Width of a step of the replay in nanoseconds; one of the original is `faster` times as wide.
     pub step_ns: u64,
-    /// How many times as fast the replay was played.
+    /// Speed factor of the replay.
     pub faster: f64,
-    /// Whether offsets were compared as the replay mapped them.
+    /// Whether the original's offsets were mapped like those of the replay.
     pub mapped: bool,
     /// The original and the replay.
     pub sides: [SideFound; 2],
-    /// Devices in pairs, in order of their numbers; `None` where one of the two has no
-    /// single I/Os.
+    /// Pairs of devices in the order of their numbers; `None` if either capture has no single
+    /// I/Os.
     pub devices: Option<Vec<DevicePair>>,
 }
 
@@ -32,8 +32,9 @@ impl Fidelity {
     /// Compares two captures.
     ///
     /// # Errors
-    /// Where one cannot be read, nothing of it is chosen, or steps of one width cannot
-    /// be made of both.
+    /// Returns [`ReplayError::Empty`] if nothing of a capture is chosen, and
+    /// [`ReplayError::Trace`] if a capture cannot be read, the speed factor is not positive, or
+    /// steps of one width cannot be made of both.
     pub fn of<A, B>(
         original: &Captured<A>,
         replay: &Captured<B>,
@@ -69,8 +70,7 @@ impl Fidelity {
     }
 }
 
-/// The width of a step that both can be cut into: as asked, or so that a picture can
-/// be read.
+/// Returns a step width that suits both captures: as requested, or one for a legible plot.
 fn common_width<A, B>(
     original: &Captured<A>,
     replay: &Captured<B>,
@@ -82,7 +82,7 @@ where
     B: Read + Seek + Send + 'static,
 {
     let kept = [original.conditions().step_ns, replay.conditions().step_ns];
-    // The coarser of the two decides; the other must be able to follow.
+    // The coarser one decides; the check below makes sure that the other can follow.
     let coarser = kept.into_iter().flatten().max();
     let span = (0, span_ns);
     let width = match (coarser, options.step_ns) {

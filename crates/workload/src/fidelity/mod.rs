@@ -1,11 +1,9 @@
-//! How true a replay was: two captures side by side, one of the original and one of
-//! the replay, or any other two.
+//! Compares a replay with its capture, or any other two captures.
 //!
-//! What sums tell is compared of any two: I/O streams, sizes, and both over time on
-//! one axis that begins with each capture's first I/O. What only single I/Os tell
-//! is compared where both have them, device by device: whether the same I/Os came
-//! in the same order, how far each was from its time, and how the times between
-//! I/Os are distributed.
+//! Sums are compared for any two captures: I/O streams, sizes, and both over time on one axis
+//! that begins with each capture's first I/O. If both captures have single I/Os, these are
+//! compared device by device: whether the same I/Os came in the same order, how far each
+//! was from its time, and how the times between I/Os are distributed.
 
 mod distance;
 mod findings;

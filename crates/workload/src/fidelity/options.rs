@@ -1,20 +1,20 @@
-//! How two captures are compared.
+//! Options of a comparison of two captures.
 
 use crate::replay::AddressMap;
 use steadfast_analysis::Pass;
 use steadfast_domain::script::Timing;
 
-/// How two captures are compared: the original first.
+/// Options of a comparison of two captures, the original first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FidelityOptions {
-    /// Which I/Os of each.
+    /// Selection of the I/Os of each capture.
     pub passes: [Pass; 2],
-    /// Width of a step of the pictures over time; chosen by the length unless set.
+    /// Width of a step in plots over time, in nanoseconds; `None` to choose it by the length.
     pub step_ns: Option<u64>,
-    /// The replay was played so many times as fast: the original's times are divided
-    /// by it.
+    /// Speed factor of the replay, by which the original's times are divided.
     pub faster: f64,
-    /// Where the replay put the original's I/Os; offsets are compared after it.
+    /// Mapping of addresses that the replay used, applied to the original's offsets before they
+    /// are compared; `None` to compare them unmapped.
     pub map: Option<AddressMap>,
 }
 
@@ -25,8 +25,8 @@ impl Default for FidelityOptions {
 }
 
 impl FidelityOptions {
-    /// For a replay that was played like this. In a closed loop due times did not
-    /// count; it is compared with the original's own.
+    /// Sets the speed factor to that of a replay. A closed loop ignores due times, so it is
+    /// compared with the original times.
     pub fn played(self, timing: Timing) -> Self {
         let faster = match timing {
             Timing::Faster { thousandths } => thousandths as f64 / 1e3,

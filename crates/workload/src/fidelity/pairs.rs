@@ -1,7 +1,7 @@
-//! Two captures of single I/Os, device by device: each I/O of the original beside
-//! that of the replay with the same number in the order of issue. Where they are not
-//! the same, also each operation for itself: one flush less would set every I/O after
-//! it beside another.
+//! Compares two captures of single I/Os device by device. Each I/O of the original is paired
+//! with the I/O of the replay that has the same number in issue order. If the I/Os differ, each
+//! operation is also paired on its own, because a single missing flush would shift the pairing
+//! of all I/Os after it.
 
 use super::distance::{Distance, Sample, between};
 use super::options::FidelityOptions;
@@ -17,31 +17,28 @@ use steadfast_domain::{Bytes, FineHistogram, IoOp};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::Fields;
 
-/// Devices that are compared one by one at most.
+/// Most device pairs that are compared.
 const DEVICES_MAX: usize = 16;
-/// Pairs at the end over which the drift is taken, so that one late I/O is none.
+/// Pairs at the end over which the drift is taken, so that a single late I/O does not count.
 const DRIFT_OVER: usize = 1000;
 
-/// A device of the original beside one of the replay.
+/// A device of the original and the device of the replay it is compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DevicePair {
-    /// Their names.
+    /// Names of both.
     pub names: [String; 2],
-    /// I/Os of each.
+    /// Number of I/Os of each.
     pub ios: [u64; 2],
-    /// I/Os of the original that the map puts nowhere, because they are larger than
-    /// the target.
+    /// I/Os of the original that the map cannot place on the target, because they are larger.
     pub unmapped: u64,
-    /// Whether they are the same I/Os in the same order.
+    /// Comparison of operation, size, offset and order.
     pub sequence: SequenceFound,
-    /// How far I/Os were from their time. Where the captures differ: of the operations
-    /// that both have equally often, or of all if there is none.
+    /// Start-time errors. If the captures differ, they are those of the operations that both have
+    /// equally often, or of all operations if there is none.
     pub starts: Starts,
-    /// Each operation for itself; empty where the captures have the same I/Os in the
-    /// same order.
+    /// Comparison per operation; empty if the captures have the same I/Os in the same order.
     pub by_op: Vec<OpPair>,
-    /// Between the times from one I/O to the next; `None` where one side has fewer than
-    /// two I/Os.
+    /// Distance between the inter-arrival times; `None` if one side has fewer than two I/Os.
     pub gaps: Option<Distance>,
 }
 
@@ -50,47 +47,47 @@ pub struct DevicePair {
 pub struct OpPair {
     /// The operation.
     pub op: IoOp,
-    /// I/Os of each.
+    /// Number of I/Os of each.
     pub ios: [u64; 2],
-    /// Whether they are the same I/Os in the same order.
+    /// Comparison of size, offset and order.
     pub sequence: SequenceFound,
-    /// How far they were from their time.
+    /// Start-time errors.
     pub starts: Starts,
 }
 
-/// Whether two captures hold the same I/Os: operation, size and offset.
+/// The result of comparing I/Os by operation, size and offset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SequenceFound {
-    /// Pairs that differ.
+    /// Number of pairs that differ.
     pub different: u64,
-    /// The first of them, or the first I/O that only one side has.
+    /// First pair that differs, or first I/O without a counterpart; `None` if all are equal.
     pub first: Option<Difference>,
-    /// The same I/Os, each as often, in whatever order.
+    /// Whether both sides have the same I/Os equally often, in any order.
     pub same_ios: bool,
 }
 
-/// The first place where two captures differ.
+/// The first difference between two captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Difference {
-    /// Its number in the order of issue, from 1.
+    /// Number in issue order, from 1.
     pub number: u64,
-    /// What each side did there.
+    /// I/O of each side; `None` if the side has ended.
     pub ios: [Option<DifferentIo>; 2],
 }
 
-/// An I/O where two captures differ.
+/// An I/O at which two captures differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DifferentIo {
-    /// What it does.
+    /// Operation.
     pub op: IoOp,
-    /// First byte; of a flush 0.
+    /// Offset of the first byte; 0 for a flush.
     pub offset: u64,
-    /// Size.
+    /// Size in bytes.
     pub size: u64,
 }
 
 impl fmt::Display for DifferentIo {
-    /// `write 4K at 8192`.
+    /// Formats like `write 4K at 8192`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.op {
             IoOp::Flush => f.write_str("flush"),
@@ -100,7 +97,7 @@ impl fmt::Display for DifferentIo {
 }
 
 impl fmt::Display for Difference {
-    /// `I/O 12: write 4K at 0 as captured, read 4K at 0 as replayed`.
+    /// Formats like `I/O 12: write 4K at 0 as captured, read 4K at 0 as replayed`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let told = |io: Option<DifferentIo>| io.map_or("nothing".to_owned(), |io| io.to_string());
         let [captured, replayed] = self.ios.map(told);
@@ -108,24 +105,24 @@ impl fmt::Display for Difference {
     }
 }
 
-/// How far the I/Os of a replay were from their time, after both captures' first I/Os
-/// were put at the same moment.
+/// Start-time errors of a replay: the distance of each I/O from its time, after aligning the
+/// first I/Os of both captures.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Starts {
-    /// Pairs.
+    /// Number of pairs.
     pub pairs: u64,
-    /// By how much, early or late, in nanoseconds.
+    /// Errors, early or late, in nanoseconds.
     pub errors: FineHistogram,
-    /// By how much at most.
+    /// Largest error in nanoseconds.
     pub max_ns: u64,
-    /// How many were early.
+    /// Number of early I/Os.
     pub early: u64,
-    /// How late the replay was at its end (early where below 0): the median over the
-    /// last pairs, in nanoseconds.
+    /// Delay of the replay at its end, negative if early: the median over the last pairs, in
+    /// nanoseconds; `None` without pairs.
     pub drift_ns: Option<i64>,
 }
 
-/// Every device of one side beside one of the other, in order of their numbers.
+/// Compares the devices of both captures in pairs, in the order of their numbers.
 pub(super) fn of_devices<A, B>(
     original: &Captured<A>,
     replay: &Captured<B>,
@@ -147,7 +144,7 @@ where
     pairs.collect()
 }
 
-/// Two captures, and how they are compared.
+/// Two captures and the options of their comparison.
 struct Two<'t, A, B> {
     original: &'t Captured<A>,
     replay: &'t Captured<B>,
@@ -178,7 +175,8 @@ where
         Ok(DevicePair { starts, by_op, ..found.finish(names, unmapped) })
     }
 
-    /// The I/Os that pass, number by number, and how many the map puts nowhere.
+    /// Pairs the chosen I/Os by number; returns the result and the number of I/Os that the map
+    /// cannot place.
     fn pair(
         &self,
         passes: &[Pass; 2],
@@ -204,7 +202,7 @@ fn on_device(pass: &Pass, device: u16) -> Pass {
     Pass { filter: Filter { devices: vec![device], ..pass.filter.clone() }, ..pass.clone() }
 }
 
-/// An I/O and when it was issued.
+/// An I/O and its issue time.
 #[derive(Debug, Clone, Copy)]
 struct At {
     issued_ns: u64,
@@ -262,8 +260,8 @@ where
         Ok(found)
     }
 
-    /// The next I/O of the original: at the time and the place that the replay was to
-    /// give it.
+    /// Returns the next I/O of the original, at the time and place where the replay had to issue
+    /// it.
     fn captured(&mut self) -> Result<Option<At>, TraceError> {
         while let Some(mut at) = self.original.next()? {
             if self.faster != 1.0 {
@@ -282,18 +280,18 @@ where
     }
 }
 
-/// What the pairs add up to.
+/// State of a comparison.
 struct Found {
     ios: [u64; 2],
     sequence: SequenceFound,
-    /// Every I/O of a side hashed and added up, whatever the order.
+    /// Sum of the hashes of all I/Os of a side, independent of their order.
     sums: [u128; 2],
     begins: Option<[u64; 2]>,
     before: [Option<u64>; 2],
     gaps: [Sample; 2],
     dense: Vec<u64>,
     starts: Starts,
-    /// When each of the last was due, and how late it was.
+    /// Due time and delay of each of the last pairs, in nanoseconds.
     last: VecDeque<(u64, i64)>,
 }
 
@@ -380,8 +378,8 @@ impl Found {
     }
 }
 
-/// The start errors of operations together: of those that both sides have equally
-/// often, or of all.
+/// Merges the start-time errors of operations: those that both sides have equally often, or
+/// all if there is none.
 fn starts_of(each: &[(IoOp, Found)]) -> Starts {
     let is_whole = |found: &Found| found.ios[0] == found.ios[1];
     let some = each.iter().any(|(_, found)| is_whole(found));
@@ -399,7 +397,7 @@ fn starts_of(each: &[(IoOp, Found)]) -> Starts {
     all.started()
 }
 
-/// A number that hardly another I/O has.
+/// Returns a hash of an I/O with a negligible risk of collision.
 fn hash(io: &DifferentIo) -> u128 {
     let what = mix64(io.size << 3 | io.op as u64);
     let low = mix64(io.offset ^ what);

@@ -1,5 +1,4 @@
-//! The pictures of a comparison: both captures over time on one axis, and both
-//! distributions.
+//! Plots of a comparison: both captures over time on one axis, and both distributions.
 
 use super::found::Fidelity;
 use super::pairs::DevicePair;
@@ -11,8 +10,8 @@ use steadfast_domain::{Bytes, FineHistogram, Nanos};
 
 type Steps = BTreeMap<u64, CaptureStep>;
 
-/// One value of both over time. A rate is 0 in a step without an I/O, because the
-/// capture listened to it; anything else is missing there.
+/// A value of both captures over time. In a step without I/Os a rate is 0, because the step was
+/// recorded; any other value is missing.
 struct OverTime {
     id: &'static str,
     title: &'static str,
@@ -22,7 +21,7 @@ struct OverTime {
     value: fn(&CaptureStep) -> Option<f64>,
 }
 
-/// IOPS, MB/s, response time and outstanding I/Os.
+/// Plots IOPS, MB/s, response time and outstanding I/Os over time.
 pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
     let linear = |id, title, unit, is_rate, value| OverTime {
         id,
@@ -80,7 +79,7 @@ fn points(found: &Fidelity, steps: &Steps, kind: &OverTime) -> Vec<(f64, Option<
     (0..=last).map(|number| (number as f64 * seconds, value(number))).collect()
 }
 
-/// Both distributions of a value as cumulative shares.
+/// Returns both distributions of a value as cumulative shares.
 fn cumulative(histograms: [Option<&FineHistogram>; 2], unit: f64) -> Vec<Series> {
     let names = [("Original", Stroke::Average), ("Replay", Stroke::Measured)];
     let series = names.into_iter().zip(histograms).filter_map(|((name, stroke), histogram)| {
@@ -99,7 +98,7 @@ fn shares(histogram: &FineHistogram, unit: f64) -> Vec<(f64, Option<f64>)> {
     histogram.buckets().map(point).collect()
 }
 
-/// Times from one I/O to the next.
+/// Plots the inter-arrival times.
 pub(super) fn gaps(number: usize, pair: &DevicePair) -> Option<Plot> {
     let gaps = pair.gaps.as_ref()?;
     let caption = if gaps.is_exact() {
@@ -121,7 +120,7 @@ pub(super) fn gaps(number: usize, pair: &DevicePair) -> Option<Plot> {
     Some(plot.caption(caption).series(cumulative(gaps.histograms.each_ref().map(Some), 1e6)))
 }
 
-/// How far I/Os were from their time.
+/// Plots the start-time errors.
 pub(super) fn start_errors(number: usize, pair: &DevicePair) -> Option<Plot> {
     let errors = Some(&pair.starts.errors).filter(|errors| errors.total() > 0)?;
     let plot = Plot::new(
@@ -136,7 +135,7 @@ pub(super) fn start_errors(number: usize, pair: &DevicePair) -> Option<Plot> {
     Some(plot.caption(caption).with(Series::new("Replay", Stroke::Measured, shares(errors, 1e6))))
 }
 
-/// Queue depths at issue.
+/// Plots the queue depths at issue.
 pub(super) fn depths(found: &Fidelity) -> Option<Plot> {
     let depths = found.sides.each_ref().map(|side| side.depths.as_ref());
     let series = cumulative(depths, 1.0);

@@ -1,4 +1,4 @@
-//! One of two captures that are compared: everything that needs no other.
+//! One capture of a comparison: everything that does not depend on the other.
 
 use crate::replay::ReplayError;
 use std::collections::BTreeMap;
@@ -11,32 +11,32 @@ use steadfast_domain::{CaptureConditions, FineHistogram};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// What one of two captures holds.
+/// The contents of one of the two captures.
 #[derive(Debug, Clone)]
 pub struct SideFound {
-    /// How it came about.
+    /// Capture conditions.
     pub conditions: CaptureConditions,
-    /// What of its files is damaged or missing, one sentence each.
+    /// Damaged or missing parts of its files, one sentence each.
     pub missing: Vec<String>,
-    /// First and last issue time; of step sums, first and last beginning of a step.
+    /// First and last issue time in nanoseconds; for step sums, first and last beginning of a step.
     pub span_ns: (u64, u64),
-    /// Its I/O streams.
+    /// I/O streams.
     pub streams: StreamTable,
-    /// Width of its steps, in nanoseconds.
+    /// Width of a step in nanoseconds.
     pub step_ns: u64,
-    /// Its steps by number from the first chosen I/O. Of single I/Os without busy time
-    /// and percentiles.
+    /// Steps by their number from the first chosen I/O. Steps made from single I/Os have no busy
+    /// time and no percentiles.
     pub steps: BTreeMap<u64, CaptureStep>,
-    /// I/Os by queue depth at issue, itself included; exact below 256. `None` of step
-    /// sums, and where no depth is known.
+    /// I/Os by queue depth at issue, themselves included; exact below 256. `None` for step sums
+    /// and if no depth is known.
     pub depths: Option<FineHistogram>,
-    /// I/Os by device; empty of step sums.
+    /// Number of I/Os by device; empty for step sums.
     pub devices: BTreeMap<u16, u64>,
-    /// Which I/Os were chosen; `None` where all were.
+    /// Description of the filter; `None` if all I/Os were chosen.
     pub filter: Option<String>,
 }
 
-/// First and last moment of what passes.
+/// Returns the first and last time of the chosen I/Os.
 pub(super) fn span_ns<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     pass: &Pass,
@@ -71,12 +71,12 @@ impl SideFound {
         })
     }
 
-    /// How long it lasted, from its first to its last I/O, in nanoseconds.
+    /// Returns the time from the first to the last I/O, in nanoseconds.
     pub fn lasted_ns(&self) -> u64 {
         self.span_ns.1.saturating_sub(self.span_ns.0)
     }
 
-    /// A device's name.
+    /// Returns a device's name.
     pub fn device_name(&self, device: u16) -> String {
         let named = self.conditions.devices.get(usize::from(device));
         named.map_or_else(|| format!("device {device}"), |device| device.name.clone())
@@ -85,7 +85,7 @@ impl SideFound {
 
 type Steps = BTreeMap<u64, CaptureStep>;
 
-/// What only single I/Os tell.
+/// Figures that need single I/Os.
 #[derive(Default)]
 struct SingleIos {
     depths: Option<FineHistogram>,
@@ -142,8 +142,8 @@ fn add(step: &mut CaptureStep, rows: &Rows<'_>, row: usize) {
     }
 }
 
-/// Steps of the kept width are put together from the first one on, so that both
-/// captures begin with step 0.
+/// Reads step sums. Kept steps are joined starting with the first one, so that both captures
+/// begin with step 0.
 fn of_sums<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     pass: &Pass,

@@ -1,4 +1,4 @@
-//! The tables of a comparison.
+//! Tables of a comparison.
 
 use super::found::Fidelity;
 use super::pairs::{DevicePair, OpPair};
@@ -11,9 +11,9 @@ use steadfast_domain::units::Bytes;
 use steadfast_domain::{FineHistogram, IoOp, Nanos};
 use steadfast_tracefile::StreamKey;
 
-/// The two columns of a value.
+/// Columns of a value of both captures.
 const BOTH: [&str; 2] = ["Original", "Replay"];
-/// Share of the I/Os of either side that a stream has to be printed: 1 %.
+/// A stream is printed if it has at least one part in this many of either side's I/Os: 1 %.
 const PRINTED: u64 = 100;
 
 fn ms(ns: Option<u64>) -> Cell {
@@ -24,28 +24,28 @@ fn micros(ns: Option<f64>) -> Cell {
     Cell::number(ns.map(|ns| ns / 1e3), 3)
 }
 
-/// By how much the second differs from the first, in percent of the first.
+/// Returns the difference of the second value from the first, in percent of the first.
 fn difference(values: [Option<f64>; 2]) -> Cell {
     let [Some(original), Some(replay)] = values else { return Cell::Missing };
     let percent = (replay - original) * 100.0 / original;
-    // What would print as -0.00 is no difference.
+    // A difference that would print as -0.00 is shown as 0.
     let percent = if percent.abs() < 0.005 { 0.0 } else { percent };
     Cell::number((original != 0.0).then_some(percent), 2)
 }
 
-/// A value of both sides and how it differs.
+/// Returns a row of a value of both sides and their difference.
 fn compared(head: &str, values: [Option<f64>; 2], decimals: u8) -> Row {
     let [original, replay] = values.map(|value| Cell::number(value, decimals));
     Row::new(head, [original, replay, difference(values)])
 }
 
-/// What both add up to.
+/// Returns the table of totals.
 pub(super) fn totals(found: &Fidelity) -> Table {
     let of = |value: &dyn Fn(&SideFound) -> Option<f64>| found.sides.each_ref().map(value);
     let total = found.sides.each_ref().map(|side| side.streams.total());
     let figures = total.each_ref().map(|tally| tally.responses.figures());
     let millis = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
-    // On the replay's clock.
+    // The replay's clock.
     let seconds =
         [found.sides[0].lasted_ns() as f64 / found.faster, found.sides[1].lasted_ns() as f64]
             .map(|ns| ns / 1e9);
@@ -75,8 +75,8 @@ pub(super) fn totals(found: &Fidelity) -> Table {
         ])
 }
 
-/// The streams of both, the most frequent first: those with 1 % of the I/Os of either,
-/// or all of them.
+/// Returns the streams of both captures, most frequent first: those with 1 % of the I/Os of
+/// either, or all of them.
 pub(super) fn streams(found: &Fidelity, all: bool) -> Table {
     let sides = found.sides.each_ref().map(|side| &side.streams);
     let total = sides.map(|table| table.total().count());
@@ -136,7 +136,7 @@ fn stream_row(head: &str, tallies: &[Sums; 2]) -> Row {
     Row::new(head, cells).strong(original.ios != replay.ios)
 }
 
-/// I/Os by operation and size, whether random or sequential.
+/// Returns the I/Os by operation and size, random and sequential together.
 pub(super) fn sizes(found: &Fidelity) -> Table {
     let mut counts: BTreeMap<(IoOp, u32), [u64; 2]> = BTreeMap::new();
     for (at, side) in found.sides.iter().enumerate() {
@@ -159,7 +159,7 @@ pub(super) fn sizes(found: &Fidelity) -> Table {
         .rows(counts.iter().map(row))
 }
 
-/// Whether the devices got the same I/Os.
+/// Returns the table that shows whether the devices received the same I/Os.
 pub(super) fn sequences(pairs: &[DevicePair]) -> Table {
     let row = |pair: &DevicePair| {
         let first = pair.sequence.first.map(|difference| difference.to_string());
@@ -184,7 +184,7 @@ pub(super) fn sequences(pairs: &[DevicePair]) -> Table {
         .rows(pairs.iter().map(row))
 }
 
-/// How true the times are.
+/// Returns the table of start-time errors and inter-arrival times.
 pub(super) fn times(pairs: &[DevicePair]) -> Table {
     let row = |pair: &DevicePair| {
         let starts = &pair.starts;
@@ -224,7 +224,7 @@ pub(super) fn times(pairs: &[DevicePair]) -> Table {
         .rows(pairs.iter().map(row))
 }
 
-/// Each operation for itself, where the captures differ.
+/// Returns the comparison per operation; `None` if the captures do not differ.
 pub(super) fn by_op(pairs: &[DevicePair]) -> Option<Table> {
     let several = pairs.len() > 1;
     let row = |(pair, one): (&DevicePair, &OpPair)| {
@@ -263,7 +263,7 @@ pub(super) fn by_op(pairs: &[DevicePair]) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// How deep the queues were.
+/// Returns the table of queue depths; `None` if neither capture has them.
 pub(super) fn depths(found: &Fidelity) -> Option<Table> {
     let depths = found.sides.each_ref().map(|side| side.depths.as_ref());
     depths.iter().any(Option::is_some).then(|| {
@@ -286,7 +286,7 @@ pub(super) fn depths(found: &Fidelity) -> Option<Table> {
     })
 }
 
-/// `nvme0n1`, or `nvme0n1 and nvme1n1` where they have different names.
+/// Returns `nvme0n1`, or `nvme0n1 and nvme1n1` if the names differ.
 pub(super) fn devices(pair: &DevicePair) -> String {
     let [original, replay] = &pair.names;
     if original == replay { original.clone() } else { format!("{original} and {replay}") }

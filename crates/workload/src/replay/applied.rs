@@ -1,5 +1,5 @@
-//! Capture steps, or a cumulative workload without them, as the
-//! [`AppliedWorkload`] that the tests of captured workloads apply.
+//! Converts capture steps, or a cumulative workload without steps, to the [`AppliedWorkload`]
+//! that the tests of captured workloads apply.
 
 use super::ReplayError;
 use super::steps::{NativeSteps, StepChoice, StepToReplay, of_cumulative};
@@ -14,24 +14,24 @@ use steadfast_domain::{
     AppliedWorkload, CaptureConditions, Caveat, Demand, IoStream, Layer, Nanos,
 };
 
-/// Where a workload comes from, and what its steps do not tell.
+/// The origin of a workload, and what its steps do not define.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Provenance {
-    /// What it is called in reports.
+    /// Name in reports.
     pub name: String,
-    /// The file, or the name of a reference workload.
+    /// File name, or name of a reference workload.
     pub source: String,
-    /// Label and value: see [`origin`].
+    /// Facts of the capture as pairs of label and value: see [`origin`].
     pub origin: Vec<(String, String)>,
-    /// Threads x outstanding I/Os of the whole workload, where known.
+    /// Threads and outstanding I/Os of the whole workload; `None` if unknown.
     pub demand: Option<Demand>,
-    /// What is written.
+    /// Data to write.
     pub data_pattern: DataPattern,
-    /// Where the random streams go.
+    /// Placement of the random streams.
     pub placement: Placement,
 }
 
-/// Facts of a capture that a report discloses: tool, layer, host, devices, length.
+/// Returns the facts of a capture that a report discloses: tool, layer, host, devices, length.
 pub fn origin(conditions: &CaptureConditions) -> Vec<(String, String)> {
     let layers: Vec<&str> = conditions.layers.iter().map(|layer| layer_name(*layer)).collect();
     let devices: Vec<&str> =
@@ -62,10 +62,12 @@ fn layer_name(layer: Layer) -> &'static str {
     }
 }
 
-/// A workload file without capture steps: its streams alone, all together.
+/// Converts a workload file without capture steps: its streams, applied all together.
 ///
 /// # Errors
-/// Where none of them is chosen.
+/// Returns [`ReplayError::BelowThreshold`] if no stream is chosen, [`ReplayError::NoSteps`] if
+/// `choice` selects a part of the time, and [`ReplayError::Trace`] if it filters by what a
+/// workload file does not record.
 pub fn cumulative(
     file: &WorkloadFile,
     choice: &StepChoice,
@@ -76,13 +78,13 @@ pub fn cumulative(
 }
 
 impl NativeSteps {
-    /// The workload that a test applies: every stream with its exact count, and every
-    /// step with its own.
+    /// Returns the workload that a test applies: every stream, and every stream of each step, with
+    /// its exact count.
     pub fn applied(&self, provenance: Provenance) -> AppliedWorkload {
         applied(&self.workload, &self.steps, &self.caveats, provenance)
     }
 
-    /// The steps as a workload file keeps them.
+    /// Returns the steps in the form of a workload file.
     pub fn kept(&self) -> Vec<WorkloadStep> {
         let kept = |step: &StepToReplay| WorkloadStep {
             at: step.began,
@@ -125,13 +127,13 @@ fn applied(
     }
 }
 
-/// A caveat as one text with what to do about it.
+/// Returns a caveat and its remedy as one text.
 fn sentence(caveat: &Caveat) -> String {
     format!("{} {}", caveat.text, caveat.remedy).trim_end().to_owned()
 }
 
-/// Every stream with its count as its weight. Where the counts together do not fit
-/// 32 bits all are halved alike, none below 1, and the answer says so.
+/// Returns every stream weighted by its count. If the sum of the counts exceeds 32 bits, all
+/// are halved equally often, to no less than 1, and a remark is returned.
 fn weighed(workload: &Workload) -> (Vec<IoStream>, Option<String>) {
     let sum: u128 = workload.streams.iter().map(|stream| u128::from(stream.count)).sum();
     let shift = (u128::BITS - sum.leading_zeros()).saturating_sub(u32::BITS);
@@ -207,8 +209,8 @@ mod tests {
         );
     }
 
-    /// A file that lists 100 of 130 I/Os knows the bytes of all only where they are more than
-    /// those of the listed ones.
+    /// A file that lists 100 of 130 I/Os defines the total bytes only if they exceed those of the
+    /// listed I/Os.
     #[test]
     fn the_bytes_of_a_capture_of_which_a_part_is_listed_may_be_unknown() {
         let captured = |bytes: u64, choice: &StepChoice| {

@@ -8,13 +8,13 @@ use steadfast_domain::script::IssueAt;
 use steadfast_domain::{IoOp, Op};
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Columns that a script is made of, beside those that every pass reads.
+/// Columns that a script needs in addition to those that every pass reads.
 pub(super) const FIELDS: Fields = Fields::of(&[Field::Queued, Field::Flags, Field::Pid]);
 
-/// One I/O that is played, as it was captured.
+/// A playable I/O as it was captured.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chosen {
-    /// When it is due, from the capture's beginning.
+    /// Due time in nanoseconds from the capture's beginning.
     pub(super) due_ns: u64,
     pub(super) completed_ns: Option<u64>,
     pub(super) op: Op,
@@ -38,19 +38,19 @@ impl Default for Chosen {
     }
 }
 
-/// Why an I/O is not played.
+/// The reason why an I/O is not played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
     UnknownOp,
     NoBytes,
 }
 
-/// The I/O of a row, or why it is not played.
+/// Returns the I/O of a row, or the reason why it is not played.
 #[inline]
 pub(super) fn chosen(rows: &Rows<'_>, row: usize, at: IssueAt) -> Result<Chosen, Why> {
     let batch = rows.batch;
     let (set, size) = (batch.flags(row), u64::from(batch.bytes(row)));
-    // How a request to flush and nothing else looks where bios are captured.
+    // A pure flush request looks like this where bios are captured.
     let only_flushes = batch.op(row) == IoOp::Write && size == 0 && set & flags::PREFLUSH != 0;
     let op =
         if only_flushes { Op::Flush } else { stimulus_op(batch.op(row)).ok_or(Why::UnknownOp)? };

@@ -1,25 +1,24 @@
-//! Puts chosen I/Os in the order in which they are due.
+//! Sorts chosen I/Os by their due times.
 //!
-//! They come in the order of issue. Where they are due when they entered the queue,
-//! an I/O that waited long is due before others that were issued earlier. How long
-//! any of them waited is known from the first pass, so it is known which can have
-//! no earlier one still to come. What waits is bounded.
+//! I/Os arrive in issue order. If they are due at queue entry, an I/O that waited long is due
+//! before I/Os that were issued earlier. The first pass found the longest wait, which shows up to
+//! which due time no earlier I/O can follow. The number of waiting I/Os is bounded.
 
 use super::chosen::Chosen;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use steadfast_tracefile::issue_order::WAITING_MAX;
 
-/// I/Os on their way into due order.
+/// A queue that sorts I/Os by their due times.
 pub(super) struct DueOrder {
-    /// The longest that any I/O waited before it was issued, in nanoseconds.
+    /// Longest time that any I/O waited before its issue, in nanoseconds.
     slack_ns: u64,
     waiting_max: usize,
     waiting: BinaryHeap<Reverse<Waiting>>,
     ready: VecDeque<Chosen>,
     numbered: u64,
     last_due_ns: u64,
-    /// I/Os that came too late for their place and are due at once.
+    /// Number of I/Os that arrived too late for their place and are due at once.
     pub(super) late: u64,
 }
 
@@ -67,7 +66,7 @@ impl DueOrder {
         }
     }
 
-    /// Takes the next in the order of issue.
+    /// Adds the next I/O in issue order.
     pub(super) fn take(&mut self, io: Chosen) {
         if self.slack_ns == 0 {
             self.give(io);
@@ -80,8 +79,8 @@ impl DueOrder {
         }
     }
 
-    /// Gives out those that nothing still to come can be due before: all I/Os issued
-    /// before `issued_ns` were taken.
+    /// Releases the I/Os before which no later I/O can be due. All I/Os issued before `issued_ns`
+    /// have been added.
     pub(super) fn issued_until(&mut self, issued_ns: u64) {
         let certain = issued_ns.saturating_sub(self.slack_ns);
         while self.waiting.peek().is_some_and(|first| first.0.io.due_ns <= certain) {
@@ -89,7 +88,7 @@ impl DueOrder {
         }
     }
 
-    /// Gives out the rest.
+    /// Releases all remaining I/Os.
     pub(super) fn end(&mut self) {
         self.issued_until(u64::MAX);
         while !self.waiting.is_empty() {
@@ -107,7 +106,7 @@ impl DueOrder {
         }
     }
 
-    /// Due times never go back: what comes too late is due at once.
+    /// Releases an I/O. Due times never decrease: an I/O that is too late is due at once.
     fn give(&mut self, mut io: Chosen) {
         self.late += u64::from(io.due_ns < self.last_due_ns);
         io.due_ns = io.due_ns.max(self.last_due_ns);

@@ -1,99 +1,99 @@
-//! Why a capture cannot be replayed as asked.
+//! Errors of preparing a replay.
 
 use steadfast_domain::{Bytes, Nanos};
 use steadfast_tracefile::error::TraceError;
 
-/// Why a capture cannot be replayed, and what to do.
+/// The reason why a capture cannot be replayed, with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// Nothing was chosen.
+    /// No I/O was chosen.
     #[error("{}", empty(*.events, .filter.as_deref()))]
     Empty {
-        /// I/Os that were looked at.
+        /// Number of I/Os examined.
         events: u64,
-        /// What was to be chosen; `None` where everything was.
+        /// Description of the filter; `None` without one.
         filter: Option<String>,
     },
-    /// There is nothing to read or write.
+    /// All chosen I/Os are flushes.
     #[error(
         "the {flushes} chosen I/Os are all flushes, so there is nothing to replay; choose other \
          I/Os with --from, --to, --op or --device"
     )]
     OnlyFlushes {
-        /// How many.
+        /// Number of flushes.
         flushes: u64,
     },
-    /// Nothing is left to read or write.
+    /// No read, write or discard remains to be played.
     #[error(
         "no read, write or discard remains of the {ios} chosen I/Os: {reasons}; choose other \
          I/Os, or leave out fewer"
     )]
     AllLeftOut {
-        /// How many were chosen.
+        /// Number of chosen I/Os.
         ios: u64,
-        /// Why, with counts.
+        /// Reasons with their counts.
         reasons: String,
     },
-    /// Sums have no single I/Os to play.
+    /// A script needs single I/Os, but the capture kept sums.
     #[error(
         "the capture kept the I/O streams of every capture step of {0}, but no single I/Os, so it \
          cannot be replayed as a script; replay its steps instead, or capture without --steps"
     )]
     SingleIosNeeded(Nanos),
-    /// A script plays the I/Os of one device.
+    /// The I/Os belong to several devices, but a script plays those of one.
     #[error(
         "the chosen I/Os belong to {} devices ({}), but a script replays one; choose it with \
          --device", .0.len(), .0.join(", ")
     )]
     SeveralDevices(Vec<String>),
-    /// What programs asked and what the device got of it are the same I/Os twice.
+    /// The I/Os belong to several layers, which record the same data twice.
     #[error(
         "the chosen I/Os include the file-system layer and the block layer, which see the same \
          data twice; choose one with --layer block or --layer filesystem"
     )]
     SeveralLayers,
-    /// The target is too small to move granules.
+    /// The target is smaller than a granule.
     #[error(
         "the target has {}, but addresses are mapped in granules of 1 MiB; choose a larger \
          target, or --map same if the trace fits", .0.binary()
     )]
     TargetTooSmall(Bytes),
-    /// Addresses stay as they are and do not fit.
+    /// The captured addresses are to be kept but exceed the target.
     #[error(
         "{ios} of {of} I/Os reach beyond the target's end at {target} bytes (the last ends at {end}); \
          choose --map wrap, pack or scale, or a larger target"
     )]
     BeyondTarget {
-        /// I/Os that do.
+        /// Number of I/Os beyond the target's end.
         ios: u64,
-        /// Of so many.
+        /// Number of all I/Os.
         of: u64,
-        /// Where the last one ends.
+        /// End of the last I/O, in bytes.
         end: u64,
-        /// Where the target ends.
+        /// End of the target, in bytes.
         target: u64,
     },
-    /// Addresses too far apart for the memory set aside.
+    /// The addresses are too far apart for the memory set aside to pack them.
     #[error(
         "the I/Os are spread over more than 512 TiB, too far to pack; choose --map wrap or scale"
     )]
     TooFarApart,
-    /// `--issue-at queue` of a trace without such times.
+    /// Due times by queue entry were requested, but the trace has none.
     #[error("the trace has no queue times; omit --issue-at, or use --issue-at issue")]
     NoQueueTimes,
-    /// Steps were wanted and there are none.
+    /// Capture steps were requested, but the workload has none.
     #[error(
         "the workload '{0}' has no capture steps; derive it again with --native, or replay its \
          cumulative workload"
     )]
     NoSteps(String),
-    /// A step of no length has no rate.
+    /// A capture step has no length, and therefore no rate.
     #[error("the capture step at {0} lasts 0 s, so it has no rate; correct its length")]
     StepWithoutLength(Nanos),
-    /// Every stream of every step is below the threshold.
+    /// All streams of all steps are below the threshold.
     #[error("no I/O stream reaches the threshold of {0}; choose a lower one")]
     BelowThreshold(String),
 }

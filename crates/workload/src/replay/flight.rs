@@ -1,21 +1,21 @@
-//! How many I/Os were outstanding in the capture when one was due: what a closed
-//! loop keeps.
+//! Counts the I/Os that were outstanding in the capture when each I/O was due, a number that a
+//! closed loop maintains.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// I/Os followed at most; with more, the number is unknown.
+/// Most I/Os that are tracked; with more, the number is unknown.
 const FOLLOWED_MAX: usize = 1 << 16;
 
-/// The completion times of what is outstanding.
+/// The completion times of the outstanding I/Os.
 #[derive(Default)]
 pub(super) struct Outstanding {
     completions: BinaryHeap<Reverse<u64>>,
 }
 
 impl Outstanding {
-    /// I/Os outstanding with one that is due then, itself included; `None` where its
-    /// completion was not seen. The order is that of due times.
+    /// Returns the number of I/Os outstanding at `due_ns`, including the one due then; `None` if
+    /// its completion was not seen. I/Os must come in the order of their due times.
     pub(super) fn with(&mut self, due_ns: u64, completed_ns: Option<u64>) -> Option<u32> {
         while self.completions.peek().is_some_and(|first| first.0 <= due_ns) {
             self.completions.pop();

@@ -1,33 +1,33 @@
-//! [`FuaFlushes`]: whether the captured device made forced unit access by a flush after each
-//! write. The kernel sends such a flush where a device with a write cache has no FUA; a capture
-//! holds it as an I/O of its own, so a replay must not ask for it a second time.
+//! Detects whether the captured device implemented forced unit access by a flush after each
+//! write ([`FuaFlushes`]). The kernel sends such a flush to a device with a write cache but
+//! without FUA. A capture holds it as a separate I/O, so a replay must not request it again.
 
-/// Share of the writes with forced unit access that a flush follows, where the device has none,
-/// in percent: at the end of a capture the last flush is missing.
+/// Share of writes with forced unit access that a flush must follow, in percent. It is below 100
+/// because the last flush is missing at the end of a capture.
 const FOLLOWED_PERCENT: u64 = 95;
-/// Fewer writes tell nothing: a flush after them can be the program's own.
+/// Fewest writes for a decision: a flush after fewer can be the program's own.
 const WRITES_MIN: u64 = 4;
-/// The longest time from the completion of a write to the flush that completes it.
+/// Longest time from the completion of a write to the flush that completes it.
 const FOLLOWS_WITHIN_NS: u64 = 100_000_000;
 
-/// Writes with forced unit access, and those of them that a flush follows.
+/// Counts of the writes with forced unit access and of those that a flush follows.
 #[derive(Debug, Default)]
 pub(super) struct FuaFlushes {
     pub(super) writes: u64,
     followed: u64,
-    /// Completion times of writes that no flush has followed yet.
+    /// Completion times of writes that no flush has followed yet, in nanoseconds.
     waiting: Vec<u64>,
 }
 
 impl FuaFlushes {
-    /// Takes a write with forced unit access; one whose completion is unknown counts as followed
-    /// by no flush.
+    /// Adds a write with forced unit access. A write without a known completion counts as not
+    /// followed by a flush.
     pub(super) fn write(&mut self, completed_ns: Option<u64>) {
         self.writes += 1;
         self.waiting.extend(completed_ns);
     }
 
-    /// Takes a flush, which completes every write that was completed before it.
+    /// Adds a flush, which covers every write that completed before it.
     pub(super) fn flush(&mut self, issued_ns: u64) {
         let followed = &mut self.followed;
         self.waiting.retain(|completed_ns| {
@@ -38,7 +38,7 @@ impl FuaFlushes {
         });
     }
 
-    /// Whether the device made forced unit access by flushes.
+    /// Returns whether the device implemented forced unit access by flushes.
     pub(super) fn are_captured(&self) -> bool {
         self.writes >= WRITES_MIN && self.followed * 100 >= self.writes * FOLLOWED_PERCENT
     }
@@ -52,7 +52,7 @@ mod tests {
     fn a_device_without_fua_has_a_flush_after_each_write() {
         let mut found = FuaFlushes::default();
         for at in 0..40u64 {
-            // Two writes that one flush completes.
+            // Two writes that share one flush.
             found.write(Some(at * 1000 + 300));
             found.write(Some(at * 1000 + 310));
             found.flush(at * 1000 + 320);

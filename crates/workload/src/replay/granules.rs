@@ -1,31 +1,30 @@
-//! Which granules of a device were touched: one bit for each, in pieces that take
-//! memory only where something was touched, and how many come before one.
+//! Records which granules of a device were touched, one bit each in a sparse bitmap, and numbers
+//! them in order.
 
 use super::ReplayError;
 use std::collections::BTreeMap;
 
-/// The unit in which addresses are moved: small enough that a trace of a few
-/// gigabytes spreads over many, large enough that a sequential run is cut once in
-/// many I/Os only.
+/// Unit in which addresses move, in bytes: small enough that a trace of a few gigabytes spans
+/// many granules, large enough that few I/Os of a sequential run cross a boundary.
 pub const GRANULE: u64 = 1 << 20;
 
-/// Words of one piece: 32 Ki granules, 32 GiB of a device, in 4 KiB of memory.
+/// Words per piece: 32 Ki granules, or 32 GiB of a device, in 4 KiB of memory.
 const WORDS: usize = 512;
 const GRANULES_OF_PIECE: u64 = WORDS as u64 * 64;
-/// Pieces kept at most: 64 MB, all of a device of 512 TiB.
+/// Most pieces: 64 MB of memory, enough for a device of 512 TiB.
 const PIECES_MAX: usize = 1 << 14;
 
-/// Granules that were touched.
+/// The set of touched granules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Granules {
     pieces: BTreeMap<u64, Box<[u64; WORDS]>>,
 }
 
 impl Granules {
-    /// Marks those that the bytes from `offset` to `end` lie in.
+    /// Adds the granules of the bytes from `offset` to `end`.
     ///
     /// # Errors
-    /// Where they are spread so far that the memory set aside is too small.
+    /// Returns [`ReplayError::TooFarApart`] if the addresses need more memory than is set aside.
     pub fn touch(&mut self, offset: u64, end: u64) -> Result<(), ReplayError> {
         let last = end.max(offset + 1) - 1;
         for granule in offset / GRANULE..=last / GRANULE {
@@ -38,7 +37,7 @@ impl Granules {
         Ok(())
     }
 
-    /// Counts them, so that the number of each is known.
+    /// Counts the granules, so that the number of each is known.
     pub fn ranked(self) -> Ranks {
         let mut before = 0;
         let pieces = self.pieces.into_iter().map(|(number, words)| {
@@ -51,7 +50,7 @@ impl Granules {
     }
 }
 
-/// Granules that were touched, each with its number among them.
+/// The touched granules, numbered in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranks {
     pieces: Vec<Piece>,
@@ -61,20 +60,20 @@ pub struct Ranks {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Piece {
     number: u64,
-    /// Touched granules in all earlier pieces.
+    /// Number of touched granules in all earlier pieces.
     before: u64,
     words: Box<[u64; WORDS]>,
-    /// Touched granules in all earlier words of this piece.
+    /// Number of touched granules in all earlier words of this piece.
     words_before: Box<[u16; WORDS]>,
 }
 
 impl Ranks {
-    /// How many were touched.
+    /// Returns the number of touched granules.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// How many touched granules come before this one.
+    /// Returns the number of touched granules before this one.
     #[inline]
     pub fn of(&self, granule: u64) -> u64 {
         let (number, word, bit) = place(granule);
@@ -90,7 +89,7 @@ impl Ranks {
     }
 }
 
-/// Piece, word and bit of a granule.
+/// Returns piece, word and bit of a granule.
 fn place(granule: u64) -> (u64, usize, u32) {
     let inside = granule % GRANULES_OF_PIECE;
     (granule / GRANULES_OF_PIECE, (inside / 64) as usize, (inside % 64) as u32)

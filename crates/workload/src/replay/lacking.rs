@@ -1,9 +1,9 @@
-//! What a reader of a replay must know of its capture.
+//! Gaps of a capture that a replay must disclose.
 
 use steadfast_domain::caveats as ids;
 use steadfast_domain::{CaptureConditions, Caveat, CaveatKind};
 
-/// What a capture lacks, and a replay of it therefore too.
+/// Returns the gaps of a capture, which its replay has too, as caveats.
 pub(super) fn lacking(conditions: &CaptureConditions, missing: &[String]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut say = |count: u64, id, text: String, remedy: &str| {

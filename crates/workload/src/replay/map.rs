@@ -1,6 +1,5 @@
-//! Where a captured I/O lands on another device. Addresses move by granules of
-//! 1 MiB, never one by one, so that what was adjacent inside a granule stays
-//! adjacent and a sequential run stays one.
+//! Maps captured addresses to another device. Addresses move by granules of 1 MiB, so that
+//! I/Os that were adjacent inside a granule stay adjacent and a sequential run stays one.
 
 use super::ReplayError;
 use super::granules::{GRANULE, Ranks};
@@ -8,12 +7,12 @@ use std::sync::Arc;
 use steadfast_domain::Bytes;
 use steadfast_domain::script::MapRule;
 
-/// The device that a script is made for.
+/// The device for which a script is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Its size.
+    /// Size of the device.
     pub size: Bytes,
-    /// Its logical sector in bytes: every offset and size is made a multiple.
+    /// Size of a logical sector in bytes; offsets and sizes are rounded to multiples of it.
     pub logical_sector: u32,
 }
 
@@ -21,15 +20,15 @@ impl Space {
     fn sector(self) -> u64 {
         u64::from(self.logical_sector).max(1)
     }
-    /// The end of the last whole sector.
+    /// Returns the end of the last whole sector, in bytes.
     pub fn end(self) -> u64 {
         self.size.0 - self.size.0 % self.sector()
     }
-    /// Whole granules.
+    /// Returns the number of whole granules.
     pub fn granules(self) -> u64 {
         self.size.0 / GRANULE
     }
-    /// The bytes from `offset` on, rounded outward to whole sectors.
+    /// Rounds a range outward to whole sectors; returns its offset and size.
     pub fn whole_sectors(self, offset: u64, size: u64) -> (u64, u64) {
         let sector = self.sector();
         let begin = offset - offset % sector;
@@ -39,7 +38,7 @@ impl Space {
     }
 }
 
-/// The addresses of one capture on one target.
+/// The mapping of a capture's addresses to one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AddressMap {
     space: Space,
@@ -51,41 +50,41 @@ enum Moves {
     Same,
     Wrap,
     Pack(Arc<Ranks>),
-    /// Granules of the captured device.
+    /// Number of granules of the captured device.
     Scale(u64),
 }
 
-/// Where one I/O landed, and what it took.
+/// The place of one I/O on the target, and how it was adapted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Landing {
-    /// First byte on the target.
+    /// Offset of the first byte on the target.
     pub offset: u64,
-    /// Size: as captured, or rounded outward to whole sectors.
+    /// Size in bytes, as captured or rounded outward to whole sectors.
     pub size: u64,
-    /// Offset or size was no multiple of the target's sector.
+    /// Whether the offset or size was not a multiple of the target's sector.
     pub rounded: bool,
-    /// Its granule lies beyond the target's and was counted on from its beginning.
+    /// Whether the granule lay beyond the target's end and was wrapped to its beginning.
     pub wrapped: bool,
-    /// It was moved down, so that it ends with the target.
+    /// Whether the I/O was moved down so that it ends with the target.
     pub moved: bool,
 }
 
-/// What a map must know of a capture.
+/// The facts about a capture that a map needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reached {
-    /// The end of the last byte that any I/O reaches.
+    /// End of the last byte that any I/O reaches.
     pub end: u64,
-    /// Size of the captured device, where it is known.
+    /// Size of the captured device; `None` if unknown.
     pub capacity: Option<Bytes>,
-    /// The granules that were touched; needed to pack only.
+    /// Touched granules; needed only to pack.
     pub touched: Ranks,
 }
 
 impl AddressMap {
-    /// A map onto `space`.
+    /// Creates a map to `space`.
     ///
     /// # Errors
-    /// A target without a whole granule, where granules are moved.
+    /// Returns [`ReplayError::TargetTooSmall`] if granules must move and the target has none.
     pub fn new(rule: MapRule, space: Space, reached: Reached) -> Result<Self, ReplayError> {
         if rule != MapRule::Same && space.granules() == 0 {
             return Err(ReplayError::TargetTooSmall(space.size));
@@ -102,7 +101,7 @@ impl AddressMap {
         Ok(AddressMap { space, moves })
     }
 
-    /// How it moves addresses.
+    /// Returns the rule by which addresses move.
     pub fn rule(&self) -> MapRule {
         match self.moves {
             Moves::Same => MapRule::Same,
@@ -112,8 +111,8 @@ impl AddressMap {
         }
     }
 
-    /// Where the I/O lands; `None` where it is larger than the target, or lies beyond
-    /// its end and is not moved.
+    /// Returns the place of an I/O; `None` if it is larger than the target, or lies beyond its end
+    /// and the rule is [`MapRule::Same`].
     #[inline]
     pub fn land(&self, offset: u64, size: u64) -> Option<Landing> {
         let (begin, whole) = self.space.whole_sectors(offset, size);
@@ -145,7 +144,7 @@ impl AddressMap {
         (number % granules * GRANULE + inside, number >= granules)
     }
 
-    /// What a reader must know of it, in one sentence.
+    /// Describes the mapping in one sentence.
     pub fn told(&self) -> String {
         let target = self.space.granules();
         match &self.moves {

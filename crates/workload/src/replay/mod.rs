@@ -1,12 +1,11 @@
-//! What a capture becomes when it is replayed: a [`Script`] of exact I/Os with due
-//! times, made of single I/Os ([`script`]), or the list of its capture steps, each
-//! with its own I/O streams ([`steps`]).
+//! Prepares captures for replay: a [`Script`] of exact I/Os with due times, made from single I/Os
+//! ([`script`]), or the list of capture steps, each with its own I/O streams ([`steps`]).
 //!
-//! A script is made in two passes. The first finds what the chosen I/Os need:
-//! where they reach, which times there are, what cannot be played. The second plays
-//! the script once without a device and adds it up, so that everything of it is
-//! known before the first I/O, its digest included. Both decode the trace in
-//! batches; memory does not grow with its length.
+//! A script is made in two passes. The first finds what the chosen I/Os need: the addresses they
+//! reach, the times that are recorded, the I/Os that cannot be played. The second plays the
+//! script once without a device and sums it up, so that all its totals and its digest are known
+//! before the first I/O. Both passes decode the trace in batches, in memory that does not grow
+//! with its length.
 //!
 //! [`Script`]: steadfast_domain::Script
 

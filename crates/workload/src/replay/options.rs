@@ -1,33 +1,32 @@
-//! How a script is made of single I/Os, and what of them it cannot hold.
+//! Options of a script made from single I/Os, and the I/Os that it cannot hold.
 
 use super::map::Space;
 use steadfast_analysis::Pass;
 use steadfast_domain::script::{IssueAt, MapRule, ReplayOmissions};
 
-/// How a script is made.
+/// Options of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptOptions {
-    /// What it is called in reports.
+    /// Name in reports.
     pub name: String,
-    /// Which I/Os.
+    /// Selection of the I/Os.
     pub pass: Pass,
-    /// Which captured time they are due at: that of entering the queue where the
-    /// trace holds it, unless set.
+    /// Captured time at which I/Os are due; `None` for the time of queue entry if the trace has it,
+    /// otherwise that of issue.
     pub issue_at: Option<IssueAt>,
-    /// Where they land: as they were where all fit, wrapped otherwise, unless set.
+    /// Address mapping; `None` to keep the addresses if all fit, and to wrap them otherwise.
     pub map: Option<MapRule>,
-    /// The target.
+    /// Size and sector of the target.
     pub space: Space,
-    /// What is in the script and not played.
+    /// Parts of the script that are not played.
     pub leave_out: ReplayOmissions,
-    /// What due times are counted from, in nanoseconds from the capture's beginning;
-    /// from the first chosen I/O, unless set. Scripts that are played together, each
-    /// on its own target, share it.
+    /// Origin of the due times, in nanoseconds from the capture's beginning; `None` for the first
+    /// chosen I/O. Scripts that are played together, each on its own target, share an origin.
     pub origin_ns: Option<u64>,
 }
 
 impl ScriptOptions {
-    /// All I/Os, with the usual choices.
+    /// Chooses all I/Os, with the default options.
     pub fn new(name: impl Into<String>, space: Space) -> Self {
         ScriptOptions {
             name: name.into(),
@@ -41,24 +40,24 @@ impl ScriptOptions {
     }
 }
 
-/// Chosen I/Os that are not in the script, by reason.
+/// The number of chosen I/Os that are not in the script, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct LeftOut {
-    /// What they did is not known.
+    /// I/Os of an unknown operation.
     pub unknown_ops: u64,
-    /// Reads, writes or discards of no bytes.
+    /// Reads, writes and discards without bytes.
     pub without_bytes: u64,
-    /// Larger than the target.
+    /// I/Os larger than the target.
     pub too_large: u64,
 }
 
 impl LeftOut {
-    /// All of them.
+    /// Returns the sum of all counts.
     pub fn total(&self) -> u64 {
         self.reasons().into_iter().map(|(count, _)| count).sum()
     }
 
-    /// Every reason with its count.
+    /// Returns every reason with its count.
     pub fn reasons(&self) -> [(u64, &'static str); 3] {
         [
             (self.unknown_ops, "of an unknown operation"),
@@ -67,7 +66,7 @@ impl LeftOut {
         ]
     }
 
-    /// `3 of an unknown operation; 2 without bytes`.
+    /// Formats the counts like `3 of an unknown operation; 2 without bytes`.
     pub fn told(&self) -> String {
         let some = self.reasons().into_iter().filter(|(count, _)| *count > 0);
         some.map(|(count, why)| format!("{count} {why}")).collect::<Vec<_>>().join("; ")

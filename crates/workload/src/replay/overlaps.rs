@@ -1,13 +1,13 @@
-//! I/Os in flight at the same time: how many at once, and which of them touch the
-//! same bytes. As the capture had them; on another device they take other times.
+//! I/Os in flight at the same time: their largest number, and those that touch the same bytes.
+//! The times are those of the capture; on another device they differ.
 
 use super::granules::GRANULE;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// I/Os in flight that are followed at most.
+/// Most I/Os in flight that are tracked.
 const FOLLOWED_MAX: usize = 1 << 16;
-/// Granules of one I/O that are looked at; further ones of a very large discard are not.
+/// Most granules examined per I/O; the rest of a very large discard is not examined.
 const GRANULES_MAX: u64 = 64;
 
 /// One I/O in flight.
@@ -29,21 +29,21 @@ impl Flying {
     }
 }
 
-/// The I/Os in flight.
+/// The set of I/Os in flight.
 #[derive(Default)]
 pub(super) struct InFlight {
     by_end: BinaryHeap<Reverse<Flying>>,
     by_granule: HashMap<u64, Vec<Flying>>,
-    /// I/Os that touched bytes of another in flight, one of the two altering them.
+    /// I/Os that touched bytes of another I/O in flight, if at least one of the two alters them.
     pub(super) overlapping: u64,
-    /// Most in flight at once.
+    /// Largest number in flight.
     pub(super) most: u64,
-    /// I/Os whose completion was not seen: they count as in flight nowhere.
+    /// I/Os whose completion was not seen; they are not tracked as in flight.
     pub(super) unended: u64,
 }
 
 impl InFlight {
-    /// Takes the I/O that is due at `due_ns`. The order is that of due times.
+    /// Adds the I/O that is due at `due_ns`. I/Os must come in the order of their due times.
     pub(super) fn take(
         &mut self,
         due_ns: u64,
@@ -78,7 +78,7 @@ impl InFlight {
         }
     }
 
-    /// Forgets those that completed by then.
+    /// Removes the I/Os that completed by `now_ns`.
     fn land(&mut self, now_ns: u64) {
         while self.by_end.peek().is_some_and(|first| first.0.completed_ns <= now_ns) {
             let Some(Reverse(gone)) = self.by_end.pop() else { return };

@@ -1,21 +1,21 @@
-//! What the first pass over a trace leaves for playing it.
+//! The result of the first pass over a trace, from which a script is played.
 
 use super::map::AddressMap;
 use super::options::ScriptOptions;
 use steadfast_domain::script::IssueAt;
 
-/// What is known of a script before it is played.
+/// Everything known of a script before it is played.
 #[derive(Debug)]
 pub(super) struct ReplayPlan {
     pub(super) options: ScriptOptions,
     pub(super) issue_at: IssueAt,
     pub(super) map: AddressMap,
-    /// What due times are counted from, from the capture's beginning.
+    /// Origin of the due times, in nanoseconds from the capture's beginning.
     pub(super) origin_ns: u64,
-    /// The longest that any I/O is due before its issue.
+    /// Longest time by which an I/O is due before its issue, in nanoseconds.
     pub(super) slack_ns: u64,
-    /// The capture's times are coarser than what lies between two I/Os.
+    /// Whether the capture's times are too coarse to separate two I/Os.
     pub(super) rounded_times: bool,
-    /// The capture holds the flushes that make the forced unit access of its writes.
+    /// Whether the capture holds the flushes that implement the forced unit access of its writes.
     pub(super) fua_is_flushed: bool,
 }

@@ -1,5 +1,5 @@
-//! Plays a script without a device: the chosen I/Os of a trace, one by one in the
-//! order in which they are due, on the addresses of the target.
+//! Plays a script without a device: the chosen I/Os of a trace one by one, in the order of their
+//! due times, on the addresses of the target.
 
 use super::chosen::{Chosen, FIELDS, chosen};
 use super::due::DueOrder;
@@ -14,23 +14,23 @@ use steadfast_domain::{Bytes, DueIo, Nanos, Op};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::Trace;
 
-/// A discard of more bytes is played in parts: no engine takes a longer one.
+/// Largest discard that is played in one piece, because no engine takes a larger one.
 const TRIM_MOST: u64 = 1 << 31;
 
-/// What became of the I/Os that were played.
+/// Counts of how the played I/Os were adapted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Landed {
     pub(super) rounded: u64,
     pub(super) wrapped: u64,
     pub(super) moved: u64,
     pub(super) too_large: u64,
-    /// Times that a discard was divided.
+    /// Number of times that a discard was divided.
     pub(super) divided: u64,
-    /// I/Os due before one that was given out, and therefore due at once.
+    /// Number of I/Os due before one that was delivered already, and therefore due at once.
     pub(super) late: u64,
 }
 
-/// One I/O that was played.
+/// One played I/O.
 #[derive(Clone, Copy)]
 pub(super) struct Played {
     pub(super) io: DueIo,
@@ -42,7 +42,7 @@ pub(super) struct Player<R: 'static> {
     plan: Arc<ReplayPlan>,
     ios: Ios<'static, R>,
     order: DueOrder,
-    /// What is left of a discard of which a part was played.
+    /// The rest of a discard whose first part was played.
     rest: Option<Played>,
     thinking: Thinking,
     outstanding: Outstanding,
@@ -66,7 +66,7 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
         }
     }
 
-    /// The next I/O; `None` when there are no more.
+    /// Returns the next I/O; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Played>, TraceError> {
         if let Some(rest) = self.rest.take() {
             return Ok(Some(self.divided(rest)));
@@ -84,7 +84,7 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
         }
     }
 
-    /// It, or its first part where it is too long a discard.
+    /// Returns the I/O, or its first part if it is a discard that is too long.
     fn divided(&mut self, played: Played) -> Played {
         let Played { io, captured } = played;
         if io.op != Op::Discard || io.size.0 <= TRIM_MOST {
@@ -97,12 +97,12 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
         Played { io: DueIo { size: Bytes(TRIM_MOST), ..io }, captured }
     }
 
-    /// What became of those played so far.
+    /// Returns the counts of the I/Os played so far.
     pub(super) fn landed(&self) -> Landed {
         Landed { late: self.order.late, ..self.landed }
     }
 
-    /// Whether the capture's times are coarser than what lies between two I/Os.
+    /// Returns whether the capture's times are too coarse to separate two I/Os.
     pub(super) fn times_are_rounded(&self) -> bool {
         self.plan.rounded_times
     }
@@ -149,9 +149,9 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
         Some(Played { io, captured })
     }
 
-    /// How long it waits in a closed loop, where I/Os go out one after the other: as
-    /// long as its process thought, but no longer than the I/O before it was ago.
-    /// What other processes did in the meantime has passed by then.
+    /// Returns the think time of an I/O in a closed loop, where I/Os go out one after the other:
+    /// that of its process, but at most the time since the previous I/O. What other processes did
+    /// in the meantime has passed by then.
     fn think(&mut self, io: &Chosen) -> Nanos {
         let Chosen { due_ns, process, completed_ns, .. } = *io;
         let think_ns = self.thinking.before(process, due_ns, self.plan.origin_ns, completed_ns);

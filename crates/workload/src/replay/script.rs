@@ -1,5 +1,5 @@
-//! A [`Script`] made of the single I/Os of a trace: which of them, due when, where
-//! on the target.
+//! A [`Script`] made from the single I/Os of a trace: the choice of I/Os, their due times and
+//! their addresses on the target.
 
 use super::ReplayError;
 use super::lacking::lacking;
@@ -25,11 +25,11 @@ use steadfast_domain::{
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::Trace;
 
-/// Narrows a filter to the I/O streams at or above a threshold among what passes it.
+/// Narrows a filter to the I/O streams that reach a threshold among the I/Os that pass it.
 ///
 /// # Errors
-/// Where the capture cannot be read, nothing passes, or no stream reaches the
-/// threshold.
+/// Returns [`ReplayError::Empty`] if no I/O passes, [`ReplayError::BelowThreshold`] if no stream
+/// reaches the threshold, and [`ReplayError::Trace`] if the capture cannot be read.
 pub fn at_threshold<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     pass: &Pass,
@@ -47,7 +47,7 @@ pub fn at_threshold<R: Read + Seek + Send + 'static>(
     Ok(Filter { streams: workload.keys(), ..pass.filter.clone() })
 }
 
-/// A script made of a trace, and what is known of it before it is played.
+/// A script made from a trace, and everything known of it before it is played.
 pub struct TraceScript<R> {
     trace: Arc<Trace<R>>,
     plan: Arc<ReplayPlan>,
@@ -56,11 +56,12 @@ pub struct TraceScript<R> {
 }
 
 impl<R: Read + Seek + Send + 'static> TraceScript<R> {
-    /// Chooses the I/Os, finds where they land, and plays them once without a device.
+    /// Chooses the I/Os, maps them to the target, and plays them once without a device.
     ///
     /// # Errors
-    /// Where single I/Os were not kept or cannot be read, or what was chosen cannot be
-    /// played as asked.
+    /// Returns [`ReplayError::SingleIosNeeded`] if the capture kept only sums,
+    /// [`ReplayError::Trace`] if it cannot be read, and another variant if the chosen I/Os cannot
+    /// be played as requested.
     pub fn of(captured: &Captured<R>, options: &ScriptOptions) -> Result<Self, ReplayError> {
         if let Some(step_ns) = captured.conditions().step_ns {
             return Err(ReplayError::SingleIosNeeded(Nanos(step_ns)));
@@ -81,42 +82,42 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         Ok(TraceScript { trace, plan, survey, summary })
     }
 
-    /// What it adds up to.
+    /// Returns the totals.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
-    /// What the pass that chose the I/Os saw.
+    /// Returns the account of the pass that chose the I/Os.
     pub fn account(&self) -> PassAccount {
         self.survey.account
     }
-    /// Chosen I/Os that are not in the script.
+    /// Returns the number of chosen I/Os that are not in the script.
     pub fn left_out(&self) -> LeftOut {
         self.survey.left_out
     }
-    /// Which captured time its I/Os are due at.
+    /// Returns the captured time at which I/Os are due.
     pub fn issue_at(&self) -> IssueAt {
         self.plan.issue_at
     }
-    /// Where its I/Os land.
+    /// Returns the mapping of addresses.
     pub fn map(&self) -> &AddressMap {
         &self.plan.map
     }
-    /// What its due times are counted from, from the capture's beginning.
+    /// Returns the origin of the due times, in nanoseconds from the capture's beginning.
     pub fn origin_ns(&self) -> u64 {
         self.plan.origin_ns
     }
-    /// How the trace came about.
+    /// Returns the conditions under which the trace was captured.
     pub fn conditions(&self) -> &CaptureConditions {
         self.trace.conditions()
     }
 
-    /// Opens it from its beginning.
+    /// Opens the script at its beginning.
     pub fn open(&self) -> Box<dyn Script> {
         playing(&self.trace, &self.plan)
     }
 
-    /// It as a load, played at its due times; with as many I/Os outstanding as the
-    /// capture had at most, unless another demand is given.
+    /// Returns the script as a load that is played at its due times. Without `demand`, it keeps as
+    /// many I/Os outstanding as the capture had at most.
     pub fn load(&self, demand: Option<Demand>) -> ScriptLoad {
         let summary = &self.summary;
         let most = u32::try_from(summary.outstanding_max.unwrap_or(1)).unwrap_or(u32::MAX);
@@ -145,8 +146,8 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         }
     }
 
-    /// What a reader of the replay must know: what the capture lacks, what was left
-    /// out, where I/Os landed, and what was inferred.
+    /// Returns the caveats of a replay: gaps of the capture, I/Os left out, changed addresses, and
+    /// inferred values.
     pub fn caveats(&self) -> Vec<Caveat> {
         let mut caveats = lacking(self.trace.conditions(), &self.trace.integrity().missing());
         if self.trace.recovery().is_some() {
@@ -267,12 +268,12 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     }
 }
 
-/// A script that is being pulled.
+/// A script from which I/Os are being pulled.
 struct Playing<R: 'static> {
     name: String,
     player: Player<R>,
     delivered: u64,
-    /// Said when the I/Os before it were delivered.
+    /// Error that is returned after the I/Os before it were delivered.
     failed: Option<ScriptError>,
 }
 

@@ -1,11 +1,9 @@
-//! A capture as the list of its steps, each with its own I/O streams, counts,
-//! demand and length: what a replay of step sums plays, one composite after the
-//! other. It is the same list whether it comes from a capture of single I/Os or of
-//! steps alone, a workload file or a "Replay representation".
+//! A capture as the list of its steps, each with its own I/O streams, counts, demand and length.
+//! A replay of step sums plays them, one composite after the other. The list is the same for a
+//! capture of single I/Os, a capture of steps, a workload file and a "Replay representation".
 //!
-//! A composite is normalized from counts: the chosen streams of a step stand for
-//! all of its I/Os, each in proportion to its own. What was not chosen is kept as
-//! I/Os and bytes.
+//! A composite is normalized from counts: the chosen streams of a step represent all of its I/Os,
+//! each in proportion to its own count. I/Os and bytes of other streams are kept as totals.
 
 use super::ReplayError;
 use super::lacking::lacking;
@@ -28,60 +26,60 @@ use steadfast_domain::{
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::observed_time::ObservedTime;
 
-/// Outstanding I/Os of a step at most, where a capture says more.
+/// Largest number of outstanding I/Os of a step, even if a capture records more.
 const OUTSTANDING_MAX: u32 = 65_536;
 
-/// Where capture steps come from.
+/// The source of capture steps.
 pub enum StepSource<'a, R> {
-    /// A capture, of single I/Os or of steps alone.
+    /// A capture of single I/Os or of steps.
     Capture(&'a Captured<R>),
-    /// A workload that kept its steps.
+    /// A workload file that kept its steps.
     Workload(&'a WorkloadFile),
     /// A "Replay representation".
     Representation(&'a ReplayRepresentation),
 }
 
-/// Which steps and streams, and how wide.
+/// A choice of steps and streams, and the width of the steps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepChoice {
-    /// Which I/Os.
+    /// Selection of the I/Os.
     pub pass: Pass,
-    /// By what a stream's share is taken.
+    /// Whether a stream's share is that of the I/Os or of the bytes.
     pub by: By,
-    /// The smallest share of the whole capture that a chosen stream has.
+    /// Smallest share of the whole capture that a chosen stream has.
     pub threshold: Threshold,
-    /// Width of a step in nanoseconds: that of the steps that were kept, or the usual
-    /// one for the length of the capture, unless set.
+    /// Width of a step in nanoseconds; `None` for that of the kept steps, or for the default by the
+    /// length of the capture.
     pub step_ns: Option<u64>,
 }
 
-/// One capture step, as it is replayed.
+/// One capture step to be replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepToReplay {
-    /// From the first chosen step's beginning. Between two steps nothing was done.
+    /// Begin, since the first chosen step began. The time between two steps is idle.
     pub began: Nanos,
-    /// Its length.
+    /// Length.
     pub lasted: Nanos,
-    /// The chosen streams that have I/Os in it and how many, most first.
+    /// Chosen streams with I/Os in the step and their counts, most frequent first.
     pub streams: Vec<(StreamKey, u64)>,
-    /// All I/Os of the step, of streams that are not chosen too; `None` where only
-    /// the chosen ones are known.
+    /// Number of I/Os in the step, including streams that are not chosen; `None` if only the
+    /// chosen ones are known.
     pub ios: Option<u64>,
-    /// All bytes of the step.
+    /// Number of bytes in the step, including streams that are not chosen; `None` if unknown.
     pub bytes: Option<Bytes>,
-    /// I/Os outstanding, averaged over the step's time; below 1 where there was time
-    /// between I/Os. `None` where not known.
+    /// I/Os outstanding, averaged over the step's time; below 1 if the device was idle at times.
+    /// `None` if unknown.
     pub demand_mean: Option<f64>,
-    /// Most I/Os outstanding.
+    /// Maximum number of I/Os outstanding; `None` if unknown.
     pub demand_max: Option<u32>,
-    /// Mean response time in the capture.
+    /// Mean response time in the capture; `None` if unknown.
     pub response_mean: Option<Nanos>,
-    /// Longest response time in the capture.
+    /// Longest response time in the capture; `None` if unknown.
     pub response_max: Option<Nanos>,
 }
 
 impl StepToReplay {
-    /// I/Os and bytes of the chosen streams.
+    /// Returns the I/Os and bytes of the chosen streams.
     pub fn chosen(&self) -> (u64, Bytes) {
         let sum = self.streams.iter().fold((0u64, 0u64), |(ios, bytes), (key, count)| {
             let amount = count.saturating_mul(u64::from(key.bytes));
@@ -90,30 +88,30 @@ impl StepToReplay {
         (sum.0, Bytes(sum.1))
     }
 
-    /// I/Os and bytes that are not among the chosen streams; `None` where not known.
+    /// Returns the I/Os and bytes of other streams; `None` if unknown.
     pub fn left_out(&self) -> Option<(u64, Bytes)> {
         let (ios, bytes) = self.chosen();
         let (all_ios, all_bytes) = (self.ios?, self.bytes?);
         Some((all_ios.saturating_sub(ios), Bytes(all_bytes.0.saturating_sub(bytes.0))))
     }
 
-    /// I/Os that the composite stands for: all of the step's where these are known.
+    /// Returns the number of I/Os that the composite represents: all of the step's, if known.
     pub fn ios_to_play(&self) -> u64 {
         self.ios.unwrap_or(0).max(self.chosen().0)
     }
 
-    /// I/Os per second.
+    /// Returns the I/Os per second.
     pub fn rate(&self) -> f64 {
         self.ios_to_play() as f64 / self.lasted.as_secs_f64()
     }
 
-    /// Whether it is played by its rate: there was time between its I/Os, or how many
-    /// were outstanding is not known.
+    /// Returns whether the step is paced by its rate, because fewer than one I/O was outstanding on
+    /// average or their number is unknown.
     pub fn is_paced(&self) -> bool {
         self.demand_mean.is_none_or(|mean| mean < 1.0)
     }
 
-    /// When its I/Os are due.
+    /// Returns the pace of the step's I/Os.
     pub fn pace(&self) -> Pace {
         if self.is_paced() {
             Pace::Fixed { ios: self.ios_to_play(), per: self.lasted }
@@ -122,8 +120,8 @@ impl StepToReplay {
         }
     }
 
-    /// One thread with as many outstanding as on average, rounded up; where it is
-    /// paced, with as many as there were at most, so that none is held back.
+    /// Returns the demand: one thread with the average number of outstanding I/Os, rounded up. A
+    /// paced step gets the maximum number, so that no I/O is held back.
     pub fn demand(&self) -> Demand {
         let depth = match self.demand_mean {
             Some(mean) if mean >= 1.0 => mean.ceil().min(f64::from(OUTSTANDING_MAX)) as u32,
@@ -133,22 +131,23 @@ impl StepToReplay {
     }
 }
 
-/// The capture steps of a source, as they are replayed.
+/// The capture steps of a source, ready to be replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NativeSteps {
-    /// The steps with I/Os of chosen streams, in order.
+    /// Steps with I/Os of chosen streams, in order.
     pub steps: Vec<StepToReplay>,
-    /// The chosen streams of the whole capture.
+    /// Chosen streams of the whole capture.
     pub workload: Workload,
-    /// What a reader of the replay must know.
+    /// Caveats for the reader of the replay.
     pub caveats: Vec<Caveat>,
 }
 
 impl NativeSteps {
-    /// The steps of a source.
+    /// Reads the steps of a source.
     ///
     /// # Errors
-    /// Where it cannot be read, nothing is chosen, or it keeps no steps.
+    /// Returns [`ReplayError::Trace`] if the source cannot be read, [`ReplayError::NoSteps`] if it
+    /// has no steps, and another variant if the choice leaves nothing to replay.
     pub fn of<R: Read + Seek + Send + 'static>(
         source: &StepSource<'_, R>,
         choice: &StepChoice,
@@ -161,18 +160,18 @@ impl NativeSteps {
         found.chosen(choice)
     }
 
-    /// I/Os and bytes of the capture that no step plays as what they were; the bytes are
-    /// `None` where those of the whole capture are not known.
+    /// Returns the I/Os and bytes of the capture's streams that are not replayed; the bytes are
+    /// `None` if those of the whole capture are unknown.
     pub fn left_out(&self) -> (u64, Option<Bytes>) {
         let (ios, bytes) = self.workload.selected();
         let left_bytes = self.workload.total_bytes().map(|all| Bytes(all.0.saturating_sub(bytes)));
         (self.workload.total_count.saturating_sub(ios), left_bytes)
     }
 
-    /// The composite of a step, each stream weighing exactly its I/Os.
+    /// Returns the composite of a step, in which each stream is weighted by its exact count.
     ///
     /// # Errors
-    /// Where no stream of it can be applied to a device.
+    /// Returns [`ReplayError::Trace`] if no stream of the step can be applied to a device.
     pub fn composite(&self, step: &StepToReplay) -> Result<Vec<IoStream>, ReplayError> {
         let stream = |(key, ios): &(StreamKey, u64)| {
             let found = self.workload.streams.iter().find(|stream| stream.key() == *key)?;
@@ -184,9 +183,9 @@ impl NativeSteps {
     }
 }
 
-/// Steps before any is left out for having nothing to play.
+/// Steps before those without I/Os to play are removed.
 struct Found {
-    /// `began` is counted from the capture's beginning.
+    /// The field `began` counts from the capture's beginning.
     steps: Vec<StepToReplay>,
     workload: Workload,
     caveats: Vec<Caveat>,
@@ -261,8 +260,8 @@ impl NativeSteps {
     }
 }
 
-/// Steps of single I/Os are at least so wide, where no width is asked for: shorter ones
-/// are no loads of their own.
+/// Smallest default width of steps made from single I/Os; shorter ones are too short to be
+/// loads of their own.
 const NARROWEST_NS: u64 = 10_000_000;
 
 fn of_capture<R: Read + Seek + Send + 'static>(
@@ -291,8 +290,8 @@ fn of_capture<R: Read + Seek + Send + 'static>(
     Ok(Found { steps, workload, caveats: lacking(conditions, &captured.integrity().missing()) })
 }
 
-/// The totals of steps with the I/Os of each stream in them. A step lasts as long as it
-/// was observed.
+/// Joins the totals of steps with the I/Os of each stream. A step lasts as long as it was
+/// observed.
 fn joined(
     steps: &BTreeMap<u64, CaptureStep>,
     series: &SeriesOverTime,
@@ -319,9 +318,9 @@ fn joined(
     joined.collect()
 }
 
-/// I/Os outstanding, averaged over the step's time: by Little's law the response
-/// times added up over the time. Those not seen count as the average of the others.
-/// The depth at issue would not do: it counts the I/O itself and is never below 1.
+/// Returns the number of I/Os outstanding, averaged over the step's time: by Little's law, the sum
+/// of the response times divided by the time. Unknown response times count as the average of
+/// the others. The depth at issue is unsuitable: it includes the I/O itself and is at least 1.
 pub(crate) fn outstanding_mean(step: &CaptureStep, lasted_ns: u64) -> Option<f64> {
     let mean = step.response_sum_ns as f64 / step.responses as f64;
     (step.responses > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
@@ -351,8 +350,7 @@ fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<Found, Replay
     Ok(Found { steps: steps.collect(), workload, caveats: said(file) })
 }
 
-/// The chosen streams of a workload file, and what its reader must know, where no
-/// step is wanted.
+/// Returns the chosen streams and the caveats of a workload file, for use without steps.
 pub(super) fn of_cumulative(
     file: &WorkloadFile,
     choice: &StepChoice,
@@ -377,7 +375,7 @@ fn chosen_streams(file: &WorkloadFile, choice: &StepChoice) -> Result<Workload, 
     let mut workload = Workload::select(streams, total, choice.by, choice.threshold);
     workload.streams.retain(|stream| passes(filter, &stream.key()));
     workload.total_streams = whole.total_streams.max(workload.total_streams);
-    // A file that lists some of the I/Os and no byte beyond theirs knows nothing of the others.
+    // If the bytes equal those of the listed I/Os, those of the other I/Os are unknown.
     let (listed_ios, listed_bytes) = whole.selected();
     if listed_ios < whole.total_count && listed_bytes == whole.total_amount {
         workload.total_amount = 0;
@@ -385,7 +383,7 @@ fn chosen_streams(file: &WorkloadFile, choice: &StepChoice) -> Result<Workload, 
     Ok(workload)
 }
 
-/// What a workload file says of itself, and what was found when it was read.
+/// Returns the remarks of a workload file and the doubts about it as caveats.
 fn said(file: &WorkloadFile) -> Vec<Caveat> {
     let remark =
         |text: &String| Caveat::new(CaveatKind::Remark, ids::WORKLOAD_REMARK, text.clone(), "");
@@ -428,7 +426,8 @@ fn of_representation(
     Ok(Found { steps, workload, caveats: unlisted(&chosen).into_iter().collect() })
 }
 
-/// The same by Little's law, where an export has no average queue depth.
+/// Returns the number of I/Os outstanding by Little's law, for an export without an average queue
+/// depth.
 fn outstanding_told(step: &crate::replay_representation::ReplayStep) -> Option<f64> {
     let mean = step.response_mean_ms? * step.count as f64 / step.lasted_ms as f64;
     (step.lasted_ms > 0).then_some(mean)
@@ -438,7 +437,7 @@ fn milliseconds(value: f64) -> Nanos {
     Nanos((value.max(0.0) * 1e6).round() as u64)
 }
 
-/// What an export tells of a step and lists under no stream.
+/// Returns a caveat for the I/Os of an export that are listed under no stream.
 fn unlisted(text: &ReplayRepresentation) -> Option<Caveat> {
     let mut ios = 0u64;
     let mut bytes = 0u64;
@@ -466,7 +465,7 @@ fn begins_inside(filter: &Filter, at_ns: u64) -> bool {
     filter.spans_ns.is_empty() || filter.spans_ns.iter().any(inside)
 }
 
-/// Refuses to choose by what the source does not keep.
+/// Rejects a filter by what the source does not record.
 fn only_streams_and_times(filter: &Filter, source: &str) -> Result<(), ReplayError> {
     let asked = [
         (filter.process.is_some(), "processes; omit --pid"),

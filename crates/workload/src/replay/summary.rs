@@ -1,5 +1,5 @@
-//! What a script adds up to: everything of it that is known before its first I/O
-//! reaches a device, in one pass over it.
+//! Sums up a script in one pass, so that its totals are known before its first I/O reaches a
+//! device.
 
 use super::overlaps::InFlight;
 use super::player::{Landed, Played, Player};
@@ -17,59 +17,59 @@ use steadfast_domain::{Bytes, DueIo, IoEvent, IoOp, Nanos, Op};
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 
-/// I/Os that are judged for sequentiality at once.
+/// I/Os examined for sequentiality at a time.
 const STRIDE: usize = 4096;
 
-/// What a script adds up to.
+/// The totals of a script.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// SHA-256 over operation, forced unit access, offset, size and due time of
-    /// every I/O, in order.
+    /// SHA-256 over operation, forced unit access, offset, size and due time of every I/O, in
+    /// order.
     pub digest: String,
-    /// I/Os.
+    /// Number of I/Os.
     pub ios: u64,
-    /// I/Os by operation.
+    /// Number of I/Os by operation.
     pub counts: OpCounts,
-    /// Bytes that it reads and writes.
+    /// Bytes read and written.
     pub bytes: Bytes,
-    /// Its largest read or write.
+    /// Size of the largest read or write.
     pub largest: Bytes,
-    /// Every offset and size is a multiple of this.
+    /// Largest power of two that divides every offset and size.
     pub unit: Bytes,
-    /// The byte after the last that it touches.
+    /// End of the last byte that is touched.
     pub reach: Bytes,
-    /// From its beginning to its last due time.
+    /// Time from the beginning to the last due time.
     pub span: Nanos,
-    /// I/Os by operation and size, the most frequent first.
+    /// Number of I/Os by operation and size, the most frequent first.
     pub sizes: Vec<OpSize>,
-    /// I/Os of further sizes.
+    /// Number of I/Os of further sizes, which `sizes` does not list.
     pub uncounted: u64,
-    /// Writes with forced unit access.
+    /// Number of writes with forced unit access.
     pub fua: u64,
-    /// Most I/Os outstanding at once in the capture; `None` where no completion was
+    /// Largest number of I/Os outstanding at a time in the capture; `None` if no completion was
     /// seen or the times are rounded.
     pub outstanding_max: Option<u64>,
-    /// I/Os that touched bytes of another in flight in the capture, one of the two
-    /// altering them, on the target's addresses.
+    /// Number of I/Os that touched, on the target's addresses, bytes of another I/O in flight in
+    /// the capture, if at least one of the two alters them.
     pub overlapping: u64,
-    /// Share of the reads and writes that are sequential on the captured addresses.
+    /// Share of sequential reads and writes on the captured addresses; `None` without any.
     pub sequential_captured: Option<f64>,
-    /// The same on the target's addresses.
+    /// Share of sequential reads and writes on the target's addresses; `None` without any.
     pub sequential: Option<f64>,
-    /// What a closed loop waits all in all, inferred.
+    /// Total think time of a closed loop, inferred.
     pub think: Nanos,
     #[serde(skip)]
     pub(super) landed: Landed,
 }
 
-/// I/Os of one operation and size.
+/// The number of I/Os of one operation and size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct OpSize {
-    /// What they do.
+    /// Operation.
     pub op: Op,
-    /// Their size.
+    /// Transfer size.
     pub size: Bytes,
-    /// How many.
+    /// Number of I/Os.
     pub ios: u64,
 }
 
@@ -85,7 +85,7 @@ impl Summary {
         Ok(sums.finish(player.landed(), player.times_are_rounded()))
     }
 
-    /// Reads, writes and discards that are played.
+    /// Returns the number of reads, writes and discards that are played.
     pub(super) fn moving(&self, leave_out: ReplayOmissions) -> u64 {
         let discards = if leave_out.discards { 0 } else { self.counts.discards };
         self.counts.reads + self.counts.writes + discards
@@ -98,7 +98,7 @@ struct Sums {
     bytes: u64,
     largest: u64,
     reach: u64,
-    /// All offsets and sizes combined by OR.
+    /// Bitwise OR of all offsets and sizes.
     multiples: u64,
     span: Nanos,
     fua: u64,
@@ -201,7 +201,7 @@ impl Sums {
     }
 }
 
-/// The share of sequential reads and writes, by the rule of [`steadfast_analysis::annotate::sequence`].
+/// Counts sequential reads and writes by the rule of [`steadfast_analysis::annotate::sequence`].
 struct Sequence {
     sequencer: Sequencer,
     pending: Vec<IoEvent>,

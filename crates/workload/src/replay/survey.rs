@@ -1,4 +1,4 @@
-//! The first pass over the chosen I/Os: what a script of them needs to know.
+//! The first pass over the chosen I/Os, which collects what a script needs to know.
 
 use super::ReplayError;
 use super::chosen::{Chosen, FIELDS, chosen};
@@ -16,28 +16,28 @@ use steadfast_domain::script::{IssueAt, MapRule};
 use steadfast_domain::{CaptureConditions, Layer, Op};
 use steadfast_tracefile::parquet::Trace;
 
-/// Devices that are told apart before the choice is refused anyway.
+/// Most devices that are named in the error for a choice of several devices.
 const DEVICES_NAMED: usize = 8;
 
-/// What was found.
+/// The result of the first pass.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub(super) account: PassAccount,
-    /// I/Os that can be played.
+    /// Number of I/Os that can be played.
     pub(super) ios: u64,
     pub(super) left_out: LeftOut,
-    /// Writes that asked for a flush before them.
+    /// Number of writes that requested a flush before them.
     pub(super) flush_before: u64,
     /// Writes with forced unit access.
     pub(super) fua: FuaFlushes,
     pub(super) layers: BTreeSet<Layer>,
     devices: BTreeSet<u16>,
-    /// Playable I/Os but flushes.
+    /// Number of playable I/Os other than flushes.
     moving: u64,
-    /// First due time by issue, and by entering the queue.
+    /// First due time by issue, and by queue entry, in nanoseconds.
     first_ns: Option<(u64, u64)>,
     queued_max_ns: u64,
-    /// The end of the last whole sector of the target that an I/O reaches.
+    /// End of the last whole sector of the target that an I/O reaches, in bytes.
     end: u64,
     beyond: u64,
     touched: Granules,
@@ -104,7 +104,7 @@ impl Survey {
         if options.map == Some(MapRule::Pack) { self.touched.touch(begin, end) } else { Ok(()) }
     }
 
-    /// Refuses what cannot be played.
+    /// Rejects a choice that cannot be played.
     fn check(
         &self,
         conditions: &CaptureConditions,
@@ -134,7 +134,7 @@ impl Survey {
         Err(ReplayError::AllLeftOut { ios: kept, reasons: self.left_out.told() })
     }
 
-    /// The plan of a script of what was found.
+    /// Returns the plan of a script of the chosen I/Os.
     pub(super) fn plan(
         &mut self,
         conditions: &CaptureConditions,

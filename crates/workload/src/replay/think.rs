@@ -1,22 +1,22 @@
-//! Think time: how long a process did nothing before its next I/O. A trace does not
-//! tell it; it is inferred as the time from the last completion of the process to
-//! its next I/O, and 0 while it has I/Os outstanding.
+//! Think time: the idle time of a process before its next I/O. A trace does not record it. It
+//! is inferred as the time from the last completion of the process to its next I/O, and is 0
+//! while the process has I/Os outstanding.
 
 use std::collections::HashMap;
 
-/// Processes followed at most.
+/// Most processes that are tracked.
 const PROCESSES_MAX: usize = 1 << 18;
 
-/// Until when each process had an I/O outstanding.
+/// The time until which each process has an I/O outstanding.
 #[derive(Default)]
 pub(super) struct Thinking {
     busy_until_ns: HashMap<u32, u64>,
 }
 
 impl Thinking {
-    /// Think time before an I/O of `process` that is due then, in nanoseconds, and
-    /// remembers when it completes. Before its first I/O a process thinks from the
-    /// script's beginning.
+    /// Returns the think time before an I/O of `process` that is due at `due_ns`, in nanoseconds,
+    /// and records its completion. Before its first I/O, a process thinks from the beginning of the
+    /// script.
     pub(super) fn before(
         &mut self,
         process: u32,
@@ -26,7 +26,7 @@ impl Thinking {
     ) -> u64 {
         let full = self.busy_until_ns.len() >= PROCESSES_MAX;
         if full && !self.busy_until_ns.contains_key(&process) {
-            // Only those with I/Os outstanding are sure to be needed again.
+            // Only processes with I/Os outstanding are certain to be needed again.
             self.busy_until_ns.retain(|_, until| *until > due_ns);
             if self.busy_until_ns.len() >= PROCESSES_MAX {
                 return 0;
