@@ -10,7 +10,7 @@ const OBSERVED_LEAST: u64 = 100;
 /// With a filter, only the part that the filter passes.
 ///
 /// ```
-/// use crate::observed_time::ObservedTime;
+/// use steadfast_tracefile::observed_time::ObservedTime;
 /// // Recorded from 50 ns to 230 ns: the third step of 100 ns is covered to 30 %.
 /// let observed = ObservedTime::new(vec![(50, 230)]);
 /// assert_eq!(observed.total_ns(), 180);

@@ -122,6 +122,13 @@ impl ReplayRepresentation {
                 break;
             }
             parser.line += 1;
+            if bytes.len() as u64 == LINE_MAX && !bytes.ends_with(b"\n") {
+                return Err(TraceError::Unsuitable(format!(
+                    "line {} is longer than {} KiB; no Replay representation has such lines",
+                    parser.line,
+                    LINE_MAX >> 10
+                )));
+            }
             let line = String::from_utf8_lossy(&bytes);
             parser.take(line.trim_start_matches('\u{feff}').trim())?;
         }
@@ -493,6 +500,13 @@ RND 4K W RND 4096 W 58.27 391 42.11 1601536
 RND 4K W\tRND\t4096\tW\t83.82\t404\t45.43\t1654784\r
 SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
 ";
+
+    #[test]
+    fn a_line_without_an_end_is_refused_by_its_number() {
+        let text = format!("{HEADER} for workload 'a'\n{}", "1 ".repeat(LINE_MAX as usize));
+        let error = ReplayRepresentation::read(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("line 2"), "{error}");
+    }
 
     #[test]
     fn the_tutorials_example_is_read_with_its_contradictions() {
