@@ -29,6 +29,9 @@ const TRIES: u8 = 3;
 const MOUNTS: Duration = Duration::from_secs(2);
 /// Uncertainty of the comparison between the clock of birth times and that of I/Os, in nanoseconds.
 const CLOCKS_DIFFER_NS: u64 = 100_000;
+/// Ticks by which a birth time may lie before the creation of its file. The kernel reads the time
+/// of the last tick, and a guest whose processor was taken away has its ticks late.
+const TICKS_LATE: u64 = 10;
 /// Processes of a file that are remembered.
 const USERS_MAX: usize = 16;
 
@@ -65,7 +68,7 @@ struct InodeState {
     identity: Option<FileHandle>,
     path: PathBuf,
     /// When the present file was made; 0 where that is not known. File systems take the time of
-    /// the kernel's last tick, so it may have been made up to a tick later.
+    /// the kernel's last tick, so it may have been made some ticks later.
     born_ns: u64,
     /// Processes that used the present file, and those that used the file before it.
     users: Vec<u32>,
@@ -85,9 +88,10 @@ impl InodeState {
 
     /// Returns true if an I/O may belong to the previous file of the inode although it was issued
     /// after the present file's birth time: a process that used the previous file issued it, and
-    /// within one tick, to which the kernel rounds birth times.
+    /// within the ticks by which the kernel's birth times may be early.
     fn may_be_earlier(&self, event: &IoEvent, tick_ns: u64) -> bool {
-        let is_recent = event.issued_ns < self.born_ns.saturating_add(tick_ns + CLOCKS_DIFFER_NS);
+        let early_ns = tick_ns.saturating_mul(TICKS_LATE).saturating_add(CLOCKS_DIFFER_NS);
+        let is_recent = event.issued_ns < self.born_ns.saturating_add(early_ns);
         self.file > 0 && self.born_ns > 0 && is_recent && self.earlier_users.contains(&event.pid)
     }
 }

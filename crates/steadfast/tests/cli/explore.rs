@@ -333,6 +333,15 @@ fn silent_connections_are_closed() {
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
 }
 
+/// Sets a flag when it goes out of scope.
+struct SetWhenDropped<'a>(&'a AtomicBool);
+
+impl Drop for SetWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A program without the token that asks on 500 connections, again and again, does not delay
 /// the owner, and no refused connection stays open.
 #[test]
@@ -366,6 +375,8 @@ fn strangers_do_not_keep_the_owner_out() {
     ask_kept();
     let ends = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // Set also where an assertion fails: the scope waits for the strangers.
+        let _guard = SetWhenDropped(&ends);
         scope.spawn(|| {
             let mut all: Vec<TcpStream> = (0..CONNECTIONS).map(|_| connect()).collect();
             while !ends.load(Ordering::Relaxed) {
@@ -384,7 +395,6 @@ fn strangers_do_not_keep_the_owner_out() {
             assert!(took < Duration::from_secs(1), "{took:?}");
             ask_kept();
         }
-        ends.store(true, Ordering::Relaxed);
     });
     let mut stranger = connect();
     stranger.write_all(request.as_bytes()).unwrap();
