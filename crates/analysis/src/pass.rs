@@ -20,7 +20,7 @@ use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep};
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::issue_order::{IssueOrder, OrderAccount, WAITING_MAX};
-use steadfast_tracefile::merge_mapping::Place;
+use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields, Trace, TraceRef};
 use steadfast_tracefile::simd;
@@ -127,7 +127,7 @@ pub(crate) struct Annotator {
     /// for it.
     order_ns: Option<u64>,
     /// Mapping of the capture into the merged captures; `None` if it is read alone.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<MergeMapping>,
     account: PassAccount,
     /// True if no later I/O can pass the filter.
     pub(crate) is_over: bool,
@@ -331,7 +331,7 @@ impl Pass {
     pub(crate) fn run_placed<R: Read + Seek + Send + 'static>(
         &self,
         trace: &Trace<R>,
-        place: Option<&Place>,
+        place: Option<&MergeMapping>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
         let mut ios = self.ios(trace, fields_of(folds));
@@ -357,7 +357,7 @@ impl Pass {
     pub(crate) fn run_sums<R: Read + Seek + Send + 'static>(
         &self,
         file: &StepFile<R>,
-        place: Option<&Place>,
+        place: Option<&MergeMapping>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
         if self.filter.process.is_some() {

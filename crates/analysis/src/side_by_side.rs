@@ -13,7 +13,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use steadfast_tracefile::batch::{Batch, SortSpace};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::issue_order::Line;
-use steadfast_tracefile::merge_mapping::Place;
+use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::parquet::{Damage, Field, Fields, ROWS_PER_GROUP, Trace};
 
 /// Reads a trace once and passes every batch to all folds. Uses one thread if the crew has only
@@ -23,7 +23,7 @@ use steadfast_tracefile::parquet::{Damage, Field, Fields, ROWS_PER_GROUP, Trace}
 /// Returns the errors of [`Pass::run`].
 pub(crate) fn run<R: Read + Seek + Send + 'static>(
     pass: &Pass,
-    (trace, place): (&Trace<R>, Option<&Place>),
+    (trace, place): (&Trace<R>, Option<&MergeMapping>),
     folds: &mut [&mut dyn Fold],
     crew: &dyn Crew,
 ) -> Result<PassAccount, TraceError> {
@@ -114,7 +114,7 @@ enum Next {
 impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
     fn of(
         pass: &Pass,
-        (trace, place): (&'t Trace<R>, Option<&Place>),
+        (trace, place): (&'t Trace<R>, Option<&MergeMapping>),
         fields: Fields,
         threads: usize,
     ) -> Self {

@@ -4,7 +4,7 @@
 use crate::cache::{self, Identity, IndexStore};
 use crate::index::{Index, Progress};
 use crate::refusal::Refusal;
-use crate::rows::RecentCache;
+use crate::rows::RecentRows;
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub struct Capture {
     index: OnceLock<Result<Arc<Index>, String>>,
     made: OnceLock<Making>,
     answers: Mutex<Answers>,
-    lately: Mutex<RecentCache>,
+    lately: Mutex<RecentRows>,
 }
 
 /// Account of how an index was obtained.
@@ -240,7 +240,7 @@ impl Capture {
     }
 
     /// Returns the cache of I/Os that were read recently.
-    pub fn lately(&self) -> MutexGuard<'_, RecentCache> {
+    pub fn lately(&self) -> MutexGuard<'_, RecentRows> {
         self.lately.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -173,7 +173,7 @@ impl Fold for Keeping {
 
 /// The I/Os kept, the most recently used last.
 #[derive(Debug, Default)]
-pub struct RecentCache {
+pub struct RecentRows {
     kept: Vec<Arc<Kept>>,
     /// Windows and filters with too many I/Os.
     too_many: Vec<((u64, u64), Filter)>,
@@ -182,7 +182,7 @@ pub struct RecentCache {
 /// Maximum number of windows with too many I/Os that are remembered.
 const TOO_MANY_MOST: usize = 64;
 
-impl RecentCache {
+impl RecentRows {
     /// Returns the I/Os of a window that pass a filter, possibly among others.
     pub fn find(
         &mut self,

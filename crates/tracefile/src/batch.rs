@@ -1,6 +1,6 @@
 //! Events as columns ([`Batch`]), limited to the columns that the caller requested.
 
-use crate::merge_mapping::Place;
+use crate::merge_mapping::MergeMapping;
 use crate::schema::{Field, NAMES, NARROW, WIDE};
 use crate::simd;
 use std::mem;
@@ -165,7 +165,7 @@ impl Batch {
 
     /// Shifts the events to the common time axis of several captures and renumbers their devices
     /// and cgroups.
-    pub fn place(&mut self, place: &Place) {
+    pub fn place(&mut self, place: &MergeMapping) {
         for issued in &mut self.wide[Field::Issued.index()] {
             *issued = issued.cast_unsigned().saturating_add(place.shift_ns).cast_signed();
         }

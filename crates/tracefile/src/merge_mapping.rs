@@ -3,7 +3,7 @@
 
 /// The mapping of one capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct MergeMapping {
     /// Time from the beginning of the common axis to that of the capture, in nanoseconds.
     pub shift_ns: u64,
     /// Common device number by the capture's own device number.
@@ -14,7 +14,7 @@ pub struct Place {
     pub named: u16,
 }
 
-impl Place {
+impl MergeMapping {
     /// Returns the common number of a device. Devices that the conditions do not name are
     /// taken to be the same in all captures if they have the same number.
     pub fn device(&self, own: u16) -> u16 {
@@ -34,11 +34,11 @@ mod tests {
 
     #[test]
     fn devices_without_a_name_stay_apart() {
-        let place = Place { devices: vec![4, 1], named: 5, ..Place::default() };
+        let place = MergeMapping { devices: vec![4, 1], named: 5, ..MergeMapping::default() };
         assert_eq!(
             [0, 1, 2, 3, 9, u16::MAX].map(|own| place.device(own)),
             [4, 1, 7, 8, 14, u16::MAX]
         );
-        assert_eq!([0, 7].map(|own| Place::default().device(own)), [0, 7]);
+        assert_eq!([0, 7].map(|own| MergeMapping::default().device(own)), [0, 7]);
     }
 }

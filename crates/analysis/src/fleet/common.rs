@@ -8,7 +8,7 @@ use steadfast_domain::io_event::{
 };
 use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::merge_mapping::Place;
+use steadfast_tracefile::merge_mapping::MergeMapping;
 
 /// Maximum number of remarks.
 const REMARKS_MAX: usize = 64;
@@ -22,7 +22,7 @@ pub(super) struct Common {
     /// Conditions of all captures together.
     pub conditions: CaptureConditions,
     /// Mapping of each capture into the merged captures.
-    pub places: Vec<Place>,
+    pub places: Vec<MergeMapping>,
 }
 
 impl Common {
@@ -48,7 +48,7 @@ impl Common {
             })?;
             let cgroups = cgroups_of_host(one).map(|cgroup| place_of(&cgroups, &cgroup)).collect();
             let shift_ns = began.map_or(0, |(began, axis)| began - axis);
-            Ok(Place { shift_ns, devices, cgroups, named: of_all })
+            Ok(MergeMapping { shift_ns, devices, cgroups, named: of_all })
         };
         let places = all.iter().map(place).collect::<Result<Vec<_>, TraceError>>()?;
         let mut conditions = conditions(all, &places, axis, named(devices));
@@ -117,7 +117,7 @@ fn place_of(all: &[CapturedCgroup], one: &CapturedCgroup) -> u16 {
 }
 
 /// Returns the file paths of all captures, with their device numbers in the merged list.
-fn files(all: &[&CaptureConditions], places: &[Place]) -> Vec<FileName> {
+fn files(all: &[&CaptureConditions], places: &[MergeMapping]) -> Vec<FileName> {
     let each = all.iter().zip(places).flat_map(|(one, place)| {
         let placed =
             |file: &FileName| FileName { device: place.device(file.device), ..file.clone() };
@@ -127,7 +127,11 @@ fn files(all: &[&CaptureConditions], places: &[Place]) -> Vec<FileName> {
 }
 
 /// Returns merged and split requests by device, or `None` unless every capture counted them.
-fn merging(all: &[&CaptureConditions], places: &[Place], devices: usize) -> Option<Vec<Merging>> {
+fn merging(
+    all: &[&CaptureConditions],
+    places: &[MergeMapping],
+    devices: usize,
+) -> Option<Vec<Merging>> {
     let mut sums = vec![Merging::default(); devices];
     for (one, place) in all.iter().zip(places) {
         for (own, counted) in (0u16..).zip(one.merging.as_ref()?) {
@@ -175,7 +179,7 @@ fn named(mut devices: Vec<CapturedDevice>) -> Vec<CapturedDevice> {
 
 fn conditions(
     all: &[&CaptureConditions],
-    places: &[Place],
+    places: &[MergeMapping],
     axis: Option<u64>,
     devices: Vec<CapturedDevice>,
 ) -> CaptureConditions {
@@ -266,7 +270,10 @@ fn unseen(all: &[&CaptureConditions]) -> Vec<(String, u64)> {
     sums.into_iter().collect()
 }
 
-fn marks(all: &[&CaptureConditions], places: &[Place]) -> Vec<steadfast_domain::io_event::Mark> {
+fn marks(
+    all: &[&CaptureConditions],
+    places: &[MergeMapping],
+) -> Vec<steadfast_domain::io_event::Mark> {
     let each = all.iter().zip(places).flat_map(|(one, place)| {
         one.marks.iter().cloned().map(|mut mark| {
             mark.at_ns = mark.at_ns.saturating_add(place.shift_ns);

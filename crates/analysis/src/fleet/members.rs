@@ -14,7 +14,7 @@ use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::merge_mapping::Place;
+use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, StepGrid, refuse_without_step};
 use steadfast_tracefile::parquet::{Integrity, LeftOut, Recovery, Trace};
@@ -31,7 +31,7 @@ pub(crate) enum Of<R> {
 
 /// Several captures read as one.
 pub(crate) struct Fleet<R> {
-    members: Vec<(Of<R>, Place)>,
+    members: Vec<(Of<R>, MergeMapping)>,
     conditions: CaptureConditions,
     left_out: Vec<LeftOut>,
 }
@@ -108,7 +108,7 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
 
     /// Returns the grid of the kept steps on the common axis, or `None` for single I/Os. The steps
     /// of a fold lie on the grid of the clock.
-    fn step_grid(&self, place: &Place) -> Option<StepGrid> {
+    fn step_grid(&self, place: &MergeMapping) -> Option<StepGrid> {
         let phase_ns = match self {
             Of::Ios(_) => return None,
             Of::Sums(_) => 0,
@@ -326,7 +326,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
 struct InFile<'f, R> {
     file: &'f FoldFile<R>,
     number: usize,
-    place: &'f Place,
+    place: &'f MergeMapping,
     /// Beginning of the observed time on the common axis, in nanoseconds.
     first_ns: u64,
 }

@@ -18,7 +18,7 @@ use steadfast_analysis::{
 };
 use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_domain::io_event::{StreamInStep, flags};
-use steadfast_domain::{Caveat, Findings, IoEvent, IoOp, Layer, Nanos};
+use steadfast_domain::{Caveat, Findings, IoEvent, IoOp, Layer};
 use steadfast_tracefile::{Fields, NotRecorded, TraceError};
 
 const SECONDS: u64 = 80;
@@ -210,13 +210,10 @@ fn derivations(options: &StudyOptions) -> (Derivation, Derivation) {
     (of(&trace), of(&steps))
 }
 
-/// Number, I/Os, queue depth and response time of each step.
-fn totals_of_steps(derived: &Derivation) -> Vec<(u64, u64, Option<f64>, Option<Nanos>)> {
+/// Returns the steps without what only single I/Os tell.
+fn totals_of_steps(derived: &Derivation) -> Vec<(u64, CaptureStep)> {
     let steps = derived.steps.iter().flatten().filter(|(_, step)| step.ios() > 0);
-    let totals = |(number, step): (&u64, &CaptureStep)| {
-        (*number, step.ios(), step.depth_mean(), step.response_mean())
-    };
-    steps.map(totals).collect()
+    steps.map(|(number, step)| (*number, without_single_ios(step))).collect()
 }
 
 #[test]

@@ -37,8 +37,8 @@ pub(crate) fn rounds_ending(record: &Record, results: &Results, rounds_max: u32)
 pub(crate) const NOT_STEADY_EARLIER: &str = "Repeat the run with a larger --max-rounds. The \
     journal already holds later steps, so these rounds cannot be resumed.";
 
-/// The caveat of rounds that ended without steady state; `None` while the run goes on. `of` names them where
-/// a test has several loops: ` of SEQ 128K`.
+/// Returns the caveat of rounds that ended without steady state, or `None` while the run continues.
+/// `of` names the loop if a test has several: ` of SEQ 128K`.
 pub(crate) fn not_steady(of: &str, record: &Record, results: &Results) -> Option<Caveat> {
     if results.verdict.steady || !record.has_ended() {
         return None;

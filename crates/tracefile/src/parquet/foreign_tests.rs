@@ -239,3 +239,35 @@ fn differences_may_have_more_bits_than_their_column() {
     let events = read(file.into_inner().unwrap(), 100).unwrap();
     assert_eq!(events.iter().map(|event| i64::from(event.bytes)).collect::<Vec<_>>(), sizes);
 }
+
+/// A page of 300 equal texts of 4 MiB takes few bytes in the file; of each, a name is kept.
+#[test]
+fn texts_that_share_a_long_beginning_are_cut_to_names() {
+    let long = ByteArray::from(vec![b'n'; 4 << 20]);
+    let names = vec![Some(long); 300];
+    let style = FileStyle {
+        encoding: Encoding::DELTA_BYTE_ARRAY,
+        version: WriterVersion::PARQUET_2_0,
+        page_rows: 1 << 20,
+        nullable: false,
+    };
+    let schema = Arc::new(parse_message_type(&style.schema()).unwrap());
+    let zstd = parquet::basic::Compression::ZSTD(parquet::basic::ZstdLevel::default());
+    let properties = style.properties().into_builder().set_compression(zstd).build();
+    let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    let (wide, narrow) = (vec![Some(512); names.len()], vec![Some(1); names.len()]);
+    write_column::<Int64Type>(&mut group, &wide, false);
+    write_column::<Int64Type>(&mut group, &wide, false);
+    write_column::<Int32Type>(&mut group, &narrow, false);
+    write_column::<Int32Type>(&mut group, &narrow, false);
+    write_column::<Int64Type>(&mut group, &wide, false);
+    write_column::<Int32Type>(&mut group, &narrow, false);
+    write_column::<ByteArrayType>(&mut group, &names, false);
+    group.close().unwrap();
+    let bytes = file.into_inner().unwrap();
+    assert!(bytes.len() < 1 << 20);
+    let events = read(bytes, 1 << 20).unwrap();
+    let name = Command::new("nnnnnnnnnnnnnnn");
+    assert_eq!(events.iter().filter(|event| event.command == name).count(), 300);
+}

@@ -287,7 +287,7 @@ impl Reported for Wsat {
     }
 }
 
-/// Whether a limit ended it that the method has beside steady state.
+/// Returns true if the run ended at a limit that the method allows in place of steady state.
 fn ended_as_allowed(run: &Run<'_>) -> bool {
     matches!(run.results.end, End::Written | End::Time) && !run.test.only_steady()
 }

@@ -1,5 +1,5 @@
 //! The exhibits of a replay: the distribution of the streams, and IOPS, MB/s, response
-//! times and outstanding I/Os over time, the capture beside the run.test.
+//! times and outstanding I/Os over time, of the capture and of the test.
 
 use super::results::{Moment, Results};
 use super::setup::{CUT, Course, LONGEST, PAUSES, Replay};

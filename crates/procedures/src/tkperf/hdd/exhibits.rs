@@ -121,7 +121,7 @@ fn loop_chapter(run: &Run<'_>) -> Vec<Page> {
     vec![page(&format!("{} - Test Loop", title(run.test.kind)), vec![Exhibit::Listing(text)])]
 }
 
-/// One plot for each mix of the IOPS test, for each block size of the throughput run.test.
+/// One plot for each mix of the IOPS test, for each block size of the throughput test.
 fn form_pages(run: &Run<'_>) -> Vec<Page> {
     let (name, id) = (title(run.test.kind), table_id(run.test.kind));
     let curve = |point: &Point| ZoneCurve {
