@@ -8,7 +8,7 @@ OPTIMISED = $(or $(CARGO_TARGET_DIR),target)/release
 # Captures through BPF programs; without them a capture uses tracefs alone.
 FEATURES ?= steadfast/ebpf
 
-.PHONY: build demo ui test check bench fleet lab dist dist-test clean tools
+.PHONY: build demo ui test check bench fleet lab dist dist-test image docs readme clean tools
 
 build: tools
 	cargo build --release --locked -p steadfast --features $(FEATURES)
@@ -30,9 +30,14 @@ ui:
 test: tools check
 	FEATURES=$(FEATURES) scripts/test
 
+# The second and third build are those that docs/explorer.md and docs/packages.md name: without the
+# explorer, and without eBPF. With the same packages and targets as the first, only the crates that
+# have the feature are checked again.
 check: tools
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- -D warnings
+	cargo clippy --locked --workspace --all-targets --no-default-features --features $(FEATURES) -- -D warnings
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 # Last, what a capture costs beside blktrace, in a guest (docs/lab.md) where one
 # can be had: status 77 says that none can.
@@ -72,6 +77,18 @@ dist: tools
 # The package installed, used and removed in a clean Debian. Downloads about 60 MB.
 dist-test:
 	@scripts/dist-test
+
+# A container image of the package, for captures and the explorer (docs/container.md).
+image: dist
+	@scripts/image
+
+# The documentation as linked pages with a search, in target/book. Builds mdBook into target/ once.
+docs:
+	@scripts/docs
+
+# Records the sample output in README.md again.
+readme: build
+	@scripts/readme $(OPTIMISED)/steadfast
 
 clean:
 	cargo clean

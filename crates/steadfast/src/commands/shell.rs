@@ -3,7 +3,9 @@
 use crate::cli::{Cli, CompletionsArguments};
 use crate::exit::ExitState;
 use crate::terminal;
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+use std::io;
 
 /// Prints a shell's completion script.
 pub fn completions(arguments: &CompletionsArguments) -> anyhow::Result<ExitState> {
@@ -13,18 +15,23 @@ pub fn completions(arguments: &CompletionsArguments) -> anyhow::Result<ExitState
     Ok(ExitState::Done)
 }
 
-/// Prints one manual page with every command in it.
+/// Prints the manual pages of the program and of every command, one after the other.
+/// scripts/man-pages writes them to files.
 pub fn man() -> anyhow::Result<ExitState> {
-    let command = Cli::command();
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page)?;
-    for subcommand in command.get_subcommands() {
-        let man = clap_mangen::Man::new(subcommand.clone());
-        man.render_description_section(&mut page)?;
-        man.render_synopsis_section(&mut page)?;
-        man.render_options_section(&mut page)?;
-        man.render_extra_section(&mut page)?;
-    }
-    terminal::print(&String::from_utf8(page)?)?;
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    let mut pages = Vec::new();
+    write_pages(&command, &mut pages)?;
+    terminal::print(&String::from_utf8(pages)?)?;
     Ok(ExitState::Done)
+}
+
+/// Appends the page of a command, then those of its subcommands. Hidden commands have no page.
+fn write_pages(command: &Command, pages: &mut Vec<u8>) -> io::Result<()> {
+    let source = concat!("steadfast ", env!("CARGO_PKG_VERSION"));
+    Man::new(command.clone()).source(source).render(pages)?;
+    for subcommand in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+        write_pages(subcommand, pages)?;
+    }
+    Ok(())
 }
