@@ -1,4 +1,4 @@
-//! `trace report`.
+//! `trace report`: writes the report of a capture.
 
 use super::axis;
 use crate::asked::SOFTWARE;
