@@ -45,7 +45,8 @@ impl Single {
         self.streams.iter().any(|stream| stream.op.alters())
     }
 
-    /// The step of a run on this device; runs are numbered from 1 and have seeds of their own.
+    /// Returns the step for one run on this device. Runs are numbered from 1 and have different
+    /// seeds.
     pub fn step(&self, device: &Device, run: u32) -> Step {
         let place = Place::new("measure", 0, run, &self.name);
         let largest = self.streams.iter().map(|stream| stream.alignment().0).max();
