@@ -93,7 +93,7 @@ impl FilePlace {
 struct Overlay {
     number: (u32, u32),
     point: PathBuf,
-    /// Its layers, or the reason why they are unknown.
+    /// The layers, or the reason why they are unknown.
     layers: Result<Vec<OverlayLayer>, String>,
 }
 

@@ -61,7 +61,7 @@ pub enum FileError {
     Foreign {
         /// Path of the directory.
         path: PathBuf,
-        /// Its owner, or who can write to it.
+        /// Owner of the directory, or who else can write to it.
         why: String,
     },
     /// Another user controls where a path leads.

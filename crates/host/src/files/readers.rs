@@ -21,9 +21,9 @@ pub enum Readers {
     Group(u32),
     /// The same as another file in the directory.
     Like {
-        /// Its permission bits.
+        /// Permission bits of the other file.
         mode: u32,
-        /// Its group ID.
+        /// Group ID of the other file.
         group: u32,
     },
 }

@@ -23,7 +23,7 @@ const LINKS_MAX: u32 = 40;
 pub struct ForeignPower {
     /// Directory or link that gives the control.
     pub place: PathBuf,
-    /// Its owner, or who can write to it.
+    /// Owner of the place, or who else can write to it.
     pub why: String,
 }
 
