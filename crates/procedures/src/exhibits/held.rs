@@ -12,11 +12,11 @@ const HELD_WITHIN: f64 = 0.2;
 pub(crate) struct ChosenRate {
     /// Name of the point in the report.
     pub point: &'static str,
-    /// Its demand.
+    /// Demand of the point.
     pub demand: Demand,
-    /// IOPS in the sweep.
+    /// IOPS in the sweep that it was chosen from.
     pub swept: f64,
-    /// IOPS in its histogram.
+    /// IOPS when it was reapplied for its histogram.
     pub held: f64,
 }
 
