@@ -177,7 +177,7 @@ pub struct AbandonedChanges {
     file: File,
     /// The process.
     pub owner: Owner,
-    /// Its changes that were not undone, in order.
+    /// Changes that were not undone, in order.
     pub changes: Vec<HostChange>,
 }
 

@@ -35,7 +35,7 @@ pub struct Single {
     pub ios: Option<u64>,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Whether to verify that reads return what was written.
+    /// True if reads are verified to return what was written.
     pub verify: bool,
 }
 
@@ -71,7 +71,7 @@ impl Single {
 /// Result of one step.
 #[derive(Debug)]
 pub struct Once {
-    /// Its measurement, or why it halted.
+    /// Measurement of the step, or the reason why it halted.
     pub result: Result<Measurement, Halt>,
     /// Checks of device and host during the step.
     pub checks: Vec<Check>,

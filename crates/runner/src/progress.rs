@@ -37,7 +37,7 @@ pub enum Event<'a> {
     Finished {
         /// The step.
         step: &'a Step,
-        /// Its result.
+        /// Result of the step.
         outcome: &'a Outcome,
         /// True if an earlier process finished it.
         replayed: bool,

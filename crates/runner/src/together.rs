@@ -25,18 +25,18 @@ const LEAD_OF_SCRIPTS: Nanos = Nanos::from_secs(3);
 /// Interval between checks for a stop by a waiting run.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Which loads start together.
+/// Set of loads that start together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartSync {
-    /// Those of every step that all runs have.
+    /// Loads of every step that all runs have.
     Steps,
-    /// The first of every phase; inside a phase each run continues at its own pace.
+    /// First load of every phase; within a phase each run continues at its own pace.
     Phases,
-    /// Only the first.
+    /// Only the first load of the run.
     Start,
 }
 
-/// One run's place in the meeting. Dropping it leaves the meeting.
+/// A run's place at the barrier. Dropping it removes the run.
 #[derive(Debug)]
 pub struct StartTicket {
     meeting: Arc<StartBarrier>,
@@ -75,8 +75,7 @@ enum Standing {
     Left,
 }
 
-/// Creates seats for this many runs. `phases` are those of the procedure in order, as far as they
-/// are known.
+/// Creates tickets for this many runs. `phases` are the known phases of the procedure, in order.
 pub fn meeting(runs: usize, phases: Vec<String>, keeping: StartSync) -> Vec<StartTicket> {
     let table = Mutex::new(Table { runs: vec![Standing::Away; runs], phases });
     let meeting = Arc::new(StartBarrier { table, changed: Condvar::new() });

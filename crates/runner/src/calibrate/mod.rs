@@ -53,7 +53,7 @@ pub struct Calibration {
     pub within_percent: f64,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Whether the target may be written: if so, it is filled first, and requests are not merged.
+    /// True if the target may be written: it is then filled first, and request merging is off.
     pub may_write: bool,
 }
 
