@@ -36,7 +36,7 @@ pub(super) enum Source {
 /// An opened source with the selection of its I/Os.
 pub(super) struct Opened {
     pub(super) source: Source,
-    /// Its files, or the name of a reference workload.
+    /// Names of the files, or of a reference workload.
     pub(super) name: String,
     /// Title in reports.
     pub(super) title: String,

@@ -15,7 +15,7 @@ pub struct Step {
     pub number: u64,
     /// The applied step.
     pub step: Arc<steadfast_domain::Step>,
-    /// Its results.
+    /// Results of the step.
     pub outcome: Arc<Outcome>,
 }
 

@@ -34,9 +34,9 @@ pub struct Run {
 pub struct RunEnd {
     /// Name of the target.
     pub name: String,
-    /// How the run ended.
+    /// End of the run, or the reason why it halted before.
     pub ending: Result<Ending, Halt>,
-    /// Its procedure; `None` after an internal error.
+    /// Procedure of the run; `None` after an internal error.
     pub procedure: Option<Box<dyn Procedure>>,
 }
 
