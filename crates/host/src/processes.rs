@@ -177,7 +177,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 /// Devices and files to look for among open files.
 #[derive(Debug, Default)]
 pub(crate) struct Sought {
-    /// Block devices.
+    /// Block devices, by major and minor number.
     pub numbers: BTreeSet<(u32, u32)>,
     /// Regular files.
     pub files: BTreeSet<FileId>,

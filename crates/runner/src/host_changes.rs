@@ -175,7 +175,7 @@ pub struct AbandonedChanges {
     directory: Directory,
     name: OsString,
     file: File,
-    /// The process.
+    /// Process that made the changes.
     pub owner: Owner,
     /// Changes that were not undone, in order.
     pub changes: Vec<HostChange>,

@@ -23,7 +23,7 @@ pub struct Single {
     pub streams: Vec<IoStream>,
     /// Threads and outstanding I/Os.
     pub demand: Demand,
-    /// Content of writes.
+    /// Content of the data to write.
     pub data_pattern: DataPattern,
     /// Part of the capacity to use, in percent.
     pub active_range_percent: u8,

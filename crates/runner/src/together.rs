@@ -1,11 +1,11 @@
 //! Several devices of one host, each in a run of its own, whose loads start together.
 //!
-//! Every run has a [`StartTicket`]. Before a load starts, its run waits at the load's place until every
-//! other run waits too, or has left. Those that wait at the same place are released together and
-//! agree on a time shortly ahead, so that each can start then: its engine has created its threads
-//! and memory before. Runs need not do the same steps: if they wait at different places, the one
-//! that is behind continues alone, and the others wait until it reaches theirs. A run that ends,
-//! halts or fails leaves, and the others continue.
+//! Every run has a [`StartTicket`]. Before a load starts, its run waits at the load's place until
+//! every other run waits too, or has left. Those that wait at the same place are released together
+//! and agree on a time shortly ahead, so that each can start then: its engine has created its
+//! threads and memory before. Runs need not do the same steps: if they wait at different places,
+//! the one that is behind continues alone, and the others wait until it reaches theirs. A run that
+//! ends, halts or fails leaves, and the others continue.
 //!
 //! A load that continues from step to step waits only before its first step.
 
@@ -64,7 +64,7 @@ struct Table {
 /// State of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Standing {
-    /// It is busy.
+    /// It does not wait, because it is busy.
     Away,
     /// It waits to start a load.
     Waits { place: Place, lead: Nanos },

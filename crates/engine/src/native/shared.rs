@@ -291,7 +291,7 @@ pub(super) struct Budget {
 /// Permission to issue the next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leave {
-    /// No more I/Os.
+    /// The limit is reached: issue nothing more.
     Exhausted,
     /// An I/O of at most this many bytes.
     UpTo(u32),

@@ -227,7 +227,7 @@ pub(crate) struct Convergence<'a> {
     pub title: &'a str,
     /// Caption of the plot.
     pub caption: &'a str,
-    /// Y axis.
+    /// Y axis of the values.
     pub y: Axis,
     /// Points to draw, one line each.
     pub points: &'a [AccessPattern],

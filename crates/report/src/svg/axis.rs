@@ -75,8 +75,8 @@ impl Ruler {
         (self.low, self.high, self.logarithmic)
     }
 
-    /// Returns the position of a value: 0 and 1 are the ends of the axis; `None` if the scale cannot
-    /// show it.
+    /// Returns the position of a value: 0 and 1 are the ends of the axis. `None` if the scale
+    /// cannot show it.
     pub fn place(&self, value: f64) -> Option<f64> {
         is_shown(value, self.logarithmic).then(|| self.part(value))
     }

@@ -124,7 +124,7 @@ pub struct Drawing {
     height: f64,
     /// Top of the plot area, below the labels of marks.
     pub plot_top: f64,
-    /// Space above everything.
+    /// Space added above the drawing, in the units of `height`.
     above: f64,
 }
 

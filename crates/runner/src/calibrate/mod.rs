@@ -39,7 +39,7 @@ impl fmt::Display for Contender {
 /// Points to compare, and how.
 #[derive(Debug, Clone)]
 pub struct Calibration {
-    /// The points.
+    /// Points to compare the engines at, in order.
     pub points: Vec<Point>,
     /// Part of the target that is used.
     pub range: ActiveRange,
@@ -62,7 +62,7 @@ pub struct Calibration {
 pub struct Calibrated {
     /// Both engines, as they describe themselves.
     pub engines: [String; 2],
-    /// Results by point.
+    /// Results, one per point in the order of [`Calibration::points`].
     pub comparisons: Vec<Comparison>,
 }
 

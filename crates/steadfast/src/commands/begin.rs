@@ -46,9 +46,7 @@ pub struct Beginning<'a> {
 
 /// A run that finished or halted.
 pub struct Ended {
-    /// Exit state.
     pub state: ExitState,
-    /// Run directory.
     pub directory: PathBuf,
 }
 

@@ -29,11 +29,9 @@ pub fn wishes(settings: &Settings, directory: &Path) -> HostRequests {
 
 /// A procedure to be conducted.
 pub struct Conduct<'a> {
-    /// The procedure.
     pub procedure: &'a dyn Procedure,
     /// Name of the procedure.
     pub name: &'a str,
-    /// The run directory.
     pub directory: &'a Path,
     /// Prints the findings as JSON.
     pub json: bool,

@@ -20,7 +20,7 @@ const SECTOR: u32 = 512;
 /// The mark that a replay of single I/Os leaves in running captures when its first I/O is due.
 pub const BEGINS: &str = "replay begins";
 
-/// Runs the subcommand.
+/// Runs `replay`.
 pub fn run(arguments: &ReplayCommandArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
         ReplayCommand::Verify(arguments) => verify(arguments),

@@ -20,11 +20,11 @@ pub(crate) const EQUAL_WITHIN: f64 = 0.02;
 /// Role of a chosen point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Most IOPS.
+    /// Point with the most IOPS.
     Max,
-    /// Middle of the IOPS range.
+    /// Point in the middle of the IOPS range.
     Mid,
-    /// One outstanding I/O.
+    /// Point with one outstanding I/O.
     Min,
 }
 

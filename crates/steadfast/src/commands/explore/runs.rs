@@ -15,7 +15,7 @@ use steadfast_runner::ledger::{Contents, Ledger};
 
 const JOURNAL: &str = "journal.jsonl";
 
-/// A run directory.
+/// A run directory that the explorer lists.
 pub struct Run {
     directory: PathBuf,
     name: String,

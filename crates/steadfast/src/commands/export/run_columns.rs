@@ -43,7 +43,6 @@ impl Run {
         })
     }
 
-    /// Returns the steps.
     pub fn steps(&self) -> Vec<Step> {
         self.steps.clone()
     }
@@ -85,7 +84,6 @@ fn caveats(findings: &Findings) -> BTreeSet<String> {
     own.chain(findings.parts.iter().flat_map(caveats)).collect()
 }
 
-/// Returns the columns.
 pub fn columns() -> [Column<Run>; 25] {
     use Kind::{Integer, Moment, Text};
     [

@@ -13,7 +13,6 @@ use steadfast_tracefile::table::{Kind, Value};
 pub struct Step {
     /// Number of the step in its run, starting at 1.
     pub number: u64,
-    /// The applied step.
     pub step: Arc<steadfast_domain::Step>,
     /// Results of the step.
     pub outcome: Arc<Outcome>,

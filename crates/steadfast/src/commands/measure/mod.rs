@@ -80,7 +80,6 @@ pub fn schema_of_runs() -> schemars::Schema {
     terminal::schema_of::<Repeated<'_>>()
 }
 
-/// An armed target.
 struct Armed {
     target: String,
     rig: Box<dyn Rig>,
@@ -139,7 +138,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     failed.map_or(Ok(state), Err)
 }
 
-/// Arms every target.
+/// Arms every target; refuses two targets that are the same device.
 fn arm(
     arguments: &MeasureArguments,
     asked: &Single,

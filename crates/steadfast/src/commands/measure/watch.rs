@@ -62,7 +62,7 @@ impl TargetLine {
         ));
     }
 
-    /// Removes the line.
+    /// Removes the line from the terminal.
     pub(super) fn clear(&self) {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();

@@ -17,7 +17,6 @@ pub const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Forma
 pub struct Side<'a> {
     /// Name of the target.
     pub name: &'a str,
-    /// Run directory.
     pub directory: &'a Path,
     /// Findings of its run.
     pub findings: &'a Findings,

@@ -16,7 +16,6 @@ use steadfast_runner::{Ledger, Outline, Rig, RunPlan};
 pub struct Run {
     /// Name of the target.
     pub name: String,
-    /// Run directory.
     pub directory: PathBuf,
     /// Access to the armed device.
     pub rig: Box<dyn Rig>,

@@ -26,7 +26,7 @@ pub mod streams;
 use crate::cli::trace::{TraceArguments, TraceCommand};
 use crate::exit::ExitState;
 
-/// Runs the subcommand.
+/// Runs `trace`.
 pub fn run(arguments: &TraceArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
         TraceCommand::Streams(arguments) => streams::streams(arguments),
