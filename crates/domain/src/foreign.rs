@@ -174,7 +174,7 @@ impl ForeignIos {
     /// Returns a percentile in milliseconds; `None` where the file does not have it, or where
     /// fewer than ten I/Os lie beyond it.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
-        // Rounded: 0.1 % of 10,000 I/Os are ten, whatever the binary fractions make of it.
+        // Rounding avoids errors of binary fractions: 0.1 % of 10,000 I/Os are ten.
         let beyond = |ios: u64| (ios as f64 * (100.0 - percent) / 100.0 * 1e6).round() / 1e6;
         if self.ios.is_some_and(|ios| beyond(ios) < BEYOND) {
             return None;
@@ -183,7 +183,8 @@ impl ForeignIos {
         stated.map(|(_, ms)| *ms).or_else(|| self.percentile_of_histogram(percent))
     }
 
-    /// The first bucket up to which the share of I/Os is reached, as fio computes it.
+    /// Returns the first bucket up to which this share of the I/Os is reached, in milliseconds, as
+    /// fio computes it.
     fn percentile_of_histogram(&self, percent: f64) -> Option<f64> {
         let all = self.histogram.values().fold(0u64, |sum, ios| sum.saturating_add(*ios));
         let wanted = percent / 100.0 * all as f64;

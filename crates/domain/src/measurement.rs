@@ -402,8 +402,8 @@ impl Measurement {
     pub fn total(&self) -> Tally {
         self.sum_where(|stream| stream.op != Op::Flush)
     }
-    /// The tally of all operations, flushes included: what a replay is compared by, as a capture
-    /// counts flushes among its I/Os.
+    /// Returns the tally of all operations including flushes, for comparing a replay with its
+    /// capture, which counts flushes as I/Os.
     pub fn with_flushes(&self) -> Tally {
         self.sum_where(|_| true)
     }

@@ -328,11 +328,11 @@ impl Stimulus {
     pub fn seed(self, seed: u64) -> Self {
         Stimulus { seed, ..self }
     }
-    /// With its first I/O after this delay.
+    /// Sets the delay before the first I/O.
     pub fn delay(self, delay: Nanos) -> Self {
         Stimulus { delay, ..self }
     }
-    /// Checking the stamps of what it reads, or not.
+    /// Sets whether the stamps of read data are verified.
     pub fn verify(self, verify: bool) -> Self {
         Stimulus { verify, ..self }
     }

@@ -16,8 +16,8 @@ pub struct Start {
     pub done: WorkDone,
     /// The same for each of several loads that are applied at once.
     pub done_apart: Vec<WorkDone>,
-    /// How often the run has been resumed, for the first load that begins after that: the
-    /// interrupted step may have drawn I/Os that are not recorded. 0 for every other load.
+    /// Number of resumptions of the run, for the first load started after them: the interrupted
+    /// step may have drawn I/Os that are not recorded. 0 for every other load.
     pub resumed: u64,
     /// Position at which a script starts: its beginning, or where the steps that this one
     /// continues ended.

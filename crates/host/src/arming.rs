@@ -1,18 +1,16 @@
-//! The one door to a device: [`arm`] opens it, or says why not.
+//! The only way to open a device: [`arm`] opens it or returns the reason for refusing it.
 //!
-//! For writing, a block device must be free: not mounted, not swapped to, not
-//! held, not part of a ZFS pool, not open for writing elsewhere, not the disk
-//! that carries the root file system, this program or the run directory. No
-//! word from the user changes that. A free device is armed once the user has
-//! named what [`Device::confirmation`] says. The lists of the kernel are read
-//! first, for they explain, and what cannot be read refuses; the exclusive open
-//! of the device and of whatever leads to the same blocks decides, for it also
-//! sees what stands in no list, and keeps the device free afterwards.
+//! A block device that is to be written must be free: not mounted, not used for swap, without
+//! holders, not in a ZFS pool, not open for writing elsewhere, and not on the disk of the root
+//! file system, this program or the run directory. The user cannot override this. A free device is
+//! armed after the user has typed its [`Device::confirmation`]. The kernel's lists are read first
+//! because they name the user of a device; a list that cannot be read refuses the device. The
+//! exclusive open of the device and of everything that leads to the same blocks decides, since it
+//! also detects users in no list and keeps the device free afterwards.
 //!
-//! A regular file must have no other writer and no lock. It is armed without a
-//! word when it carries the mark of [`crate::create_scratch`] and is still what
-//! this program left; any other file when the user has named it by its full
-//! path ([`Device::confirmation`]) or by its file name.
+//! A regular file must have no other writer and no lock. It is armed without a confirmation if it
+//! has the mark of [`crate::create_scratch`] and is unchanged since this program wrote it. Any
+//! other file needs a confirmation by its full path ([`Device::confirmation`]) or file name.
 
 use crate::anchor::PinnedPath;
 use crate::backing::FileId;
@@ -40,27 +38,26 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use steadfast_domain::{Device, Transport};
 
-/// What the user allows to be done to a device.
+/// Access that the user permits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Consent {
-    /// Reading. The device may be in use meanwhile; [`Device::in_use`] tells,
-    /// and a report should.
+    /// Read only. The device may be in use; reports should then show [`Device::in_use`].
     Read,
-    /// Overwriting all of it.
+    /// Overwrite the whole device.
     Destroy {
-        /// What the user typed to name the device that may be lost.
+        /// Text that the user typed to name the device; `None` if nothing was typed.
         confirmation: Option<String>,
     },
 }
 
-/// Opens a device for testing. `keep` are paths whose disks must live, such as
-/// the run directory; they need not exist yet.
+/// Opens a device for testing. Never writes to the disks of the paths in `keep`, such as the run
+/// directory; these paths need not exist yet.
 ///
-/// The target's facts are those found now; they must be of the device that was
-/// inspected. The path is resolved once: what is looked at is what is opened.
+/// The target's facts are read again and must match the inspected `device`. The path is resolved
+/// once, so the file inspected is the file opened.
 ///
 /// # Errors
-/// A [`Refusal`]; nothing was written then.
+/// Returns a [`Refusal`]; nothing was written in that case.
 pub fn arm(
     device: &Device,
     consent: &Consent,
@@ -86,10 +83,10 @@ pub fn arm(
     }
 }
 
-/// Looks once more whether anything has begun to use a block device that is held.
+/// Checks again that nothing else uses a block device that this process holds.
 ///
 /// # Errors
-/// A [`Refusal`] that says what.
+/// Returns a [`Refusal`] that names the user.
 pub(crate) fn verify_still_free(target: &mut Target, roots: &Roots) -> Result<(), Refusal> {
     let found = target.device().clone();
     let node = listed(&found, roots)?;
@@ -97,7 +94,7 @@ pub(crate) fn verify_still_free(target: &mut Target, roots: &Roots) -> Result<()
     let stack = refuse_unfit(&node, &found, &[], roots)?;
     claim(target, &stack, roots)?;
     refuse_writers(&stack, &found, roots)?;
-    // The device itself carries our lock, which keeps off the locks of others.
+    // Only the device itself has our lock, so locks of others show on the rest.
     let held = locks_of(stack.files, roots)?;
     if held.is_empty() {
         Ok(())
@@ -106,7 +103,7 @@ pub(crate) fn verify_still_free(target: &mut Target, roots: &Roots) -> Result<()
     }
 }
 
-/// What stands before the door, and what must live.
+/// A resolved target, and the paths whose disks must not be written.
 struct Door<'a> {
     anchor: PinnedPath,
     found: Device,
@@ -150,8 +147,7 @@ impl Door<'_> {
         verify_handle(&target, &node, roots)?;
         lock(&target, BTreeSet::new(), roots)?;
         claim(&mut target, &stack, roots)?;
-        // Whoever came between the lists and the exclusive open is seen now, and
-        // nobody can come later.
+        // Detects users that came between the lists and the exclusive open; nobody can come later.
         let stack = refuse_unfit(&node, target.device(), self.keep, roots)?;
         claim(&mut target, &stack, roots)?;
         refuse_writers(&stack, target.device(), roots)?;
@@ -175,16 +171,16 @@ impl Door<'_> {
                 require_file_confirmation(&target, &name, &standing, confirmation)?;
             }
         }
-        // Somebody's file stays somebody's, also after it was overwritten once.
+        // A user's own file keeps needing a confirmation, even after it was overwritten once.
         if standing != Standing::Unmarked {
             target.keep_mark();
         }
         Ok(target)
     }
 
-    /// Refuses a file that anything else may write to, by whichever of its inodes; returns these.
-    /// The kernel's own count of writers decides; the lists say who, and decide where it tells
-    /// nothing.
+    /// Refuses a file that anything else may write to, under any of its inodes; returns the
+    /// inodes. The kernel's count of writers decides. The lists name the writers, and decide if
+    /// the count is unavailable.
     fn refuse_shared_file(&self, id: FileId) -> Result<Inodes, Refusal> {
         let device = || self.found.path.clone();
         let reading = self
@@ -192,11 +188,11 @@ impl Door<'_> {
             .open()
             .map_err(|e| HostError::io("open it for reading", Path::new(&self.found.path), e))?;
         let mut openers = Openers::of(&reading);
-        // An overlay counts who has opened a file in it as openers of its layers, too.
+        // An open handle on an overlay's file also counts as an opener of the file in its layer.
         drop(reading);
         let sight = match DeviceProbe::take(self.roots) {
             Ok(sight) => Some(sight),
-            // The kernel's count tells that nobody has it open.
+            // Without the lists, the kernel's count alone proves that nobody has it open.
             Err(_) if openers.are_none() => None,
             Err(error) => return Err(error.into()),
         };
@@ -217,8 +213,7 @@ impl Door<'_> {
             Some(sight) => sight,
             None => DeviceProbe::take(self.roots)?,
         };
-        // A loop device that only reads is no writer; a file system may be
-        // mounted from it all the same.
+        // A read-only loop device is no writer, but a file system may be mounted from it.
         let loops = sight.loops_over(&inodes.ids).map(|over| format!("backs {}", over.name));
         let uses: Vec<String> = loops.collect();
         if !uses.is_empty() {
@@ -255,21 +250,21 @@ impl Door<'_> {
         Err(Refusal::OpenForWriting { device: device(), by })
     }
 
-    /// Looks once more, now that the file is open and locked: whoever came between the first
-    /// look and the open is seen, and whoever comes later finds the lock. Returns the numbers of
-    /// the file's inodes, of which an overlay has made another when the file was opened.
+    /// Checks again after the file was opened and locked. This detects openers that came between
+    /// the first check and the open; later ones are stopped by the lock. Returns the file's
+    /// inodes: opening it for writing may have created another one in an overlay.
     fn refuse_newcomers(&self, id: FileId, target: &Target) -> Result<BTreeSet<FileId>, Refusal> {
         let roots = self.roots;
         let device = || self.found.path.clone();
         let is_alone = || locks::is_alone(target.file());
         let (sight, unseen) = match DeviceProbe::take(roots) {
             Ok(sight) => (Some(sight), None),
-            // Somebody who only reads it for a moment is gone soon.
+            // Wait for readers that have the file open only for a moment.
             Err(error) if patiently(is_alone, |is_alone| *is_alone) => (None, Some(error)),
             Err(error) => return Err(error.into()),
         };
         let inodes = self.inodes(id, sight.as_ref())?;
-        // The lease on an overlay's inode says nothing of those who opened a layer's own.
+        // A lease on an overlay's inode does not cover openers of the file in a layer.
         if let Some(error) = unseen.filter(|_| inodes.handles.len() > 1) {
             return Err(error.into());
         }
@@ -298,8 +293,8 @@ impl Door<'_> {
         }
     }
 
-    /// All inodes of the file. What cannot be followed is known to be free only where this process
-    /// has made it.
+    /// Returns all inodes of the file. A file whose layers cannot be determined is accepted only
+    /// if this process created it.
     fn inodes(&self, id: FileId, sight: Option<&DeviceProbe<'_>>) -> Result<Inodes, Refusal> {
         let file = self.anchor.file();
         let found = match sight {
@@ -316,7 +311,7 @@ impl Door<'_> {
         }
     }
 
-    /// Opens what is anchored and puts the system's answer in words.
+    /// Opens the pinned path and translates the system's error into a refusal.
     fn open(&self, access: Access) -> Result<Target, Refusal> {
         let path = PathBuf::from(&self.found.path);
         let attempt = || Target::anchored(self.found.clone(), access, &self.anchor);
@@ -343,8 +338,8 @@ impl Door<'_> {
         })
     }
 
-    /// Who is seen to have a device open that is held exclusively: only for
-    /// words, the refusal stands.
+    /// Returns the processes that have an exclusively held device open, for the message; the
+    /// refusal does not depend on it.
     fn holders(&self) -> Vec<String> {
         let Some(node) = Node::named(&self.found.name, self.roots) else { return Vec::new() };
         let group = [node.clone(), node.whole()].into_iter().chain(node.partitions());
@@ -355,10 +350,10 @@ impl Door<'_> {
     }
 }
 
-/// Who else has a file open, by the kernel's own counts.
+/// Other openers of a file, by the kernel's counts.
 struct Openers {
     writers: Writers,
-    /// Whether nobody has it open for reading either.
+    /// True if nobody else has it open, not even for reading.
     alone: bool,
 }
 
@@ -383,7 +378,7 @@ impl Openers {
     }
 }
 
-/// Refuses a file that the server of a FUSE file system has open.
+/// Refuses a file that a FUSE server has open.
 fn refuse_fuse(files: &BTreeSet<FileId>, found: &Device, roots: &Roots) -> Result<(), Refusal> {
     let servers = fuse::servers(files, roots)?;
     if servers.is_empty() {
@@ -401,7 +396,7 @@ fn listed(found: &Device, roots: &Roots) -> Result<Node, HostError> {
     })
 }
 
-/// A device as a person knows it: path, model, serial number, capacity.
+/// Formats a device for messages: path, model, serial number, capacity.
 pub(crate) fn title(device: &Device) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(device.model.clone());
@@ -410,15 +405,15 @@ pub(crate) fn title(device: &Device) -> String {
     format!("{} ({})", device.path, parts.join(", "))
 }
 
-/// Refuses what no word from the user makes fit to be overwritten, as far as
-/// the kernel's lists tell; what leads to the same blocks.
+/// Refuses a device whose use no confirmation overrides, as far as the kernel's lists show;
+/// returns the stack of devices with the same blocks.
 fn refuse_unfit(
     node: &Node,
     found: &Device,
     keep: &[PathBuf],
     roots: &Roots,
 ) -> Result<Stack, Refusal> {
-    // UBI and UBIFS use flash without holding its block devices.
+    // UBI and UBIFS use flash without an entry in `holders`.
     let whole = node.whole().name;
     if whole.starts_with("mtdblock") || whole.starts_with("ubiblock") {
         return Err(HostError::NotTestable {
@@ -445,8 +440,7 @@ fn refuse_unfit(
     Ok(sight.stack(node)?)
 }
 
-/// Refuses a device whose blocks another process may write to, or has locked
-/// against others.
+/// Refuses a device whose blocks another process may write to or has locked.
 fn refuse_company(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Refusal> {
     refuse_writers(stack, found, roots)?;
     if !stack.files.is_empty() {
@@ -455,7 +449,7 @@ fn refuse_company(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Re
     let mut files = stack.files.clone();
     let nodes = stack.nodes.iter().filter_map(|node| fs::metadata(node.path(roots)).ok());
     files.extend(nodes.map(|metadata| FileId::of(&metadata)));
-    // udev's programs lock a device for a moment.
+    // udev's programs lock a device briefly.
     let held = patiently(
         || locks_of(files.clone(), roots),
         |held| held.as_ref().is_ok_and(Vec::is_empty),
@@ -468,8 +462,8 @@ fn refuse_company(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Re
 }
 
 fn refuse_writers(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Refusal> {
-    // Who made a loop device may keep its file open; who works with the file
-    // locks it.
+    // The creator of a loop device may keep its file open; a program that works on the file locks
+    // it.
     let numbers = stack.nodes.iter().filter_map(Node::device_number).collect();
     let sought = Sought { numbers, files: BTreeSet::new() };
     let look = || processes::openers(&sought, roots, true);
@@ -485,7 +479,7 @@ fn locks_of(files: BTreeSet<FileId>, roots: &Roots) -> Result<Vec<String>, HostE
     processes::locks_on(&files, roots)
 }
 
-/// Holds exclusively whatever else leads to the same blocks.
+/// Opens exclusively every other device that leads to the same blocks.
 fn claim(target: &mut Target, stack: &Stack, roots: &Roots) -> Result<(), Refusal> {
     for node in &stack.claims {
         let claimed = patiently(|| target.claim(node, roots), |claimed| !is_busy(claimed));
@@ -531,10 +525,10 @@ fn refuse_kept(
     Ok(())
 }
 
-/// What to do where the disk of the root file system is unknown.
+/// Remedy if the disk of the root file system is unknown.
 const ANOTHER_ROOT: &str = "boot a system whose root file system lies on a disk or in memory";
 
-/// Adds what to do to why the disk of a path is unknown.
+/// Appends a remedy to the reason why the disk of a path is unknown.
 fn with_remedy(error: HostError, remedy: &str) -> HostError {
     match error {
         HostError::Unclear { what, why } => {
@@ -544,9 +538,8 @@ fn with_remedy(error: HostError, remedy: &str) -> HostError {
     }
 }
 
-/// Refuses a device whose disk is in use under another name: a drive with two
-/// ports shows up twice where no multipath driver joins the paths, and the
-/// kernel does not know that they are one.
+/// Refuses a device whose disk is in use under another name. Without a multipath driver, a drive
+/// with two ports appears twice, and the kernel does not know that both are one drive.
 fn refuse_other_paths(
     node: &Node,
     found: &Device,
@@ -572,10 +565,10 @@ fn refuse_other_paths(
     Err(Refusal::InUse { device: found.path.clone(), uses, remedy })
 }
 
-/// The paths whose disks must live, and what they are.
+/// Returns the paths whose disks must not be written, with a description.
 fn precious(keep: &[PathBuf]) -> Vec<(String, PathBuf)> {
     let mut paths = vec![("the root file system".to_owned(), PathBuf::from("/"))];
-    // Not by its name, which may lead to another file from here.
+    // The program's path may lead to another file in this namespace.
     paths.push(("this program".to_owned(), "/proc/self/exe".into()));
     paths.extend(keep.iter().map(|path| (path.display().to_string(), path.clone())));
     paths
@@ -602,15 +595,14 @@ fn remedies(uses: &[Use]) -> String {
     texts.join("; ")
 }
 
-/// How often is looked again, and the first pause between: two and a half
-/// seconds in all, because udev's programs and `losetup` take a device for a
-/// moment whenever it changes, and the kernel closes the files of a killed
-/// process's I/O ring a while after the process is gone.
+/// Number of attempts, and the first pause between them; 2.5 s in total. udev's programs and
+/// `losetup` open a changed device briefly, and the kernel closes the files of a killed process's
+/// io_uring some time after the process is gone.
 const LOOKS: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
-/// Looks again, after longer and longer pauses, until the answer is good or will
-/// not become so.
+/// Repeats `look` with doubling pauses until `is_good` or the attempts are used up; returns the
+/// last result.
 fn patiently<T>(mut look: impl FnMut() -> T, is_good: impl Fn(&T) -> bool) -> T {
     for looks in 0..LOOKS {
         let seen = look();
@@ -626,7 +618,7 @@ fn is_busy<T>(answer: &io::Result<T>) -> bool {
     answer.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))
 }
 
-/// Makes sure that the handle leads to the device that was looked at.
+/// Checks that the handle refers to the inspected device.
 fn verify_handle(target: &Target, node: &Node, roots: &Roots) -> Result<(), Refusal> {
     let device = target.device();
     let path = Path::new(&device.path);
@@ -647,7 +639,7 @@ fn verify_handle(target: &Target, node: &Node, roots: &Roots) -> Result<(), Refu
     Err(Refusal::Changed { device: title(device), now })
 }
 
-/// Makes sure that a file has still the length that was seen.
+/// Checks that the file still has the inspected length.
 fn verify_length(target: &Target) -> Result<(), Refusal> {
     let (device, path) = (target.device(), Path::new(&target.device().path));
     let length =
@@ -659,15 +651,15 @@ fn verify_length(target: &Target) -> Result<(), Refusal> {
     Err(Refusal::Changed { device: title(device), now })
 }
 
-/// Keeps others off for as long as the handle lives. `files` are looked up for
-/// whoever was first.
+/// Locks the target as long as the handle exists. If another process has a lock, names it by
+/// looking up `files`.
 fn lock(target: &Target, files: BTreeSet<FileId>, roots: &Roots) -> Result<(), Refusal> {
     let device = target.device().path.clone();
     let taken = patiently(|| locks::take(target.file()), |taken| matches!(taken, Ok(true)));
     match taken {
         Ok(true) => Ok(()),
         Ok(false) => {
-            // The lock alone decides; whose it is, is said where it is known.
+            // The lock alone decides; its owner is only for the message.
             let by = locks_of(files, roots).unwrap_or_default();
             Err(Refusal::HeldExclusively { device, by })
         }
@@ -675,8 +667,8 @@ fn lock(target: &Target, files: BTreeSet<FileId>, roots: &Roots) -> Result<(), R
     }
 }
 
-/// Refuses a file that must live, by number: one of the kept paths, or one that
-/// lies in them under whatever name, or this program.
+/// Refuses, by inode, a file that must be kept: one of the kept paths, a file in a kept directory
+/// under any name, or this program.
 fn refuse_kept_file(name: &Path, ids: &BTreeSet<FileId>, keep: &[PathBuf]) -> Result<(), Refusal> {
     let kept = |what: String| Err(Refusal::Kept { path: name.to_owned(), what });
     let exe = std::env::current_exe().ok();
@@ -697,7 +689,7 @@ fn refuse_kept_file(name: &Path, ids: &BTreeSet<FileId>, keep: &[PathBuf]) -> Re
     Ok(())
 }
 
-/// Whether a directory above a path is this one.
+/// Returns true if the path lies in this directory.
 fn lies_in(name: &Path, kept: &fs::Metadata) -> Result<bool, HostError> {
     for above in name.ancestors().skip(1) {
         let metadata = fs::metadata(above).map_err(|e| HostError::io("examine it", above, e))?;
@@ -708,8 +700,8 @@ fn lies_in(name: &Path, kept: &fs::Metadata) -> Result<bool, HostError> {
     Ok(false)
 }
 
-/// Whether a file has a name in a directory or below it: a hard link, or one
-/// that is bound elsewhere.
+/// Returns true if the file has a name in the directory or below it: a hard link, or a file bound
+/// elsewhere.
 fn has_inside(directory: &Path, ids: &BTreeSet<FileId>) -> Result<bool, HostError> {
     for path in listed_in(directory)? {
         let metadata = match fs::symlink_metadata(&path) {

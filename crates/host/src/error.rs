@@ -38,7 +38,7 @@ pub enum HostError {
     Unclear {
         /// The unknown fact.
         what: String,
-        /// Why not.
+        /// Reason why the fact is unknown.
         why: String,
     },
     /// The file system has too little free space for the scratch file.
@@ -91,7 +91,7 @@ pub enum HostError {
     FileBusy {
         /// Scratch file.
         path: PathBuf,
-        /// Why not.
+        /// Reason why its size cannot be changed.
         why: String,
     },
     /// A size was given for a block device.
@@ -119,7 +119,7 @@ pub enum HostError {
         device: String,
         /// Requested method.
         method: String,
-        /// Why not.
+        /// Reason why the method is unavailable.
         why: String,
         /// Values of `--purge` that this device supports.
         possible: String,

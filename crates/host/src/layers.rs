@@ -1,11 +1,11 @@
-//! One file under several inodes: overlayfs gives a file an inode of its own above those in its
-//! layers, and what uses one of them uses all.
+//! Files with several inodes: overlayfs gives a file its own inode in addition to those in its
+//! layers. A user of one inode uses all.
 //!
-//! A file is followed by its [`FilePlace`], which the kernel's mount tables give: the number of its
-//! file system and the path within it. From there it leads down to the layers of an overlay, and
-//! up to each overlay of which its file system holds a layer, until nothing new is found. A file
-//! system that is neither an overlay nor known to keep its files itself (FUSE, a network file
-//! system, any other stacking one) cannot be followed, and its files are refused.
+//! A file is identified by its [`FilePlace`]: file system number and path, from the kernel's mount
+//! tables. The search goes down to the layers of an overlay, and up to every overlay that has a
+//! layer on the file's file system, until nothing new is found. Other file systems that may store
+//! a file elsewhere (FUSE, network and stacking file systems) cannot be searched, and their files
+//! are refused.
 
 use crate::backing::FileId;
 use crate::mounts::{Mount, mount_id, mount_id_of, unescape};
@@ -20,8 +20,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// File systems of disks and memory, each file of which has one inode (linux/magic.h, and the
-/// kernel's sources for those that it leaves out).
+/// File systems on disks and in memory with one inode per file (linux/magic.h, and the kernel's
+/// sources for those missing there).
 const PLAIN: [u32; 22] = [
     0x0000_ef53, // ext2, ext3, ext4
     0x5846_5342, // XFS
@@ -49,14 +49,14 @@ const PLAIN: [u32; 22] = [
 
 const OVERLAYFS: u32 = 0x794c_7630;
 
-/// How many renames of one path are followed.
+/// Maximum number of renames followed for one path.
 const REDIRECTS_MAX: usize = 64;
 
-/// Kinds in mountinfo that lie on no block device.
+/// File system types in mountinfo without a block device.
 const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs"];
 
-/// Whether files of a kind of file system (as mountinfo names it) have no disk of this machine
-/// below them: they lie in memory, on raw flash or on another machine.
+/// Returns true if a file system (as mountinfo names it) is not on a disk of this machine, but in
+/// memory, on raw flash or on another machine.
 pub(crate) fn has_no_disk(kind: &str) -> bool {
     const ON_FLASH: [&str; 2] = ["ubifs", "jffs2"];
     const ELSEWHERE: [&str; 9] =
@@ -64,8 +64,8 @@ pub(crate) fn has_no_disk(kind: &str) -> bool {
     IN_MEMORY.contains(&kind) || ON_FLASH.contains(&kind) || ELSEWHERE.contains(&kind)
 }
 
-/// A file or a directory by the number of its file system, as mountinfo has it, and its path from
-/// the root of the file system.
+/// A file or directory: device number of its file system, as in mountinfo, and path from that file
+/// system's root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct FilePlace {
     number: (u32, u32),
@@ -77,7 +77,7 @@ impl FilePlace {
         FilePlace { number: self.number, path: join(&self.path, relative) }
     }
 
-    /// The path from another place down to this one.
+    /// Returns the path relative to a directory above; `None` if this is not below it.
     fn relative_to(&self, above: &FilePlace) -> Option<&Path> {
         let is_same = self.number == above.number;
         is_same.then(|| self.path.strip_prefix(&above.path).ok()).flatten()
@@ -88,16 +88,16 @@ impl FilePlace {
     }
 }
 
-/// An overlay and the directories that it joins.
+/// An overlay and its layers.
 #[derive(Debug)]
 struct Overlay {
     number: (u32, u32),
     point: PathBuf,
-    /// Why they are unknown, where they are.
+    /// The layers, or the reason why they are unknown.
     layers: Result<Vec<OverlayLayer>, String>,
 }
 
-/// A directory that an overlay joins with others.
+/// One directory of an overlay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct OverlayLayer {
     kind: LayerKind,
@@ -106,48 +106,47 @@ struct OverlayLayer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LayerKind {
-    /// Takes all changes. A file in it has the same path as in the overlay.
+    /// Receives all changes. A file has the same path here as in the overlay.
     Upper,
-    /// A file in it has the same path as in the overlay unless it was renamed there.
+    /// A file has the same path here as in the overlay unless it was renamed there.
     Lower,
-    /// Has the content of files of other layers, by paths of its own.
+    /// Stores the content of files of other layers under other paths.
     Data,
 }
 
 /// All inodes of a file.
 #[derive(Debug)]
 pub(crate) struct Inodes {
-    /// Every number that `stat` or the kernel's list of locks has for it.
+    /// All IDs that `stat` or the kernel's list of locks shows for the file.
     pub ids: BTreeSet<FileId>,
-    /// A handle (`O_PATH`) for each inode that a path leads to.
+    /// An `O_PATH` handle for each inode that can be reached by a path.
     pub handles: Vec<File>,
 }
 
 impl Inodes {
-    /// A file with one inode, of which no handle is at hand.
+    /// Returns a file with one inode and no handle.
     pub fn single(id: FileId) -> Inodes {
         Inodes { ids: [id].into(), handles: Vec::new() }
     }
 }
 
-/// The mounts of this machine and the overlays among them.
+/// Mounts of this machine, and the overlays among them.
 #[derive(Debug)]
 pub(crate) struct Layers {
     mounts: Vec<Mount>,
     overlays: Vec<Overlay>,
-    /// Root directories in which the path of a layer may have been meant: of this process, and of
-    /// the host. Another user may lay out any directory at that path in a namespace of his own.
+    /// Root directories that a layer's path may be relative to: those of this process and of the
+    /// host. In another namespace, a user could create any directory at that path.
     host_views: [PathBuf; 3],
-    /// Every root directory in which a path may have been meant, for files that are known by
-    /// their number.
+    /// All root directories that a path may be relative to, for files found by their inode.
     views: Vec<PathBuf>,
 }
 
 impl Layers {
-    /// Finds the layers of every overlay in a list of mounts.
+    /// Determines the layers of every overlay in a mount table.
     pub fn new(mounts: Vec<Mount>, roots: &Roots) -> Layers {
         let [first, kernel] = ["1", "2"].map(|process| roots.proc.join(process).join("root"));
-        // Paths of a container's layers are meant as the host sees them.
+        // Layer paths of a container are relative to the host's root.
         let host_views = [PathBuf::from("/"), first, kernel];
         let mut views = host_views.to_vec();
         for mount in &mounts {
@@ -170,16 +169,16 @@ impl Layers {
         layers
     }
 
-    /// The mount that a file was opened by.
+    /// Returns the mount through which a file was opened.
     pub fn mount_of(&self, file: &File) -> Option<&Mount> {
         let id = mount_id_of(file)?;
         self.mounts.iter().find(|mount| mount.id == id)
     }
 
-    /// The mounts in which the layers of an overlay lie.
+    /// Returns the mounts that hold the layers of an overlay.
     ///
     /// # Errors
-    /// Where a layer cannot be found.
+    /// Returns the reason if a layer cannot be found.
     pub fn mounts_below(&self, overlay: &Mount) -> Result<Vec<&Mount>, String> {
         let mut found = Vec::new();
         for layer in self.layers_of(overlay)? {
@@ -204,8 +203,8 @@ impl Layers {
         Ok(layers)
     }
 
-    /// Every directory that may be meant by the path of a layer: the kernel keeps it as it was
-    /// typed, for whoever mounted the overlay.
+    /// Returns every directory that a layer's path may refer to: the kernel keeps the path as
+    /// typed, relative to the root of whoever mounted the overlay.
     fn layer(&self, mount: &Mount, kind: LayerKind, text: &Path) -> Vec<FilePlace> {
         if !text.is_absolute() {
             return Vec::new();
@@ -214,11 +213,11 @@ impl Layers {
         for view in std::iter::once(&mount.view).chain(&self.host_views) {
             let Ok(directory) = open_in(view, text) else { continue };
             let Some(place) = self.place_of(&directory) else { continue };
-            // An upper layer lies beside its working directory in one mount: at the top of a mount
-            // something else covers it.
+            // An upper layer shares a mount with its work directory, so it cannot be the root of a
+            // mount; then something else covers it.
             let is_top = self.mount_of(&directory).is_some_and(|top| top.root == place.path);
             let is_covered = kind == LayerKind::Upper && is_top;
-            // An overlay is no layer of its own: it covers the one that was meant.
+            // An overlay cannot be its own layer; it covers the directory that was meant.
             let is_itself = place.number == mount.number;
             if !is_covered && !is_itself && !places.contains(&place) {
                 places.push(place);
@@ -227,13 +226,13 @@ impl Layers {
         places
     }
 
-    /// Where an open file lies; `None` where no mount table shows it.
+    /// Returns the place of an open file; `None` if no mount table shows it.
     fn place_of(&self, file: &File) -> Option<FilePlace> {
         let mount = self.mount_of(file)?;
         let id = FileId::of(&file.metadata().ok()?);
         let name = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
-        // From another root directory than this process's the name may begin with more than the
-        // mount point: the end that leads to the file counts.
+        // For a file opened in another root directory, the name may have more components before
+        // the mount point; find the suffix that leads to the file.
         let parts: Vec<_> = name.components().skip(1).collect();
         let whole = name.strip_prefix(&mount.point).ok().map(Path::to_owned);
         let ends = (0..=parts.len()).map(|from| parts[from..].iter().collect::<PathBuf>());
@@ -250,7 +249,7 @@ impl Layers {
         None
     }
 
-    /// Opens what lies at a place (`O_PATH`); `None` where nothing does.
+    /// Opens the file at a place (`O_PATH`); `None` if there is none.
     fn find(&self, place: &FilePlace) -> Result<Option<File>, String> {
         let mut why = "it is mounted nowhere".to_owned();
         for mount in self.mounts.iter().filter(|mount| mount.number == place.number) {
@@ -267,10 +266,10 @@ impl Layers {
         ))
     }
 
-    /// All inodes of an open file (`O_PATH`).
+    /// Returns all inodes of an open file (`O_PATH`).
     ///
     /// # Errors
-    /// Where it cannot be followed.
+    /// Returns the reason if they cannot be determined.
     pub fn inodes(&self, file: &File) -> Result<Inodes, String> {
         let metadata = file.metadata().map_err(|error| error.to_string())?;
         let id = FileId::of(&metadata);
@@ -278,7 +277,7 @@ impl Layers {
         if self.overlays.is_empty() && is_plain(file) {
             let mut inodes = Inodes::single(id);
             inodes.handles.push(file.try_clone().map_err(|error| error.to_string())?);
-            // btrfs has another number in the list of locks than `stat`.
+            // btrfs shows another device number in the list of locks than in `stat`.
             let number = self.mount_of(file).map(|mount| mount.number);
             inodes.ids.extend(number.map(|(major, minor)| FileId {
                 device: libc::makedev(major, minor),
@@ -297,7 +296,7 @@ impl Layers {
             }
             let Some(found) = self.find(&place)? else { continue };
             let metadata = found.metadata().map_err(|error| error.to_string())?;
-            // A layer that lacks the file may have a directory or a whiteout there.
+            // A layer without the file may have a directory or a whiteout there.
             if !metadata.is_file() {
                 continue;
             }
@@ -312,7 +311,7 @@ impl Layers {
             pending.extend(self.places_above(&place, &metadata, &seen)?);
             inodes.handles.push(found);
         }
-        // The list of locks has the overlay's number with the inode of any layer.
+        // The list of locks may combine the overlay's number with the inode of any layer.
         for (device, inode) in &numbers {
             inodes.ids.insert(FileId { device: *device, inode: *inode });
         }
@@ -327,14 +326,14 @@ impl Layers {
         self.overlays.iter().find(|overlay| overlay.number == place.number)
     }
 
-    /// Where the file lies in the layers, if its place is in an overlay.
+    /// Returns the file's places in the layers if it is in an overlay; otherwise nothing.
     fn places_below(&self, place: &FilePlace) -> Result<Vec<FilePlace>, String> {
         let Some(overlay) = self.overlay_at(place) else { return Ok(Vec::new()) };
         let layers = overlay.layers.as_ref().map_err(Clone::clone)?;
         let relative = place.path.strip_prefix("/").unwrap_or(&place.path).to_owned();
         let mut paths = vec![relative];
         let mut at = 0;
-        // A renamed file or directory leads on to its old path in the layers below.
+        // A renamed file or directory has its old path in the layers below.
         while let Some(path) = paths.get(at).cloned() {
             for layer in layers {
                 for old in self.old_paths(&layer.place, &path)? {
@@ -352,9 +351,9 @@ impl Layers {
         Ok(below.collect())
     }
 
-    /// Makes sure that the layers are those that the overlay has, for another directory may
-    /// stand at the path of one by now: a file has the inode number of one of its layers, or its
-    /// upper layer notes that it was copied up from another path.
+    /// Checks that the found layers are the overlay's, since another directory may be at a layer's
+    /// path by now: the file must have the inode number of one of its layers, or an attribute of
+    /// the upper layer must show that it was copied up.
     fn require_origin(
         &self,
         merged: &FilePlace,
@@ -371,8 +370,8 @@ impl Layers {
         Err(format!("no layer shows {}, which lies in an overlay", merged.path.display()))
     }
 
-    /// The paths that a path of a layer has in those below it, if it or a directory above it was
-    /// renamed.
+    /// Returns the paths in the lower layers that correspond to a path of a layer, if it or one of
+    /// its parent directories was renamed.
     fn old_paths(&self, layer: &FilePlace, path: &Path) -> Result<Vec<PathBuf>, String> {
         let mut found = Vec::new();
         for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
@@ -388,8 +387,7 @@ impl Layers {
         Ok(found)
     }
 
-    /// Where the file shows up in overlays that have a layer around it, also by another of its
-    /// names.
+    /// Returns the file's places in overlays that have it in a layer, including its hard links.
     fn places_above(
         &self,
         place: &FilePlace,
@@ -412,7 +410,7 @@ impl Layers {
                 }
                 for name in names {
                     let merged = root.below(&name);
-                    // Where it led here from the overlay, its path there is known.
+                    // If the search came from the overlay, the path there is known.
                     if seen.iter().all(|place| place.number != overlay.number) {
                         self.require_shown(overlay, layer, &merged, metadata)?;
                     }
@@ -423,8 +421,8 @@ impl Layers {
         Ok(above)
     }
 
-    /// Makes sure that an overlay has a file of a layer at the same path, which it need not where
-    /// the file was renamed there.
+    /// Checks that an overlay shows a layer's file at the same path, which is not the case after a
+    /// rename.
     fn require_shown(
         &self,
         overlay: &Overlay,
@@ -446,11 +444,11 @@ impl Layers {
         Err(format!("it lies in layer {path} of the overlay on {point}, which shows it elsewhere"))
     }
 
-    /// All inodes of the file that has this number, `printed` being the path that the kernel
-    /// shows for it: what proves the path right is the number.
+    /// Returns all inodes of the file with this ID. `printed` is the path that the kernel shows
+    /// for it; it is used only if it leads to this ID.
     ///
     /// # Errors
-    /// Where it cannot be followed.
+    /// Returns the reason if they cannot be determined.
     pub fn inodes_of(&self, id: FileId, printed: Option<&str>) -> Result<Inodes, String> {
         if let Some(file) = printed.and_then(|path| self.open_as(id, Path::new(path))) {
             return self.inodes(&file);
@@ -461,7 +459,8 @@ impl Layers {
             Some(kind) if !is_plain_kind(kind) => {
                 return Err(format!("no path leads to its file, which lies on {kind}"));
             }
-            // A subvolume of btrfs has a number that no mount shows, and so has a file of a layer.
+            // No mount shows the device number of a btrfs subvolume, nor that of an overlay's
+            // layer file.
             None if number.0 == 0 => {
                 !self.overlays.is_empty() || self.mounts.iter().all(|mount| mount.kind != "btrfs")
             }
@@ -476,20 +475,19 @@ impl Layers {
         Ok(Inodes::single(id))
     }
 
-    /// Opens (`O_PATH`) the file with this number by a path in whatever root directory it is
-    /// meant.
+    /// Opens (`O_PATH`) the file with this ID by a path, in any root directory.
     pub fn open_as(&self, id: FileId, path: &Path) -> Option<File> {
         self.candidates(path)
             .into_iter()
             .find(|file| file.metadata().is_ok_and(|metadata| FileId::of(&metadata) == id))
     }
 
-    /// What a path leads to in each root directory (`O_PATH`).
+    /// Opens (`O_PATH`) what a path refers to in each root directory.
     pub fn candidates(&self, path: &Path) -> Vec<File> {
         self.views.iter().filter_map(|view| open_in(view, path).ok()).collect()
     }
 
-    /// The overlays whose layers are unknown: their numbers, and why.
+    /// Returns the device numbers of overlays with unknown layers, and the reasons.
     pub fn unknown_overlays(&self) -> impl Iterator<Item = (u64, &str)> {
         self.overlays.iter().filter_map(|overlay| {
             let why = overlay.layers.as_ref().err()?;
@@ -498,7 +496,7 @@ impl Layers {
     }
 }
 
-/// `path` with nothing added where the rest is empty.
+/// Joins two paths; avoids a trailing slash if the second is empty.
 fn join(path: &Path, relative: &Path) -> PathBuf {
     if relative.as_os_str().is_empty() { path.to_owned() } else { path.join(relative) }
 }
@@ -516,7 +514,7 @@ fn is_plain_kind(kind: &str) -> bool {
     IN_MEMORY.contains(&kind) || KINDS.contains(&kind)
 }
 
-/// The number that statfs(2) has for a kind of file system.
+/// Returns the file system type reported by statfs(2).
 pub(crate) fn magic(file: &File) -> io::Result<u32> {
     let mut told = MaybeUninit::<libc::statfs>::uninit();
     // SAFETY: fstatfs(2) writes one statfs, which lives through the call.
@@ -531,10 +529,10 @@ fn is_plain(file: &File) -> bool {
     magic(file).is_ok_and(|magic| PLAIN.contains(&magic))
 }
 
-/// Refuses a file on a file system that may have it under another inode, too.
+/// Refuses a file on a file system that may store it under another inode.
 ///
 /// # Errors
-/// Names the kind of file system.
+/// Returns the reason, with the file system type.
 pub(crate) fn require_followable(file: &File) -> Result<(), String> {
     let magic = magic(file).map_err(|error| error.to_string())?;
     if magic == OVERLAYFS || PLAIN.contains(&magic) {
@@ -552,8 +550,8 @@ pub(crate) fn require_followable(file: &File) -> Result<(), String> {
     Err(format!("it lies on {kind}, which does not show who uses the data behind it"))
 }
 
-/// The layers that the options of an overlay name. A character that would end a path is escaped by
-/// the kernel in octal, and once more with a backslash by whoever mounted it.
+/// Returns the layers in an overlay's mount options. The kernel escapes special characters in
+/// octal; the user who mounted it escapes separators with a backslash.
 fn layer_paths(options: &str) -> Vec<(LayerKind, PathBuf)> {
     let mut layers = Vec::new();
     for option in options.split(',') {
@@ -569,8 +567,8 @@ fn layer_paths(options: &str) -> Vec<(LayerKind, PathBuf)> {
     layers
 }
 
-/// Splits `/a:/b\:c::/data` at the colons that no backslash escapes. What follows two colons are
-/// layers of data. The directory of an overlay that takes the changes is not split.
+/// Splits `/a:/b\:c::/data` at unescaped colons. Layers after a double colon are data layers. The
+/// upper directory is not split.
 fn split_layers(text: &str, first: LayerKind) -> Vec<(LayerKind, PathBuf)> {
     let mut kind = first;
     let mut layers = Vec::new();
@@ -595,19 +593,19 @@ fn split_layers(text: &str, first: LayerKind) -> Vec<(LayerKind, PathBuf)> {
     layers
 }
 
-/// Whether two files have one inode number; its upper bits may name the layer.
+/// Returns true if the inode numbers match; the upper bits may encode the layer.
 fn is_same_inode(one: &Metadata, other: &Metadata) -> bool {
     one.ino() as u32 == other.ino() as u32
 }
 
-/// Where a file was copied up from.
+/// Attribute with the origin of a copied-up file.
 const ORIGIN: [&CStr; 2] = [c"trusted.overlay.origin", c"user.overlay.origin"];
 
-/// The old path of a file or a directory that was renamed in an overlay: absolute, or another name
-/// in the same directory.
+/// Attribute with the old path of a renamed file or directory: absolute, or a name in the same
+/// directory.
 const REDIRECT: [&CStr; 2] = [c"trusted.overlay.redirect", c"user.overlay.redirect"];
 
-/// What overlayfs notes at a file of a layer.
+/// Reads an overlayfs attribute of a layer's file.
 fn attribute(file: &File, names: [&CStr; 2]) -> Option<Vec<u8>> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let path = CString::new(path).ok()?;
@@ -626,8 +624,7 @@ fn attribute(file: &File, names: [&CStr; 2]) -> Option<Vec<u8>> {
     None
 }
 
-/// Opens (`O_PATH`) what lies at a path below the root of a mount, and not in another mount that
-/// covers it.
+/// Opens (`O_PATH`) a path below the root of a mount, unless another mount covers it.
 fn find_below(mount: &Mount, relative: &Path) -> io::Result<File> {
     let covered = || io::Error::other("another mount covers it");
     let top = open_in(&mount.view, &mount.point).map_err(|_| covered())?;
@@ -641,14 +638,14 @@ fn find_below(mount: &Mount, relative: &Path) -> io::Result<File> {
     open_at(&top, relative, libc::O_PATH | libc::O_NOFOLLOW, how)
 }
 
-/// Opens (`O_PATH`) what a path leads to for a process with this root directory.
+/// Opens (`O_PATH`) a path as seen by a process with this root directory.
 fn open_in(view: &Path, path: &Path) -> io::Result<File> {
     let flags = libc::O_PATH | libc::O_CLOEXEC | libc::O_DIRECTORY;
     let root = OpenOptions::new().read(true).custom_flags(flags).open(view)?;
     open_at(&root, path, libc::O_PATH, libc::RESOLVE_IN_ROOT)
 }
 
-/// openat2(2).
+/// Calls openat2(2).
 fn open_at(directory: &File, path: &Path, flags: i32, resolve: u64) -> io::Result<File> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: open_how is plain integers, for which all zeros is a value.
@@ -673,11 +670,11 @@ fn open_at(directory: &File, path: &Path, flags: i32, resolve: u64) -> io::Resul
     }
 }
 
-/// Entries of a layer that are looked at for the other names of a file.
+/// Maximum number of layer entries searched for other names of a file.
 const LAYER_ENTRIES_MAX: usize = 1 << 20;
 
-/// The names of a file in a directory and below it, without a leading slash. What is mounted there
-/// is no part of the layer.
+/// Returns the names of a file below a directory, without leading slash. Other mounts below it are
+/// skipped, as they are not part of the layer.
 fn names_in(directory: &File, metadata: &Metadata) -> io::Result<Vec<PathBuf>> {
     let id = FileId::of(metadata);
     let top = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
@@ -716,12 +713,12 @@ fn names_in(directory: &File, metadata: &Metadata) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Whether the kernel swaps to a file, told by the kernel's own flag: it lets nothing be copied
-/// from or to a swap file. Nothing is copied, for there is no byte to copy; the file's times stay.
-/// A file that is not on a plain file system is none; to open it for writing would copy it up.
+/// Returns true if the kernel swaps to a file: copy_file_range(2) refuses a swap file. The call
+/// copies zero bytes and leaves the timestamps. Returns false for a file that is not on a plain
+/// file system, since opening it for writing would copy it up.
 ///
 /// # Errors
-/// Where the file cannot be opened for writing.
+/// Returns an error if the file cannot be opened for writing.
 pub(crate) fn is_swap_file(file: &File) -> io::Result<bool> {
     if !is_plain(file) {
         return Ok(false);

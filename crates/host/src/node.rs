@@ -1,5 +1,4 @@
-//! A block device as sysfs shows it: its directory, and what lies above, below
-//! and beside it.
+//! A block device in sysfs: its directory, and the devices above, below and next to it.
 
 use crate::error::HostError;
 use crate::roots::{Roots, entries, file_name, listed, read_number, read_text};
@@ -8,16 +7,16 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use steadfast_domain::Bytes;
 
-/// The kernel counts sizes and transfers of every block device in this unit,
-/// whatever its sector size (Documentation/ABI/stable/sysfs-block).
+/// Unit of sizes and transfers that the kernel reports for every block device, in bytes
+/// (Documentation/ABI/stable/sysfs-block).
 pub(crate) const KERNEL_SECTOR: u64 = 512;
 
-/// A block device's directory in sysfs. Two are equal when they are one device.
+/// A block device's sysfs directory. Two nodes are equal if they are the same device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Node {
-    /// The real directory, all links resolved.
+    /// Canonical path of the directory.
     pub directory: PathBuf,
-    /// The kernel's name, with `!` where the device node has `/`.
+    /// Kernel name, with `!` in place of `/`.
     pub name: String,
 }
 
@@ -28,7 +27,7 @@ impl Node {
         Some(Node { directory, name })
     }
 
-    /// The device with this kernel name.
+    /// Returns the device with this kernel name.
     pub fn named(name: &str, roots: &Roots) -> Option<Node> {
         let plain = name.replace('/', "!");
         if plain.is_empty() || plain.starts_with('.') {
@@ -37,13 +36,13 @@ impl Node {
         Node::at(&roots.sys.join("class/block").join(plain))
     }
 
-    /// The device with this number, `MAJOR:MINOR`.
+    /// Returns the device with this number.
     pub fn numbered(major: u32, minor: u32, roots: &Roots) -> Option<Node> {
         Node::at(&roots.sys.join(format!("dev/block/{major}:{minor}")))
     }
 
-    /// The device that a device node leads to: by its number, or by its name
-    /// where a container has no node for it.
+    /// Returns the device of a device node: by its number, or by its name if the path is no node
+    /// (as in a container).
     pub fn of_path(path: &Path, roots: &Roots) -> Option<Node> {
         if let Ok(metadata) = fs::metadata(path)
             && metadata.file_type().is_block_device()
@@ -55,57 +54,57 @@ impl Node {
         Node::named(&relative.to_string_lossy(), roots)
     }
 
-    /// The device with this `st_rdev` or `st_dev`.
+    /// Returns the device with this `st_rdev` or `st_dev`.
     pub fn of_number(number: u64, roots: &Roots) -> Option<Node> {
         Node::numbered(libc::major(number), libc::minor(number), roots)
     }
 
-    /// Every whole device, in the order of the names.
+    /// Returns all whole devices, ordered by name; those that sysfs does not list are missing.
     pub fn all(roots: &Roots) -> Vec<Node> {
         entries(&roots.sys.join("block")).iter().filter_map(|path| Node::at(path)).collect()
     }
 
-    /// Every whole device, in the order of the names.
+    /// Returns all whole devices, ordered by name.
     ///
     /// # Errors
-    /// Where sysfs cannot be read or is not there.
+    /// Returns [`HostError::Io`] if sysfs cannot be read.
     pub fn every(roots: &Roots) -> Result<Vec<Node>, HostError> {
         let directory = roots.sys.join("block");
         fs::metadata(&directory).map_err(|e| HostError::io("list devices", &directory, e))?;
         Ok(listed(&directory)?.iter().filter_map(|path| Node::at(path)).collect())
     }
 
-    /// An attribute's text.
+    /// Returns an attribute as text.
     pub fn text(&self, attribute: &str) -> Option<String> {
         read_text(&self.directory.join(attribute))
     }
 
-    /// An attribute's number.
+    /// Returns an attribute as a number.
     pub fn number<T: std::str::FromStr>(&self, attribute: &str) -> Option<T> {
         read_number(&self.directory.join(attribute))
     }
 
-    /// The device node's path.
+    /// Returns the path of the device node.
     pub fn path(&self, roots: &Roots) -> PathBuf {
         roots.dev.join(self.name.replace('!', "/"))
     }
 
-    /// Its number as `(major, minor)`.
+    /// Returns the device number as `(major, minor)`.
     pub fn device_number(&self) -> Option<(u32, u32)> {
         parse_device_number(&self.text("dev")?)
     }
 
-    /// User capacity.
+    /// Returns the user capacity; 0 if unknown.
     pub fn capacity(&self) -> Bytes {
         Bytes(self.number::<u64>("size").unwrap_or(0).saturating_mul(KERNEL_SECTOR))
     }
 
-    /// The partition's number, where it is one.
+    /// Returns the partition number; `None` for a whole device.
     pub fn partition(&self) -> Option<u32> {
         self.number("partition")
     }
 
-    /// The whole device: itself, or the one that the partition is cut from.
+    /// Returns the whole device: itself, or the one that contains the partition.
     pub fn whole(&self) -> Node {
         match (self.partition(), self.directory.parent()) {
             (Some(_), Some(parent)) => {
@@ -115,15 +114,15 @@ impl Node {
         }
     }
 
-    /// The partitions cut from it, as far as sysfs tells.
+    /// Returns the partitions; empty if sysfs cannot be read.
     pub fn partitions(&self) -> Vec<Node> {
         self.parts().unwrap_or_default()
     }
 
-    /// The partitions cut from it.
+    /// Returns the partitions.
     ///
     /// # Errors
-    /// Where sysfs cannot be read.
+    /// Returns [`HostError::Io`] if sysfs cannot be read.
     pub fn parts(&self) -> Result<Vec<Node>, HostError> {
         let found = listed(&self.directory)?.into_iter();
         Ok(found
@@ -132,18 +131,18 @@ impl Node {
             .collect())
     }
 
-    /// The devices built upon it (device-mapper, md, bcache).
+    /// Returns the devices built on this one (device-mapper, md, bcache).
     ///
     /// # Errors
-    /// Where sysfs cannot be read.
+    /// Returns [`HostError::Io`] if sysfs cannot be read.
     pub fn holders(&self) -> Result<Vec<Node>, HostError> {
         self.linked("holders")
     }
 
-    /// The devices that it is built from.
+    /// Returns the devices that this one is built from.
     ///
     /// # Errors
-    /// Where sysfs cannot be read.
+    /// Returns [`HostError::Io`] if sysfs cannot be read.
     pub fn slaves(&self) -> Result<Vec<Node>, HostError> {
         self.linked("slaves")
     }
@@ -153,7 +152,7 @@ impl Node {
         Ok(links.iter().filter_map(|path| Node::at(path)).collect())
     }
 
-    /// The paths of an NVMe namespace that the kernel's own multipath serves: hidden devices,
+    /// Returns the hidden paths of an NVMe namespace served by the kernel's multipath driver:
     /// `nvme0c1n1` for `nvme0n1`. Empty for any other device.
     pub fn nvme_paths(&self, roots: &Roots) -> Vec<Node> {
         let Some((subsystem, namespace)) = nvme_numbers(&self.name) else { return Vec::new() };
@@ -166,21 +165,21 @@ impl Node {
         Node::all(roots).into_iter().filter(is_path).collect()
     }
 
-    /// Whether it is a loop device.
+    /// Returns true for a loop device.
     pub fn is_loop(&self) -> bool {
         self.name.starts_with("loop") && self.name[4..].starts_with(|c: char| c.is_ascii_digit())
     }
 
-    /// Whether it is a device that a driver makes without hardware of its own: loop, zram,
-    /// device-mapper, md, NBD, DRBD, a ZFS volume. A drive has a link to its hardware.
+    /// Returns true for a device without hardware of its own: loop, zram, device-mapper, md, NBD,
+    /// DRBD, ZFS volume.
     pub fn is_virtual(&self, roots: &Roots) -> bool {
         let sys = fs::canonicalize(&roots.sys).unwrap_or_else(|_| roots.sys.clone());
         let whole = self.whole().directory;
         whole.starts_with(sys.join("devices/virtual")) && !whole.join("device").exists()
     }
 
-    /// Whether it keeps its data in memory alone: a RAM disk, a null device, or zram without a
-    /// device to write back to.
+    /// Returns true if the data is in memory only: a RAM disk, a null device, or zram without a
+    /// backing device.
     pub fn is_in_memory(&self) -> bool {
         let whole = self.whole();
         let is_numbered = |prefix: &str| {
@@ -193,12 +192,12 @@ impl Node {
         }
     }
 
-    /// What a loop device is laid over: a file, or a block device's node.
+    /// Returns the path of a loop device's backing file or device.
     pub fn backing_file(&self) -> Option<String> {
         self.text("loop/backing_file")
     }
 
-    /// The kernel's name with the one that an administrator knows: `dm-0 (LVM vg-root)`.
+    /// Returns the kernel name with the name known to administrators: `dm-0 (LVM vg-root)`.
     pub fn known_as(&self) -> String {
         let Some(mapped) = self.text("dm/name") else { return self.name.clone() };
         let uuid = self.text("dm/uuid").unwrap_or_default();
@@ -212,13 +211,13 @@ impl Node {
     }
 }
 
-/// The two numbers of an NVMe namespace's name: `nvme0n1`.
+/// Parses the two numbers in the name of an NVMe namespace such as `nvme0n1`.
 fn nvme_numbers(name: &str) -> Option<(u32, u32)> {
     let (subsystem, namespace) = name.strip_prefix("nvme")?.split_once('n')?;
     Some((subsystem.parse().ok()?, namespace.parse().ok()?))
 }
 
-/// Parses `259:0`.
+/// Parses a device number such as `259:0`.
 pub(crate) fn parse_device_number(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.trim().split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))

@@ -1,11 +1,10 @@
-//! Who uses a device: mounts, swap, holders and whatever is built upon them.
+//! Uses of a device: mounts, swap, holders and everything built on it.
 //!
-//! Two questions are answered here. *Is this device, or a part of it, or
-//! anything stacked on it, in use?* ([`DeviceProbe::uses`]) And: *which disks carry
-//! the paths that must live?* ([`DeviceProbe::disks_of_path`]). Everything is compared
-//! by number; what cannot be read is an error. [`DeviceProbe::stack`] lists what else
-//! leads to the same blocks, for the exclusive open: that alone sees what holds
-//! a device without standing in any list.
+//! Answers two questions: is the device, or a part of it, or anything stacked on it in use
+//! ([`DeviceProbe::uses`])? Which disks store the paths that must be kept
+//! ([`DeviceProbe::disks_of_path`])? Devices are compared by number; anything that cannot be read
+//! is an error. [`DeviceProbe::stack`] lists what else leads to the same blocks, for the exclusive
+//! open, which also detects holders that are in no list.
 
 use crate::backing::{Backing, FileId, backing};
 use crate::error::HostError;
@@ -24,20 +23,20 @@ use std::path::{Path, PathBuf};
 /// One use of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Use {
-    /// The part or the device above it, where it is not the device itself.
+    /// Part or upper device that is used; `None` for the device itself.
     pub place: Option<String>,
-    /// What the use is.
+    /// Kind of the use.
     pub kind: UseKind,
 }
 
-/// Kinds of use.
+/// Kind of a use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum UseKind {
-    /// A file system is mounted there.
+    /// A file system is mounted at this path.
     Mounted(PathBuf),
     /// The kernel swaps to it.
     Swap,
-    /// A device is built upon it: device-mapper, md, bcache, loop.
+    /// A device is built on it (device-mapper, md, bcache, loop).
     Held(String),
     /// A loop device over the same file is in use.
     SharedFile(String),
@@ -57,20 +56,20 @@ impl fmt::Display for Use {
     }
 }
 
-/// What leads to the same blocks as a device.
+/// Devices and files that lead to the same blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Stack {
-    /// The device, its partitions and the device it is cut from, and the same
-    /// of each device below it and of each loop device beside it.
+    /// The device, its partitions and its whole device; the same for each device below it and each
+    /// loop device with the same file.
     pub nodes: BTreeSet<Node>,
-    /// Those below and beside it, which no one else claims for it: held
-    /// exclusively, they stay free of others.
+    /// Devices of the stack that nothing holds for the target. Opened exclusively, they stay free
+    /// of other users.
     pub claims: BTreeSet<Node>,
-    /// The files below loop devices of the stack.
+    /// Files below the loop devices of the stack.
     pub files: BTreeSet<FileId>,
 }
 
-/// The state of the machine, read once.
+/// State of the machine, read once.
 #[derive(Debug)]
 pub(crate) struct DeviceProbe<'a> {
     roots: &'a Roots,
@@ -82,10 +81,10 @@ pub(crate) struct DeviceProbe<'a> {
 }
 
 impl<'a> DeviceProbe<'a> {
-    /// Looks at the machine.
+    /// Reads the state of the machine.
     ///
     /// # Errors
-    /// Where anything of it cannot be read.
+    /// Returns an error if any part cannot be read.
     pub fn take(roots: &'a Roots) -> Result<Self, HostError> {
         let mut loops = Vec::new();
         for node in Node::every(roots)? {
@@ -105,10 +104,10 @@ impl<'a> DeviceProbe<'a> {
         })
     }
 
-    /// Everything that uses a device: the device itself, its partitions (for a
-    /// partition: the whole device, and the partitions that share sectors with it), a
-    /// block device that a loop device is laid over, loop devices over the same file,
-    /// other devices over the same sectors, and whatever is stacked on any of these.
+    /// Returns all uses of a device: of the device, its partitions (for a partition: the whole
+    /// device, and partitions that share sectors with it), the block device below a loop device,
+    /// loop devices on the same file, other devices on the same sectors, and everything stacked on
+    /// any of these.
     pub fn uses(&self, node: &Node) -> Result<Vec<Use>, HostError> {
         let mut survey =
             Survey { sight: self, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() };
@@ -122,7 +121,7 @@ impl<'a> DeviceProbe<'a> {
         Ok(uses)
     }
 
-    /// What leads to the same blocks as a device.
+    /// Returns everything that leads to the same blocks as a device.
     pub fn stack(&self, node: &Node) -> Result<Stack, HostError> {
         let mut stack = Stack::default();
         self.add_to(&mut stack, node)?;
@@ -160,7 +159,7 @@ impl<'a> DeviceProbe<'a> {
             }
             None => {}
         }
-        // A device-mapper, md or bcache device holds what it is built from.
+        // A device-mapper, md or bcache device holds the devices below it.
         whole.slaves()?.iter().try_for_each(|lower| self.add_to(stack, lower))
     }
 
@@ -182,7 +181,7 @@ impl<'a> DeviceProbe<'a> {
                     found.beside.extend(self.loops_on(on));
                 }
                 found.beside.extend(extents::beside_piece(&piece, &upper, self.roots)?);
-                // A disk that is held as a whole lets no partition be claimed.
+                // Partitions cannot be opened exclusively while the whole disk is.
                 if piece.on == lower[1] {
                     found.below.extend(piece.on.parts()?);
                 }
@@ -198,13 +197,13 @@ impl<'a> DeviceProbe<'a> {
         self.loops.iter().find(|(over, _)| over == whole).map(|(_, on)| on)
     }
 
-    /// The loop devices over a file, given by all its inodes.
+    /// Returns the loop devices on a file, which is given by all its inodes.
     pub fn loops_over(&self, file: &BTreeSet<FileId>) -> impl Iterator<Item = &Node> {
         let lies_on = move |on: &Backing| matches!(on, Backing::File(id) if file.contains(id));
         self.loops.iter().filter(move |(_, on)| lies_on(on)).map(|(over, _)| over)
     }
 
-    /// All inodes of the file below a loop device.
+    /// Returns all inodes of the file below a loop device.
     fn inodes_below(&self, over: &Node, file: FileId) -> Result<Inodes, HostError> {
         let printed = over.backing_file();
         self.layers.inodes_of(file, printed.as_deref()).map_err(|why| HostError::Unclear {
@@ -213,17 +212,16 @@ impl<'a> DeviceProbe<'a> {
         })
     }
 
-    /// All inodes of an open file (`O_PATH`).
+    /// Returns all inodes of an open file (`O_PATH`).
     ///
     /// # Errors
-    /// Says why it cannot be followed.
+    /// Returns the reason if they cannot be determined.
     pub fn inodes(&self, file: &File) -> Result<Inodes, String> {
         self.layers.inodes(file)
     }
 
-    /// Refuses where something in use may lie on any file: a loop device over a file that cannot
-    /// be followed (FUSE, a network file system), or a lock in an overlay whose layers are
-    /// unknown.
+    /// Refuses if something in use may be on any file: a loop device on a file with unknown inodes
+    /// (FUSE, a network file system), or a lock in an overlay with unknown layers.
     pub fn refuse_lost_uses(&self, own: Option<&Node>) -> Result<(), HostError> {
         let lost = |why: String| {
             Err(HostError::Unclear { what: "use of this file by another name".into(), why })
@@ -232,7 +230,7 @@ impl<'a> DeviceProbe<'a> {
             let Backing::File(file) = on else { continue };
             if let Err(why) = self.layers.inodes_of(*file, over.backing_file().as_deref())
                 && let Some(used) = self.uses_of_alone(over)?.first()
-                // One that was detached since the look has no path any more, and no use.
+                // Skip a loop device that was detached meanwhile.
                 && backing(over, self.roots)?.as_ref() == Some(on)
             {
                 return lost(format!("{} is in use ({used}), and {why}", over.name));
@@ -249,7 +247,7 @@ impl<'a> DeviceProbe<'a> {
         }
     }
 
-    /// The uses of a device and of what is built upon it, whatever it is built on itself.
+    /// Returns the uses of a device and of what is built on it, regardless of what is below it.
     fn uses_of_alone(&self, node: &Node) -> Result<Vec<Use>, HostError> {
         let mut survey =
             Survey { sight: self, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() };
@@ -257,18 +255,17 @@ impl<'a> DeviceProbe<'a> {
         Ok(survey.found)
     }
 
-    /// The loop devices over a block device: the kernel lists them nowhere
-    /// among its holders.
+    /// Returns the loop devices on a block device, which the kernel does not list as holders.
     fn loops_on(&self, node: &Node) -> Vec<Node> {
         let lies_on = |on: &Backing| matches!(on, Backing::Device(below) if below == node);
         self.loops.iter().filter(|(_, on)| lies_on(on)).map(|(over, _)| over.clone()).collect()
     }
 
-    /// Whether the kernel swaps to a file.
+    /// Returns true if the kernel swaps to a file.
     ///
     /// # Errors
-    /// Where it swaps to a file that cannot be found from here, and the file in question cannot be
-    /// asked.
+    /// Returns an error if a swap file cannot be found from here, and the given file cannot be
+    /// tested.
     pub fn swaps_to(&self, file: &Inodes) -> Result<bool, HostError> {
         if !self.swaps.files.is_disjoint(&file.ids) {
             return Ok(true);
@@ -289,9 +286,8 @@ impl<'a> DeviceProbe<'a> {
         Ok(false)
     }
 
-    /// The physical disks below a device: through partitions, device-mapper, md
-    /// and loop devices over block devices. A loop device over a file ends
-    /// there: its file is a file like any other.
+    /// Returns the physical disks below a device: through partitions, device-mapper, md and loop
+    /// devices on block devices. Stops at a loop device on a file.
     pub fn disks_below(&self, node: &Node) -> Result<BTreeSet<Node>, HostError> {
         let mut found = BTreeSet::new();
         self.descend(node, &mut BTreeSet::new(), &mut found)?;
@@ -318,15 +314,14 @@ impl<'a> DeviceProbe<'a> {
         below.iter().try_for_each(|lower| self.descend(lower, seen, found))
     }
 
-    /// The disks that carry a path, which need not exist yet. Here a loop device
-    /// is followed through its file, too: who destroys the disk below destroys
-    /// the path.
+    /// Returns the disks that store a path, which need not exist yet. Follows loop devices to the
+    /// disks of their files: overwriting such a disk destroys the path.
     ///
     /// # Errors
-    /// Where the file system that the path lies in, or one below it, does not show its disks.
+    /// Returns an error if the disks of a file system below the path are unknown.
     pub fn disks_of_path(&self, path: &Path) -> Result<BTreeSet<Node>, HostError> {
         let existing = existing(path);
-        // The number counts also where this process's root directory hides the mount.
+        // The mount ID is valid even if this process's root directory hides the mount.
         let id = mount_id(path).or_else(|| mount_id(&existing));
         let told = self.mounts.iter().map(|(mount, _)| mount).find(|mount| Some(mount.id) == id);
         let Some(mount) = told.cloned().or_else(|| mount_of(&existing, &self.own_mounts)) else {
@@ -338,10 +333,10 @@ impl<'a> DeviceProbe<'a> {
         self.disks_of_mounts(vec![mount])
     }
 
-    /// The disks that carry the root directory of the host.
+    /// Returns the disks that store the root directory of the host.
     ///
     /// # Errors
-    /// Where they are unknown.
+    /// Returns an error if they are unknown.
     pub fn disks_of_first_root(&self) -> Result<BTreeSet<Node>, HostError> {
         self.disks_of_mounts(first_roots(self.roots)?)
     }
@@ -357,7 +352,7 @@ impl<'a> DeviceProbe<'a> {
             if nodes.is_empty() && mount.kind == "zfs" {
                 nodes = self.zfs_members(&mount)?;
             }
-            // A FUSE server and whoever mounts an overlay name its source as they like.
+            // The source of a FUSE file system or an overlay is arbitrary text.
             let is_named_freely = mount.kind == "overlay" || mount.kind == "fuse";
             if nodes.is_empty() || is_named_freely || mount.kind.starts_with("fuse.") {
                 mounts.extend(self.mounts_below(&mount)?);
@@ -389,19 +384,20 @@ impl<'a> DeviceProbe<'a> {
         Ok(found)
     }
 
-    /// The devices of the ZFS pool that is mounted, by their labels: no list of the kernel shows
-    /// them.
+    /// Returns the devices of a mounted ZFS pool, found by their labels, since no kernel list
+    /// shows them.
     ///
     /// # Errors
-    /// Where the labels do not show all of the pool, as where a part of it is a file.
+    /// Returns an error if the labels do not show the whole pool, for example if a part of it is a
+    /// file.
     fn zfs_members(&self, mount: &Mount) -> Result<Vec<Node>, HostError> {
         let pool = mount.source.split('/').next().unwrap_or_default();
         let mut found = Vec::new();
         let mut labels = Vec::new();
         for node in Node::every(self.roots)? {
-            // The hidden paths of an NVMe namespace have no node; their head has.
+            // The hidden paths of an NVMe namespace have no device node; their head has.
             let is_hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
-            // A pool on a volume of a pool is that of a virtual machine.
+            // A pool on a volume of another pool belongs to a virtual machine.
             let is_volume = node.name.strip_prefix("zd").is_some_and(|n| n.parse::<u32>().is_ok());
             if node.capacity().0 == 0 || is_hidden || is_volume {
                 continue;
@@ -421,7 +417,7 @@ impl<'a> DeviceProbe<'a> {
         })
     }
 
-    /// The mounts that a mount without a device lies on.
+    /// Returns the mounts below a mount without a device.
     fn mounts_below(&self, mount: &Mount) -> Result<Vec<Mount>, HostError> {
         let unclear = |why: String| HostError::Unclear {
             what: format!("disk of {}", mount.point.display()),
@@ -437,8 +433,8 @@ impl<'a> DeviceProbe<'a> {
         Err(unclear(format!("{} does not show the disks below it", mount.kind)))
     }
 
-    /// The mounts of the file system that the file below a loop device lies in. A subvolume of
-    /// btrfs has a number of its own, which no mount shows.
+    /// Returns the mounts that contain the file below a loop device. No mount shows the device
+    /// number of a btrfs subvolume.
     fn mounts_of(&self, file: FileId, over: &Node) -> Result<Vec<Mount>, HostError> {
         let printed = over.backing_file().unwrap_or_default();
         if let Some(found) = self.layers.open_as(file, Path::new(&printed))
@@ -462,8 +458,7 @@ impl<'a> DeviceProbe<'a> {
     }
 }
 
-/// What uses a device, in words, for people who only look. What cannot be seen
-/// is one of the words.
+/// Returns the uses of a device in words, for display. If they cannot be determined, says so.
 pub(crate) fn seen_uses(node: &Node, roots: &Roots) -> Vec<String> {
     match DeviceProbe::take(roots).and_then(|sight| sight.uses(node)) {
         Ok(uses) => uses.iter().map(ToString::to_string).collect(),
@@ -471,12 +466,12 @@ pub(crate) fn seen_uses(node: &Node, roots: &Roots) -> Vec<String> {
     }
 }
 
-/// [`DeviceProbe::disks_below`], for people who only look: empty where it is unknown.
+/// Like [`DeviceProbe::disks_below`], for display: empty if unknown.
 pub(crate) fn disks_below(node: &Node, roots: &Roots) -> BTreeSet<Node> {
     DeviceProbe::take(roots).and_then(|sight| sight.disks_below(node)).unwrap_or_default()
 }
 
-/// [`DeviceProbe::disks_of_path`], for people who only look: empty where it is unknown.
+/// Like [`DeviceProbe::disks_of_path`], for display: empty if unknown.
 pub(crate) fn disks_of_path(path: &Path, roots: &Roots) -> BTreeSet<Node> {
     DeviceProbe::take(roots).and_then(|sight| sight.disks_of_path(path)).unwrap_or_default()
 }
@@ -492,10 +487,10 @@ struct SectorSharers {
     above: BTreeSet<Node>,
 }
 
-/// The uses that were found so far.
+/// Uses found so far.
 struct Survey<'a> {
     sight: &'a DeviceProbe<'a>,
-    /// The devices that the survey came down from: no foreign holders.
+    /// Devices of the own stack, which do not count as holders.
     below: Vec<Node>,
     seen: BTreeSet<Node>,
     found: Vec<Use>,
@@ -506,8 +501,7 @@ impl Survey<'_> {
         self.found.push(Use { place: Some(node.name.clone()), kind });
     }
 
-    /// A device, its partitions, the device that it is cut from, and what shares sectors
-    /// with it.
+    /// Visits a device, its partitions, its whole device, and the devices that share its sectors.
     fn visit_all(&mut self, node: &Node) -> Result<(), HostError> {
         self.visit(node)?;
         node.parts()?.iter().try_for_each(|part| self.visit(part))?;
@@ -526,7 +520,7 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Notes the uses of a device, then those of whatever is built upon it.
+    /// Notes the uses of a device, then those of everything built on it.
     fn visit(&mut self, node: &Node) -> Result<(), HostError> {
         if !self.seen.insert(node.clone()) {
             return Ok(());
@@ -555,11 +549,11 @@ impl Survey<'_> {
         }
     }
 
-    /// Follows a loop device down: to the block device below it, or to other
-    /// loop devices over the same file.
+    /// Follows a loop device down to the block device below it, or to other loop devices on the
+    /// same file.
     fn visit_below(&mut self, whole: &Node) -> Result<(), HostError> {
         match self.sight.backing_of(whole) {
-            // It counts as if it were named itself.
+            // The device below counts as if it were the target.
             Some(Backing::Device(below)) if !self.seen.contains(below) => {
                 self.below.push(whole.clone());
                 self.visit_all(below)?;
@@ -584,12 +578,12 @@ impl Survey<'_> {
     }
 }
 
-/// What the kernel swaps to.
+/// Devices and files used for swap.
 #[derive(Debug, Default)]
 struct Swaps {
     nodes: Vec<Node>,
     files: BTreeSet<FileId>,
-    /// Files that no path leads to.
+    /// Swap files that cannot be found by their path.
     lost: Vec<String>,
 }
 
@@ -611,8 +605,8 @@ impl Swaps {
         Ok(swaps)
     }
 
-    /// Looks for a swap file by its path in every root directory: another mount may cover it
-    /// here, and another file may have its name. The kernel's own flag tells which one it is.
+    /// Looks for a swap file by its path in every root directory, since another mount may hide it
+    /// here, or another file have its name. The kernel's swap flag identifies it.
     fn add_file(&mut self, printed: &str, layers: &Layers) {
         let mut is_found = false;
         for candidate in layers.candidates(Path::new(printed)) {
@@ -637,13 +631,13 @@ impl Swaps {
     }
 }
 
-/// The file system that a path lies in: `ext4 (/dev/sda2)`.
+/// Returns the file system of a path, such as `ext4 (/dev/sda2)`.
 pub(crate) fn file_system_of(path: &Path, roots: &Roots) -> Option<String> {
     let mount = mount_of(path, &mounts(roots).ok()?)?;
     Some(format!("{} ({})", mount.kind, mount.source))
 }
 
-/// The real path, or that of the nearest directory above it that exists.
+/// Returns the canonical path, or that of the nearest existing parent directory.
 fn existing(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     absolute

@@ -1,8 +1,7 @@
-//! What other processes do with a device or a file: who has it open, mapped or
-//! locked.
+//! Use of a device or file by other processes: open handles, mappings and locks.
 //!
-//! A process that ends while it is looked at holds nothing any more. Whatever
-//! else cannot be read is an error, never an empty answer.
+//! A process that ends during the check holds nothing. Anything else that cannot be read is an
+//! error, never an empty result.
 
 use crate::backing::FileId;
 use crate::error::HostError;
@@ -15,19 +14,19 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// The name of the first PID namespace (linux/nsfs.h, `PID_NS_INIT_INO`): a
-/// `/proc` of any other leaves processes out.
+/// Link text of the initial PID namespace (linux/nsfs.h, `PID_NS_INIT_INO`). The `/proc` of any
+/// other namespace omits processes.
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
-/// Whether an error says that a process ended meanwhile.
+/// Returns true for errors that mean that the process has ended.
 pub(crate) fn has_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH | libc::EINVAL))
 }
 
-/// The directories of all processes.
+/// Returns the directories of all processes.
 ///
 /// # Errors
-/// Where `/proc` cannot be read.
+/// Returns an error if `/proc` cannot be read.
 pub(crate) fn all(roots: &Roots) -> Result<Vec<PathBuf>, HostError> {
     let mut found = Vec::new();
     visit_numbers(&roots.proc, |number| {
@@ -37,13 +36,12 @@ pub(crate) fn all(roots: &Roots) -> Result<Vec<PathBuf>, HostError> {
     Ok(found)
 }
 
-/// Visits every process but our own, thread by thread: a thread may have a table of open
-/// files and a mount namespace of its own, and the first one, by which a process is listed,
-/// may have ended before the others. `visit` gets the directories of the process and of the
-/// thread.
+/// Visits every thread of every process except this one: a thread may have its own file table and
+/// mount namespace, and the main thread may have ended before the others. `visit` gets the
+/// directories of the process and the thread.
 ///
 /// # Errors
-/// Where `/proc` cannot be listed, or `visit` fails.
+/// Returns an error if `/proc` cannot be listed, or the error of `visit`.
 pub(crate) fn visit_threads(
     roots: &Roots,
     mut visit: impl FnMut(&Path, &Path) -> Result<(), HostError>,
@@ -55,7 +53,7 @@ pub(crate) fn visit_threads(
         }
         let process = roots.proc.join(number);
         let visited = visit_numbers(&process.join("task"), |thread| {
-            // Found there though not listed there, with all that a process has.
+            // `/proc` resolves thread IDs, although it does not list them.
             visit(&process, &roots.proc.join(thread))
         });
         match visited {
@@ -69,8 +67,8 @@ pub(crate) fn visit_threads(
     })
 }
 
-/// Visits the entries of a directory that are numbers. It is listed until there is none that
-/// was not visited: one that ends meanwhile may leave what it holds to one that began since.
+/// Visits the numeric entries of a directory. Lists it until nothing new appears, since a process
+/// that ends may have passed its handles to one that started later.
 fn visit_numbers(
     directory: &Path,
     mut visit: impl FnMut(&str) -> Result<(), HostError>,
@@ -96,18 +94,19 @@ fn visit_numbers(
     })
 }
 
-/// Listings before the search is given up.
+/// Maximum number of listings.
 const LISTINGS_MAX: usize = 100;
 
-/// Whether a process has this number, as far as `/proc` shows it.
+/// Returns true if `/proc` shows a process with this ID.
 pub fn process_exists(number: u32, roots: &Roots) -> bool {
     roots.proc.join(number.to_string()).exists()
 }
 
-/// Makes sure that `/proc` shows every process of the machine.
+/// Checks that `/proc` shows every process of the machine.
 ///
 /// # Errors
-/// Where it is that of a container, or hides the processes of other users.
+/// Returns [`HostError::Unclear`] in a container's PID namespace, or if `/proc` hides other users'
+/// processes.
 pub(crate) fn require_all(roots: &Roots) -> Result<(), HostError> {
     let own = roots.proc.join("self/ns/pid");
     let namespace =
@@ -122,7 +121,7 @@ pub(crate) fn require_all(roots: &Roots) -> Result<(), HostError> {
              (--pid=host), or run outside of it",
         );
     }
-    // The first process is another user's to all but root.
+    // Process 1 belongs to another user for everybody but root.
     if !roots.proc.join("1").exists() {
         return unclear(
             "/proc hides the processes of other users (its mount option hidepid); run as root",
@@ -131,9 +130,8 @@ pub(crate) fn require_all(roots: &Roots) -> Result<(), HostError> {
     Ok(())
 }
 
-/// Whether an error is nothing that a user with more rights would not have: some
-/// sandboxes hide the process that runs the machine, number 1, from everybody.
-/// It mounts nothing that the exclusive open would not see.
+/// Returns true if no privilege would avoid the error: some sandboxes hide process 1 from
+/// everybody. It mounts nothing that the exclusive open would miss.
 pub(crate) fn is_hidden_from_all(process: &Path, error: &io::Error, roots: &Roots) -> bool {
     const CAP_SYS_PTRACE: u32 = 19;
     let status = read_text(&roots.proc.join("self/status")).unwrap_or_default();
@@ -144,11 +142,11 @@ pub(crate) fn is_hidden_from_all(process: &Path, error: &io::Error, roots: &Root
     denied && may_look && file_name(process) == "1"
 }
 
-/// Looks at a process, for a moment again and again where that is denied: it is denied even to
-/// root just while a process ends. `None` where it has ended, or is hidden from all.
+/// Calls `look`, and retries for a short time if permission is denied: an ending process denies
+/// access even to root. `None` if the process has ended or is hidden from everybody.
 ///
 /// # Errors
-/// Where it cannot be looked at.
+/// Returns the error if the process cannot be examined.
 pub(crate) fn look<T>(
     process: &Path,
     roots: &Roots,
@@ -172,14 +170,14 @@ pub(crate) fn look<T>(
     }
 }
 
-/// Further looks at a process that denies the first, and the time between them.
+/// Number of retries, and the time between them.
 const LOOKS: usize = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// What is looked for among the open files of processes.
+/// Devices and files to look for among open files.
 #[derive(Debug, Default)]
 pub(crate) struct Sought {
-    /// Block devices.
+    /// Block devices, by major and minor number.
     pub numbers: BTreeSet<(u32, u32)>,
     /// Regular files.
     pub files: BTreeSet<FileId>,
@@ -200,11 +198,11 @@ impl Sought {
     }
 }
 
-/// The other processes that have something of it open, or mapped so that it can
-/// be written to; `writing` leaves out those that only read.
+/// Returns the other processes that have one of the files open, or mapped writably; with
+/// `writing`, only those that can write.
 ///
 /// # Errors
-/// Where a process does not let it be seen.
+/// Returns an error if a process cannot be examined.
 pub(crate) fn openers(
     sought: &Sought,
     roots: &Roots,
@@ -212,7 +210,7 @@ pub(crate) fn openers(
 ) -> Result<Vec<String>, HostError> {
     let mut found = Vec::new();
     let mut found_in = None;
-    // The threads of a process share their mappings.
+    // Threads of a process share its mappings.
     let mut mappings_read_of = None;
     visit_threads(roots, |process, thread| {
         if found_in.as_deref() == Some(process) {
@@ -256,8 +254,8 @@ fn has_open(thread: &Path, sought: &Sought, writing: bool) -> io::Result<bool> {
     Ok(false)
 }
 
-/// What an open file is; `None` where it was closed meanwhile, or lies on a file
-/// system that answers no more, which a device node does not.
+/// Returns the metadata of an open file; `None` if it was closed meanwhile, or is on a file system
+/// that does not respond, which a device node never is.
 pub(crate) fn stat_link(link: &Path) -> io::Result<Option<Metadata>> {
     match fs::metadata(link) {
         Ok(metadata) => Ok(Some(metadata)),
@@ -266,13 +264,13 @@ pub(crate) fn stat_link(link: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Whether an error says that a file system answers no more.
+/// Returns true for errors of a file system that does not respond.
 fn is_dead(error: &io::Error) -> bool {
     const DEAD: [i32; 4] = [libc::ESTALE, libc::ENOTCONN, libc::ENXIO, libc::ENODEV];
     error.raw_os_error().is_some_and(|code| DEAD.contains(&code))
 }
 
-/// Whether a line `flags: 0100002` tells of an access mode other than reading.
+/// Returns true if a line such as `flags: 0100002` shows an access mode other than read-only.
 fn is_for_writing(fdinfo: &Path) -> io::Result<bool> {
     let text = match fs::read_to_string(fdinfo) {
         Err(error) if has_gone(&error) => return Ok(false),
@@ -280,21 +278,21 @@ fn is_for_writing(fdinfo: &Path) -> io::Result<bool> {
     };
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
-    // Flags that are not understood may be those of a writer.
+    // Unknown flags may be those of a writer.
     Ok(flags.is_none_or(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY))
 }
 
-/// Whether something of it is mapped and shared.
+/// Result of searching the shared mappings.
 enum Mapped {
     Yes,
     No,
-    /// The thread has ended, or a mapping was undone meanwhile.
+    /// The thread has ended, or a mapping was removed meanwhile.
     Unknown,
 }
 
-/// Looks at the mappings of a thread. One that is read today may be made writable at any
-/// time, so that every shared one counts. One that is moved or cut while it is looked at lies in
-/// another range, so that the list must be the same before and after.
+/// Searches the shared mappings of a thread. A read-only shared mapping counts too, as it can
+/// become writable. A mapping that is moved or split during the search has another range, so the
+/// list must be equal before and after.
 fn mapped(thread: &Path, sought: &Sought) -> io::Result<Mapped> {
     let mut before = shared_ranges(thread)?;
     for _ in 0..MAPPINGS_LOOKS {
@@ -318,11 +316,10 @@ fn mapped(thread: &Path, sought: &Sought) -> io::Result<Mapped> {
     Err(io::Error::other("its shared mappings change faster than they can be examined"))
 }
 
-/// Looks at the mappings of a process that changes them all the time.
+/// Maximum number of attempts for a process that keeps changing its mappings.
 const MAPPINGS_LOOKS: usize = 100;
 
-/// The address ranges in which a thread has a file mapped and shared; `None` of one that has
-/// ended.
+/// Returns the address ranges of a thread's shared file mappings; `None` if the thread has ended.
 fn shared_ranges(thread: &Path) -> io::Result<Option<Vec<String>>> {
     let maps = fs::read(thread.join("maps"))?;
     if maps.is_empty() {
@@ -340,10 +337,10 @@ fn shared_ranges(thread: &Path) -> io::Result<Option<Vec<String>>> {
     Ok(Some(ranges))
 }
 
-/// The locks and leases that others hold on a file, in words.
+/// Describes the locks and leases of other processes on the files.
 ///
 /// # Errors
-/// Where the kernel's list cannot be read.
+/// Returns an error if the kernel's list cannot be read.
 pub(crate) fn locks_on(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<String>, HostError> {
     let own = std::process::id().to_string();
     let lines = lock_lines(roots)?;
@@ -357,27 +354,26 @@ pub(crate) fn locks_on(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<St
         .collect())
 }
 
-/// The numbers of the file systems on which anybody holds a lock or a lease.
+/// Returns the device numbers of file systems with a lock or lease.
 ///
 /// # Errors
-/// Where the kernel's list cannot be read.
+/// Returns an error if the kernel's list cannot be read.
 pub(crate) fn locked_devices(roots: &Roots) -> Result<BTreeSet<u64>, HostError> {
     let lines = lock_lines(roots)?;
     Ok(lines.iter().filter_map(|line| parse_lock(line)).map(|(_, _, file)| file.device).collect())
 }
 
-/// Looks at a list that changes all the time.
+/// Maximum number of attempts to read the list unchanged.
 const LOCKS_LOOKS: usize = 20;
 
-/// Reads the kernel's list of locks, without the numbers of its lines.
+/// Reads the kernel's list of locks, without line numbers.
 ///
-/// The kernel hands a list out in as many parts as there are reads, and finds its place again by
-/// counting, so that a lock that ends between two reads hides another one. What comes in one read
-/// is whole. A longer list is read until two looks in a row show the same, and every line that any
-/// of them showed counts.
+/// The kernel returns the list in parts, one per read, and resumes by counting entries, so a lock
+/// released between two reads hides another one. A list that fits one read is consistent. A longer
+/// one is read until two attempts agree; the result is the union of all attempts.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// Returns an error if it cannot be read.
 fn lock_lines(roots: &Roots) -> Result<BTreeSet<String>, HostError> {
     let list = roots.proc.join("locks");
     let mut lines = BTreeSet::new();
@@ -400,8 +396,8 @@ fn lock_lines(roots: &Roots) -> Result<BTreeSet<String>, HostError> {
     Ok(lines)
 }
 
-/// Returns what a file holds and how many reads gave something: the usual way of reading asks for
-/// a few bytes first.
+/// Returns the content of a file, and the number of reads that returned data. `fs::read` would
+/// start with small reads.
 fn read_in_large_parts(path: &Path, buffer: &mut [u8]) -> io::Result<(Vec<u8>, usize)> {
     let mut file = fs::File::open(path)?;
     let (mut bytes, mut reads) = (Vec::new(), 0);

@@ -1,37 +1,36 @@
-//! Where the kernel tells about itself, and how its small text files are read.
+//! Directories in which the kernel describes the machine, and functions to read their text files.
 //!
-//! Every path of this crate begins at a [`Roots`], so that a test can lay out
-//! `/sys` and `/proc` of a machine that is not there.
+//! Every path in this crate starts at a [`Roots`], so that tests can simulate the `/sys` and
+//! `/proc` of another machine.
 
 use crate::error::HostError;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The directories in which the kernel and the distribution tell about the machine.
+/// Directories in which the kernel and the distribution describe the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roots {
-    /// sysfs.
+    /// sysfs, usually `/sys`.
     pub sys: PathBuf,
-    /// procfs.
+    /// procfs, usually `/proc`.
     pub proc: PathBuf,
-    /// Device nodes.
+    /// Device nodes, usually `/dev`.
     pub dev: PathBuf,
-    /// The distribution's own (`os-release`).
+    /// Configuration of the distribution (`os-release`), usually `/etc`.
     pub etc: PathBuf,
-    /// What services keep while they run (the udev database).
+    /// Runtime data of services (the udev database), usually `/run`.
     pub run: PathBuf,
-    /// What the loop devices of a machine that is laid out in a directory are laid
-    /// over: for each a file of its name with the device number, the inode and the
-    /// number of the device node. `None` asks the devices themselves.
+    /// Backing files of a simulated machine's loop devices: one file per device, with device
+    /// number, inode and number of the device node. `None` to query the devices.
     pub loops: Option<PathBuf>,
-    /// The tables of the device-mapper devices of such a machine: for each a file of its
-    /// name, as `dmsetup table` prints it. `None` asks device-mapper.
+    /// Tables of a simulated machine's device-mapper devices: one file per device, as `dmsetup
+    /// table` prints it. `None` to query device-mapper.
     pub tables: Option<PathBuf>,
 }
 
 impl Roots {
-    /// Those of this machine.
+    /// Returns the directories of this machine.
     pub fn real() -> Self {
         Roots {
             sys: "/sys".into(),
@@ -44,7 +43,7 @@ impl Roots {
         }
     }
 
-    /// A path as the kernel prints it (`/dev/mapper/root`), below `dev`.
+    /// Returns a path that the kernel prints (`/dev/mapper/root`), below `dev`.
     pub(crate) fn dev_path(&self, printed: &str) -> PathBuf {
         match printed.strip_prefix("/dev/") {
             Some(rest) => self.dev.join(rest),
@@ -59,22 +58,20 @@ impl Default for Roots {
     }
 }
 
-/// The trimmed content of a small text file; `None` where it cannot be read or
-/// says nothing.
+/// Reads a small text file without padding; `None` if it is empty or cannot be read.
 pub(crate) fn read_text(path: &Path) -> Option<String> {
     let bytes = fs::read(path).ok()?;
-    // Identity strings are padded with blanks or zero bytes by some firmware.
+    // Some firmware pads identity strings with blanks or zero bytes.
     let text = String::from_utf8_lossy(&bytes).trim_matches(is_padding).to_owned();
     (!text.is_empty()).then_some(text)
 }
 
-/// The content of a small text file as a number.
+/// Reads a small text file as a number; `None` if it is none or cannot be read.
 pub(crate) fn read_number<T: std::str::FromStr>(path: &Path) -> Option<T> {
     read_text(path)?.parse().ok()
 }
 
-/// The entries of a directory in the order of their names; none where it
-/// cannot be read.
+/// Returns the entries of a directory, ordered by name; empty if it cannot be read.
 pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     let Ok(found) = fs::read_dir(directory) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = found.filter_map(|e| e.ok().map(|e| e.path())).collect();
@@ -82,10 +79,10 @@ pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The entries of a directory in the order of their names.
+/// Returns the entries of a directory, ordered by name; empty if it does not exist.
 ///
 /// # Errors
-/// Where it cannot be read. One that is not there has none.
+/// Returns [`HostError::Io`] if it exists and cannot be read.
 pub(crate) fn listed(directory: &Path) -> Result<Vec<PathBuf>, HostError> {
     let failed = |error| HostError::io("list it", directory, error);
     let found = match fs::read_dir(directory) {
@@ -100,12 +97,12 @@ pub(crate) fn listed(directory: &Path) -> Result<Vec<PathBuf>, HostError> {
     Ok(paths)
 }
 
-/// The last component of a path as text.
+/// Returns the last component of a path as text.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Whether a character only fills a fixed field.
+/// Returns true for characters that pad fixed-size fields.
 pub(crate) fn is_padding(character: char) -> bool {
     character.is_whitespace() || character == '\0'
 }

@@ -1,10 +1,9 @@
-//! Scratch files: files that this program made to be overwritten.
+//! Scratch files: files that this program creates to be overwritten.
 //!
-//! A scratch file carries a mark ([`crate::mark`]); while its content is what
-//! this program left, it may be overwritten without another word. Any other
-//! file is somebody's, and overwriting it needs a confirmation. Where the file
-//! system keeps no extended attributes, a scratch file is unmarked and needs
-//! the confirmation, too.
+//! A scratch file has a mark ([`crate::mark`]). As long as its content is what this program wrote,
+//! it may be overwritten without a confirmation. Any other file is the user's own, and overwriting
+//! it needs one. On a file system without extended attributes, a scratch file is unmarked and also
+//! needs a confirmation.
 
 use crate::anchor::PinnedPath;
 use crate::arming::{Consent, arm};
@@ -22,15 +21,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use steadfast_domain::Bytes;
 
-/// Makes a scratch file of this size with all its blocks allocated.
+/// Creates a scratch file of this size with all blocks allocated.
 ///
-/// A regular file of exactly this size is taken as it is; it is not marked by
-/// that, so that arming it still needs a confirmation unless it was made here.
-/// A scratch file of another size is recreated. Any other file is not changed.
+/// A regular file of exactly this size is kept unchanged. It does not get a mark, so arming it
+/// needs a confirmation unless this process created it. A scratch file of another size is resized
+/// and loses its content. Any other file is not changed.
 ///
 /// # Errors
-/// Where the size is 0, another file stands there, or there is no room; what
-/// was begun is then removed.
+/// Returns an error if the size is 0, another file has the name, or there is not enough space. A
+/// file created by this call is then removed.
 pub fn create_scratch(path: &Path, size: Bytes) -> Result<(), HostError> {
     if size.0 == 0 {
         return Err(HostError::NoSize { path: path.to_owned() });
@@ -64,8 +63,7 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
     made
 }
 
-/// Gives a scratch file another size. It is armed for that: whatever bars it
-/// from being overwritten bars it from this.
+/// Resizes a scratch file. It is armed first: whatever prevents overwriting prevents resizing.
 fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
     let roots = Roots::real();
     let consent = Consent::Destroy { confirmation: None };
@@ -78,7 +76,7 @@ fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
     allocate(target.file(), path, size)
 }
 
-/// Gives a file its size and all its blocks.
+/// Sets the size of a file and allocates all its blocks.
 pub(crate) fn allocate(file: &File, path: &Path, size: Bytes) -> Result<(), HostError> {
     let allocated = match fallocate(file, 0, size) {
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => write_zeros(file, size),
@@ -94,7 +92,7 @@ pub(crate) fn allocate(file: &File, path: &Path, size: Bytes) -> Result<(), Host
     })
 }
 
-/// fallocate(2) over the first `size` bytes.
+/// Calls fallocate(2) for the first `size` bytes.
 pub(crate) fn fallocate(file: &File, mode: i32, size: Bytes) -> io::Result<()> {
     let length = i64::try_from(size.0).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
     // SAFETY: takes only integers; the descriptor is open for as long as `file`.
@@ -104,7 +102,7 @@ pub(crate) fn fallocate(file: &File, mode: i32, size: Bytes) -> io::Result<()> {
     }
 }
 
-/// Allocates by writing, for a file system without fallocate.
+/// Allocates by writing zeros, for a file system without fallocate(2).
 fn write_zeros(mut file: &File, size: Bytes) -> io::Result<()> {
     let zeros = vec![0u8; 1 << 20];
     let mut left = size.0;
@@ -116,7 +114,7 @@ fn write_zeros(mut file: &File, size: Bytes) -> io::Result<()> {
     Ok(())
 }
 
-/// What is free on the file system around a path, for an unprivileged user.
+/// Returns the free space for unprivileged users on the file system of a path; `None` if unknown.
 fn free_beside(path: &Path) -> Option<Bytes> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new(".")).as_os_str().as_bytes();

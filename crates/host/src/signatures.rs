@@ -1,9 +1,9 @@
-//! What lies on a device and would be lost: partitions, file systems and the
-//! marks of LVM, md, LUKS, swap and ZFS.
+//! Data on a device that overwriting would destroy: partitions, file systems, and the signatures
+//! of LVM, md, LUKS, swap and ZFS.
 //!
-//! `wipefs` knows them all and is asked where it is installed; the commonest
-//! are also known here. ZFS is always looked for here, because it bars a
-//! device whatever the user says.
+//! `wipefs` knows all signatures and is used if it is installed; otherwise the most common ones
+//! are recognized here. ZFS is always searched for here, because its label refuses a device
+//! regardless of confirmations.
 
 use crate::backing::open_node;
 use crate::error::HostError;
@@ -18,14 +18,14 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// The name that libblkid has for a member of a ZFS pool.
+/// libblkid's name for a member of a ZFS pool.
 pub(crate) const ZFS_MEMBER: &str = "zfs_member";
 
-/// A device that does not answer `wipefs` in this time is sick.
+/// Time limit for `wipefs`; a device that exceeds it is faulty.
 const WIPEFS_LIMIT: Duration = Duration::from_secs(30);
 
-/// A magic number: its offset in bytes, its bytes, and what it marks, by the
-/// names of libblkid. Offsets are those of the formats' own documentation.
+/// Magic numbers: offset in bytes, content, and libblkid's name of the format. Offsets are from
+/// the documentation of each format.
 const MAGICS: &[(u64, &[u8], &str)] = &[
     (3, b"NTFS    ", "ntfs"),
     (3, b"EXFAT   ", "exfat"),
@@ -48,13 +48,12 @@ const MAGICS: &[(u64, &[u8], &str)] = &[
     (65_600, b"_BHRfS_M", "btrfs"),
 ];
 
-/// Everything that overwriting a device would destroy, one line each:
-/// partitions with their sizes and what they hold, those that share sectors with
-/// it, and what the device itself holds. Empty for a device that holds nothing
-/// known.
+/// Lists everything that overwriting a device would destroy, one line each: partitions with size
+/// and content, partitions that share its sectors, and the content of the device itself. Empty if
+/// nothing is recognized.
 ///
 /// # Errors
-/// Where the device cannot be read.
+/// Returns an error if the device cannot be read.
 pub(crate) fn losses(node: &Node, roots: &Roots) -> Result<Vec<String>, HostError> {
     let mut lines = Vec::new();
     let own = signatures(&node.path(roots))?;
@@ -73,7 +72,7 @@ pub(crate) fn losses(node: &Node, roots: &Roots) -> Result<Vec<String>, HostErro
     }
     for part in extents::partitions_beside(node)? {
         if extents::is_extended(&part)? {
-            // Its table lies before the logical partition.
+            // The table of an extended partition is before its logical partition.
             continue;
         }
         let kind = if is_table { "logical" } else { "overlapping" };
@@ -82,17 +81,17 @@ pub(crate) fn losses(node: &Node, roots: &Roots) -> Result<Vec<String>, HostErro
     Ok(lines)
 }
 
-/// A partition's name, its size and what it holds.
+/// Describes a partition: name, size and content.
 fn described(part: &Node, roots: &Roots) -> Result<String, HostError> {
     let holds = signatures(&part.path(roots))?;
     let holds = if holds.is_empty() { String::new() } else { format!(": {}", holds.join(", ")) };
     Ok(format!("{} ({}){holds}", part.name, part.capacity()))
 }
 
-/// The device or the partition of it that belongs to a ZFS pool.
+/// Returns the name of the device or partition that belongs to a ZFS pool; `None` if neither does.
 ///
 /// # Errors
-/// Where the device cannot be read.
+/// Returns an error if the device cannot be read.
 pub(crate) fn zfs_member(node: &Node, roots: &Roots) -> Result<Option<String>, HostError> {
     for part in std::iter::once(node.clone()).chain(node.parts()?) {
         let path = part.path(roots);
@@ -105,24 +104,25 @@ pub(crate) fn zfs_member(node: &Node, roots: &Roots) -> Result<Option<String>, H
     Ok(None)
 }
 
-/// What a label says of the pool that its device belongs to.
+/// Content of a ZFS label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ZfsLabel {
     pub pool: String,
-    /// Number of the pool, which tells it from earlier pools of its name; `None` if not stated.
+    /// ID of the pool, which distinguishes it from earlier pools of the same name; `None` if not
+    /// present.
     pool_guid: Option<u64>,
-    /// The pool's part (a mirror, a single device) to which the device belongs.
+    /// ID of the top-level vdev (a mirror, a single device) that contains the device.
     part: u64,
-    /// Parts of the whole pool.
+    /// Number of top-level vdevs in the pool.
     parts: u64,
-    /// Whether this part has files among its members.
+    /// True if the vdev contains files.
     has_file: bool,
 }
 
-/// The labels on a device and its partitions; `None` for a label that is not understood.
+/// Returns the labels on a device and its partitions; `None` for a label that cannot be parsed.
 ///
 /// # Errors
-/// Where the device cannot be read.
+/// Returns an error if the device cannot be read.
 pub(crate) fn zfs_labels(node: &Node, roots: &Roots) -> Result<Vec<Option<ZfsLabel>>, HostError> {
     let mut found = Vec::new();
     for part in std::iter::once(node.clone()).chain(node.parts()?) {
@@ -137,8 +137,9 @@ pub(crate) fn zfs_labels(node: &Node, roots: &Roots) -> Result<Vec<Option<ZfsLab
     Ok(found)
 }
 
-/// Returns true if labels of a pool account for all of its parts, and no part has files. Labels of
-/// an earlier pool of the same name make it unknown which of them is in use.
+/// Returns true if the labels of a pool cover all its top-level vdevs and none contains files.
+/// Returns false if labels of an earlier pool of the same name exist, since it is unknown which
+/// pool is in use.
 pub(crate) fn shows_whole_pool(pool: &str, labels: &[ZfsLabel]) -> bool {
     let own: Vec<&ZfsLabel> = labels.iter().filter(|label| label.pool == pool).collect();
     let parts: BTreeSet<u64> = own.iter().map(|label| label.part).collect();
@@ -149,18 +150,18 @@ pub(crate) fn shows_whole_pool(pool: &str, labels: &[ZfsLabel]) -> bool {
         && own.iter().all(|label| !label.has_file)
 }
 
-/// Length of a label of a ZFS member; two lie at each end.
+/// Length of a ZFS label in bytes; there are two at each end of a member.
 const ZFS_LABEL: u64 = 256 << 10;
 
-/// Where the labels of a member of this length begin.
+/// Returns the offsets of the labels of a member of this length.
 fn zfs_label_offsets(length: u64) -> impl Iterator<Item = u64> {
     let end = length - length % ZFS_LABEL;
     let last = [end.checked_sub(2 * ZFS_LABEL), end.checked_sub(ZFS_LABEL)];
     [Some(0), Some(ZFS_LABEL)].into_iter().chain(last).flatten()
 }
 
-/// Reads the first label that is understood (ZFS On-Disk Specification, chapter 1.3): from
-/// 16 KiB on, 112 KiB of name-value pairs in XDR.
+/// Returns the first label that can be parsed (ZFS On-Disk Specification, chapter 1.3): 112 KiB of
+/// name-value pairs in XDR at offset 16 KiB.
 fn read_zfs_label(file: &File, length: u64) -> Option<ZfsLabel> {
     let mut bytes = vec![0u8; 112 << 10];
     zfs_label_offsets(length).find_map(|label| {
@@ -170,7 +171,7 @@ fn read_zfs_label(file: &File, length: u64) -> Option<ZfsLabel> {
 }
 
 fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
-    // Encoding 1 (XDR), byte order, then version and flags of the list.
+    // Encoding (1 is XDR) and byte order, then version and flags of the list.
     if bytes.first() != Some(&1) {
         return None;
     }
@@ -181,7 +182,7 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
     let (mut pool, mut pool_guid, mut part, mut parts) = (None, None, None, None);
     let (mut has_file, mut holes) = (None, 0);
     let mut at = 12;
-    // A pair: its length, the length in memory, its name, type and count, its value.
+    // A pair consists of its encoded length, decoded length, name, type, count and value.
     while let Some(size) = word(at).filter(|size| *size >= 20) {
         let end = at.checked_add(size)?;
         let name_end = at + 12 + word(at + 8)?;
@@ -196,10 +197,10 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
             b"pool_guid" => pool_guid = number(),
             b"top_guid" => part = number(),
             b"vdev_children" => parts = number(),
-            // Parts that were removed from the pool and still count.
+            // Removed vdevs that are still counted.
             b"hole_array" => holes = word(value - 4)? as u64,
             b"vdev_tree" => {
-                // The pair `type` with the value `file`: a string (9), one of it.
+                // Pair `type` = `file`: type 9 is a string, count 1.
                 let pair = b"\0\0\0\x04type\0\0\0\x09\0\0\0\x01\0\0\0\x04file";
                 let tree = bytes.get(value..end)?;
                 has_file = Some(tree.windows(pair.len()).any(|window| window == pair));
@@ -216,7 +217,7 @@ fn open(path: &Path) -> Result<File, HostError> {
     File::open(path).map_err(|e| HostError::io("open it for reading", path, e))
 }
 
-/// What a device or a file holds, each kind once.
+/// Returns the distinct signatures on a device or in a file.
 pub(crate) fn signatures(path: &Path) -> Result<Vec<String>, HostError> {
     if let Some(found) = by_wipefs(path) {
         return Ok(found);
@@ -244,8 +245,7 @@ struct WipefsSignature {
     label: Option<String>,
 }
 
-/// Asks `wipefs`, which only reads when it is given no `--all`; `None` where it
-/// is not installed or cannot tell.
+/// Queries `wipefs`, which only reads without `--all`; `None` if it is not installed or fails.
 fn by_wipefs(path: &Path) -> Option<Vec<String>> {
     let path = path.to_str()?;
     let said = tool::run(WIPEFS, &["--no-act", "--json", path], WIPEFS_LIMIT).ok()?;
@@ -281,8 +281,8 @@ fn by_magic(file: &File) -> Vec<String> {
     found
 }
 
-/// Whether the first sector ends as a partition table does and has an entry. A
-/// file system's boot sector ends so, too, and is told by its own magic.
+/// Returns true if the first sector has the boot signature and a partition entry. A file system's
+/// boot sector has the signature too, but is recognized by its own magic.
 fn has_partition_table(file: &File) -> bool {
     let mut sector = [0u8; 512];
     file.read_exact_at(&mut sector, 0).is_ok()
@@ -290,9 +290,9 @@ fn has_partition_table(file: &File) -> bool {
         && sector[446..510].chunks_exact(16).any(|entry| entry[4] != 0)
 }
 
-/// Whether one of the four labels of a ZFS member holds an uberblock (ZFS
-/// On-Disk Specification, chapter 1): labels of 256 KiB, two at each end, the
-/// uberblocks in the second half of each, at multiples of 1 KiB.
+/// Returns true if one of the four labels of a ZFS member contains an uberblock (ZFS On-Disk
+/// Specification, chapter 1). Labels have 256 KiB; uberblocks are in the second half, at multiples
+/// of 1 KiB.
 fn has_zfs_label(file: &File, length: u64) -> bool {
     const UBERBLOCK: u64 = 0x00ba_b10c;
     let mut ring = vec![0u8; (ZFS_LABEL / 2) as usize];

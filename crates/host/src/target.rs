@@ -1,5 +1,5 @@
 //! [`Target`]: an open handle on a device, armed for reading or for overwriting. Only
-//! [`crate::arm`] creates one, from an [`PinnedPath`].
+//! [`crate::arm`] creates one, from a [`PinnedPath`].
 
 use crate::anchor::PinnedPath;
 use crate::backing::open_node;

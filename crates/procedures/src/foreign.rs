@@ -1,5 +1,5 @@
-//! Results of other tools as findings: under the names that our runs of the same tests use, so
-//! that both stand side by side. Several files in a row are rounds, judged by the rule of the PTS.
+//! Results of other tools as findings, with the same IDs as our runs of the same tests, so that
+//! both can be compared. Several files are treated as rounds and judged by the rule of the PTS.
 
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::pages::{page, rounds_axis};
@@ -16,13 +16,13 @@ use steadfast_domain::{
     Caveat, CaveatKind, Findings, ForeignIos, ForeignOutcome, ForeignResults, Op, Verdict,
 };
 
-/// Returns the findings of one file of results, or of several files of one tool as rounds of the
-/// same tests. `software` read them.
+/// Returns the findings of one result file, or of several files of one tool as rounds of the same
+/// tests. `software` is the program that read them.
 ///
-/// Rounds are in the order of their numbers, else of their times, else as given.
+/// Rounds are ordered by their numbers if present, else by time, else as given.
 ///
 /// # Errors
-/// Returns why the files are no rounds of one run: there is none, or they are of several tools.
+/// Returns an error if there is no file, or the files are of different tools.
 pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, String> {
     let Some(first) = files.first() else { return Err("no file of results".into()) };
     if let Some(other) = files.iter().find(|file| file.id != first.id) {
@@ -71,7 +71,7 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
     Ok(findings.fronted(key, plots).judged(verdict))
 }
 
-/// As our runs of the same files are titled.
+/// Returns the title that our runs of the same files have.
 fn title<'t>(id: &str, tool: &'t str) -> &'t str {
     match id {
         "fio" => "fio job file",
@@ -87,7 +87,7 @@ fn tool(file: &ForeignResults) -> String {
     }
 }
 
-/// By the rounds that the names state, else by time, else as given.
+/// Orders files by the rounds in their names, else by time, else as given.
 fn in_order(files: &[ForeignResults]) -> Vec<&ForeignResults> {
     let mut files: Vec<&ForeignResults> = files.iter().collect();
     if files.iter().all(|file| file.round.is_some()) {
@@ -98,7 +98,7 @@ fn in_order(files: &[ForeignResults]) -> Vec<&ForeignResults> {
     files
 }
 
-/// A test with its outcome in every round.
+/// A test with its results in every round.
 struct ForeignSeries<'a> {
     label: &'a str,
     rounds: Vec<&'a ForeignOutcome>,
@@ -115,7 +115,7 @@ fn tests<'a>(files: &[&'a ForeignResults]) -> Vec<ForeignSeries<'a>> {
     tests
 }
 
-/// The rate that a test is judged by: IOPS, of which MB/s are a multiple.
+/// Returns the tracking variable of a test: IOPS, which MB/s are proportional to.
 fn track(test: &ForeignSeries<'_>) -> Track {
     let points = (1..).zip(&test.rounds).map(|(round, outcome)| Point {
         round,
@@ -125,7 +125,7 @@ fn track(test: &ForeignSeries<'_>) -> Track {
     Track { name: test.label.to_owned(), unit: "IOPS".into(), points: points.collect() }
 }
 
-/// The first steady window of all tests, or the last window where none is steady.
+/// Returns the verdict on the first steady window of all tests, else on the last window.
 fn verdict(tests: &[ForeignSeries<'_>], rounds: usize) -> Verdict {
     let whole = tests.iter().filter(|test| test.rounds.len() == rounds);
     let tracks: Vec<Track> = whole.map(track).collect();
@@ -135,7 +135,7 @@ fn verdict(tests: &[ForeignSeries<'_>], rounds: usize) -> Verdict {
         .unwrap_or_else(|| judge(&tracks, &TWENTY_TEN))
 }
 
-/// The rounds whose means are reported: the window, else the last five.
+/// Returns the rounds over which means are reported: the window, else the last five.
 fn window(verdict: Option<&Verdict>, rounds: usize) -> Vec<u32> {
     let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
     match verdict.and_then(|verdict| verdict.window) {
@@ -144,7 +144,7 @@ fn window(verdict: Option<&Verdict>, rounds: usize) -> Vec<u32> {
     }
 }
 
-/// A test over the reported rounds.
+/// A test with its sums over the reported rounds.
 struct Counted<'a> {
     label: &'a str,
     first: &'a ForeignOutcome,
@@ -153,7 +153,7 @@ struct Counted<'a> {
     writes: ForeignIos,
     errors: Option<u64>,
     apart: Vec<(&'a str, ForeignIos)>,
-    /// Lowest and highest IOPS of the rounds; `None` of one round.
+    /// Lowest and highest IOPS of the rounds; `None` for a single round.
     iops_range: Option<(f64, f64)>,
 }
 
@@ -161,7 +161,7 @@ impl<'a> Counted<'a> {
     fn new(test: &ForeignSeries<'a>, window: &[u32]) -> Self {
         let inside = (1..).zip(&test.rounds).filter(|(round, _)| window.contains(round));
         let mut rounds: Vec<&'a ForeignOutcome> = inside.map(|(_, outcome)| *outcome).collect();
-        // A test of fewer rounds than the others: all that it has.
+        // A test with fewer rounds than the others uses all its rounds.
         if rounds.is_empty() {
             rounds.clone_from(&test.rounds);
         }
@@ -216,7 +216,7 @@ const ALL_COLUMNS: [(&str, &str); 6] = [
     ("max-ms", "Max ms"),
 ];
 
-/// Every test, and loads that ran at the same time, under the names of a sequence's tables.
+/// Returns all tests, and loads that ran concurrently, under the IDs of a sequence's tables.
 fn all_steps(counted: &[Counted<'_>]) -> Vec<Exhibit> {
     let row = |test: &Counted<'_>| {
         let cells = rate_cells(&test.all).into_iter().chain(tail_cells(&test.all));
@@ -242,7 +242,7 @@ fn all_steps(counted: &[Counted<'_>]) -> Vec<Exhibit> {
     std::iter::once(all).chain(apart).map(Exhibit::Table).collect()
 }
 
-/// Reads and writes of every test.
+/// Returns the page of reads and writes of every test.
 fn details(counted: &[Counted<'_>]) -> Page {
     let direction = |id: &str, title: &str, of: for<'c> fn(&'c Counted<'_>) -> &'c ForeignIos| {
         let busy = counted.iter().filter(|test| !of(test).is_empty());
@@ -271,7 +271,7 @@ fn details(counted: &[Counted<'_>]) -> Page {
 
 const ROUNDS_PLOT: &str = "foreign-rounds";
 
-/// IOPS of every round, and the verdict on them.
+/// Returns the page of IOPS by round, with the verdict.
 fn rounds_page(
     tests: &[ForeignSeries<'_>],
     verdict: Option<&Verdict>,
@@ -306,7 +306,7 @@ fn rounds_page(
     Some(page("Rounds", exhibits))
 }
 
-/// Tests of page one.
+/// Maximum number of tests on page one.
 const FIGURES: usize = 8;
 
 fn key(counted: &[Counted<'_>]) -> Vec<KeyFigure> {
@@ -438,7 +438,7 @@ fn caveats(
     caveats
 }
 
-/// What the files lack, each once.
+/// Lists the facts missing in the files, without duplicates.
 fn absent<'a>(files: impl Iterator<Item = &'a ForeignResults>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for text in files.flat_map(|file| &file.absent) {
@@ -449,7 +449,7 @@ fn absent<'a>(files: impl Iterator<Item = &'a ForeignResults>) -> Vec<String> {
     all
 }
 
-/// Where the numbers come from, and what was applied in the tool's own words.
+/// Returns the page on the source of the numbers, and the loads in the tool's own terms.
 fn source<'a>(files: impl Iterator<Item = &'a ForeignResults>, counted: &[Counted<'_>]) -> Page {
     let mut exhibits = Vec::new();
     for file in files {
@@ -506,8 +506,8 @@ fn header(files: &[&ForeignResults]) -> FormHeader {
     }
 }
 
-/// Returns what was applied as a setting on which the numbers depend: the values of all tests, each
-/// once.
+/// Returns the applied loads as a setting on which the numbers depend: the distinct values of all
+/// tests.
 fn applied(
     id: &str,
     label: &str,

@@ -206,7 +206,7 @@ fn span(record: &Record) -> Option<(u64, u64)> {
     Some((first.measurement.began_unix_ms, ended))
 }
 
-/// The findings of the whole with those of its parts. `last` is the part that ran last.
+/// Adds the findings of the parts to those of the whole. `last` is the part that ran last.
 pub(crate) fn with_parts(
     whole: Findings,
     studied: Vec<Studied<'_>>,
@@ -214,7 +214,7 @@ pub(crate) fn with_parts(
 ) -> Findings {
     let parts = studied.into_iter().filter_map(|Studied { name, findings }| {
         let mut part = findings?;
-        // What is said of the whole is not said again of each part.
+        // Chapters of the whole are not repeated in the parts.
         part.chapters.retain(|chapter| !whole.chapters.contains(chapter));
         if last.is_some_and(|last| last.name != name) {
             cannot_go_on(&mut part);
@@ -287,8 +287,8 @@ pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> St
     format!("{state}; {}.", states.join("; "))
 }
 
-/// What is wrong with the run as a whole. `last` is the part that ran last, whose rounds alone can
-/// be continued; `options` are those of a new run of some parts, by their names.
+/// Returns the caveats of the run as a whole. Only the rounds of the part that ran `last` can be
+/// continued. `options` formats the options that run the given parts again.
 pub(crate) fn caveats(
     record: &Record,
     studied: &[Studied<'_>],

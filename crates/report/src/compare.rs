@@ -1,9 +1,9 @@
-//! Several runs side by side: their tables value by value, their plots one over
-//! another, and every setting in which they differ.
+//! Compares several runs: tables value by value, plots overlaid, and every setting in which they
+//! differ.
 //!
-//! Procedures, pages, tables, rows, columns, plots and series are put together by their ids,
-//! settings by their ids and roles, endings by their states: nothing is known here by its words. The outcome is a `Findings` like any other, so that
-//! everything which prints a run prints a comparison.
+//! Procedures, pages, tables, rows, columns, plots and series are matched by ID, settings by ID
+//! and role, endings by state; nothing is matched by its printed text. The result is a `Findings`,
+//! so everything that prints a run also prints a comparison.
 
 mod changes;
 mod figures;
@@ -20,13 +20,13 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
 use steadfast_domain::{Caveat, CaveatKind, EndState, Findings};
 
-/// Runs that fit side by side on a page.
+/// Maximum number of runs, as many as fit side by side on a page.
 pub const COMPARED_MAX: usize = 7;
 
-/// Why runs cannot be compared.
+/// Reasons why runs cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
-    /// Fewer than two runs, or more than there is room for.
+    /// Fewer than two runs or more than [`COMPARED_MAX`]; holds their number.
     #[error("compare needs two to seven runs; got {0}")]
     Count(usize),
     /// No procedure is in more than one run.
@@ -34,14 +34,14 @@ pub enum CompareError {
     NothingInCommon(String),
 }
 
-/// Puts runs side by side, each called by its name; percentages are of the first.
+/// Compares runs, given with their names; percentages are relative to the first.
 ///
-/// A procedure that only one run has is left out; one that some runs have not is
-/// compared, with dashes, and a caveat says so.
+/// A procedure that only one run has is omitted. One that some runs lack is compared with dashes,
+/// and a caveat says so.
 ///
 /// # Errors
-/// Where there are fewer than two runs or more than [`COMPARED_MAX`], or no
-/// procedure is in two of them.
+/// Returns [`CompareError::Count`] for fewer than two runs or more than [`COMPARED_MAX`], and
+/// [`CompareError::NothingInCommon`] if no procedure is in two of them.
 pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
     if !(2..=COMPARED_MAX).contains(&runs.len()) {
         return Err(CompareError::Count(runs.len()));
@@ -65,7 +65,7 @@ pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
     }
 }
 
-/// Each procedure that at least two runs have, with every run's findings of it.
+/// Returns the procedures that at least two runs have, each with the findings of all runs.
 fn groups(runs: &[(String, Findings)]) -> Vec<(String, Vec<Side<'_>>)> {
     let procedures: Vec<Vec<Named<'_>>> =
         runs.iter().map(|(_, findings)| procedures(findings)).collect();
@@ -95,7 +95,7 @@ fn groups(runs: &[(String, Findings)]) -> Vec<(String, Vec<Side<'_>>)> {
 /// A procedure of a run.
 struct Named<'a> {
     findings: &'a Findings,
-    /// Which one of this name it is in its run, from 0.
+    /// Index among the procedures of the same title in its run.
     again: usize,
 }
 
@@ -103,7 +103,7 @@ impl Named<'_> {
     fn is_same(&self, other: &Named<'_>) -> bool {
         (&self.findings.id, self.again) == (&other.findings.id, other.again)
     }
-    /// The second and further ones have a number.
+    /// Returns the title, with a number from the second of the same title on.
     fn title(&self) -> String {
         match self.again {
             0 => self.findings.title.clone(),
@@ -112,7 +112,7 @@ impl Named<'_> {
     }
 }
 
-/// The procedures of a run.
+/// Returns the procedures of a run.
 fn procedures(findings: &Findings) -> Vec<Named<'_>> {
     let parts = parts::parts(findings);
     let own = parts.is_empty() || !findings.summary.is_empty();
@@ -124,7 +124,7 @@ fn procedures(findings: &Findings) -> Vec<Named<'_>> {
     named
 }
 
-/// A comparison of several procedures: a cover, and each as a part.
+/// Returns a comparison of several procedures: a cover, and one part per procedure.
 fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
     let everything: Vec<Side<'_>> = ('A'..)
         .zip(runs)
@@ -135,7 +135,7 @@ fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
         })
         .collect();
     let mut whole = frame("Comparison", &everything);
-    // A suite's own header need not describe its device: its parts' do.
+    // The header of a suite may not describe the device; those of its parts do.
     let first: Vec<Side<'_>> = everything
         .iter()
         .map(|side| Side {
@@ -158,12 +158,12 @@ fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
     whole
 }
 
-/// Drawings of a comparison, whatever it is of: so many fill two pages.
+/// Maximum number of drawings in a comparison, which fill two pages.
 const DRAWINGS: usize = 12;
-/// Drawings of one of many procedures at least.
+/// Minimum number of drawings per procedure if there are several.
 const DRAWINGS_LEAST: usize = 2;
 
-/// A comparison of one procedure.
+/// Compares one procedure.
 fn comparison(title: &str, sides: &[Side<'_>], (of_many, room): (bool, usize)) -> Findings {
     let mut findings = frame(title, sides);
     let differences = settings::differences(sides);
@@ -206,10 +206,10 @@ fn comparison(title: &str, sides: &[Side<'_>], (of_many, room): (bool, usize)) -
     findings
 }
 
-/// Titles of curves that are named as left out.
+/// Maximum number of omitted curves that are named.
 const LEFT_OUT_NAMED: usize = 6;
 
-/// Names the curves that there was no room for.
+/// Returns a sentence that names the curves that did not fit; `None` if all did.
 fn not_drawn(drawn: usize, left_out: &[String]) -> Option<String> {
     let named = left_out.iter().take(LEFT_OUT_NAMED).map(String::as_str).collect::<Vec<_>>();
     let more = match left_out.len().saturating_sub(LEFT_OUT_NAMED) {
@@ -222,11 +222,10 @@ fn not_drawn(drawn: usize, left_out: &[String]) -> Option<String> {
     })
 }
 
-/// Lines of a table that prints, at most.
+/// Maximum number of lines of a printed table.
 const PRINTED_ROWS: usize = 60;
 
-/// The tables that the runs themselves sum up with, side by side: what is compared of runs
-/// without numbers in long form.
+/// Compares the runs' own summary tables: used for runs without numbers in long form.
 fn own_summaries(sides: &[Side<'_>]) -> Vec<Table> {
     let of = |side: &Side<'_>| side.findings.map(|f| f.summary.clone()).unwrap_or_default();
     let all: Vec<Vec<Exhibit>> = sides.iter().map(of).collect();
@@ -234,7 +233,7 @@ fn own_summaries(sides: &[Side<'_>]) -> Vec<Table> {
     tables.into_iter().filter(|table| table.rows.len() <= PRINTED_ROWS).collect()
 }
 
-/// Every value of every table side by side, and every setting: too long to print.
+/// Compares every value of every table, and every setting. The tables are too long to print.
 fn long_tables(sides: &[Side<'_>]) -> Vec<Table> {
     let mut printed = tables::Printed::default();
     let all: Vec<Vec<Exhibit>> = sides.iter().map(exhibits).collect();
@@ -244,7 +243,7 @@ fn long_tables(sides: &[Side<'_>]) -> Vec<Table> {
     tables
 }
 
-/// Everything that a run shows.
+/// Returns all exhibits of a run.
 fn exhibits(side: &Side<'_>) -> Vec<Exhibit> {
     let of_pages = |findings: &Findings| {
         let pages = findings.pages().flat_map(|page| page.exhibits.clone());
@@ -253,7 +252,7 @@ fn exhibits(side: &Side<'_>) -> Vec<Exhibit> {
     side.findings.map(of_pages).unwrap_or_default()
 }
 
-/// Where the values are that do not print.
+/// Returns a page that says where the values are that are not printed.
 fn listed(tables: &[Table]) -> Page {
     let names: Vec<&str> = tables.iter().map(|table| table.id.as_str()).collect();
     let text = format!(
@@ -264,7 +263,7 @@ fn listed(tables: &[Table]) -> Page {
     Page::new("All values", vec![Exhibit::Text(text)]).named("all-values")
 }
 
-/// What a comparison has of the runs as they are.
+/// Returns the findings of a comparison without its exhibits.
 fn frame(title: &str, sides: &[Side<'_>]) -> Findings {
     let all: Vec<&Findings> = sides.iter().filter_map(|side| side.findings).collect();
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
@@ -288,7 +287,7 @@ fn frame(title: &str, sides: &[Side<'_>]) -> Findings {
         sponsor: None,
         blocks: Vec::new(),
     };
-    // A comparison is no better than the worst of its runs; none of it is judged by itself.
+    // A comparison is only as good as its worst run, and has no verdict of its own.
     let worst = all.iter().map(|f| f.whole_end()).max();
     let end = worst.filter(|end| *end > EndState::Steady).unwrap_or(EndState::Complete);
     Findings {
@@ -303,8 +302,8 @@ fn frame(title: &str, sides: &[Side<'_>]) -> Findings {
     }
 }
 
-/// What every page says where a run is of a lesser profile, with the letters of
-/// the runs that it holds for where it does not hold for all.
+/// Returns the notice for every page about runs of a lesser profile, with the letters of these
+/// runs unless it applies to all.
 fn lesser(sides: &[Side<'_>]) -> Option<String> {
     let mut found: Vec<(Option<&str>, String)> = Vec::new();
     for (side, findings) in sides.iter().filter_map(|side| Some((side, side.findings?))) {
@@ -333,7 +332,7 @@ fn ending(sides: &[Side<'_>], differences: &[settings::Difference]) -> String {
     format!("{count} runs side by side; percentages relate to A. {settings}")
 }
 
-/// How each run ended, in its own words.
+/// Returns the table of each run's ending.
 fn endings(sides: &[Side<'_>]) -> Table {
     let row = |side: &Side<'_>| {
         let steady = side.findings.and_then(|f| f.whole_end().steady());
@@ -349,11 +348,12 @@ fn has_differences(caveats: &[Caveat]) -> bool {
     caveats.iter().any(|caveat| caveat.id == ids::SETTING_DIFFERS)
 }
 
-/// More settings than this that a run does not state, as results of other tools, are one
-/// disclosure.
+/// Number of unknown settings of a run, such as results of another tool, above which they become
+/// one disclosure.
 const NOT_STATED: usize = 3;
 
-/// The settings that some runs do not state, by these runs; only where there are many.
+/// Returns the settings that some runs do not state, grouped by these runs; only if there are
+/// many.
 fn not_stated(
     sides: &[Side<'_>],
     differences: &[settings::Difference],
@@ -407,7 +407,7 @@ fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]
     caveats
 }
 
-/// Runs that did not become steady and have no caveat of their own that says so.
+/// Returns a caveat that lists runs without steady state that have no such caveat themselves.
 fn unsteady(sides: &[Side<'_>]) -> Option<Caveat> {
     let says_so = |f: &Findings| f.caveats.iter().any(|c| ids::NOT_STEADY.contains(&c.id.as_str()));
     let letters: Vec<String> = sides
@@ -422,7 +422,7 @@ fn unsteady(sides: &[Side<'_>]) -> Option<Caveat> {
         .then(|| Caveat::new(CaveatKind::Invalidates, ids::STEADY_STATE_NOT_ACHIEVED, text, ""))
 }
 
-/// The runs' own caveats, each once, with the letters of the runs that it is of.
+/// Returns the runs' own caveats without duplicates, with the letters of their runs.
 fn inherited(sides: &[Side<'_>]) -> Vec<Caveat> {
     let mut found: Vec<(&Caveat, String)> = Vec::new();
     for side in sides {

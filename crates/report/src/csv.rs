@@ -57,8 +57,8 @@ pub fn tables(findings: &Findings) -> Vec<(String, String)> {
     files
 }
 
-/// Adds a file under a name that no other has. A table that stands both in the summary and on a
-/// page is one file; another table of the same name gets a number.
+/// Adds a file under a unique name. A table that is both in the summary and on a page becomes one
+/// file; another table of the same name gets a number.
 fn add(files: &mut Vec<(String, String)>, stem: String, content: String) {
     let mut name = format!("{stem}.csv");
     let mut number = 1;
@@ -72,7 +72,8 @@ fn add(files: &mut Vec<(String, String)>, stem: String, content: String) {
     files.push((name, content));
 }
 
-/// Letters, digits and dashes: a table's id never leaves its directory.
+/// Returns an ID as a file name of letters, digits and dashes, which cannot lead out of the
+/// directory.
 fn file_stem(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
@@ -82,8 +83,8 @@ fn line(out: &mut String, fields: impl Iterator<Item = String>) {
     out.push_str("\r\n");
 }
 
-/// A text field: on one line, quoted where it must be, and with an apostrophe
-/// before what a spreadsheet would run as a formula, unless it is a number.
+/// Formats a text field: on one line, quoted if necessary, and with a leading apostrophe if a
+/// spreadsheet would run it as a formula.
 pub fn field(text: &str) -> String {
     let formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();

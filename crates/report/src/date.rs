@@ -41,13 +41,13 @@ pub(crate) fn run_sentence(begin_unix_ms: u64, end_unix_ms: u64) -> String {
     }
 }
 
-/// `2026-11-21 03:58:00Z`, for lines of a log (UTC).
+/// Formats a time in UTC for log lines: `2026-11-21 03:58:00Z`.
 pub fn date_second(unix_ms: u64) -> String {
     let (year, month, day, hour, minute, second) = civil(unix_ms);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// `20261121-035800`, for names of files and directories (UTC).
+/// Formats a time in UTC for file names: `20261121-035800`.
 pub fn date_stamp(unix_ms: u64) -> String {
     let (year, month, day, hour, minute, second) = civil(unix_ms);
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")

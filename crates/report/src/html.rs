@@ -54,7 +54,7 @@ pub fn html(findings: &Findings, printed: &Printed) -> String {
     out
 }
 
-/// The abbreviations that the page uses.
+/// Writes the abbreviations that the page uses.
 fn abbreviations(out: &mut String, used: &[&Abbreviation]) {
     out.push_str(
         "<section class=\"chapter\" id=\"abbreviations\">\n<h2>Abbreviations</h2>\n<dl>\n",
@@ -230,7 +230,7 @@ fn front(out: &mut String, findings: &Findings) {
     }
 }
 
-/// One plot is as wide as the page, several stand side by side.
+/// Writes plots: a single one as wide as the page, several side by side.
 fn small_plots(out: &mut String, plots: &[Cow<'_, Plot>]) {
     match plots {
         [] => {}

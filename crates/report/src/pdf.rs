@@ -1,5 +1,5 @@
-//! The PDFs: templates of ours, the findings as a JSON file and the plots as SVG files beside
-//! it, typeset by typst with fonts that the program carries.
+//! Renders PDFs with typst: from our templates, the findings as a JSON file, plots as SVG files,
+//! and embedded fonts.
 
 use crate::layout::{
     Once, Shown, as_is, borrows, chapter_number, is_left, is_narrow, is_slight, known, measured,
@@ -27,14 +27,14 @@ use typst::utils::LazyHash;
 use typst::{Library, LibraryExt, World};
 use typst_pdf::{PdfOptions, PdfStandard, PdfStandards};
 
-/// The report to read: each number once.
+/// Template of the report: each number once.
 const REPORT: &str = include_str!("report.typ");
-/// The report form, page by page.
+/// Template of the report form, page by page.
 const FORM: &str = include_str!("form.typ");
-/// What both have in common.
+/// Functions shared by both templates.
 const COMMON: &str = include_str!("common.typ");
 
-/// The findings as a PDF to read, A4: page one sums it up, then every plot and table once.
+/// Renders the findings as a report on A4: a summary on page one, then every plot and table once.
 pub fn pdf(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportError> {
     let mut desk = TypstWorld::new(REPORT)?;
     let mut content = head(findings, printed);
@@ -43,8 +43,8 @@ pub fn pdf(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportErro
     typeset(desk, content, findings)
 }
 
-/// The findings as the report form, A4 across: every page of the form with its head, each as
-/// the form has it.
+/// Renders the findings as the report form on A4 landscape: every page of the form with its head
+/// and complete content.
 pub fn pdf_form(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportError> {
     let mut desk = TypstWorld::new(FORM)?;
     let mut content = head(findings, printed);
@@ -75,19 +75,20 @@ fn typeset(
         serde_json::to_vec(&content).map_err(|error| ReportError::Encode(error.to_string()))?;
     desk.put("findings.json", text)?;
     let compiled = typst::compile(&desk);
-    // Page numbers would be wrong. It depends on the templates, so tests have to find it.
+    // Without convergence, page numbers would be wrong. That depends only on the templates, so
+    // tests find it.
     debug_assert!(compiled.warnings.iter().all(|warning| !warning.message.contains("converge")));
     let document = compiled.output.map_err(said)?;
     let ident = || Smart::Custom(findings.digest.clone());
     let plain = PdfOptions { ident: ident(), ..PdfOptions::default() };
     let strict = PdfOptions { ident: ident(), standards: accessible()?, ..PdfOptions::default() };
-    // A report without the last of its tags is worth more than none.
+    // Fall back to a PDF without accessibility tags rather than none.
     let written = typst_pdf::pdf(&document, &strict).or_else(|_| typst_pdf::pdf(&document, &plain));
     written.map(without_suspects).map_err(said)
 }
 
-/// Blanks the entry `/Suspects false` of the catalog, whose default is false: poppler before 24
-/// complains about it on standard error. The file's length and offsets stay.
+/// Blanks the entry `/Suspects false` of the catalog, which is the default: poppler before 24
+/// warns about it. Length and offsets of the file stay the same.
 fn without_suspects(mut pdf: Vec<u8>) -> Vec<u8> {
     const WRITTEN: &[u8] = b"/MarkInfo<</Marked true/Suspects false>>";
     const WANTED: &[u8] = b"/MarkInfo<</Marked true               >>";
@@ -98,13 +99,13 @@ fn without_suspects(mut pdf: Vec<u8>) -> Vec<u8> {
     pdf
 }
 
-/// The standard that the documents keep: PDF/UA-1, which readers for the blind rely on.
+/// Returns the PDF standard of the documents: PDF/UA-1, for screen readers.
 fn accessible() -> Result<PdfStandards, ReportError> {
     PdfStandards::new(&[PdfStandard::Ua_1])
         .map_err(|error| ReportError::Typeset(error.message().to_string()))
 }
 
-/// Spells out what would reorder or hide the text around it.
+/// Replaces characters that would reorder or hide the text around them.
 fn spell_out(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -118,7 +119,7 @@ fn spell_out(value: &mut Value) {
     }
 }
 
-/// Collects every text of the content, the names of its fields left out.
+/// Collects every text of the content, without field names.
 fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => texts.push(text),
@@ -133,7 +134,7 @@ fn said<E: IntoIterator<Item = typst::diag::SourceDiagnostic>>(errors: E) -> Rep
     ReportError::Typeset(messages.join("; "))
 }
 
-/// What every document says of the whole run.
+/// Returns the content common to all documents.
 fn head(findings: &Findings, printed: &Printed) -> Value {
     let (year, month, day, hour, minute, second) = date::civil(printed.report_unix_ms);
     let header = &findings.header;
@@ -157,7 +158,7 @@ fn head(findings: &Findings, printed: &Printed) -> Value {
     })
 }
 
-/// Page one.
+/// Returns the content of page one.
 fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
     let all = disclosures(findings);
     let attention = all.iter().filter(|c| c.kind == CaveatKind::Invalidates);
@@ -213,7 +214,7 @@ fn front(findings: &Findings) -> Value {
     })
 }
 
-/// One plot is as wide as the page, of several each has half of it.
+/// Stores plots: a single one as wide as the page, several at half its width.
 fn small_plots(plots: &[Cow<'_, Plot>], desk: &mut TypstWorld) -> Vec<Value> {
     let drawings = match plots {
         [only] => vec![svg_low(only)],
@@ -222,7 +223,7 @@ fn small_plots(plots: &[Cow<'_, Plot>], desk: &mut TypstWorld) -> Vec<Value> {
     plots.iter().zip(drawings).map(|(plot, drawing)| plot_content(plot, drawing, desk)).collect()
 }
 
-/// The whole, where it has pages of its own, and every part.
+/// Returns the sections: the whole report if it has pages of its own, and every part.
 fn sections(findings: &Findings, desk: &mut TypstWorld) -> Vec<Value> {
     let parts = parts(findings);
     let of_many = !parts.is_empty();
@@ -238,7 +239,7 @@ fn sections(findings: &Findings, desk: &mut TypstWorld) -> Vec<Value> {
     .collect()
 }
 
-/// One procedure of the report, or what the whole of it has of its own.
+/// Returns the section of one procedure, or of the whole report's own content.
 fn section<'a>(
     findings: &'a Findings,
     (number, of_many): (usize, bool),
@@ -248,7 +249,7 @@ fn section<'a>(
 ) -> Value {
     let is_part = of_many && number > 0;
     let keys = summary::own_plots(findings);
-    // A plot that fills page one is there in full.
+    // A plot that fills page one is not repeated.
     if let ([only], false) = (keys.as_slice(), is_part) {
         once.has(only);
     }
@@ -284,7 +285,7 @@ fn pages(
     pages.into_iter().map(page).collect()
 }
 
-/// The form of one procedure: every page as the form has it.
+/// Returns the form of one procedure with all its pages.
 fn form(findings: &Findings, number: usize, printed: &Printed, desk: &mut TypstWorld) -> Value {
     let header = &findings.header;
     let mut page = |page: &Page| {
@@ -314,10 +315,10 @@ fn form(findings: &Findings, number: usize, printed: &Printed, desk: &mut TypstW
     })
 }
 
-/// Letters of a table that has room beside a plot of the form.
+/// Maximum width, in letters, of a table next to a plot of the form.
 const BESIDE_A_PLOT: usize = 60;
 
-/// Whether a page of the form has a plot beside another one, or beside its evidence.
+/// Returns true if a page of the form has a plot next to another one or to its evidence.
 fn shares_width(shown: &[Shown<'_>]) -> bool {
     let plots = shown.iter().filter(|one| matches!(one, Shown::Plot(_))).count();
     let is_wide = |one: &Shown<'_>| match one {
@@ -335,13 +336,13 @@ fn shares_width(shown: &[Shown<'_>]) -> bool {
     }
 }
 
-/// A block of the form's head; its columns are narrow.
+/// Returns a block of the form's head, whose columns are narrow.
 fn block_content(block: &FormBlock) -> Value {
     let row = |row: &Setting| (row.label.clone(), row.text().map(|text| breakable(&text, 20)));
     json!({ "title": block.title, "rows": block.rows.iter().map(row).collect::<Vec<_>>() })
 }
 
-/// With a place to break after so many letters of a word without one.
+/// Inserts break opportunities into words longer than `letters`.
 fn breakable(text: &str, letters: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut run = 0;
@@ -362,10 +363,10 @@ fn rows<'a>(rows: impl IntoIterator<Item = &'a Setting>) -> Vec<(String, Option<
         .collect()
 }
 
-/// Letters of a value on a line of a column of labeled values.
+/// Letters per line in a column of labeled values.
 const VALUE_LINE: usize = 34;
 
-/// Lines that labeled values take in half the width of a page, with their title.
+/// Returns the number of lines of labeled values, with their title, at half the width of a page.
 fn lines(rows: &[&Setting]) -> usize {
     let of_row = |row: &&Setting| {
         let letters = row.text().map_or(1, |text| text.chars().count());
@@ -374,7 +375,7 @@ fn lines(rows: &[&Setting]) -> usize {
     2 + rows.iter().map(of_row).sum::<usize>()
 }
 
-/// The plots that matter most, and those that need it, are as wide as the page.
+/// Returns the exhibits; important plots and those that need it are as wide as the page.
 fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut TypstWorld) -> Vec<Value> {
     shown
         .iter()
@@ -384,7 +385,7 @@ fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut TypstWorld) -> Vec
             {
                 let mut content = plot_content(plot, svg_small(plot), desk);
                 content["kind"] = "half".into();
-                // Where nothing stands beside it, it is as wide as the page.
+                // If nothing is next to it, it uses the full width.
                 if !is_slight(plot) {
                     content["whole"] = desk.put_plot(svg_low(plot)).into();
                 }
@@ -429,7 +430,7 @@ fn plot_content(plot: &Plot, drawing: String, desk: &mut TypstWorld) -> Value {
         "file": desk.put_plot(drawing),
         "title": plot.title,
         "caption": plot.caption,
-        // It has one size, that of a page.
+        // Columns in perspective have one size, the width of a page.
         "wide": plot.kind == PlotKind::Columns3d,
         "alt": format!("{}. {}", plot.title, plot.caption),
     })
@@ -472,12 +473,12 @@ fn table_content(table: &Table) -> Value {
     })
 }
 
-/// Digits of an identification in hexadecimal that is shortened, and as many as are kept, which
-/// Docker shows too.
+/// Length from which a hexadecimal ID is shortened, and the number of digits kept (as Docker
+/// shows).
 const LONG_ID: usize = 32;
 const SHORT_ID: usize = 12;
 
-/// The rows' names. Long identifications in them are shortened if they can still be told apart.
+/// Returns the row names. Long IDs are shortened if they stay distinct.
 fn heads(table: &Table) -> Vec<String> {
     let whole: Vec<String> = table.rows.iter().map(|row| row.head.clone()).collect();
     let short: Vec<String> = whole.iter().map(|head| short_ids(head)).collect();
@@ -485,7 +486,7 @@ fn heads(table: &Table) -> Vec<String> {
     if count(&short) == count(&whole) { short } else { whole }
 }
 
-/// With the first digits of every long number in hexadecimal: `docker-0123456789ab….scope`.
+/// Shortens long hexadecimal numbers to their first digits: `docker-0123456789ab….scope`.
 fn short_ids(name: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(name.len()), name);
     while let Some(first) = rest.chars().next() {
@@ -501,10 +502,11 @@ fn short_ids(name: &str) -> String {
     out
 }
 
-/// Letters of a word of a row's name that is not broken.
+/// Maximum length of an unbroken word in a row name.
 const WORD_OF_NAME: usize = 18;
 
-/// A row's name, whose long words may break: behind a stroke, and after a few letters.
+/// Inserts break opportunities into long words of a row name: after a hyphen, and after a few
+/// letters.
 fn breakable_name(name: &str) -> String {
     let pieces = name.split_inclusive(' ').map(|word| match word.chars().count() {
         0..=WORD_OF_NAME => word.to_owned(),
@@ -513,24 +515,24 @@ fn breakable_name(name: &str) -> String {
     pieces.collect()
 }
 
-/// Letters of a row's name that is not broken in a table of few columns.
+/// Maximum length of an unbroken row name in a table of few columns.
 const NAME_LETTERS: usize = 30;
-/// The same in a table of more than [`FEW_COLUMNS`].
+/// The same in a table of more than [`FEW_COLUMNS`] columns.
 const NAME_LETTERS_OF_MANY: usize = 24;
 const FEW_COLUMNS: usize = 6;
-/// Letters of a word in a cell that is not broken.
+/// Maximum length of an unbroken word in a cell.
 const WORD_LETTERS: usize = 16;
-/// Letters of a text that is not broken where the page is wide enough.
+/// Maximum length of a text that is not broken if the page is wide enough.
 const SHORT_TEXT: usize = 13;
-/// Letters of a line as wide as the page.
+/// Letters per line of a page.
 const LINE: usize = 116;
 
-/// Letters that a column takes.
+/// Width of a column in letters.
 #[derive(Clone, Copy)]
 struct ColumnRoom {
-    /// With every text broken between its words.
+    /// Width if every text is broken between words.
     least: usize,
-    /// With every text in one line.
+    /// Width if every text is on one line.
     whole: usize,
 }
 
@@ -540,7 +542,7 @@ impl ColumnRoom {
     }
 }
 
-/// The width of a text in letters: capitals are wider than the others.
+/// Returns the width of a text in letters; capitals count more.
 fn letters_of(text: &str) -> usize {
     let capitals = text.chars().filter(|c| c.is_uppercase()).count();
     text.chars().count() + capitals.div_ceil(4)
@@ -550,7 +552,7 @@ fn longest_word(text: &str) -> usize {
     text.split_whitespace().map(letters_of).max().unwrap_or(0)
 }
 
-/// The room of every column, the first column's first. Numbers are never broken.
+/// Returns the width of every column, starting with the row names. Numbers are never broken.
 fn rooms(table: &Table, printed: &[Vec<String>]) -> Vec<ColumnRoom> {
     let of_head = |text: &str| ColumnRoom { least: longest_word(text), whole: letters_of(text) };
     let of_name = |text: &str| {
@@ -580,8 +582,8 @@ fn rooms(table: &Table, printed: &[Vec<String>]) -> Vec<ColumnRoom> {
     std::iter::once(first).chain(table.columns.iter().enumerate().map(column)).collect()
 }
 
-/// Letters of each column as it is drawn. Where not every text has room in one line, all columns
-/// have the same limit: short texts stay whole, and long ones share what is left.
+/// Returns the drawn width of each column in letters. If the lines do not fit, all columns get the
+/// same limit: short texts stay unbroken, and long ones share the rest.
 fn shares(rooms: &[ColumnRoom]) -> Vec<usize> {
     let with_short_texts: Vec<ColumnRoom> = rooms
         .iter()
@@ -599,19 +601,19 @@ fn shares(rooms: &[ColumnRoom]) -> Vec<usize> {
     limited((0..=longest).rev().find(fits).unwrap_or(0))
 }
 
-/// Letters of a line, with the gaps between its columns.
+/// Returns the width of a line in letters, including gaps between columns.
 fn line_letters(needs: &[usize]) -> usize {
     needs.iter().map(|letters| letters + 2).sum::<usize>().saturating_sub(2)
 }
 
-/// Whether a column holds texts and no number.
+/// Returns true if a column contains texts and no number.
 fn of_words(table: &Table, column: usize) -> bool {
     let mut cells = table.rows.iter().filter_map(|row| row.cells.get(column));
     cells.clone().any(|cell| matches!(cell, Cell::Text(_)))
         && !cells.any(|cell| matches!(cell, Cell::Number { .. }))
 }
 
-/// What the typesetter sees of the world: its template, our files, the fonts.
+/// Inputs of the typesetter: template, files and fonts.
 struct TypstWorld {
     library: LazyHash<Library>,
     main: FileId,
@@ -628,7 +630,7 @@ fn file_id(name: &str) -> Result<FileId, ReportError> {
 }
 
 impl TypstWorld {
-    /// With a template on it.
+    /// Creates the inputs for a template.
     fn new(template: &str) -> Result<Self, ReportError> {
         let (main, common) = (file_id("main.typ")?, file_id("common.typ")?);
         Ok(TypstWorld {
@@ -649,11 +651,11 @@ impl TypstWorld {
         Ok(())
     }
 
-    /// Keeps a plot and returns the name of its file.
+    /// Stores a plot and returns its file name.
     fn put_plot(&mut self, drawing: String) -> String {
         self.plots += 1;
         let name = format!("plot-{}.svg", self.plots);
-        // A name of letters and digits is a file name.
+        // The name consists of letters and digits, so it is valid.
         let _ = self.put(&name, drawing.into_bytes());
         name
     }
@@ -664,7 +666,7 @@ struct Fonts {
     fonts: Vec<Font>,
 }
 
-/// The fonts are parsed once: they are the same for every report.
+/// Returns the fonts. They are parsed once, since all reports use the same.
 fn fonts() -> &'static Fonts {
     static FONTS: OnceLock<Fonts> = OnceLock::new();
     FONTS.get_or_init(|| {

@@ -199,8 +199,8 @@ fn test_rows(part: &Findings) -> Vec<Row> {
     rows
 }
 
-/// The plots of page one, as its makers chose them; where it is made of parts and has none,
-/// the first of each part.
+/// Returns the plots of page one: those chosen by the procedure, or the first of each part if
+/// there are none.
 pub(crate) fn plots(findings: &Findings) -> Vec<Cow<'_, Plot>> {
     let own = own_plots(findings);
     if !own.is_empty() {

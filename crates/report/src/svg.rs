@@ -38,8 +38,8 @@ pub(crate) fn svg_small(plot: &Plot) -> String {
     drawn(plot, frame::SMALL).0.finish(&plot.title)
 }
 
-/// Drawings in half the width, two in a row. Those of a row have the same height, and their
-/// plots begin and end at the same height.
+/// Draws plots at half the width, two per row. The plots of a row have the same height and the
+/// same upper and lower edges.
 pub(crate) fn svgs_beside(plots: &[Cow<'_, Plot>]) -> Vec<String> {
     let mut out = Vec::with_capacity(plots.len());
     for row in plots.chunks(2) {
@@ -54,7 +54,7 @@ pub(crate) fn svgs_beside(plots: &[Cow<'_, Plot>]) -> Vec<String> {
     out
 }
 
-/// The same for one of two that fill a page across.
+/// Like [`svg`], for one of two drawings that fill a landscape page.
 pub(crate) fn svg_tall(plot: &Plot) -> String {
     drawn(plot, frame::TALL).0.finish(&plot.title)
 }
@@ -65,7 +65,7 @@ pub(crate) fn svg_of_page(plot: &Plot) -> (String, Option<Chart>) {
     (drawing.finish(&plot.title), chart)
 }
 
-/// The texts between the tags of a drawing or a page.
+/// Returns the text between the tags of a drawing or page.
 pub(crate) fn visible(markup: &str) -> impl Iterator<Item = &str> {
     markup.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text))
 }

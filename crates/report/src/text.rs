@@ -92,7 +92,7 @@ fn facts_lines(facts: &Facts) -> Vec<String> {
     lines
 }
 
-/// A table of sentences, each under the name of its row.
+/// Formats a table of sentences, each below the name of its row.
 fn sentence_lines(table: &Table, width: usize) -> Vec<String> {
     let mut lines = vec![table.title.clone()];
     for (row, cells) in table.rows.iter().zip(number::printed(table)) {
@@ -108,7 +108,7 @@ fn sentence_lines(table: &Table, width: usize) -> Vec<String> {
     lines
 }
 
-/// A table; one that is too wide continues below with its other columns.
+/// Formats a table. If it is too wide, further columns continue below.
 pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     let columns = table.columns.iter().map(|column| column.name.clone());
     let mut rows: Vec<Vec<String>> =
@@ -135,7 +135,7 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
             all.first().into_iter().chain(others).cloned().collect()
         };
         let chosen: Vec<Vec<String>> = rows.iter().map(|row| chosen(row)).collect();
-        // A column that is too wide even alone is text: its cells continue below.
+        // A column that is too wide even alone is text and is wrapped.
         let room = width.saturating_sub(head + 2);
         let is_text = to - from == 1 && widths.get(from).is_some_and(|wide| *wide > room);
         let chosen = if is_text { broken(&chosen, room) } else { chosen };
@@ -145,7 +145,7 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     lines
 }
 
-/// The rows of two columns with the second broken into lines.
+/// Wraps the second of two columns into lines.
 fn broken(rows: &[Vec<String>], room: usize) -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     for row in rows {

@@ -175,9 +175,9 @@ pub struct AbandonedChanges {
     directory: Directory,
     name: OsString,
     file: File,
-    /// The process.
+    /// Process that made the changes.
     pub owner: Owner,
-    /// Its changes that were not undone, in order.
+    /// Changes that were not undone, in order.
     pub changes: Vec<HostChange>,
 }
 

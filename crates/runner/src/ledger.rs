@@ -29,9 +29,9 @@ const SETTINGS: &str = "settings.json";
 const SETTINGS_UNFINISHED: &str = ".settings.json.unfinished";
 const JOURNAL: &str = "journal.jsonl";
 
-/// The longest `settings.json` that is read: it holds a captured workload.
+/// Maximum size of `settings.json` in bytes; it may contain a captured workload.
 const SETTINGS_MAX: u64 = 64 << 20;
-/// The longest journal that is read: a step has some 2 kB and an interval of a second less.
+/// Maximum size of a journal in bytes; a step takes about 2 kB, an interval of one second less.
 const JOURNAL_MAX: u64 = 2 << 30;
 /// Maximum size of a line in bytes: that of a step of one day has 86,400 intervals.
 const LINE_MAX: u64 = 256 << 20;
@@ -59,13 +59,12 @@ pub struct Line {
     pub entry: Entry,
 }
 
-/// A moment by both clocks, one that can be set and one that cannot, and by what the kernel had
-/// counted on the device.
+/// A moment by the wall clock and the boot clock, with the kernel's counters of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// Wall-clock time, in milliseconds since 1970 (UTC).
     pub unix_ms: u64,
-    /// The time since the machine was started; absent in virtual time.
+    /// Time since boot; absent in virtual time.
     pub up: Option<Nanos>,
     /// The kernel's counters of the device; absent where there are none.
     pub kernel: Option<KernelCounters>,
@@ -77,7 +76,7 @@ impl From<u64> for Moment {
     }
 }
 
-/// Why a ledger cannot be used.
+/// Reasons why a ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     /// A file or the directory cannot be created or read.
@@ -156,7 +155,7 @@ pub enum LedgerError {
     Edited {
         /// The file.
         path: PathBuf,
-        /// Line number, from 1.
+        /// Line number, starting at 1.
         line: usize,
         /// The inconsistency.
         why: String,
@@ -283,7 +282,7 @@ impl Ledger {
             refuse_foreign(&file.metadata().map_err(at(path))?, path)?;
         }
         lock(&journal, directory.path())?;
-        // What was looked at is what is read, whatever the path leads to by now.
+        // Read the files that were checked, whatever their paths refer to by now.
         let decided = read_plan(&settings, &settings_path)?;
         let contents = Ledger::understand(decided, Some(&journal), &path)?;
         if !may_go_on(&contents) {
@@ -531,7 +530,7 @@ fn begin(
     let text = serde_json::to_string_pretty(plan)
         .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
     if text.len() as u64 > SETTINGS_MAX {
-        // A run that began with them could never be resumed or reported.
+        // Such a run could never be resumed or reported.
         let why = format!(
             "the settings would have {} MiB, and at most {} MiB are read again; choose a smaller \
              workload",
@@ -573,7 +572,7 @@ fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// Refuses a file that another user could have written, if root is to obey it.
+/// Refuses a file that another user could have written if this process is root.
 fn refuse_foreign(found: &Metadata, path: &Path) -> Result<(), LedgerError> {
     if !is_root() {
         return Ok(());
@@ -610,7 +609,7 @@ fn read_plan(file: &File, path: &Path) -> Result<(RunPlan, String), LedgerError>
     let path = path.to_owned();
     let malformed =
         |e: serde_json::Error| LedgerError::Malformed { path: path.clone(), why: e.to_string() };
-    // Not by way of a tree of values, which takes many times the memory of the text.
+    // Parsing into a tree of values would take many times the memory of the text.
     let found = serde_json::from_str::<SettingsVersion>(&text).map_err(malformed)?.version;
     match found.cmp(&u64::from(RECORD_VERSION)) {
         Ordering::Less => return Err(LedgerError::Unreleased(path)),
@@ -621,14 +620,15 @@ fn read_plan(file: &File, path: &Path) -> Result<(RunPlan, String), LedgerError>
     Ok((plan, text))
 }
 
-/// The version of `settings.json`, by whatever program it was written.
+/// Version of `settings.json`, which any version of the program writes.
 #[derive(Deserialize)]
 struct SettingsVersion {
     #[serde(default)]
     version: u64,
 }
 
-/// `{"chain":"<SHA-256 of the chain so far and of the rest>","n":1,...}`.
+/// Returns the line `{"chain":"<SHA-256 of the chain so far and of the rest>","n":1,...}` and its
+/// digest.
 fn print_line(line: &Line, chain: &str) -> Result<(String, String), serde_json::Error> {
     let body = serde_json::to_string(line)?;
     let rest = &body[1..];

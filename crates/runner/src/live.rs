@@ -1,10 +1,9 @@
-//! The live bench: each finished step is in the ledger before the procedure
-//! sees it, and what the ledger holds already is not done again.
+//! The live bench: every finished step is in the ledger before the procedure sees it, and steps in
+//! the ledger are not repeated.
 //!
-//! Resume is replay: the procedure is conducted from its beginning, and every
-//! call is answered from the ledger until the ledger is exhausted. Each
-//! journaled step must equal the one that is asked for (load, seed, place), or
-//! the run is refused: the procedure would not be the one that was begun.
+//! Resuming is replaying: the procedure runs from its start, and the ledger answers its calls
+//! until its entries are used up. Each journaled step must equal the requested one (load, seed,
+//! place); otherwise the run is refused, as the procedure is not the one that started.
 
 use crate::host_changes::close;
 use crate::ledger::{Ledger, LedgerError, Line, Moment, is_measured};
@@ -38,16 +37,16 @@ pub struct LiveBench<'a> {
     examined: Vec<Check>,
 }
 
-/// Where the run stands: what the next step begins from.
+/// Position of the run, from which the next step starts.
 #[derive(Default)]
 struct Position {
     cursors: BTreeMap<String, Bytes>,
     done: WorkDone,
-    /// The same of each of several loads that are applied at once.
+    /// Work done by each of several concurrent loads.
     done_apart: Vec<WorkDone>,
     script: ScriptPosition,
     running: bool,
-    /// How often the run was taken up again, until a load has begun since.
+    /// Number of resumptions since the last load was started.
     resumed: u64,
 }
 
@@ -75,7 +74,7 @@ impl Position {
 }
 
 impl Position {
-    /// Loads that run at once end on their own: one that has ended is not begun again.
+    /// Concurrent loads end independently: one that has ended is not started again.
     fn advance_apart(&mut self, measurement: &Measurement) {
         self.done_apart.resize(measurement.parts.len(), WorkDone::default());
         for (done, (streams, _)) in self.done_apart.iter_mut().zip(measurement.apart()) {
@@ -87,7 +86,7 @@ impl Position {
 }
 
 impl<'a> LiveBench<'a> {
-    /// A bench on a ledger that holds `lines` already.
+    /// Creates a bench on a ledger that already contains `lines`.
     pub fn new(
         rig: &'a mut dyn Rig,
         ledger: Ledger,
@@ -102,7 +101,7 @@ impl<'a> LiveBench<'a> {
             .collect();
         let steps = past.iter().filter(|e| matches!(e, Entry::Applied { .. })).count();
         let gap = if rig.forgets() { None } else { outage::gap(lines, rig.now(), rig.proof()) };
-        // A drive in virtual time forgets what a broken step did to it.
+        // A simulated drive is not affected by an interrupted step.
         let opened = || lines.iter().filter(|l| matches!(l.entry, Entry::Opened { .. })).count();
         let resumed = if rig.forgets() { 0 } else { opened() as u64 };
         if !past.is_empty() {
@@ -124,19 +123,18 @@ impl<'a> LiveBench<'a> {
         }
     }
 
-    /// Writes an entry that stands outside the procedure.
+    /// Writes an entry that is not part of the procedure.
     pub fn journal(&mut self, entry: &Entry) -> Result<(), Halt> {
         let now = self.rig.now();
         self.ledger.append(now, entry).map_err(failed)
     }
 
-    /// Whether the ledger was deleted.
+    /// Returns true if the ledger was deleted.
     pub fn is_lost(&self) -> bool {
         matches!(self.ledger.is_there(), Err(LedgerError::Deleted { .. }))
     }
 
-    /// Looks device and host over, and keeps what was found. A device in
-    /// virtual time gives nothing to keep.
+    /// Checks device and host, and journals the results. A simulated device has none.
     pub fn examine(&mut self) -> Result<(), Halt> {
         self.examined = self.rig.examine();
         if self.examined.is_empty() {
@@ -146,8 +144,8 @@ impl<'a> LiveBench<'a> {
         self.journal(&Entry::Examined(self.examined.clone()))
     }
 
-    /// Keeps what the run has shown of its sensors and host, beside what was
-    /// found before it.
+    /// Journals checks of the run's own sensors and of the host, in addition to those made before
+    /// the run.
     pub fn look_back(&mut self) -> Result<(), Halt> {
         let shown = self.rig.look_back();
         if shown.is_empty() {
@@ -157,16 +155,15 @@ impl<'a> LiveBench<'a> {
         self.journal(&Entry::Examined(self.examined.clone()))
     }
 
-    /// Ends a load that a cut left running.
+    /// Ends a load that was left running by a cut.
     pub fn end_load(&mut self) {
         if std::mem::take(&mut self.position.running) {
             self.rig.end_load();
         }
     }
 
-    /// Puts every host setting back that this run changed, the last first. One
-    /// that cannot be, or whose restoring cannot be journaled, keeps no other
-    /// from it; the first failure is told.
+    /// Restores all host settings changed by this run, latest first. A change that cannot be
+    /// restored or journaled does not stop the others; returns the first error.
     pub fn restore(&mut self) -> Result<(), Halt> {
         let mut told = Ok(());
         for change in std::mem::take(&mut self.changed).into_iter().rev() {
@@ -180,8 +177,8 @@ impl<'a> LiveBench<'a> {
         told
     }
 
-    /// Takes up measuring where the ledger ends. On a device that remembers,
-    /// what the procedure had settled is set again, because a restart undoes it.
+    /// Starts measuring where the ledger ends. On a real device the settled conditions are set
+    /// again, since a reboot resets them.
     fn go_live(&mut self) -> Result<(), Halt> {
         if let Some(halt) = self.latched.take() {
             return Err(halt);
@@ -206,8 +203,8 @@ impl<'a> LiveBench<'a> {
         Ok(())
     }
 
-    /// Reads back what was settled, keeps it, and says where it is otherwise. Where
-    /// `set` is true it is set again first.
+    /// Reads back the settled conditions, journals them, and adds a caveat if they changed. Sets
+    /// them again first if `set` is true.
     fn read_again(&mut self, when: RereadOccasion, set: bool) -> Result<(), Halt> {
         let (Some(wanted), Some(found)) = (self.settled.wanted(), self.rig.read_back()) else {
             return Ok(());
@@ -220,7 +217,7 @@ impl<'a> LiveBench<'a> {
         self.journal(&Entry::Noted(Box::new(note)))
     }
 
-    /// Reads back what was settled, at the end of a run that measured.
+    /// Reads back the settled conditions at the end of a run that measured.
     pub fn read_at_the_end(&mut self) -> Result<(), Halt> {
         if self.is_live { self.read_again(RereadOccasion::End, false) } else { Ok(()) }
     }
@@ -244,9 +241,8 @@ impl<'a> LiveBench<'a> {
         }
     }
 
-    /// Takes away what a purge had to set on the drive for as long as it lasts:
-    /// after it, whether it succeeded or not, and when a run is taken up that
-    /// died in its midst.
+    /// Removes the password that a purge set on the drive: after the purge, whether or not it
+    /// succeeded, and when a run is resumed that died during a purge.
     pub fn clear_passwords(&mut self) -> Result<(), Halt> {
         let passwords = self.changed.iter().filter(|change| steadfast_host::is_password(change));
         for change in passwords.cloned().collect::<Vec<_>>() {
@@ -276,7 +272,7 @@ impl<'a> LiveBench<'a> {
         Ok(measurement)
     }
 
-    /// Keeps what came up beside a step, whether the step succeeded or not.
+    /// Journals the caveats of a step, whether or not it succeeded.
     fn keep_caveats(&mut self) -> Result<(), Halt> {
         for caveat in self.rig.take_caveats() {
             let note = Note::Caveat(caveat);
@@ -286,11 +282,11 @@ impl<'a> LiveBench<'a> {
         Ok(())
     }
 
-    /// A simulated device is brought to where it was by the same steps; they
-    /// must give the same result.
+    /// Restores the state of a simulated device by repeating a step, which must give the same
+    /// result.
     fn run_again(&mut self, step: &Step, journalled: &Outcome) -> Result<(), Halt> {
         let measurement = self.run(step)?;
-        // The journal has it already.
+        // The gap is in the journal already.
         self.gap = None;
         if measurement == journalled.measurement {
             return Ok(());
@@ -314,8 +310,8 @@ impl<'a> LiveBench<'a> {
     }
 }
 
-/// Notes that the bench or its rig made. A procedure that is conducted again
-/// does not make them, so that nothing may wait for them.
+/// Returns true for notes of the bench or its rig. A replayed procedure does not make them, so
+/// they must not be expected.
 fn is_own_note(entry: &Entry) -> bool {
     let Entry::Noted(note) = entry else { return false };
     match note.as_ref() {
@@ -324,7 +320,7 @@ fn is_own_note(entry: &Entry) -> bool {
     }
 }
 
-/// Host changes that no later entry restored.
+/// Returns the host changes that no later entry restored.
 pub fn unrestored(lines: &[Line]) -> Vec<HostChange> {
     let mut open: Vec<HostChange> = Vec::new();
     for line in lines {
@@ -337,7 +333,7 @@ pub fn unrestored(lines: &[Line]) -> Vec<HostChange> {
     open
 }
 
-/// A drive that is left with a password is what the user must hear of.
+/// Returns a refusal that names the password first: the drive is locked until it is removed.
 fn password_left(halt: Option<&Halt>, why: &Halt) -> Halt {
     let halt = halt.map(|halt| format!("{halt}; ")).unwrap_or_default();
     Halt::Refused(format!(
@@ -346,7 +342,7 @@ fn password_left(halt: Option<&Halt>, why: &Halt) -> Halt {
     ))
 }
 
-/// Writes a change to the ledger before it is made.
+/// Journals a change before it is made.
 fn keep(
     ledger: &mut Ledger,
     changed: &mut Vec<HostChange>,
@@ -432,7 +428,7 @@ impl Bench for LiveBench<'_> {
                 self.end_load();
                 self.progress.tell(&Event::Purging);
                 let purge = self.purge_rig()?;
-                // Bytes are counted from the purge on.
+                // Written bytes are counted from the purge on.
                 if let Some(gap) = &mut self.gap {
                     gap.written = Some(Bytes(0));
                 }
@@ -453,7 +449,7 @@ impl Bench for LiveBench<'_> {
             Some(other) => Err(unexpected(&step.place.to_string(), &other)),
             None => {
                 self.go_live()?;
-                // A step of an hour is not begun for a journal that is gone.
+                // Do not start a step of an hour if the journal is gone.
                 self.ledger.is_there().map_err(failed)?;
                 if precondition_ends {
                     self.end_load();
@@ -494,8 +490,8 @@ impl Bench for LiveBench<'_> {
 
     fn note(&mut self, note: &Note) {
         self.progress.tell(&Event::Noted(note));
-        // What a journaled note says may be worded otherwise by a newer
-        // version; it is computed from the same steps.
+        // A newer version may phrase a note differently, so journaled notes are not compared; they
+        // follow from the same steps.
         if let Some(Entry::Noted(_)) = self.past.front() {
             self.past.pop_front();
             return;

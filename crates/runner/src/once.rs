@@ -23,7 +23,7 @@ pub struct Single {
     pub streams: Vec<IoStream>,
     /// Threads and outstanding I/Os.
     pub demand: Demand,
-    /// Content of writes.
+    /// Content of the data to write.
     pub data_pattern: DataPattern,
     /// Part of the capacity to use, in percent.
     pub active_range_percent: u8,
@@ -35,7 +35,7 @@ pub struct Single {
     pub ios: Option<u64>,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Whether to verify that reads return what was written.
+    /// True if reads are verified to return what was written.
     pub verify: bool,
 }
 
@@ -45,7 +45,8 @@ impl Single {
         self.streams.iter().any(|stream| stream.op.alters())
     }
 
-    /// The step of a run on this device; runs are numbered from 1 and have seeds of their own.
+    /// Returns the step for one run on this device. Runs are numbered from 1 and have different
+    /// seeds.
     pub fn step(&self, device: &Device, run: u32) -> Step {
         let place = Place::new("measure", 0, run, &self.name);
         let largest = self.streams.iter().map(|stream| stream.alignment().0).max();
@@ -70,7 +71,7 @@ impl Single {
 /// Result of one step.
 #[derive(Debug)]
 pub struct Once {
-    /// Its measurement, or why it halted.
+    /// Measurement of the step, or the reason why it halted.
     pub result: Result<Measurement, Halt>,
     /// Checks of device and host during the step.
     pub checks: Vec<Check>,

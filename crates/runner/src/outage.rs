@@ -1,16 +1,15 @@
-//! How long no run held the device before this one resumed, and what was written to it meanwhile.
+//! Time before a resumed run in which no run held the device, and the bytes written to it
+//! meanwhile.
 //!
-//! It counts from the last thing that was done to the device, whatever was
-//! journaled since: a run that was taken up and died again, or whose host
-//! settings were put back, did not hold it. Within one start of the machine the
-//! clock is the one that cannot be set; across a restart there is only the wall
-//! clock, and what it says must be possible.
+//! The gap starts with the last operation on the device, whatever was journaled since: a run that
+//! was resumed and died again, or whose host settings were restored, did not use it. Within one
+//! boot the boot clock is used, which cannot be set. Across a reboot there is only the wall clock,
+//! and its result must be plausible.
 
 use crate::ledger::{Line, Moment};
 use steadfast_domain::{Entry, Gap, Nanos, Proof};
 
-/// The gap between the last thing done to the device and now; `None` where
-/// nothing was done to it yet.
+/// Returns the gap between the last operation on the device and now; `None` if there was none.
 pub fn gap(lines: &[Line], now: Moment, proof: Option<Proof>) -> Option<Gap> {
     let held = lines.iter().rposition(|line| held_the_device(&line.entry))?;
     let then = proof_of(&lines[..held]);
@@ -27,7 +26,7 @@ pub fn gap(lines: &[Line], now: Moment, proof: Option<Proof>) -> Option<Gap> {
     Some(Gap { cause: cause(&lines[held..]), lasted, written })
 }
 
-/// Whether the kernel has counted on without a break: it begins at 0 when a disk is attached.
+/// Returns true if the kernel's counters were not reset: they start at 0 when a disk is attached.
 fn stayed_attached(then: &Proof, now: &Proof) -> bool {
     let attached =
         |proof: &Proof| Some((proof.boot.clone()?, proof.number.clone()?, proof.sequence?));
@@ -41,7 +40,7 @@ fn held_the_device(entry: &Entry) -> bool {
     )
 }
 
-/// What proved the device to the process that wrote the last of these lines.
+/// Returns the proof of the device that the process had which wrote the last of these lines.
 fn proof_of(lines: &[Line]) -> Option<&Proof> {
     lines.iter().rev().find_map(|line| match &line.entry {
         Entry::Opened { proof, .. } => Some(proof.as_deref()),
@@ -49,7 +48,8 @@ fn proof_of(lines: &[Line]) -> Option<&Proof> {
     })?
 }
 
-/// From the first of these lines until now; `None` where the clocks cannot tell.
+/// Returns the time from the first of these lines until now; `None` if the clocks are
+/// inconsistent.
 fn length(
     lines: &[Line],
     boot: Option<&str>,
@@ -68,7 +68,7 @@ fn length(
         return None;
     }
     let lasted = Nanos::from_millis(now.unix_ms - held.at);
-    // A machine that was started since has been up for less than that.
+    // A machine rebooted since then must have been up for less than the gap.
     let was_restarted = boot.is_some() && boot_now.is_some() && boot != boot_now;
     let possible = !was_restarted || now.up.is_none_or(|up| up <= lasted);
     possible.then_some(lasted)

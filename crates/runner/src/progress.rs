@@ -1,58 +1,58 @@
-//! What a run tells while it runs.
+//! Events of a run.
 
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::record::Check;
 use steadfast_domain::{Conditions, Gap, Note, Outcome, Purge, Step};
 use steadfast_host::PurgeProgress;
 
-/// Something that happened.
+/// Event of a run.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Device and host were looked over.
+    /// Device and host were checked.
     Examined(&'a [Check]),
-    /// The ledger holds this many steps already; they are not repeated. What is told from here to
-    /// [`Event::Live`] happened in an earlier process.
+    /// The ledger contains this many steps, which are not repeated. Events until [`Event::Live`]
+    /// are from an earlier process.
     Replaying {
-        /// Finished steps.
+        /// Number of finished steps.
         steps: usize,
     },
-    /// The whole ledger was replayed: from here on steps are live.
+    /// The ledger was replayed; later steps are live.
     Live {
-        /// The gap since the last finished entry; none in a new run.
+        /// Gap since the last finished entry; `None` in a new run.
         gap: Option<&'a Gap>,
     },
-    /// Conditions were read back.
+    /// Conditions were set and read back.
     Settled(&'a Conditions),
-    /// A purge begins.
+    /// A purge starts.
     Purging,
-    /// The purge has come so far; told often.
+    /// Progress of a purge; sent often.
     PurgeProgress(&'a PurgeProgress<'a>),
     /// The device was purged.
     Purged(&'a Purge),
-    /// A step begins.
+    /// A step starts.
     Begins(&'a Step),
     /// An interval of the running step is complete.
     Interval(&'a Interval),
-    /// A step was finished, live or in the ledger.
+    /// A step finished, live or in the ledger.
     Finished {
         /// The step.
         step: &'a Step,
-        /// What it did.
+        /// Result of the step.
         outcome: &'a Outcome,
-        /// It stands in the ledger from an earlier process.
+        /// True if an earlier process finished it.
         replayed: bool,
     },
-    /// The procedure noted something.
+    /// The procedure added a note.
     Noted(&'a Note),
 }
 
-/// Somebody who wants to be told.
+/// Receiver of a run's events.
 pub trait Progress {
-    /// Tells it.
+    /// Receives an event.
     fn tell(&mut self, event: &Event<'_>);
 }
 
-/// Nobody.
+/// Ignores all events.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Silent;
 

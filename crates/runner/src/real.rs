@@ -88,7 +88,7 @@ impl Rig for RealRig {
         wall_clock_unix_ms()
     }
     fn now(&self) -> Moment {
-        // A load that runs on belongs to the step that follows from its cut on.
+        // If a load is still running, the next step is counted from the cut.
         let kernel = self.at_cut.or_else(|| {
             steadfast_host::kernel_counters(self.engine.target().device(), &self.roots)
         });

@@ -1,5 +1,5 @@
-//! What a ledger tells of its run to whoever takes it up again: whether a device
-//! is the one that it may continue on, and how far it came.
+//! Checks of a ledger for resuming: whether a device is the one that the run may continue on, and
+//! how far the run got.
 
 use crate::ledger::{Contents, Line};
 use std::io;
@@ -8,11 +8,11 @@ use std::path::Path;
 use std::time::Duration;
 use steadfast_domain::{Device, DirectoryProof, Entry, Load, Note, Proof, Transport};
 
-/// Why it is not proven that a device, of which `now` is known, is the one that
-/// this run was begun on, or that the `directory` is the run's; nothing where both are.
+/// Returns the reasons why it is not proven that a device with the proof `now` is the run's
+/// device, or `directory` the run's directory. Empty if both are proven.
 ///
 /// # Errors
-/// Where a file cannot be looked at.
+/// Returns an error if a file cannot be examined.
 pub fn doubts(
     contents: &Contents,
     directory: &Path,
@@ -33,8 +33,8 @@ pub fn doubts(
     Ok(doubts)
 }
 
-/// Why it is not proven that a directory is the one in which the run was conducted: another
-/// run in its place was confirmed for another device.
+/// Returns the reasons why a directory may not be the one in which the run was conducted. A run in
+/// its place could have been confirmed for another device.
 pub fn directory_doubts(contents: &Contents, directory: &Path) -> Vec<String> {
     let Some((_, then)) = opening(contents) else { return Vec::new() };
     match (then, steadfast_host::directory_proof(directory)) {
@@ -43,12 +43,12 @@ pub fn directory_doubts(contents: &Contents, directory: &Path) -> Vec<String> {
     }
 }
 
-/// How long after its last journal line a killed run may have written.
+/// Time after the last journal line in which a killed run may have written.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// Whether a file was changed after the run released it. A file without a mark
-/// is judged by its ctime, which no program can set. A run that was killed in a
-/// long step cannot be distinguished from another writer.
+/// Returns a message if the file was changed after the run released it. A file without a mark is
+/// judged by its ctime, which no program can set. A run killed in a long step cannot be
+/// distinguished from another writer.
 fn changed_since(path: &Path, lines: &[Line]) -> io::Result<Option<String>> {
     let ours = |line: &&Line| !matches!(line.entry, Entry::HostRestored(_) | Entry::Amended(_));
     let Some(last) = lines.iter().rev().find(ours) else { return Ok(None) };
@@ -63,7 +63,7 @@ fn changed_since(path: &Path, lines: &[Line]) -> io::Result<Option<String>> {
     Ok(is_later.then(|| "the file was changed after the last journal entry of the run".into()))
 }
 
-/// What proves the device and the directory, as the run was taken up last.
+/// Returns the proofs of device and directory from the last opening.
 fn opening(contents: &Contents) -> Option<(Option<&Proof>, Option<&DirectoryProof>)> {
     match &contents.opening()?.entry {
         Entry::Opened { proof, directory, .. } => Some((proof.as_deref(), directory.as_deref())),
@@ -71,7 +71,7 @@ fn opening(contents: &Contents) -> Option<(Option<&Proof>, Option<&DirectoryProo
     }
 }
 
-/// Rounds that a verdict was noted for: those are complete.
+/// Returns the number of complete rounds, i.e. those with a verdict.
 pub fn complete_rounds(lines: &[Line]) -> u32 {
     let last_complete = lines.iter().rposition(|line| {
         matches!(&line.entry, Entry::Noted(note)

@@ -65,7 +65,7 @@ impl Planned {
 /// The steps of a run, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
-    /// All steps.
+    /// All steps, in order.
     pub steps: Vec<Planned>,
     /// Write cache setting that the procedure asks for; `None` if it leaves the cache alone.
     pub write_cache: Option<WriteCache>,

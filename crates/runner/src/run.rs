@@ -1,4 +1,4 @@
-//! A run from its beginning, or from where it was left, to its end.
+//! Conducts a run from its start, or from where it was interrupted.
 
 use crate::ledger::{Contents, Ledger, LedgerError, Line};
 use crate::live::{LiveBench, unrestored};
@@ -8,10 +8,10 @@ use steadfast_domain::record::HostChange;
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{Entry, Halt, Procedure};
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// The procedure ran to its end.
+    /// The procedure completed.
     Complete,
     /// It halted; every finished step is in the ledger.
     Halted(Halt),
@@ -19,8 +19,8 @@ pub enum Ending {
     Lost(Halt),
 }
 
-/// Conducts a procedure on a ledger that holds `lines` already. Host settings
-/// are put back however it ends.
+/// Conducts a procedure on a ledger that already contains `lines`. Host settings are restored
+/// however it ends.
 pub fn conduct(
     procedure: &dyn Procedure,
     rig: &mut dyn Rig,
@@ -43,7 +43,7 @@ pub fn conduct(
         },
     };
     if let Err(error) = ledger.append(rig.now(), &opened) {
-        // A run that could not even be begun must not stand in the way of the next.
+        // A run that could not start must not block the next one.
         ledger.withdraw();
         return Err(failed(error));
     }
@@ -68,14 +68,13 @@ pub fn conduct(
         Ending::Halted(halt) | Ending::Lost(halt) => Entry::Halted(halt.to_string()),
     };
     match (looked_back.and_then(|()| bench.journal(&last)), &ending) {
-        // The disk that halted the run cannot take this line either.
+        // The disk that caused the halt cannot store this line either.
         (Err(_), Ending::Halted(Halt::Ledger(_)) | Ending::Lost(_)) => {}
         (written, _) => written?,
     }
     match (restored, &ending) {
-        // The halt is what the user must hear of, most of all where the device
-        // is gone. What was not put back stands in the journal, where resume
-        // and `steadfast restore` find it.
+        // Report the halt rather than the failed restore. Unrestored settings are in the journal,
+        // where resume and `steadfast restore` find them.
         (Err(_), Ending::Halted(_) | Ending::Lost(_)) => {}
         (restored, _) => restored?,
     }
@@ -86,7 +85,7 @@ fn failed(error: LedgerError) -> Halt {
     Halt::Ledger(error.to_string())
 }
 
-/// Amends a run that is resumed.
+/// Appends an amendment to a run that is resumed.
 pub fn amend(
     ledger: &mut Ledger,
     contents: &mut Contents,
@@ -100,7 +99,7 @@ pub fn amend(
     Ok(())
 }
 
-/// The amendments of a journal, in order.
+/// Returns the amendments in the journal, in order.
 pub fn amendments(lines: &[Line]) -> Vec<Amendment> {
     lines
         .iter()
@@ -111,8 +110,8 @@ pub fn amendments(lines: &[Line]) -> Vec<Amendment> {
         .collect()
 }
 
-/// Puts back what a dead run had changed on the host, as far as it is `meant`.
-/// Returns what was put back.
+/// Restores the host changes of a dead run for which `meant` returns true. Returns the restored
+/// changes.
 pub fn restore(
     directory: &std::path::Path,
     now_unix_ms: u64,

@@ -22,7 +22,7 @@ const AMPLIFIED_FROM: u64 = 1_000_000_000;
 /// The user's requests for the host during a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostRequests {
-    /// Whether to keep the processors out of slow idle states.
+    /// True if the processors are kept out of slow idle states.
     pub hold_idle_states: bool,
     /// Command that prints the device's power.
     pub power_command: Option<String>,

@@ -1,11 +1,11 @@
 //! Several devices of one host, each in a run of its own, whose loads start together.
 //!
-//! Every run has a [`StartTicket`]. Before a load starts, its run waits at the load's place until every
-//! other run waits too, or has left. Those that wait at the same place are released together and
-//! agree on a time shortly ahead, so that each can start then: its engine has created its threads
-//! and memory before. Runs need not do the same steps: if they wait at different places, the one
-//! that is behind continues alone, and the others wait until it reaches theirs. A run that ends,
-//! halts or fails leaves, and the others continue.
+//! Every run has a [`StartTicket`]. Before a load starts, its run waits at the load's place until
+//! every other run waits too, or has left. Those that wait at the same place are released together
+//! and agree on a time shortly ahead, so that each can start then: its engine has created its
+//! threads and memory before. Runs need not do the same steps: if they wait at different places,
+//! the one that is behind continues alone, and the others wait until it reaches theirs. A run that
+//! ends, halts or fails leaves, and the others continue.
 //!
 //! A load that continues from step to step waits only before its first step.
 
@@ -25,18 +25,18 @@ const LEAD_OF_SCRIPTS: Nanos = Nanos::from_secs(3);
 /// Interval between checks for a stop by a waiting run.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Which loads start together.
+/// Set of loads that start together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartSync {
-    /// Those of every step that all runs have.
+    /// Loads of every step that all runs have.
     Steps,
-    /// The first of every phase; inside a phase each run continues at its own pace.
+    /// First load of every phase; within a phase each run continues at its own pace.
     Phases,
-    /// Only the first.
+    /// Only the first load of the run.
     Start,
 }
 
-/// One run's place in the meeting. Dropping it leaves the meeting.
+/// A run's place at the barrier. Dropping it removes the run.
 #[derive(Debug)]
 pub struct StartTicket {
     meeting: Arc<StartBarrier>,
@@ -64,7 +64,7 @@ struct Table {
 /// State of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Standing {
-    /// It is busy.
+    /// It does not wait, because it is busy.
     Away,
     /// It waits to start a load.
     Waits { place: Place, lead: Nanos },
@@ -75,8 +75,7 @@ enum Standing {
     Left,
 }
 
-/// Creates seats for this many runs. `phases` are those of the procedure in order, as far as they
-/// are known.
+/// Creates tickets for this many runs. `phases` are the known phases of the procedure, in order.
 pub fn meeting(runs: usize, phases: Vec<String>, keeping: StartSync) -> Vec<StartTicket> {
     let table = Mutex::new(Table { runs: vec![Standing::Away; runs], phases });
     let meeting = Arc::new(StartBarrier { table, changed: Condvar::new() });

@@ -79,9 +79,9 @@ pub const COMPARED: [(&str, &str); 6] = [
     ("mrt", "Maximum response time"),
 ];
 
-/// Whether a difference between two values may come from how far each of them moved while it
-/// was measured: their ranges meet, or one of them is not known. A percentile of one histogram has
-/// no range, so that nothing shows its difference to be more than noise.
+/// Returns true if the difference between two values may be noise: their ranges overlap, or one
+/// range is unknown. A percentile of a single histogram has no range, so its difference is never
+/// shown to be more than noise.
 pub fn may_be_noise(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return true };
     one.0 <= other.1 && other.0 <= one.1

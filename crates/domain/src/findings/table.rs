@@ -145,11 +145,11 @@ impl Row {
     pub fn strong(self, strong: bool) -> Self {
         Row { strong, ..self }
     }
-    /// With these cells set off from the others.
+    /// Highlights these cells.
     pub fn marked(self, cells: impl IntoIterator<Item = usize>) -> Self {
         Row { marked: cells.into_iter().collect(), ..self }
     }
-    /// With these cells in gray.
+    /// Grays out these cells.
     pub fn gray(self, cells: impl IntoIterator<Item = usize>) -> Self {
         Row { gray: cells.into_iter().collect(), ..self }
     }

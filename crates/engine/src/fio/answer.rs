@@ -34,7 +34,7 @@ pub(super) struct Section {
     pub directions: [Direction; 2],
 }
 
-/// Reads, or writes.
+/// Results of one direction: reads or writes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Direction {
     /// I/Os issued.

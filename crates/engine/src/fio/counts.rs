@@ -10,7 +10,7 @@ pub(super) struct Counts {
     pub elapsed: Nanos,
     /// In the order of [`DIRECTIONS`].
     pub directions: [Sum; 2],
-    /// One per section.
+    /// Processor use of each job section.
     pub threads: Vec<Busy>,
     pub faults: u64,
     pub first_error: i32,

@@ -12,13 +12,13 @@ pub(super) fn open(run: Option<&Directory>, path: &Path) -> Result<(Directory, u
         (Some(run), Some(name)) => make_in(run, name)?,
         _ => Directory::make(path, Readers::Usual)?,
     };
-    // fio works in it, and overwrites files of its own names.
+    // fio works in this directory and overwrites files of its own names.
     kept.refuse_foreign()?;
     let number = next_number(&kept)?;
     Ok((kept, number))
 }
 
-/// Makes a directory in that of a run, or opens it if it is there.
+/// Creates a directory in that of a run, or opens an existing one.
 fn make_in(run: &Directory, name: &OsStr) -> Result<Directory, FileError> {
     match run.make_new(name, Readers::Usual) {
         Err(FileError::Exists(_)) => run.enter(name),
@@ -26,7 +26,7 @@ fn make_in(run: &Directory, name: &OsStr) -> Result<Directory, FileError> {
     }
 }
 
-/// With which number job files go on from those in a directory.
+/// Returns the highest number of a job file in the directory; 0 if it has none.
 fn next_number(directory: &Directory) -> Result<u32, FileError> {
     let mut last = 0;
     for name in directory.names()? {

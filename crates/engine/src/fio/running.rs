@@ -76,7 +76,7 @@ pub(super) struct Running {
     /// Times of the last answer and of the start of the call.
     at: Instant,
     called: Instant,
-    /// Whether the call has completed any I/O.
+    /// True if the call has completed any I/O.
     is_under_way: bool,
     /// Counts at the start of the current step's measurement.
     begin: Counts,

@@ -44,7 +44,7 @@ pub(super) enum IoSource {
     Drawn(DrawPlan),
     Script {
         source: Source,
-        /// Whether the target can discard.
+        /// True if the target can discard.
         discards: bool,
     },
 }
@@ -129,7 +129,7 @@ pub(super) struct Play {
     player: Player<Prefetcher>,
     /// Playing time that has already passed.
     passed: Nanos,
-    /// Whether I/Os are submitted by their due times.
+    /// True if I/Os are submitted by their due times.
     timed: bool,
 }
 

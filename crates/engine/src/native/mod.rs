@@ -67,7 +67,7 @@ const DEPTH_LIMIT: u32 = 16_384;
 /// Maximum transfer size in bytes; the kernel splits longer transfers.
 const SIZE_LIMIT: u64 = 1 << 30;
 
-/// The largest discard.
+/// Largest discard in bytes.
 const DISCARD_LIMIT: u64 = 3 << 30;
 
 /// The kernel gives up an I/O of most devices after this time.
@@ -103,7 +103,7 @@ pub struct Native {
     stop: Stop,
     options: NativeOptions,
     backend: Backend,
-    /// Description of the kernel interface and of what it could not use.
+    /// Description of the kernel interface and of the features that it could not use.
     interface: String,
     /// Notes on what this host could not provide to the last load.
     notes: Vec<String>,

@@ -64,7 +64,7 @@ pub(super) struct QueueTarget {
     pub file: OwnedFd,
     /// Eventfd, written to wake threads that wait for I/Os.
     pub wake: OwnedFd,
-    /// Whether the target is a block device: its blocks are discarded by a command of their own.
+    /// True if the target is a block device, which needs a separate command for discards.
     pub block_device: bool,
     /// Maximum number of outstanding I/Os per thread.
     pub depth: u32,

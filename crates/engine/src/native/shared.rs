@@ -95,8 +95,8 @@ pub(super) enum Failure {
     Script(Box<ScriptError>),
 }
 
-/// Accounts and status of one thread. It is written with every batch and therefore has cache
-/// lines of its own.
+/// Accounts and status of one thread. Written with every batch, and therefore in cache lines of
+/// its own.
 #[repr(align(128))]
 #[derive(Debug)]
 pub(super) struct Lane {
@@ -280,7 +280,7 @@ impl Lane {
 /// I/Os and bytes that a load may still issue, shared by its threads.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// Whether the load has a limit in I/Os or bytes.
+    /// True if the load has a limit in I/Os or bytes.
     pub is_limited: bool,
     ios: AtomicU64,
     bytes: AtomicU64,
@@ -291,7 +291,7 @@ pub(super) struct Budget {
 /// Permission to issue the next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leave {
-    /// No more I/Os.
+    /// The limit is reached: issue nothing more.
     Exhausted,
     /// An I/O of at most this many bytes.
     UpTo(u32),

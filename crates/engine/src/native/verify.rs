@@ -80,7 +80,7 @@ pub(super) struct Checker {
     /// issued.
     known: Box<[bool]>,
     per_slot: usize,
-    /// Whether the load writes too, so that a sector may change while it is read.
+    /// True if the load also writes, so that a sector may change while it is read.
     contended: bool,
 }
 

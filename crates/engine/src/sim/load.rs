@@ -96,9 +96,9 @@ pub(super) struct RunningLoad {
     now: u64,
     /// Time since when nothing is outstanding; valid only while that is so.
     idle_since: u64,
-    /// When it begins.
+    /// Virtual time at which it begins, in nanoseconds.
     pub(super) begins: u64,
-    /// When its ramp is over.
+    /// Virtual time at which its ramp ends, in nanoseconds.
     pub(super) measured_from: u64,
     /// Time at which the load is complete; `None` if no time limit applies.
     pub(super) ends_at: Option<u64>,
@@ -108,8 +108,8 @@ pub(super) struct RunningLoad {
     until_stop: u32,
     /// Index of its first stream among the streams of all loads that run at once.
     first_stream: u32,
-    /// Whether other loads run at the same time: then this one does not decide when the drive is
-    /// idle.
+    /// True if other loads run at the same time, so that this one does not decide when the drive
+    /// is idle.
     is_accompanied: bool,
 }
 

@@ -56,10 +56,10 @@ pub const VIRTUAL_EPOCH_UNIX_MS: u64 = 1_767_225_600_000;
 /// Smallest transfer in bytes.
 const SECTOR: u64 = 512;
 
-/// Largest transfer.
+/// Largest transfer in bytes.
 const LONGEST_TRANSFER: Bytes = Bytes::mib(64);
 
-/// The longest discard.
+/// Largest discard in bytes.
 const LONGEST_DISCARD: Bytes = Bytes::gib(3);
 
 /// Between two looks at whether a hanging step is to stop.

@@ -30,7 +30,7 @@ pub struct DriveSpec {
     pub(super) unit_pages: u32,
     /// Program units that the write buffer holds.
     pub(super) buffer_units: u32,
-    /// Whether the buffer survives a loss of power, so that a write is durable in it.
+    /// True if the buffer survives a power loss, so that buffered writes are durable.
     pub(super) buffer_is_durable: bool,
     /// Time to read a unit inside a die, in nanoseconds.
     pub(super) read_ns: u32,

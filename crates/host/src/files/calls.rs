@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// A name as the kernel takes it.
+/// Converts a name to a C string.
 fn name(name: &OsStr) -> io::Result<CString> {
     CString::new(name.as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
@@ -15,8 +15,8 @@ fn checked(answer: libc::c_int) -> io::Result<libc::c_int> {
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// Opens a name of a directory: what lies in it, and nothing that a link leads to. The
-/// descriptor is not inherited by another program.
+/// Opens an entry of a directory without following links. The descriptor is not inherited by child
+/// processes.
 pub(super) fn open(at: &File, path: &OsStr, flags: i32, mode: u32) -> io::Result<File> {
     let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_MAGICLINKS;
     // SAFETY: all zeros is a valid `open_how`, a struct of numbers.
@@ -31,8 +31,8 @@ pub(super) fn open(at: &File, path: &OsStr, flags: i32, mode: u32) -> io::Result
         libc::syscall(libc::SYS_openat2, at.as_raw_fd(), text.as_ptr(), &raw const how, size)
     };
     let file = match checked(answer as libc::c_int) {
-        // Kernels before 5.6, and sandboxes that do not know the call, of which some answer EPERM.
-        // A single name that is no link leads nowhere else either.
+        // Kernels before 5.6 lack openat2(2), and some sandboxes answer unknown calls with EPERM.
+        // For a single name, openat(2) with O_NOFOLLOW is equivalent.
         Err(error)
             if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM))
                 && is_single(path) =>
@@ -47,7 +47,7 @@ pub(super) fn open(at: &File, path: &OsStr, flags: i32, mode: u32) -> io::Result
     Ok(unsafe { File::from_raw_fd(file) })
 }
 
-/// Opens the directory above one, across mounts.
+/// Opens the parent directory, across mounts.
 pub(super) fn open_above(at: &File) -> io::Result<File> {
     let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
     // SAFETY: the name ends with NUL; `at` is open.
@@ -56,7 +56,7 @@ pub(super) fn open_above(at: &File) -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(file) })
 }
 
-/// Opens a directory again, to read its names.
+/// Opens a directory again for listing.
 pub(super) fn reopen_directory(at: &File) -> io::Result<File> {
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
     // SAFETY: the name ends with NUL; `at` is open.
@@ -65,7 +65,7 @@ pub(super) fn reopen_directory(at: &File) -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(file) })
 }
 
-/// Reads where an open symbolic link leads.
+/// Reads the target of an open symbolic link.
 pub(super) fn read_link(link: &File) -> io::Result<OsString> {
     let mut text = vec![0u8; libc::PATH_MAX as usize];
     // SAFETY: the empty name ends with NUL, the buffer is as long as said; `link` is open.
@@ -106,7 +106,7 @@ pub(super) fn names(at: &File) -> io::Result<Vec<OsString>> {
     if ended.raw_os_error() == Some(0) { Ok(names) } else { Err(ended) }
 }
 
-/// Whether a path is one name, which leads to nothing but an entry of the directory.
+/// Returns true if a path is a single name that refers to an entry of the directory.
 fn is_single(path: &OsStr) -> bool {
     let bytes = path.as_bytes();
     !bytes.contains(&b'/') && !matches!(bytes, b"" | b"." | b"..")
@@ -131,29 +131,29 @@ pub(super) fn remove_directory(at: &File, path: &OsStr) -> io::Result<()> {
     checked(unsafe { libc::unlinkat(at.as_raw_fd(), path.as_ptr(), flags) }).map(drop)
 }
 
-/// Gives a file another name of the same directory; `flags` as of `renameat2`.
+/// Renames an entry within a directory; `flags` as for renameat2(2).
 pub(super) fn rename(at: &File, from: &OsStr, to: &OsStr, flags: u32) -> io::Result<()> {
     let (from, to, at) = (name(from)?, name(to)?, at.as_raw_fd());
     // SAFETY: both names end with NUL and outlive the call; `at` is open.
     checked(unsafe { libc::renameat2(at, from.as_ptr(), at, to.as_ptr(), flags) }).map(drop)
 }
 
-/// Gives a file a second name, which nothing has yet.
+/// Creates a hard link under a new name.
 pub(super) fn link(at: &File, from: &OsStr, to: &OsStr) -> io::Result<()> {
     let (from, to, at) = (name(from)?, name(to)?, at.as_raw_fd());
     // SAFETY: both names end with NUL and outlive the call; `at` is open.
     checked(unsafe { libc::linkat(at, from.as_ptr(), at, to.as_ptr(), 0) }).map(drop)
 }
 
-/// The user that this process acts as.
+/// Returns the effective user ID.
 pub(super) fn user() -> u32 {
     // SAFETY: geteuid has no preconditions and cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// The number of a group; `None` where the host knows none of that name.
+/// Returns the ID of a group; `None` if this host does not know the name.
 pub(super) fn group(name: &CStr) -> io::Result<Option<u32>> {
-    // Groups of a directory service can have very many members.
+    // Groups of a directory service may have a very long member list.
     let mut names = vec![0 as libc::c_char; 1 << 20];
     // SAFETY: all zeros is a valid `group`: null pointers and numbers.
     let mut entry: libc::group = unsafe { std::mem::zeroed() };

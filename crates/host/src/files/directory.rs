@@ -1,4 +1,4 @@
-//! A directory that is open, and what lies in it.
+//! An open directory and operations on its entries.
 
 use super::calls;
 use super::error::{FileError, kind};
@@ -15,16 +15,16 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Opens a directory itself and nothing else.
+/// Flags to open a directory itself, without following links.
 const OPEN: i32 = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
 
-/// A directory that was opened once. Everything in it is made, read, renamed and removed
-/// relative to the handle, whatever becomes of the path.
+/// A directory opened once. All entries are created, read, renamed and removed relative to the
+/// handle, even if the path changes meanwhile.
 #[derive(Debug, Clone)]
 pub struct Directory {
     file: Arc<File>,
     path: PathBuf,
-    /// Who but this user can exchange it for another.
+    /// Another user who can replace the directory; `None` if nobody can.
     exchangeable: Option<ForeignPower>,
 }
 
@@ -40,26 +40,27 @@ impl Directory {
         Ok(Directory { file: Arc::new(file), path: path.to_owned(), exchangeable })
     }
 
-    /// Opens the directory of a file that a path names; returns it with the file's name.
+    /// Opens the parent directory of a file; returns it with the file's name.
     ///
     /// # Errors
-    /// As [`Directory::open`], and if the path can only be that of a directory.
+    /// Returns the errors of [`Directory::open`], and an error if the path can only name a
+    /// directory.
     pub fn of_file(path: &Path) -> Result<(Directory, &OsStr), FileError> {
         let (directory, name) = parted(path)?;
         Ok((Directory::open(directory)?, name))
     }
 
-    /// Opens a directory, and makes it and those above it where they are missing.
+    /// Opens a directory; creates it and its parents if missing.
     ///
     /// # Errors
-    /// As [`Directory::open`], and if it cannot be made.
+    /// Returns the errors of [`Directory::open`], and [`FileError::Io`] if it cannot be created.
     pub fn make(path: &Path, readers: Readers) -> Result<Directory, FileError> {
         let opened = Directory::open(path);
         match (&opened, path.parent(), path.file_name()) {
             (Err(error), Some(parent), Some(name)) if error.is_missing() => {
                 let parent = Directory::make(parent, readers)?;
                 match parent.make_new(name, readers) {
-                    // Somebody was quicker.
+                    // Another process was faster.
                     Err(FileError::Exists(_)) => parent.enter(name),
                     made => made,
                 }
@@ -68,7 +69,7 @@ impl Directory {
         }
     }
 
-    /// Makes a directory under a name that nothing has.
+    /// Creates a directory under an unused name.
     ///
     /// # Errors
     /// Returns [`FileError::Exists`] if something has the name, [`FileError::Foreign`] if
@@ -82,7 +83,7 @@ impl Directory {
             made => made.map_err(FileError::io("create the directory", &path))?,
         }
         let made = self.enter(name)?;
-        // Another may lie there by now: it is ours only if nobody else could have made it.
+        // It may have been replaced: accept it only if no other user could have created it.
         made.refuse_foreign()?;
         if !made.names()?.is_empty() {
             return Err(FileError::Exists(path));
@@ -110,7 +111,7 @@ impl Directory {
         Ok(Directory { file: Arc::new(file), path, exchangeable })
     }
 
-    /// Refuses, as root, a directory that another user can exchange for another.
+    /// As root, refuses a directory that another user can replace.
     ///
     /// # Errors
     /// Returns [`FileError::Exchangeable`].
@@ -123,7 +124,7 @@ impl Directory {
         }
     }
 
-    /// Refuses, as root, a directory that is another user's or that others can write to.
+    /// As root, refuses a directory that belongs to another user or that others can write to.
     ///
     /// # Errors
     /// Returns [`FileError::Foreign`].
@@ -137,11 +138,10 @@ impl Directory {
         Err(FileError::Foreign { path: self.path.clone(), why })
     }
 
-    /// Says beforehand whether root may make a directory of this path and work in it.
+    /// Checks whether root may create a directory at this path and work in it.
     ///
     /// # Errors
-    /// Returns [`FileError::Exchangeable`] if another user can exchange it, or what it would be
-    /// made in.
+    /// Returns [`FileError::Exchangeable`] if another user can replace it or its parent.
     pub fn check_place(path: &Path) -> Result<(), FileError> {
         match (Directory::open(path), path.parent()) {
             (Err(error), Some(parent)) if error.is_missing() || error.is_no_directory() => {
@@ -155,7 +155,7 @@ impl Directory {
         }
     }
 
-    /// Refuses, as root, to put an entry of ours where another user can exchange it.
+    /// As root, refuses to create an entry where another user can replace it.
     fn refuse_foreign_entries(&self, path: &Path) -> Result<(), FileError> {
         if calls::user() != 0 {
             return Ok(());
@@ -166,7 +166,7 @@ impl Directory {
         }
     }
 
-    /// Owner, mode and identity of the directory itself.
+    /// Returns owner, mode and identity of the directory.
     ///
     /// # Errors
     /// Returns [`FileError::Io`] if the system refuses.
@@ -174,29 +174,30 @@ impl Directory {
         self.file.metadata().map_err(FileError::io("examine the directory", &self.path))
     }
 
-    /// Locks the directory for as long as it is open; `false` if another process has it locked.
+    /// Locks the directory until it is closed. Returns false if the lock is not granted.
     pub fn try_lock(&self) -> bool {
         self.file.try_lock().is_ok()
     }
 
-    /// The handle, for a program that is to work in the directory.
+    /// Returns the handle, for a program that runs in the directory.
     pub fn handle(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
-    /// Directories, one in the other below a place that only root can change,
-    /// that only this user can enter; made where they are missing.
+    /// Opens nested directories below `place` that only this user can enter, and creates missing
+    /// ones. `place` should be writable by root only.
     ///
     /// # Errors
-    /// Where one is a link, another user's, or was open to others.
+    /// Returns [`FileError::NotPrivate`] if one is a link, belongs to another user or was writable
+    /// by others.
     pub fn private(place: &Path, names: &[&str]) -> Result<Directory, FileError> {
         names.iter().try_fold(Directory::open(place)?, |above, name| above.private_in(name))
     }
 
-    /// Makes or opens a directory in this one that only this user can enter.
+    /// Creates or opens a subdirectory that only this user can enter.
     ///
     /// # Errors
-    /// As [`Directory::private`].
+    /// Returns the errors of [`Directory::private`].
     pub fn private_in(&self, name: &str) -> Result<Directory, FileError> {
         let failed = FileError::io("create the directory", &self.path.join(name));
         match calls::make_directory(&self.file, OsStr::new(name), 0o700) {
@@ -205,10 +206,10 @@ impl Directory {
         }
     }
 
-    /// The same, made by nobody: `None` where it is missing.
+    /// Like [`Directory::private`], but creates nothing: `None` if a directory is missing.
     ///
     /// # Errors
-    /// As [`Directory::private`].
+    /// Returns the errors of [`Directory::private`].
     pub fn private_if_there(place: &Path, names: &[&str]) -> Result<Option<Directory>, FileError> {
         let mut directory = Directory::open(place)?;
         for name in names {
@@ -243,15 +244,15 @@ impl Directory {
         Ok(Directory { file: Arc::new(file), path, exchangeable: self.exchangeable.clone() })
     }
 
-    /// Where it was opened.
+    /// Returns the path that it was opened by.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What has a name in it, itself where it is a link.
+    /// Returns the metadata of an entry, of the link itself if it is one; `None` if there is none.
     ///
     /// # Errors
-    /// Where that cannot be told.
+    /// Returns [`FileError::Io`] if the entry cannot be examined.
     pub fn look(&self, name: &OsStr) -> Result<Option<Metadata>, FileError> {
         let found = calls::open(&self.file, name, libc::O_PATH | libc::O_NOFOLLOW, 0)
             .and_then(|file| file.metadata());
@@ -262,11 +263,12 @@ impl Directory {
         }
     }
 
-    /// Whether nothing has a name; `false` where a file has it that is to be
+    /// Returns true if the name is unused, and false if a regular file has it and may be
     /// overwritten.
     ///
     /// # Errors
-    /// Where something has it that stays.
+    /// Returns [`FileError::Exists`] or [`FileError::NotRegular`] if the name is in use and must
+    /// not be overwritten.
     pub fn is_free(&self, name: &OsStr, existing: Existing) -> Result<bool, FileError> {
         let Some(found) = self.look(name)? else { return Ok(true) };
         let path = self.path.join(name);
@@ -277,7 +279,7 @@ impl Directory {
         }
     }
 
-    /// Opens a regular file for reading; never waits.
+    /// Opens a regular file for reading; never blocks.
     ///
     /// # Errors
     /// Returns [`FileError::Unreadable`] if it is anything else, a link included, and
@@ -286,10 +288,10 @@ impl Directory {
         self.open_regular(name, libc::O_RDONLY)
     }
 
-    /// Opens a regular file for reading and appending; never waits.
+    /// Opens a regular file for reading and appending; never blocks.
     ///
     /// # Errors
-    /// As [`Directory::open_file`].
+    /// Returns the errors of [`Directory::open_file`].
     pub fn open_to_append(&self, name: &OsStr) -> Result<File, FileError> {
         self.open_regular(name, libc::O_RDWR | libc::O_APPEND)
     }
@@ -313,12 +315,12 @@ impl Directory {
     /// Reads a regular file of at most `most` bytes.
     ///
     /// # Errors
-    /// As [`Directory::open_file`], and [`FileError::TooLong`].
+    /// Returns the errors of [`Directory::open_file`], and [`FileError::TooLong`].
     pub fn read(&self, name: &OsStr, most: u64) -> Result<Vec<u8>, FileError> {
         read_file(&self.open_file(name)?, &self.path.join(name), most)
     }
 
-    /// Gives a file of it the name of another, which is gone then.
+    /// Renames a file, replacing an existing one.
     ///
     /// # Errors
     /// Returns [`FileError::Io`] if the system refuses.
@@ -335,19 +337,19 @@ impl Directory {
         calls::remove(&self.file, name).map_err(failed)
     }
 
-    /// Removes an empty directory in it if it is the one that is open here.
+    /// Removes an empty subdirectory if it is still the one opened as `made`.
     pub fn remove_made(&self, made: &Directory) {
         let Some(name) = made.path.file_name() else { return };
         if self.is(name, &made.file) {
-            // One that is not empty stays: what is in it is not ours.
+            // A directory that is not empty stays: its content is not ours.
             let _ = calls::remove_directory(&self.file, name);
         }
     }
 
-    /// Makes a file under a name that nothing has, for reading and appending.
+    /// Creates a file under an unused name, for reading and appending.
     ///
     /// # Errors
-    /// Where the name is taken, or the system refuses.
+    /// Returns an error if the name is in use or the system refuses.
     pub fn create(&self, name: &OsStr, readers: Readers) -> io::Result<File> {
         let flags = libc::O_RDWR | libc::O_APPEND | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
         let file = calls::open(&self.file, name, flags, readers.first_mode(false))?;
@@ -360,22 +362,22 @@ impl Directory {
         }
     }
 
-    /// Whether a name is this open file's.
+    /// Returns true if the entry is this open file.
     pub fn is(&self, name: &OsStr, file: &File) -> bool {
         let identity = |of: Metadata| (of.dev(), of.ino());
         let found = self.look(name).ok().flatten().map(identity);
         found.is_some() && found == file.metadata().ok().map(identity)
     }
 
-    /// Takes a name away where it is this open file's; never another's.
+    /// Removes the entry if it is this open file.
     pub fn remove_own(&self, name: &OsStr, file: &File) {
         if self.is(name, file) {
-            // Gone already is as good.
+            // It may be gone already.
             let _ = calls::remove(&self.file, name);
         }
     }
 
-    /// The names in it.
+    /// Returns the names of all entries.
     ///
     /// # Errors
     /// Returns [`FileError::Io`] if it cannot be read.
@@ -383,10 +385,10 @@ impl Directory {
         calls::names(&self.file).map_err(FileError::io("list the directory", &self.path))
     }
 
-    /// Gives a file of it a name that nothing has.
+    /// Renames a file to an unused name.
     pub(super) fn rename_to_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         match calls::rename(&self.file, from, to, libc::RENAME_NOREPLACE) {
-            // Not every file system knows how; those that do not know links.
+            // File systems without RENAME_NOREPLACE support hard links.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
                 calls::link(&self.file, from, to)?;
                 calls::remove(&self.file, from)
@@ -395,23 +397,23 @@ impl Directory {
         }
     }
 
-    /// Gives a file of it the name of another, which is gone then.
+    /// Renames a file, replacing an existing one.
     pub(super) fn rename_over(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         calls::rename(&self.file, from, to, 0)
     }
 
-    /// Keeps new names through a loss of power, where the file system can.
+    /// Makes new names durable, if the file system can.
     pub fn sync(&self) {
         let _ = self.file.sync_all();
     }
 }
 
-/// Where the directory of a mere name is.
+/// Returns the parent directory of a path; `.` for a bare name.
 fn place(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
-/// The directory and the name of a path that is to be a file.
+/// Splits the path of a file into its directory and name.
 fn parted(path: &Path) -> Result<(&Path, &OsStr), FileError> {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) if !path.as_os_str().as_bytes().ends_with(b"/") => {

@@ -1,4 +1,4 @@
-//! Why a file could not be made or read.
+//! Errors of creating and reading files.
 
 use super::resolve::{ForeignPower, Unresolved};
 use std::fs::FileType;
@@ -6,84 +6,84 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// A file or directory could not be made, or not be read, as it should be.
+/// A file or directory could not be created or read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// Something has the name already.
+    /// The name is in use.
     #[error("{0} exists; --force overwrites it")]
     Exists(PathBuf),
-    /// Something has the name that is never overwritten.
+    /// The name is in use by something that is never overwritten.
     #[error("{path} exists and is {kind}; only regular files are overwritten: give another name")]
     NotRegular {
-        /// The name.
+        /// Path that is in use.
         path: PathBuf,
-        /// What has it.
+        /// File type found there.
         kind: &'static str,
     },
     /// The file to be read is not a regular file.
     #[error("{path} is {kind}; only regular files are read")]
     Unreadable {
-        /// The name.
+        /// Path of the file.
         path: PathBuf,
-        /// What has it.
+        /// File type found there.
         kind: &'static str,
     },
-    /// A file is longer than any of its kind.
+    /// The file exceeds the maximum size of its kind.
     #[error("{path} is larger than {most} MiB, which no such file is; nothing of it was read")]
     TooLong {
-        /// The name.
+        /// Path of the file.
         path: PathBuf,
-        /// The bound, in MiB.
+        /// Maximum size in MiB.
         most: u64,
     },
     /// A file is not text.
     #[error("{0} is not a text file (UTF-8)")]
     NotText(PathBuf),
-    /// The unfinished file is not where it was made.
+    /// The unfinished file was removed or replaced.
     #[error(
         "{0} cannot be written: another process removed or replaced its unfinished file; \
          repeat the command"
     )]
     Interfered(PathBuf),
-    /// A directory of ours that others can change.
+    /// A directory that must be private can be changed by others.
     #[error("{path} {why}, so its content cannot be trusted; remove it as root: rm -r {path}")]
     NotPrivate {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Property that makes it unsafe.
         why: &'static str,
     },
-    /// A directory that root is to work in, and another user can write to.
+    /// Root would work in a directory that another user can write to.
     #[error(
         "{path} {why}, so another user can exchange the files in it; name a directory that does \
          not exist yet, or one that only root can write to"
     )]
     Foreign {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Whose it is, or who can write to it.
+        /// Owner of the directory, or who else can write to it.
         why: String,
     },
-    /// Another user decides where a path leads.
+    /// Another user controls where a path leads.
     #[error(
         "{path}: {} {}, so another user decides where this path leads; name the place by a path \
          without links and '..'", power.place.display(), power.why
     )]
     Misleading {
-        /// The path.
+        /// Path as given.
         path: PathBuf,
-        /// Who.
+        /// Directory or link that gives the control.
         power: ForeignPower,
     },
-    /// Another user can exchange a directory that root would work in.
+    /// Another user can replace a directory that root would work in.
     #[error(
         "{path}: {} {}, so another user can exchange this directory for another; choose one below \
          directories that only root can change", power.place.display(), power.why
     )]
     Exchangeable {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Who.
+        /// Directory or link that gives the control.
         power: ForeignPower,
     },
     /// An unknown group.
@@ -92,11 +92,11 @@ pub enum FileError {
     /// The system refused a call.
     #[error("{path}: cannot {action}: {source}{}", advice(.action, .source))]
     Io {
-        /// What was tried.
+        /// Action that failed, as a verb phrase.
         action: &'static str,
-        /// On what.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's answer.
+        /// Error that the kernel returned.
         source: io::Error,
     },
 }
@@ -114,12 +114,12 @@ impl FileError {
         }
     }
 
-    /// Whether the thing is not there at all.
+    /// Returns true if the file does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, FileError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether a path that should be a directory is none.
+    /// Returns true if a path that should be a directory is none.
     pub fn is_no_directory(&self) -> bool {
         matches!(self, FileError::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
     }
@@ -136,7 +136,7 @@ fn advice(action: &str, source: &io::Error) -> &'static str {
     }
 }
 
-/// What something is that is no regular file.
+/// Returns the file type in words, for anything but a regular file.
 pub(super) fn kind(of: FileType) -> &'static str {
     match of {
         of if of.is_symlink() => "a symbolic link",

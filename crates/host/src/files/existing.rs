@@ -1,11 +1,11 @@
-//! What becomes of what is there already.
+//! Treatment of existing files.
 
-/// What becomes of a file that has the name already.
+/// Treatment of an existing file of the same name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and the new one is refused.
+    /// It is kept, and the new file is refused.
     #[default]
     Keep,
-    /// A regular file makes way for the new one; anything else stays.
+    /// A regular file is replaced; anything else is kept.
     Overwrite,
 }

@@ -1,8 +1,8 @@
-//! Files that this program makes: under names that nobody else has, readable by
-//! those who should read them, and removed only where they are its own.
+//! Files of this program: created under unused names, with defined permissions, and removed only
+//! if they are its own.
 //!
-//! Everything is done relative to a directory that is open, never by a path a
-//! second time: what a path leads to can change between two calls.
+//! All operations are relative to an open directory and never resolve a path twice: the target of
+//! a path can change between two calls.
 
 mod calls;
 mod directory;

@@ -1,4 +1,4 @@
-//! A file that is written beside its name and takes it when it is whole.
+//! A file that is written under a temporary name and renamed when it is complete.
 
 use super::directory::Directory;
 use super::error::FileError;
@@ -10,45 +10,44 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file that nobody sees under its name until it is whole. One that is
-/// dropped before is removed.
+/// A file that gets its name only when it is complete. Dropping it before removes it.
 #[derive(Debug)]
 pub struct NewFile {
     directory: Directory,
     name: OsString,
-    /// The name until then; `None` from then on.
+    /// Temporary name; `None` after the file got its final name.
     unfinished: Option<OsString>,
     file: File,
     existing: Existing,
 }
 
-/// Of the names of unfinished files of this process.
+/// Counter for the temporary names of this process.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 impl NewFile {
-    /// Begins a file.
+    /// Creates the file under a temporary name.
     ///
     /// # Errors
-    /// Where the name is taken and may not be overwritten, or nothing can be
-    /// made beside it.
+    /// Returns an error if the final name is in use and must not be overwritten, or nothing can be
+    /// created in the directory.
     pub fn create(path: &Path, existing: Existing, readers: Readers) -> Result<NewFile, FileError> {
         let (directory, name) = Directory::of_file(path)?;
         NewFile::create_in(&directory, name, existing, readers)
     }
 
-    /// Says beforehand what [`NewFile::create`] would refuse for its name.
+    /// Checks the final name as [`NewFile::create`] does.
     ///
     /// # Errors
-    /// Where the name is taken and may not be overwritten.
+    /// Returns an error if the name is in use and must not be overwritten.
     pub fn check(path: &Path, existing: Existing) -> Result<(), FileError> {
         let (directory, name) = Directory::of_file(path)?;
         directory.is_free(name, existing).map(drop)
     }
 
-    /// Begins a file in a directory.
+    /// Creates the file in a directory.
     ///
     /// # Errors
-    /// As [`NewFile::create`].
+    /// Returns the errors of [`NewFile::create`].
     pub fn create_in(
         directory: &Directory,
         name: &OsStr,
@@ -67,40 +66,40 @@ impl NewFile {
                     let directory = directory.clone();
                     return Ok(NewFile { directory, name, unfinished, file, existing });
                 }
-                // Of a process that was killed, or of one that counts its
-                // processes anew.
+                // Left by a killed process, or by one with the same ID in another PID namespace.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(FileError::io("create the file", &path)(error)),
             }
         }
     }
 
-    /// What it will be called.
+    /// Returns the final path.
     pub fn path(&self) -> PathBuf {
         self.directory.path().join(&self.name)
     }
 
-    /// A handle to write with.
+    /// Returns a handle for writing.
     ///
     /// # Errors
-    /// Where the process has too many files open.
+    /// Returns [`FileError::Io`] if the process has too many open files.
     pub fn handle(&self) -> Result<File, FileError> {
         self.file.try_clone().map_err(FileError::io("open it twice", &self.path()))
     }
 
-    /// Writes all of it and gives it its name.
+    /// Writes the content and gives the file its name.
     ///
     /// # Errors
-    /// As [`NewFile::place`], and where it cannot be written.
+    /// Returns the errors of [`NewFile::place`], and [`FileError::Io`] if writing fails.
     pub fn hold(mut self, content: &[u8]) -> Result<(), FileError> {
         self.file.write_all(content).map_err(FileError::io("write it", &self.path()))?;
         self.place().map(drop)
     }
 
-    /// Gives it its name, and returns it for whoever writes on.
+    /// Gives the file its name; returns a handle for further writing.
     ///
     /// # Errors
-    /// Where the name was taken meanwhile, or somebody touched the file.
+    /// Returns [`FileError::Exists`] if the name was taken meanwhile, and
+    /// [`FileError::Interfered`] if the temporary file was removed or replaced.
     pub fn place(mut self) -> Result<File, FileError> {
         let path = self.path();
         let file = self.handle()?;

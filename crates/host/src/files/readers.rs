@@ -1,4 +1,4 @@
-//! Who may read what this program writes.
+//! Read permissions of the files that this program writes.
 
 use super::calls;
 use super::error::FileError;
@@ -8,31 +8,31 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
-/// Who may read a new file.
+/// Read permissions of a new file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Readers {
-    /// What root writes, root alone: it says who did what on this host. What
-    /// another user writes, whoever their umask lets.
+    /// Files of root are readable by root only, since they show who did what on this host. Files
+    /// of other users follow their umask.
     #[default]
     Usual,
-    /// The owner alone.
+    /// The owner only.
     Owner,
-    /// The owner, and the members of this group.
+    /// The owner and the members of a group.
     Group(u32),
-    /// The same as another file that lies beside it.
+    /// The same as another file in the directory.
     Like {
-        /// Its permissions.
+        /// Permission bits of the other file.
         mode: u32,
-        /// Its group.
+        /// Group ID of the other file.
         group: u32,
     },
 }
 
 impl Readers {
-    /// That of a group, by its name or number.
+    /// Returns the permission for a group, given by name or ID.
     ///
     /// # Errors
-    /// Where this host knows no such group.
+    /// Returns [`FileError::NoGroup`] if this host does not know the group.
     pub fn of_group(name: &str) -> Result<Readers, FileError> {
         if let Ok(number) = name.parse() {
             return Ok(Readers::Group(number));
@@ -44,13 +44,13 @@ impl Readers {
         found.map(Readers::Group).ok_or_else(unknown)
     }
 
-    /// That of another file. Writing is its owner's alone: what root writes next to another
-    /// user's file stays root's.
+    /// Returns the permissions of another file. Only the owner may write: root's file next to
+    /// another user's stays root's.
     pub fn like(file: &Metadata) -> Readers {
         Readers::Like { mode: file.mode() & 0o644, group: file.gid() }
     }
 
-    /// What a file or directory is made with, before anybody else is let in.
+    /// Returns the mode to create a file or directory with, before others get access.
     pub(super) fn first_mode(self, is_directory: bool) -> u32 {
         match (self, is_directory) {
             (Readers::Usual, true) if calls::user() != 0 => 0o777,
@@ -60,10 +60,10 @@ impl Readers {
         }
     }
 
-    /// Lets in whoever should be; whatever the umask, and only then.
+    /// Sets the final permissions, regardless of the umask.
     ///
     /// # Errors
-    /// Where the system refuses.
+    /// Returns an error if the system refuses.
     pub fn grant(self, file: &File, is_directory: bool) -> io::Result<()> {
         let (mut mode, group) = match self {
             Readers::Usual if calls::user() != 0 => return Ok(()),
@@ -74,12 +74,12 @@ impl Readers {
         if let Some(group) = group.filter(|group| file.metadata().is_ok_and(|m| m.gid() != *group))
         {
             match (fchown(file, None, Some(group)), self) {
-                // Who is not of that group shuts it out rather than write nothing.
+                // A user outside the group removes the group's access instead of failing.
                 (Err(_), Readers::Like { .. }) => mode &= 0o606,
                 (done, _) => done?,
             }
         }
-        // Whoever may read a directory's names may enter it.
+        // Whoever may list a directory may enter it.
         let enter = if is_directory { (mode & 0o444) >> 2 } else { 0 };
         file.set_permissions(Permissions::from_mode(mode | enter))
     }

@@ -1,5 +1,4 @@
-//! Reading a regular file of a bounded size, and nothing else: a FIFO would be waited for, a
-//! device may have no end.
+//! Reads regular files of bounded size. Opening a FIFO would block, and a device may have no end.
 
 use super::error::{FileError, kind};
 use std::fs::{File, OpenOptions};
@@ -7,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Opens a regular file that the user names, for reading; never waits.
+/// Opens a regular file for reading; never blocks.
 ///
 /// # Errors
 /// Returns [`FileError::Unreadable`] if the path leads to anything else, and [`FileError::Io`]
@@ -15,7 +14,7 @@ use std::path::Path;
 pub fn open_regular(path: &Path) -> Result<File, FileError> {
     let failed = || FileError::io("open it", path);
     let refuse = |file_type| FileError::Unreadable { path: path.to_owned(), kind: kind(file_type) };
-    // Some devices do something when they are opened.
+    // Opening some devices has side effects.
     let found = path.metadata().map_err(failed())?;
     if !found.is_file() {
         return Err(refuse(found.file_type()));
@@ -23,30 +22,30 @@ pub fn open_regular(path: &Path) -> Result<File, FileError> {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     let file = options.open(path).map_err(failed())?;
-    // The path may lead elsewhere by now.
+    // The path may refer to another file by now.
     let found = file.metadata().map_err(failed())?;
     if found.is_file() { Ok(file) } else { Err(refuse(found.file_type())) }
 }
 
-/// Reads a regular file that the user names, of at most `most` bytes.
+/// Reads a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`open_regular`], and [`FileError::TooLong`].
+/// Returns the errors of [`open_regular`], and [`FileError::TooLong`].
 pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
     read_file(&open_regular(path)?, path, most)
 }
 
-/// Reads a regular text file that the user names, of at most `most` bytes.
+/// Reads a regular UTF-8 file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`read_regular`], and [`FileError::NotText`].
+/// Returns the errors of [`read_regular`], and [`FileError::NotText`].
 pub fn read_regular_text(path: &Path, most: u64) -> Result<String, FileError> {
     let bytes = read_regular(path, most)?;
     String::from_utf8(bytes).map_err(|_| FileError::NotText(path.to_owned()))
 }
 
-/// Reads an open regular file of at most `most` bytes. Its size is looked at first, so that
-/// nothing of one that is too long is read.
+/// Reads an open regular file of at most `most` bytes. Checks its size first, so that nothing is
+/// read of a longer one.
 ///
 /// # Errors
 /// Returns [`FileError::TooLong`], and [`FileError::Io`] if it cannot be read.

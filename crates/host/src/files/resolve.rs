@@ -1,9 +1,9 @@
-//! How the path of a directory is followed: once, name by name, with a look at everybody who
-//! could make it lead elsewhere.
+//! Resolves the path of a directory once, component by component, and checks who could redirect
+//! it.
 //!
-//! As root, a symbolic link counts only where nobody else could have made it, and no step leads
-//! back up from a directory that another user can move. Every other user goes where the kernel
-//! leads: what they may not write stays unwritten anyway.
+//! For root, a symbolic link is followed only if no other user could have created it, and `..` is
+//! refused in a directory that another user can move. For other users the kernel resolves the
+//! path: they cannot write where they have no permission.
 
 use super::calls;
 use crate::mounts::mounts;
@@ -15,30 +15,30 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-/// Links on one path, as many as the kernel follows.
+/// Maximum number of links in a path, as in the kernel.
 const LINKS_MAX: u32 = 40;
 
-/// Another user's power over a place.
+/// Another user's control over a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPower {
-    /// The directory or link that gives it.
+    /// Directory or link that gives the control.
     pub place: PathBuf,
-    /// Whose it is, or who can write to it.
+    /// Owner of the place, or who else can write to it.
     pub why: String,
 }
 
-/// A directory that a path led to.
+/// A resolved directory.
 pub(super) struct Resolved {
     pub file: File,
-    /// Who but this user can exchange it for another.
+    /// Another user who can replace the directory; `None` if nobody can.
     pub exchangeable: Option<ForeignPower>,
 }
 
-/// Why a path leads nowhere.
+/// Reason why a path cannot be resolved.
 pub(super) enum Unresolved {
-    /// The system refused a call.
+    /// A system call failed.
     Io(io::Error),
-    /// Another user decides where it leads.
+    /// Another user controls where the path leads.
     Foreign(ForeignPower),
 }
 
@@ -48,7 +48,7 @@ impl From<io::Error> for Unresolved {
     }
 }
 
-/// Opens the directory that a path leads to.
+/// Opens the directory at a path.
 pub(super) fn resolve(path: &Path) -> Result<Resolved, Unresolved> {
     if calls::user() != 0 {
         let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)?;
@@ -77,7 +77,7 @@ pub(super) fn resolve(path: &Path) -> Result<Resolved, Unresolved> {
     Ok(Resolved { file: calls::reopen_directory(&way.at)?, exchangeable: way.exchangeable })
 }
 
-/// The names of a path, `..` among them.
+/// Returns the components of a path, including `..`.
 fn parts(path: &Path) -> VecDeque<OsString> {
     let named = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),
@@ -87,7 +87,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
     named.collect()
 }
 
-/// A directory that has been reached.
+/// Directory reached so far.
 struct Way {
     at: File,
     path: PathBuf,
@@ -99,7 +99,7 @@ impl Way {
         Ok(Way { at: open_path(Path::new("/"))?, path: PathBuf::from("/"), exchangeable: None })
     }
 
-    /// The current directory, with a look at every directory above it.
+    /// Starts at the current directory, after checking all its parents.
     fn from_here() -> io::Result<Way> {
         let at = open_path(Path::new("."))?;
         let mut path = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
@@ -114,7 +114,7 @@ impl Way {
                 return Ok(Way { at, path: here, exchangeable });
             }
             path.pop();
-            // The topmost is named: what is below it is its owner's as well.
+            // Report the topmost directory: its owner also controls everything below.
             exchangeable = power_over(&path, &found, below.uid()).or(exchangeable);
             if found.dev() != below.dev() {
                 exchangeable = power_of_server(&path, &found)?.or(exchangeable);
@@ -123,7 +123,7 @@ impl Way {
         }
     }
 
-    /// Goes on by one name; returns where it leads if it is a link.
+    /// Descends one component. Returns the target if it is a symbolic link.
     fn step(&mut self, name: &OsStr) -> Result<Option<PathBuf>, Unresolved> {
         let path = self.path.join(name);
         if name == ".." {
@@ -144,7 +144,7 @@ impl Way {
         if found.is_symlink() {
             let by_owner = (!is_trusted(found.uid()))
                 .then(|| ForeignPower { place: path, why: belongs(found.uid()) });
-            // Also a link of root's in a sticky directory may be one that somebody moved there.
+            // Even root's link in a sticky directory may have been moved there by another user.
             let by_place = is_writable_by_others(&here).then(|| ForeignPower {
                 place: self.path.clone(),
                 why: "is writable by users other than root".to_owned(),
@@ -163,7 +163,8 @@ impl Way {
     }
 }
 
-/// The power that another user has over an entry of a directory, by the entry's owner.
+/// Returns the control that another user has over an entry with this owner; `None` if there is
+/// none.
 pub(super) fn power_over(path: &Path, directory: &Metadata, owner: u32) -> Option<ForeignPower> {
     let power = |why: String| Some(ForeignPower { place: path.to_owned(), why });
     if !is_trusted(directory.uid()) {
@@ -175,12 +176,12 @@ pub(super) fn power_over(path: &Path, directory: &Metadata, owner: u32) -> Optio
     if directory.mode() & 0o1000 == 0 {
         return power("is writable by users other than root".to_owned());
     }
-    // In a sticky directory, others can neither rename nor remove what is not theirs.
+    // In a sticky directory, users can rename and remove only their own entries.
     if is_trusted(owner) { None } else { power(format!("has an entry that {}", belongs(owner))) }
 }
 
-/// The power over a FUSE file system of the user who mounted it: its server says whose a file is,
-/// and may say that it is root's.
+/// Returns the control of the user who mounted a FUSE file system: its server reports the owner of
+/// every file, and may report root.
 fn power_of_server(path: &Path, found: &Metadata) -> io::Result<Option<ForeignPower>> {
     let number = (libc::major(found.dev()), libc::minor(found.dev()));
     let all = mounts(&Roots::real()).map_err(io::Error::other)?;
@@ -197,19 +198,20 @@ fn power_of_server(path: &Path, found: &Metadata) -> io::Result<Option<ForeignPo
     }))
 }
 
-/// The user who mounted a FUSE file system, by its options.
+/// Returns the user ID in a FUSE file system's mount options.
 fn mounted_by(options: &str) -> Option<u32> {
     options.split(',').find_map(|option| option.strip_prefix("user_id=")?.parse().ok())
 }
 
-/// Whether users other than its owner, root and the caller of sudo may write to a directory.
+/// Returns true if users other than the owner, root and the caller of sudo may write to a
+/// directory.
 fn is_writable_by_others(directory: &Metadata) -> bool {
     let mode = directory.mode();
     mode & 0o002 != 0 || mode & 0o020 != 0 && !is_callers_group(directory.gid())
 }
 
-/// Whether a group is the private one of the user who called by sudo, with whose umask (002)
-/// every directory is writable by it.
+/// Returns true for the private group of the user who called sudo: with the umask 002, all of that
+/// user's directories are writable by it.
 fn is_callers_group(group: u32) -> bool {
     let text = |path| fs::read_to_string(path).unwrap_or_default();
     caller().is_some_and(|user| {
@@ -217,7 +219,7 @@ fn is_callers_group(group: u32) -> bool {
     })
 }
 
-/// Returns true if a user is the only member of a group that has his name (passwd(5), group(5)).
+/// Returns true if the user is the only member of a group with his name (passwd(5), group(5)).
 fn is_private_group(user: u32, group: u32, users: &str, groups: &str) -> bool {
     let fields = |line: &str| line.split(':').map(str::to_owned).collect::<Vec<String>>();
     let is_number = |field: Option<&String>, number: u32| {
@@ -235,8 +237,8 @@ fn belongs(owner: u32) -> String {
     format!("belongs to user {owner}")
 }
 
-/// Whether a user may decide where root's files lie: root itself, and whoever called it by
-/// sudo, who could as well have named another place.
+/// Returns true for users that may decide where root's files are stored: root, and the caller of
+/// sudo, who could have named another path.
 fn is_trusted(user: u32) -> bool {
     user == 0 || user == calls::user() || Some(user) == caller()
 }

@@ -1,14 +1,14 @@
-//! A text in memory that another program reads and nobody can change.
+//! Immutable text in memory for another program.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
 
-/// Puts a text into an unnamed file in memory that takes no more changes. A program that
+/// Writes a text to an anonymous file in memory and seals it against changes. A child process that
 /// inherits the descriptor reads it as `/proc/self/fd/N`.
 ///
 /// # Errors
-/// Where the system refuses.
+/// Returns an error if the system refuses.
 pub fn sealed_text(text: &str) -> io::Result<File> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name ends with NUL; it is only shown.

@@ -1,4 +1,4 @@
-//! What was looked at before the run.
+//! Checks of host and device before the run.
 
 use super::pages::page;
 use steadfast_domain::caveats as ids;
@@ -6,7 +6,7 @@ use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Table};
 use steadfast_domain::record::CheckState;
 use steadfast_domain::{Caveat, CaveatKind, Record};
 
-/// The chapter 'Host and device check': what was looked at before the run.
+/// Returns the chapter 'Host and device check'.
 pub(crate) fn chapter(record: &Record) -> Page {
     const TITLE: &str = "Host and device check";
     let Some(checks) = record.checks() else {
@@ -37,7 +37,7 @@ pub(crate) fn chapter(record: &Record) -> Page {
     page(TITLE, vec![Exhibit::Table(table)])
 }
 
-/// A caveat for everything that was found bad before the run.
+/// Returns a caveat for each check with a bad result.
 pub(crate) fn caveats(record: &Record) -> Vec<Caveat> {
     let bad = record.checks().unwrap_or_default().iter().filter(|c| c.state == CheckState::Bad);
     bad.map(|check| {

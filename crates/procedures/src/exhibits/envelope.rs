@@ -1,16 +1,14 @@
-//! Long curves, drawn by their envelope: no peak and no break of a line is lost.
+//! Thins long curves to their envelope, which keeps every peak and every break.
 
 use steadfast_domain::findings::{Plot, Series};
 
-/// Curves with more points than this are drawn by their envelope: a page cannot
-/// show more of them apart.
+/// Number of points above which a curve is thinned, since a page cannot show more.
 const DRAWN_POINTS: usize = 1000;
 
-/// What is kept of each slice of an envelope: first, lowest, highest, last.
+/// Number of points kept per slice: first, lowest, highest, last.
 const KEPT_OF_A_SLICE: usize = 4;
 
-/// A plot whose long curves are drawn by their envelope, with a caption that
-/// says so. No peak and no break of a line is lost.
+/// Returns the plot with long curves thinned, and a caption that says so.
 pub(super) fn thinned(mut plot: Plot) -> Plot {
     let mut widest = 1;
     for series in &mut plot.series {
@@ -25,7 +23,7 @@ pub(super) fn thinned(mut plot: Plot) -> Plot {
     plot
 }
 
-/// Leaves the envelope of a series, and says how many points each of its slices had.
+/// Thins a series; returns the number of points per slice.
 fn thin(series: &mut Series) -> usize {
     let points = std::mem::take(&mut series.points);
     if series.upper.is_empty() {
@@ -41,11 +39,11 @@ fn thin(series: &mut Series) -> usize {
     every
 }
 
-/// A place of a band: x, its lower and its upper edge.
+/// Point of a band: x, lower edge, upper edge.
 type Edges = (f64, Option<f64>, Option<f64>);
 
-/// The envelope of a band: of every slice its lowest lower and its highest upper edge, from its
-/// first x to its last one. A missing value ends a slice and is kept.
+/// Thins a band to the lowest lower and highest upper edge of every slice, from its first to its
+/// last x. A missing value ends a slice and is kept.
 fn envelope_of_band(edges: Vec<Edges>) -> (Vec<Edges>, usize) {
     if edges.len() <= DRAWN_POINTS {
         return (edges, 1);
@@ -66,8 +64,8 @@ fn envelope_of_band(edges: Vec<Edges>) -> (Vec<Edges>, usize) {
     (slices.flat_map(widest).collect::<Vec<_>>(), every)
 }
 
-/// The envelope of a curve, and how many points each of its slices had. A
-/// missing value ends a slice and is kept.
+/// Thins a curve; also returns the number of points per slice. A missing value ends a slice and is
+/// kept.
 fn envelope(points: Vec<(f64, Option<f64>)>) -> (Vec<(f64, Option<f64>)>, usize) {
     if points.len() <= DRAWN_POINTS {
         return (points, 1);
@@ -78,7 +76,7 @@ fn envelope(points: Vec<(f64, Option<f64>)>) -> (Vec<(f64, Option<f64>)>, usize)
     (slices.flat_map(extremes).collect(), every)
 }
 
-/// First, lowest, highest and last point of a slice, in their order, each once.
+/// Returns the first, lowest, highest and last point of a slice, in order and without duplicates.
 fn extremes(slice: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
     let height = |at: &usize| slice[*at].1.unwrap_or_default();
     let by_height = |a: &usize, b: &usize| height(a).total_cmp(&height(b));

@@ -1,4 +1,4 @@
-//! The frame of the findings: what every report has, whatever was measured.
+//! The parts that the findings of all procedures have.
 
 use super::pages::page;
 use super::{checks, hosts};
@@ -8,8 +8,8 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Page};
 use steadfast_domain::{Caveat, CaveatKind, EndState, Findings, Record};
 
-/// Findings with their frame and nothing in it yet: a procedure fills in the
-/// rest (`Findings { summary, form_pages, ..frame(...).judged(verdict) }`).
+/// Returns findings without results. A procedure fills in the rest: `Findings { summary,
+/// form_pages, ..frame(...).judged(verdict) }`.
 pub(crate) fn frame(
     title: &str,
     choices: &Choices<'_>,
@@ -30,7 +30,7 @@ pub(crate) fn frame(
     }
 }
 
-/// The method followed, in one line.
+/// Describes the method in one line.
 fn method_text(choices: &Choices<'_>) -> String {
     let (profile, class) = (choices.settings.profile, choices.settings.class);
     match choices.method.lesser {
@@ -42,7 +42,7 @@ fn method_text(choices: &Choices<'_>) -> String {
         Some(lesser) => format!("{lesser} (docs/methods.md), class {class}"),
     }
 }
-/// The caveat of a run that is not finished.
+/// Returns the caveat of an unfinished run; `None` if it has ended.
 pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
     (!record.has_ended()).then(|| {
         Caveat::new(
@@ -54,7 +54,7 @@ pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
     })
 }
 
-/// The chapter of device, host, conditions, settings and parameters.
+/// Returns the chapter of device, host, conditions, settings and parameters.
 pub(crate) fn set_up_chapter(choices: &Choices<'_>, record: &Record) -> Page {
     let mut exhibits = Vec::new();
     if let Some((device, ..)) = record.opening() {
@@ -68,7 +68,7 @@ pub(crate) fn set_up_chapter(choices: &Choices<'_>, record: &Record) -> Page {
     page("Setup Information", exhibits)
 }
 
-/// The chapters that every report has: set-up, then what was checked before.
+/// Returns the chapters of every report: setup, then the checks before the run.
 pub(crate) fn common_chapters(choices: &Choices<'_>, record: &Record) -> Vec<Page> {
     vec![set_up_chapter(choices, record), checks::chapter(record)]
 }

@@ -1,21 +1,22 @@
-//! Whether a rate by which a demand was chosen was held when that demand was applied again.
+//! Checks whether the rate at which a demand was chosen is reached again when the demand is
+//! reapplied.
 
 use steadfast_domain::caveats as ids;
 use steadfast_domain::{Caveat, CaveatKind, Demand};
 
-/// Rates of the same demand differ by more than this share. The PTS's own limit for the
-/// excursion of a steady variable.
+/// Relative difference above which two rates of the same demand differ: the PTS's limit for the
+/// data excursion of a steady variable.
 const HELD_WITHIN: f64 = 0.2;
 
-/// A chosen demand with the rate that it was chosen by and the rate that it gave afterward.
+/// A chosen demand, with its rate in the sweep and the rate when it was reapplied.
 pub(crate) struct ChosenRate {
-    /// What the report calls the point.
+    /// Name of the point in the report.
     pub point: &'static str,
-    /// Its demand.
+    /// Demand of the point.
     pub demand: Demand,
-    /// IOPS in the sweep.
+    /// IOPS in the sweep that it was chosen from.
     pub swept: f64,
-    /// IOPS in its histogram.
+    /// IOPS when it was reapplied for its histogram.
     pub held: f64,
 }
 
@@ -25,7 +26,7 @@ impl ChosenRate {
     }
 }
 
-/// The caveat of the points whose rate was only passed through; `None` where all were held.
+/// Returns a caveat on the points whose rate was not reached again; `None` if there are none.
 pub(crate) fn caveat(rates: &[ChosenRate], remedy: &str) -> Option<Caveat> {
     let lost: Vec<String> = rates
         .iter()

@@ -1,4 +1,4 @@
-//! What each of several hosts did of a run that they loaded together.
+//! Shares of several hosts in a run on a shared device.
 
 use super::matrix::millis;
 use super::typed_table::{TypedColumn, typed_row, typed_table};
@@ -6,7 +6,7 @@ use steadfast_domain::findings::{Cell, Table};
 use steadfast_domain::measurement::{HostPart, mean};
 use steadfast_domain::{Nanos, Record};
 
-/// One host over all steps.
+/// Sums of one host over all steps.
 #[derive(Default)]
 struct Sum<'r> {
     host: &'r str,
@@ -51,7 +51,7 @@ fn columns<'r>() -> [TypedColumn<Sum<'r>>; 8] {
     ]
 }
 
-/// All steps of every host, added up; `None` where one host alone loaded the device.
+/// Returns the sums of every host over all steps; `None` for a single host.
 pub(crate) fn table(record: &Record) -> Option<Table> {
     let mut sums: Vec<Sum<'_>> = Vec::new();
     for part in record.steps().flat_map(|(_, outcome)| &outcome.measurement.hosts) {

@@ -1,5 +1,4 @@
-//! What is shown of a loop of rounds: its steady-state window, its tracking
-//! variables, how it ended.
+//! Exhibits of a loop of rounds: steady-state window, tracking variables and ending.
 
 use super::pages::{page, rounds_axis};
 use crate::exhibits::disclosure;
@@ -16,7 +15,7 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{Caveat, CaveatKind, Record, Verdict};
 
-/// How the rounds of a loop ended: one sentence.
+/// Describes in one sentence how the rounds of a loop ended.
 pub(crate) fn rounds_ending(record: &Record, results: &Results, rounds_max: u32) -> String {
     let rounds = results.rounds.len();
     if !record.has_ended() {
@@ -32,8 +31,7 @@ pub(crate) fn rounds_ending(record: &Record, results: &Results, rounds_max: u32)
     }
 }
 
-/// What to do about rounds without steady state that something else followed: it
-/// stands behind them in the journal.
+/// Remedy for missing steady state in rounds that other steps follow in the journal.
 pub(crate) const NOT_STEADY_EARLIER: &str = "Repeat the run with a larger --max-rounds. The \
     journal already holds later steps, so these rounds cannot be resumed.";
 
@@ -52,7 +50,7 @@ pub(crate) fn not_steady(of: &str, record: &Record, results: &Results) -> Option
     ))
 }
 
-/// The tracking variables against their limits.
+/// Returns the table of tracking variables and their limits.
 pub(crate) fn tracking_table(id: &str, verdict: &Verdict) -> Table {
     let unit = unit_of(verdict);
     let average = format!("Average {unit}");
@@ -83,20 +81,19 @@ pub(crate) fn tracking_table(id: &str, verdict: &Verdict) -> Table {
         .rows(rows)
 }
 
-/// The unit of a verdict's variables, which share one; empty while there is no
-/// window.
+/// Returns the common unit of a verdict's variables; empty without a window.
 fn unit_of(verdict: &Verdict) -> &str {
     verdict.tracks.first().map_or("", |track| track.unit.as_str())
 }
 
-/// What stands where there is no measurement window.
+/// Returns the text shown without a measurement window.
 pub(crate) fn no_window() -> Exhibit {
     Exhibit::Text(
         "There is no measurement window: fewer than five rounds without a gap are complete.".into(),
     )
 }
 
-/// All tracking variables in one picture: percent of their window's average.
+/// Plots all tracking variables in percent of their average in the window.
 pub(crate) fn measurement_window(verdict: &Verdict) -> Vec<Exhibit> {
     let Some((first, last)) = verdict.window else { return vec![no_window()] };
     let mut series: Vec<Series> = verdict
@@ -152,12 +149,12 @@ fn window_values(verdict: &Verdict, first: u32, last: u32) -> Table {
     Table::new("window-values", title, "Variable").columns(columns).rows(rows)
 }
 
-/// The steady-state window of one variable: its plot and its evidence.
+/// Returns the steady-state window of one variable: plot and evidence.
 pub(crate) fn window_exhibits(verdict: &Verdict, track: &TrackVerdict) -> Vec<Exhibit> {
     vec![Exhibit::Plot(window_plot(verdict, track)), Exhibit::Facts(window_facts(verdict, track))]
 }
 
-/// The form's steady-state window plot: five series (PTS 2.0.2; docs/methods.md).
+/// Returns the form's steady-state window plot with its five series (PTS 2.0.2; docs/methods.md).
 pub(crate) fn window_plot(verdict: &Verdict, track: &TrackVerdict) -> Plot {
     let rounds = verdict.window.unwrap_or((0, 0));
     let half = verdict.criteria.data_excursion / 2.0;
@@ -195,7 +192,7 @@ pub(crate) fn window_plot(verdict: &Verdict, track: &TrackVerdict) -> Plot {
     .with(Series::new("Slope (best linear fit)", Stroke::Fit, fit))
 }
 
-/// The evidence that the standard asks to be printed (PTS 2.0.2; docs/methods.md).
+/// Returns the evidence that the standard requires (PTS 2.0.2; docs/methods.md).
 pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
     let decimals = usize::from(decimals(&track.unit));
     let n = |value: f64| number(value, decimals);
@@ -222,21 +219,21 @@ pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
     ])
 }
 
-/// A line of a convergence plot: its name, what is read, and the rounds.
+/// Parameters of a convergence plot.
 pub(crate) struct Convergence<'a> {
-    /// The plot's id.
+    /// ID of the plot.
     pub id: &'a str,
-    /// Its title.
+    /// Title of the plot.
     pub title: &'a str,
-    /// The sentence under it.
+    /// Caption of the plot.
     pub caption: &'a str,
-    /// The y axis.
+    /// Y axis of the values.
     pub y: Axis,
-    /// One line per point.
+    /// Points to draw, one line each.
     pub points: &'a [AccessPattern],
 }
 
-/// Values of a loop's points against the rounds; a void round breaks its line.
+/// Plots values of a loop's points by round; a void round breaks the line.
 pub(crate) fn convergence(
     what: Convergence<'_>,
     mixed_loop: &MixedLoop,
@@ -258,13 +255,13 @@ pub(crate) fn convergence(
     plot
 }
 
-/// Every tracking variable in every round.
+/// Returns the table of every tracking variable in every round.
 pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &Results) -> Table {
     let tracked = &mixed_loop.tracked;
     let inside = |round: u32| {
         results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
     };
-    // Set off from what? Not where all rounds are the window.
+    // Do not highlight the window if it contains all rounds.
     let some_outside = results.rounds.iter().any(|round| !inside(round.round));
     let rows = results.rounds.iter().map(|round| {
         Row::new(
@@ -295,7 +292,7 @@ pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &Results) 
         .rows(rows)
 }
 
-/// Whether and where a loop was steady.
+/// Returns the facts on steady state and its window.
 pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &Results) -> Facts {
     let tracked: Vec<String> = mixed_loop.tracked.iter().map(|p| p.to_string()).collect();
     let windows: Vec<String> =
@@ -310,7 +307,7 @@ pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &Results) -> Facts {
     ])
 }
 
-/// Words of the field and the rule of steady state.
+/// Returns the chapter of terms and of the steady-state rule.
 pub(crate) fn general_chapter(choices: &Choices<'_>) -> Page {
     let word = |word: &str, means: &str| Setting::method(word, word, means, Origin::Default);
     let definitions = Facts::new("Terms").rows([

@@ -6,7 +6,7 @@ use steadfast_domain::findings::{Axis, Cell as TableCell, Row, Scale, Series, St
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Nanos};
 
-/// The block size whose row is set off.
+/// Block size whose row is highlighted.
 const TRACKED: Bytes = Bytes::kib(4);
 
 /// A value of every point of a matrix.

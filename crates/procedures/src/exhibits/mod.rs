@@ -1,12 +1,11 @@
-//! What the reports of several procedures have in common.
+//! Exhibits shared by several procedures.
 //!
-//! [`report`] builds a report from the table of contents of a procedure, [`matrix`] and
-//! [`typed_table`] make tables whose columns are data. [`pages`] has the pieces of which exhibits are made, [`loops`] what is shown of
-//! a loop of rounds, [`seconds`] a load second by second, [`response`] and [`secondary`] response times and what was
-//! sensed, [`checks`] what was looked at before the run,
-//! [`held`] whether a chosen rate was held, [`hosts`] what each of several hosts did, [`steps`] every step,
-//! [`disclosure`] the head of the form, the settings and the caveats;
-//! [`tkperf`] the sections of a TKperf report.
+//! [`report`] builds a report from a procedure's table of contents; [`matrix`] and [`typed_table`]
+//! build tables with columns as data. [`pages`] has parts of exhibits, [`loops`] the exhibits of a
+//! loop of rounds, [`seconds`] a load second by second, [`response`] and [`secondary`] response
+//! times and sensors, [`checks`] the checks before the run, [`held`] whether a chosen rate was
+//! reached again, [`hosts`] the share of each host, [`steps`] every step, [`disclosure`] the head
+//! of the form, settings and caveats, and [`tkperf`] the sections of a TKperf report.
 
 pub(crate) mod checks;
 pub mod disclosure;

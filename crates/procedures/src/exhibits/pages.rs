@@ -1,9 +1,9 @@
-//! The pieces of which exhibits are made: pages, axes, tables.
+//! Parts of exhibits: pages and axes.
 
 use super::envelope::thinned;
 use steadfast_domain::findings::{Axis, Exhibit, Page, Scale};
 
-/// A page; its long curves are drawn by their envelope.
+/// Returns a page; long curves are thinned to their envelope.
 pub(crate) fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
     let drawable = |exhibit| match exhibit {
         Exhibit::Plot(plot) => Exhibit::Plot(thinned(plot)),
@@ -12,7 +12,7 @@ pub(crate) fn page(title: &str, exhibits: Vec<Exhibit>) -> Page {
     Page::new(title, exhibits.into_iter().map(drawable).collect())
 }
 
-/// The axis of rounds.
+/// Returns the axis of rounds.
 pub(crate) fn rounds_axis() -> Axis {
     Axis::new("Round", Scale::Integers)
 }

@@ -1,12 +1,11 @@
-//! Response times of many I/Os: the histogram with its confidence levels
-//! (Confidence Level Plot, CLP), and a table of percentiles.
+//! Response times of many I/Os: histogram with confidence levels (Confidence Level Plot, CLP) and
+//! table of percentiles.
 //!
-//! Built as the public implementations build it: counts against the left axis,
-//! the bins' running sum, in percent, against the right one, marks at the
-//! average and at 99.9, 99.99 and 99.999 %, cut at 1.1 times the 99.999 % value.
-//! The standard's own rule for the bin width could not be checked; here a bin is
-//! the smallest power of two of nanoseconds that no bucket of the histogram is
-//! wider than, so that no count is ever split.
+//! Follows the public implementations: counts on the left axis, cumulative percentage on the
+//! right, marks at the average and at 99.9, 99.99 and 99.999 %, cut at 1.1 times the 99.999 %
+//! value. The standard's rule for the bin width could not be checked. Here a bin is the smallest
+//! power of two of nanoseconds that is at least as wide as every histogram bucket, so that no
+//! count is split.
 
 use crate::words::number;
 use std::borrow::Borrow;
@@ -19,19 +18,19 @@ use steadfast_domain::{Caveat, CaveatKind, Nanos, Tally};
 /// Five nines, the standard's tail percentile.
 pub(crate) const FIVE_NINES: f64 = 0.99999;
 
-/// The percentiles of the table, in percent.
+/// Percentiles of the table, in percent.
 pub(crate) const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.9, 99.99,
     99.999, 99.9999,
 ];
 
-/// The percentiles that are marked.
+/// Marked percentiles, in percent.
 const MARKED: [f64; 3] = [99.9, 99.99, 99.999];
 
-/// The curve is cut at this many times the 99.999 % value.
+/// End of the plot as a multiple of the 99.999 % value.
 const BEYOND_FIVE_NINES: f64 = 1.1;
 
-/// Every test with a Confidence Level Plot discloses its bins.
+/// Returns the caveat that discloses the bins of a Confidence Level Plot.
 pub(crate) fn bins_caveat() -> Caveat {
     Caveat::new(
         CaveatKind::Unverified,
@@ -51,7 +50,8 @@ pub(crate) struct Rates {
     pub mb_per_second: Option<f64>,
 }
 
-/// `TITLE - 12,345.0 IOPS, 50.6 MB/s, MRT 1.234 ms`; what is unknown is left out.
+/// Formats a title with rates: `TITLE - 12,345.0 IOPS, 50.6 MB/s, MRT 1.234 ms`; unknown values
+/// are omitted.
 pub(crate) fn rated_title(title: &str, rates: Rates, tally: &Tally) -> String {
     let parts: Vec<String> = [
         rates.iops.map(|v| format!("{} IOPS", number(v, 1))),
@@ -68,7 +68,7 @@ fn percentile(tally: &Tally, percent: f64) -> Option<Nanos> {
     tally.percentile(percent / 100.0)
 }
 
-/// The histogram of a tally with its confidence levels.
+/// Plots the histogram of a tally with its confidence levels.
 pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
     let cut = cut(tally);
     let width = bin_width(cut);
@@ -92,8 +92,8 @@ pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
     plot
 }
 
-/// Where the plot ends: 1.1 times the 99.999 % value; where that is not
-/// supported, the longest response time.
+/// Returns the end of the plot: 1.1 times the 99.999 % value, or the maximum response time if that
+/// percentile is not supported.
 fn cut(tally: &Tally) -> Nanos {
     match tally.percentile(FIVE_NINES) {
         Some(time) => Nanos((time.0 as f64 * BEYOND_FIVE_NINES).ceil() as u64),
@@ -101,14 +101,14 @@ fn cut(tally: &Tally) -> Nanos {
     }
 }
 
-/// The width of the widest bucket below `cut`: 2^-7 of its power of two.
+/// Returns the width in nanoseconds of the widest bucket below `cut`: 2^-7 of its power of two.
 fn bin_width(cut: Nanos) -> u64 {
     let top = 63 - cut.0.max(1).leading_zeros();
     1 << top.saturating_sub(7)
 }
 
-/// Counts over bins of equal width from 0 to the cut. Bucket edges are multiples
-/// of their own width, a power of two, so every bucket lies within one bin.
+/// Returns counts in bins of equal width from 0 to the cut. Bucket edges are multiples of the
+/// bucket width, a power of two, so every bucket lies within one bin.
 fn bins(tally: &Tally, cut: Nanos, width: u64) -> Vec<(f64, Option<f64>)> {
     if tally.histogram.total() == 0 {
         return Vec::new();
@@ -126,9 +126,8 @@ fn bins(tally: &Tally, cut: Nanos, width: u64) -> Vec<(f64, Option<f64>)> {
         .collect()
 }
 
-/// The share of all I/Os that took no longer than each bin's end, in percent: the bins' own
-/// running sum as steps. Where in its bin an I/O lies is not known, so the sum rises at the end
-/// of the bin.
+/// Returns the cumulative percentage of I/Os at the end of each bin, as steps. The position of an
+/// I/O within its bin is unknown, so the sum rises at the bin's end.
 fn confidence(bins: &[(f64, Option<f64>)], width: u64, total: u64) -> Vec<(f64, Option<f64>)> {
     let width = Nanos(width).as_millis_f64();
     let mut sum = 0.0;
@@ -144,12 +143,12 @@ fn confidence(bins: &[(f64, Option<f64>)], width: u64, total: u64) -> Vec<(f64, 
     steps
 }
 
-/// A percentile prints only where so many I/Os lie beyond it.
+/// Minimum number of I/Os beyond a percentile for it to be printed.
 const SUPPORTED: u64 = 10;
 
-/// The share of the I/Os that took longer, down to one in a million and beyond: steps at the
-/// upper edges of the histogram's buckets. Where fewer than ten I/Os took longer the curve
-/// ends: no percentile is supported there.
+/// Plots the share of I/Os that took longer, as steps at the upper edges of the histogram's
+/// buckets. The curve ends where fewer than ten I/Os took longer, since no percentile is supported
+/// there.
 pub(crate) fn tail_plot<N: AsRef<str>, T: Borrow<Tally>>(
     id: &str,
     title: &str,
@@ -172,14 +171,14 @@ pub(crate) fn tail_plot<N: AsRef<str>, T: Borrow<Tally>>(
     .series(curves)
 }
 
-/// Steps from bucket to bucket: x is the upper edge, y what lies beyond it, in percent.
+/// Returns the steps of the curve: upper bucket edge, and percentage of I/Os beyond it.
 fn tail(tally: &Tally) -> Vec<(f64, Option<f64>)> {
     let total = tally.histogram.total();
     let mut beyond = total;
     let share = |beyond: u64| Some(beyond as f64 / total as f64 * 100.0);
     let mut steps: Vec<(f64, Option<f64>)> = Vec::new();
     for (_, high, count) in tally.histogram.buckets().filter(|bucket| bucket.2 > 0) {
-        // Above the median the curve is flat, and would take half of the axis.
+        // Above the median the curve is flat and would take half of the axis.
         if 2 * (beyond - count) > total {
             beyond -= count;
             continue;
@@ -211,7 +210,7 @@ fn markers(tally: &Tally, cut: Nanos) -> Vec<Marker> {
         .collect()
 }
 
-/// With three significant digits: buckets are 0.78 % wide and say no more.
+/// Formats a value with three significant digits: buckets are 0.78 % wide.
 fn three_digits(value: f64) -> String {
     let before_point = value.abs().max(1e-9).log10().floor() as i32 + 1;
     number(value, usize::try_from(3 - before_point).unwrap_or(0))
@@ -241,8 +240,8 @@ fn caption(tally: &Tally, cut: Nanos, width: u64) -> String {
     )
 }
 
-/// Percentiles of one or more tallies, one column each; a dash where fewer than
-/// ten I/Os lie beyond.
+/// Returns the percentiles of one or more tallies, one column each; a dash if fewer than ten I/Os
+/// lie beyond.
 pub(crate) fn percentile_table<N: AsRef<str>, T: Borrow<Tally>>(
     id: &str,
     title: &str,

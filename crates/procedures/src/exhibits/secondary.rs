@@ -1,9 +1,8 @@
-//! The optional secondary metrics of PTS 2.0.x (SNIA tutorial, "Secondary
-//! Metrics"), the device's own logs, and the evidence for limits that are not
-//! the device's.
+//! Optional secondary metrics of PTS 2.0.x (SNIA tutorial, "Secondary Metrics"), the device's own
+//! logs, and evidence for limits outside the device.
 //!
-//! A value is printed only where every step that it is made of has it; all else
-//! is a dash. What a drive's log does not tell is not computed from something
+//! A value is printed only if all steps it is computed from have it; otherwise a dash. Values
+//! missing in a drive's log are not derived from others.
 //! else.
 
 use super::pages::page;
@@ -21,29 +20,28 @@ use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Measurement, Nanos, Outcome, Record, Step, Tally,
 };
 
-/// From this part of a processor on, the busiest load thread sets the pace
-/// instead of the device (our choice: what is left is less than the scheduler's
-/// and the clock's own uncertainty over a step).
+/// Processor use of the busiest load thread from which it is the limit instead of the device (our
+/// choice: the remainder is within the uncertainty of scheduler and clock over a step).
 pub const CPU_BOUND: f64 = 0.95;
 
-/// NVMe critical warning bit 1: a temperature threshold was crossed (NVM
-/// Express Base Specification, SMART / Health Information log).
+/// NVMe critical warning bit 1: temperature threshold crossed (NVM Express Base Specification,
+/// SMART / Health Information log).
 const WARNS_OF_TEMPERATURE: u8 = 0b10;
 
-/// How many steps a caveat names.
+/// Maximum number of steps named in a caveat.
 const NAMED: usize = 4;
 
-/// One point with everything that is secondary about it.
+/// A point with its secondary metrics.
 pub struct SecondaryPoint<'a> {
-    /// What stands over its column: `RND 4K W`, `T4Q32`.
+    /// Column heading: `RND 4K W`, `T4Q32`.
     pub name: String,
     /// Mean IOPS.
     pub iops: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
-    /// All its I/Os.
+    /// Tally of all I/Os.
     pub tally: &'a Tally,
-    /// What was sensed.
+    /// Power, temperature and processor use.
     pub sensed: Secondary,
 }
 
@@ -59,10 +57,10 @@ impl<'a> From<&'a Cell> for SecondaryPoint<'a> {
     }
 }
 
-/// A secondary metric: its name with the unit, and how it is read.
+/// Name with unit of a secondary metric, and the function that reads it.
 type SecondaryMetric = (&'static str, fn(&SecondaryPoint<'_>) -> TableCell);
 
-/// The six of the tutorial's table, in its order.
+/// The six metrics of the tutorial's table, in order.
 const OF_THE_FORM: [SecondaryMetric; 6] = [
     ("IOPS", |p| TableCell::number(p.iops, 1)),
     ("ART ms", |p| TableCell::number(p.art, 3)),
@@ -72,7 +70,7 @@ const OF_THE_FORM: [SecondaryMetric; 6] = [
     ("Temp. Celsius", |p| TableCell::celsius(p.sensed.temperature_celsius, 1)),
 ];
 
-/// What the tutorial lists beside them.
+/// Further metrics that the tutorial lists.
 const OF_THE_HOST: [SecondaryMetric; 3] = [
     ("CPU system %", |p| percent(p.sensed.cpu_system)),
     ("CPU I/O wait %", |p| percent(p.sensed.io_wait)),
@@ -87,7 +85,7 @@ fn percent(share: Option<f64>) -> TableCell {
     TableCell::number(share.map(|share| share * 100.0), 1)
 }
 
-/// All secondary metrics of a few points: one column per point.
+/// Returns all secondary metrics of a few points, one column per point.
 pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint<'_>]) -> Table {
     let rows = OF_THE_FORM
         .iter()
@@ -96,11 +94,11 @@ pub(crate) fn points_table(id: &str, title: &str, points: &[SecondaryPoint<'_>])
     Table::new(id, title, "Metric").columns(points.iter().map(|p| p.name.clone())).rows(rows)
 }
 
-/// The read shares of the tutorial's table.
+/// Percentages of reads in the tutorial's table.
 const FORM_MIXES: [u8; 3] = [0, 65, 100];
 
-/// The tutorial's table: three mixes x eight block sizes in two blocks side by
-/// side, and a second one of what it lists beside them.
+/// Returns the tutorial's table, three mixes x eight block sizes in two blocks, and a second one
+/// with the further metrics.
 pub(crate) fn matrix_tables(cells: &[Cell], sizes: &[Bytes]) -> Vec<Exhibit> {
     let mut ascending = sizes.to_vec();
     ascending.sort_unstable();
@@ -164,8 +162,8 @@ fn matrix_table(
         .in_blocks_of(block)
 }
 
-/// The chapter of secondary metrics: the procedure's own tables, then what the
-/// device's logs counted, phase by phase.
+/// Returns the chapter of secondary metrics: the procedure's own tables, then the device's logs by
+/// phase.
 pub(crate) fn chapter(mut exhibits: Vec<Exhibit>, record: &Record) -> Page {
     exhibits.insert(
         0,
@@ -238,7 +236,7 @@ fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     }
 }
 
-/// What the device's logs counted in each phase; `None` where no step has any.
+/// Returns the table of the device's logs by phase; `None` if no step has logs.
 pub(crate) fn log_table(record: &Record) -> Option<Table> {
     let mut phases: Vec<(&str, LogSum)> = Vec::new();
     for (step, outcome) in record.steps() {
@@ -256,9 +254,9 @@ pub(crate) fn log_table(record: &Record) -> Option<Table> {
     })
 }
 
-/// Limits that are not the device's, and what its logs report. What lies inside
-/// the measurement window invalidates; what lies outside is a remark, because
-/// no reported number is made of it.
+/// Returns caveats on limits outside the device and on reports of its logs. Those within the
+/// measurement window invalidate the numbers; those outside are remarks, as no reported number
+/// uses them.
 pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     for inside in [true, false] {
@@ -296,8 +294,7 @@ pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec
     caveats
 }
 
-/// What was not as a step should be: the program stood still, or I/Os never came
-/// back.
+/// Returns caveats on steps in which the program was stopped or I/Os never completed.
 fn of_the_course(
     steps: &[(&Step, &Outcome)],
     kind: CaveatKind,
@@ -337,7 +334,7 @@ fn is_throttled(log: &LogDelta) -> bool {
         || log.critical_warning.is_some_and(|bits| bits & WARNS_OF_TEMPERATURE != 0)
 }
 
-/// How many steps are so, and the first of them by name.
+/// Formats the number of these steps, with the names of the first ones.
 fn named<'a>(
     steps: impl Iterator<Item = (&'a Step, &'a Outcome)>,
     is_so: impl Fn(&Measurement) -> bool,
@@ -345,7 +342,7 @@ fn named<'a>(
     let places: Vec<String> = steps
         .filter(|(_, outcome)| is_so(&outcome.measurement))
         .map(|(step, _)| match step.place.round {
-            // The place names its phase itself.
+            // The place contains its phase already.
             0 => step.place.to_string(),
             _ => format!("{}, {}", step.place.phase, step.place),
         })
@@ -382,7 +379,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
     caveats
 }
 
-/// Means over a phase as labelled values, for procedures that have no matrix.
+/// Returns means over a phase as labeled values, for procedures without a matrix.
 pub(crate) fn rows(sensed: &Secondary, iops: Option<f64>) -> Rows {
     let text = |value: Option<f64>, decimals: usize, unit: &str| {
         value.map(|v| format!("{} {unit}", number(v, decimals)))

@@ -1,32 +1,32 @@
-//! A load second by second: what the steps' intervals say, drawn over time.
+//! Plots of a load second by second, from the steps' intervals.
 
 use steadfast_domain::findings::{Axis, Plot, PlotKind, Scale, Series, Stroke};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{CoarseHistogram, Nanos, Outcome, Step};
 
-/// The upper edges that a band may have, the best one first.
+/// Possible upper edges of a band, best first.
 const UPPER: [(&str, f64); 3] = [("99.9 %", 0.999), ("99 %", 0.99), ("90 %", 0.9)];
 
 /// One interval of about a second.
 pub(crate) struct Second {
-    /// Time since the load began, at its middle.
+    /// Middle of the interval, as time since the load began.
     pub at: Nanos,
     /// Reads and writes per second.
     pub iops: Option<f64>,
     /// MB (10^6 bytes) per second.
     pub mb_per_second: Option<f64>,
-    /// Half of the I/Os took no longer, in ms.
+    /// Median response time in ms.
     pub median: Option<f64>,
-    /// The same for each of [`UPPER`], where ten I/Os lie beyond it.
+    /// Each percentile of [`UPPER`] in ms; `None` if fewer than ten I/Os lie beyond it.
     pub upper: [Option<f64>; UPPER.len()],
-    /// The longest response time, in ms.
+    /// Maximum response time in ms.
     pub longest: Option<f64>,
-    /// The run had let go of the device before it.
+    /// True if the run had released the device before this interval.
     pub gap: bool,
 }
 
-/// Every second of these steps. A second that a step's end cut short has rates over its own
-/// length; one that is shorter than half of the others has none.
+/// Returns every second of these steps. A second cut short by the end of a step has rates over its
+/// own length; below [`ENOUGH`] of a second it has none.
 pub(crate) fn seconds(steps: &[(&Step, &Outcome)]) -> Vec<Second> {
     let mut before = Nanos::ZERO;
     let mut all = Vec::new();
@@ -41,7 +41,7 @@ pub(crate) fn seconds(steps: &[(&Step, &Outcome)]) -> Vec<Second> {
     all
 }
 
-/// Seconds of which less than this part was measured have no rate.
+/// Minimum fraction of a second that must be measured for a rate.
 const ENOUGH: f64 = 0.5;
 
 fn second(interval: &Interval, before: Nanos, gap: bool) -> Second {
@@ -61,8 +61,8 @@ fn second(interval: &Interval, before: Nanos, gap: bool) -> Second {
     }
 }
 
-/// Something of a second over time; a gap breaks the line. `unit` is how many of the axis'
-/// units a minute has.
+/// Plots a value of every second over time; a gap breaks the line. `unit` is the number of axis
+/// units per minute.
 pub(crate) fn curve(
     seconds: &[Second],
     unit: f64,
@@ -79,14 +79,14 @@ pub(crate) fn curve(
     points
 }
 
-/// Response times over time: the band from the median to 99.9 %, and the longest of each
-/// second.
+/// Plots response times over time: a band from the median to a high percentile, and the maximum of
+/// each second.
 pub(crate) fn response_plot(
     (id, title): (&str, &str),
     (time, unit): (Axis, f64),
     seconds: &[Second],
 ) -> Plot {
-    // The best percentile that most seconds have enough I/Os for.
+    // Choose the highest percentile that most seconds support.
     let has = |at: &usize| seconds.iter().filter(|second| second.upper[*at].is_some()).count();
     let at = (0..UPPER.len()).find(|at| 2 * has(at) > seconds.len()).unwrap_or(UPPER.len() - 1);
     let name = UPPER[at].0;

@@ -24,7 +24,7 @@ impl<'a> StepRow<'a> {
         StepRow { step, measured, total: measured.total(), reads, writes }
     }
 
-    /// Nanoseconds of a time per I/O.
+    /// Returns a time per I/O in nanoseconds; `None` without I/Os.
     fn per_io(&self, time: Nanos) -> Option<f64> {
         (self.total.ios > 0).then(|| time.0 as f64 / self.total.ios as f64)
     }
@@ -74,7 +74,7 @@ fn columns<'a>() -> [TypedColumn<StepRow<'a>>; 31] {
     ]
 }
 
-/// One line per step, for spreadsheets.
+/// Returns one line per step, for spreadsheets.
 pub(crate) fn every_step(choices: &Choices<'_>, record: &Record) -> Table {
     let columns = columns();
     let rows = record.steps().map(StepRow::new).map(|row| {

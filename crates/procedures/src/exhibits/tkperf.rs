@@ -1,6 +1,6 @@
-//! The sections of a TKperf report: for each test its loop, what was found of steady state,
-//! the plots and the table of the measurement window. What TKperf itself measured is shown by
-//! the same exhibits, so that old and new runs stand side by side.
+//! Sections of a TKperf report: for each test its loop, steady state, plots, and the table of the
+//! measurement window. TKperf's own logs use the same exhibits, so that old and new runs can be
+//! compared.
 
 use super::loops::{no_window, window_plot};
 use super::pages::{page, rounds_axis};
@@ -15,47 +15,47 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::Order;
 use steadfast_domain::{Bytes, Nanos, Verdict};
 
-/// Bytes of a MiB, which TKperf prints as MB.
+/// Bytes per MiB, which TKperf prints as MB.
 const MIB: f64 = 1_048_576.0;
 
-/// A point of a test as it is shown.
+/// A point of a test with its results.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shown {
-    /// What was applied.
+    /// Access pattern.
     pub pattern: AccessPattern,
-    /// Its value in every round; none in a void one.
+    /// Round and value; `None` in a void round.
     pub rounds: Vec<(u32, Option<f64>)>,
-    /// Mean of the measurement window.
+    /// Mean over the measurement window.
     pub mean: Option<f64>,
-    /// Longest response time of the window, in milliseconds.
+    /// Maximum response time in the window, in milliseconds.
     pub longest: Option<f64>,
 }
 
-/// A test as it is shown.
+/// A test with its results.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Content {
-    /// What stands before the titles of its sections: `IOPS`.
+    /// Prefix of the section titles: `IOPS`.
     pub title: &'static str,
-    /// Begins the ids of its tables and plots: `iops`.
+    /// Prefix of table and plot IDs: `iops`.
     pub id: &'static str,
-    /// The unit of the values.
+    /// Unit of the values.
     pub unit: &'static str,
-    /// Its loop, line by line.
+    /// Description of the loop, line by line.
     pub listing: String,
-    /// What steady state is judged by, in words.
+    /// Description of the tracking variable.
     pub dependent: String,
-    /// Its points in the order of a round.
+    /// Points in the order of a round.
     pub points: Vec<Shown>,
-    /// The verdicts on steady state, each with its own window.
+    /// Verdicts on steady state, each with its own window.
     pub verdicts: Vec<Verdict>,
 }
 
 impl Content {
-    /// Its block sizes, in the order of a round.
+    /// Returns the block sizes in the order of a round.
     fn sizes(&self) -> Vec<Bytes> {
         each_once(self.points.iter().map(|point| point.pattern.size))
     }
-    /// Its mixes, in the order of a round.
+    /// Returns the mixes in the order of a round.
     fn mixes(&self) -> Vec<u8> {
         each_once(self.points.iter().map(|point| point.pattern.read_percent))
     }
@@ -78,7 +78,7 @@ fn each_once<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     unique
 }
 
-/// The points of a loop of rounds with what was found of them.
+/// Returns the points of a loop of rounds with their results.
 pub(crate) fn shown(mixed_loop: &MixedLoop, results: &Results) -> Vec<Shown> {
     let point = |pattern: &AccessPattern| {
         let value = |round| mixed_loop.value(round, pattern);
@@ -95,7 +95,7 @@ pub(crate) fn shown(mixed_loop: &MixedLoop, results: &Results) -> Vec<Shown> {
     mixed_loop.points.iter().map(point).collect()
 }
 
-/// The sections of the IOPS test.
+/// Returns the sections of the IOPS test.
 pub(crate) fn iops(content: &Content) -> Vec<Page> {
     let plots = vec![
         convergence(content, "Write", &[0]),
@@ -108,7 +108,7 @@ pub(crate) fn iops(content: &Content) -> Vec<Page> {
     sections(content, plots, vec![Exhibit::Table(table)])
 }
 
-/// The sections of the latency test.
+/// Returns the sections of the latency test.
 pub(crate) fn latency(content: &Content) -> Vec<Page> {
     let mut mixes = content.mixes();
     let plots = vec![
@@ -128,7 +128,7 @@ pub(crate) fn latency(content: &Content) -> Vec<Page> {
     sections(content, plots, tables.into_iter().map(Exhibit::Table).collect())
 }
 
-/// The sections of the throughput test.
+/// Returns the sections of the throughput test.
 pub(crate) fn throughput(content: &Content) -> Vec<Page> {
     let plots = vec![
         convergence(content, "Write", &[0]),
@@ -143,7 +143,7 @@ pub(crate) fn throughput(content: &Content) -> Vec<Page> {
     sections(content, plots, vec![Exhibit::Table(rates_table(content)), units])
 }
 
-/// The four sections of a test of rounds.
+/// Returns the four sections of a test with rounds.
 fn sections(content: &Content, plots: Vec<Plot>, tables: Vec<Exhibit>) -> Vec<Page> {
     let title = |of: &str| format!("{} - {of}", content.title);
     let loops = vec![
@@ -162,7 +162,7 @@ fn sections(content: &Content, plots: Vec<Plot>, tables: Vec<Exhibit>) -> Vec<Pa
     ]
 }
 
-/// Whether steady state was reached, where, and by which values.
+/// Returns the exhibits on steady state: whether, when, and the values.
 fn steadiness(content: &Content) -> Vec<Exhibit> {
     let exhibits = content.verdicts.iter().flat_map(|verdict| {
         verdict.tracks.iter().map(|track| {
@@ -189,7 +189,7 @@ fn steadiness(content: &Content) -> Vec<Exhibit> {
     if exhibits.is_empty() { vec![no_window()] } else { exhibits }
 }
 
-/// The verification plots of a verdict.
+/// Returns the verification plots of a verdict.
 fn verifications(content: &Content, verdict: &Verdict) -> Vec<Exhibit> {
     let plot = |track| {
         let plot = window_plot(verdict, track);
@@ -199,7 +199,7 @@ fn verifications(content: &Content, verdict: &Verdict) -> Vec<Exhibit> {
     verdict.tracks.iter().map(plot).collect()
 }
 
-/// Every block size of these mixes, round by round.
+/// Plots every block size of these mixes by round.
 fn convergence(content: &Content, direction: &str, mixes: &[u8]) -> Plot {
     let of_mix = |point: &&Shown| mixes.contains(&point.pattern.read_percent);
     let series = content.points.iter().filter(of_mix).map(|point| {
@@ -214,7 +214,7 @@ fn convergence(content: &Content, direction: &str, mixes: &[u8]) -> Plot {
         .series(series)
 }
 
-/// The means of the window against the block size, a line for each mix.
+/// Plots the means of the window by block size, with one line per mix.
 fn matrix_lines(content: &Content) -> Plot {
     let mut sizes = content.sizes();
     sizes.sort();
@@ -231,7 +231,7 @@ fn matrix_lines(content: &Content) -> Plot {
         .series(series)
 }
 
-/// `Read`, `Write`, or of random I/O the mix.
+/// Returns the name of a mix: `Read` or `Write`, or the percentages for random I/O.
 fn direction(content: &Content, mix: u8) -> String {
     match (content.unit, mix) {
         ("MB/s", 100) => "Read".to_owned(),
@@ -244,7 +244,7 @@ fn size_name(size: Bytes) -> String {
     size.transfer_size().trim_end_matches('K').to_owned()
 }
 
-/// Columns in perspective: block sizes along, a row for each mix.
+/// Plots columns in perspective: block sizes across, one row per mix.
 fn matrix_columns(
     content: &Content,
     id: &str,
@@ -266,7 +266,8 @@ fn matrix_columns(
         .series(series)
 }
 
-/// Block sizes down from the smallest, mixes in this order.
+/// Returns the table of means: block sizes as rows, ascending, and mixes as columns in the given
+/// order.
 fn matrix_table(
     content: &Content,
     (id, title): (&str, &str),
@@ -286,7 +287,7 @@ fn matrix_table(
         .rows(rows)
 }
 
-/// Reads and writes in MB/s and in MiB/s.
+/// Returns the table of reads and writes in MB/s and MiB/s.
 fn rates_table(content: &Content) -> Table {
     let rows = content.sizes().into_iter().map(|size| {
         let mean = |mix: u8| content.point(mix, size).and_then(|point| point.mean);
@@ -305,18 +306,18 @@ fn rates_table(content: &Content) -> Table {
         .rows(rows)
 }
 
-/// A minute of a write saturation.
+/// One minute of a write saturation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SaturatedMinute {
     /// I/Os per second.
     pub iops: Option<f64>,
     /// Mean response time in milliseconds.
     pub mean_ms: Option<f64>,
-    /// The run did not hold the device before it.
+    /// True if the run had released the device before this minute.
     pub gap: bool,
 }
 
-/// The sections of the write saturation test.
+/// Returns the sections of the write saturation test.
 pub(crate) fn write_saturation(listing: String, minutes: &[SaturatedMinute]) -> Vec<Page> {
     let curve = |value: fn(&SaturatedMinute) -> Option<f64>| {
         let mut points = Vec::new();
@@ -350,17 +351,17 @@ pub(crate) fn write_saturation(listing: String, minutes: &[SaturatedMinute]) -> 
     ]
 }
 
-/// A point of a hard disk's test over its zones.
+/// A point of a hard disk test with its values by zone.
 pub(crate) struct ZoneCurve {
-    /// What was applied.
+    /// Access pattern.
     pub pattern: AccessPattern,
-    /// Zone, from 1, and value.
+    /// Zone, starting at 1, and value.
     pub values: Vec<(u32, Option<f64>)>,
 }
 
 impl ZoneCurve {
-    /// The plot that it is in, by id and by name: that of its mix, or of sequential I/O that
-    /// of its block size.
+    /// Returns ID and name of the plot of this curve: one per mix, or per block size for
+    /// sequential I/O.
     fn group(&self) -> (String, String) {
         match self.pattern.order {
             Order::Random => {
@@ -375,7 +376,7 @@ impl ZoneCurve {
     }
 }
 
-/// Values over the zones of a hard disk: a page for each mix or block size.
+/// Plots values over the zones of a hard disk: one page per mix or block size.
 pub(crate) fn zones((title, id): (&str, &str), unit: &str, curves: &[ZoneCurve]) -> Vec<Page> {
     let groups = each_once(curves.iter().map(ZoneCurve::group));
     let of_group = |group: (String, String)| {

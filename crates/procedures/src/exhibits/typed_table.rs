@@ -1,4 +1,4 @@
-//! Tables whose columns are typed: a heading and the function that reads the value stand together.
+//! Tables with typed columns: each column has a heading and the function that reads its value.
 
 use steadfast_domain::findings::{Cell, Row, Table};
 

@@ -256,7 +256,7 @@ impl BetweenRounds {
                 minutes += 1;
                 let is_measured = self.is_measured(minute);
                 let is_steady = is_measured && self.judge_now(bench, &track);
-                // The writes after the last measured minute serve no purpose.
+                // Writes after the last measured minute would serve no purpose.
                 let is_last = is_measured && cycle == self.cycles_max;
                 let is_over = outcome.measurement.complete || minutes == self.minutes_max;
                 if is_steady || is_last || is_over {
@@ -339,7 +339,7 @@ impl<'a> Tracking<'a> {
         if !self.of.is_measured(minute) {
             return;
         }
-        // A gap before the very first minute does no harm.
+        // A gap before the first minute is harmless.
         let first = (cycle, minute) == (1, 1);
         let rested = outcome.gap_before.is_some() && !first;
         let whole = is_whole(measurement.elapsed, self.of.minute);

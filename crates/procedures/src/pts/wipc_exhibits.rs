@@ -1,4 +1,4 @@
-//! What workload-independent preconditioning did.
+//! Exhibits of workload-independent preconditioning.
 
 use crate::ground::choices::Choices;
 use crate::ground::preconditioning::amount;
@@ -9,8 +9,8 @@ use steadfast_domain::findings::{
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Record};
 
-/// What workload-independent preconditioning wrote, and how fast, second by
-/// second; empty where the phase does not occur.
+/// Returns the amount and speed of workload-independent preconditioning, second by second; empty
+/// if the phase does not occur.
 pub(crate) fn preconditioning_exhibits(
     choices: &Choices<'_>,
     record: &Record,

@@ -1,4 +1,4 @@
-//! What is reported of a sequence: the tool's own form first, then every step.
+//! Exhibits of a sequence: the tool's own form first, then every step.
 
 use super::results::{Attempt, Results};
 use super::setup::{Sequenced, tool_name};
@@ -109,12 +109,12 @@ impl Reported for Sequenced {
     }
 }
 
-/// The form that the tool itself prints; `None` if it has none.
+/// Returns the form that the tool itself prints; `None` if it has none.
 fn own_form(run: &Run<'_>) -> Option<(&'static str, Vec<Exhibit>)> {
     figures::of(&run.test.sequence, &run.results)
 }
 
-/// The first exhibit of the tool's own form, or all steps.
+/// Returns the first exhibit of the tool's own form, or all steps.
 fn summary(run: &Run<'_>) -> Vec<Exhibit> {
     match own_form(run) {
         Some((_, exhibits)) => exhibits.into_iter().take(1).collect(),
@@ -126,7 +126,7 @@ fn own_pages(run: &Run<'_>) -> Vec<Page> {
     own_form(run).into_iter().map(|(title, exhibits)| page(title, exhibits)).collect()
 }
 
-/// The page of reads and writes apart, of every attempt and of what prepared.
+/// Returns the page of reads and writes separately, of every attempt, and of the preparation.
 fn details(results: &Results<'_>) -> Page {
     let reads = ("sequence-reads", "Reads of every step");
     let writes = ("sequence-writes", "Writes of every step");

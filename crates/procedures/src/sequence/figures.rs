@@ -41,7 +41,7 @@ pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> 
         let label = format!("{}{pace}{best}", measured.step.label);
         KeyFigure::new(&format!("{}-rate", measured.step.label), label, rate, "MB/s")
     };
-    // Of two runs of different files only steps of one name are the same figure.
+    // In a comparison of different files, only steps of the same name are the same figure.
     results.measured.iter().take(STEPS).map(figure).collect()
 }
 

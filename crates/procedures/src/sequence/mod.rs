@@ -51,7 +51,7 @@ impl Procedure for Sequenced {
     fn study(&self, record: &Record) -> Findings {
         let mut findings = report::findings(self, record);
         findings.id.clone_from(&self.sequence.tool);
-        // What the sequence writes is the sequence's choice, not an option of the user's.
+        // The sequence, not the user, decides what is written.
         let mut loads = self.sequence.steps.iter().flat_map(SequenceStep::loads);
         if loads.any(|(_, load)| load.data_pattern.is_some()) {
             findings.caveats.retain(|caveat| caveat.id != ids::DATA_PATTERN);

@@ -274,7 +274,8 @@ fn apply_until_steady(
     Ok(())
 }
 
-/// What all loads that write write, where it is the same and not left to the user.
+/// Returns the common data pattern of all loads that write; `None` if they differ or leave it to
+/// the user.
 fn common_pattern(sequence: &Sequence) -> Option<DataPattern> {
     let loads = sequence.steps.iter().flat_map(SequenceStep::loads).map(|(_, load)| load);
     let mut patterns = loads.filter(|load| load.alters()).map(|load| load.data_pattern.clone());

@@ -191,7 +191,7 @@ impl Procedure for TkperfRun {
     }
 }
 
-/// The options of a run of some procedures alone: `-ssdt iops -ssdt tp --max-rounds N`.
+/// Returns the options that run some procedures alone: `-ssdt iops -ssdt tp --max-rounds N`.
 fn repeat_options(procedures: &[&str]) -> String {
     let tests = TESTS_OF.iter().filter(|(_, procedure)| procedures.contains(procedure));
     let option = |test: &str| match test.strip_prefix("hdd-") {
@@ -202,7 +202,7 @@ fn repeat_options(procedures: &[&str]) -> String {
     format!("`{options}--max-rounds N`")
 }
 
-/// Whether a part has sections of its own in the report.
+/// Returns true if a part has its own sections in the report.
 fn is_of_rounds(id: &str) -> bool {
     ["IOPS", "Latency", "Throughput"].contains(&id) || id.starts_with("WSAT")
 }

@@ -1,5 +1,5 @@
-//! The report of verify-write: what each pass moved, what was compared, and where the first
-//! sectors lie that held something else.
+//! Report of verify-write: data moved by each pass, sectors compared, and places of the first
+//! miscompares.
 
 use super::results::Results;
 use super::setup::{READS, VerifyWrite, WRITES};
@@ -73,7 +73,7 @@ impl Reported for VerifyWrite {
         run.results.end
     }
 
-    /// Miscompares are among the caveats of every procedure.
+    /// The common caveats include miscompares.
     fn caveats(run: &Run<'_>) -> Vec<Caveat> {
         if run.results.end != EndState::Void {
             return Vec::new();
@@ -86,7 +86,7 @@ impl Reported for VerifyWrite {
         )]
     }
 
-    /// What slows the run down affects no result: the rates are not what it is for.
+    /// Slowdowns affect no result, as the rates are not reported.
     fn reports(_: &Run<'_>, _: &Step) -> bool {
         false
     }
@@ -102,7 +102,7 @@ impl Reported for VerifyWrite {
     }
 }
 
-/// MB/s of a pass.
+/// Returns MB/s of a pass.
 fn rate(pieces: &[&Measurement]) -> Option<f64> {
     let bytes = Bytes(pieces.iter().map(|m| m.bytes().0).sum());
     let time = Nanos(pieces.iter().map(|m| m.elapsed.0).sum());
@@ -134,7 +134,7 @@ fn passes(run: &Run<'_>) -> Table {
         .rows([row("Written", &run.results.fill), row("Read back", &run.results.read)])
 }
 
-/// Where the first miscompares lie; `None` where there are none.
+/// Returns the places of the first miscompares; `None` if there are none.
 fn places(run: &Run<'_>) -> Option<Table> {
     let first = &run.results.compared.as_ref()?.first;
     let row = |(number, at): (usize, &Bytes)| {

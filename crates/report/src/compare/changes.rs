@@ -1,6 +1,6 @@
-//! What changed against the first run, point by point: matrices of size and mix where the runs
-//! have them, otherwise one line per point. A change within the noise of the measurement windows
-//! prints gray.
+//! Changes relative to the first run, point by point: matrices of size and mix if the runs have
+//! them, otherwise one line per point. Changes within the noise of the measurement windows are
+//! gray.
 
 use super::side::Side;
 use steadfast_domain::findings::{
@@ -8,11 +8,11 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::{Bytes, Findings};
 
-/// Matrices that have room, and lines.
+/// Maximum number of matrices, and of lines.
 const MATRICES: usize = 6;
 const LINES: usize = 36;
 
-/// The page of changes; nothing where the runs have no point in common.
+/// Returns the page of changes; `None` if the runs have no point in common.
 pub(super) fn page(sides: &[Side<'_>]) -> Option<Page> {
     let matrices = matrices(sides);
     let tables = if matrices.is_empty() { lines(sides).into_iter().collect() } else { matrices };
@@ -21,13 +21,13 @@ pub(super) fn page(sides: &[Side<'_>]) -> Option<Page> {
     (!exhibits.is_empty()).then(|| Page::new(title, exhibits).named("changes"))
 }
 
-/// Metrics of all I/Os.
+/// Returns the metrics over all operations.
 fn metrics<'a>(side: &Side<'a>) -> impl Iterator<Item = &'a Metric> {
     let all = side.findings.map(|findings: &Findings| findings.metrics.as_slice());
     all.unwrap_or_default().iter().filter(|metric| metric.direction.is_none())
 }
 
-/// What changed from one value to another, and whether that may be noise.
+/// Returns the change between two values in percent, and true if it may be noise.
 fn change(from: Option<&Metric>, to: Option<&Metric>) -> (Cell, bool) {
     let both = from.zip(to).filter(|(from, _)| from.value != 0.0);
     let percent = both.map(|(from, to)| (to.value / from.value - 1.0) * 100.0);
@@ -35,14 +35,14 @@ fn change(from: Option<&Metric>, to: Option<&Metric>) -> (Cell, bool) {
     (Cell::change(percent, 1), noise)
 }
 
-/// A row of changes, those within the noise in gray.
+/// Returns a row of changes; those within the noise are gray.
 fn row(head: String, changes: Vec<(Cell, bool)>) -> Row {
     let gray: Vec<usize> = (0..changes.len()).filter(|at| changes[*at].1).collect();
     Row::new(head, changes.into_iter().map(|(cell, _)| cell)).gray(gray)
 }
 
-/// One matrix for each metric and each run but the first, as many as there is room for: whole
-/// metrics only.
+/// Returns one matrix per metric and per run but the first, limited to the metrics that fit
+/// completely.
 fn matrices(sides: &[Side<'_>]) -> Vec<Table> {
     let [first, others @ ..] = sides else { return Vec::new() };
     let (sizes, mixes) = dimensions(first);
@@ -57,7 +57,7 @@ fn matrices(sides: &[Side<'_>]) -> Vec<Table> {
     };
     let mut shown: Vec<Vec<Table>> = Vec::new();
     for tables in COMPARED.iter().map(of_metric).filter(|tables| !tables.is_empty()) {
-        // What changes at every point as something shown before says nothing new.
+        // Omit a metric whose changes equal those of one already shown.
         if shown.len() < fit && !shown.iter().any(|before| says_the_same(before, &tables)) {
             shown.push(tables);
         }
@@ -65,7 +65,7 @@ fn matrices(sides: &[Side<'_>]) -> Vec<Table> {
     shown.into_iter().flatten().collect()
 }
 
-/// Whether tables hold the same changes, as far as they print.
+/// Returns true if tables print the same changes.
 fn says_the_same(one: &[Table], other: &[Table]) -> bool {
     let cells = |tables: &[Table]| -> Vec<Option<i64>> {
         let rows = tables.iter().flat_map(|table| &table.rows);
@@ -78,7 +78,7 @@ fn says_the_same(one: &[Table], other: &[Table]) -> bool {
     cells(one) == cells(other)
 }
 
-/// The sizes and mixes of a run's points, each in the order in which they come.
+/// Returns the sizes and mixes of a run's points in order of appearance.
 fn dimensions(side: &Side<'_>) -> (Vec<Bytes>, Vec<u8>) {
     let (mut sizes, mut mixes) = (Vec::new(), Vec::new());
     for (size, mix) in metrics(side).filter_map(|m| m.size.zip(m.read_percent)) {
@@ -119,7 +119,7 @@ fn matrix(
     has_any.then(|| table.rows(rows))
 }
 
-/// One line for each metric of each point that at least two runs have.
+/// Returns one line per metric of each point that at least two runs have.
 fn lines(sides: &[Side<'_>]) -> Option<Table> {
     let [first, others @ ..] = sides else { return None };
     let all: Vec<&Metric> = COMPARED
@@ -127,7 +127,7 @@ fn lines(sides: &[Side<'_>]) -> Option<Table> {
         .flat_map(|(id, _)| metrics(first).filter(move |metric| metric.metric == *id))
         .filter(|metric| others.iter().any(|side| metrics(side).any(|m| m.is_same(metric))))
         .collect();
-    // Of many points those matter whose response times were read off a histogram.
+    // If there are many points, show those with response times from a histogram.
     let has_tail = |point: &str| all.iter().any(|m| m.point == point && m.metric == "p99-99");
     let many = all.len() > LINES;
     let kept = all.iter().filter(|metric| !many || has_tail(&metric.point)).take(LINES);

@@ -1,28 +1,29 @@
-//! The key figures of several runs: a table of the values, one of what changed against the
-//! first run, and one picture.
+//! Key figures of several runs: a table of values, a table of changes relative to the first run,
+//! and a plot.
 
 use super::side::Side;
 use steadfast_domain::findings::{
     Axis, Cell, Column, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table, may_be_noise,
 };
 
-/// A figure with the value of each run.
+/// A key figure with its value in each run.
 struct Compared<'a> {
     figure: &'a KeyFigure,
     values: Vec<Option<f64>>,
-    /// How far each moved while it was measured.
+    /// Range of each run's value during the measurement.
     ranges: Vec<Option<(f64, f64)>>,
 }
 
 impl Compared<'_> {
-    /// A run's value in percent of the first run's.
+    /// Returns a run's value in percent of the first run's; `None` if either is missing or the
+    /// first is 0.
     fn percent(&self, at: usize) -> Option<f64> {
         let base = self.values[0].filter(|base| *base != 0.0)?;
         Some(self.values[at]? / base * 100.0)
     }
 }
 
-/// The figures that at least two runs have, in the order of the first that has them.
+/// Returns the figures that at least two runs have, in order of first appearance.
 fn compared<'a>(sides: &[Side<'a>]) -> Vec<Compared<'a>> {
     let of = |side: &Side<'a>| -> &'a [KeyFigure] {
         side.findings.map(|findings| findings.front.figures.as_slice()).unwrap_or_default()
@@ -42,7 +43,7 @@ fn compared<'a>(sides: &[Side<'a>]) -> Vec<Compared<'a>> {
     all
 }
 
-/// The figures, one row each: every run's value.
+/// Returns the table of values, one row per figure.
 pub(super) fn table(sides: &[Side<'_>]) -> Option<Table> {
     let row = |one: &Compared<'_>| {
         let figure = one.figure;
@@ -55,8 +56,8 @@ pub(super) fn table(sides: &[Side<'_>]) -> Option<Table> {
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
-/// What changed from the first run to each other one, in percent; gray within the noise of the
-/// measurement windows.
+/// Returns the table of changes from the first run to each other, in percent; gray if within the
+/// noise of the measurement windows.
 pub(super) fn changes(sides: &[Side<'_>]) -> Option<Table> {
     let all = compared(sides);
     let row = |one: &Compared<'_>| {
@@ -72,13 +73,13 @@ pub(super) fn changes(sides: &[Side<'_>]) -> Option<Table> {
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
-/// The label of a figure, with its unit where another figure has the same label.
+/// Returns the label of a figure, with its unit if another figure has the same label.
 fn label(figure: &KeyFigure, all: &[Compared<'_>]) -> String {
     let same = all.iter().filter(|one| one.figure.label == figure.label).count();
     if same > 1 { head(figure) } else { figure.label.clone() }
 }
 
-/// Names of the two tables.
+/// IDs of the two tables.
 pub(super) const VALUES: &str = "key-figures";
 pub(super) const CHANGES: &str = "key-figure-changes";
 
@@ -90,15 +91,15 @@ fn value_text(figure: &KeyFigure, value: Option<f64>) -> String {
     crate::number::figure(&KeyFigure { value, ..figure.clone() })
 }
 
-/// Names of the pictures: of rates, of which more is better, and of times, of which less is.
+/// IDs of the two plots: rates (higher is better) and times (lower is better).
 const RATES: &str = "key-rates-compared";
 const TIMES: &str = "key-times-compared";
 
-/// A change that is larger is not drawn: next to it nothing else could be seen.
+/// Maximum change in percent that is drawn; a larger one would dwarf the others.
 const DRAWN_MAX: f64 = 100.0;
 
-/// What changed against the first run as bars, rates and times apart. The axis fits the changes,
-/// so that one percent can be seen.
+/// Draws the changes relative to the first run as bars, with separate plots for rates and times.
+/// The axis fits the changes, so that one percent is visible.
 pub(super) fn plots(sides: &[Side<'_>]) -> Vec<Plot> {
     let all = compared(sides);
     let chart = |id, title, units: &[&str]| {
@@ -117,7 +118,7 @@ pub(super) fn plots(sides: &[Side<'_>]) -> Vec<Plot> {
     rates.into_iter().chain(times).collect()
 }
 
-/// The plot with a bar for each figure and run; `None` where there is none to draw.
+/// Returns the plot with a bar per figure and run; `None` if there is none to draw.
 fn with_bars(plot: Plot, sides: &[Side<'_>], figures: &[&Compared<'_>]) -> Option<Plot> {
     let change = |one: &Compared<'_>, at: usize| one.percent(at).map(|percent| percent - 100.0);
     let mut too_large: Vec<String> = Vec::new();
@@ -136,7 +137,7 @@ fn with_bars(plot: Plot, sides: &[Side<'_>], figures: &[&Compared<'_>]) -> Optio
         let letter = side.letter.to_string();
         series.push(Series::new(letter, Stroke::Measured, points).named(side.name.clone()));
     }
-    // Run A has its place, so that each run keeps its color.
+    // Run A keeps its place, so that each run keeps its color.
     let is_drawn = |series: &Series| series.points.iter().any(|(_, value)| value.is_some());
     if !series.iter().skip(1).any(is_drawn) {
         return None;
@@ -148,10 +149,10 @@ fn with_bars(plot: Plot, sides: &[Side<'_>], figures: &[&Compared<'_>]) -> Optio
     Some(plot.caption(caption).series(series))
 }
 
-/// Changes of a procedure in the table of all procedures.
+/// Number of changes per procedure in the table of all procedures.
 const HEADLINE: usize = 4;
 
-/// The changes of a procedure's first figures, for the table of all procedures.
+/// Returns the changes of a procedure's first figures, for the table of all procedures.
 pub(super) fn headline(sides: &[Side<'_>]) -> Vec<KeyFigure> {
     let all = compared(sides);
     let of = |one: &Compared<'_>| -> Vec<KeyFigure> {

@@ -6,7 +6,7 @@ use crate::parts;
 use steadfast_domain::findings::{Cell, Metric, Row, Table};
 use steadfast_domain::{Findings, Op};
 
-/// The columns behind the first, which names the run.
+/// Columns after the first, which names the run.
 const COLUMNS: [&str; 11] = [
     "procedure",
     "metric",
@@ -21,7 +21,7 @@ const COLUMNS: [&str; 11] = [
     "simulated",
 ];
 
-/// The numbers of the runs that are there.
+/// Returns the numbers of the runs that have this procedure.
 pub(super) fn table(sides: &[Side<'_>]) -> Option<Table> {
     let of_side = |side: &Side<'_>| {
         let name = side.name.split_once(": ").map_or(side.name.as_str(), |(_, name)| name);
@@ -31,8 +31,8 @@ pub(super) fn table(sides: &[Side<'_>]) -> Option<Table> {
     (!rows.is_empty()).then(|| long(rows))
 }
 
-/// Every number of any number of runs, each called by its name, and of the procedures that
-/// they are made of.
+/// Returns every number of the runs, given with their names, and of the procedures they consist
+/// of.
 pub fn metrics(runs: &[(String, Findings)]) -> Table {
     let of_run = |(name, findings): &(String, Findings)| {
         let all = std::iter::once(findings).chain(parts::parts(findings));

@@ -1,13 +1,12 @@
-//! Plots one over another: a drawing for every series, a line in it for every
-//! run.
+//! Overlaid plots: one drawing per series, with one line per run.
 
 use super::side::{Side, common_title};
 use crate::summary;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke, TimeUnit};
 
-/// What readers of drive tests look for first, as series are named; mixes of a matrix are named in
-/// percent of reads and writes.
+/// Names of the series that readers look for first. Series of a matrix are named by percent of
+/// reads and writes.
 const LOOKED_FOR: [&[&str]; 5] = [
     &["RND 4K W", "0/100"],
     &["RND 4K R", "100/0"],
@@ -16,16 +15,16 @@ const LOOKED_FOR: [&[&str]; 5] = [
     &["SEQ 128K R"],
 ];
 
-/// Drawings of a comparison, and the titles of those that there was no room for.
+/// Drawings of a comparison, and the titles of those that did not fit.
 #[derive(Default)]
 pub(super) struct Overlays {
     pub drawn: Vec<Plot>,
     pub left_out: Vec<String>,
 }
 
-/// The overlays of the plots that at least two runs have, at most so many: of every load that
-/// readers look for its first drawing and the first series of every other plot, then their second
-/// ones; the plots that matter most first.
+/// Overlays the plots that at least two runs have, at most `room` drawings. First come one drawing
+/// per load in [`LOOKED_FOR`] and the first series of every other plot, then their second series,
+/// each in order of importance.
 pub(super) fn overlaid(sides: &[Side<'_>], room: usize) -> Overlays {
     let plots: Vec<Vec<&Plot>> = sides.iter().map(plots_of_run).collect();
     let mut of_plots: Vec<Vec<(String, Plot)>> = Vec::new();
@@ -35,7 +34,7 @@ pub(super) fn overlaid(sides: &[Side<'_>], room: usize) -> Overlays {
             continue;
         }
         done.push(&plot.id);
-        // Columns in perspective show what a flat plot of the same series shows.
+        // A flat plot shows the same series as columns in perspective.
         if plot.kind == PlotKind::Columns3d && sides.iter().any(|side| has_flat(side, plot)) {
             continue;
         }
@@ -75,7 +74,7 @@ pub(super) fn overlaid(sides: &[Side<'_>], room: usize) -> Overlays {
     all
 }
 
-/// A run's plots: those of its page one, then all others.
+/// Returns a run's plots: those on page one first.
 fn plots_of_run<'a>(side: &Side<'a>) -> Vec<&'a Plot> {
     let Some(findings) = side.findings else { return Vec::new() };
     let mut plots = summary::own_plots(findings);
@@ -93,7 +92,7 @@ fn plots_of(exhibits: &[Exhibit]) -> Vec<&Plot> {
         .collect()
 }
 
-/// Whether a run has another plot of the same series, not in perspective.
+/// Returns true if a run has a flat plot of the same series.
 fn has_flat(side: &Side<'_>, plot: &Plot) -> bool {
     let pages = side.findings.into_iter().flat_map(Findings::pages);
     let mut plots = pages.flat_map(|page| plots_of(&page.exhibits));
@@ -104,7 +103,7 @@ fn ids(plot: &Plot) -> Vec<&str> {
     measured(plot).map(|series| series.id.as_str()).collect()
 }
 
-/// What was measured, as lines: a histogram's counts are not, and a point alone is a mark.
+/// Returns the measured series that form a line. Excludes counts of a histogram and single points.
 fn measured(plot: &Plot) -> impl Iterator<Item = &Series> {
     let is_line = |series: &&Series| {
         series.points.len() != 1 && (series.right || plot.kind != PlotKind::Histogram)
@@ -116,7 +115,7 @@ fn measured(plot: &Plot) -> impl Iterator<Item = &Series> {
     plot.series.iter().filter(move |s| is_line(s) && (is_measured(s) || other(s)))
 }
 
-/// A drawing for each series of the plots, in which each run has one line, with the series' name.
+/// Returns one drawing per series with a line per run, with the name of the series.
 fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<(String, Plot)> {
     let mut keys: Vec<&Series> = Vec::new();
     for series in plots.iter().flatten().flat_map(|plot| measured(plot)) {
@@ -124,7 +123,7 @@ fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<(S
             keys.push(series);
         }
     }
-    // A plot of one series is that series, whatever each run calls it.
+    // If every plot has one series, they are compared whatever their names.
     let alone = plots.iter().flatten().all(|plot| measured(plot).count() == 1);
     if alone {
         keys.truncate(1);
@@ -162,7 +161,7 @@ fn overlay(
         let series =
             of_run.and_then(|plot| measured(plot).find(|series| alone || is_same(series, key)));
         let points = series.map(|series| series.points.clone()).unwrap_or_default();
-        // Every run has its place in the legend, so that its look stays its own.
+        // Every run is in the legend, so that each keeps its look.
         let line = Series::new(side.letter.to_string(), Stroke::Measured, points);
         plot.series.push(line.named(side.name.clone()));
     }
@@ -172,7 +171,7 @@ fn overlay(
     plot
 }
 
-/// The axis of the first; runs of other days have no clock in common.
+/// Returns the x-axis of the first run; runs at different times have no common clock.
 fn across(first: &Plot, plots: &[Option<&Plot>]) -> Axis {
     let same = plots.iter().flatten().all(|plot| plot.x.clock == first.x.clock);
     if same {
@@ -182,13 +181,13 @@ fn across(first: &Plot, plots: &[Option<&Plot>]) -> Axis {
     }
 }
 
-/// What is drawn, in the place of the runs' own captions: those tell of bands
-/// and averages that an overlay leaves out.
+/// Returns the caption of the overlay. Captions of the runs may mention bands and averages that it
+/// omits.
 fn caption(limits: bool) -> String {
     if limits { "Dashed: limits that are the same in all runs.".to_owned() } else { String::new() }
 }
 
-/// What is drawn beside the measured values and is the same in all runs: limits.
+/// Returns series that are not measured and equal in all runs: limits.
 fn common<'a>(plots: &[Option<&'a Plot>], right: bool) -> Vec<&'a Series> {
     let mut there = plots.iter().flatten();
     let Some(first) = there.next() else { return Vec::new() };
@@ -200,7 +199,7 @@ fn common<'a>(plots: &[Option<&'a Plot>], right: bool) -> Vec<&'a Series> {
     lines.filter(|line| rest.iter().all(|plot| has(plot, line))).collect()
 }
 
-/// Whether two series of several runs are of the same thing.
+/// Returns true if two series of different runs show the same quantity.
 fn is_same(one: &Series, other: &Series) -> bool {
     (&one.id, one.right, one.stroke) == (&other.id, other.right, other.stroke)
 }

@@ -1,5 +1,5 @@
-//! What the runs were made on and with, and where that differs: by what each value is to
-//! the numbers ([`Role`]) and by its name, whatever it is called in print.
+//! Settings and platforms of the runs, and their differences. Values are matched by ID and by
+//! their effect on the numbers ([`Role`]), whatever their printed labels.
 
 use super::side::Side;
 use steadfast_domain::Findings;
@@ -7,18 +7,19 @@ use steadfast_domain::findings::{
     Cell, Exhibit, Facts, FormBlock, Role, Row, Setting, Subject, Table,
 };
 
-/// A value that is not the same in all runs.
+/// A value that differs between runs.
 pub(super) struct Difference {
     pub id: String,
     pub label: String,
-    /// One for each side.
+    /// Value in each run.
     pub values: Vec<Option<String>>,
-    /// The numbers depend on it.
+    /// True if the numbers depend on it.
     pub severe: bool,
 }
 
 impl Difference {
-    /// The letters of the runs that do not state it, where all others agree; empty otherwise.
+    /// Returns the letters of the runs that do not state the value if all others agree; empty
+    /// otherwise.
     pub fn not_stated_by(&self, sides: &[Side<'_>]) -> String {
         let there = sides.iter().zip(&self.values).filter(|(side, _)| side.findings.is_some());
         let (without, stated): (Vec<_>, Vec<_>) = there.partition(|(_, value)| value.is_none());
@@ -27,7 +28,7 @@ impl Difference {
             without.iter().filter(|_| agree).map(|(side, _)| side.letter.to_string()).collect();
         letters.join(", ")
     }
-    /// `A, C: TC 4 / QD 32; B: TC 2 / QD 16`.
+    /// Formats the values by run: `A, C: TC 4 / QD 32; B: TC 2 / QD 16`.
     pub fn told(&self, sides: &[Side<'_>]) -> String {
         let mut told: Vec<(&Option<String>, String)> = Vec::new();
         for (side, value) in sides.iter().zip(&self.values).filter(|(s, _)| s.findings.is_some()) {
@@ -45,7 +46,7 @@ impl Difference {
     }
 }
 
-/// A value of one run: by its name, and as it is called here.
+/// A value of one run with its ID and label.
 struct Named {
     id: String,
     label: String,
@@ -61,8 +62,7 @@ impl Named {
     }
 }
 
-/// The settings of a block, called by the block's title too; the second of the same label
-/// has a number.
+/// Returns the settings of a block, labeled with the block's title. Repeated labels are numbered.
 fn of_block(block: &FormBlock) -> Vec<Named> {
     let mut seen: Vec<&str> = Vec::new();
     let mut named = Vec::new();
@@ -77,7 +77,7 @@ fn of_block(block: &FormBlock) -> Vec<Named> {
     named
 }
 
-/// The settings among labeled values, called by what one of them is.
+/// Returns the settings among labeled values.
 fn of_facts(facts: &Facts) -> impl Iterator<Item = Named> {
     let settings = facts.rows.iter().filter(|row| row.role == Role::Setting);
     settings.map(|row| match &facts.noun {
@@ -86,8 +86,8 @@ fn of_facts(facts: &Facts) -> impl Iterator<Item = Named> {
     })
 }
 
-/// What the numbers of a run depend on, each value once: the method in one line, then
-/// every setting.
+/// Returns everything that the numbers of a run depend on, without duplicates: the method in one
+/// line, then every setting.
 fn settings(findings: &Findings) -> Vec<Named> {
     let method =
         Named { id: "method".into(), label: "Method".into(), value: Some(findings.method.clone()) };
@@ -110,13 +110,13 @@ fn settings(findings: &Findings) -> Vec<Named> {
     all
 }
 
-/// What tells one test platform from another.
+/// Returns the facts that distinguish test platforms.
 fn platform(findings: &Findings) -> Vec<Named> {
     let rows = findings.header.rows_about(Subject::Platform).iter();
     rows.filter(|row| row.role == Role::Identity).map(Named::plain).collect()
 }
 
-/// Everything that is said of a device and of the conditions of its test.
+/// Returns all facts about the device and the test conditions.
 fn device(findings: &Findings) -> Vec<Named> {
     let (header, front) = (&findings.header, &findings.front);
     let mut all: Vec<Named> =
@@ -131,8 +131,8 @@ fn device(findings: &Findings) -> Vec<Named> {
     all
 }
 
-/// Every value of any run in order, with each side's; it is called as the first run that
-/// has it calls it.
+/// Returns every value of any run in order, with its value in each run. The label is that of the
+/// first run that has it.
 fn side_by_side(
     sides: &[Side<'_>],
     of: impl Fn(&Findings) -> Vec<Named>,
@@ -160,7 +160,7 @@ fn side_by_side(
         .collect()
 }
 
-/// Whether the runs that are there have different values.
+/// Returns true if the runs with this procedure have different values.
 fn differs(difference: &Difference, sides: &[Side<'_>]) -> bool {
     let mut there = sides.iter().zip(&difference.values).filter(|(s, _)| s.findings.is_some());
     let plain = |value: &Option<String>| value.as_deref().map(unseparated);
@@ -168,7 +168,7 @@ fn differs(difference: &Difference, sides: &[Side<'_>]) -> bool {
     there.any(|(_, value)| Some(plain(value)) != first)
 }
 
-/// Without the thousands separators of its numbers: earlier versions printed some without.
+/// Removes thousands separators: earlier versions omitted some.
 fn unseparated(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
@@ -182,12 +182,12 @@ fn unseparated(text: &str) -> String {
     (0..letters.len()).filter(|at| !separates(*at)).map(|at| letters[at]).collect()
 }
 
-/// The settings in which the runs differ, then what differs in their platforms.
+/// Returns the differences in settings, then those in platforms.
 pub(super) fn differences(sides: &[Side<'_>]) -> Vec<Difference> {
     let mut all = side_by_side(sides, settings, true);
     all.retain(|difference| differs(difference, sides));
     if all.is_empty() {
-        // The headline names some settings that stand nowhere else.
+        // The headline contains some settings that are stated nowhere else.
         let headline = |f: &Findings| {
             let (id, label) = ("headline".into(), "the settings string".into());
             vec![Named { id, label, value: Some(f.headline.clone()) }]
@@ -209,15 +209,15 @@ fn text_row(difference: &Difference) -> Row {
     Row::new(difference.label.clone(), cells).named(&difference.id).strong(difference.severe)
 }
 
-/// The differences as a table; those that matter are set off.
+/// Returns the table of differences; important ones are highlighted.
 pub(super) fn difference_table(sides: &[Side<'_>], differences: &[Difference]) -> Option<Table> {
     let rows: Vec<Row> = differences.iter().map(text_row).collect();
     let title = "Settings that differ; bold: the numbers depend on them";
     (!rows.is_empty()).then(|| table(sides, "differences", title, "Setting", rows))
 }
 
-/// What each device is and under which conditions it was tested: what is not the same in all
-/// runs as a table, and the rest.
+/// Returns device and conditions: a table of the values that differ, and the values that are equal
+/// in all runs.
 pub(super) fn devices(sides: &[Side<'_>]) -> (Table, Vec<Setting>) {
     let name = |side: &Side<'_>| {
         Cell::text(side.name.split_once(": ").map_or(side.name.as_str(), |(_, name)| name))
@@ -235,10 +235,10 @@ pub(super) fn devices(sides: &[Side<'_>]) -> (Table, Vec<Setting>) {
     (table(sides, DEVICES, "Devices and conditions that differ", "", rows), same)
 }
 
-/// Name of the table of devices.
+/// ID of the table of devices.
 pub(super) const DEVICES: &str = "devices";
 
-/// All settings and platforms in full, for the CSV files.
+/// Returns all settings and platforms, for the CSV files.
 pub(super) fn tables(sides: &[Side<'_>]) -> Vec<Table> {
     let rows = |differences: Vec<Difference>| -> Vec<Row> {
         let differing = |d: Difference| Difference { severe: differs(&d, sides), ..d };

@@ -1,20 +1,19 @@
-//! One run of a comparison, and what the titles of several have in common.
+//! One run of a comparison, and the common part of several titles.
 
 use steadfast_domain::Findings;
 
-/// One run in a comparison of a procedure; without findings where it has none of
-/// that procedure.
+/// One run in the comparison of a procedure.
 pub(super) struct Side<'a> {
-    /// Its letter in tables.
+    /// Letter of the run in tables.
     pub letter: char,
-    /// As it is called in legends: letter and name.
+    /// Letter and name, for legends.
     pub name: String,
-    /// What it found.
+    /// Findings; `None` if the run does not have the procedure.
     pub findings: Option<&'a Findings>,
 }
 
-/// What the titles of several runs have in common: without the rounds, numbers
-/// and names that are of one run alone.
+/// Returns the common part of several titles, without rounds, numbers and names that only one run
+/// has.
 pub(super) fn common_title<'a>(titles: impl Iterator<Item = &'a str>) -> Option<String> {
     let pieces = |title: &'a str| -> Vec<&'a str> {
         let ends = [": ", " - ", ", "].iter().flat_map(|s| title.match_indices(*s)).map(|m| m.0);

@@ -1,45 +1,45 @@
-//! Tables side by side: one line per value, one column per run, and the values
-//! in percent of the first run's.
+//! Tables of several runs: one line per value, one column per run, and the values in percent of
+//! the first run's.
 
 use super::side::{Side, common_title};
 use std::collections::{HashMap, HashSet};
 use steadfast_domain::findings::{Cell, Column, Exhibit, Row, Table};
 
-/// The tables printed so far: those of the same values are printed once.
+/// Tables printed so far; tables of the same values are printed once.
 #[derive(Default)]
 pub(super) struct Printed {
     ids: Vec<String>,
     cells: Vec<Vec<Row>>,
 }
 
-/// The name of a value in its table.
+/// Identity of a value in its table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key<'a> {
     row: &'a str,
-    /// Which row of this name, from 0.
+    /// Index among the rows of the same name.
     again: usize,
-    /// The block of columns, where a table has several side by side.
+    /// Block of columns, if the table has several.
     block: Option<&'a str>,
     column: &'a str,
-    /// Which column of this name, from 0.
+    /// Index among the columns of the same name.
     nth: usize,
 }
 
-/// A value, and what stands beside and above it.
+/// A value with its context.
 #[derive(Clone, Copy)]
 struct Value<'a> {
     cell: &'a Cell,
     head: &'a str,
     column: &'a str,
-    /// Its row is set off.
+    /// True if its row is highlighted.
     strong: bool,
 }
 
-/// The values of a table by their names.
+/// Values of a table by their identity.
 type Values<'a> = HashMap<Key<'a>, Value<'a>>;
 
-/// The tables of these exhibits that at least two runs have and that were not
-/// printed yet.
+/// Returns the tables of these exhibits that at least two runs have and that were not printed yet,
+/// compared.
 pub(super) fn compared(
     sides: &[Side<'_>],
     exhibits: &[Vec<Exhibit>],
@@ -95,7 +95,7 @@ fn side_by_side(sides: &[Side<'_>], first: &Table, tables: &[Option<&Table>]) ->
         .rows(rows)
 }
 
-/// Of two values of one name the first counts.
+/// Returns the values of a table by identity; the first of duplicates counts.
 fn values_of(table: Option<&Table>) -> Values<'_> {
     let mut values = Values::new();
     for (key, value) in table.into_iter().flat_map(values_in) {
@@ -104,13 +104,13 @@ fn values_of(table: Option<&Table>) -> Values<'_> {
     values
 }
 
-/// Every value of a table with its name, row by row.
+/// Returns every value of a table with its identity, row by row.
 fn values_in(table: &Table) -> Vec<(Key<'_>, Value<'_>)> {
     let mut counts: HashMap<Key<'_>, usize> = HashMap::new();
     let mut head = "";
     let mut out = Vec::new();
     for row in &table.rows {
-        // A row of blocks without a head stands under the last one that has one.
+        // In a table of blocks, a row without a head belongs to the last row with one.
         if !row.head.is_empty() || table.block.is_none() {
             head = &row.head;
         }
@@ -125,7 +125,7 @@ fn values_in(table: &Table) -> Vec<(Key<'_>, Value<'_>)> {
     out
 }
 
-/// A cell with its block, its column, and which column of this name it is in.
+/// A cell with its block, its column, and the index among columns of the same name.
 type Placed<'a> = (Option<&'a str>, &'a Column, usize, &'a Cell);
 
 fn cells_of<'a>(table: &'a Table, row: &'a Row) -> Vec<Placed<'a>> {
@@ -143,7 +143,7 @@ fn cells_in_columns<'a>(table: &'a Table, row: &'a Row) -> Vec<Placed<'a>> {
     cells.map(|(at, (column, cell))| (None, column, nth(at), cell)).collect()
 }
 
-/// The cells of a row of blocks; a block without a name is empty.
+/// Returns the cells of a row of blocks; a block without a name is empty.
 fn cells_in_blocks<'a>(table: &'a Table, row: &'a Row, width: usize) -> Vec<Placed<'a>> {
     let mut out = Vec::new();
     for (columns, cells) in table.columns.chunks(width).zip(row.cells.chunks(width)) {
@@ -161,7 +161,7 @@ fn text(cell: &Cell) -> Option<&str> {
     }
 }
 
-/// A line, unless no run has a value. It is called as the first run calls it that has one.
+/// Returns a line of values, labeled as in the first run that has it; `None` if no run has it.
 fn line(key: &Key<'_>, single: bool, values: &[Values<'_>]) -> Option<Row> {
     let found: Vec<Option<&Value<'_>>> = values.iter().map(|values| values.get(key)).collect();
     let first = found.iter().flatten().next()?;
@@ -184,17 +184,17 @@ fn line(key: &Key<'_>, single: bool, values: &[Values<'_>]) -> Option<Row> {
     Some(Row::new(head, cells).named(id).strong(strong))
 }
 
-/// The number of the second and further ones of a name.
+/// Returns the number of a repeated name; empty for the first.
 fn numbered(before: usize) -> String {
     if before > 0 { format!(" ({})", before + 1) } else { String::new() }
 }
 
-/// A place without a value; a table's rows are filled up with empty texts.
+/// Returns true for a missing value. Rows are padded with empty texts.
 fn is_empty(cell: &Cell) -> bool {
     *cell == Cell::Missing || matches!(cell, Cell::Text(text) if text.is_empty())
 }
 
-/// A number that can be given in percent of another.
+/// Returns the value of a cell that can be stated in percent of another; `None` for other cells.
 fn ratio(cell: &Cell) -> Option<f64> {
     match cell {
         Cell::Number { value, interval: false, .. } if value.is_finite() => Some(*value),

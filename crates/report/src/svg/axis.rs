@@ -9,7 +9,7 @@ use steadfast_domain::findings::{Axis, ClockTime, Scale, TimeUnit};
 const LARGEST: f64 = 1e18;
 /// Maximum number of labeled powers of two.
 const OCTAVES: i32 = 12;
-/// Measured values that have a tick of their own, at most.
+/// Maximum number of measured values with their own tick.
 const MEASURED: usize = 14;
 
 /// Labeled positions, and faint grid lines between them.
@@ -75,8 +75,8 @@ impl Ruler {
         (self.low, self.high, self.logarithmic)
     }
 
-    /// Returns the position of a value: 0 and 1 are the ends of the axis; `None` if the scale cannot
-    /// show it.
+    /// Returns the position of a value: 0 and 1 are the ends of the axis. `None` if the scale
+    /// cannot show it.
     pub fn place(&self, value: f64) -> Option<f64> {
         is_shown(value, self.logarithmic).then(|| self.part(value))
     }
@@ -175,14 +175,14 @@ fn linear(min: f64, max: f64, pad: f64) -> Ruler {
     Ruler::stepped((low, high), step)
 }
 
-/// From zero to 100 at most: no part is larger than the whole.
+/// Returns an axis of percent from zero, up to 100 at most.
 fn percent(max: f64) -> Ruler {
     let max = max.clamp(0.0, 100.0);
     let ruler = linear(0.0, max, 0.0);
     if ruler.high > 100.0 { Ruler::stepped((0.0, 100.0), nice_step(100.0)) } else { ruler }
 }
 
-/// The multiples of `step` in a range, at most 50.
+/// Returns the multiples of `step` in a range, at most 50.
 fn multiples_of(step: f64, low: f64, high: f64) -> Vec<f64> {
     let first = (low / step - 1e-9).ceil();
     (0..50)
@@ -301,8 +301,8 @@ fn decades(min: f64, max: f64) -> Ruler {
     Ruler::build(true, (low, high), &log_labels(low, high), &faint)
 }
 
-/// Ticks at the values, such as block sizes, where they are few; otherwise at powers of two.
-/// Labels have no thousands separator, like `RND 1024K`.
+/// Returns an axis with ticks at the values, such as block sizes, if they are few; otherwise at
+/// powers of two. Labels have no thousands separators, like `RND 1024K`.
 fn octaves(min: f64, max: f64, values: &[f64]) -> Ruler {
     let mut measured: Vec<f64> = values.iter().copied().filter(|v| is_shown(*v, true)).collect();
     measured.sort_by(f64::total_cmp);

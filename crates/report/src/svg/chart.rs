@@ -22,7 +22,7 @@ pub struct Chart {
     area: [f64; 4],
     /// True if the horizontal axis can be zoomed: the values are lines or points.
     zoom: bool,
-    /// True if every value is a shape of its own and there is no plot area.
+    /// True if every value is a separate shape and there is no plot area.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     solid: bool,
     x: Reach,

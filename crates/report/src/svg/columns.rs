@@ -2,7 +2,6 @@
 //!
 //! The last series is at the front, whatever its values, so that the rows of all reports are in the
 //! same order. Rows at the back are drawn first.
-//! same order. Rows behind are drawn first.
 
 use super::axis::Ruler;
 use super::chart::Chart;

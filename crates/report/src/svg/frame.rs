@@ -152,13 +152,13 @@ pub struct Frame {
     pub rulers: Rulers,
     legend: Vec<Entry>,
     flags: Vec<Flag>,
-    /// Notes, in a row of their own above the plot.
+    /// Notes in separate rows above the plot.
     notes: Vec<String>,
     /// Lines of the title below the plot.
     across: Vec<String>,
     /// Upright titles on the left and on the right.
     upright: [String; 2],
-    /// The names of categories do not fit side by side and are drawn sloping.
+    /// True if the names of categories do not fit side by side and are drawn sloping.
     turned: bool,
     below: f64,
     legend_below: bool,
@@ -270,7 +270,7 @@ impl Frame {
         drawing
     }
 
-    /// The height of a legend below the plot, where there is one.
+    /// Returns the height of a legend below the plot; 0 if there is none.
     fn legend_height(&self) -> f64 {
         if self.legend_below && !self.legend.is_empty() {
             self.legend_rows().len() as f64 * LEGEND_STEP + 4.0

@@ -122,9 +122,9 @@ pub struct Drawing {
     body: String,
     width: f64,
     height: f64,
-    /// Where the rectangle of the values begins, below the labels of marks.
+    /// Top of the plot area, below the labels of marks.
     pub plot_top: f64,
-    /// Empty room above everything.
+    /// Space added above the drawing, in the units of `height`.
     above: f64,
 }
 
@@ -133,12 +133,12 @@ impl Drawing {
         Drawing { body: String::new(), width, height, plot_top: 0.0, above: 0.0 }
     }
 
-    /// The height below the upper edge of the plot.
+    /// Returns the height below the upper edge of the plot.
     pub fn below_top(&self) -> f64 {
         self.height - self.plot_top
     }
 
-    /// In a sheet of this height, with room above everything.
+    /// Returns the drawing in a sheet of this height with space above.
     pub fn within(self, above: f64, height: f64) -> Self {
         Drawing { above, height, ..self }
     }

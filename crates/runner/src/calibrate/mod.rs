@@ -39,7 +39,7 @@ impl fmt::Display for Contender {
 /// Points to compare, and how.
 #[derive(Debug, Clone)]
 pub struct Calibration {
-    /// The points.
+    /// Points to compare the engines at, in order.
     pub points: Vec<Point>,
     /// Part of the target that is used.
     pub range: ActiveRange,
@@ -53,7 +53,7 @@ pub struct Calibration {
     pub within_percent: f64,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Whether the target may be written: if so, it is filled first, and requests are not merged.
+    /// True if the target may be written: it is then filled first, and request merging is off.
     pub may_write: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Calibration {
 pub struct Calibrated {
     /// Both engines, as they describe themselves.
     pub engines: [String; 2],
-    /// Results by point.
+    /// Results, one per point in the order of [`Calibration::points`].
     pub comparisons: Vec<Comparison>,
 }
 

@@ -5,7 +5,7 @@ use crate::cli::front::AttoArguments;
 use crate::exit::{ExitState, misuse};
 use steadfast_procedures::presets::Atto;
 
-/// Runs, or shows, every transfer size.
+/// Runs every transfer size, or prints the plan.
 pub fn run(arguments: &AttoArguments) -> anyhow::Result<ExitState> {
     let atto = Atto {
         from: arguments.from,

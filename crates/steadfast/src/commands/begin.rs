@@ -1,5 +1,5 @@
-//! The beginning of a run on one target, in the order in which it can be refused: what
-//! was asked for, the target, the run directory.
+//! Start of a run on one target. Checks come in the order in which they can fail: settings,
+//! target, run directory.
 
 use super::conduct::{Conduct, FIO_DIRECTORY, wishes};
 use super::several::refuse_taken;
@@ -20,69 +20,67 @@ use steadfast_host::{Consent, HostsConsent, Readers};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::{Ledger, Rig, RunPlan};
 
-/// The name of the engine that runs on other hosts.
+/// Name of the engine that runs on other hosts.
 const FIO: &str = "fio";
 
-/// What a run needs beside its settings.
+/// Inputs of a run besides its settings.
 #[derive(Clone, Copy)]
 pub struct Beginning<'a> {
-    /// What is tested, as the user named it.
+    /// Target as the user named it.
     pub target: &'a str,
-    /// The size of a file that is to be made.
+    /// Size of a file to create; `None` if the target exists or needs none.
     pub size: Option<Bytes>,
-    /// What moves the data.
+    /// I/O engine; `None` for the default.
     pub engine: Option<EngineName>,
-    /// The run directory; by default named after procedure, device and time.
+    /// Run directory; `None` to name it after procedure, device and time.
     pub out: Option<&'a Path>,
-    /// What may be overwritten.
+    /// Confirmations of `--yes-destroy`.
     pub yes_destroy: &'a [String],
-    /// Who may read the run directory.
+    /// Group of users that may read the run directory.
     pub group: Option<&'a str>,
-    /// Whether the findings are printed as JSON.
+    /// Prints the findings as JSON.
     pub json: bool,
-    /// Whether every step prints where no terminal shows the run.
+    /// Prints every step if no terminal shows the run.
     pub verbose: bool,
 }
 
-/// A run that came to an end, or halted.
+/// A run that finished or halted.
 pub struct Ended {
-    /// How.
     pub state: ExitState,
-    /// Its directory.
     pub directory: PathBuf,
 }
 
-/// A run that nothing on the command line stands against. Nothing was touched.
+/// A run whose command line is valid. Nothing was touched yet.
 pub struct Intent<'a> {
     beginning: Beginning<'a>,
-    /// Whether it is the only target.
+    /// True if the command line names no other target.
     alone: bool,
     settings: Settings,
-    /// The procedure for the device as it was foreseen.
+    /// Procedure for the device as described before arming.
     procedure: Box<dyn Procedure>,
     foreseen: Geometry,
     readers: Readers,
 }
 
-/// A run whose target is armed. No file was made but a scratch file.
+/// A run whose target is armed. No file was created except a scratch file.
 pub struct Armed {
-    /// What is driven.
+    /// Access to the armed device.
     pub rig: Box<dyn Rig>,
-    /// What was decided.
+    /// Settings, device and purge of the run.
     pub plan: RunPlan,
-    /// The procedure that was decided on.
+    /// Procedure for the armed device.
     pub procedure: Box<dyn Procedure>,
     out: PathBuf,
     readers: Readers,
 }
 
 impl<'a> Beginning<'a> {
-    /// Begins the run of these settings and conducts it.
+    /// Starts a run of these settings and conducts it.
     pub fn conduct(&self, settings: Settings, foreseen: &Device) -> anyhow::Result<Ended> {
         self.conduct_with(settings, foreseen, None)
     }
 
-    /// The same with metrics in a file while it runs.
+    /// Like [`Beginning::conduct`], with metrics written to a file during the run.
     pub fn conduct_with(
         &self,
         settings: Settings,
@@ -112,7 +110,7 @@ impl<'a> Beginning<'a> {
         Ok(Ended { state, directory: out })
     }
 
-    /// A run of these settings on the target `at` among those that are to be tested.
+    /// Validates a run of these settings on `devices[at]`.
     pub fn intent(
         &self,
         mut settings: Settings,
@@ -122,11 +120,11 @@ impl<'a> Beginning<'a> {
         let is_target = |name: &String| foreseen.iter().any(|device| names(name, device));
         let others = self.yes_destroy.iter().filter(|name| !is_target(name));
         refuse_ambiguous(self.yes_destroy, foreseen)?;
-        // Of several hosts, the device alone is given up, once on each.
+        // Hosts share one device: it is confirmed alone, once per host.
         if settings.hosts.is_none() {
             settings.also_destroyed = others.cloned().collect();
         }
-        // Everything that can be refused is refused before a file is made.
+        // All checks come before a file is created.
         let geometry = geometry(&foreseen[at]);
         let procedure = steadfast_procedures::procedure(&settings, geometry, &[])?;
         self.refuse(&settings, &foreseen[at])?;
@@ -141,7 +139,7 @@ impl<'a> Beginning<'a> {
         })
     }
 
-    /// Refuses what does not go together.
+    /// Refuses settings and targets that cannot be combined.
     fn refuse(&self, settings: &Settings, foreseen: &Device) -> anyhow::Result<()> {
         match &settings.hosts {
             Some(_) => hosts::check_engine(self.engine)?,
@@ -161,8 +159,8 @@ impl<'a> Beginning<'a> {
 }
 
 impl Intent<'_> {
-    /// Arms the target for a run in the directory `out`. The disks of `keep` are never
-    /// written to.
+    /// Arms the target for a run in the directory `out`. Never writes to the disks that hold the
+    /// paths in `keep`.
     pub fn arm(self, out: &Path, keep: &[PathBuf], stop: &Stop) -> anyhow::Result<Armed> {
         let (mut rig, engine) = match self.settings.hosts.as_deref() {
             Some(list) => (self.rig_of_hosts(list, out, stop)?, FIO),
@@ -192,7 +190,7 @@ impl Intent<'_> {
         Ok(Armed { rig, plan, procedure, out: out.to_owned(), readers: self.readers })
     }
 
-    /// A rig on a device of this host, and the name of its engine.
+    /// Opens a rig on a device of this host; returns it with the name of its engine.
     fn rig_here(
         &self,
         out: &Path,
@@ -206,7 +204,7 @@ impl Intent<'_> {
         Ok((rig, engine_name(&named, &mover)))
     }
 
-    /// A rig on a device that several hosts share.
+    /// Opens a rig on a device that several hosts share; returns it with the name of its engine.
     fn rig_of_hosts(
         &self,
         list: &HostList,
@@ -221,7 +219,7 @@ impl Intent<'_> {
         hosts::rig(list, target, size, consent, &out.join(FIO_DIRECTORY), stop)
     }
 
-    /// The target, and what may be done to it.
+    /// Finds the target and the user's consent to overwrite it.
     fn found(&self) -> anyhow::Result<(Named, Consent)> {
         let Beginning { target, size, .. } = self.beginning;
         if let Some(sequence) = reading(&self.settings) {
@@ -234,8 +232,8 @@ impl Intent<'_> {
     }
 }
 
-/// What the user said of this device, among all that they named; where it is the only one,
-/// whatever they said.
+/// Returns the confirmation in `given` that names this device. For a single target (`alone`),
+/// returns the first confirmation even if it does not match, so that the mismatch is reported.
 pub fn confirmation(given: &[String], named: &Named, alone: bool) -> Option<String> {
     let device = match named {
         Named::Simulated(_) => return given.first().cloned(),
@@ -244,12 +242,12 @@ pub fn confirmation(given: &[String], named: &Named, alone: bool) -> Option<Stri
     if given.iter().any(|typed| names_fully(typed, device)) {
         return Some(device.confirmation().to_owned());
     }
-    // What was said of another target is no mistake about this one.
+    // A confirmation for another target is no mistake for this one.
     let of_it = given.iter().find(|typed| names(typed, device));
     of_it.or(given.first().filter(|_| alone)).cloned()
 }
 
-/// Refuses a name that was given for fewer targets than it names: each confirms one.
+/// Refuses a confirmation that matches more than one device.
 pub fn refuse_ambiguous(given: &[String], devices: &[Device]) -> anyhow::Result<()> {
     for typed in given {
         let is_meant = |device: &&Device| {
@@ -282,19 +280,19 @@ pub fn refuse_ambiguous(given: &[String], devices: &[Device]) -> anyhow::Result<
 }
 
 impl Armed {
-    /// Makes the run directory.
+    /// Creates the run directory.
     pub fn ledger(&self) -> anyhow::Result<Ledger> {
         Ok(Ledger::create_for(self.readers, &self.out, &self.plan)?)
     }
 }
 
-/// The sequence that is run, where nothing in it writes: such a run needs nobody's consent
-/// to a loss, and the target may be in use.
+/// Returns the sequence if it writes nothing. Such a run needs no consent, and the target may be
+/// in use.
 pub fn reading(settings: &Settings) -> Option<&Sequence> {
     settings.sequence.as_deref().filter(|sequence| !sequence.alters())
 }
 
-/// Whether a user names this device by a text.
+/// Returns true if the text typed by the user names this device.
 pub fn names(typed: &str, device: &Device) -> bool {
     let typed = typed.trim();
     let confirmation = device.confirmation();
@@ -302,7 +300,7 @@ pub fn names(typed: &str, device: &Device) -> bool {
         let is_its_name = Path::new(confirmation).file_name().is_some_and(|name| name == typed);
         return is_its_name || names_fully(typed, device);
     }
-    // With the path of its node where another device has the same serial number.
+    // Another device may have the same serial number; then the node path is appended.
     let is_its_node =
         |at: &str| at == device.path || at.strip_prefix("/dev/") == Some(device.name.as_str());
     typed
@@ -310,31 +308,32 @@ pub fn names(typed: &str, device: &Device) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.strip_prefix('@').is_some_and(is_its_node))
 }
 
-/// Whether a text is a file's whole path, or its path as the target was named.
+/// Returns true if the text is the full path of a file, or the path given as the target.
 fn names_fully(typed: &str, device: &Device) -> bool {
     let typed = typed.trim();
     device.transport == Transport::File && (typed == device.name || typed == device.path)
 }
 
-/// `iops-<of>-<UTC time>`.
+/// Returns the directory name `PROCEDURE-DEVICE-UTC_TIME`, e.g. `iops-sda-...`.
 pub fn default_directory(settings: &Settings, of: &str) -> PathBuf {
     let stamp = steadfast_report::date_stamp(wall_clock_unix_ms());
     let what = settings.sequence.as_ref().map_or(&settings.procedure, |sequence| &sequence.tool);
     PathBuf::from(format!("{what}-{of}-{stamp}"))
 }
 
-/// A device's name as the name of a file.
+/// Returns the device name as a valid file name.
 pub fn plain_name(device: &Device) -> String {
     let name = device.name.rsplit('/').next().unwrap_or_default();
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-/// A simulated run repeats itself; a real one draws a new seed each time.
+/// Returns the default seed: constant for a simulated drive, so that runs repeat; new for a real
+/// one.
 pub fn default_seed(device: &Device) -> u64 {
     if device.is_simulated() { 1 } else { wall_clock_unix_ms() }
 }
 
-/// What of a device decides what a procedure does.
+/// Returns the device properties that procedures depend on.
 pub fn geometry(device: &Device) -> Geometry {
     Geometry { capacity: device.capacity, logical_sector: device.logical_sector }
 }
@@ -346,7 +345,7 @@ fn engine_name(named: &Named, mover: &EngineChoice) -> &'static str {
     }
 }
 
-/// What moves the data of a run: fio keeps its files in the run directory.
+/// Chooses the engine of a run. fio keeps its files in the run directory.
 fn mover(engine: Option<EngineName>, run_directory: &Path) -> EngineChoice {
     match engine {
         Some(EngineName::Fio) => EngineChoice::Fio(run_directory.join(FIO_DIRECTORY)),

@@ -1,5 +1,4 @@
-//! `steadfast calibrate`: our engine and fio on the same points, and what that
-//! says.
+//! `steadfast calibrate`: compares the native engine with fio at the same points.
 
 use super::restore;
 use crate::cli::CalibrateArguments;
@@ -29,12 +28,12 @@ struct Answer<'a> {
     verdict: String,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Answer<'_>>()
 }
 
-/// Compares, and prints the table and the verdict.
+/// Runs both engines and prints the table and the verdict.
 pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitState> {
     let named = target::find(&arguments.target, arguments.size)?;
     let Named::Real(device) = &named else {
@@ -65,7 +64,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitState> {
     })
 }
 
-/// Writes where the user allowed it, or onto a file that is known to be ours.
+/// Returns the user's consent to write, or consent for a file known to be a scratch file.
 fn consent(arguments: &CalibrateArguments, device: &Device) -> Consent {
     let destroy = Consent::Destroy { confirmation: arguments.yes_destroy.clone() };
     let asked = arguments.yes_destroy.is_some()
@@ -111,13 +110,13 @@ fn announce(arguments: &CalibrateArguments, calibration: &Calibration) {
     }
 }
 
-/// The target, and what drives it.
+/// The target and its engines.
 struct Bench {
     named: Named,
     consent: Consent,
     course: Course,
     stop: Stop,
-    /// Where fio keeps its files.
+    /// Directory of fio's files.
     directory: PathBuf,
     repeats: u32,
 }
@@ -177,7 +176,7 @@ fn print(
     ))
 }
 
-/// Two rows for every point.
+/// Formats two table rows per point.
 fn numbers(comparisons: &[Comparison]) -> String {
     let head =
         ["", "", "IOPS", "MB/s", "ART ms", "99 % ms", "99.99 % ms", "ns CPU/IO", "CPU", "ratio"];

@@ -1,4 +1,4 @@
-//! `steadfast capture`: what a server does to its storage, into a trace file.
+//! `steadfast capture`: records a server's block I/O in a trace file.
 
 use crate::asked::SOFTWARE;
 use crate::cli::{CaptureArguments, CaptureFiles, CaptureSource};
@@ -12,7 +12,7 @@ use steadfast_recorder::{
     RecordingProgress, SourceName, Written, record,
 };
 
-/// Captures until the time is over or Ctrl-C.
+/// Captures until the time is over or Ctrl-C is pressed.
 pub fn run(arguments: &CaptureArguments) -> anyhow::Result<ExitState> {
     let recording = recording(arguments)?;
     let stop = target::stop_on_signals()?;
@@ -21,7 +21,7 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<ExitState> {
     Ok(ExitState::Done)
 }
 
-/// What was asked for; that it makes no sense is a mistake on the command line.
+/// Reports invalid options as misuse of the command line.
 fn said(error: RecordError) -> anyhow::Error {
     match error {
         RecordError::Unsuitable(_) => misuse(error),
@@ -65,7 +65,7 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
     })
 }
 
-/// What a person sees of a capture.
+/// Terminal output during a capture.
 struct Screen;
 
 impl RecordingProgress for Screen {
@@ -99,7 +99,7 @@ fn contents(file: &Written) -> String {
     }
 }
 
-/// What was recorded, what was lost, and what it cost.
+/// Returns the closing lines: recorded I/Os, lost events and overhead.
 fn ending(recorded: &Recorded) -> Vec<String> {
     let Recorded { conditions, counters, ios } = recorded;
     let mut lines = vec![format!(
@@ -130,13 +130,13 @@ fn ending(recorded: &Recorded) -> Vec<String> {
     lines
 }
 
-/// Whose names are in the file.
+/// Returns a line on the cgroups named in the file.
 fn cgroups(cgroups: &[CapturedCgroup]) -> String {
     let named = cgroups.iter().filter(|cgroup| cgroup.path.is_some()).count();
     format!("Cgroups: {named} of {} with their paths. The file contains them.", cgroups.len())
 }
 
-/// What else a reader of the file learns.
+/// Returns a line on the I/Os with and without a file path.
 fn paths((with, without): (u64, u64)) -> String {
     format!(
         "Paths: {with} known, {without} unknown. The file contains these paths: whoever \
@@ -150,7 +150,7 @@ fn merging(devices: &[Merging]) -> String {
     format!("Requests: {merged} merged into others, {split} split.")
 }
 
-/// What was measured of written blocks.
+/// Returns a line on the sampled content of written blocks.
 fn content(sample: &ContentSample) -> String {
     let Some((ratio, share)) = sample.compression_ratio().zip(sample.duplicate_share()) else {
         return format!("Content: {sample}.");

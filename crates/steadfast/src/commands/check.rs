@@ -1,4 +1,4 @@
-//! `steadfast check`: a run's numbers against a datasheet's, where they count.
+//! `steadfast check`: compares a run with the limits of a data sheet.
 
 use crate::cli::CheckArguments;
 use crate::exit::{ExitState, misuse};
@@ -13,12 +13,12 @@ use steadfast_report::{Checked, Limit, Limits, Names, Printed};
 use steadfast_runner::Ledger;
 use steadfast_runner::real::wall_clock_unix_ms;
 
-/// The longest file of limits that is read: a limit has some 100 bytes.
+/// Maximum size of a limits file in bytes; a limit has about 100.
 const LIMITS_MAX: u64 = 16 << 20;
 
 /// Judges every limit, prints the verdicts and writes the report with them.
 pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
-    // A file of limits that makes no sense is refused before a long study.
+    // Parse the limits before a study that may take long.
     let limits = match (&arguments.limits, arguments.list) {
         (Some(file), _) => Some(read(file)?),
         (None, true) => None,
@@ -59,7 +59,7 @@ fn read(file: &Path) -> anyhow::Result<Limits> {
     Limits::parse(text).with_context(|| format!("the limits {}", file.display()))
 }
 
-/// The targets of the suite that was run.
+/// Returns the targets of the suite that the run applied.
 fn own(run: &Path) -> anyhow::Result<Limits> {
     let sequence = if output::is_run_directory(run) {
         Ledger::read(run)?.plan.settings.sequence
@@ -86,7 +86,7 @@ fn own(run: &Path) -> anyhow::Result<Limits> {
     Ok(Limits { title: Some(sequence.title.clone()), limits: limits.collect() })
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Checked>()
 }
@@ -97,12 +97,12 @@ struct Listed {
     tables: Vec<Names>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output of `--list`.
 pub fn schema_of_list() -> schemars::Schema {
     terminal::schema_of::<Listed>()
 }
 
-/// The unit of a column of a sequence's tables.
+/// Returns the unit of a column of a sequence's tables.
 fn unit(column: &str) -> &'static str {
     match column {
         "mb" => "MB/s",
@@ -121,8 +121,7 @@ fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitS
     Ok(ExitState::Done)
 }
 
-/// Where the report goes: nowhere, where it was not asked for and the run is a
-/// single file.
+/// Returns the directory of the report; `None` if none was requested and the run is a single file.
 fn shelf(arguments: &CheckArguments, run: Option<&Directory>) -> anyhow::Result<Option<OutputDir>> {
     if arguments.no_report || arguments.list {
         return Ok(None);

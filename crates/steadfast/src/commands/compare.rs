@@ -14,7 +14,7 @@ use steadfast_report::{COMPARED_MAX, CompareError, Printed};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_tracefile::table::{Kind, TableWriter, Value};
 
-/// Compares, and writes or prints what came out.
+/// Compares the runs and writes or prints the comparison.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     let rule = Rule::of(&arguments.writing)?;
     if let Some(format) = long_format(arguments)? {
@@ -45,7 +45,8 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     Ok(ExitState::Done)
 }
 
-/// The form of the long table, where one is asked for: by name, or by the file's ending.
+/// Returns the format of the long table: from `--format` or the file's extension; `None` if
+/// another output is requested.
 fn long_format(arguments: &CompareArguments) -> anyhow::Result<Option<LongFormat>> {
     let output = arguments.output.as_deref().filter(|output| !output.is_dir());
     let ending = output.and_then(|output| output.extension()).and_then(|ending| ending.to_str());
@@ -69,7 +70,7 @@ fn long_format(arguments: &CompareArguments) -> anyhow::Result<Option<LongFormat
     }
 }
 
-/// Writes every number of all runs as one long table.
+/// Writes all numbers of all runs as one long table.
 fn long(arguments: &CompareArguments, format: LongFormat, rule: Rule) -> anyhow::Result<ExitState> {
     let file = arguments.output.as_deref().map(|output| rule.begin(output)).transpose()?;
     let mut found = Vec::new();
@@ -99,7 +100,7 @@ fn long(arguments: &CompareArguments, format: LongFormat, rule: Rule) -> anyhow:
     Ok(ExitState::Done)
 }
 
-/// A table as Parquet: a column of numbers is one whose cells are numbers.
+/// Returns the table as Parquet. A column is numeric if all its cells are numbers.
 fn parquet(table: &Table) -> anyhow::Result<Vec<u8>> {
     let is_text =
         |at: usize| table.rows.iter().any(|row| matches!(row.cells.get(at), Some(Cell::Text(_))));
@@ -125,11 +126,10 @@ fn parquet(table: &Table) -> anyhow::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Rows of a row group.
+/// Rows per row group.
 const ROW_GROUP: usize = 100_000;
 
-/// What each run is called: its model, with the directory's name where models
-/// are the same or unknown.
+/// Returns a name per run: its model, with the directory's name if models are equal or unknown.
 fn names(found: &[(&Path, Findings)]) -> Vec<String> {
     let model = |findings: &Findings| {
         let of_part = || findings.parts.iter().find_map(|part| part.header.model.clone());
@@ -137,7 +137,7 @@ fn names(found: &[(&Path, Findings)]) -> Vec<String> {
     };
     let models: Vec<Option<String>> = found.iter().map(|(_, findings)| model(findings)).collect();
     let directory = |run: &Path| -> String {
-        // A file of another tool has a name of its own.
+        // Results of another tool are named after their file.
         let is_findings = run.file_name().is_some_and(|name| name == "findings.json");
         if let (false, Some(name), true) = (is_findings, run.file_stem(), run.is_file()) {
             return name.to_string_lossy().into_owned();
@@ -161,11 +161,11 @@ fn names(found: &[(&Path, Findings)]) -> Vec<String> {
         .collect()
 }
 
-/// Where a comparison goes.
+/// Destination of a comparison.
 enum Place {
-    /// One form, which the file's ending names.
+    /// One format, chosen by the file's extension.
     File(NewFile, Form),
-    /// All of them.
+    /// All formats in a directory.
     OutputDir(OutputDir),
 }
 
@@ -176,7 +176,7 @@ enum Form {
 }
 
 impl Place {
-    /// A directory of all forms, or a file of one.
+    /// Opens a directory for all formats or a file for one.
     fn of(output: &Path, rule: Rule) -> anyhow::Result<Place> {
         let ending = output.extension().and_then(|ending| ending.to_str());
         let form = match ending.filter(|_| !output.is_dir()) {

@@ -1,4 +1,4 @@
-//! A procedure on its way to a report, in a run that is new or taken up again.
+//! Conducts a procedure, in a new or a resumed run, to its report.
 
 use crate::cli::Format;
 use crate::commands::replay;
@@ -16,35 +16,33 @@ use steadfast_runner::ledger::Line;
 use steadfast_runner::run::{self, Ending};
 use steadfast_runner::{Event, HostRequests, Ledger, Progress, Rig};
 
-/// Where a run directory keeps fio's job files and answers.
+/// Subdirectory of a run directory with fio's job files and results.
 pub const FIO_DIRECTORY: &str = "fio";
 
-/// What a run's settings want of purge and host; the disk of the run directory
-/// lives.
+/// Returns the purge and host changes that the settings request. Never touches the disk that holds
+/// the run directory.
 pub fn wishes(settings: &Settings, directory: &Path) -> HostRequests {
     let mut wishes = HostRequests::of(settings);
     wishes.purge.keep = vec![directory.to_owned()];
     wishes
 }
 
-/// A procedure on its way to a report.
+/// A procedure to be conducted.
 pub struct Conduct<'a> {
-    /// The procedure.
     pub procedure: &'a dyn Procedure,
-    /// Its name.
+    /// Name of the procedure.
     pub name: &'a str,
-    /// The run directory.
     pub directory: &'a Path,
-    /// Whether the findings are printed as JSON.
+    /// Prints the findings as JSON.
     pub json: bool,
-    /// Whether every step prints where no terminal shows the run.
+    /// Prints every step if no terminal shows the run.
     pub verbose: bool,
-    /// Where metrics go while it runs.
+    /// Exporter of metrics during the run.
     pub metrics: Option<&'a Exporter>,
 }
 
 impl Conduct<'_> {
-    /// Conducts, studies and reports.
+    /// Conducts the procedure, studies the record and writes the report.
     pub fn to_the_end(
         &self,
         rig: &mut dyn Rig,
@@ -80,21 +78,21 @@ impl Conduct<'_> {
     }
 }
 
-/// Marks the beginning of a replay of single I/Os in captures that run at the same time, so that
-/// `replay verify` tells its I/Os from what the run did on its target before.
+/// Marks the start of a single-I/O replay in captures that are running, so that `replay verify`
+/// excludes the run's earlier I/Os on the target.
 struct ReplayMarks<'p, 'e>(Both<'p, 'e>);
 
 impl Progress for ReplayMarks<'_, '_> {
     fn tell(&mut self, event: &Event<'_>) {
         if let Event::Begins(Step { load: Load::Script(_), continues: false, .. }) = event {
-            // Mostly there is no capture; a user who is not root may not mark one.
+            // Ignore errors: usually no capture is running, and marking one needs root.
             let _ = steadfast_recorder::mark(replay::BEGINS, None);
         }
         self.0.tell(event);
     }
 }
 
-/// Says how a run ended that did not come to its end; `None` where it did.
+/// Returns the exit state of a run that stopped early, and prints why; `None` if it is complete.
 pub fn unfinished(ending: &Ending, directory: &Path) -> anyhow::Result<Option<ExitState>> {
     match ending {
         Ending::Complete => Ok(None),
@@ -114,14 +112,14 @@ pub fn unfinished(ending: &Ending, directory: &Path) -> anyhow::Result<Option<Ex
     }
 }
 
-/// Puts the report of a run into its directory.
+/// Writes the report into the run directory.
 pub fn write_report(directory: &Directory, findings: &Findings) -> anyhow::Result<()> {
     let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     output::write(&OutputDir::of_run(directory), findings, &formats)?;
     Ok(())
 }
 
-/// How the command ends after a run with these findings.
+/// Returns the exit state that the findings imply.
 pub fn state(findings: &Findings) -> ExitState {
     match findings.whole_end().good() {
         Some(false) => ExitState::NotGood,

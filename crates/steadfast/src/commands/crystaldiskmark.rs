@@ -1,4 +1,4 @@
-//! `steadfast crystaldiskmark`: its tests and its table, its result file written and read.
+//! `steadfast crystaldiskmark`: its tests, and its result files read and written.
 
 use super::front;
 use crate::asked::SOFTWARE;
@@ -17,7 +17,7 @@ use steadfast_exchange::identify::FileKind;
 use steadfast_procedures::presets::CrystalDiskMark;
 use steadfast_report::date_stamp;
 
-/// Runs the tests, shows them, or reports a saved result.
+/// Runs the tests, prints the plan, or reports a saved result.
 pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
     if let Some(file) = &arguments.read {
         return report(arguments, file);
@@ -30,7 +30,7 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
         nvme: arguments.nvme,
         mix: arguments.mix,
     };
-    // A name that is taken is refused before the work.
+    // Refuse an existing result file before the run.
     let result = match (&arguments.result, arguments.front.plan) {
         (Some(path), false) => Some(Rule::of(&arguments.writing())?.begin_text(path)?),
         _ => None,
@@ -42,7 +42,7 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
     Ok(conducted.state)
 }
 
-/// Reports what the program saved; `--out` is the directory of the report.
+/// Reports a saved result; `--out` is the directory of the report.
 fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<ExitState> {
     let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let shelf = match &arguments.front.out {
@@ -76,7 +76,7 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
     Ok(ExitState::Done)
 }
 
-/// Returns the results of a run as CrystalDiskMark saves them.
+/// Returns the results of a run in CrystalDiskMark's format.
 fn saved(preset: &CrystalDiskMark, findings: &Findings) -> SavedResult {
     let mut tests = Vec::new();
     for (direction, column) in [
@@ -120,7 +120,7 @@ fn saved(preset: &CrystalDiskMark, findings: &Findings) -> SavedResult {
     }
 }
 
-/// `2026/11/22 16:12:55`, as the program has it, in UTC.
+/// Formats a time as CrystalDiskMark does (`2026/11/22 16:12:55`), in UTC.
 fn date(unix_ms: u64) -> String {
     let stamp = date_stamp(unix_ms);
     let part = |from: usize, to: usize| stamp.get(from..to).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `steadfast devices`: what is here.
+//! `steadfast devices`: lists testable devices.
 
 use crate::cli::DevicesArguments;
 use crate::exit::ExitState;
@@ -16,7 +16,7 @@ struct Answer {
     devices: Vec<Device>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Answer>()
 }

@@ -1,4 +1,4 @@
-//! `steadfast doctor`: what on this host or device would spoil a measurement.
+//! `steadfast doctor`: finds conditions of host and device that would spoil a measurement.
 
 use crate::cli::DoctorArguments;
 use crate::exit::ExitState;
@@ -22,12 +22,12 @@ struct Answer<'a> {
     checks: &'a [Check],
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Answer<'_>>()
 }
 
-/// Checks a device and its host. Nothing is written or changed.
+/// Checks a device and its host. Read-only.
 pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
     let (device, checks) = match target::existing(&arguments.device)? {
         Named::Simulated(spec) => {
@@ -58,7 +58,7 @@ fn simulated() -> Check {
     }
 }
 
-/// The mark of a state, which says the same without its color.
+/// Returns the word for a state, colored; it is unambiguous without color.
 fn mark(state: CheckState) -> StyledObject<String> {
     let word = match state {
         CheckState::Good => "good",
@@ -75,7 +75,7 @@ fn mark(state: CheckState) -> StyledObject<String> {
     }
 }
 
-/// Columns of the marks.
+/// Width of the state column.
 const MARK: usize = 9;
 
 fn text(device: &Device, checks: &[Check], width: usize) -> String {

@@ -1,4 +1,4 @@
-//! `steadfast fio`: fio's job files and command lines, as far as their loads can be expressed.
+//! `steadfast fio`: runs fio's job files and command lines.
 
 use super::front;
 use crate::cli::front::{FioArguments, FrontArguments};
@@ -15,7 +15,7 @@ use steadfast_exchange::identify::FileKind;
 /// Name of jobs without a file, in messages and reports.
 const COMMAND_LINE: &str = "command line";
 
-/// Runs, or shows, every job.
+/// Runs every job, or prints the plan.
 pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     let line = FioCommandLine::parse(arguments.options.iter().map(String::as_str));
     let path = arguments.file.as_deref().unwrap_or(Path::new(COMMAND_LINE));
@@ -40,7 +40,7 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
         }
     };
     if !arguments.options.is_empty() {
-        // What is run is the file together with the options.
+        // The source consists of the file and the options.
         source = front::source(path, file.write().as_bytes());
     }
     choose_sections(&mut file, &arguments.section)?;
@@ -73,7 +73,7 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     front::conduct_several(&front, each).map(|conducted| conducted.state)
 }
 
-/// Leaves the sections that `--section` names.
+/// Keeps only the sections named by `--section`.
 fn choose_sections(file: &mut JobFile, chosen: &[String]) -> anyhow::Result<()> {
     if chosen.is_empty() {
         return Ok(());
@@ -85,8 +85,8 @@ fn choose_sections(file: &mut JobFile, chosen: &[String]) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Returns the arguments with a target. Jobs of the command line use the file or devices that they
-/// name; jobs of a file use `--target` only.
+/// Returns the arguments with a target. Command-line jobs use the files or devices they name; jobs
+/// of a file use `--target` only.
 fn aimed(
     arguments: &FioArguments,
     named: &[String],
@@ -94,7 +94,7 @@ fn aimed(
 ) -> anyhow::Result<FrontArguments> {
     let mut front = arguments.front.clone();
     if has_jobs {
-        // --size is fio's.
+        // fio's own --size has another meaning.
         front.size_option = "--target-size";
     }
     if !front.target.is_empty() || arguments.file.is_some() {
@@ -147,7 +147,7 @@ fn capacity(front: &FrontArguments, target: &str) -> anyhow::Result<Option<Bytes
 /// Refuses a target that cannot hold all files of the jobs.
 fn check_room(front: &FrontArguments, sequence: &Sequence) -> anyhow::Result<()> {
     if front.hosts.list()?.is_some() {
-        // They are asked once, before the run.
+        // The hosts are queried once, before the run.
         return Ok(());
     }
     let target = front::target(front)?;
@@ -167,8 +167,8 @@ fn check_room(front: &FrontArguments, sequence: &Sequence) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Returns the files or devices of the jobs with their targets: those given as `NAME=TARGET`, or as
-/// many targets as the jobs name. Empty if all jobs use one target.
+/// Returns the target of each file or device that the jobs name: given as `NAME=TARGET`, or in
+/// order if the counts match. Empty if all jobs use one target.
 fn targets_by_name(targets: &[String], named: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     let mapped = |target: &String| {
         let name = named.iter().find(|name| {
@@ -206,7 +206,7 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
 }
 
-/// Included files lie beside the job file; variables are those of the environment.
+/// Resolves included files next to the job file, and variables from the environment.
 struct JobFileDirectory<'a> {
     path: &'a Path,
 }

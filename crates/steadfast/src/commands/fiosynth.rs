@@ -1,4 +1,4 @@
-//! `steadfast fiosynth`: a suite of FioSynth with its templates.
+//! `steadfast fiosynth`: runs a FioSynth suite with its templates.
 
 use super::front;
 use crate::cli::front::FioSynthArguments;
@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use steadfast_exchange::fiosynth::{DriveScale, FioSynthSuite, TemplateSource, sequence};
 use steadfast_exchange::identify::FileKind;
 
-/// Runs, or shows, every workload of the suite.
+/// Runs every workload of the suite, or prints the plan.
 pub fn run(arguments: &FioSynthArguments) -> anyhow::Result<ExitState> {
     let path = &arguments.file;
     let bytes = front::read(path)?;
@@ -25,8 +25,7 @@ pub fn run(arguments: &FioSynthArguments) -> anyhow::Result<ExitState> {
     front::conduct(&arguments.front, sequence).map(|conducted| conducted.state)
 }
 
-/// Returns the directories of templates: that of the user, or those next to the suite where
-/// FioSynth keeps them.
+/// Returns the template directories: the given one, or FioSynth's usual places next to the suite.
 fn directories(arguments: &FioSynthArguments) -> Vec<PathBuf> {
     if let Some(directory) = &arguments.templates {
         return vec![directory.clone()];

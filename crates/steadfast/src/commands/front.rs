@@ -36,7 +36,6 @@ pub fn refused(path: &Path, errors: &[ParseError]) -> anyhow::Error {
 
 /// A sequence that was shown or run.
 pub struct SequenceOutcome {
-    /// Exit state.
     pub state: ExitState,
     /// Run directory; `None` for a plan.
     pub directory: Option<PathBuf>,

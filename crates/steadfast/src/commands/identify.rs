@@ -1,4 +1,4 @@
-//! `steadfast identify`: what a file is, and which command takes it.
+//! `steadfast identify`: recognizes files and names the command that reads them.
 
 use crate::cli::IdentifyAnyArguments;
 use crate::exit::ExitState;
@@ -27,12 +27,12 @@ struct IdentifiedFile {
     command: Option<String>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Identification>()
 }
 
-/// Says of each file what it is.
+/// Identifies each file.
 pub fn run(arguments: &IdentifyAnyArguments) -> anyhow::Result<ExitState> {
     let files: Vec<IdentifiedFile> = arguments.files.iter().map(|path| identify(path)).collect();
     let is_unknown = files.iter().any(|file| file.kind.is_none());
@@ -97,7 +97,7 @@ fn directory(
     }
 }
 
-/// A Parquet file says in its footer what it is.
+/// Identifies a Parquet file by its footer.
 fn parquet(
     path: &Path,
     of: impl Fn(Option<&str>, &str, Option<String>) -> IdentifiedFile,

@@ -1,11 +1,11 @@
-//! `steadfast mark`: names this moment in captures that run.
+//! `steadfast mark`: marks the current moment in running captures.
 
 use crate::cli::MarkArguments;
 use crate::exit::ExitState;
 use crate::terminal;
 use steadfast_domain::text::printable;
 
-/// Leaves the mark and says which captures have it.
+/// Adds the mark and prints which captures recorded it.
 pub fn run(arguments: &MarkArguments) -> anyhow::Result<ExitState> {
     let marked = steadfast_recorder::mark(&arguments.name, arguments.capture.as_deref())?;
     for trace in &marked.traces {

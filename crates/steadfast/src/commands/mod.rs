@@ -1,4 +1,4 @@
-//! The commands, each its own file.
+//! The commands, one file each.
 
 pub mod atto;
 mod begin;

@@ -1,4 +1,4 @@
-//! `steadfast plan`: what would run, in order, and how long.
+//! `steadfast plan`: prints the steps of a run and its duration.
 
 use super::begin::geometry;
 use crate::asked::{add_purge, settings};
@@ -20,7 +20,7 @@ use steadfast_engine::{Engine, Stop};
 use steadfast_host::Roots;
 use steadfast_runner::forecast::{Outline, RepeatedStep, Stretch};
 
-/// What a purge is called in an outline.
+/// Phase name of a purge in an outline.
 const PURGE: &str = "purge";
 
 /// The JSON output.
@@ -40,19 +40,19 @@ struct Answer {
     confirmation: Option<String>,
 }
 
-/// How much of a plan is shown.
+/// Detail of a printed plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// What repeats is summed up.
+    /// Repeated steps are summarized.
     Summary,
-    /// A line for every stretch.
+    /// One line per stretch.
     EveryStep,
-    /// All of it as JSON.
+    /// Complete, as JSON.
     Json,
 }
 
 impl Wanted {
-    /// JSON, or what a person reads.
+    /// Returns `Json` or `Summary`.
     pub fn of(json: bool) -> Self {
         if json { Wanted::Json } else { Wanted::Summary }
     }
@@ -64,17 +64,17 @@ struct Answers {
     targets: Vec<Answer>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Answer>()
 }
 
-/// The schema of the JSON output for several targets.
+/// Returns the schema of the JSON output for several targets.
 pub fn schema_of_several() -> schemars::Schema {
     terminal::schema_of::<Answers>()
 }
 
-/// Shows what would run on each target.
+/// Prints the plan for each target.
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
     let wanted = match (arguments.json, arguments.verbose) {
@@ -104,7 +104,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
 }
 
 impl Answer {
-    /// Rehearses a run twice, steady at once, and never.
+    /// Rehearses a run twice: with a steady state reached at once, and never.
     fn of(settings: &Settings, device: Device, assume: Option<Bytes>) -> anyhow::Result<Answer> {
         let procedure = steadfast_procedures::procedure(settings, geometry(&device), &[])?;
         refuse_impossible(procedure.as_ref(), &device)?;
@@ -118,8 +118,8 @@ impl Answer {
     }
 }
 
-/// Refuses steps that a simulated drive cannot do, as a run on it would. What a real device can
-/// do is known once it is armed.
+/// Refuses steps that a simulated drive does not support, as a run on it would. The capabilities
+/// of a real device are known only after arming.
 fn refuse_impossible(procedure: &dyn Procedure, device: &Device) -> anyhow::Result<()> {
     if !device.is_simulated() {
         return Ok(());
@@ -132,7 +132,7 @@ fn refuse_impossible(procedure: &dyn Procedure, device: &Device) -> anyhow::Resu
     }
 }
 
-/// Returns what the user types to confirm that the target may be overwritten.
+/// Returns the confirmation that `--yes-destroy` needs for the target; `None` if it needs none.
 fn confirmation(device: &Device) -> Option<String> {
     let exists = device.transport != Transport::File || Path::new(&device.path).exists();
     if !exists || device.is_simulated() {
@@ -141,7 +141,7 @@ fn confirmation(device: &Device) -> Option<String> {
     steadfast_host::confirmation(device, &Roots::real()).ok()
 }
 
-/// Shows what a run of these settings would do to a device.
+/// Prints the plan of these settings for a device.
 pub fn show(
     settings: &Settings,
     device: Device,
@@ -157,7 +157,7 @@ pub fn show(
     Ok(ExitState::Done)
 }
 
-/// The device, and what would become of it.
+/// Returns the line on the device and the effect of the run on it.
 fn head(device: &Device, alters: bool) -> String {
     let effect = if device.is_simulated() {
         "A simulated drive: nothing real is written. Times are virtual; the run itself takes seconds."
@@ -182,8 +182,8 @@ fn head(device: &Device, alters: bool) -> String {
     )
 }
 
-/// The steps of another tool's sequence, one line each, and what was understood with a
-/// difference.
+/// Formats the steps of another tool's sequence, one line each, and the remarks on differences
+/// from that tool.
 fn sequence_text(answer: &Answer, sequence: &Sequence) -> String {
     let Answer { device, outline, .. } = answer;
     let mut lines = vec![head(device, sequence.alters())];
@@ -204,7 +204,7 @@ fn sequence_text(answer: &Answer, sequence: &Sequence) -> String {
     lines.join("\n")
 }
 
-/// The command that does what was planned. Of several targets, each plan names its own
+/// Returns the command that runs the plan. With several targets, each plan prints its own
 /// confirmation.
 fn closing(answer: &Answer, alters: bool) -> String {
     let words: Vec<String> =
@@ -241,8 +241,7 @@ fn run_command(words: &[String]) -> Vec<String> {
     command
 }
 
-/// One step: what it is called, what it applies, and until when; loads at the same time a
-/// line each.
+/// Formats one step: name, load and end condition. Concurrent loads get one line each.
 fn step_line(number: usize, step: &SequenceStep) -> String {
     let times = match step.attempts() {
         1 => String::new(),
@@ -309,7 +308,7 @@ fn load_text(load: &SequenceLoad) -> String {
     )
 }
 
-/// `33 %`, and of less than one percent as many digits as say something: `0.3 %`, `0.004 %`.
+/// Formats a share in percent (`33 %`), with more digits below one percent (`0.3 %`, `0.004 %`).
 fn share_text(percent: f64) -> String {
     let decimals = match percent {
         zero if zero <= 0.0 => 0,
@@ -371,10 +370,10 @@ fn text(answer: &Answer, verbose: bool) -> String {
     lines.join("\n")
 }
 
-/// Demands listed in the line of the method.
+/// Maximum number of demands in the method line.
 const DEMANDS_OF_A_LINE: usize = 8;
 
-/// The demand of the measured steps and the write cache.
+/// Returns the line with demand and write cache of the measured steps.
 fn method_line(outline: &Outline) -> String {
     let shown = outline.demands.iter().take(DEMANDS_OF_A_LINE);
     let mut demands: Vec<String> = shown.map(ToString::to_string).collect();
@@ -391,7 +390,7 @@ fn method_line(outline: &Outline) -> String {
     format!("Demand (threads, outstanding I/Os each): {demand}. Write cache: {cache}.")
 }
 
-/// One phase of a plan: its name, and what is done in it.
+/// One phase of a plan and its description.
 struct Entry {
     phase: String,
     text: String,
@@ -402,20 +401,21 @@ impl Entry {
         format!("{:<8} {}", self.phase, self.text)
     }
 
-    /// The name without the number at its end, and the number with its unit: `wait` and `15s`.
+    /// Splits a name that ends in a number with a unit, e.g. `wait-15s` into `wait` and `15s`.
     fn stem(&self) -> Option<(&str, &str)> {
         let (stem, end) = self.phase.rsplit_once('-')?;
         end.starts_with(|c: char| c.is_ascii_digit()).then_some((stem, end))
     }
 
-    /// The words of its text, each with whether it is the number at the end of its name.
+    /// Splits the description into words, each with true if it equals the number at the end of the
+    /// name.
     fn words(&self) -> Vec<(&str, bool)> {
         let end = self.stem().map_or("", |(_, end)| end);
         let number = end.trim_end_matches(|c: char| !c.is_ascii_digit());
         self.text.split(' ').map(|word| (word, word == number)).collect()
     }
 
-    /// Whether it is the same phase with another number.
+    /// Returns true if both phases differ in their number only.
     fn is_alike(&self, other: &Entry) -> bool {
         let stems = self.stem().zip(other.stem());
         let (own, others) = (self.words(), other.words());
@@ -426,7 +426,7 @@ impl Entry {
     }
 }
 
-/// The phases of an outline in order; what repeats within a phase is one entry.
+/// Returns the phases of an outline in order; repetitions within a phase are merged.
 fn entries(outline: &Outline, assumed_rate: Option<Bytes>, verbose: bool) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut rest = outline.stretches.as_slice();
@@ -444,8 +444,7 @@ fn entries(outline: &Outline, assumed_rate: Option<Bytes>, verbose: bool) -> Vec
     entries
 }
 
-/// A line for each entry; phases that differ by a number only and come in turn have theirs
-/// together.
+/// Formats one line per entry. Alternating phases that differ in a number only are grouped.
 fn brief(mut entries: &[Entry]) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some(first) = entries.first() {
@@ -459,7 +458,8 @@ fn brief(mut entries: &[Entry]) -> Vec<String> {
     lines
 }
 
-/// How many entries at the beginning come again with another number, and how often.
+/// Returns the period of the entries at the beginning that repeat with other numbers, and the
+/// number of repetitions.
 fn in_turn(entries: &[Entry]) -> (usize, usize) {
     let is_next = |first: &[Entry], next: &[Entry]| {
         next.len() == first.len() && first.iter().zip(next).all(|(a, b)| a.is_alike(b))
@@ -472,7 +472,8 @@ fn in_turn(entries: &[Entry]) -> (usize, usize) {
     periods.map(|period| (period, times(period))).find(|(_, times)| *times > 1).unwrap_or((1, 1))
 }
 
-/// Entries that come in turn: one line for each of the first ones, with the numbers of all.
+/// Formats repeating entries: one line per entry of the first period, with the numbers of all
+/// repetitions.
 fn turn_lines(entries: &[Entry], period: usize) -> Vec<String> {
     let line = |(at, entry): (usize, &Entry)| {
         let alike: Vec<Vec<(&str, bool)>> =
@@ -491,11 +492,11 @@ fn turn_lines(entries: &[Entry], period: usize) -> Vec<String> {
     std::iter::once(head).chain(entries[..period].iter().enumerate().map(line)).collect()
 }
 
-/// Stretches that come again and again, at most so many of them in turn.
+/// Maximum number of stretches in a repeating group.
 const PERIOD: usize = 3;
 
-/// How many stretches at the beginning come again, and how often they are there: a load and
-/// the pause behind it, 360 times. What is there once is one stretch, once.
+/// Returns the length of the group at the beginning that repeats, and the number of repetitions,
+/// e.g. a load and a pause, 360 times. (1, 1) if nothing repeats.
 fn repeated(stretches: &[Stretch]) -> (usize, usize) {
     let times = |period: usize| {
         let first = &stretches[..period];
@@ -507,13 +508,13 @@ fn repeated(stretches: &[Stretch]) -> (usize, usize) {
     found.filter(|(period, _)| stretches[..*period].iter().all(outside)).unwrap_or((1, 1))
 }
 
-/// Stretches that come again, in one line.
+/// Formats a repeating group of stretches in one line.
 fn repeated_text(stretches: &[Stretch], times: usize) -> String {
     let each: Vec<String> = stretches.iter().map(|stretch| what_text(stretch, None)).collect();
     format!("{times} times: {}", each.join("; "))
 }
 
-/// What is done in a stretch, and how long.
+/// Formats the content and duration of a stretch.
 fn what_text(stretch: &Stretch, assumed_rate: Option<Bytes>) -> String {
     let what = match (stretch.steps.first(), stretch.step_count()) {
         (Some(only), 1) => only.label.clone(),
@@ -535,7 +536,7 @@ fn what_text(stretch: &Stretch, assumed_rate: Option<Bytes>) -> String {
     }
 }
 
-/// The steps of a round, each by itself or those in a row that do the same together.
+/// Returns the names of a round's steps; equal consecutive steps are merged.
 fn step_names(steps: &[RepeatedStep], verbose: bool) -> Vec<String> {
     let name = |step: &RepeatedStep| match (step.times, verbose) {
         (1, _) => vec![step.label.clone()],
@@ -545,11 +546,11 @@ fn step_names(steps: &[RepeatedStep], verbose: bool) -> Vec<String> {
     steps.iter().flat_map(name).collect()
 }
 
-/// Steps of a round on a line, and those that stand on the line of their phase.
+/// Maximum number of steps per line, and on the line of their phase.
 const STEPS_OF_A_LINE: usize = 8;
 const STEPS_BESIDE: usize = 3;
 
-/// The rounds of a phase, all alike.
+/// Formats the rounds of a phase, which are all equal.
 fn rounds_text(round: &Stretch, outline: &Outline, verbose: bool) -> String {
     let (best, worst) = outline.rounds.get(&round.phase).copied().unwrap_or_default();
     let head = format!(

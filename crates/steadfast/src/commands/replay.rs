@@ -1,4 +1,4 @@
-//! `steadfast replay verify`: how true a replay was.
+//! `steadfast replay verify`: compares a replay with its capture.
 
 use crate::asked::SOFTWARE;
 use crate::cli::replay::{ReplayCommand, ReplayCommandArguments, VerifyArguments};
@@ -14,13 +14,13 @@ use steadfast_analysis::clock::Moment;
 use steadfast_workload::fidelity::{Fidelity, FidelityOptions, findings};
 use steadfast_workload::replay::{AddressMap, MapRule, ScriptOptions, Space, TraceScript};
 
-/// The logical sector of a device whose capture does not tell it.
+/// Logical sector size in bytes, if the capture does not record it.
 const SECTOR: u32 = 512;
 
 /// The mark that a replay of single I/Os leaves in running captures when its first I/O is due.
 pub const BEGINS: &str = "replay begins";
 
-/// Runs one of the commands.
+/// Runs `replay`.
 pub fn run(arguments: &ReplayCommandArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
         ReplayCommand::Verify(arguments) => verify(arguments),
@@ -67,8 +67,8 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     })
 }
 
-/// Whether both have the same I/Os: operation, size and offset of each in order, or,
-/// where sums were kept, the same counts of every operation and size.
+/// Returns true if both sides have the same I/Os: equal operation, size and offset in order; for
+/// step sums, equal counts by operation and size.
 fn is_same(found: &Fidelity) -> bool {
     let devices = found.sides.each_ref().map(|side| side.devices.len());
     if let Some(pairs) = &found.devices {
@@ -84,8 +84,9 @@ fn is_same(found: &Fidelity) -> bool {
     counts[0] == counts[1]
 }
 
-/// The filter of the replay: what belongs to the captured host is not asked of it. Unless a time
-/// is given it begins with the replay's mark: the run read from its target before.
+/// Returns the filter for the replay's capture. Conditions on the captured host are removed.
+/// Without a time range it starts at the replay's mark, since the run reads from its target
+/// before.
 fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     let filter = &arguments.filter;
     let begins = || -> anyhow::Result<Option<Moment>> {
@@ -118,7 +119,7 @@ fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     })
 }
 
-/// Where the replay put the original's I/Os: onto the device of its capture.
+/// Returns how the replay mapped the original's addresses to the device of its own capture.
 fn map(
     original: &FilteredCapture,
     replayed: &FilteredCapture,

@@ -1,4 +1,4 @@
-//! `steadfast report`: the report again, or of another tool's results.
+//! `steadfast report`: writes the report of a run or of another tool's results.
 
 use crate::cli::{Format, ReportArguments};
 use crate::exit::{ExitState, misuse};
@@ -27,7 +27,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     }
 }
 
-/// Reports results of other tools: one file or directory, or a file for each round.
+/// Reports results of other tools: a file, a directory, or one file per round.
 fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let rule = Rule::of(&arguments.writing)?;
     let shelf = match &arguments.output {

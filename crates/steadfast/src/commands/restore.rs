@@ -1,5 +1,4 @@
-//! `steadfast restore` and `steadfast unlock`: host and drive as they were
-//! before a process that died.
+//! `steadfast restore` and `steadfast unlock`: undo the changes of a process that died.
 
 use crate::cli::{RestoreArguments, UnlockArguments};
 use crate::exit::ExitState;
@@ -32,24 +31,24 @@ struct Answer {
     instances_removed: Vec<String>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Answer>()
 }
 
-/// The journal of the host changes of this process, which has no run directory.
+/// Returns the journal of host changes of this process, for commands without a run directory.
 pub fn journal() -> HostChanges {
     journal_of(0)
 }
 
-/// The journal for one of several devices, by its number.
+/// Returns the journal for device `number` of several.
 pub fn journal_of(number: u64) -> HostChanges {
     let command = crate::cli::command_line();
-    // The files of a process are told apart by this moment.
+    // The time distinguishes the files of one process.
     HostChanges::new(host_changes::directory(), command, wall_clock_unix_ms() + number)
 }
 
-/// Reports on standard error what dead processes left changed.
+/// Reports changes left by dead processes on standard error.
 pub fn remind() {
     let left = left_behind().unwrap_or_else(|error| {
         terminal::complain(&format!("steadfast: {error:#}"));
@@ -66,8 +65,8 @@ pub fn remind() {
     }
 }
 
-/// Puts back what the journal of a run, or of any process without a run
-/// directory, says was changed and not restored.
+/// Restores the changes recorded in a run's journal, or in the journals of processes without a run
+/// directory, that were not restored yet.
 pub fn run(arguments: &RestoreArguments) -> anyhow::Result<ExitState> {
     let mut failures = Vec::new();
     let (answer, nothing) = match &arguments.run_dir {
@@ -107,7 +106,7 @@ pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<ExitState> {
 }
 
 fn left_behind() -> anyhow::Result<Vec<AbandonedChanges>> {
-    // Where there is no place for them, nothing was left in it.
+    // Without a journal directory nothing was recorded.
     let Ok(directory) = host_changes::directory() else { return Ok(Vec::new()) };
     let place = || directory.display().to_string();
     host_changes::left_behind(&directory).with_context(place)

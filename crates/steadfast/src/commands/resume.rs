@@ -14,7 +14,7 @@ use steadfast_runner::Ledger;
 use steadfast_runner::ledger::Line;
 use steadfast_runner::live::unrestored;
 
-/// Finds the run's device again and conducts the rest.
+/// Finds the run's device and conducts the remaining steps.
 pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     if let Some(group) = several::Group::find(&arguments.run_dir)? {
         return several::resume(arguments, &group);
@@ -56,8 +56,8 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     Ok(state)
 }
 
-/// Returns true if nothing of a run is left to do: it ended, the host is as it was, and the report
-/// is written.
+/// Returns true if nothing is left to do: the run ended, the host is restored and the report is
+/// written.
 fn is_complete(lines: &[Line], directory: &Path) -> bool {
     let last = lines.iter().rev().find(|line| !matches!(line.entry, Entry::HostRestored(_)));
     let has_ended = last.is_some_and(|line| matches!(line.entry, Entry::Ended));

@@ -1,4 +1,4 @@
-//! A run that is resumed: its device found by identity and armed, its amendments, its procedure.
+//! A resumed run: finds its device by identity, arms it and amends the settings.
 
 use super::begin::reading;
 use super::conduct::{FIO_DIRECTORY, wishes};
@@ -18,19 +18,19 @@ use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::amend;
 use steadfast_runner::{Ledger, Rig, RunPlan, recognition};
 
-/// A run that is taken up again: its device is armed. Nothing of it was changed but an
-/// incomplete last line.
+/// A resumed run whose device is armed. Nothing was changed except a torn last line of the
+/// journal.
 pub struct ResumedRun {
-    /// What is driven.
+    /// Access to the armed device.
     pub rig: Box<dyn Rig>,
-    /// Where it is written down.
+    /// Ledger of the run.
     pub ledger: Ledger,
-    /// What is written down already.
+    /// Content of the ledger when it was opened.
     pub contents: Contents,
 }
 
 impl ResumedRun {
-    /// Opens one of several runs, which may not have begun.
+    /// Opens one run of a group, which may not have started.
     pub fn open_member(arguments: &ResumeArguments, stop: &Stop) -> anyhow::Result<ResumedRun> {
         ResumedRun::arm(Ledger::open_member(&arguments.run_dir)?, arguments, stop)
     }
@@ -48,14 +48,14 @@ impl ResumedRun {
                 contents.torn
             ));
         }
-        // What the run replays is sought before anything is done to its device.
+        // Find the replayed trace before the device is touched.
         workloads::reopen(&mut contents.plan)?;
         let hosts = contents.plan.settings.hosts.clone();
         let named = match &hosts {
             Some(_) => None,
             None => Some(find_again(&contents.plan)?),
         };
-        // What cannot be amended is said before the device is armed.
+        // Refuse impossible amendments before the device is armed.
         amendment(arguments, &contents)?;
         let rig = match (&named, &hosts) {
             (Some(named), _) => arm(arguments, &contents, named, stop)?,
@@ -68,15 +68,15 @@ impl ResumedRun {
         Ok(ResumedRun { rig, ledger, contents })
     }
 
-    /// Amends what the user wants otherwise. Last of all: nothing is amended where nothing
-    /// can be resumed.
+    /// Records the amendments of the command line. Comes last, so that a run that cannot be
+    /// resumed is not amended.
     pub fn amend(&mut self, arguments: &ResumeArguments) -> anyhow::Result<()> {
         let Some(amendment) = amendment(arguments, &self.contents)? else { return Ok(()) };
         Ok(amend(&mut self.ledger, &mut self.contents, amendment, wall_clock_unix_ms())?)
     }
 }
 
-/// A rig on the run's device, once it is proven or confirmed to be that one.
+/// Opens a rig on the run's device after it was proven or confirmed to be the same.
 fn arm(
     arguments: &ResumeArguments,
     contents: &Contents,
@@ -109,8 +109,7 @@ fn arm(
     Ok(rig)
 }
 
-/// Refuses a run directory that took the place of another, unless the device is confirmed
-/// again.
+/// Refuses a run directory that may have been replaced, unless the device is confirmed again.
 fn refuse_other_directory(arguments: &ResumeArguments, contents: &Contents) -> anyhow::Result<()> {
     let doubts = recognition::directory_doubts(contents, &arguments.run_dir);
     let is_read = reading(&contents.plan.settings).is_some();
@@ -126,7 +125,7 @@ fn refuse_other_directory(arguments: &ResumeArguments, contents: &Contents) -> a
     )
 }
 
-/// A rig on the device that several hosts share, once it is proven or confirmed again.
+/// Opens a rig on the shared device after it was proven or confirmed to be the same.
 fn arm_on_hosts(
     arguments: &ResumeArguments,
     plan: &RunPlan,
@@ -149,17 +148,17 @@ fn arm_on_hosts(
     Ok(rig)
 }
 
-/// How a device was found to be the one that may be overwritten.
+/// Evidence that a device is the one that may be overwritten.
 enum Recognized {
-    /// It exists in virtual time only.
+    /// A simulated drive.
     Simulated,
-    /// The kernel says that it is the one that was confirmed before.
+    /// The kernel reports the identity that was confirmed before.
     Proven(Box<Proof>),
-    /// The user has confirmed it again, and these others that a purge reaches.
+    /// Confirmed again by the user, with the other devices that a purge affects.
     Confirmed { proof: Box<Proof>, others: Vec<String> },
 }
 
-/// Compares the device with the one that was taken up last. It is only read.
+/// Compares the device with the one last opened by the run. Read-only.
 fn recognize(
     arguments: &ResumeArguments,
     contents: &Contents,
@@ -196,8 +195,8 @@ fn recognize(
     }
 }
 
-/// The handle must lead to what was recognized, not to what came into its place
-/// meanwhile.
+/// Refuses a rig whose device is not the recognized one: the node may have been replaced in
+/// between.
 fn is_armed(rig: &dyn Rig, recognized: &Proof) -> anyhow::Result<()> {
     match rig.proof() {
         Some(armed) if armed.is_same_device(recognized) => Ok(()),
@@ -208,7 +207,7 @@ fn is_armed(rig: &dyn Rig, recognized: &Proof) -> anyhow::Result<()> {
     }
 }
 
-/// The shortest text that names a device.
+/// Returns the shortest text that confirms a device.
 fn what_to_type(device: &Device) -> anyhow::Result<String> {
     let path = Path::new(&device.name);
     Ok(match (&device.transport, path.file_name()) {
@@ -217,7 +216,7 @@ fn what_to_type(device: &Device) -> anyhow::Result<String> {
     })
 }
 
-/// What arming asks for: the device was recognized by then.
+/// Returns the confirmation for arming; the device was recognized before.
 fn confirmation(named: &Named) -> anyhow::Result<String> {
     Ok(match named {
         Named::Simulated(spec) => spec.name().to_owned(),

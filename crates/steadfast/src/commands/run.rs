@@ -1,4 +1,4 @@
-//! `steadfast run`: a procedure from purge to report.
+//! `steadfast run`: conducts a procedure from purge to report.
 
 use super::begin::{Beginning, default_seed};
 use super::several::{self, Several};
@@ -8,7 +8,7 @@ use crate::exit::ExitState;
 use crate::{hosts, workloads};
 use steadfast_runner::StartSync;
 
-/// Begins a run, or one for each of several targets, and conducts it.
+/// Starts and conducts a run on each target.
 pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
     let list = arguments.hosts.list()?;

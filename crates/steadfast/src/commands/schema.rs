@@ -1,4 +1,4 @@
-//! `steadfast schema`: JSON Schemas of what is written and printed, made from the types.
+//! `steadfast schema`: JSON Schemas of all output, generated from the types.
 
 use super::{calibrate, check, devices, doctor, identify, measure, plan, restore, several, trace};
 use crate::cli::SchemaArguments;
@@ -11,10 +11,10 @@ use steadfast_report::FindingsFile;
 use steadfast_runner::RunPlan;
 use steadfast_runner::ledger::Line;
 
-/// A document: its name, what it is, and its schema.
+/// Name, description and schema of a document.
 type Document = (&'static str, &'static str, fn() -> Schema);
 
-/// Every document. docs/schema has a file for each.
+/// All documents. docs/schema has a file for each.
 const DOCUMENTS: [Document; 37] = [
     (
         "record",
@@ -63,7 +63,7 @@ const DOCUMENTS: [Document; 37] = [
     ("workload-list", "workload list --json", reference::schema),
 ];
 
-/// Prints a schema, or the names of all.
+/// Prints a schema, or the names of all documents.
 pub fn run(arguments: &SchemaArguments) -> anyhow::Result<ExitState> {
     let Some(asked) = &arguments.document else {
         let widest = DOCUMENTS.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! `steadfast study`: findings again from the record.
+//! `steadfast study`: recomputes findings from the record.
 
 use crate::cli::{Format, StudyArguments};
 use crate::exit::ExitState;
@@ -6,7 +6,7 @@ use crate::writing::OutputDir;
 use crate::{output, terminal};
 use steadfast_runner::Ledger;
 
-/// Recomputes the findings, keeps them as `findings.json` and prints them.
+/// Recomputes the findings, saves them as `findings.json` and prints them.
 pub fn run(arguments: &StudyArguments) -> anyhow::Result<ExitState> {
     let run = &arguments.run_dir;
     let findings = if output::is_foreign(run) {

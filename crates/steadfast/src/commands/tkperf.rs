@@ -1,4 +1,4 @@
-//! `steadfast tkperf`: TKperf's command line as one of our own.
+//! `steadfast tkperf`: accepts TKperf's command line.
 
 use crate::asked::SOFTWARE;
 use crate::cli::hosts::HostsArguments;
@@ -13,10 +13,10 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use steadfast_host::read_regular;
 
-/// The longest description or feature matrix: it is kept in the settings of the run.
+/// Maximum size of a description or feature matrix in bytes, since the run's settings include it.
 const TEXT_MAX: usize = 64 << 10;
 
-/// Runs, plans, or reads a log, as TKperf's options say.
+/// Runs, plans, or reads a log, according to TKperf's options.
 pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     if arguments.version {
         terminal::print(&format!("{SOFTWARE}, with the command line of TKperf 2.2"))?;
@@ -49,7 +49,7 @@ pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     begin(&words(mode, (name, device), arguments)?)
 }
 
-/// `tkperf-cmp`.
+/// Runs `tkperf-cmp`.
 pub fn cmp() -> anyhow::Result<ExitState> {
     Err(misuse(
         "tkperf-cmp is `steadfast compare A B ...` here: up to seven run directories or logs of \
@@ -57,7 +57,7 @@ pub fn cmp() -> anyhow::Result<ExitState> {
     ))
 }
 
-/// Begins what our own words say.
+/// Starts the equivalent steadfast command.
 fn begin(words: &[String]) -> anyhow::Result<ExitState> {
     let cli = cli::parse_words(words).map_err(|error| misuse(error.to_string().trim_end()))?;
     match cli.command {
@@ -67,7 +67,7 @@ fn begin(words: &[String]) -> anyhow::Result<ExitState> {
     }
 }
 
-/// Refuses tests of the other mode, as they would run nothing.
+/// Refuses tests of the other mode, which would run nothing.
 fn check_tests(mode: Mode, arguments: &TkperfArguments) -> anyhow::Result<()> {
     match mode {
         Mode::Ssd if !arguments.disk_tests.is_empty() => {
@@ -81,7 +81,7 @@ fn check_tests(mode: Mode, arguments: &TkperfArguments) -> anyhow::Result<()> {
     }
 }
 
-/// A plan of a device of another machine needs its size.
+/// Requires a size to plan for a device of another machine.
 fn check_planned(device: &str, ours: &OurArguments) -> anyhow::Result<()> {
     let is_here = device.starts_with("sim:") || Path::new(device).exists();
     if !ours.plan || ours.size.is_some() || is_here {
@@ -161,7 +161,7 @@ fn words(
     Ok(words)
 }
 
-/// Appends the options of a run that a plan does not have.
+/// Appends the options that only a run has.
 fn of_run(words: &mut Vec<String>, name: &str, arguments: &TkperfArguments) {
     let OurArguments { out, purge, purge_failed, yes_destroy, hosts, .. } = &arguments.ours;
     let out = out.clone().unwrap_or_else(|| PathBuf::from(name));
@@ -182,7 +182,7 @@ fn option<T: Display>(words: &mut Vec<String>, name: &str, value: &Option<T>) {
     words.extend(value.as_ref().map(|value| format!("--{name}={value}")));
 }
 
-/// The tests in the order of the command line, each once; all of the mode where none is
+/// Returns the tests in command-line order without duplicates; all tests of the mode if none is
 /// named.
 fn tests(mode: Mode, arguments: &TkperfArguments) -> String {
     let mut named: Vec<&str> = Vec::new();
@@ -208,7 +208,7 @@ fn tests(mode: Mode, arguments: &TkperfArguments) -> String {
     }
 }
 
-/// A text of the user's; refused where it is not one.
+/// Reads a UTF-8 text file of the user.
 fn text_of(file: &Path) -> anyhow::Result<String> {
     let place = || file.display().to_string();
     let bytes = read_regular(file, TEXT_MAX as u64)?;
@@ -222,7 +222,7 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
     Ok(text.trim_end().to_owned())
 }
 
-/// Reports a log that TKperf wrote.
+/// Reports a TKperf log.
 fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let rule = Rule::of(&arguments.writing)?;

@@ -1,4 +1,4 @@
-//! Several captured devices, each played on a target of its own: `--target DEVICE=TARGET`.
+//! Several captured devices, each replayed on its own target: `--target DEVICE=TARGET`.
 
 use super::source::Opened;
 use super::{applies, exact};
@@ -7,10 +7,10 @@ use crate::exit::misuse;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Nanos;
 
-/// What the command line asks for of each target, one after the other.
+/// Returns the arguments of each target's run.
 ///
 /// # Errors
-/// Where some targets name a captured device and others do not, or the capture has none of
+/// Returns an error if only some targets name a captured device, or the capture has no device of
 /// that name.
 pub fn each_target(chosen: &ProcedureArguments) -> anyhow::Result<Vec<ProcedureArguments>> {
     let parts: Vec<_> = chosen.target.iter().map(|text| split(&chosen.procedure, text)).collect();
@@ -34,12 +34,12 @@ pub fn each_target(chosen: &ProcedureArguments) -> anyhow::Result<Vec<ProcedureA
     Ok(each)
 }
 
-/// Whether every target names the captured device that is played on it.
+/// Returns true if the targets name the captured devices to replay on them.
 pub fn is_apportioned(chosen: &ProcedureArguments) -> bool {
     chosen.target.iter().any(|text| split(&chosen.procedure, text).0.is_some())
 }
 
-/// The captured device and the target. A path has its slash before an equals sign.
+/// Splits `DEVICE=TARGET`. Text with a slash before the equals sign is a path without a device.
 fn split<'t>(procedure: &str, text: &'t str) -> (Option<&'t str>, &'t str) {
     match text.split_once('=') {
         Some((device, target))
@@ -71,7 +71,7 @@ fn refuse_mixed(chosen: &ProcedureArguments, parts: &[(Option<&str>, &str)]) -> 
     ))
 }
 
-/// The first moment at which an I/O of any of them is due, from the capture's beginning.
+/// Returns the earliest due time of all chosen I/Os, from the start of the capture.
 fn common_origin(each: &[ProcedureArguments]) -> anyhow::Result<Nanos> {
     let mut first = None::<Nanos>;
     for own in each {

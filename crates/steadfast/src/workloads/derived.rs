@@ -1,4 +1,4 @@
-//! Capture steps of an opened workload, and the provenance that a report prints.
+//! Capture steps of an opened workload, and its provenance for the report.
 
 use super::source::{Opened, Source};
 use crate::cli::replay::ReplayArguments;
@@ -21,10 +21,10 @@ pub(super) fn capture_steps(
     )
 }
 
-/// Returns which steps and streams the options choose.
+/// Returns the choice of steps and streams that the options make.
 pub(super) fn step_choice(opened: &Opened, replay: &ReplayArguments) -> StepChoice {
     let usual = match &opened.source {
-        // What it leaves out was decided when it was made.
+        // Its threshold was applied when the file was made.
         Source::Workload(_) => Threshold(0),
         _ if replay.exact => Threshold(0),
         _ => Threshold::USUAL,
@@ -37,7 +37,7 @@ pub(super) fn step_choice(opened: &Opened, replay: &ReplayArguments) -> StepChoi
     }
 }
 
-/// Returns where a workload comes from and what was chosen from it, for the report.
+/// Returns the origin of a workload and the choices made, for the report.
 pub(super) fn provenance(opened: &Opened, choice: &StepChoice, workload: &Workload) -> Provenance {
     let mut facts = origin(&opened.conditions);
     let mut tell = |label: &str, value: String| facts.push((label.to_owned(), value));

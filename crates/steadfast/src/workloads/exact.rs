@@ -1,5 +1,4 @@
-//! An exact replay: the single I/Os of a trace as a script, and the same script
-//! opened again when a run is resumed.
+//! Exact replay: the single I/Os of a trace as a script, reopened when a run is resumed.
 
 use super::derived::{capture_steps, provenance, step_choice};
 use super::source::{Opened, Source};
@@ -23,11 +22,11 @@ use steadfast_tracefile::NotRecorded;
 use steadfast_workload::replay::script::at_threshold;
 use steadfast_workload::replay::{MapRule, ScriptOptions, Space, TraceScript};
 
-/// So many I/Os may be outstanding where the trace does not say how many were: enough that
-/// hardly one waits for room.
+/// Outstanding I/Os if the trace does not record how many there were: enough that hardly any I/O
+/// waits for a free slot.
 const UNKNOWN: u32 = 64;
 
-/// The workload with the script of its single I/Os.
+/// Returns the workload with the script of its single I/Os.
 pub(super) fn workload(
     opened: Opened,
     chosen: &ProcedureArguments,
@@ -60,7 +59,7 @@ pub(super) fn workload(
     Ok(workload)
 }
 
-/// How many outstanding I/Os the user gave; none where nothing was given.
+/// Returns the demand that the user gave; `None` if neither option is set.
 fn demand(threads: Option<u32>, depth: Option<u32>) -> Option<Demand> {
     let given = threads.is_some() || depth.is_some();
     given.then(|| Demand::new(threads.unwrap_or(1), depth.unwrap_or(1)))
@@ -76,7 +75,7 @@ fn full_paths(files: &[String]) -> anyhow::Result<Vec<String>> {
     files.iter().map(full).collect()
 }
 
-/// Decides which I/Os the script has and where they land.
+/// Returns the options that select the I/Os and map their addresses.
 fn options(
     opened: &Opened,
     replay: &ReplayArguments,
@@ -102,7 +101,7 @@ fn space(device: &Device) -> Space {
     Space { size: device.capacity, logical_sector: device.logical_sector }
 }
 
-/// Decides how the script is played.
+/// Returns the script with its timing, demand and overlap rule.
 fn load(
     script: &TraceScript<File>,
     replay: &ReplayArguments,
@@ -116,7 +115,7 @@ fn load(
     load
 }
 
-/// Returns the choice of I/Os as the run's settings keep it.
+/// Returns the choice of I/Os in the form that the settings store.
 fn chosen_ios(filter: Filter) -> ChosenIos {
     ChosenIos {
         spans_ns: filter.spans_ns,
@@ -139,7 +138,7 @@ fn chosen_ios(filter: Filter) -> ChosenIos {
     }
 }
 
-/// Returns the filter of a choice that a run's settings keep.
+/// Returns the filter for a stored choice of I/Os.
 fn filter_of(chosen: ChosenIos) -> Filter {
     Filter {
         spans_ns: chosen.spans_ns,
@@ -162,9 +161,9 @@ fn filter_of(chosen: ChosenIos) -> Filter {
     }
 }
 
-/// When the first chosen I/O is due, from the capture's beginning.
+/// Returns the due time of the first chosen I/O, from the start of the capture.
 pub(super) fn first_due(opened: &Opened, replay: &ReplayArguments) -> anyhow::Result<Nanos> {
-    // Any target would do: addresses do not count.
+    // Addresses do not matter here, so any target will do.
     let space = Space { size: Bytes::gib(1), logical_sector: 512 };
     let options = ScriptOptions {
         pass: opened.pass.clone(),
@@ -192,7 +191,7 @@ fn single_ios(opened: &Opened) -> anyhow::Result<&Captured<File>> {
     )
 }
 
-/// How it is played, in words.
+/// Describes the replay in words.
 fn manner(script: &TraceScript<File>, load: &ScriptLoad) -> String {
     format!(
         "exact: {} single I/Os, timing {}, due at {} time, overlaps {}, addresses {}",
@@ -204,10 +203,10 @@ fn manner(script: &TraceScript<File>, load: &ScriptLoad) -> String {
     )
 }
 
-/// Opens the script of a run again, where it plays one.
+/// Reopens the script of a run; does nothing if the run has none.
 ///
 /// # Errors
-/// Where its files are gone, or hold other I/Os than those the run began with.
+/// Returns an error if its files are missing or contain other I/Os than when the run started.
 pub fn reopen(run: &mut RunPlan) -> anyhow::Result<()> {
     let Some(workload) = run.settings.workload.as_mut() else { return Ok(()) };
     let Some(kept) = workload.script.as_mut() else { return Ok(()) };
@@ -251,7 +250,7 @@ pub fn reopen(run: &mut RunPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is not as it was when a run began.
+/// Lists the differences between a run's script and the reopened one; empty if there are none.
 fn differences(kept: &ScriptLoad, found: &ScriptLoad) -> Vec<String> {
     if kept == found {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Captured workloads that a test applies: where they are read from, what of them
-//! is chosen, and the single I/Os of an exact replay.
+//! Captured workloads that tests apply: their sources, selections from them, and exact replays of
+//! single I/Os.
 
 mod apportioned;
 mod derived;
@@ -25,16 +25,15 @@ pub use apportioned::{each_target, is_apportioned};
 pub use exact::reopen;
 pub use source::{WORKLOAD_MAX, representation, text_of};
 
-/// The procedure that plays the steps or the single I/Os of a workload in their order.
+/// The procedure that replays steps or single I/Os in their captured order.
 const NATIVE: &str = NAMES[0];
 
-/// Whether a procedure applies a captured workload.
+/// Returns true if a procedure applies a captured workload.
 pub fn applies(procedure: &str) -> bool {
     NAMES.contains(&procedure)
 }
 
-/// The captured workload that the command line asks for, where the procedure applies
-/// one.
+/// Returns the captured workload named on the command line; `None` if the procedure applies none.
 pub fn asked(
     chosen: &ProcedureArguments,
     device: &Device,
@@ -65,12 +64,12 @@ pub fn asked(
     } else {
         stepwise(&opened, replay, procedure == NATIVE)?
     };
-    // One name for both: a run can be resumed from any directory.
+    // Settings hold full paths, so that a run can be resumed from any directory.
     workload.source = source::called(&files);
     Ok(Some(Box::new(workload)))
 }
 
-/// The workload by its capture steps, or without them where none are needed.
+/// Returns the workload by capture steps, or without steps if the procedure needs none.
 fn stepwise(
     opened: &Opened,
     replay: &ReplayArguments,
@@ -93,7 +92,7 @@ fn stepwise(
     Ok(workload)
 }
 
-/// The capture steps of what a workload is derived from, as its file keeps them.
+/// Returns the capture steps in the form that a workload file stores.
 pub fn kept_steps(arguments: &DeriveArguments) -> anyhow::Result<Vec<WorkloadStep>> {
     let opened = Opened::of(&arguments.selection.files, &arguments.selection.filter)?;
     let choice = StepChoice {

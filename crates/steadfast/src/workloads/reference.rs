@@ -1,4 +1,4 @@
-//! The reference workloads that this program ships, each a workload file.
+//! Reference workloads shipped with the program, each as a workload file.
 
 use crate::cli::trace::{ListArguments, ShowArguments};
 use crate::exit::{ExitState, misuse};
@@ -9,7 +9,7 @@ use steadfast_domain::suggestion;
 use steadfast_report::text_table;
 use steadfast_workload::WorkloadFile;
 
-/// Every one: its name and its text.
+/// Name and text of each.
 const ALL: [(&str, &str); 7] = [
     ("retail-web-portal", include_str!("../../workloads/retail-web-portal.toml")),
     ("retail-backup", include_str!("../../workloads/retail-backup.toml")),
@@ -42,12 +42,12 @@ pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Answer>()
 }
 
-/// The text of one.
+/// Returns the text of a reference workload; `None` if the name is unknown.
 pub fn find(name: &str) -> Option<&'static str> {
     ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Why a name is neither a file nor one of these.
+/// Returns the message for a name that is neither a file nor a reference workload.
 pub fn missing(name: &str) -> String {
     let names = || ALL.iter().map(|(name, _)| *name);
     format!(
@@ -57,7 +57,7 @@ pub fn missing(name: &str) -> String {
     )
 }
 
-/// Prints their names, and what each is.
+/// Prints the reference workloads.
 pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
     let listed: anyhow::Result<Vec<Listed>> = ALL.iter().map(listed).collect();
     let listed = listed?;

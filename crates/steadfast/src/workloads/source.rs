@@ -1,6 +1,5 @@
-//! What a user names with `--workload`: a trace of single I/Os, a step file, a
-//! workload file or a "Replay representation", recognized by its content, or the
-//! name of a reference workload.
+//! Sources of `--workload`: a trace of single I/Os, a step file, a workload file or a "Replay
+//! representation", recognized by content, or the name of a reference workload.
 
 use super::reference;
 use crate::cli::trace::FilterArguments;
@@ -21,12 +20,12 @@ use steadfast_workload::replay_representation::{HEADER, ReplayRepresentation, Wa
 use steadfast_workload::workload_file::FORMAT;
 use steadfast_workload::{Placement, WorkloadFile};
 
-/// What a Parquet file begins with.
+/// First bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
-/// A source, opened.
+/// An opened source.
 pub(super) enum Source {
-    /// A capture, of single I/Os or of steps alone.
+    /// A capture of single I/Os or of step sums.
     Capture(Box<Captured<File>>),
     /// A workload file.
     Workload(Box<WorkloadFile>),
@@ -34,21 +33,21 @@ pub(super) enum Source {
     Representation(Box<ReplayRepresentation>),
 }
 
-/// A source, and which of its I/Os count.
+/// An opened source with the selection of its I/Os.
 pub(super) struct Opened {
     pub(super) source: Source,
-    /// Its files, or the name of a reference workload.
+    /// Names of the files, or of a reference workload.
     pub(super) name: String,
-    /// What it is called in reports.
+    /// Title in reports.
     pub(super) title: String,
     pub(super) conditions: CaptureConditions,
     pub(super) pass: Pass,
-    /// What contradicted itself in it, one sentence each.
+    /// Contradictions in the source, one sentence each.
     pub(super) warnings: Vec<String>,
 }
 
 impl Opened {
-    /// Opens what was named.
+    /// Opens the named files or reference workload.
     pub(super) fn of(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
         let first = files.first().map_or(Path::new(""), PathBuf::as_path);
         if let (Some(text), [_]) = (reference_named(first), files) {
@@ -82,7 +81,7 @@ impl Opened {
         Self::of_workload(first, file, filter)
     }
 
-    /// The files of one capture.
+    /// Opens the files of one capture.
     fn of_capture(
         first: &Path,
         files: &[PathBuf],
@@ -138,7 +137,7 @@ impl Opened {
         Ok(Opened { source, name, title, conditions, pass, warnings: Vec::new() })
     }
 
-    /// Says on standard error what was found damaged or missing.
+    /// Prints on standard error what is damaged or missing.
     pub(super) fn say_damage(&self) {
         let missing = match &self.source {
             Source::Capture(captured) => captured.integrity().missing(),
@@ -147,7 +146,7 @@ impl Opened {
         missing.iter().for_each(|text| terminal::complain(&format!("{}: {text}", self.name)));
     }
 
-    /// Threads x outstanding I/Os of the whole, where known.
+    /// Returns threads x outstanding I/Os of the whole workload; `None` if unknown.
     pub(super) fn demand(&self, workload: &Workload) -> Option<Demand> {
         match &self.source {
             Source::Workload(file) => file.demand.or_else(|| workload.demand_seen()),
@@ -156,7 +155,7 @@ impl Opened {
         }
     }
 
-    /// What is written.
+    /// Returns the content of written blocks.
     pub(super) fn data_pattern(&self) -> DataPattern {
         match &self.source {
             Source::Workload(file) => file.data_pattern.clone(),
@@ -164,7 +163,7 @@ impl Opened {
         }
     }
 
-    /// Where the random streams go.
+    /// Returns the placement of random streams.
     pub(super) fn placement(&self) -> Placement {
         match &self.source {
             Source::Workload(file) => file.placement.clone(),
@@ -173,24 +172,23 @@ impl Opened {
     }
 }
 
-/// The longest workload file that is read: the parser takes up to 100 bytes of memory for each
-/// byte.
+/// Maximum size of a workload file in bytes. The parser needs up to 100 bytes of memory per byte.
 pub const WORKLOAD_MAX: u64 = 4 << 20;
 
-/// Dots in a workload file, which has them in decimals and names alone: the parser makes a table
-/// of some 1,000 bytes for each part of a dotted key.
+/// Maximum number of dots in a workload file. They occur only in decimals and names; the parser
+/// allocates about 1,000 bytes for each part of a dotted key.
 const DOTS_MAX: usize = 1 << 18;
 
-/// The longest Replay representation that is read: a capture step has some 500 bytes.
+/// Maximum size of a Replay representation in bytes; a capture step has about 500.
 const REPRESENTATION_MAX: u64 = 16 << 20;
 
-/// Steps of a Replay representation; 24 hours in steps of five seconds are 17,280.
+/// Maximum number of steps of a Replay representation; 24 hours in 5 s steps are 17,280.
 const STEPS_MAX: usize = 20_000;
 
-/// I/O streams of one of its steps: each takes 60 kB while it is played.
+/// Maximum number of I/O streams per step; each needs 60 kB during the replay.
 const STREAMS_MAX: usize = 4096;
 
-/// The text of a workload file, or of a reference workload of that name.
+/// Returns the text of a workload file, or of the reference workload of that name.
 pub fn text_of(path: &Path) -> anyhow::Result<String> {
     if let Some(text) = reference_named(path) {
         return Ok(text.to_owned());
@@ -202,7 +200,7 @@ pub fn text_of(path: &Path) -> anyhow::Result<String> {
     String::from_utf8(bytes).with_context(|| format!("{} is no workload file", path.display()))
 }
 
-/// Reads an open Replay representation, with what contradicts itself in it.
+/// Reads a Replay representation and warnings about its contradictions.
 pub fn representation(
     file: File,
     path: &Path,
@@ -226,13 +224,13 @@ fn read_workload(path: &Path) -> anyhow::Result<WorkloadFile> {
     WorkloadFile::read(&text_of(path)?).with_context(|| path.display().to_string())
 }
 
-/// A reference workload, where no file has the name.
+/// Returns the reference workload of that name, unless a file has the name.
 fn reference_named(path: &Path) -> Option<&'static str> {
     let name = path.to_str().filter(|_| !path.exists())?;
     reference::find(name)
 }
 
-/// Files by their full paths, one name for all; a reference workload by its name.
+/// Returns one name for the files, with full paths; a reference workload keeps its name.
 pub(super) fn called(files: &[PathBuf]) -> String {
     let first = files.first().map_or(Path::new(""), PathBuf::as_path);
     let full = first.canonicalize().unwrap_or_else(|_| first.to_owned());
@@ -247,7 +245,7 @@ fn beginning(path: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 fn open(path: &Path) -> anyhow::Result<File> {
-    // A pipe without a writer would be waited for for ever, and none can be read twice.
+    // Opening a pipe without a writer would block, and a pipe cannot be read twice.
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(misuse(format!(
             "{} is not a regular file; save the workload to a file first",
@@ -262,7 +260,7 @@ fn open(path: &Path) -> anyhow::Result<File> {
     }
 }
 
-/// What a source is called in reports.
+/// Returns the title of a source in reports.
 fn title(path: &Path, name: &str) -> String {
     path.file_name().map_or_else(|| name.to_owned(), |n| n.display().to_string())
 }

@@ -40,7 +40,7 @@ pub(super) struct Work<'w> {
     pub waits_by: Option<&'static str>,
     pub program: &'w Path,
     pub directory: &'w Directory,
-    /// What the names of its files begin with.
+    /// Prefix of its file names.
     pub name: String,
     pub place: &'w str,
     pub expression: Expression,
@@ -92,7 +92,7 @@ impl Work<'_> {
         }
     }
 
-    /// Makes one call. Returns its answers, the last of which is final.
+    /// Makes one call. Returns its answers; the last one is final.
     fn call(&self, part: &Part, number: u32, said: &mut Vec<String>) -> Result<Vec<Answer>, Halt> {
         let file = |ending: &str| match number {
             1 => format!("{}.{ending}", self.name),
@@ -102,8 +102,8 @@ impl Work<'_> {
         if let Some(command) = self.waits_by.filter(|_| number == 1) {
             text += &format!("exec_prerun={command}\n");
         }
-        // fio reads its job from memory and writes its answers there: a job file can name
-        // commands, and whoever may rename a directory above it could exchange it.
+        // fio reads its job from memory and writes its answers there: a job file can contain
+        // commands, and whoever may rename a directory above a file could replace it.
         let memory =
             |error: io::Error| Halt::Refused(format!("cannot create fio's job in memory: {error}"));
         let mut job = in_memory(c"job").map_err(memory)?;
@@ -285,7 +285,7 @@ fn content(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Ends a client: on SIGINT it tells its server to end the load.
+/// Ends a client: on SIGINT it requests its server to end the load.
 fn end(child: &mut Child) {
     let signal = |child: &Child, signal: i32| {
         if let Ok(id) = i32::try_from(child.id()) {

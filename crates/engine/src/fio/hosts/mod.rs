@@ -73,7 +73,7 @@ pub struct FioHosts {
     run_directory: Option<Directory>,
     /// Keeps job files and answers; open from the first step on.
     kept: Option<Directory>,
-    /// What each host did of the load that a cut left.
+    /// Load left running by a cut, with the work done by each host.
     chain: Option<(Stimulus, Vec<Start>)>,
     said: BTreeSet<String>,
     caveats: Vec<Caveat>,
@@ -127,7 +127,7 @@ impl FioHosts {
         self.run_directory = Some(run.clone());
     }
 
-    /// What a reader of the numbers should know and that came up since this was last asked.
+    /// Returns the caveats that arose since the last call.
     pub fn take_caveats(&mut self) -> Vec<Caveat> {
         std::mem::take(&mut self.caveats)
     }

@@ -91,7 +91,7 @@ fn slice(range: ActiveRange, size: u64, at: u64, count: u64) -> Result<ActiveRan
     Ok(ActiveRange::new(Bytes(first + before * size), Bytes(own * size)))
 }
 
-/// Returns the start of a host of which only the work done by all hosts together is known.
+/// Returns the start of a host if only the total work of all hosts is known.
 pub(super) fn start_of(start: &Start, host: usize, count: usize) -> Start {
     let (host, count) = (host as u64, count as u64);
     let WorkDone { time, bytes, ios } = start.done;

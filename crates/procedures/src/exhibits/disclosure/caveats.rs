@@ -1,4 +1,4 @@
-//! A caveat for everything of a run that is not as the method has it.
+//! Caveats for every deviation of a run from its method.
 
 use crate::exhibits::checks;
 use crate::ground::choices::Choices;
@@ -12,7 +12,7 @@ use steadfast_domain::{
     Transport, caveats as ids,
 };
 
-/// Every caveat of a PTS run.
+/// Returns all caveats of a PTS run.
 pub fn caveats(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     caveats.extend(of_the_target(record));
@@ -148,7 +148,7 @@ fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
     caveats
 }
 
-/// A purge's remark as a part of a sentence.
+/// Formats the remark of a purge as part of a sentence.
 fn remark(remark: &str) -> String {
     match remark.trim_end_matches('.') {
         "" => String::new(),
@@ -159,7 +159,7 @@ fn remark(remark: &str) -> String {
 fn of_the_purge(record: &Record) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = Vec::new();
     for caveat in record.purges().flat_map(of_one_purge) {
-        // A procedure that purges more than once says the same once.
+        // A procedure with several purges repeats caveats.
         if !caveats.iter().any(|earlier| earlier.id == caveat.id) {
             caveats.push(caveat);
         }
@@ -195,7 +195,8 @@ fn of_one_purge(purge: &Purge) -> Vec<Caveat> {
     caveats
 }
 
-/// A cryptographic erase may leave noise; any other purge leaves blank blocks.
+/// Returns a caveat if blocks read after the purge were not blank. A cryptographic erase may leave
+/// noise.
 fn of_the_read_back(purge: &Purge) -> Option<Caveat> {
     if purge.blank != Some(false) {
         return None;
@@ -229,8 +230,7 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
         })
         .collect();
     let last = record.conditions_last().map_or(got, |(got, _)| got);
-    // A cache that could not be set is among what is unmet: whoever sets conditions reads
-    // them back.
+    // A cache that could not be set is among the unmet conditions, which are read back.
     let told = got.write_cache != wanted.write_cache && !got.unmet.is_empty();
     if wanted.write_cache.is_some() && wanted.write_cache != last.write_cache && !told {
         let state = last.write_cache.map_or("unknown".to_owned(), |c| c.to_string());
@@ -250,7 +250,7 @@ fn of_gaps(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
         .filter_map(|(step, outcome)| {
             let gap = outcome.gap_before.as_ref()?;
             let effect = (choices.gap_effect)(step);
-            // The step that the interruption broke off is not in the record.
+            // The record does not contain the interrupted step.
             let writes = step.load.streams().any(|stream| stream.op == Op::Write);
             let lost = match gap.written {
                 Some(Bytes(0)) => String::new(),
@@ -326,7 +326,7 @@ fn operation(op: Op) -> &'static str {
     }
 }
 
-/// The kernel's own counts must be what was issued: no merges, equal bytes.
+/// Returns caveats if the kernel counted merges, or other bytes than were issued.
 fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
     let merges = |kernel: KernelCounters| kernel.read_merges + kernel.write_merges;
     let merged = record
@@ -358,15 +358,14 @@ fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
     caveats
 }
 
-/// From this share of a step's bytes on, somebody else's I/Os are more than a remark (our
-/// choice).
+/// Share of a step's bytes from which I/Os of other processes are more than a remark (our choice).
 const FOREIGN_SHARE: f64 = 0.01;
 
-/// Smaller shares of foreign I/O, such as of a program that looks for partitions, are left to
+/// Shares of foreign I/O below this one, such as of a program that probes partitions, are only in
 /// the journal (our choice).
 const FOREIGN_NOTICED: f64 = 0.0001;
 
-/// I/Os of one direction that steps did not do and the device saw.
+/// Returns a caveat on I/Os of one direction that the device saw and the steps did not issue.
 fn foreign_ios(record: &Record, op: Op) -> Option<Caveat> {
     let found: Vec<(&str, ForeignIo)> = record
         .steps()
@@ -401,7 +400,8 @@ fn foreign_ios(record: &Record, op: Op) -> Option<Caveat> {
     ))
 }
 
-/// Times in which the device completed nothing, and I/Os that were not waited for.
+/// Returns a caveat on times in which the device completed nothing, and on I/Os that were
+/// abandoned.
 fn of_silences(record: &Record) -> Option<Caveat> {
     let silent: Vec<(&str, Nanos, &Measurement)> = record
         .steps()
@@ -430,8 +430,8 @@ fn of_silences(record: &Record) -> Option<Caveat> {
     ))
 }
 
-/// The part of the silences that lies in the measured time: they may last beyond its end, or
-/// begin after it, while the last I/Os are waited for.
+/// Returns the part of the silences within the measured time. A silence may extend beyond its end,
+/// or begin after it while the last I/Os are awaited.
 fn measured_silence(measurement: &Measurement) -> Nanos {
     let within = |silence: &Silence| {
         let end = (silence.at + silence.lasted).min(measurement.elapsed);
@@ -440,11 +440,11 @@ fn measured_silence(measurement: &Measurement) -> Nanos {
     Nanos(measurement.silences.iter().map(within).sum())
 }
 
-/// Below this share of a step's time, what a quota takes is not seen in its numbers (our
+/// Share of a step's time below which throttling by a quota does not affect its numbers (our
 /// choice, as for stalls).
 const THROTTLED_SHARE: f64 = 0.01;
 
-/// Steps in which a processor quota stopped the program.
+/// Returns a caveat on steps in which a processor quota stopped the program.
 fn of_quotas(record: &Record) -> Option<Caveat> {
     let throttled: Vec<(&str, f64)> = record
         .steps()
@@ -467,12 +467,10 @@ fn of_quotas(record: &Record) -> Option<Caveat> {
     ))
 }
 
-/// Above this part of a processor per thread, the host may be what is measured
-/// (our choice).
+/// Processor use per thread above which the host may be the limit (our choice).
 const BUSY: f64 = 0.90;
 
-/// For records whose engine did not tell of its busiest thread; where it did,
-/// `secondary` looks at that.
+/// Covers records whose engine did not report its busiest thread; `secondary` handles the others.
 fn of_the_processor(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
     let busy: Vec<&str> = record
         .steps()

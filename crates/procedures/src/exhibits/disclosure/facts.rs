@@ -1,4 +1,4 @@
-//! Settings, device, machine and conditions in full, for the chapter of settings.
+//! Settings, device, host and conditions in full, for the chapter of settings.
 
 use super::Rows;
 use crate::ground::applied::{ALIGNMENT, BLOCK_SIZE};
@@ -18,7 +18,7 @@ use steadfast_domain::{
     Class, Conditions, Criteria, Demand, Device, Entry, Profile, Purge, ReadBack, Record,
 };
 
-/// Everything chosen, in full, for the chapter of settings.
+/// Returns all choices of the run.
 pub fn settings_facts(choices: &Choices<'_>) -> Facts {
     let s = choices.settings;
     let facts = Facts::new("Settings")
@@ -42,7 +42,7 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
     facts.rows(gap).rows(s.meta.iter().map(told))
 }
 
-/// Who turned the comparison on: the user, or a procedure that is made for it.
+/// Returns the origin of the comparison: the user, or a procedure made for it.
 fn verify_origin(settings: &steadfast_domain::Settings) -> Origin {
     match said(settings, SettingName::Verify, true) {
         Origin::Default if settings.verify => Origin::Profile,
@@ -64,7 +64,7 @@ fn method_rows(choices: &Choices<'_>) -> Rows {
     ]
 }
 
-/// With its origin said after the value.
+/// Appends the origin of a setting to its value.
 fn told(choices: &Choices<'_>, setting: Setting) -> Setting {
     let origin = match (&choices.own_loads, setting.origin) {
         (Some(own), _) => own.by,
@@ -127,7 +127,7 @@ fn alignment_text(alignment: &str) -> String {
     }
 }
 
-/// A covered part in full, but for where the choice came from.
+/// Formats an accessed part of the capacity, without its origin.
 fn covered_text(covered: &Covered) -> String {
     let (percent, range) = (covered.percent, covered.range);
     let of_these = range.segments.map(|segments| {
@@ -147,7 +147,7 @@ fn covered_text(covered: &Covered) -> String {
     )
 }
 
-/// `T4Q32`, or the first and the last of several.
+/// Formats demands: `T4Q32`, or the first and the last of several.
 pub(super) fn demands_text(demands: &[Demand]) -> String {
     match demands {
         [first, .., last] if demands.len() > 3 => format!("{first} ... {last}"),
@@ -155,12 +155,12 @@ pub(super) fn demands_text(demands: &[Demand]) -> String {
     }
 }
 
-/// The procedure's own parameters with their values.
+/// Returns the procedure's own parameters with their values.
 pub fn parameters_facts(choices: &Choices<'_>) -> Facts {
     parameters::facts(choices.parameters, choices.settings)
 }
 
-/// The rule of steady state in one line.
+/// Formats the rule of steady state in one line.
 pub fn criteria_text(criteria: &Criteria) -> String {
     format!(
         "{} rounds; data excursion ≤ {:.0} %, slope excursion ≤ {:.0} % of the average",
@@ -179,7 +179,7 @@ fn wipc_text(choices: &Choices<'_>) -> String {
     choices.preconditioning_or((!all.is_empty()).then(|| all.join("; ")))
 }
 
-/// The facts of the device, as TKperf lists them and more.
+/// Returns the facts of the device: those that TKperf lists and more.
 pub fn device_facts(device: &Device) -> Facts {
     let sectors =
         format!("{} B logical, {} B physical", device.logical_sector, device.physical_sector);
@@ -201,7 +201,7 @@ pub fn device_facts(device: &Device) -> Facts {
     ])
 }
 
-/// The facts of the machine and the program.
+/// Returns the facts of the host and the program.
 pub fn host_facts(record: &Record) -> Facts {
     let facts = Facts::new("Performance system");
     let Some((_, host, engine, software)) = record.opening() else { return facts };
@@ -221,7 +221,7 @@ pub fn host_facts(record: &Record) -> Facts {
     ])
 }
 
-/// What was asked of host and device and what was read back.
+/// Returns the requested conditions of host and device, and those read back.
 pub fn conditions_facts(record: &Record) -> Facts {
     let (wanted, got) = match record.conditions() {
         Some((wanted, got)) => (wanted.clone(), got.clone()),
@@ -249,7 +249,7 @@ pub fn conditions_facts(record: &Record) -> Facts {
         }
         _ => None,
     });
-    // Every part of a suite reads it again: once for each moment and value.
+    // Every part of a suite reads the conditions again; list each moment and value once.
     let mut seen = BTreeSet::new();
     let each = read_again.filter(|read| seen.insert(read.clone()));
     let rows: Vec<Setting> = each.map(|(label, value)| Setting::outcome(&label, value)).collect();

@@ -1,5 +1,4 @@
-//! The head of the report form and the settings string: what the SNIA form has a field
-//! for.
+//! Head of the SNIA report form, and the settings string.
 
 use super::{Rows, form_demand, form_demands};
 use crate::ground::choices::Choices;
@@ -16,8 +15,8 @@ use steadfast_domain::settings::SettingName;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Demand, Device, Host, Purge, Record, WriteCache};
 
-/// `PTS-E  WCD  T4/Q32  DP=RND  AR100  Aln=4K`: the settings string of the
-/// standard's secondary tables.
+/// Returns the settings string of the standard's secondary tables, such as `PTS-E  WCD  T4/Q32
+/// DP=RND  AR100  Aln=4K`.
 pub fn headline(choices: &Choices<'_>, record: &Record) -> String {
     let cache = record.conditions_last().and_then(|(got, _)| got.write_cache);
     let cache = match cache {
@@ -47,7 +46,7 @@ pub fn headline(choices: &Choices<'_>, record: &Record) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
 }
 
-/// `AR75`, or with its amount `AR75/8GiB`.
+/// Formats the active range: `AR75`, or with its amount `AR75/8GiB`.
 fn headline_range(choices: &Choices<'_>) -> String {
     let percents = choices.of_covered("+", |covered| covered.percent.to_string());
     let amounts = choices.of_covered("+", |covered| amount(covered).replace(' ', ""));
@@ -58,8 +57,8 @@ fn headline_range(choices: &Choices<'_>) -> String {
     }
 }
 
-/// The bytes that are touched, as the document writes them: decimal like a
-/// capacity, binary where they are its own round number.
+/// Formats the accessed bytes as the document does: decimal like a capacity, binary if that is a
+/// round number.
 fn amount(covered: &Covered) -> String {
     match covered.range.segments {
         None => covered.range.length.to_string(),
@@ -67,19 +66,19 @@ fn amount(covered: &Covered) -> String {
     }
 }
 
-/// What a procedure puts into the head of the report form.
+/// A procedure's part of the form's head.
 pub struct Form {
-    /// `IOPS Test (REQUIRED)`.
+    /// Title of the test: `IOPS Test (REQUIRED)`.
     pub test: String,
-    /// `IOPS - Block Size x RW Mix Matrix`.
+    /// Subtitle: `IOPS - Block Size x RW Mix Matrix`.
     pub subtitle: String,
-    /// The block of set-up parameters; see [`loop_set_up_rows`].
+    /// Block of setup parameters; see [`loop_set_up_rows`].
     pub set_up: Rows,
-    /// The block of test parameters; see [`loop_test_rows`].
+    /// Block of test parameters; see [`loop_test_rows`].
     pub test_parameters: Rows,
 }
 
-/// The head of the report form (the four blocks of the SNIA form).
+/// Returns the head of the report form with its four blocks.
 pub fn form_header(form: Form, choices: &Choices<'_>, record: &Record) -> FormHeader {
     let settings = choices.settings;
     let device = record.opening().map(|(device, ..)| device);
@@ -90,14 +89,14 @@ pub fn form_header(form: Form, choices: &Choices<'_>, record: &Record) -> FormHe
         FormBlock::new("Test Parameters", form.test_parameters),
     ];
     let lesser = choices.method.lesser;
-    // Whose layout it has is not who issued it.
+    // The layout is SNIA's, the report is not issued by SNIA.
     let software = record.opening().map_or("steadfast", |(.., software)| software);
     let issuer = format!("Issued by {software}");
     let specification = match lesser {
         None => format!("in the layout of {}", choices.method.specification),
         Some(_) => format!("Profile {}: no report by the PTS", choices.settings.profile),
     };
-    // What the PTS requires, it requires by its own method.
+    // A lesser method does not fulfill the requirement of the PTS, so omit "(REQUIRED)".
     let test = match lesser {
         None => form.test,
         Some(_) => form.test.trim_end_matches(" (REQUIRED)").to_owned(),
@@ -116,7 +115,7 @@ pub fn form_header(form: Form, choices: &Choices<'_>, record: &Record) -> FormHe
     }
 }
 
-/// A value that the user may know better than the machine.
+/// Returns a value given by the user, or else the one found.
 fn known(label: &str, told: Option<String>, found: Option<String>) -> Setting {
     let origin = if told.is_some() { Origin::Chosen } else { Origin::Found };
     Setting::identity(label, told.or(found)).by(origin)
@@ -142,13 +141,13 @@ fn platform_rows(record: &Record, choices: &Choices<'_>) -> Rows {
     ]
 }
 
-/// The engine's name without what it says about fall-backs.
+/// Returns the engine's name without its remarks.
 fn short_engine(engine: &str) -> &str {
     engine.split(['(', ';', ',']).next().unwrap_or(engine).trim()
 }
 
-/// Names this one run and nothing of its platform: as the user says, or by the first twelve
-/// digits of the journal's SHA-256.
+/// Returns the ID of the run: given by the user, or the first twelve digits of the journal's
+/// SHA-256. It contains nothing about the platform.
 fn test_id(record: &Record, choices: &Choices<'_>) -> Setting {
     let told = Meta::TestId.of(choices.settings);
     let origin = if told.is_some() { Origin::Chosen } else { Origin::Found };
@@ -187,7 +186,7 @@ fn purge_method(purge: &Purge) -> String {
     }
 }
 
-/// As it was read last; where the class asks for it, its choice.
+/// Returns the write cache as last read back; its origin is the class if that requires it.
 fn write_cache_row(record: &Record) -> Setting {
     let cache = record.conditions_last().and_then(|(got, _)| got.write_cache);
     let is_asked = record.conditions().is_some_and(|(wanted, _)| wanted.write_cache.is_some());
@@ -195,7 +194,7 @@ fn write_cache_row(record: &Record) -> Setting {
     Setting::new("write-cache", "Write Cache", cache.map(|c| c.to_string()), origin)
 }
 
-/// Data pattern and active range, which open the block of set-up parameters.
+/// Returns data pattern and active range, the first rows of the setup parameters.
 pub fn common_set_up_rows(choices: &Choices<'_>) -> Rows {
     let segments = own(choices.of_covered(", ", form_segments));
     vec![
@@ -205,7 +204,7 @@ pub fn common_set_up_rows(choices: &Choices<'_>) -> Rows {
     ]
 }
 
-/// Data pattern and active range, which open the block of test parameters. The amount
+/// Returns data pattern and active range, the first rows of the test parameters. The amount
 /// follows from range and capacity.
 pub fn common_test_rows(choices: &Choices<'_>) -> Rows {
     vec![
@@ -240,29 +239,29 @@ fn form_amounts(choices: &Choices<'_>) -> String {
     format!("{}{sign} {}", form_percents(choices), choices.of_covered(", ", amount))
 }
 
-/// What the user noted for the form.
+/// Returns the user's note for the form.
 pub fn note_row(choices: &Choices<'_>) -> Setting {
     known("Note", Meta::Note.of(choices.settings), None)
 }
 
-/// What workload-independent preconditioning writes: `2 × User Capacity`.
+/// Returns the amount of workload-independent preconditioning: `2 × User Capacity`.
 pub fn preconditioning_amount(choices: &Choices<'_>) -> Option<String> {
     let pattern = choices.preconditioning.first()?;
     let amount = preconditioning::amount(choices.geometry, pattern.size);
     let times = amount.0 as f64 / choices.geometry.capacity.0 as f64;
-    // A whole number of transfers may be a little more.
+    // Rounding up to whole transfers may give a little more.
     let times = (times * 10.0).round() / 10.0;
     Some(format!("{times} × User Capacity"))
 }
 
-/// The rows of workload-independent preconditioning; dashes where there is none.
+/// Returns the rows of workload-independent preconditioning; dashes without it.
 pub fn preconditioning_rows(choices: &Choices<'_>) -> Rows {
     let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
     let passes = preconditioning_amount(choices);
     let there = passes.as_ref();
     let pattern = there.map(|_| format!("{} (WIPC)", patterns.join(", ")));
     let demand = there.map(|_| form_demand(WIPC_DEMAND));
-    // WSAT preconditions only where the user asks for it.
+    // WSAT preconditions only on request.
     let asked = origin::given(choices.settings.parameters.contains_key(PRECONDITION.name));
     vec![
         Setting::new("wipc", "Pre Condition 1", pattern, asked),
@@ -271,7 +270,7 @@ pub fn preconditioning_rows(choices: &Choices<'_>) -> Rows {
     ]
 }
 
-/// The set-up parameters of a mixed loop.
+/// Returns the setup parameters of a mixed loop.
 pub fn loop_set_up_rows(stimulus: &str, choices: &Choices<'_>, rounds: &str) -> Rows {
     let mut rows = common_set_up_rows(choices);
     rows.extend(preconditioning_rows(choices));
@@ -285,7 +284,7 @@ pub fn loop_set_up_rows(stimulus: &str, choices: &Choices<'_>, rounds: &str) -> 
     rows
 }
 
-/// The test parameters of a mixed loop.
+/// Returns the test parameters of a mixed loop.
 pub fn loop_test_rows(stimulus: &str, choices: &Choices<'_>, rounds: &str) -> Rows {
     let mut rows = common_test_rows(choices);
     let fixed =
@@ -303,10 +302,10 @@ pub fn loop_test_rows(stimulus: &str, choices: &Choices<'_>, rounds: &str) -> Ro
     rows
 }
 
-/// The name of a form's second stimulus, which some procedures have.
+/// ID of the second stimulus in the form, which some procedures have.
 pub const SECOND_STIMULUS: &str = "stimulus-2";
 
-/// How the report form writes a data pattern.
+/// Formats a data pattern as the report form does.
 fn form_pattern(pattern: &DataPattern) -> String {
     match pattern {
         DataPattern::RandomUnique => "RND (unique in every sector)".into(),

@@ -1,5 +1,4 @@
-//! Device and conditions for page one: the few that a reader asks for first. The chapter of
-//! settings has all of them.
+//! Device and conditions for page one: the most important facts of the chapter of settings.
 
 use super::facts::demands_text;
 use super::form::preconditioning_amount;
@@ -8,7 +7,7 @@ use crate::words::{number, own};
 use steadfast_domain::findings::{Front, Origin, Setting};
 use steadfast_domain::{Device, Record};
 
-/// Device and conditions of a run; its figures and plots are the procedure's to add.
+/// Returns device and conditions of a run. The procedure adds figures and plots.
 pub fn front(choices: &Choices<'_>, record: &Record) -> Front {
     let device = record.opening().map(|(device, ..)| device_rows(device));
     Front {
@@ -54,7 +53,7 @@ fn condition_rows(choices: &Choices<'_>, record: &Record) -> Vec<Setting> {
     };
     let class = format!("{}, profile {}", settings.class, settings.profile);
     let class = Setting::method("class", "Class", class, Origin::Profile);
-    // Without a step nothing can be said of what came before it.
+    // Without a step nothing is known about earlier purges.
     let has_begun = record.steps().next().is_some();
     let purge = purge.or(has_begun.then(|| "none".to_owned()));
     let rest = [

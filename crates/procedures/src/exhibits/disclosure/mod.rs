@@ -1,6 +1,6 @@
-//! What every PTS report must say: the head of the form ([`form`]), the settings and
-//! what they were set on ([`facts`]), and a caveat for every departure from the method and
-//! every unverified rule ([`caveats`]). All are made of what was chosen for a run.
+//! Disclosures of every PTS report: the head of the form ([`form`]), settings and device
+//! ([`facts`]), and a caveat for every deviation from the method and every unverified rule
+//! ([`caveats`]). All are derived from the choices of a run.
 
 mod caveats;
 mod facts;
@@ -22,15 +22,15 @@ use steadfast_domain::findings::Setting;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Demand, Step, Verdict};
 
-/// Labelled values.
+/// Labeled values.
 pub type Rows = Vec<Setting>;
 
-/// How the report form writes a demand: `TC 4 / QD 32`.
+/// Formats a demand as the report form does: `TC 4 / QD 32`.
 pub fn form_demand(demand: Demand) -> String {
     format!("TC {} / QD {}", demand.threads, demand.depth)
 }
 
-/// How the report form writes several demands: each, or the first and the last.
+/// Formats several demands as the report form does: each, or the first and the last.
 pub fn form_demands(demands: &[Demand]) -> String {
     match demands {
         [first, .., last] if demands.len() > 3 => {
@@ -40,7 +40,7 @@ pub fn form_demands(demands: &[Demand]) -> String {
     }
 }
 
-/// The rounds of a verdict's window, as the form writes them: `3 - 7`.
+/// Formats the rounds of a verdict's window as the form does: `3 - 7`.
 pub fn window_text(verdict: &Verdict) -> String {
     let reservation = reservation_text(verdict);
     match (verdict.steady, verdict.window) {
@@ -49,7 +49,7 @@ pub fn window_text(verdict: &Verdict) -> String {
     }
 }
 
-/// How a run ends, in words.
+/// Describes the condition that ends a run.
 pub fn ending_text(method: SteadyStateMethod) -> String {
     match method {
         SteadyStateMethod::Rounds => "stop at the first steady window (rounds)".to_owned(),
@@ -61,7 +61,7 @@ pub fn ending_text(method: SteadyStateMethod) -> String {
     }
 }
 
-/// What a gap does to a mixed loop and to the preconditioning before it.
+/// Describes the effect of a gap on a mixed loop and its preconditioning.
 pub fn loop_gap_effect(step: &Step) -> &'static str {
     match (step.place.round, step.place.point) {
         (0, _) => "Preconditioning continued from its last checkpoint.",

@@ -1,5 +1,5 @@
-//! The exhibits of DIRTH: fifteen pages of the form, then matrices, rounds,
-//! percentiles and preconditioning.
+//! Exhibits of DIRTH: fifteen pages of the form, then matrices, rounds, percentiles and
+//! preconditioning.
 
 use super::matrix::{Cell, Round};
 use super::points::{self, Role};
@@ -172,7 +172,7 @@ impl Reported for Dirth {
         }
     }
 
-    /// Rounds from a preconditioning that was not steady do not count.
+    /// Rounds after a preconditioning that was not steady do not count.
     fn verdict(run: &Run<'_>) -> Option<Verdict> {
         let verdict = run.results.verdict.clone();
         Some(if run.results.preconditioned.steady {
@@ -226,7 +226,7 @@ impl Reported for Dirth {
         run.choices.measures(step)
     }
 
-    /// What the chosen points gave in their histograms.
+    /// Returns the results of the chosen points in their histograms.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         let of_point = |histogram: &Histogram<'_>| {
             let (role, demand) = (histogram.chosen.role.name(), histogram.chosen.demand);
@@ -254,7 +254,7 @@ impl Reported for Dirth {
         run.results.histograms.iter().flat_map(of_point).collect()
     }
 
-    /// The matrix of the reported round, and the histograms, in long form.
+    /// Returns the matrix of the reported round and the histograms, in long form.
     fn metrics(run: &Run<'_>) -> Vec<Metric> {
         let of_demand = |demand: &Demand| {
             let point = format!("{} {demand}", run.test.workload);
@@ -282,7 +282,7 @@ impl Reported for Dirth {
     }
 }
 
-/// The columns of a chosen point: its cell in the matrix, then its histogram.
+/// Returns the columns of a chosen point: its cell in the matrix, then its histogram.
 fn point_columns<'a>() -> [TypedColumn<Histogram<'a>>; 10] {
     [
         TypedColumn::cell("Demand", |point| TableCell::text(point.chosen.demand.to_string())),
@@ -306,7 +306,7 @@ fn point_columns<'a>() -> [TypedColumn<Histogram<'a>>; 10] {
     ]
 }
 
-/// The chosen points: where they come from and what their histograms say.
+/// Returns the table of chosen points with their origin and histogram results.
 fn points_table(run: &Run<'_>, id: &str) -> Table {
     let title = "Chosen points: in the last round, and in their histograms";
     let columns = point_columns();
@@ -317,7 +317,7 @@ fn points_table(run: &Run<'_>, id: &str) -> Table {
     typed_table(id, title, "Point", &columns).rows(rows)
 }
 
-/// How the rounds of the preconditioning went.
+/// Returns the pages on the rounds of the preconditioning.
 fn preconditioning_pages(run: &Run<'_>) -> Vec<Page> {
     let preconditioning = &run.test.preconditioning;
     let title = format!("Pre Conditioning - {}", preconditioning.label);
@@ -328,7 +328,7 @@ fn preconditioning_pages(run: &Run<'_>) -> Vec<Page> {
     vec![page(&title, vec![Exhibit::Plot(plot)]), page("DIRTH Pre Conditioning SS Check", check)]
 }
 
-/// How the rounds of the matrix went.
+/// Returns the pages on the rounds of the matrix.
 fn tracking_pages(run: &Run<'_>) -> Vec<Page> {
     let highest = run.test.matrix.highest();
     let rounds = format!("DIRTH IOPS v Round at TC={}, All QD", highest.threads);
@@ -401,13 +401,13 @@ fn rounds_plot(run: &Run<'_>) -> Plot {
     plot
 }
 
-/// Minutes of a load against the axis of time.
+/// Returns the minutes of a load on the axis of time.
 fn times(run: &Run<'_>, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
     let minute = between::time_axis("Time", run.test.ground.minute).1;
     minutes(steps).into_iter().map(|(time, iops)| (time * minute, iops)).collect()
 }
 
-/// A cell of the reported round.
+/// Returns a cell of the reported round.
 fn cell<'r>(run: &'r Run<'_>, demand: Demand) -> Option<&'r Cell> {
     run.test.matrix.cell(run.results.reported()?, demand)
 }
@@ -416,7 +416,7 @@ fn reported_text(run: &Run<'_>) -> String {
     run.results.reported().map_or("no round".to_owned(), |round| format!("round {}", round.round))
 }
 
-/// One series per thread count, through the queue depths from low to high.
+/// Returns one series per thread count, with queue depths ascending.
 fn series_of_threads(
     run: &Run<'_>,
     point: impl Fn(Demand) -> Option<(f64, Option<f64>)>,
@@ -491,8 +491,8 @@ fn intensity_plot(run: &Run<'_>) -> Plot {
     plot
 }
 
-/// The demand that gives most IOPS for its response time: beyond it more demand waits more
-/// than it brings.
+/// Returns the demand with the highest IOPS relative to its response time: higher demands add more
+/// waiting than throughput.
 fn knee<'r>(run: &'r Run<'_>) -> Option<(Demand, &'r Cell)> {
     let worth = |cell: &Cell| {
         let art = cell.art.map(Nanos::as_millis_f64).filter(|art| *art > 0.0)?;
@@ -553,8 +553,8 @@ fn histogram_exhibit(histogram: &Histogram<'_>) -> Exhibit {
     Exhibit::Plot(confidence_plot(&role.histogram_phase(), &title, &tally))
 }
 
-/// IOPS and ART against all outstanding I/Os: of demands with the same product,
-/// the one with most IOPS.
+/// Plots IOPS and ART by outstanding I/Os; of demands with the same product, the one with the most
+/// IOPS.
 fn total_plot(run: &Run<'_>) -> Plot {
     let best = best_by_outstanding(run);
     let point = |value: fn(&Cell) -> Option<f64>| {
@@ -600,7 +600,7 @@ fn best_by_outstanding<'r>(run: &'r Run<'_>) -> Vec<(Demand, &'r Cell)> {
     all
 }
 
-/// The tracking variable in every round.
+/// Returns the table of the tracking variable in every round.
 fn rounds_table(run: &Run<'_>) -> Table {
     let inside = |round: u32| {
         run.results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
@@ -682,7 +682,7 @@ fn selection_caveats(selection: &points::Selection, ceiling: Nanos) -> Vec<Cavea
     caveats
 }
 
-/// A chosen point's two pages: its writes, and its histogram.
+/// Returns the two pages of a chosen point: its writes and its histogram.
 fn point_pages(run: &Run<'_>, role: Role) -> Vec<Page> {
     let writes = format!("DIRTH {} Pre Writes", role.name());
     let title = format!("DIRTH {} Response Time Histogram", role.name());
@@ -751,7 +751,7 @@ fn matrix_table(run: &Run<'_>, shown: &DemandValue) -> Table {
         .rows(rows)
 }
 
-/// Processor use; `None` where the host does not report it.
+/// Returns the table of processor use; `None` if the host does not report it.
 fn cpu_table(run: &Run<'_>) -> Option<Table> {
     let is_known = |round: &Round| round.cells.iter().any(|cell| cell.cpu_system.is_some());
     run.results.reported().filter(|round| is_known(round))?;
@@ -792,7 +792,7 @@ fn secondary_table(run: &Run<'_>) -> Table {
     secondary::points_table("secondary-points", title, &points)
 }
 
-/// Every demand of every round, for spreadsheets.
+/// Returns every demand of every round, for spreadsheets.
 fn rounds_matrix(run: &Run<'_>) -> Table {
     let columns = ["TC", "QD", "OIO", "IOPS", "MB/s", "ART ms", "CPU system", "Void"];
     let rows = run
@@ -818,7 +818,8 @@ fn rounds_matrix(run: &Run<'_>) -> Table {
     Table::new("demand-matrix", "Every demand of every round", "Round").columns(columns).rows(rows)
 }
 
-/// Points whose histogram has another rate than the matrix that they were chosen from.
+/// Returns a caveat on points whose histogram has another rate than the matrix; `None` if there
+/// are none.
 fn not_held(run: &Run<'_>) -> Option<Caveat> {
     let rate = |histogram: &Histogram<'_>| {
         let chosen = &histogram.chosen;

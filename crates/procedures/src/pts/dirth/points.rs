@@ -1,39 +1,38 @@
-//! The choice of the three points whose response times are recorded.
+//! Choice of the three points whose response times are recorded.
 //!
-//! From the last round: candidates are the points whose average response time
-//! stays below the ceiling; MaxIOPS is the candidate of most IOPS, MinIOPS is
-//! T1Q1, MidIOPS the candidate nearest to the middle between the candidates'
-//! most and fewest IOPS (public implementation; the standard's wording could not
-//! be checked). Where no point stays below the ceiling, the candidates are the
-//! three points of lowest average response time.
+//! Made from the last round. Candidates are points whose average response time is below the
+//! ceiling. MaxIOPS is the candidate with the most IOPS, MinIOPS is T1Q1, MidIOPS is the candidate
+//! nearest to the middle between the most and the fewest IOPS of the candidates (public
+//! implementation; the standard's wording could not be checked). If no point is below the ceiling,
+//! the candidates are the three points with the lowest average response time.
 
 use super::matrix::{Cell, Matrix, Round};
 use steadfast_domain::{Demand, Nanos};
 
-/// As many candidates as points are chosen, where none stays below the ceiling:
-/// our choice.
+/// Number of candidates if no point is below the ceiling: as many as points are chosen (our
+/// choice).
 pub const LOWEST_POINTS: usize = 3;
 
-/// IOPS that differ by no more than this share of the most are equal: steps of an unchanged
-/// drive differ by as much from run to run. Our choice.
+/// Relative difference up to which IOPS count as equal: an unchanged drive varies as much between
+/// runs (our choice).
 pub(crate) const EQUAL_WITHIN: f64 = 0.02;
 
-/// Which of the three points.
+/// Role of a chosen point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Most IOPS.
+    /// Point with the most IOPS.
     Max,
-    /// Half way.
+    /// Point in the middle of the IOPS range.
     Mid,
-    /// One outstanding I/O.
+    /// Point with one outstanding I/O.
     Min,
 }
 
 impl Role {
-    /// In the order in which their histograms are recorded.
+    /// All roles, in the order in which their histograms are recorded.
     pub const ALL: [Role; 3] = [Role::Max, Role::Mid, Role::Min];
 
-    /// What a report calls it.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Role::Max => "MaxIOPS",
@@ -48,29 +47,29 @@ impl Role {
             Role::Min => "min",
         }
     }
-    /// The phase of its writes.
+    /// Returns the phase of its writes.
     pub fn pre_write_phase(self) -> String {
         format!("{}-pre-write", self.word())
     }
-    /// The phase of its histogram.
+    /// Returns the phase of its histogram.
     pub fn histogram_phase(self) -> String {
         format!("{}-histogram", self.word())
     }
 }
 
-/// A point that was chosen.
+/// A chosen point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
-    /// What for.
+    /// Role of the point.
     pub role: Role,
-    /// Its demand.
+    /// Demand of the point.
     pub demand: Demand,
-    /// What it gave in the round that it was chosen from.
+    /// Results in the round from which it was chosen.
     pub cell: Cell,
 }
 
 impl Chosen {
-    /// `T4Q8 (12345.6 IOPS, ART 1.234 ms)`.
+    /// Formats the point: `T4Q8 (12345.6 IOPS, ART 1.234 ms)`.
     pub fn describe(&self) -> String {
         let iops = self.cell.iops.map(|v| format!("{v:.1} IOPS"));
         let art = self.cell.art.map(|t| format!("ART {:.3} ms", t.as_millis_f64()));
@@ -79,14 +78,14 @@ impl Chosen {
     }
 }
 
-/// The three points and how they were found.
+/// The three points, and how they were found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
-    /// The round that they were chosen from.
+    /// Round from which they were chosen.
     pub round: u32,
-    /// Max, Mid, Min.
+    /// Points in the order Max, Mid, Min.
     pub points: Vec<Chosen>,
-    /// No point stayed below the ceiling.
+    /// True if no point was below the ceiling.
     pub above_ceiling: bool,
 }
 
@@ -99,7 +98,7 @@ struct Candidate {
     art: Nanos,
 }
 
-/// The points of the last round; `None` where no round is complete.
+/// Chooses the points from the last round; `None` if no round is complete.
 pub fn select(matrix: &Matrix, rounds: &[Round], ceiling: Nanos) -> Option<Selection> {
     let round = matrix.reported(rounds)?;
     let all: Vec<Candidate> = matrix
@@ -118,8 +117,8 @@ pub fn select(matrix: &Matrix, rounds: &[Round], ceiling: Nanos) -> Option<Selec
         demand: matrix.lowest(),
         cell: matrix.cell(round, matrix.lowest()).copied().unwrap_or_default(),
     };
-    // Without response times (a rehearsal) nothing can be compared: the highest
-    // demand stands for the two others.
+    // Without response times (in a rehearsal) nothing can be compared; use the highest demand for
+    // the other two points.
     let point = |role: Role, candidate: Option<Candidate>| Chosen {
         role,
         demand: candidate.map_or(matrix.highest(), |c| c.demand),
@@ -140,16 +139,16 @@ fn lowest(mut all: Vec<Candidate>) -> Vec<Candidate> {
     all
 }
 
-/// Most IOPS; of those that are equal within [`EQUAL_WITHIN`] the one with the fewest
-/// outstanding I/Os, so that noise does not choose.
+/// Returns the candidate with the most IOPS; of those equal within [`EQUAL_WITHIN`], the one with
+/// the fewest outstanding I/Os, so that noise does not decide.
 fn highest(candidates: &[Candidate]) -> Option<Candidate> {
     let rated = candidates.iter().map(|c| (c.demand, c.iops));
     let demand = most(rated)?;
     candidates.iter().copied().find(|c| c.demand == demand)
 }
 
-/// The demand with most IOPS; of those that are equal within [`EQUAL_WITHIN`] the one with
-/// the fewest outstanding I/Os, and of these the one with the fewest threads.
+/// Returns the demand with the most IOPS; of those equal within [`EQUAL_WITHIN`], the one with the
+/// fewest outstanding I/Os, then the fewest threads.
 pub(crate) fn most(rated: impl Iterator<Item = (Demand, f64)> + Clone) -> Option<Demand> {
     let most = rated.clone().map(|(_, iops)| iops).max_by(f64::total_cmp)?;
     rated
@@ -158,15 +157,15 @@ pub(crate) fn most(rated: impl Iterator<Item = (Demand, f64)> + Clone) -> Option
         .min_by_key(effort)
 }
 
-/// What orders equal demands: outstanding I/Os, then threads.
+/// Returns the order of demands with equal IOPS: outstanding I/Os, then threads.
 fn effort(demand: &Demand) -> (u64, u32) {
     (demand.outstanding(), demand.threads)
 }
 
-/// Nearest to the middle of the candidates' IOPS. Of those that are as near within
-/// [`EQUAL_WITHIN`] of that middle it is the median by outstanding I/Os (threads x depth), then
-/// by threads; of an even number the lower one. Where a drive is saturated by any demand, all
-/// are as near, and the lowest would be MinIOPS again.
+/// Returns the candidate nearest to the middle of the IOPS range. Of those equally near within
+/// [`EQUAL_WITHIN`] of the middle, returns the median by outstanding I/Os (threads x depth), then
+/// threads, the lower one for an even number. If any demand saturates the drive, all are equally
+/// near, and the lowest would be MinIOPS again.
 fn middle(candidates: &[Candidate]) -> Option<Candidate> {
     let most = candidates.iter().map(|c| c.iops).fold(f64::NEG_INFINITY, f64::max);
     let fewest = candidates.iter().map(|c| c.iops).fold(f64::INFINITY, f64::min);

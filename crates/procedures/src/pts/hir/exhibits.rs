@@ -1,5 +1,5 @@
-//! The exhibits of HIR: IOPS and steady state of the preconditioning, IOPS of
-//! every wait state against wall time, and what each idle time gave.
+//! Exhibits of HIR: IOPS and steady state of the preconditioning, IOPS of every wait state over
+//! wall time, and the results by idle time.
 
 use super::results::{Results, Wait};
 use super::setup::{ACCESS_TIME, ACCESSES, Hir, IDLE_TIMES};
@@ -133,7 +133,7 @@ impl Reported for Hir {
         }
     }
 
-    /// The verdict on the preconditioning.
+    /// Returns the verdict on the preconditioning.
     fn verdict(run: &Run<'_>) -> Option<Verdict> {
         Some(run.results.verdict.clone())
     }
@@ -156,7 +156,7 @@ impl Reported for Hir {
         caveats
     }
 
-    /// Saturated, and after the shortest and the longest idle time.
+    /// Returns the saturated rate, and the rates after the shortest and the longest idle time.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         let mut figures =
             vec![KeyFigure::new("saturated-iops", "Saturated", run.results.saturated(), "IOPS")];
@@ -170,7 +170,7 @@ impl Reported for Hir {
         figures
     }
 
-    /// Every wait state in long form.
+    /// Returns every wait state in long form.
     fn metrics(run: &Run<'_>) -> Vec<Metric> {
         let of_wait = |wait: &Wait<'_>| {
             let steps: Vec<&Measurement> =
@@ -193,7 +193,7 @@ fn baseline_time(run: &Run<'_>) -> steadfast_domain::Nanos {
     steadfast_domain::Nanos(run.test.access_time.0.saturating_mul(u64::from(run.test.accesses)))
 }
 
-/// What every idle time gave.
+/// Returns the table of results by idle time.
 fn waits_table(run: &Run<'_>, id: &str) -> Table {
     let rows = run.results.waits.iter().map(|wait| wait_row(wait, run.results.saturated()));
     let columns = [
@@ -265,7 +265,7 @@ fn waits_plot(run: &Run<'_>) -> Plot {
         let points = scaled(&wait.accesses.points);
         plot.series.push(Series::new(name, Stroke::Measured, points));
     }
-    // One line for each wait state: between two of them is another wait state.
+    // Draw one line per wait state: another wait state lies between two of them.
     let mut baselines: Vec<(f64, Option<f64>)> = Vec::new();
     for wait in &run.results.waits {
         let points = scaled(&wait.baseline.points);
@@ -278,7 +278,7 @@ fn waits_plot(run: &Run<'_>) -> Plot {
     plot
 }
 
-/// What each idle time gave, access by access, all from the same beginning.
+/// Plots each idle time access by access, all from the same origin.
 fn recovery_plot(run: &Run<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
@@ -348,7 +348,7 @@ fn secondary_table(run: &Run<'_>) -> Table {
     secondary::points_table("secondary-waits", "Secondary metrics of the wait states", &points)
 }
 
-/// One line per access, for spreadsheets.
+/// Returns one line per access, for spreadsheets.
 fn accesses_table(run: &Run<'_>) -> Table {
     let rows = run
         .results

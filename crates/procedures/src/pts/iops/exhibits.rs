@@ -160,8 +160,7 @@ impl Reported for Iops {
         run.results.reports(&run.test.mixed_loop, step)
     }
 
-    /// The numbers that a data sheet has: random 4 KiB with its response times, and large blocks
-    /// of the matrix.
+    /// Returns the numbers of a data sheet: random 4 KiB with response times, and large blocks.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         let mut figures = vec![
             figure(run, "rnd-4k-read-iops", "RND 4K read", 100, &IOPS_4K),
@@ -183,7 +182,7 @@ impl Reported for Iops {
     }
 }
 
-/// A value of page one and the block size that it is of.
+/// A value of page one and its block size.
 struct FigureSource {
     kib: u64,
     unit: &'static str,
@@ -206,7 +205,7 @@ fn figure(run: &Run<'_>, id: &str, label: &str, mix: u8, source: &FigureSource) 
     KeyFigure::new(id, label, mean, source.unit).ranging(range)
 }
 
-/// The standard's table has 0/100 first.
+/// Returns the matrix. The standard's table starts with 0/100.
 fn matrix<'r>(run: &'r Run<'_>) -> Matrix<'r> {
     Matrix {
         sizes: run.test.sizes.iter().rev().copied().collect(),
@@ -215,7 +214,7 @@ fn matrix<'r>(run: &'r Run<'_>) -> Matrix<'r> {
     }
 }
 
-/// 100 % writes of every block size against the rounds.
+/// Plots 100 % writes of every block size by round.
 fn convergence_plot(run: &Run<'_>) -> Plot {
     let points: Vec<AccessPattern> =
         run.test.sizes.iter().map(|size| AccessPattern::random(*size, 0)).collect();
@@ -230,7 +229,7 @@ fn convergence_plot(run: &Run<'_>) -> Plot {
     convergence(what, &run.test.mixed_loop, &run.results.rounds)
 }
 
-/// A page for the window of each tracking variable.
+/// Returns a page for the window of each tracking variable.
 fn window_pages(run: &Run<'_>) -> Vec<Page> {
     let verdict = &run.results.verdict;
     let mut pages = Vec::new();
@@ -241,7 +240,7 @@ fn window_pages(run: &Run<'_>) -> Vec<Page> {
     pages
 }
 
-/// IOPS of every mix against the block size.
+/// Plots IOPS of every mix by block size.
 fn lines_plot(run: &Run<'_>) -> Plot {
     matrix_plot(run, PlotKind::Lines, Scale::Log10, ("matrix-2d", "2D Plot"))
 }
@@ -272,7 +271,7 @@ fn matrix_plot(run: &Run<'_>, kind: PlotKind, y: Scale, (id, title): (&str, &str
         .series(series)
 }
 
-/// The test as a TKperf report shows it.
+/// Returns the test in the form of a TKperf report.
 fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
     tkperf::iops(&tkperf::Content {
         title: "IOPS",
@@ -305,7 +304,7 @@ const RESPONSE_TIMES: &str = "Response times of reads and writes together in the
     I/Os of the rounds. A dash means that fewer than ten I/Os lie beyond the percentile. \
     art-reads.csv and art-writes.csv have those of each direction.";
 
-/// The mixes of RND 4K whose response times are drawn.
+/// Mixes of RND 4K whose response times are drawn, in percent of reads.
 const TAILS: [u8; 3] = [100, 65, 0];
 
 fn tails_plot(run: &Run<'_>) -> Plot {

@@ -169,7 +169,7 @@ impl Reported for Latency {
         run.results.reports(&run.test.mixed_loop, step) || step.place.phase == HISTOGRAM
     }
 
-    /// Mean response times of random 4 KiB, and the tail of the histogram run.
+    /// Returns the mean response times of random 4 KiB, and the tail of the histogram run.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         let mean = |mix: u8| {
             run.results
@@ -198,7 +198,7 @@ impl Reported for Latency {
     }
 }
 
-/// The standard's table has 0/100 first.
+/// Returns the matrix. The standard's table starts with 0/100.
 fn matrix<'r>(run: &'r Run<'_>) -> Matrix<'r> {
     Matrix {
         sizes: run.test.sizes.iter().rev().copied().collect(),
@@ -207,7 +207,7 @@ fn matrix<'r>(run: &'r Run<'_>) -> Matrix<'r> {
     }
 }
 
-/// The matrix as columns in perspective.
+/// Plots the matrix as columns in perspective.
 fn matrix_plot(run: &Run<'_>, value: &MatrixValue) -> Plot {
     let matrix = matrix(run);
     let (x, y) = (matrix.names(), Axis::new("ms", Scale::Linear));
@@ -229,7 +229,7 @@ fn longest_response(measurement: &Measurement) -> Option<f64> {
     millis(measurement.total().response_longest())
 }
 
-/// 100 % writes of every block size against the rounds.
+/// Plots 100 % writes of every block size by round.
 fn convergence_plot(run: &Run<'_>, what: &str, metric: rounds::Metric) -> Plot {
     let points: Vec<AccessPattern> =
         run.test.sizes.iter().map(|size| AccessPattern::random(*size, 0)).collect();
@@ -244,13 +244,13 @@ fn convergence_plot(run: &Run<'_>, what: &str, metric: rounds::Metric) -> Plot {
     convergence(what, &run.test.mixed_loop, &run.test.mixed_loop.rounds_by(run.record, metric))
 }
 
-/// What the histogram run measured; `None` where it was not run.
+/// Returns the measurement of the histogram run; `None` if it did not run.
 fn histogram<'a>(run: &Run<'a>) -> Option<&'a Measurement> {
     let of_run = run.record.steps().filter(|(step, _)| step.place.phase == HISTOGRAM);
     of_run.last().map(|(_, outcome)| &outcome.measurement)
 }
 
-/// Without the histogram run in the settings there is no such page.
+/// Returns the exhibits of the histogram run; empty if the settings have none.
 fn histogram_exhibits(run: &Run<'_>) -> Vec<Exhibit> {
     if run.test.histogram_time.is_none() {
         return Vec::new();
@@ -276,7 +276,7 @@ fn histogram_tail(run: &Run<'_>) -> Option<Plot> {
     Some(tail_plot("histogram-tail", "Response times of the histogram run", &columns))
 }
 
-/// The test as a TKperf report shows it.
+/// Returns the test in the form of a TKperf report.
 fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
     tkperf::latency(&tkperf::Content {
         title: "Latency",

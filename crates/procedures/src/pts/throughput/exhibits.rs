@@ -1,5 +1,4 @@
-//! The exhibits of the throughput test: five pages of the report form for each
-//! block size.
+//! Exhibits of the throughput test: five pages of the report form per block size.
 
 use super::setup::{SizeLoop, Throughput};
 use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS};
@@ -25,7 +24,7 @@ use steadfast_domain::{
     Caveat, CaveatKind, Class, Criteria, Profile, Record, Step, Tally, Verdict,
 };
 
-/// A block size and what was measured of it.
+/// A block size with its results.
 type Measured<'a> = (&'a SizeLoop, Results);
 
 type Run<'a> = StudiedRun<'a, Throughput>;
@@ -166,7 +165,7 @@ impl Reported for Throughput {
         run.results.iter().map(|(size, _)| format!("convergence-write-{}", name(size))).collect()
     }
 
-    /// MB/s of every block size, reads and writes.
+    /// Returns MB/s of every block size, reads and writes.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         let of_size = |(size, results): &Measured<'_>| {
             let name = size.size.transfer_size();
@@ -186,8 +185,8 @@ impl Reported for Throughput {
     }
 }
 
-/// One verdict for all block sizes: every variable with its own window; steady
-/// where all are. The window is named where it is common to all.
+/// Returns one verdict for all block sizes: steady if all are, with each variable in its own
+/// window. The window is named only if it is common to all.
 fn together(sizes: &[Measured<'_>], criteria: &Criteria) -> Verdict {
     let verdicts = || sizes.iter().map(|(_, results)| &results.verdict);
     let windows: Vec<_> = verdicts().map(|verdict| verdict.window).collect();
@@ -201,7 +200,7 @@ fn together(sizes: &[Measured<'_>], criteria: &Criteria) -> Verdict {
     }
 }
 
-/// MB/s of every block size: reads, writes.
+/// Returns the table of MB/s by block size: reads, writes.
 fn table(id: &str, sizes: &[Measured<'_>]) -> Table {
     let rows = sizes.iter().map(|(size, results)| {
         Row::new(
@@ -220,7 +219,7 @@ fn table(id: &str, sizes: &[Measured<'_>]) -> Table {
         .rows(rows)
 }
 
-/// The tracking variable of every block size against its limits.
+/// Returns the table of every block size's tracking variable and its limits.
 fn steady_table(sizes: &[Measured<'_>]) -> Table {
     let mut all = tracking_table("steady-state", &together(sizes, &crate::pts::method::TWENTY_TEN));
     all = all.column("Window");
@@ -249,7 +248,7 @@ fn convergence_plot(
     convergence(what, &size.mixed_loop, &results.rounds)
 }
 
-/// Reads and writes of one block size as columns side by side.
+/// Plots reads and writes of one block size as columns side by side.
 fn size_plot(size: &SizeLoop, results: &Results) -> Plot {
     let name = size.size.transfer_size();
     let rate = |pattern| results.cell(&pattern).and_then(|cell| cell.mb_per_second.mean);
@@ -276,7 +275,7 @@ fn windows_text(sizes: &[Measured<'_>]) -> String {
         .join(", ")
 }
 
-/// The five pages of a block size, in the order of the public report forms.
+/// Returns the five pages of a block size, in the order of the public report forms.
 fn form_pages(sized: &Measured<'_>) -> Vec<Page> {
     let (size, results) = sized;
     let name = size.size.transfer_size();
@@ -305,7 +304,7 @@ fn form_pages(sized: &Measured<'_>) -> Vec<Page> {
     ]
 }
 
-/// Reads and writes of each block size as columns in perspective; `None` for a single size.
+/// Plots reads and writes by block size as columns in perspective; `None` for a single size.
 fn rates_plot(run: &Run<'_>) -> Option<Plot> {
     if run.results.len() < 2 {
         return None;
@@ -326,7 +325,7 @@ fn rates_plot(run: &Run<'_>) -> Option<Plot> {
     Some(plot)
 }
 
-/// How the rounds of each block size went.
+/// Returns the exhibits on the rounds of each block size.
 fn rounds(run: &Run<'_>) -> Vec<Exhibit> {
     let mut exhibits = Vec::new();
     for (size, results) in &run.results {
@@ -356,7 +355,7 @@ fn preconditioning(run: &Run<'_>) -> Vec<Exhibit> {
     run.test.loops.iter().flat_map(of_size).collect()
 }
 
-/// The test as a TKperf report shows it.
+/// Returns the test in the form of a TKperf report.
 fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
     let points = |(size, results): &Measured<'_>| tkperf::shown(&size.mixed_loop, results);
     tkperf::throughput(&tkperf::Content {

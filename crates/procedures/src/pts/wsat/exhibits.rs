@@ -1,6 +1,5 @@
-//! The exhibits of WSAT: the pages of the PTS 2.0 form (IOPS against time,
-//! bytes and fills, response times, confidence levels), those of 1.1 (linear and
-//! logarithmic), and TKperf's two.
+//! Exhibits of WSAT: the pages of the PTS 2.0 form (IOPS over time, bytes and fills, response
+//! times, confidence levels), those of 1.1 (linear and logarithmic), and the two of TKperf.
 
 use super::results::{End, Minute, Results, Stretch};
 use super::setup::{HISTOGRAM_TIME, Wsat};
@@ -27,8 +26,7 @@ use steadfast_domain::{
     Caveat, CaveatKind, Measurement, Nanos, Outcome, Profile, Record, Step, Verdict,
 };
 
-/// Minutes over which the end of a saturation is averaged for the summary: our
-/// choice.
+/// Number of minutes averaged at the end of a saturation for the summary (our choice).
 const LAST_MINUTES: usize = 5;
 
 type Run<'a> = StudiedRun<'a, Wsat>;
@@ -71,7 +69,7 @@ impl Reported for Wsat {
         ReportEntry::Chapter("Write Saturation"),
         ReportEntry::Listing(listing),
         ReportEntry::Table(summary_table),
-        // The scale that the form's first page does not have.
+        // The scale that page one of the form does not use.
         ReportEntry::Plot(|run| Plot {
             id: "iops-time-log-chapter".into(),
             ..iops_plot(run, Against::Time, Scale::Log10)
@@ -184,7 +182,7 @@ impl Reported for Wsat {
         }
     }
 
-    /// A saturation that bytes or time ended has no verdict, unless it is steady.
+    /// A saturation ended by bytes or time has a verdict only if it is steady.
     fn verdict(run: &Run<'_>) -> Option<Verdict> {
         let verdict = run.results.verdict.as_ref();
         verdict.filter(|verdict| verdict.steady || run.test.only_steady()).cloned()
@@ -238,7 +236,7 @@ impl Reported for Wsat {
         run.test.workload.caveats()
     }
 
-    /// Fresh rate, late rate, and what the one is of the other; response times from the steps of
+    /// Returns the fresh rate, the late rate and their ratio, and response times from the steps of
     /// the late rate.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         let name = &run.test.workload;
@@ -266,7 +264,7 @@ impl Reported for Wsat {
         figures
     }
 
-    /// First step, last step and histogram run in long form.
+    /// Returns first step, last step and histogram run in long form.
     fn metrics(run: &Run<'_>) -> Vec<Metric> {
         let step = |at: Option<&(&Step, &'_ Outcome)>| at.map(|(_, o)| o.measurement.clone());
         let several = run.results.steps.len() > 1;
@@ -292,7 +290,7 @@ fn ended_as_allowed(run: &Run<'_>) -> bool {
     matches!(run.results.end, End::Written | End::Time) && !run.test.only_steady()
 }
 
-/// What ended it, for the form.
+/// Describes what ended the saturation, for the form.
 fn end_text(run: &Run<'_>) -> String {
     match run.results.end {
         End::Written => run.test.fills_text(),
@@ -300,7 +298,7 @@ fn end_text(run: &Run<'_>) -> String {
     }
 }
 
-/// Reads of a purged drive may find blocks that nothing was written to.
+/// Returns a caveat if reads of a purged drive may access unwritten blocks.
 fn of_reads(run: &Run<'_>) -> Option<Caveat> {
     let is_mixed = (1..100).contains(&run.test.workload.read_percent());
     (is_mixed && !run.test.preconditions).then(|| {
@@ -336,20 +334,20 @@ fn not_steady_caveat(run: &Run<'_>, verdict: &Verdict) -> Caveat {
     }
 }
 
-/// The late rate of page one: which steps it is of, and what may be said of it.
+/// The late rate of page one: its steps, and how it may be called.
 struct LateRate {
-    /// The beginning of its figures' ids: figures of different kinds are never compared.
+    /// Prefix of the IDs of its figures: figures of different kinds are never compared.
     id: &'static str,
-    /// What follows the workload's name.
+    /// Text after the workload's name.
     label: String,
-    /// What its share of the fresh rate is called.
+    /// Label of its ratio to the fresh rate.
     share: String,
     stretch: Stretch,
 }
 
-/// Chooses the rate that is shown against that of the fresh drive. Only a steady window is
-/// "sustained": without one it is the histogram run, which follows the saturation at once;
-/// without that, the last steps, which were not steady.
+/// Chooses the rate to compare with the fresh drive. Only a steady window is called "sustained".
+/// Without one it is the histogram run, which follows the saturation directly; without that, the
+/// last steps, which were not steady.
 fn late_rate(run: &Run<'_>) -> Option<LateRate> {
     let window = run.test.between().and_then(|between| run.results.steady_window(between));
     if let Some(stretch) = window {
@@ -362,7 +360,7 @@ fn late_rate(run: &Run<'_>) -> Option<LateRate> {
         let stretch = Stretch::of_measurement(histogram);
         return Some(LateRate { id: "after", label, share, stretch });
     }
-    // Of so few steps the first is one, and a mean with it is of two states.
+    // With so few steps the mean would include the first one and mix two states.
     let (count, of) = match run.results.minutes.len() {
         0 | 1 => return None,
         few if few <= LAST_MINUTES => (1, "last step".to_owned()),
@@ -384,7 +382,7 @@ const STEP: [TypedColumn<Minute>; 8] = [
     TypedColumn::number("Drive fills", 3, |minute| Some(minute.fills)),
 ];
 
-/// The numbers that a terminal shows.
+/// Returns the summary shown on a terminal.
 fn summary_table(run: &Run<'_>) -> Table {
     let minutes = &run.results.minutes;
     let mut rows = Vec::new();
@@ -408,7 +406,7 @@ fn summary_table(run: &Run<'_>) -> Table {
         };
         rows.push(mean(name, Some(track.average)));
     }
-    // Of fewer steps the first is one, and a mean with it is of two states.
+    // With fewer steps the mean would include the first one and mix two states.
     if minutes.len() > LAST_MINUTES {
         let last = run.results.last_steps(LAST_MINUTES).and_then(|stretch| stretch.iops);
         rows.push(mean(&format!("Mean of the last {LAST_MINUTES} steps"), last));
@@ -417,7 +415,7 @@ fn summary_table(run: &Run<'_>) -> Table {
     typed_table("wsat-summary", "Write saturation", "", &STEP).rows(rows)
 }
 
-/// The run after the saturation, which is no minute of it.
+/// Returns the row of the histogram run, which follows the saturation.
 fn histogram_row(measurement: &Measurement) -> Row {
     let tally = measurement.total();
     let ms = |time: Option<Nanos>| TableCell::number(time.map(Nanos::as_millis_f64), 3);
@@ -436,7 +434,7 @@ fn histogram_row(measurement: &Measurement) -> Row {
     )
 }
 
-/// What a plot is drawn against.
+/// Quantity on the x axis.
 #[derive(Clone, Copy)]
 enum Against {
     Time,
@@ -445,7 +443,7 @@ enum Against {
 }
 
 impl Against {
-    /// Part of a plot's id, and of its title.
+    /// Returns the suffix of the plot's ID, and of its title.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Against::Time => ("time", "Time"),
@@ -469,7 +467,7 @@ impl Against {
     }
 }
 
-/// Something of a minute.
+/// Reads a value of a minute.
 type Value = fn(&Minute) -> Option<f64>;
 
 fn curve(run: &Run<'_>, against: Against, value: Value) -> Vec<(f64, Option<f64>)> {
@@ -477,7 +475,7 @@ fn curve(run: &Run<'_>, against: Against, value: Value) -> Vec<(f64, Option<f64>
     for minute in &run.results.minutes {
         let x = against.of(run, minute);
         if minute.gap && !points.is_empty() {
-            // A line that is drawn across a gap would tell of what was not seen.
+            // A line across a gap would show values that were not measured.
             points.push((x, None));
         }
         points.push((x, value(minute)));
@@ -527,8 +525,8 @@ fn response_plot(run: &Run<'_>, against: Against) -> Plot {
     .with(Series::new("ART", Stroke::Average, curve(run, against, |m| m.art)))
 }
 
-/// The mean of every step, at the middle of its step: at its end the line would lie beside the
-/// curve of the seconds.
+/// Returns the mean of every step at the middle of the step, so that it matches the curve of the
+/// seconds.
 fn step_means(run: &Run<'_>) -> Vec<(f64, Option<f64>)> {
     let (_, unit) = between::time_axis("Time", run.test.ground.minute);
     let mut points = Vec::new();
@@ -544,10 +542,10 @@ fn step_means(run: &Run<'_>) -> Vec<(f64, Option<f64>)> {
     points
 }
 
-/// Marks on the axis of time, at most.
+/// Maximum number of marks on the axis of time.
 const FILLS_MARKED: usize = 10;
 
-/// Where the user capacity was written once, twice, ...
+/// Marks the times at which the user capacity was written once, twice, and so on.
 fn fills(run: &Run<'_>, unit: f64) -> Vec<Marker> {
     let mut marks: Vec<Marker> = Vec::new();
     let mut before = (0.0, 0.0);
@@ -603,7 +601,8 @@ fn listing(run: &Run<'_>) -> String {
     )
 }
 
-/// Fresh to steady: IOPS of every second, the means of the steps, and where the drive was full.
+/// Plots the way from fresh to steady: IOPS of every second, means of the steps, and the times of
+/// full writes.
 fn seconds_plot(run: &Run<'_>) -> Plot {
     let seconds = seconds::seconds(&run.results.steps);
     let (time, unit) = between::time_axis("Time", run.test.ground.minute);
@@ -630,7 +629,8 @@ fn seconds_response(run: &Run<'_>) -> Plot {
     seconds::response_plot(("seconds-response", &title), axis, &seconds)
 }
 
-/// Write amplification and temperature under the curves, where the device reports them.
+/// Plots write amplification and temperature below the curves; `None` if the device reports
+/// neither.
 fn device_plot(run: &Run<'_>) -> Option<Plot> {
     let has = |value: Value| run.results.minutes.iter().any(|minute| value(minute).is_some());
     let (amplification, temperature): (Value, Value) = (|m| m.amplification, |m| m.temperature);
@@ -704,14 +704,14 @@ fn confidence(run: &Run<'_>) -> Vec<Exhibit> {
     vec![Exhibit::Plot(confidence_plot("clp", &title, &tally))]
 }
 
-/// The test as a TKperf report shows it.
+/// Returns the test in the form of a TKperf report.
 fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
     let minute = |m: &Minute| tkperf::SaturatedMinute { iops: m.iops, mean_ms: m.art, gap: m.gap };
     let minutes: Vec<_> = run.results.minutes.iter().map(minute).collect();
     tkperf::write_saturation(listing(run), &minutes)
 }
 
-/// Empty where nothing is judged.
+/// Returns the exhibits of the steady-state check; empty if nothing is judged.
 fn steady_check(run: &Run<'_>) -> Vec<Exhibit> {
     match (run.test.between(), &run.results.verdict) {
         (Some(_), Some(verdict)) => check_exhibits(verdict, "wsat-window"),
@@ -719,7 +719,7 @@ fn steady_check(run: &Run<'_>) -> Vec<Exhibit> {
     }
 }
 
-/// Empty where nothing is judged, or nothing could be.
+/// Returns the evidence; empty if nothing is or could be judged.
 fn steady_evidence(run: &Run<'_>) -> Vec<Exhibit> {
     let Some(between) = run.test.between().filter(|_| run.results.verdict.is_some()) else {
         return Vec::new();
@@ -761,7 +761,7 @@ const EVERY_MINUTE: [TypedColumn<Minute>; 11] = [
     TypedColumn::cell("Gap before", |minute| TableCell::text(if minute.gap { "gap" } else { "" })),
 ];
 
-/// One line per minute, for spreadsheets.
+/// Returns one line per minute, for spreadsheets.
 fn minutes_table(run: &Run<'_>) -> Table {
     let minutes = (1..).zip(&run.results.minutes);
     typed_table("minutes", "Every minute of the saturation", "Step", &EVERY_MINUTE).rows(

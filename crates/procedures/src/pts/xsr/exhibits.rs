@@ -1,5 +1,5 @@
-//! The exhibits of XSR: the pages of the 2.0 form (throughput, response times,
-//! table of recovery), and those of 1.1 (windows around the switches).
+//! Exhibits of XSR: the pages of the 2.0 form (throughput, response times, table of recovery), and
+//! those of 1.1 (windows around the switches).
 
 use super::results::{Minute, NEARLY, Recovery, Results, SegmentResult};
 use super::setup::{FIRST_TIME, LAST_TIME, MIDDLE_TIME, Xsr};
@@ -19,9 +19,9 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::{Measurement, Profile, Record, Tally};
 
-/// Either side of a switch, in minutes (public implementation) ...
+/// Time shown on either side of a switch, in minutes (public implementation).
 const AROUND_SWITCH: f64 = 120.0;
-/// ... or a third of the shorter neighbour where segments are shorter than that.
+/// For shorter segments, the fraction of the shorter neighbor that is shown.
 const PART_OF_SEGMENT: f64 = 3.0;
 
 /// Profiles with the form of 2.0.
@@ -133,7 +133,7 @@ impl Reported for Xsr {
         format!("All three segments ran without interruption. {}", recovery_text(run))
     }
 
-    /// End-of-segment throughput, peaks and recovery.
+    /// Returns end-of-segment throughput, peaks and recovery.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         let rate = |(number, segment): (usize, &SegmentResult<'_>)| {
             let id = format!("segment-{}-rate", number + 1);
@@ -164,7 +164,7 @@ impl Reported for Xsr {
         figures
     }
 
-    /// Every segment in long form.
+    /// Returns every segment in long form.
     fn metrics(run: &Run<'_>) -> Vec<Metric> {
         let of_segment = |(index, segment): (usize, &SegmentResult<'_>)| {
             let steps: Vec<&Measurement> =
@@ -177,8 +177,8 @@ impl Reported for Xsr {
     }
 }
 
-/// When the last segment came close to the level that counts as recovered, which a drive
-/// that is back at its speed passes by chance.
+/// Describes when the last segment came close to the recovery level, which a drive back at full
+/// speed passes by chance.
 fn near_text(run: &Run<'_>) -> String {
     let time = |recovery| match recovery {
         Recovery::After(minutes) => format!("after {}", recovery_time(run, minutes).2),
@@ -193,7 +193,7 @@ fn near_text(run: &Run<'_>) -> String {
     )
 }
 
-/// A time of recovery with the resolution that it has: that of a step.
+/// Returns a recovery time with the resolution of a step.
 fn recovery_time(run: &Run<'_>, minutes: f64) -> (f64, &'static str, String) {
     let step = run.test.ground.minute;
     let (value, unit) = if step.0.is_multiple_of(60_000_000_000) {
@@ -204,7 +204,7 @@ fn recovery_time(run: &Run<'_>, minutes: f64) -> (f64, &'static str, String) {
     (value, unit, format!("{} {unit} (in steps of {step})", number(value, 0)))
 }
 
-/// Decimals of a minute that steps tell apart.
+/// Returns the number of decimals of minutes that steps can resolve.
 fn minute_decimals(run: &Run<'_>) -> u8 {
     if run.test.ground.minute.0.is_multiple_of(60_000_000_000) { 0 } else { 2 }
 }
@@ -220,11 +220,11 @@ fn recovery_text(run: &Run<'_>) -> String {
     }
 }
 
-/// Who decides demand and time of a segment.
+/// Returns the origin of a segment's demand and time.
 fn segment_origin(choices: &Choices<'_>, number: usize) -> Origin {
     let time = [FIRST_TIME, MIDDLE_TIME, LAST_TIME].get(number - 1).copied();
     let time = time.map_or(Origin::Profile, |time| time.origin(choices.settings));
-    // Only the middle segment's demand can be chosen.
+    // Only the demand of the middle segment can be chosen.
     match (number, choices.demand_origin()) {
         (2, Origin::Chosen) => Origin::Chosen,
         _ => time,
@@ -240,7 +240,7 @@ fn segment_columns<'a>() -> [TypedColumn<SegmentResult<'a>>; 4] {
     ]
 }
 
-/// Only the last segment recovers.
+/// Returns the table of segments; only the last one has a recovery.
 fn segments_table(run: &Run<'_>, id: &str) -> Table {
     let decimals = minute_decimals(run);
     let recovered = |index: usize, recovery: Recovery| match (index, recovery) {
@@ -278,10 +278,10 @@ fn mrt_plot(run: &Run<'_>) -> Plot {
     response_plot(run, "MRT", "mrt-time", |m| m.mrt)
 }
 
-/// Something of a minute.
+/// Reads a value of a minute.
 type Value = fn(&Minute) -> Option<f64>;
 
-/// One series per segment, inside a window of time.
+/// Returns one series per segment within a time window.
 fn curves(run: &Run<'_>, window: Option<(f64, f64)>, value: Value) -> Vec<Series> {
     let (_, minute) = time_axis("Time", run.test.ground.minute);
     run.results
@@ -296,14 +296,14 @@ fn curves(run: &Run<'_>, window: Option<(f64, f64)>, value: Value) -> Vec<Series
                 .map(|m| (m.time * minute, value(m)))
                 .collect();
             let title = format!("{} {}", index + 1, name(segment));
-            // Sequential segments alike, the random one apart.
+            // Sequential segments look alike, the random one differs.
             let stroke = if index == 1 { Stroke::Fit } else { Stroke::Average };
             (!points.is_empty()).then(|| Series::new(title, stroke, points))
         })
         .collect()
 }
 
-/// Where one segment ends and the next begins.
+/// Marks the switches between segments.
 fn switches(run: &Run<'_>) -> Vec<Marker> {
     let (_, minute) = time_axis("Time", run.test.ground.minute);
     (1..run.results.segments.len())
@@ -333,7 +333,7 @@ fn throughput_plot(run: &Run<'_>, window: Option<(f64, f64)>, (id, title): (&str
     plot
 }
 
-/// Throughput either side of the switch from segment `index` to the next.
+/// Plots throughput on both sides of the switch from segment `index` to the next.
 fn switch_plot(run: &Run<'_>, index: usize) -> Plot {
     let switch = run.results.begins(index);
     let before = switch - run.results.begins(index - 1);
@@ -344,13 +344,13 @@ fn switch_plot(run: &Run<'_>, index: usize) -> Plot {
     throughput_plot(run, Some((switch - side, switch + side)), (&id, &title))
 }
 
-/// Of the last segment so many times the recovery is drawn ...
+/// Part of the last segment that is drawn, as a multiple of the recovery time.
 const RECOVERY_SHOWN: f64 = 3.0;
-/// ... and at least so many minutes.
+/// Minimum time that is drawn, in minutes.
 const RECOVERY_LEAST: f64 = 10.0;
 
-/// The last segment from its beginning until it has recovered and some time beyond: every
-/// second, the steps, what they are held against, and how far the first segment's steps went.
+/// Plots the last segment from its start until some time after its recovery: every second, the
+/// steps, the recovery level, and the range of the first segment's steps.
 fn recovery_plot(run: &Run<'_>) -> Option<Plot> {
     let (first, last) = (run.results.segments.first()?, run.results.segments.last()?);
     let begin = run.results.begins(run.results.segments.len() - 1);
@@ -364,7 +364,7 @@ fn recovery_plot(run: &Run<'_>) -> Option<Plot> {
     let (time, unit) = time_axis("Time since the switch", run.test.ground.minute);
     let seconds = seconds::curve(&seconds::seconds(&last.steps), unit, |s| s.mb_per_second);
     let seconds = seconds.into_iter().filter(|(x, _)| *x <= end * unit).collect();
-    // A step's mean stands at its middle, as the seconds around it do.
+    // A step's mean is drawn at its middle, like the seconds around it.
     let mut before = begin;
     let mut steps = Vec::new();
     for minute in last.minutes.iter().filter(|m| m.time - begin <= end * 1.000_001) {
@@ -492,7 +492,7 @@ const MINUTE: [TypedColumn<Minute>; 4] = [
     TypedColumn::number("MRT ms", 6, |minute| minute.mrt),
 ];
 
-/// One line per minute, for spreadsheets.
+/// Returns one line per minute, for spreadsheets.
 fn minutes_table(run: &Run<'_>) -> Table {
     let mut table = typed_table("minutes", "Every minute of the segments", "Segment", &MINUTE);
     for (number, segment) in (1u32..).zip(&run.results.segments) {

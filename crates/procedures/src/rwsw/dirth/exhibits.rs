@@ -1,6 +1,5 @@
-//! The exhibits of RWSW DIRTH: the distribution of the streams, the response times at
-//! MaxIOPS, quality of service at 1, 8 and 32 outstanding I/Os, response times and MB/s
-//! against outstanding I/Os.
+//! Exhibits of RWSW DIRTH: distribution of the streams, response times at MaxIOPS, quality of
+//! service at 1, 8 and 32 outstanding I/Os, and response times and MB/s by outstanding I/Os.
 
 use super::setup::{DEMAND, Dirth, HISTOGRAM, HISTOGRAM_TIME, best};
 use crate::exhibits::disclosure::{self, Form, form_demand};
@@ -30,13 +29,13 @@ use steadfast_domain::{
 /// Outstanding I/Os at which quality of service is reported (SNIA tutorial, RWSW).
 const SERVICE: [u64; 3] = [1, 8, 32];
 
-/// Everything that the exhibits are made of.
+/// Values from which the exhibits are made.
 pub struct Results<'a> {
     steady: Vec<(&'a Step, &'a Outcome)>,
     verdict: Verdict,
-    /// Every demand that was run in the last attempt, in the order of the loop.
+    /// Every demand of the last attempt, in the order of the loop.
     demands: Vec<(Demand, &'a Step, &'a Measurement)>,
-    /// MaxIOPS; `None` while not every demand was run.
+    /// Demand of MaxIOPS; `None` until every demand was run.
     chosen: Option<Demand>,
     histogram: Option<&'a Measurement>,
 }
@@ -70,7 +69,7 @@ impl<'a> Results<'a> {
         found.map(|(.., measurement)| *measurement)
     }
 
-    /// From few to many outstanding I/Os.
+    /// Returns the demands by ascending number of outstanding I/Os.
     fn ascending(&self) -> Vec<(u64, &'a Measurement)> {
         let mut demands: Vec<_> =
             self.demands.iter().map(|(demand, _, m)| (demand.outstanding(), *m)).collect();
@@ -218,8 +217,8 @@ impl Reported for Dirth {
         run.choices.measures(step)
     }
 
-    /// What the chosen demand gave in its histogram, and next to it the rate in the sweep by which
-    /// it was chosen: a rate that was only passed through is no result.
+    /// Returns the chosen demand's results in its histogram, next to the sweep rate by which it
+    /// was chosen: a rate that was not reached again is no result.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         let Some(demand) = run.results.chosen else { return Vec::new() };
         let held = run.results.histogram.map(|m| Segment::of(format!("MaxIOPS at {demand}"), &[m]));
@@ -231,7 +230,7 @@ impl Reported for Dirth {
     }
 }
 
-/// The histogram is of another rate than the one by which its demand was chosen.
+/// Returns a caveat if the histogram has another rate than the sweep; `None` otherwise.
 fn not_held(run: &Run<'_>) -> Option<Caveat> {
     let demand = run.results.chosen?;
     let swept = run.results.at(demand.outstanding())?.iops()?;

@@ -1,5 +1,5 @@
-//! The exhibits of a replay: the distribution of the streams, and IOPS, MB/s, response
-//! times and outstanding I/Os over time, of the capture and of the test.
+//! Exhibits of a replay: distribution of the streams, and IOPS, MB/s, response times and
+//! outstanding I/Os over time, of capture and replay.
 
 use super::results::{Moment, Results};
 use super::setup::{CUT, Course, LONGEST, PAUSES, Replay};
@@ -158,11 +158,11 @@ impl Reported for Replay {
     }
 }
 
-/// Below this share of the captured I/Os a replay is not that of its capture. Ours.
+/// Minimum share of the captured I/Os for a replay to represent its capture (our choice).
 const KEPT_UP: f64 = 0.95;
 
-/// I/Os that were done as a share of those that the played steps had in the capture, or of
-/// those of the script that were not left out by choice.
+/// Returns the I/Os done as a share of those in the played capture steps, or of those in the
+/// script that were not omitted on request.
 fn share_done(run: &Run<'_>) -> Option<f64> {
     let asked = match &run.test.course {
         Course::Steps(planned) => planned.iter().map(|step| step.captured_ios(run.test)).sum(),
@@ -173,7 +173,7 @@ fn share_done(run: &Run<'_>) -> Option<f64> {
     (asked > 0.0).then(|| run.results.played() as f64 / asked)
 }
 
-/// The share in a sentence. One that is short of a bound is not rounded up to it.
+/// Formats the share in a sentence. A share below a limit is not rounded up to it.
 fn share_text(run: &Run<'_>, share: f64) -> String {
     let percent = (share * 1000.0).floor() / 10.0;
     match &run.test.course {
@@ -184,7 +184,7 @@ fn share_text(run: &Run<'_>, share: f64) -> String {
     }
 }
 
-/// A target that did not do the capture's I/Os in the capture's time.
+/// Returns a caveat if the target did not complete the capture's I/Os in the capture's time.
 fn not_kept_up(run: &Run<'_>) -> Option<Caveat> {
     let share = share_done(run).filter(|share| *share < KEPT_UP)?;
     run.record.has_ended().then(|| {
@@ -265,13 +265,13 @@ fn of_the_steps(run: &Run<'_>) -> Vec<Caveat> {
     caveats
 }
 
-/// Something of a moment.
+/// Reads a value of a moment.
 type Value = fn(&Moment) -> Option<f64>;
 
-/// Shorter captures are drawn in seconds.
+/// Captures shorter than this are drawn in seconds.
 const DRAWN_IN_SECONDS: f64 = 600.0;
 
-/// The axis of the capture's time, and how many of its units a second is.
+/// Returns the axis of the capture's time, and the number of axis units per second.
 fn time_axis(run: &Run<'_>) -> (Axis, f64) {
     let all = run.results.captured.iter().chain(&run.results.replayed);
     if all.map(|moment| moment.at).fold(0.0, f64::max) < DRAWN_IN_SECONDS {
@@ -357,8 +357,8 @@ fn outstanding_plot(run: &Run<'_>) -> Plot {
     .series(line("OIO, capture", Stroke::Fit, &run.results.captured, |m| m.outstanding))
 }
 
-/// Replay and capture over their whole time: rates are I/Os over the time of the steps,
-/// or of the script.
+/// Compares replay and capture as a whole. Rates are I/Os over the time of the steps or of the
+/// script.
 fn comparison(run: &Run<'_>, id: &str) -> Table {
     let steps = &run.test.composite.workload.steps;
     let seconds = match &run.test.course {
@@ -397,7 +397,7 @@ fn comparison(run: &Run<'_>, id: &str) -> Table {
         replay_row(run),
         captured("Capture, applied streams", applied, applied_bytes, None),
         captured("Capture, all I/Os of these steps", all, all_bytes, mean),
-        // The time of the steps that are not played is not known.
+        // The duration of the steps that are not played is unknown.
         Row::new(
             "Capture, all I/Os",
             [
@@ -412,10 +412,10 @@ fn comparison(run: &Run<'_>, id: &str) -> Table {
     Table::new(id, "Replay and capture", "").columns(columns).rows(rows)
 }
 
-/// All I/Os of the replay, and per second of its steps.
+/// Returns the tally of the replay, and a function that divides by the time of its steps.
 fn played_whole(run: &Run<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
     let mut tally = Tally::default();
-    // Flushes too, as in the capture.
+    // Includes flushes, as in the capture.
     run.results.measurements().for_each(|m| tally.merge(&m.with_flushes()));
     let seconds: f64 = run.results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
     (tally, move |sum: f64| (seconds > 0.0).then(|| sum / seconds))
@@ -433,7 +433,7 @@ fn replay_row(run: &Run<'_>) -> Row {
     Row::new("Replay", cells).strong(true)
 }
 
-/// The capture's mean response time, where every step has one.
+/// Returns the capture's mean response time; `None` if a step has none.
 fn mean_response(run: &Run<'_>) -> Option<f64> {
     let steps = &run.test.composite.workload.steps;
     let sums: Option<Vec<f64>> = steps
@@ -465,7 +465,7 @@ fn listing(run: &Run<'_>) -> String {
     }
 }
 
-/// How punctual single I/Os were; empty for capture steps.
+/// Returns the exhibits on punctuality of single I/Os; empty for capture steps.
 fn punctuality(run: &Run<'_>) -> Vec<Exhibit> {
     let Course::Script(script, _) = &run.test.course else { return Vec::new() };
     single_ios::punctuality(script, &run.results).map(Exhibit::Facts).into_iter().collect()
@@ -492,8 +492,8 @@ fn preconditioning(run: &Run<'_>) -> Vec<Exhibit> {
 
 const DISTRIBUTION: &str = "Replay Native IO Streams Distribution v Segments";
 
-/// The streams of every capture step; `None` without steps. The cumulative workload is a table,
-/// because a list of every step's streams would be too long to read.
+/// Plots the streams of every capture step; `None` without steps. The cumulative workload is a
+/// table, since a list of every step's streams would be too long.
 fn distribution_plot(run: &Run<'_>) -> Option<Plot> {
     let workload = &run.test.composite.workload;
     let names: Vec<String> = workload.streams.iter().map(ToString::to_string).collect();
@@ -510,8 +510,8 @@ fn distribution_plot(run: &Run<'_>) -> Option<Plot> {
         .then(|| distribution(DISTRIBUTION, "Segment (capture step)", &names, &counts, caption))
 }
 
-/// Single I/Os have two response times: what whoever wanted them would have felt, and what
-/// the target took.
+/// Returns both response times of single I/Os: from the due time, as the application would see it,
+/// and from submission.
 fn response_times(run: &Run<'_>) -> Vec<Exhibit> {
     let (mut all, mut reads, mut writes) = (Tally::default(), Tally::default(), Tally::default());
     for measurement in run.results.measurements() {
@@ -556,7 +556,7 @@ const MOMENT: [TypedColumn<Moment>; 6] = [
     TypedColumn::number("OIO", 4, |moment| moment.outstanding),
 ];
 
-/// Every moment, for spreadsheets.
+/// Returns every moment, for spreadsheets.
 fn moments_table(run: &Run<'_>) -> Table {
     let kinds = [
         ("replay", &run.results.replayed),

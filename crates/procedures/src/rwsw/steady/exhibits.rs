@@ -1,5 +1,5 @@
-//! The exhibits of the two tests: the distribution of the streams, IOPS over time until
-//! steady state, IOPS and response times by segment, MB/s and power by segment.
+//! Exhibits of the two tests: distribution of the streams, IOPS over time until steady state, and
+//! IOPS, response times, MB/s and power by segment.
 
 use super::setup::{Kind, SteadyStreams};
 use crate::exhibits::disclosure::{self, Form, form_demands};
@@ -27,15 +27,15 @@ pub struct Judged<'a> {
     verdict: Verdict,
 }
 
-/// The runs, and their streams or measured minutes.
+/// The runs, with their streams or measured minutes.
 pub struct Results<'a> {
     judged: Vec<Judged<'a>>,
     segments: Vec<Segment>,
 }
 
 impl Judged<'_> {
-    /// The measured minutes that are reported: those of the window, steady or not; all
-    /// that have a value where there is none.
+    /// Returns the reported minutes: those of the window, steady or not; without a window, all
+    /// that have a value.
     fn reported(&self) -> Vec<&Measurement> {
         let points = self.run.track(&self.steps).points;
         let counts = |round: u32| match self.verdict.window {
@@ -186,7 +186,7 @@ impl Reported for SteadyStreams {
         run.choices.measures(step)
     }
 
-    /// The rate of every stream; of all of them together what the window gave.
+    /// Returns the rate of every stream, or of the window for all streams together.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         match run.test.kind {
             Kind::Individual => run
@@ -222,7 +222,7 @@ fn name(test: &SteadyStreams) -> &'static str {
     }
 }
 
-/// The verdict of the run: every segment must be steady, and every segment's evidence is in it.
+/// Returns the verdict on all segments: each must be steady; contains the evidence of each.
 fn whole_verdict(judged: &[Judged<'_>]) -> Option<Verdict> {
     if let [only] = judged {
         return Some(only.verdict.clone());
@@ -242,8 +242,8 @@ fn whole_verdict(judged: &[Judged<'_>]) -> Option<Verdict> {
     })
 }
 
-/// The evidence of one stream among others; with its window where the streams differ in it.
-/// A window that does not count is not steady here, whatever its values are.
+/// Returns the evidence of one stream among others, with its window if the windows differ. A
+/// window that does not count is not steady, whatever its values.
 fn stream_tracks(run: &Judged<'_>, same_window: bool) -> Vec<TrackVerdict> {
     let verdict = &run.verdict;
     let window = verdict.window.filter(|_| !same_window);
@@ -259,7 +259,7 @@ fn stream_tracks(run: &Judged<'_>, same_window: bool) -> Vec<TrackVerdict> {
     verdict.tracks.iter().map(judge).collect()
 }
 
-/// What a segment is called.
+/// Returns the name of a segment.
 fn corner(test: &SteadyStreams) -> &'static str {
     match test.kind {
         Kind::Individual => "Segment (I/O stream, mean of its measurement window)",
@@ -306,7 +306,7 @@ fn not_steady(judged: &[Judged<'_>]) -> Option<Caveat> {
     })
 }
 
-/// One stream in each segment.
+/// Returns the streams: one per segment.
 fn alone(judged: &[Judged<'_>]) -> (Vec<String>, Vec<Vec<f64>>) {
     let names = judged.iter().map(|run| run.run.label.clone()).collect();
     let counts = (0..judged.len()).map(|segment| {
@@ -316,7 +316,7 @@ fn alone(judged: &[Judged<'_>]) -> (Vec<String>, Vec<Vec<f64>>) {
     (names, counts.collect())
 }
 
-/// All streams in each measured minute.
+/// Returns all streams in each measured minute.
 fn together(composite: &Composite, judged: &[Judged<'_>]) -> (Vec<String>, Vec<Vec<f64>>) {
     let names = composite.streams().iter().map(ToString::to_string).collect();
     let measured = judged.iter().flat_map(Judged::measured);

@@ -1,4 +1,4 @@
-//! The exhibits of a TKperf test: those of our tests, under their names.
+//! Exhibits of a TKperf test, with the IDs of our own runs.
 
 use super::results::{Studied, tracked, unit, value};
 use crate::exhibits::loops::tracking_table;
@@ -13,7 +13,7 @@ use steadfast_domain::{Bytes, ForeignKind, ForeignMeasured};
 /// Minutes over which the end of a saturation is averaged, as in our summary.
 const LAST_MINUTES: usize = 5;
 
-/// The numbers that a terminal shows, under the names that our runs use.
+/// Returns the summary shown on a terminal, with the IDs of our own runs.
 pub(super) fn summary(studied: &Studied<'_>) -> Vec<Exhibit> {
     let table = match studied.test.kind {
         ForeignKind::Iops => matrix(studied, "iops-summary", "IOPS in the measurement window", 1),
@@ -30,7 +30,7 @@ pub(super) fn summary(studied: &Studied<'_>) -> Vec<Exhibit> {
     std::iter::once(table).chain(steady).map(Exhibit::Table).collect()
 }
 
-/// The numbers of page one, by the ids of our runs where they mean the same.
+/// Returns the numbers of page one, with the IDs of our runs if they mean the same.
 pub(super) fn key(studied: &Studied<'_>) -> Vec<KeyFigure> {
     let kind = studied.test.kind;
     let of = |id: &str, label: &str, mix: u8| {
@@ -63,7 +63,7 @@ pub(super) fn key(studied: &Studied<'_>) -> Vec<KeyFigure> {
             let values = || studied.test.values.iter().map(|value| value.measured.iops);
             let first = values().next().flatten();
             let last = mean(values().rev().take(LAST_MINUTES));
-            // The same blocks in every round: not what a drive sustains.
+            // TKperf writes the same blocks in every round, so this is not a sustained rate.
             vec![
                 KeyFigure::new("fresh-iops", "RND 4K W, first step", first, unit(kind)),
                 KeyFigure::new("last-steps-iops", "RND 4K W, last 5 steps", last, unit(kind)),
@@ -73,7 +73,7 @@ pub(super) fn key(studied: &Studied<'_>) -> Vec<KeyFigure> {
     }
 }
 
-/// The sections of TKperf's report.
+/// Returns the sections of TKperf's report.
 pub(super) fn chapters(studied: &Studied<'_>) -> Vec<Page> {
     let kind = studied.test.kind;
     match kind {
@@ -88,7 +88,7 @@ pub(super) fn chapters(studied: &Studied<'_>) -> Vec<Page> {
     }
 }
 
-/// TKperf's loop, as its reports have it.
+/// Returns TKperf's loop as its reports print it.
 fn listing(kind: ForeignKind) -> &'static str {
     match kind {
         ForeignKind::Iops => {
@@ -136,7 +136,7 @@ fn content(studied: &Studied<'_>, (title, id): (&'static str, &'static str)) -> 
     }
 }
 
-/// Block sizes down from the smallest, mixes from 0/100.
+/// Returns the matrix: block sizes ascending, mixes from 0/100.
 fn matrix(studied: &Studied<'_>, id: &str, title: &str, decimals: u8) -> Table {
     let (mut sizes, mut mixes): (Vec<Bytes>, Vec<u8>) = (Vec::new(), Vec::new());
     for point in &studied.points {
@@ -208,7 +208,7 @@ fn minutes(studied: &Studied<'_>) -> Vec<SaturatedMinute> {
     studied.test.values.iter().map(|value| minute(&value.measured)).collect()
 }
 
-/// Tables that are files only: the minutes of a write saturation, as our own runs have them.
+/// Returns the tables for files only: the minutes of a write saturation, as in our own runs.
 pub(super) fn long_tables(studied: &Studied<'_>) -> Vec<Table> {
     if studied.test.kind != ForeignKind::WriteSaturation {
         return Vec::new();
@@ -227,7 +227,7 @@ pub(super) fn long_tables(studied: &Studied<'_>) -> Vec<Table> {
     vec![table.columns(columns).rows(rows)]
 }
 
-/// What the zones of a hard disk have in common.
+/// Returns the statistics over the zones of a hard disk.
 fn zones(studied: &Studied<'_>, id: &str) -> Table {
     let rows = studied.points.iter().map(|point| {
         let values: Vec<f64> = point.rounds.iter().filter_map(|(_, value)| *value).collect();

@@ -1,5 +1,4 @@
-//! The exhibits of the tests of zones: curves over the zones, and what the zones have in
-//! common.
+//! Exhibits of the tests of zones: curves over the zones, and statistics over them.
 
 use super::results::{Point, Results, Spread};
 use super::setup::{Kind, Zones};
@@ -68,7 +67,7 @@ impl Reported for Zones {
         }
     }
 
-    /// The mean over all zones of what data sheets state.
+    /// Returns the means over all zones that data sheets state.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         let kind = run.test.kind;
         let wanted = match kind {
@@ -103,7 +102,7 @@ fn unit(kind: Kind) -> &'static str {
     }
 }
 
-/// The loop as the procedure runs it.
+/// Returns the chapter on the procedure's loop.
 fn loop_chapter(run: &Run<'_>) -> Vec<Page> {
     let size = run.test.zones.first().map(|zone| zone.length.binary()).unwrap_or_default();
     let (count, time, demand) = (run.test.zones.len(), run.test.ground.minute, run.test.demand);
@@ -121,7 +120,7 @@ fn loop_chapter(run: &Run<'_>) -> Vec<Page> {
     vec![page(&format!("{} - Test Loop", title(run.test.kind)), vec![Exhibit::Listing(text)])]
 }
 
-/// One plot for each mix of the IOPS test, for each block size of the throughput test.
+/// Returns one plot per mix (IOPS test) or block size (throughput test).
 fn form_pages(run: &Run<'_>) -> Vec<Page> {
     let (name, id) = (title(run.test.kind), table_id(run.test.kind));
     let curve = |point: &Point| ZoneCurve {
@@ -136,7 +135,7 @@ fn form_pages(run: &Run<'_>) -> Vec<Page> {
     pages
 }
 
-/// TKperf's box plot: what the zones have in common, point by point.
+/// Returns TKperf's box plot: statistics over the zones by point.
 fn spread_plot(run: &Run<'_>) -> Plot {
     type Of = fn(&Spread) -> f64;
     let parts: [(&str, Of); 5] = [
@@ -183,7 +182,7 @@ const SPREAD: [TypedColumn<Point>; 9] = [
     TypedColumn::number("MRT ms", 3, |point| point.longest),
 ];
 
-/// What the zones have in common, as numbers.
+/// Returns the statistics over the zones as a table.
 fn spread_table(run: &Run<'_>) -> Table {
     let title = format!("{} over the zones", unit(run.test.kind));
     let points = run.results.points.iter();
@@ -191,7 +190,7 @@ fn spread_table(run: &Run<'_>) -> Table {
         .rows(points.map(|point| typed_row(point.pattern.to_string(), &SPREAD, point)))
 }
 
-/// A line for each zone.
+/// Returns one line per zone.
 fn zones_table(run: &Run<'_>) -> Table {
     let rows = run.test.zones.iter().enumerate().map(|(zone, range)| {
         let mut cells = vec![Cell::count(range.start.0)];

@@ -23,7 +23,7 @@ use steadfast_explorer::server::Server;
 use steadfast_explorer::shown::{Item, Shown};
 use store::IndexCache;
 
-/// How often it is looked how far an index is.
+/// Interval between progress updates of an index.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Serves until Ctrl-C, or writes a page.
@@ -44,18 +44,18 @@ pub fn run(arguments: &ExploreArguments) -> anyhow::Result<ExitState> {
     }
 }
 
-/// Has all threads take memory from one place. glibc gives each its own, where what a
-/// question leaves behind keeps the rest from being used by others: after some thousand
-/// questions that was nearly as much memory again.
+/// Limits malloc to one arena. glibc gives each thread its own, where memory freed after a request
+/// is not reused by other threads: after a few thousand requests the process had nearly doubled in
+/// size.
 fn use_one_heap() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it sets a number that later allocations are guided by.
+    // SAFETY: mallopt only sets a tunable of later allocations.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }
 
-/// Opens everything, in the order in which it was named: a directory is a run.
+/// Opens all paths in command-line order; directories are runs.
 fn shown(paths: &[PathBuf]) -> anyhow::Result<Shown> {
     let (runs, files): (Vec<PathBuf>, Vec<PathBuf>) =
         paths.iter().cloned().partition(|path| path.is_dir());
@@ -73,7 +73,7 @@ fn shown(paths: &[PathBuf]) -> anyhow::Result<Shown> {
     Ok(Shown { items })
 }
 
-/// Writes the page; indexes come first.
+/// Builds the indexes and writes the page.
 fn written(
     arguments: &ExploreArguments,
     shown: &Arc<Shown>,
@@ -99,7 +99,7 @@ fn written(
     Ok(ExitState::Done)
 }
 
-/// Serves the page while the indexes are made.
+/// Serves the page while the indexes are built.
 fn served(
     arguments: &ExploreArguments,
     shown: &Arc<Shown>,
@@ -129,7 +129,7 @@ fn served(
     };
     let served = server.serve(Arc::clone(shown), {
         let stop = stop.clone();
-        // Nobody could end it any more whose terminal is gone.
+        // After the terminal is gone nobody could stop the server.
         move || stop.is_requested() || stop.lost_terminal()
     });
     stop.request();
@@ -138,7 +138,7 @@ fn served(
     Ok(ExitState::Done)
 }
 
-/// Makes the indexes, and says how far they are.
+/// Builds the indexes and shows their progress.
 fn prepare(shown: &Arc<Shown>, cache: Option<&IndexCache>, stop: &Stop) {
     thread::scope(|scope| {
         let store = cache.map(|cache| cache as &dyn IndexStore);
@@ -184,7 +184,7 @@ fn captures(shown: &Shown) -> impl Iterator<Item = &Capture> {
     })
 }
 
-/// Starts the user's browser where there is a display; that none starts is no error.
+/// Opens the user's browser if there is a display; failure is no error.
 fn open_browser(url: &str) {
     let has_display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
@@ -196,7 +196,7 @@ fn open_browser(url: &str) {
     let quiet = std::process::Stdio::null;
     let started = command.arg(url).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
     if let Ok(mut child) = started {
-        // Waited for, so that it leaves no trace in the process table.
+        // Reap the child, so that no zombie remains.
         thread::spawn(move || child.wait());
     }
 }

@@ -1,5 +1,5 @@
-//! Runs for the explorer: the ledger, read without taking it, again whenever its
-//! journal has grown.
+//! Runs for the explorer. The ledger is read without locking it, and again when its journal has
+//! grown.
 
 use crate::output;
 use anyhow::Context;
@@ -15,14 +15,14 @@ use steadfast_runner::ledger::{Contents, Ledger};
 
 const JOURNAL: &str = "journal.jsonl";
 
-/// A run directory.
+/// A run directory that the explorer lists.
 pub struct Run {
     directory: PathBuf,
     name: String,
     last: Mutex<Option<(Seen, Arc<RunState>)>>,
 }
 
-/// How the journal was when it was read.
+/// State of the journal when it was last read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Seen {
     length: u64,
@@ -31,7 +31,7 @@ struct Seen {
 }
 
 impl Run {
-    /// A run directory that can be read.
+    /// Opens a readable run directory.
     pub fn open(directory: PathBuf) -> anyhow::Result<Self> {
         let name = directory.display().to_string();
         let run = Run { directory, name, last: Mutex::new(None) };
@@ -73,7 +73,7 @@ fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
     let place = || directory.display().to_string();
     let mut contents = Ledger::read(directory).with_context(place)?;
     if is_live {
-        // The process may be in the middle of a line.
+        // A running process may be in the middle of writing a line.
         contents.torn = 0;
     }
     let (device, written_unix_ms) =
@@ -99,7 +99,7 @@ fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
     })
 }
 
-/// As the panel of the run computes it, from what the journal holds.
+/// Returns the remaining time in seconds, computed from the journal as the progress panel does.
 fn time_left(procedure: &dyn Procedure, contents: &Contents) -> Option<f64> {
     let mut forecast = Forecast::of(procedure);
     for line in &contents.lines {

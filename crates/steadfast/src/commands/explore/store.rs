@@ -7,27 +7,27 @@ use std::time::{Duration, SystemTime};
 use steadfast_explorer::cache::{ENDING, IndexStore};
 use steadfast_host::{Directory, Existing, FileError, NewFile, Readers};
 
-/// The directory's name in the user's cache directory.
+/// Subdirectory of the user's cache directory.
 const NAME: &str = "steadfast";
-/// Index files that are kept; the oldest beyond these are removed.
+/// Maximum number of index files; the oldest are removed.
 const KEPT: usize = 32;
-/// The longest index that is read: that of 100 million I/Os has 24 MB.
+/// Maximum size of an index in bytes; 100 million I/Os need 24 MB.
 const INDEX_MAX: u64 = 4 << 30;
-/// Ending of the name of a file that is being written.
+/// File extension during writing.
 const UNFINISHED: &str = "unfinished";
-/// Age from which an unfinished file is what a killed process left.
+/// Age after which an unfinished file is considered abandoned.
 const UNFINISHED_MOST: Duration = Duration::from_secs(86_400);
 
-/// A directory of indexes that only this user can change.
+/// An index directory that only this user can modify.
 pub struct IndexCache(Directory);
 
 impl IndexCache {
-    /// Opens the directory, and makes it where it is missing: `$XDG_CACHE_HOME/steadfast` or
-    /// `~/.cache/steadfast`. `None` if the environment names no place for it.
+    /// Opens or creates the directory: `$XDG_CACHE_HOME/steadfast` or `~/.cache/steadfast`. `None`
+    /// if the environment names neither.
     ///
     /// # Errors
-    /// Where another user can change it, or put another in its place: what an index says would
-    /// be his, not the capture's.
+    /// Returns an error if another user can modify or replace the directory: its indexes could not
+    /// be trusted.
     pub fn open() -> Result<Option<IndexCache>, FileError> {
         match base() {
             Some(base) => IndexCache::open_in(&base).map(Some),
@@ -43,8 +43,8 @@ impl IndexCache {
         Ok(IndexCache(directory))
     }
 
-    /// Removes what killed processes left, and the oldest indexes beyond the number that is
-    /// kept. One that cannot be removed now is removed later.
+    /// Removes abandoned files and the oldest indexes beyond the limit. Failures are ignored and
+    /// retried next time.
     fn tidy(&self) {
         let mut indexes: Vec<(SystemTime, OsString)> = Vec::new();
         for name in self.0.names().unwrap_or_default() {

@@ -2,7 +2,7 @@
 
 use steadfast_tracefile::table::{Kind, Value};
 
-/// Name with its unit, type, and the cell of a row.
+/// Name with unit, type, and the function that returns a row's cell.
 pub(super) type Column<R> = (&'static str, Kind, fn(&R) -> Value);
 
 /// Returns a text cell; missing if there is none.

@@ -1,4 +1,4 @@
-//! `steadfast export fio`: steps of a run as job files of fio.
+//! `steadfast export fio`: steps of a run as fio job files.
 
 use crate::asked::SOFTWARE;
 use crate::cli::front::ExportFioArguments;
@@ -12,7 +12,7 @@ use steadfast_engine::fio::job;
 use steadfast_runner::Ledger;
 use steadfast_runner::ledger::Contents;
 
-/// Writes the steps that were asked for.
+/// Writes the selected steps.
 pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
     let text = match &arguments.output {
         Some(path) => Some(Rule::of(&arguments.writing)?.begin_text(path)?),
@@ -62,7 +62,7 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
     Ok(if refused == 0 { ExitState::Done } else { ExitState::Incomplete })
 }
 
-/// One step as a section, or why fio cannot give its load.
+/// Returns a step as a job section, or the reason why fio cannot express it.
 fn section(step: &Step, number: usize, filename: &str, device: &Device) -> Result<String, String> {
     if matches!(step.load, Load::Script(_)) {
         return Err("single I/Os of a trace are no load of a job file".into());
@@ -75,17 +75,17 @@ fn section(step: &Step, number: usize, filename: &str, device: &Device) -> Resul
     let jobs = step.load.stimuli().iter().enumerate();
     let jobs =
         jobs.map(|(place, stimulus)| job(stimulus, &name(place), place == 0, filename, facts));
-    // Of loads at once none waits for the others.
+    // Concurrent loads: none waits for the others, so no `stonewall` between them.
     jobs.collect::<Result<Vec<_>, _>>().map(|jobs| jobs.join("\n"))
 }
 
-/// fio reads `${...}` in job files as variables of the environment.
+/// Replaces `$`, since fio expands `${...}`, and control characters with blanks.
 fn single_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || c == '$' { ' ' } else { c }).collect()
 }
 
-/// The steps that were asked for, with their numbers in the run; a load that was cut into
-/// parts once.
+/// Returns the selected steps with their numbers in the run. A load that was split into parts
+/// appears once.
 fn chosen<'c>(
     contents: &'c Contents,
     arguments: &ExportFioArguments,

@@ -1,4 +1,4 @@
-//! `steadfast export`: runs in forms that other programs read.
+//! `steadfast export`: runs in formats for other programs.
 
 mod column;
 mod fio;
@@ -20,10 +20,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use steadfast_tracefile::table::{Kind, TableWriter, Value};
 
-/// The version of the tables' columns. It rises with any change but an added column.
+/// Version of the table schema. Added columns do not change it.
 const VERSION: u32 = 1;
 
-/// Writes what is asked for.
+/// Writes the requested export.
 pub fn run(arguments: &ExportCommandArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
         ExportCommand::Fio(arguments) => fio::fio(arguments),
@@ -32,7 +32,7 @@ pub fn run(arguments: &ExportCommandArguments) -> anyhow::Result<ExitState> {
 }
 
 fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
-    // What makes the file impossible is said before the work.
+    // Refuse an impossible output file before the work.
     let file = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
     let mut directories = Vec::new();
     for run in &arguments.runs {
@@ -55,7 +55,7 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
     Ok(ExitState::Done)
 }
 
-/// A run directory, or those in a directory of several runs.
+/// Returns a run directory, or all run directories of a group.
 fn runs_in(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let group = Group::find(place)?;
     Ok(match group {
@@ -64,7 +64,7 @@ fn runs_in(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
     })
 }
 
-/// Writes a table of runs, one row group for each.
+/// Writes a table with one row group per run.
 fn table<R>(
     sink: BufWriter<File>,
     directories: &[PathBuf],

@@ -1,4 +1,4 @@
-//! The columns that every row has: which run it is of.
+//! Columns that identify the run of a row.
 
 use super::column::{Column, count, text};
 use super::step_columns::{Second, Step};
@@ -11,7 +11,7 @@ use steadfast_runner::ledger::Contents;
 use steadfast_runner::{Ledger, RunPlan};
 use steadfast_tracefile::table::{Kind, Value};
 
-/// A run as it was read.
+/// A run directory that was read.
 pub struct Run {
     directory: String,
     plan: RunPlan,
@@ -23,7 +23,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Reads a run directory, and studies it for its caveats.
+    /// Reads a run directory and computes its findings for the caveats.
     pub fn read(directory: &Path) -> anyhow::Result<Run> {
         let contents = Ledger::read(directory)?;
         let plan = contents.plan.clone();
@@ -43,18 +43,17 @@ impl Run {
         })
     }
 
-    /// Its steps.
     pub fn steps(&self) -> Vec<Step> {
         self.steps.clone()
     }
 
-    /// The seconds of its steps.
+    /// Returns the seconds of all steps.
     pub fn seconds(&self) -> Vec<Second> {
         self.steps.iter().flat_map(Step::seconds).collect()
     }
 }
 
-/// Device and host as they were found last.
+/// Returns device and host as recorded when the run was last opened.
 fn opened(contents: &Contents) -> (Option<Device>, Option<Host>) {
     match contents.opening().map(|line| &line.entry) {
         Some(Entry::Opened { device, host, .. }) => {
@@ -79,13 +78,12 @@ fn steps(contents: &Contents) -> Vec<Step> {
     steps
 }
 
-/// The ids of the caveats of findings and their parts.
+/// Returns the IDs of all caveats, including those of parts.
 fn caveats(findings: &Findings) -> BTreeSet<String> {
     let own = findings.caveats.iter().map(|caveat| caveat.id.clone());
     own.chain(findings.parts.iter().flat_map(caveats)).collect()
 }
 
-/// Its columns.
 pub fn columns() -> [Column<Run>; 25] {
     use Kind::{Integer, Moment, Text};
     [
@@ -117,7 +115,7 @@ pub fn columns() -> [Column<Run>; 25] {
     ]
 }
 
-/// Names and values as JSON; missing where there are none.
+/// Returns names and values as JSON; missing if empty.
 fn pairs(pairs: &std::collections::BTreeMap<String, String>) -> Value {
     text(serde_json::to_string(pairs).ok().filter(|_| !pairs.is_empty()))
 }

@@ -1,4 +1,4 @@
-//! The columns of a step, and of a second of it.
+//! Columns of a step and of one second of it.
 
 use super::column::{Column, count, number, text};
 use std::sync::Arc;
@@ -8,18 +8,17 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Demand, IoStream, Load, Measurement, Nanos, Op, Outcome, Stimulus, Tally};
 use steadfast_tracefile::table::{Kind, Value};
 
-/// A step of a run and what it did.
+/// A step of a run with its results.
 #[derive(Clone)]
 pub struct Step {
-    /// Its number among the run's steps, from 1.
+    /// Number of the step in its run, starting at 1.
     pub number: u64,
-    /// What was applied.
     pub step: Arc<steadfast_domain::Step>,
-    /// What it did.
+    /// Results of the step.
     pub outcome: Arc<Outcome>,
 }
 
-/// A second of a step.
+/// One accounting interval of a step.
 pub struct Second {
     of: Step,
     at: usize,
@@ -38,7 +37,7 @@ impl Step {
         }
     }
 
-    /// Its seconds.
+    /// Returns one row per accounting interval.
     pub fn seconds(&self) -> Vec<Second> {
         let all = 0..self.measurement().intervals.len();
         all.map(|at| Second { of: self.clone(), at }).collect()
@@ -66,7 +65,7 @@ impl Second {
     }
 }
 
-/// The demand; of loads that were applied at once, that of each.
+/// Returns the demand; for concurrent loads, one per load.
 fn demands(step: &Step) -> String {
     let each = step.step.load.stimuli().iter().map(|stimulus| stimulus.demand.to_string());
     match step.demand() {
@@ -80,8 +79,8 @@ fn outstanding(step: &Step) -> u64 {
     step.demand().map_or_else(|| each.sum(), Demand::outstanding)
 }
 
-/// The load in the standard's notation: every stream, its share where there are several;
-/// loads that were applied at once one after the other.
+/// Returns the load in the standard's notation: every stream, with its share if there are several.
+/// Concurrent loads are listed one after the other.
 fn notation(step: &Step) -> String {
     let each = step.step.load.stimuli().iter().map(|stimulus| streams(&stimulus.streams));
     match &step.step.load {
@@ -90,8 +89,7 @@ fn notation(step: &Step) -> String {
     }
 }
 
-/// Something of a load in words, empty where it has none of it; of loads that were applied at
-/// once, that of each.
+/// Returns a property of each load as text, joined for concurrent loads; empty if no load has it.
 fn each_load(step: &Step, of: fn(&Stimulus) -> Option<String>) -> String {
     let stimuli = step.step.load.stimuli();
     let texts: Vec<String> = stimuli.iter().map(|load| of(load).unwrap_or_default()).collect();
@@ -110,7 +108,8 @@ fn streams(streams: &[IoStream]) -> String {
     streams.iter().map(one).collect::<Vec<_>>().join(" + ")
 }
 
-/// Reads and writes of one pattern, in whole percents: `RND 4K RW65`.
+/// Returns the pattern of a read/write mix in whole percents (`RND 4K RW65`); `None` for other
+/// loads.
 fn mix(streams: &[IoStream]) -> Option<AccessPattern> {
     let [reads, writes] = streams else { return None };
     let alike = (reads.order, reads.size) == (writes.order, writes.size);
@@ -132,7 +131,7 @@ fn seconds(time: Nanos) -> f64 {
     time.0 as f64 / 1e9
 }
 
-/// A count per second of the measured time.
+/// Returns a count per second of the measured time.
 fn rate(step: &Step, count: u64) -> Option<f64> {
     let time = seconds(step.measurement().elapsed);
     (time > 0.0).then(|| count as f64 / time)
@@ -154,7 +153,7 @@ fn writes(measurement: &Measurement) -> Tally {
     measurement.direction(Op::Write)
 }
 
-/// The columns of a table of steps.
+/// Returns the columns of the step table.
 pub fn of_steps() -> Vec<Column<Step>> {
     let mut columns = where_it_stands();
     columns.extend(counts());
@@ -250,7 +249,7 @@ fn surroundings() -> Vec<Column<Step>> {
     ]
 }
 
-/// The columns of a table of seconds.
+/// Returns the columns of the table of seconds.
 pub fn of_seconds() -> Vec<Column<Second>> {
     use Kind::{Flag, Integer, Number, Text};
     vec![

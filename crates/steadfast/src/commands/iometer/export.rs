@@ -1,4 +1,4 @@
-//! `steadfast iometer export`: steps of ours as a configuration of Iometer's.
+//! `steadfast iometer export`: our steps as an Iometer configuration.
 
 use crate::asked::settings;
 use crate::cli::ProcedureArguments;
@@ -16,7 +16,7 @@ use steadfast_domain::{Demand, Load, Step, Stimulus};
 use steadfast_exchange::iometer::{self, Heading, Version};
 use steadfast_runner::{Ledger, steps_of};
 
-/// Steps, and what they are of.
+/// Steps to export, with the title of their procedure or run.
 struct ExportedSteps {
     title: String,
     disk: String,
@@ -34,7 +34,7 @@ pub fn run(arguments: &ExportRunArguments) -> anyhow::Result<ExitState> {
     write(&of_run(&arguments.run)?, &arguments.file)
 }
 
-/// Writes the configuration; says what it does not hold.
+/// Writes the configuration and reports what it cannot express.
 fn write(steps: &ExportedSteps, arguments: &ConfigurationArguments) -> anyhow::Result<ExitState> {
     let output = Rule::of(&arguments.writing)?.begin_text(&arguments.output)?;
     let heading = Heading {
@@ -70,15 +70,15 @@ fn write(steps: &ExportedSteps, arguments: &ConfigurationArguments) -> anyhow::R
     Ok(ExitState::Done)
 }
 
-/// Loads that differ, each once, in the order of their first step; a step that continues is
-/// part of the one before.
+/// Returns the distinct loads in order of first use. A step that continues the previous one is
+/// part of it.
 fn loads(steps: &[Step]) -> Vec<(String, &Stimulus)> {
     let mut seen = HashSet::new();
     let mut loads = Vec::new();
     for step in steps.iter().filter(|step| !step.continues) {
         let Some(stimulus) = step.load.stimulus() else { continue };
         let label = label(&step.place.label, stimulus.demand);
-        // The seed is the step's own and says nothing of the load.
+        // The seed belongs to the step, not to the load.
         let alike = format!("{label}{:?}", stimulus.clone().seed(0));
         if seen.insert(alike) {
             loads.push((label, stimulus));

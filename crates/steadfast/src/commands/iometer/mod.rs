@@ -1,4 +1,4 @@
-//! `steadfast iometer`: its configurations run, its results written, ours exported.
+//! `steadfast iometer`: runs its configurations, writes its result files, exports ours.
 
 mod export;
 mod ready;
@@ -23,7 +23,7 @@ use steadfast_exchange::iometer::{Disk, is_same_disk};
 use steadfast_procedures::presets::Viking;
 use steadfast_runner::Ledger;
 
-/// Runs a configuration or a preset, or shows it.
+/// Runs a configuration or a preset, or prints the plan.
 pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     match (&arguments.command, &arguments.file, arguments.preset) {
         (Some(IometerCommand::Export(steps)), ..) => export::procedure(steps),
@@ -39,7 +39,7 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     }
 }
 
-/// Reports what Iometer measured before.
+/// Reports an Iometer result file.
 fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
     let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let shelf = match &arguments.output {
@@ -64,7 +64,7 @@ fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
 
 fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
     let device = foreseen(arguments)?;
-    // A file that is there may hold what a test of reads is about.
+    // Read tests may depend on the content of an existing file.
     let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
     let ready = PlannedConfig::of(arguments, file, u64::from(device.logical_sector), is_new)?;
     let result = result(arguments)?;
@@ -75,8 +75,8 @@ fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitS
     Ok(conducted.state)
 }
 
-/// Each disk of the file is a target of its own: those of the same number, or those that
-/// are named `DISK=TARGET`. All are tested at the same time.
+/// Runs each disk of the file on its own target, all at the same time. Disks are matched in order,
+/// or by `DISK=TARGET`.
 fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitState> {
     if arguments.disk.is_some() {
         return Err(misuse("--disk is for one target; name disks as --target DISK=TARGET"));
@@ -101,10 +101,10 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
     Ok(conducted.state)
 }
 
-/// The smallest sector: which disks a file has does not depend on it.
+/// Smallest sector size in bytes. The list of disks does not depend on it.
 const SECTOR: u64 = 512;
 
-/// Returns the targets with the disks of the file that they stand for.
+/// Returns each target with the disk of the file that it replaces.
 fn assigned<'a>(
     targets: &'a [String],
     disks: &'a [String],
@@ -143,13 +143,14 @@ fn foreseen(arguments: &IometerArguments) -> anyhow::Result<Device> {
     front::foresee(&arguments.front, front::target(&arguments.front)?)
 }
 
-/// The file of results: what makes it impossible is said before the work.
+/// Opens the result file, if one is requested, so that an impossible name is refused before the
+/// run.
 fn result(arguments: &IometerArguments) -> anyhow::Result<Option<Text>> {
     let rule = Rule::of(&arguments.writing())?;
     Ok(arguments.result.as_ref().map(|path| rule.begin_text(path)).transpose()?)
 }
 
-/// Only runs that came to their end have results: those of all targets, in their order.
+/// Writes the results of all targets, in order, if all runs completed.
 fn keep(
     readies: &[PlannedConfig],
     conducted: &SequenceOutcome,
@@ -171,7 +172,7 @@ fn hold(readies: &[PlannedConfig], records: &[Record], result: Text) -> anyhow::
     result.hold(results::of(&taken.collect::<Vec<_>>()).as_bytes())
 }
 
-/// The run directories of all targets; the directory itself where there is one target.
+/// Returns the run directories of a group, or the directory itself for a single target.
 fn runs_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(match Group::find(directory)? {
         Some(group) => group.members.iter().map(|member| group.directory_of(member)).collect(),
@@ -179,7 +180,7 @@ fn runs_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     })
 }
 
-/// The results of runs that were finished before, resumed perhaps.
+/// Writes the results of runs that finished earlier.
 fn from_run(
     arguments: &IometerArguments,
     file: &Path,
@@ -203,7 +204,7 @@ fn from_run(
     Ok(ExitState::Done)
 }
 
-/// The configuration as it was made ready for a run.
+/// Plans the configuration again for a recorded run.
 fn ready_again(
     arguments: &IometerArguments,
     file: &Path,

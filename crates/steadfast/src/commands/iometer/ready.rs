@@ -1,4 +1,4 @@
-//! A configuration of Iometer's on its way to a target.
+//! An Iometer configuration planned for a target.
 
 use crate::cli::iometer::IometerArguments;
 use crate::commands::front;
@@ -21,7 +21,7 @@ pub struct PlannedConfig {
 }
 
 impl PlannedConfig {
-    /// The configuration of a file.
+    /// Plans the configuration of a file.
     pub fn of(
         arguments: &IometerArguments,
         file: &Path,
@@ -32,7 +32,7 @@ impl PlannedConfig {
         PlannedConfig::of_disk(arguments, file, (sector, prepare), disk)
     }
 
-    /// Plans the I/Os to one disk of the file, or to all.
+    /// Plans the I/Os to one disk of the file; to all disks if `None`.
     pub fn of_disk(
         arguments: &IometerArguments,
         file: &Path,
@@ -59,7 +59,7 @@ impl PlannedConfig {
 }
 
 impl PlannedConfig {
-    /// The disks of the file that its tests use, in the order in which they come.
+    /// Returns the disks that the tests use, in order of first use.
     pub fn disks(&self) -> Vec<String> {
         let mut disks: Vec<String> = Vec::new();
         let active = self.plan.tests.iter().flat_map(|test| &test.active);
@@ -72,9 +72,8 @@ impl PlannedConfig {
     }
 }
 
-/// The Viking procedure as if a configuration of 2006 had asked for it, so that its results
-/// can be written: each corner is an access specification, before and after the
-/// preconditioning.
+/// Presents the Viking procedure as a configuration of Iometer 2006, so that its results can be
+/// written. Each corner is an access specification, before and after preconditioning.
 pub fn of_viking(sequence: &Sequence, disk: &str) -> PlannedConfig {
     let mut specs: Vec<AccessSpec> = Vec::new();
     let measured = sequence.steps.iter().filter(|step| step.role == StepRole::Measure);

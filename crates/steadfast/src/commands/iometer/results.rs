@@ -1,9 +1,8 @@
-//! Finished runs as Iometer's file of results.
+//! Finished runs as an Iometer result file.
 //!
-//! A load is measured as a whole: what a single worker or disk of several that share one
-//! did is not known, and its row has no such numbers. Workers that differ have loads of
-//! their own, and disks that are targets of their own have runs of their own: the file
-//! has the rows of all of them.
+//! A load is measured as a whole. The share of one worker or disk in a shared load is unknown, and
+//! its row has no such numbers. Workers with different settings have separate loads, and disks
+//! with separate targets have separate runs; the file has rows for all of them.
 
 use super::ready::PlannedConfig;
 use std::collections::BTreeMap;
@@ -19,21 +18,21 @@ use steadfast_exchange::iometer::{
 };
 use steadfast_procedures::sequence::phase_of;
 
-/// The run of a target, and what of the configuration it is a run of: all of it, or what
-/// goes to one of the disks.
+/// The run of one target, with the part of the configuration that it covers: everything, or the
+/// I/Os to one disk.
 pub struct MeasuredConfig<'a> {
-    /// The configuration and the plan of this target.
+    /// Configuration and plan of this target.
     pub ready: &'a PlannedConfig,
     /// Record of the run.
     pub record: &'a Record,
 }
 
-/// The text of the file; of several targets, whose runs are of the same configuration.
+/// Returns the content of the file. All runs are of the same configuration.
 pub fn of(taken: &[MeasuredConfig<'_>]) -> String {
     let Some(MeasuredConfig { ready: first, record }) = taken.first() else { return String::new() };
     let setup = first.config.setup.clone().unwrap_or_default();
     let recorded = match setup.record.unwrap_or(RecordedRows::All) {
-        // Who names a file of results wants them.
+        // The user named a result file, so record all rows even if the configuration records none.
         RecordedRows::Nothing => RecordedRows::All,
         recorded => recorded,
     };
@@ -67,15 +66,15 @@ pub fn of(taken: &[MeasuredConfig<'_>]) -> String {
     })
 }
 
-/// Measurements of one target in a test, in one or several pieces.
+/// Measurements of one target in one test, in one or more pieces.
 struct TargetShare<'a> {
     test: &'a IometerTest,
-    /// Index of the load of each active worker.
+    /// Load index of each active worker.
     loads: Vec<usize>,
     measured: Vec<&'a Measurement>,
 }
 
-/// The tests by their numbers, with the share of each target that takes part.
+/// Returns the tests by number, with the share of every target that takes part.
 fn tests<'a>(taken: &[MeasuredConfig<'a>]) -> BTreeMap<u32, Vec<TargetShare<'a>>> {
     let mut tests: BTreeMap<u32, Vec<TargetShare<'a>>> = BTreeMap::new();
     for MeasuredConfig { ready, record } in taken {
@@ -92,7 +91,7 @@ fn tests<'a>(taken: &[MeasuredConfig<'a>]) -> BTreeMap<u32, Vec<TargetShare<'a>>
     tests
 }
 
-/// The active workers of a test, each with the disks that it has on any target.
+/// Returns the active workers of a test with their disks on all targets.
 fn active(shares: &[TargetShare<'_>]) -> Vec<ActiveWorker> {
     let mut all: BTreeMap<usize, ActiveWorker> = BTreeMap::new();
     for own in shares.iter().flat_map(|share| &share.test.active) {
@@ -115,7 +114,7 @@ fn is_recorded(recorded: RecordedRows, kind: &RowKind) -> bool {
     }
 }
 
-/// The access specifications of a test, each once.
+/// Returns the distinct access specifications of a test.
 fn specs(ready: &PlannedConfig, active: &[ActiveWorker]) -> Vec<AccessSpec> {
     let mut specs: Vec<AccessSpec> = Vec::new();
     for active in active {
@@ -126,7 +125,7 @@ fn specs(ready: &PlannedConfig, active: &[ActiveWorker]) -> Vec<AccessSpec> {
     specs
 }
 
-/// `2026-11-22 15:30:00:007`, in UTC.
+/// Formats a time as Iometer does (`2026-11-22 15:30:00:007`), in UTC.
 fn stamp(unix_ms: u64) -> String {
     let text = steadfast_report::date_stamp(unix_ms);
     let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
@@ -142,9 +141,9 @@ fn stamp(unix_ms: u64) -> String {
     )
 }
 
-/// A test and what was measured of it.
+/// A test and its measurements.
 struct TestResults<'a> {
-    /// The active workers of all targets.
+    /// Active workers of all targets.
     active: Vec<ActiveWorker>,
     shares: &'a [TargetShare<'a>],
     dialect: Dialect,
@@ -188,7 +187,7 @@ impl TestResults<'_> {
         }
     }
 
-    /// Returns the figures of some of the workers on all targets.
+    /// Returns the figures of the selected workers on all targets.
     fn of_workers(&self, are_meant: impl Fn(&ActiveWorker) -> bool) -> TestFigures {
         let meant: Vec<&ActiveWorker> =
             self.active.iter().filter(|active| are_meant(active)).collect();
@@ -214,8 +213,8 @@ impl TestResults<'_> {
         figures(place, counted)
     }
 
-    /// Returns the figures of a worker on one of its disks. They are known if the disk is a target of
-    /// its own, or the worker's only disk.
+    /// Returns the figures of a worker on one of its disks. They are known only if the disk is a
+    /// separate target or the worker's only disk.
     fn of_disk(&self, seat: usize, disk: &String, worker: &TestFigures) -> TestFigures {
         let holds = |active: &&ActiveWorker| active.seat == seat && active.targets.contains(disk);
         let found = self.shares.iter().find_map(|share| {
@@ -228,7 +227,7 @@ impl TestResults<'_> {
         figures(worker.clone(), counted.map(|counted| vec![counted]))
     }
 
-    /// The access specification of all workers, where they have one.
+    /// Returns the access specification that all workers share; empty if they differ.
     fn common_spec(&self) -> String {
         let mut names = self.active.iter().map(|active| active.spec.as_str());
         let first = names.next().unwrap_or_default();
@@ -236,17 +235,17 @@ impl TestResults<'_> {
     }
 }
 
-/// I/Os of some workers on a target.
+/// I/Os of the selected workers on one target.
 #[derive(Default)]
 struct WorkerTotals {
     read: Tally,
     write: Tally,
-    /// Errors of reads and of writes.
+    /// Read errors and write errors.
     errors: (u64, u64),
     elapsed: Nanos,
 }
 
-/// A row's figures: without numbers where any of them is not known.
+/// Fills in a row's figures; no numbers if any part is unknown.
 fn figures(place: TestFigures, counted: Option<Vec<WorkerTotals>>) -> TestFigures {
     let Some(counted) = counted else {
         return TestFigures { sides: None, bins: None, ..place };
@@ -256,7 +255,7 @@ fn figures(place: TestFigures, counted: Option<Vec<WorkerTotals>>) -> TestFigure
         all.read.merge(&one.read);
         all.write.merge(&one.write);
         all.errors = (all.errors.0 + one.errors.0, all.errors.1 + one.errors.1);
-        // Targets are tested at the same time.
+        // Targets run concurrently.
         all.elapsed = all.elapsed.max(one.elapsed);
     }
     TestFigures {
@@ -268,8 +267,8 @@ fn figures(place: TestFigures, counted: Option<Vec<WorkerTotals>>) -> TestFigure
 }
 
 impl TargetShare<'_> {
-    /// Returns the I/Os of some workers on this target; `None` unless they are all workers, or all
-    /// workers of some loads.
+    /// Returns the I/Os of the selected workers on this target; `None` unless the selection is all
+    /// workers, or all workers of some loads.
     fn counted(&self, are_meant: &impl Fn(&ActiveWorker) -> bool) -> Option<WorkerTotals> {
         let meant: Vec<bool> = self.test.active.iter().map(are_meant).collect();
         if !meant.contains(&true) {
@@ -282,7 +281,7 @@ impl TargetShare<'_> {
         let own: BTreeSet<usize> =
             loads().filter(|(_, meant)| **meant).map(|(load, _)| *load).collect();
         let is_shared = loads().any(|(load, meant)| !*meant && own.contains(load));
-        // Which load an error belongs to is not kept.
+        // Errors are not recorded per load.
         let has_errors = self.measured.iter().any(|piece| piece.fault_count > 0);
         if is_shared || has_errors {
             return None;
@@ -317,7 +316,7 @@ impl TargetShare<'_> {
         Nanos(self.measured.iter().map(|piece| piece.elapsed.0).sum())
     }
 
-    /// The mean over the pieces that observed the processors, by their lengths.
+    /// Returns the mean over the pieces with processor observations, weighted by length.
     fn processors(&self) -> Option<ProcessorUse> {
         let mut sum = (0.0, 0.0, 0.0);
         for piece in &self.measured {
@@ -342,8 +341,8 @@ fn side(tally: &Tally, errors: u64) -> DirectionTotals {
     }
 }
 
-/// I/Os by response time. A bucket of ours that reaches over the limit of a bin counts
-/// where its middle lies.
+/// Returns I/O counts by response time. A histogram bucket that spans a bin limit counts in the
+/// bin of its midpoint.
 fn bins(read: &Tally, write: &Tally) -> Vec<u64> {
     let mut bins = vec![0; LATENCY_BINS.len()];
     for (from, to, count) in read.histogram.buckets().chain(write.histogram.buckets()) {

@@ -1,5 +1,5 @@
-//! Rates and response times of `measure`: of one run, over several, and as tables for the
-//! terminal, Markdown and CSV.
+//! Rates and response times of `measure`, for one run or several, as tables for the terminal,
+//! Markdown and CSV.
 
 use serde::Serialize;
 use steadfast_domain::text::{number, wrapped};
@@ -20,10 +20,10 @@ pub(super) struct Figures {
     response_max_ms: Option<f64>,
 }
 
-/// Columns of a line below a table.
+/// Maximum width of lines below a table.
 const LINE: usize = 79;
 
-/// A figure as tables show it.
+/// A column of the printed tables.
 struct Column {
     head: &'static str,
     csv: &'static str,
@@ -58,7 +58,8 @@ const COLUMNS: [Column; 9] = [
     Column { head: "MRT ms", csv: "response_max_ms", decimals: 4, of: |f| f.response_max_ms },
 ];
 
-/// Percentiles in the order of the columns, with the I/Os that each takes: ten beyond it.
+/// Percentiles in column order: name, fraction, and the minimum number of I/Os (ten beyond the
+/// percentile).
 const PERCENTILES: [(&str, f64, u64); 5] = [
     ("50 %", 0.5, 20),
     ("99 %", 0.99, 1_000),
@@ -93,7 +94,7 @@ impl Figures {
         }
     }
 
-    /// Combines the figures of several runs, each for itself; one that a run lacks is absent.
+    /// Combines each figure over several runs; absent if any run lacks it.
     fn over(runs: &[Figures], combine: fn(&[f64]) -> Option<f64>) -> Self {
         let each = |of: fn(&Figures) -> Option<f64>| {
             let values: Option<Vec<f64>> = runs.iter().map(of).collect();
@@ -117,7 +118,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The standard deviation of a sample (n - 1); `None` for fewer than two values.
+/// Returns the sample standard deviation (n - 1); `None` for fewer than two values.
 fn standard_deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() > 1)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -137,8 +138,8 @@ pub(super) struct OperationFigures {
     responses: u64,
 }
 
-/// Returns the figures of each operation that completed an I/O, and of all together if there
-/// are several.
+/// Returns the figures of each operation that completed an I/O, and the total if there are
+/// several.
 pub(super) fn figures(measurement: &Measurement) -> Vec<OperationFigures> {
     let named = |operation, tally: Tally| OperationFigures {
         operation,
@@ -161,7 +162,7 @@ pub(super) fn figures(measurement: &Measurement) -> Vec<OperationFigures> {
     operations
 }
 
-/// The table of one run: a column for each operation.
+/// Formats the table of one run, one column per operation.
 pub(super) fn table(operations: &[OperationFigures]) -> String {
     let head = operations.iter().map(|operation| operation.operation.to_owned());
     let head: Vec<String> = std::iter::once(String::new()).chain(head).collect();
@@ -176,7 +177,7 @@ pub(super) fn table(operations: &[OperationFigures]) -> String {
     text
 }
 
-/// Why percentiles are missing, if any is: lines that follow a table.
+/// Returns lines that explain missing percentiles; `None` if none is missing.
 fn missing(operations: &[&OperationFigures]) -> Option<String> {
     let fewest = operations.iter().map(|operation| operation.responses).min()?;
     let needs: Vec<String> = PERCENTILES
@@ -219,7 +220,7 @@ pub(super) fn spreads(runs: &[&[OperationFigures]]) -> Vec<Spread> {
         .collect()
 }
 
-/// The tables of several runs: mean and standard deviation of each operation, then every run.
+/// Formats mean and standard deviation of each operation, then every run.
 pub(super) fn table_of_runs(runs: &[&[OperationFigures]]) -> String {
     let spreads = spreads(runs);
     let mut head = vec![String::new()];
@@ -241,7 +242,7 @@ pub(super) fn table_of_runs(runs: &[&[OperationFigures]]) -> String {
     ));
     let all: Vec<&OperationFigures> = runs.iter().flat_map(|run| run.iter()).collect();
     text.extend(missing(&all));
-    // What fits 80 columns; the export files have all.
+    // A selection that fits 80 columns; the export files have all.
     let shown = [0, 1, 2, 4, 6, 8].map(|index: usize| &COLUMNS[index]);
     let mut rows = vec![vec!["run".to_owned(), String::new()]];
     rows[0].extend(shown.map(|column| column.head.to_owned()));
@@ -266,7 +267,7 @@ pub(super) struct RunRow<'a> {
     pub results: &'a [OperationFigures],
 }
 
-/// Every run as CSV, a row for each operation; numbers are not rounded.
+/// Returns all runs as CSV, one row per operation, without rounding.
 pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
     let mut out = "target,load,demand,run,operation,ios,bytes,seconds".to_owned();
     COLUMNS.iter().for_each(|column| {
@@ -295,7 +296,7 @@ pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
     out
 }
 
-/// Every run as a Markdown table, and of several runs the mean and the standard deviation.
+/// Returns all runs as a Markdown table, with mean and standard deviation if there are several.
 pub(super) fn markdown(rows: &[RunRow<'_>]) -> String {
     let heads = ["Target", "Load", "Demand", "Run", "I/Os"].into_iter();
     let heads: Vec<&str> = heads.chain(COLUMNS.iter().map(|column| column.head)).collect();

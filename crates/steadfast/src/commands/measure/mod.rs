@@ -1,4 +1,4 @@
-//! `steadfast measure`: one stimulus, one answer.
+//! `steadfast measure`: applies one stimulus and prints its figures.
 
 mod figures;
 mod watch;
@@ -43,7 +43,7 @@ struct Answer<'a> {
     foreign_ios: Vec<ForeignIo>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Answer<'_>>()
 }
@@ -54,7 +54,7 @@ struct Answers<'a> {
     targets: &'a [Answer<'a>],
 }
 
-/// The schema of the JSON output of several targets.
+/// Returns the schema of the JSON output for several targets.
 pub fn schema_of_several() -> schemars::Schema {
     terminal::schema_of::<Answers<'_>>()
 }
@@ -75,25 +75,24 @@ struct TargetOverRuns<'a> {
     results: Vec<Spread>,
 }
 
-/// The schema of the JSON output of several runs.
+/// Returns the schema of the JSON output for several runs.
 pub fn schema_of_runs() -> schemars::Schema {
     terminal::schema_of::<Repeated<'_>>()
 }
 
-/// A target that is armed.
 struct Armed {
     target: String,
     rig: Box<dyn Rig>,
 }
 
-/// A target that is armed, with what is applied to it.
+/// An armed target and the step to apply.
 struct Ready<'a> {
     armed: &'a mut Armed,
     step: Step,
     prepared: Prepared,
 }
 
-/// Arms the targets, applies the stimulus as often as asked and prints what it gave.
+/// Arms the targets, applies the stimulus the requested number of times and prints the results.
 pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let asked = asked(arguments)?;
     let list = arguments.hosts.list()?;
@@ -106,7 +105,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let (markdown, csv) = (file(&arguments.export_markdown)?, file(&arguments.export_csv)?);
     let stop = target::stop_on_signals()?;
     let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
-    // Where fio keeps its files until the last run has ended.
+    // fio keeps its files here until the last run has ended.
     let kept = is_fio.then(|| Kept::new(arguments.keep.as_deref())).transpose()?;
     let mut armed = arm(arguments, &asked, list.as_ref(), kept.as_ref(), &stop)?;
     let mut runs: Vec<Vec<Done>> = Vec::new();
@@ -139,7 +138,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     failed.map_or(Ok(state), Err)
 }
 
-/// Arms every target.
+/// Arms every target; refuses two targets that are the same device.
 fn arm(
     arguments: &MeasureArguments,
     asked: &Single,
@@ -186,7 +185,7 @@ fn measure_once(
     Ok(done)
 }
 
-/// Prints what all runs gave.
+/// Prints the results of all runs.
 fn print(
     arguments: &MeasureArguments,
     asked: &Single,
@@ -227,7 +226,7 @@ fn print(
     }
 }
 
-/// The rows of the exported tables.
+/// Returns the rows of the exported tables.
 fn rows<'a>(
     arguments: &'a MeasureArguments,
     asked: &'a Single,
@@ -246,7 +245,7 @@ fn rows<'a>(
     (1..).zip(runs).flat_map(of_run).collect()
 }
 
-/// A target that was measured.
+/// Results of one target.
 struct Done {
     step: Step,
     measurement: Measurement,
@@ -267,7 +266,7 @@ impl Done {
         }
     }
 
-    /// How it ended: too many failed I/Os leave no number to rely on.
+    /// Returns the exit state: failed if too many I/Os failed for a reliable figure.
     fn state(&self, target: &str) -> ExitState {
         let measurement = &self.measurement;
         let failed = measurement.fault_count;
@@ -287,10 +286,10 @@ impl Done {
     }
 }
 
-/// A measurement fails if one of so many I/Os does (our choice).
+/// One failed I/O in this many fails a measurement (our choice).
 const FAILED_SHARE: u64 = 100;
 
-/// The worse of two ends.
+/// Returns the worse of two exit states.
 fn worse(one: ExitState, other: ExitState) -> ExitState {
     match (one, other) {
         (ExitState::Failed, _) | (_, ExitState::Failed) => ExitState::Failed,
@@ -299,8 +298,8 @@ fn worse(one: ExitState, other: ExitState) -> ExitState {
     }
 }
 
-/// Refuses a device that is named twice, a confirmation that names several, and what is missing
-/// where nothing is created.
+/// Refuses a device named twice, an ambiguous confirmation, and a missing target that would not be
+/// created.
 fn refuse_unclear(arguments: &MeasureArguments, asked: &Single) -> anyhow::Result<()> {
     let foresee = |target: &String| {
         if !asked.alters() {
@@ -315,14 +314,14 @@ fn refuse_unclear(arguments: &MeasureArguments, asked: &Single) -> anyhow::Resul
     begin::refuse_ambiguous(&arguments.yes_destroy, &devices)
 }
 
-/// Refuses a device that is named twice, once it is known what each name leads to.
+/// Refuses two names that resolve to the same device, once all are armed.
 fn refuse_same_rigs(all: &[Armed]) -> anyhow::Result<()> {
     let targets: Vec<&str> = all.iter().map(|one| one.target.as_str()).collect();
     let devices: Vec<Device> = all.iter().map(|one| one.rig.device().clone()).collect();
     several::refuse_same(&targets, &devices)
 }
 
-/// Arms one target of this host.
+/// Arms a target of this host.
 fn rig_here(
     arguments: &MeasureArguments,
     asked: &Single,
@@ -353,14 +352,14 @@ fn rig_of_hosts(
     hosts::rig(list, target, arguments.size, consent, directory, stop)
 }
 
-/// Prepares a run on a target that is armed.
+/// Prepares a run on an armed target.
 fn ready<'a>(asked: &Single, armed: &'a mut Armed, run: u32) -> anyhow::Result<Ready<'a>> {
     let step = asked.step(armed.rig.device(), run);
     let prepared = armed.rig.prepare(&step).with_context(|| armed.target.clone())?;
     Ok(Ready { armed, step, prepared })
 }
 
-/// Has the loads of several real targets begin together.
+/// Makes the loads of several real targets start together.
 fn seat(all: &mut [Ready<'_>]) {
     let real: Vec<&mut Ready<'_>> =
         all.iter_mut().filter(|one| !one.armed.rig.device().is_simulated()).collect();
@@ -371,7 +370,7 @@ fn seat(all: &mut [Ready<'_>]) {
     real.into_iter().zip(seats).for_each(|(one, seat)| one.armed.rig.join(seat, None));
 }
 
-/// Applies every target's step in a thread of its own.
+/// Applies the step of every target in its own thread.
 fn apply(all: Vec<Ready<'_>>, writes: bool, run: u32, watch: &Watch) -> Vec<(String, Step, Once)> {
     let one = |number: u64, ready: Ready<'_>| {
         let Ready { armed, step, prepared } = ready;
@@ -393,7 +392,7 @@ fn apply(all: Vec<Ready<'_>>, writes: bool, run: u32, watch: &Watch) -> Vec<(Str
     })
 }
 
-/// What is to be applied: an access pattern, or the workload of a file.
+/// Returns the step to apply, from an access pattern or a workload file.
 fn asked(arguments: &MeasureArguments) -> anyhow::Result<Single> {
     let (name, streams, file) = match (&arguments.pattern, &arguments.workload) {
         (Some(pattern), _) => (pattern.to_string(), pattern.streams(), None),
@@ -433,7 +432,7 @@ fn read(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
     Ok((file, streams))
 }
 
-/// The numbers of a target, and what its runs have shown.
+/// Formats the figures of a target and the remarks on its runs.
 fn text(target: &str, asked: &Single, runs: &[&Answer<'_>], numbers: String) -> String {
     let Some(first) = runs.first() else { return String::new() };
     let mut lines = Vec::new();
@@ -455,7 +454,7 @@ fn text(target: &str, asked: &Single, runs: &[&Answer<'_>], numbers: String) -> 
     lines.join("\n")
 }
 
-/// What a reader of a run's numbers should know.
+/// Returns remarks on a run's figures.
 fn remarks_of(answer: &Answer<'_>) -> Vec<String> {
     let measurement = answer.measurement;
     let mut lines: Vec<String> = by_host(measurement).into_iter().collect();
@@ -489,7 +488,7 @@ fn count(count: u64) -> String {
     number(count as f64, 0)
 }
 
-/// What each host did, where there are several.
+/// Returns the share of each host; `None` for a single host.
 fn by_host(measurement: &Measurement) -> Option<String> {
     if measurement.hosts.is_empty() {
         return None;
@@ -517,7 +516,7 @@ fn by_host(measurement: &Measurement) -> Option<String> {
     Some(text_table::with_left(&rows, |column| column == 0))
 }
 
-/// What was not as it should be beside the I/Os themselves.
+/// Returns remarks on irregularities other than the I/Os themselves.
 fn course(measurement: &Measurement) -> Vec<String> {
     let mut lines = Vec::new();
     if measurement.stalling() != StallEffect::Slight {
@@ -552,7 +551,7 @@ fn course(measurement: &Measurement) -> Vec<String> {
     lines
 }
 
-/// What the device saw of others.
+/// Returns remarks on I/Os of other processes on the device.
 fn foreign(found: &[ForeignIo]) -> Vec<String> {
     let line = |foreign: &ForeignIo| {
         let direction = if foreign.op == Op::Read { "reads" } else { "writes" };

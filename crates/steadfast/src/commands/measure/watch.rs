@@ -1,4 +1,4 @@
-//! What a terminal shows while `measure` runs: a line for each target.
+//! Progress lines of `measure` on a terminal, one per target.
 
 use crate::terminal::{self, NoControlEcho};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -7,13 +7,13 @@ use steadfast_domain::measurement::Interval;
 use steadfast_domain::text::{number, printable};
 use steadfast_domain::{Nanos, Step};
 
-/// The lines of all targets; none where no terminal shows them.
+/// Progress lines of all targets; empty without a terminal.
 pub(super) struct Watch {
     bars: Option<(MultiProgress, NoControlEcho)>,
     runs: u32,
 }
 
-/// The line of one target.
+/// Progress line of one target.
 pub(super) struct TargetLine(Option<ProgressBar>);
 
 impl Watch {
@@ -22,7 +22,7 @@ impl Watch {
         Watch { bars: terminal::is_watched().then(bars), runs }
     }
 
-    /// Adds the line of a target whose step is about to begin.
+    /// Adds the line of a target whose step is about to start.
     pub(super) fn line(&self, target: &str, step: &Step, run: u32) -> TargetLine {
         TargetLine(self.bars.as_ref().map(|(bars, _)| {
             let bar = bars.add(ProgressBar::new_spinner());
@@ -32,14 +32,14 @@ impl Watch {
                 if self.runs > 1 { format!("  run {run}/{}", self.runs) } else { String::new() };
             bar.set_prefix(format!("{}{run}", printable(target)));
             bar.set_message(of_time(step));
-            // fio reports nothing before its end: the clock runs all the same.
+            // fio reports nothing before its end; keep the clock ticking.
             bar.enable_steady_tick(Duration::from_secs(1));
             bar
         }))
     }
 }
 
-/// ` of 12 s`: ramp and measured time; empty where I/Os end the step.
+/// Returns ` of 12 s` (ramp plus measured time); empty if the step ends by its I/O count.
 fn of_time(step: &Step) -> String {
     let stimulus = step.load.stimulus();
     let time = stimulus.and_then(|stimulus| Some(stimulus.ramp + stimulus.until.time?));
@@ -47,7 +47,7 @@ fn of_time(step: &Step) -> String {
 }
 
 impl TargetLine {
-    /// Shows the rates of the last interval.
+    /// Shows the rates of an interval.
     pub(super) fn show(&self, step: &Step, interval: &Interval) {
         let Some(bar) = &self.0 else { return };
         let text = |value: Option<f64>, decimals| {
@@ -62,7 +62,7 @@ impl TargetLine {
         ));
     }
 
-    /// Takes the line away.
+    /// Removes the line from the terminal.
     pub(super) fn clear(&self) {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();

@@ -1,5 +1,5 @@
-//! The findings over several targets: the comparison of their runs, what each target came
-//! to, and how exactly their loads began together.
+//! Findings over several targets: comparison of their runs, result per target, and synchronization
+//! of their loads.
 
 use crate::cli::Format;
 use std::collections::BTreeMap;
@@ -10,20 +10,19 @@ use steadfast_domain::{EndState, Entry, Exhibit, Findings, Nanos, caveats};
 use steadfast_report::COMPARED_MAX;
 use steadfast_runner::Ledger;
 
-/// The forms of the report over all targets.
+/// Formats of the report over all targets.
 pub const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
 
-/// One target that has come to its end.
+/// A target whose run has ended.
 pub struct Side<'a> {
-    /// What it is called.
+    /// Name of the target.
     pub name: &'a str,
-    /// Its run directory.
     pub directory: &'a Path,
-    /// What its run means.
+    /// Findings of its run.
     pub findings: &'a Findings,
 }
 
-/// The findings over all of them.
+/// Computes the findings over all targets.
 pub fn findings(sides: &[Side<'_>]) -> anyhow::Result<Findings> {
     let named = sides.iter().take(COMPARED_MAX);
     let compared: Vec<(String, Findings)> =
@@ -42,17 +41,17 @@ pub fn findings(sides: &[Side<'_>]) -> anyhow::Result<Findings> {
     Ok(whole)
 }
 
-/// Findings and those of their parts.
+/// Returns the findings and those of their parts.
 fn all(findings: &Findings) -> impl Iterator<Item = &Findings> {
     std::iter::once(findings).chain(&findings.parts)
 }
 
-/// The model that findings name, their own or a part's.
+/// Returns the device model from the findings or their first part that has one.
 pub fn model(findings: &Findings) -> Option<&str> {
     all(findings).find_map(|findings| findings.header.model.as_deref())
 }
 
-/// How a run ended, for a reader.
+/// Returns the end state as printed.
 pub fn ended(end: EndState) -> &'static str {
     match end {
         EndState::Complete => "complete",
@@ -64,7 +63,7 @@ pub fn ended(end: EndState) -> &'static str {
     }
 }
 
-/// What each target came to.
+/// Returns the table of results per target.
 fn targets(sides: &[Side<'_>]) -> Table {
     let row = |side: &Side<'_>| {
         let (began, end) = side.findings.run_unix_ms;
@@ -89,7 +88,7 @@ fn targets(sides: &[Side<'_>]) -> Table {
         .rows(sides.iter().map(row))
 }
 
-/// Every step of a run that began together with others.
+/// Returns the common starts recorded in a run.
 fn starts(side: &Side<'_>) -> anyhow::Result<Vec<CommonStart>> {
     let lines = Ledger::read(side.directory)?.lines;
     let starts = lines.iter().filter_map(|line| match &line.entry {
@@ -99,7 +98,7 @@ fn starts(side: &Side<'_>) -> anyhow::Result<Vec<CommonStart>> {
     Ok(starts.collect())
 }
 
-/// How each target began with the others.
+/// Returns the table of each target's common starts.
 fn table_of_starts(sides: &[Side<'_>], starts: &[Vec<CommonStart>]) -> Table {
     let seconds = |time: Nanos| time.0 as f64 / 1e9;
     let row = |(side, starts): (&Side<'_>, &Vec<CommonStart>)| {
@@ -127,7 +126,7 @@ fn table_of_starts(sides: &[Side<'_>], starts: &[Vec<CommonStart>]) -> Table {
         .rows(sides.iter().zip(starts).map(row))
 }
 
-/// How far apart the loads of one moment began.
+/// Returns facts on how far apart synchronized loads started.
 fn skew(starts: &[Vec<CommonStart>]) -> Facts {
     let mut moments: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for start in starts.iter().flatten() {

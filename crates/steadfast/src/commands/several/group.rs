@@ -1,5 +1,4 @@
-//! The directory of several runs: `targets.json` names them, so that they can be taken up
-//! together.
+//! The directory of several runs. `targets.json` lists them, so that they can be resumed together.
 
 use crate::output;
 use crate::writing::{Rule, readers_of};
@@ -13,43 +12,43 @@ use steadfast_domain::{Device, Transport};
 use steadfast_host::{Directory, Existing, NewFile, Readers, read_file};
 use steadfast_runner::{Ledger, LedgerError, StartSync};
 
-/// The file that tells a directory of several runs from any other.
+/// File that marks a directory of several runs.
 const FILE: &str = "targets.json";
 
-/// The longest of them that is read: a target has some 100 bytes.
+/// Maximum size of the file in bytes; a target has about 100.
 const FILE_MAX: u64 = 16 << 20;
 
-/// The version of that file.
+/// Version of the file format.
 const VERSION: u32 = 1;
 
 /// Several runs in one directory.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Group {
     version: u32,
-    /// Which loads begin together: `steps`, `phases` or `start`.
+    /// Loads that start together: `steps`, `phases` or `start`.
     together: String,
-    /// The runs.
+    /// Runs in the order of the command line.
     #[serde(rename = "targets")]
     pub members: Vec<Member>,
-    /// The directory.
+    /// Path of the directory.
     #[serde(skip)]
     pub place: PathBuf,
-    /// Its handle, once it is there.
+    /// Handle of the directory; `None` before it is created.
     #[serde(skip)]
     opened: Option<Directory>,
 }
 
-/// One run of several.
+/// One run of the group.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Member {
-    /// What the user named.
+    /// Target as the user named it.
     pub target: String,
-    /// The name of its run directory.
+    /// Name of the run directory.
     pub directory: String,
 }
 
 impl Group {
-    /// Runs that are about to begin.
+    /// Returns a group of runs that have not started.
     pub fn new(place: &Path, members: Vec<Member>, keeping: StartSync) -> Group {
         let together = match keeping {
             StartSync::Steps => "steps",
@@ -65,7 +64,7 @@ impl Group {
         }
     }
 
-    /// The runs in a directory, where it is one of several runs.
+    /// Opens the group in a directory; `None` if it is no directory of several runs.
     pub fn find(place: &Path) -> anyhow::Result<Option<Group>> {
         let directory = match Directory::open(place) {
             Err(error) if error.is_missing() || error.is_no_directory() => return Ok(None),
@@ -91,8 +90,8 @@ impl Group {
         Ok(Some(Group { place: place.to_owned(), opened: Some(directory), ..group }))
     }
 
-    /// Makes the directory with `targets.json`, for this group of users: before any run
-    /// directory, so that no run is without the others.
+    /// Creates the directory with `targets.json`, readable by the group `readers`. Comes before
+    /// any run directory, so that no run exists without the list.
     pub fn write(&mut self, readers: Option<&str>) -> anyhow::Result<()> {
         let readers = readers.map(Readers::of_group).transpose()?.unwrap_or_default();
         let text = serde_json::to_vec_pretty(self)?;
@@ -103,8 +102,8 @@ impl Group {
         Ok(())
     }
 
-    /// Takes away what was written a moment ago, as far as it can be: the error that led here
-    /// is what the user must hear of.
+    /// Removes what was just written, ignoring errors: the error that led here is the one to
+    /// report.
     pub fn withdraw(&self) {
         let Some(directory) = &self.opened else { return };
         let _ = directory.remove(OsStr::new(FILE));
@@ -113,19 +112,19 @@ impl Group {
         }
     }
 
-    /// Reports over all runs may be read by who may read the list of them.
+    /// Returns the rule for reports over all runs: the readers of the list may read them.
     pub fn rule(&self) -> Rule {
         let readers =
             self.opened.as_ref().map_or(Readers::Usual, |directory| readers_of(directory, FILE));
         Rule { existing: Existing::Overwrite, readers }
     }
 
-    /// The run directory of a member.
+    /// Returns the run directory of a member.
     pub fn directory_of(&self, member: &Member) -> PathBuf {
         self.place.join(&member.directory)
     }
 
-    /// Which loads begin together.
+    /// Returns which loads start together.
     pub fn keeping(&self) -> StartSync {
         match self.together.as_str() {
             "start" => StartSync::Start,
@@ -134,14 +133,14 @@ impl Group {
         }
     }
 
-    /// Each member's device, as its run found it.
+    /// Returns each member's device as its run recorded it.
     pub fn devices(&self) -> anyhow::Result<Vec<Device>> {
         self.refuse_missing()?;
         let device = |member| Ok(Ledger::read(&self.directory_of(member))?.plan.device);
         self.members.iter().map(device).collect()
     }
 
-    /// Refuses a group that lacks a run. All are made before any begins.
+    /// Refuses a group with a missing run: all are created before any starts.
     fn refuse_missing(&self) -> anyhow::Result<()> {
         let place = self.place.display();
         let read = |member: &Member| Ledger::read(&self.directory_of(member));
@@ -164,13 +163,13 @@ impl Group {
         }
     }
 
-    /// Whether a member's run has come to its end.
+    /// Returns true if a member's run has ended.
     pub fn has_ended(&self, member: &Member) -> anyhow::Result<bool> {
         Ok(output::study(&self.directory_of(member))?.end.is_final())
     }
 }
 
-/// Refuses a place that is taken, and says what to do about it.
+/// Refuses an existing path and suggests a remedy.
 pub fn refuse_taken(out: &Path) -> anyhow::Result<()> {
     Directory::check_place(out)?;
     if Directory::open(out).is_ok_and(|out| matches!(out.look(OsStr::new(FILE)), Ok(Some(_)))) {
@@ -182,13 +181,13 @@ pub fn refuse_taken(out: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Whether a name leads nowhere but into the directory that it is looked up in.
+/// Returns true if a name is a single normal path component.
 fn is_plain(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
 }
 
-/// Refuses what somebody else could have written, where root is to obey it.
+/// Refuses a file that another user could have written if this process is root.
 fn refuse_foreign(found: &Metadata, path: &Path) -> anyhow::Result<()> {
     // SAFETY: geteuid has no preconditions and cannot fail.
     let is_root = unsafe { libc::geteuid() } == 0;
@@ -202,14 +201,14 @@ fn refuse_foreign(found: &Metadata, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether two targets are one device: by identity, by what the kernel calls it, or by the
-/// file that a path leads to.
+/// Returns true if two targets are one device: by identity, by device number, or by the file that
+/// their paths resolve to.
 pub fn is_same(a: (&str, &Device), b: (&str, &Device)) -> bool {
     let ((a_path, a), (b_path, b)) = (a, b);
     if a.is_simulated() || b.is_simulated() {
         return a.is_simulated() && b.is_simulated() && a.name == b.name;
     }
-    // A serial number alone may be that of two drives.
+    // Serial numbers may not be unique; WWIDs are.
     if a.transport != Transport::File && a.wwid.is_some() && a.is_same(b) {
         return true;
     }
@@ -220,7 +219,7 @@ pub fn is_same(a: (&str, &Device), b: (&str, &Device)) -> bool {
     }
 }
 
-/// What the kernel tells a device or a file by.
+/// Returns the device number of a block device, or the file system and inode number of a file.
 fn number(found: &Metadata) -> (bool, u64, u64) {
     if found.file_type().is_block_device() {
         (true, found.rdev(), 0)
@@ -229,7 +228,7 @@ fn number(found: &Metadata) -> (bool, u64, u64) {
     }
 }
 
-/// Where a file will be that is not there yet.
+/// Returns the resolved path of a file that does not exist yet.
 fn future(path: &str) -> Option<PathBuf> {
     let path = Path::new(path);
     let above = path.parent().filter(|above| !above.as_os_str().is_empty());

@@ -1,9 +1,9 @@
-//! A procedure on several targets at the same time: each in a run of its own, all in one
-//! process, with one report over all of them.
+//! A procedure on several targets at the same time: one run per target, one process, one combined
+//! report.
 //!
-//! Everything that can be refused is refused for all before a directory is made, and every
-//! target is armed before anything is written to one. Then each run has a thread, and the
-//! seats of a meeting see to it that their loads begin together. docs/targets.md is its page.
+//! Checks for all targets come before a directory is created, and every target is armed before
+//! anything is written. Then each run has a thread, and barriers synchronize the start of their
+//! loads. See docs/targets.md.
 
 mod combined;
 mod group;
@@ -31,20 +31,20 @@ use steadfast_report::text_table;
 use steadfast_runner::{Ledger, StartSync};
 use threads::{Run, RunEnd};
 
-/// Runs that are to be conducted at the same time.
+/// Runs to conduct at the same time.
 pub struct Several<'a> {
-    /// What each needs, and its settings. The first one says which directory and which
-    /// readers there are.
+    /// Inputs and settings of each run. The first one determines the output directory and its
+    /// readers.
     pub each: Vec<(Beginning<'a>, Settings)>,
-    /// The targets' devices, in the same order.
+    /// Devices of the targets, in the same order.
     pub foreseen: &'a [Device],
-    /// Which loads begin together.
+    /// Loads that start together.
     pub keeping: StartSync,
-    /// Where metrics go while they run.
+    /// File for metrics during the runs.
     pub prometheus: Option<&'a Path>,
 }
 
-/// Begins a run on each target and conducts them together.
+/// Starts a run on each target and conducts them together.
 pub fn run(several: Several<'_>) -> anyhow::Result<Ended> {
     let Several { each, foreseen, keeping, prometheus } = several;
     let Some((first, settings)) = each.first() else { bail!("name a target: --target") };
@@ -85,7 +85,7 @@ pub fn run(several: Several<'_>) -> anyhow::Result<Ended> {
     Ok(Ended { state, directory: out })
 }
 
-/// Takes up all runs of a group that have not ended.
+/// Resumes all runs of a group that have not ended.
 pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<ExitState> {
     let prometheus = arguments.prometheus.as_deref();
     let metrics = prometheus.map(|path| Exporter::new(path, None)).transpose()?;
@@ -123,7 +123,7 @@ pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<Exit
     finish(group, endings, arguments.json)
 }
 
-/// What the user says of one run of a group.
+/// Returns the resume arguments for one run of a group.
 fn arguments_of(
     arguments: &ResumeArguments,
     group: &Group,
@@ -146,7 +146,7 @@ fn arguments_of(
     }
 }
 
-/// Makes every run directory, or none.
+/// Creates all run directories, or none.
 fn ledgers(armed: &[Armed]) -> anyhow::Result<Vec<Ledger>> {
     let mut ledgers = Vec::new();
     for one in armed {
@@ -161,7 +161,7 @@ fn ledgers(armed: &[Armed]) -> anyhow::Result<Vec<Ledger>> {
     Ok(ledgers)
 }
 
-/// Gives every run a seat and a caveat that says what it shares.
+/// Gives every run its place at the barrier and a caveat on shared resources.
 fn together(mut runs: Vec<Run>, group: &Group) -> anyhow::Result<Vec<Run>> {
     let phases = threads::phases(&runs)?;
     let seated = runs.iter_mut().filter(|run| !run.rig.device().is_simulated());
@@ -181,7 +181,7 @@ fn together(mut runs: Vec<Run>, group: &Group) -> anyhow::Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// What targets of one host share.
+/// Returns the caveat on resources that targets of one host share.
 fn shared(others: &[&str], processors: Option<u32>) -> Caveat {
     let targets = others.len() + 1;
     let scarce = processors.filter(|processors| (*processors as usize) < 2 * targets);
@@ -205,7 +205,7 @@ fn shared(others: &[&str], processors: Option<u32>) -> Caveat {
     )
 }
 
-/// Reports what came of all runs of the group.
+/// Reports the results of all runs of the group.
 fn finish(group: &Group, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<ExitState> {
     let mut came = Vec::new();
     for member in &group.members {
@@ -227,7 +227,7 @@ fn finish(group: &Group, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<ExitSt
         .unwrap_or(ExitState::Done))
 }
 
-/// What came of one target.
+/// Result of one target.
 struct TargetOutcome<'a> {
     member: &'a Member,
     directory: PathBuf,
@@ -276,7 +276,7 @@ impl<'a> TargetOutcome<'a> {
     }
 }
 
-/// Studies a run that has ended, in this process or in an earlier one, and writes its report.
+/// Studies a run that ended in this process or before, and writes its report.
 fn studied(path: &Path, procedure: Option<&dyn Procedure>) -> anyhow::Result<Findings> {
     let directory = Directory::open(path)?;
     let findings = match procedure {
@@ -287,7 +287,7 @@ fn studied(path: &Path, procedure: Option<&dyn Procedure>) -> anyhow::Result<Fin
     Ok(findings)
 }
 
-/// How bad an ending is: a failure is worse than a halt, which can be resumed.
+/// Returns the severity of an exit state. A failure is worse than a halt, which can be resumed.
 fn severity(state: ExitState) -> u8 {
     match state {
         ExitState::Failed => 4,
@@ -314,12 +314,12 @@ struct Answers<'a> {
     combined: Option<&'a Findings>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Answers<'_>>()
 }
 
-/// Prints what came of every target, and writes the report over all that have ended.
+/// Prints the result of every target and writes the report over all that have ended.
 fn report(group: &Group, came: &[TargetOutcome<'_>], json: bool) -> anyhow::Result<()> {
     let found = came.iter().filter_map(|one| Some((one, one.findings.as_ref()?)));
     let sides: Vec<combined::Side<'_>> = found
@@ -350,7 +350,7 @@ fn report(group: &Group, came: &[TargetOutcome<'_>], json: bool) -> anyhow::Resu
     Ok(())
 }
 
-/// One row for each target.
+/// Formats the closing table, one row per target.
 fn closing(came: &[TargetOutcome<'_>]) -> String {
     let head = ["Target", "Model", "Result", "Exit code", "Run directory"].map(str::to_owned);
     let row = |one: &TargetOutcome<'_>| {
@@ -367,7 +367,7 @@ fn closing(came: &[TargetOutcome<'_>]) -> String {
     text_table::with_left(&rows, |column| column != 3)
 }
 
-/// What each target is called, in the order of the command line.
+/// Returns the members with distinct directory names, in the order of the command line.
 fn members(targets: &[&str], devices: &[Device]) -> Vec<Member> {
     let mut members: Vec<Member> = Vec::new();
     for (target, device) in targets.iter().zip(devices) {
@@ -380,7 +380,7 @@ fn members(targets: &[&str], devices: &[Device]) -> Vec<Member> {
     members
 }
 
-/// Refuses a device that is named twice, whatever its names are.
+/// Refuses two targets that are the same device under any name.
 pub fn refuse_same(targets: &[&str], devices: &[Device]) -> anyhow::Result<()> {
     for later in 1..targets.len() {
         for earlier in 0..later {

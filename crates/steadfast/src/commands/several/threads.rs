@@ -1,4 +1,4 @@
-//! One thread for each run.
+//! Conducts each run in its own thread.
 
 use crate::asked::SOFTWARE;
 use crate::panel::Panel;
@@ -12,35 +12,34 @@ use steadfast_runner::ledger::Line;
 use steadfast_runner::run::{self, Ending};
 use steadfast_runner::{Ledger, Outline, Rig, RunPlan};
 
-/// A run that can begin.
+/// A run that is ready to start.
 pub struct Run {
-    /// What it is called.
+    /// Name of the target.
     pub name: String,
-    /// Its directory.
     pub directory: PathBuf,
-    /// What is driven.
+    /// Access to the armed device.
     pub rig: Box<dyn Rig>,
-    /// Where it is written down.
+    /// Ledger of the run.
     pub ledger: Ledger,
-    /// What was decided.
+    /// Settings, device and purge of the run.
     pub plan: RunPlan,
-    /// The procedure that was decided on.
+    /// Procedure for the device.
     pub procedure: Box<dyn Procedure>,
-    /// What is written down already.
+    /// Journal lines written so far.
     pub lines: Vec<Line>,
 }
 
-/// The end of a run.
+/// Result of a thread.
 pub struct RunEnd {
-    /// What the run is called.
+    /// Name of the target.
     pub name: String,
-    /// How it ended.
+    /// End of the run, or the reason why it halted before.
     pub ending: Result<Ending, Halt>,
-    /// Its procedure; `None` after a defect of the program.
+    /// Procedure of the run; `None` after an internal error.
     pub procedure: Option<Box<dyn Procedure>>,
 }
 
-/// Conducts every run in a thread of its own, to the end of the last. Returns how each ended.
+/// Conducts every run in its own thread and waits for all. Returns one result per run.
 pub fn conduct(runs: Vec<Run>, metrics: Option<&Exporter>, stop: &Stop) -> Vec<RunEnd> {
     let bars = MultiProgress::new();
     std::thread::scope(|scope| {
@@ -61,7 +60,7 @@ pub fn conduct(runs: Vec<Run>, metrics: Option<&Exporter>, stop: &Stop) -> Vec<R
     })
 }
 
-/// One run. Its rig, and with that its seat among the others, is given up when it ends.
+/// Conducts one run. Its rig, and with it its place at the barrier, is released at the end.
 fn conduct_one(
     run: Run,
     bars: &MultiProgress,
@@ -80,8 +79,8 @@ fn conduct_one(
     (procedure, ending)
 }
 
-/// The phases of all runs' procedures in their order. Runs of one sequence need not have the
-/// same steps: the numbers of these say which comes first.
+/// Returns the phases of all procedures in order. Runs of one sequence may have different steps;
+/// their numbers determine the order.
 pub fn phases(runs: &[Run]) -> anyhow::Result<Vec<String>> {
     let mut phases: Vec<String> = Vec::new();
     for run in runs {
@@ -98,7 +97,7 @@ pub fn phases(runs: &[Run]) -> anyhow::Result<Vec<String>> {
     Ok(phases)
 }
 
-/// Whether a run has a caveat in its journal.
+/// Returns true if the journal contains this caveat.
 pub fn has_told(lines: &[Line], caveat: &Caveat) -> bool {
     lines.iter().any(|line| match &line.entry {
         Entry::Noted(note) => matches!(&**note, Note::Caveat(told) if told == caveat),

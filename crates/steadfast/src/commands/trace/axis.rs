@@ -1,11 +1,11 @@
-//! The first column of a table over time: as the clock showed it, or from the start.
+//! First column of a table over time: clock time, or time since the start.
 
 use crate::cli::questions::TimeAxis;
 use crate::cli::trace::FilterArguments;
 use steadfast_analysis::clock::Clock;
 use steadfast_domain::CaptureConditions;
 
-/// The clock that was asked for, where the capture has one.
+/// Returns the requested clock; `None` if relative time is requested or the capture has no clock.
 pub fn clock(
     conditions: &CaptureConditions,
     filter: &FilterArguments,
@@ -14,7 +14,7 @@ pub fn clock(
     Clock::of(conditions, filter.zone.as_ref()).filter(|_| asked == TimeAxis::Clock)
 }
 
-/// How a table over time names its rows.
+/// Row labels of a table over time.
 pub struct Axis {
     clock: Option<Clock>,
     step_ns: u64,
@@ -22,7 +22,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// The axis of steps of a width over a span; relative where the capture has no clock.
+    /// Returns the axis for steps over a span; relative if the capture has no clock.
     pub fn of(
         conditions: &CaptureConditions,
         filter: &FilterArguments,
@@ -32,17 +32,17 @@ impl Axis {
         Axis { clock: clock(conditions, filter, asked), step_ns, span_ns }
     }
 
-    /// The width of its steps.
+    /// Returns the step width in nanoseconds.
     pub fn step_ns(&self) -> u64 {
         self.step_ns
     }
 
-    /// What stands over the column.
+    /// Returns the column's heading.
     pub fn head(&self) -> String {
         if self.clock.is_some() { "Start".to_owned() } else { "Start s".to_owned() }
     }
 
-    /// A moment.
+    /// Formats a time given in nanoseconds since the start.
     pub fn text(&self, at_ns: u64) -> String {
         match &self.clock {
             Some(clock) => clock.in_table(at_ns, self.step_ns, self.span_ns),

@@ -1,16 +1,16 @@
-//! Rows of text with aligned columns.
+//! Text tables with aligned columns.
 
 use steadfast_analysis::columns::{Column, heads};
 pub use steadfast_report::text_table::{aligned, aligned_lines};
 
-/// A table with a head and a line for each row.
+/// Formats a table with a heading and one line per row.
 pub fn listed<'r, T: 'r>(columns: &[Column<T>], rows: impl IntoIterator<Item = &'r T>) -> String {
     let head: Vec<String> = heads(columns).map(str::to_owned).collect();
     let lines = rows.into_iter().map(|row| texts(columns, row));
     aligned(&std::iter::once(head).chain(lines).collect::<Vec<_>>())
 }
 
-/// The cells of a row.
+/// Returns the cells of a row as text.
 pub fn texts<T>(columns: &[Column<T>], row: &T) -> Vec<String> {
     columns.iter().map(|column| column.text(row)).collect()
 }

@@ -1,5 +1,5 @@
-//! `trace compare`: drives, layers or captures side by side on one time axis, of
-//! files that hold every I/O or capture steps alone.
+//! `trace compare`: drives, layers or captures on one time axis, from files with every I/O or with
+//! step sums.
 
 use super::axis::Axis;
 use super::columns::{aligned, texts};
@@ -42,12 +42,12 @@ struct SideFigures {
     steps: Vec<StepFigures>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<CompareContent>()
 }
 
-/// Drives, layers or captures on one time axis.
+/// Prints drives, layers or captures on one time axis.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     let mut all = captures(arguments)?;
     if let (Some(Align::Mark(mark)), None) = (&arguments.align, arguments.by) {
@@ -90,11 +90,10 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     Ok(endings.find(|ending| *ending != ExitState::Done).unwrap_or(ExitState::Done))
 }
 
-/// The captures, in the order in which they were named; files of one are put
-/// together.
+/// Opens the captures in command-line order. Files of one capture are combined.
 fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<FilteredCapture>> {
     let filter = &arguments.selection.filter;
-    // What a program asked and what the device got of it are not added up.
+    // Requests of programs and the device I/Os they cause must not be added up.
     let layers = if arguments.by.is_some() { Layers::One } else { Layers::Each };
     let of = |(path, parts)| FilteredCapture::of(path, parts, filter, layers);
     no_file_twice(arguments.selection.files.iter().chain(&arguments.after))?;
@@ -115,7 +114,7 @@ fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<FilteredCapture>
     named.into_iter().map(of).collect()
 }
 
-/// Refuses a file that is named twice, whatever its names are.
+/// Refuses a file that is named twice, even under different paths.
 fn no_file_twice<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result<()> {
     let mut seen: BTreeMap<(u64, u64), &Path> = BTreeMap::new();
     for path in paths {
@@ -136,13 +135,13 @@ fn no_file_twice<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result
     Ok(())
 }
 
-/// The width of steps that was asked for, or that suits the first capture's length.
+/// Returns the step width in nanoseconds: the requested one, or one that suits the first capture.
 fn width(first: &FilteredCapture, arguments: &CompareArguments) -> anyhow::Result<u64> {
     let asked = arguments.step.map(|step| step.0);
     first.ask(|captured, pass| captured.width(asked, captured.span_ns(pass)?, STEPS_MAX as u64))
 }
 
-/// From each capture's own time to that of the table, in nanoseconds.
+/// Returns the offsets from each capture's time to the table's time, in nanoseconds.
 fn shifts(arguments: &CompareArguments, all: &[FilteredCapture]) -> anyhow::Result<Vec<i64>> {
     match &arguments.align {
         _ if all.len() < 2 => Ok(vec![0; all.len()]),
@@ -165,7 +164,8 @@ fn shifts(arguments: &CompareArguments, all: &[FilteredCapture]) -> anyhow::Resu
     }
 }
 
-/// How much later than the earliest of them each capture began.
+/// Returns how much later than the earliest each capture started, in nanoseconds; `None` if a
+/// capture has no clock.
 fn by_clock(all: &[FilteredCapture]) -> Option<Vec<i64>> {
     let began = all.iter().map(|capture| capture.conditions().began_unix_ns);
     let began: Vec<u64> = began.collect::<Option<_>>()?;
@@ -173,7 +173,7 @@ fn by_clock(all: &[FilteredCapture]) -> Option<Vec<i64>> {
     began.into_iter().map(|began| i64::try_from(began - earliest).ok()).collect()
 }
 
-/// Whether every capture shares some time with another.
+/// Returns true if every capture overlaps another in time.
 fn overlap(all: &[FilteredCapture]) -> bool {
     let by_clock = |capture: &FilteredCapture| {
         let observed = capture.captured.observed(&Filter::default());
@@ -187,7 +187,7 @@ fn overlap(all: &[FilteredCapture]) -> bool {
     (0..times.len()).all(|a| (0..times.len()).any(|b| meets(a, b)))
 }
 
-/// The axis of the table: the clock's where captures are shown by it.
+/// Returns the table's axis: clock time if captures are aligned by it.
 fn axis(arguments: &CompareArguments, all: &[FilteredCapture], step_ns: u64) -> Axis {
     let is_by_clock = all.len() < 2
         || arguments.align == Some(Align::Clock)
@@ -216,7 +216,7 @@ fn say_unlisted(capture: &FilteredCapture, answer: &Answer<SidesFound>) {
 
 impl SideFigures {
     fn of(capture: &FilteredCapture, (key, steps): &Side, width: u64, shift: i64) -> SideFigures {
-        // Busy parts are shares of one device's time: the side's.
+        // Busy time is a share of one device's time: that of the side.
         let devices = capture.captured.tells_busy_time(&capture.pass, steps.values()).then_some(1);
         let mut observed = capture.captured.observed_by_host(&capture.pass.filter);
         let host = host_name(capture.conditions(), key.device);
@@ -241,7 +241,7 @@ fn side_by_side(sides: &[SideFigures], axis: &Axis) -> String {
     let mut rows: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for (at, side) in sides.iter().enumerate() {
         for step in &side.steps {
-            // Beginnings of another trace lie between the first one's steps.
+            // Steps of another capture may start between those of the first.
             let none = || vec!["–".to_owned(); sides.len() * columns.len()];
             let cells = rows.entry(step.begin_ns / width).or_insert_with(none);
             let place = at * columns.len()..(at + 1) * columns.len();

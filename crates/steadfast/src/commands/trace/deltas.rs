@@ -1,4 +1,4 @@
-//! `trace compare --by`: before and after, what changed most first.
+//! `trace compare --by`: differences between two captures, largest first.
 
 use super::columns::listed;
 use crate::asked::SOFTWARE;
@@ -35,7 +35,7 @@ struct DeltasContent<'a> {
     limits: &'a [Caveat],
 }
 
-/// What changed from the first capture to the second.
+/// Prints the differences from the first capture to the second.
 pub fn run(
     arguments: &CompareArguments,
     by: Facet,
@@ -98,7 +98,7 @@ fn show(
     first.print(account, content)
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<DeltasContent<'_>>()
 }
@@ -120,7 +120,7 @@ fn lines(arguments: &CompareArguments, compared: &Compared<'_>) -> String {
     )
 }
 
-/// Narrows both to what is compared.
+/// Narrows both captures to the time range to compare.
 fn align(arguments: &CompareArguments, both: &mut [FilteredCapture; 2]) -> anyhow::Result<Align> {
     let by_clock = aligned_by_clock(both);
     let shared = by_clock.as_ref().map(delta::shared_time).unwrap_or_default();
@@ -158,13 +158,13 @@ fn align(arguments: &CompareArguments, both: &mut [FilteredCapture; 2]) -> anyho
     Ok(align)
 }
 
-/// The observed time of a capture that its filter of time lets pass, steps cut.
+/// Returns the observed time that a capture's time filter selects; steps are cut at its limits.
 fn observed(capture: &FilteredCapture) -> ObservedTime {
     let all = capture.captured.observed(&Filter::default());
     all.passing(&capture.pass.filter.spans_ns, None)
 }
 
-/// Both on the clock; `None` where one does not tell when it began.
+/// Returns both captures in clock time; `None` if the start of one is unknown.
 fn aligned_by_clock(both: &[FilteredCapture; 2]) -> Option<[AlignedCapture; 2]> {
     let [a, b] = both.each_ref().map(|capture| {
         let grid = capture.captured.step_grid();
@@ -173,7 +173,7 @@ fn aligned_by_clock(both: &[FilteredCapture; 2]) -> Option<[AlignedCapture; 2]> 
     a.zip(b).map(<[AlignedCapture; 2]>::from)
 }
 
-/// Whether both observed some moment.
+/// Returns true if the captures overlap in time.
 fn overlap_by_clock(both: &[FilteredCapture; 2]) -> bool {
     aligned_by_clock(both).is_some_and(|captures| {
         let moments = captures.map(|one| AlignedCapture { grid: None, ..one });
@@ -209,7 +209,7 @@ fn folded(capture: &FilteredCapture, by: Facet) -> anyhow::Result<(Groups, Evide
     Ok(found)
 }
 
-/// What limits the trust in one of the two.
+/// Returns the caveats of one of the two captures.
 fn limits(letter: char, evidence: &Evidence) -> Vec<Caveat> {
     let limits = evidence.limits().into_iter();
     limits.map(|caveat| Caveat { text: format!("{letter}: {}", caveat.text), ..caveat }).collect()

@@ -1,5 +1,5 @@
-//! `workload derive`: the cumulative workload of a trace, as a table and as a
-//! file that a test applies.
+//! `workload derive`: the cumulative workload of a trace, as a table or as a file that a test
+//! applies.
 
 use super::columns::listed;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
@@ -35,20 +35,20 @@ struct Content<'a> {
     remarks: &'a [String],
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Content<'_>>()
 }
 
-/// A workload and where it comes from.
+/// A workload and its origin.
 struct Derived {
     workload: Workload,
     conditions: CaptureConditions,
     steps: Vec<WorkloadStep>,
     demand: Option<Demand>,
-    /// Which of the trace's I/Os it is of; `None` of all.
+    /// Description of the filter; `None` if all I/Os were used.
     filter: Option<String>,
-    /// What of the trace is left out, against the user's will.
+    /// Parts of the trace that are missing or damaged.
     missing: Vec<String>,
     ending: ExitState,
 }
@@ -62,7 +62,7 @@ pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<ExitState> {
     }
 }
 
-/// Derives the workload, and prints or writes it.
+/// Derives the workload and prints or writes it.
 fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
     let path = arguments.selection.file();
     let name = path.display().to_string();

@@ -1,4 +1,4 @@
-//! `trace doctor`: what limits the trust in a capture, each with its remedy.
+//! `trace doctor`: limits of a capture's trustworthiness, with remedies.
 
 use crate::cli::questions::DoctorArguments;
 use crate::exit::ExitState;
@@ -18,12 +18,12 @@ struct DoctorContent {
     quality: Quality,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<DoctorContent>()
 }
 
-/// Prints what limits the trust.
+/// Prints the limits of a capture.
 pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let evidence = selected.ask(Evidence::of)?;

@@ -38,15 +38,15 @@ struct FoldContent {
     missing: Vec<String>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<FoldContent>()
 }
 
-/// Captures that are there twice of which each is named; JSON has all.
+/// Maximum number of duplicate captures named on the terminal; JSON has all.
 const TWICE_TOLD: usize = 8;
 
-/// A file that was looked at.
+/// A file whose footer was read.
 struct Seen {
     path: PathBuf,
     identity: FileIdentity,
@@ -91,7 +91,7 @@ pub fn merge(arguments: &MergeArguments) -> anyhow::Result<ExitState> {
     finish(merge, twice, output, (arguments.json, arguments.accept_damage))
 }
 
-/// The files by capture, in the order in which the first of each was named.
+/// Returns the files by capture, in order of first appearance.
 fn captures(
     arguments: &FoldArguments,
     merge: &mut Merge<File>,
@@ -123,7 +123,7 @@ fn captures(
     Ok(captures)
 }
 
-/// What a file says of itself; it is closed again, so that thousands can be named.
+/// Reads a file's footer and closes it again, so that thousands of files can be named.
 fn look(path: &Path) -> anyhow::Result<Seen> {
     let shown = path.display();
     let captured = open(path)?;
@@ -149,18 +149,18 @@ fn folded(
     selected.ask(|captured, pass| fold(captured, identities, pass, options))
 }
 
-/// Notes a file that cannot be read, and says so.
+/// Records a file that cannot be read, and prints a warning.
 fn leave_out(merge: &mut Merge<File>, path: &Path, error: &anyhow::Error) {
     let reason = format!("{error:#}");
     terminal::complain(&format!("omitted: {reason}"));
     let bytes = std::fs::metadata(path).ok().map(|metadata| metadata.len());
     let name = short(path);
-    // The directory says nothing on another machine.
+    // The directory is meaningless on another machine.
     let reason = reason.replace(&path.display().to_string(), &name);
     merge.leave_out(LeftOut { name, bytes, reason });
 }
 
-/// A file's name with the directory that it is in: hosts may have files of one name.
+/// Returns a file's name with its parent directory, since hosts may have files of the same name.
 fn short(path: &Path) -> String {
     let mut parts: Vec<_> = path.components().rev().take(2).collect();
     parts.reverse();
@@ -171,7 +171,7 @@ fn short(path: &Path) -> String {
     names.collect::<Vec<_>>().join("/")
 }
 
-/// Writes the file and says what it holds.
+/// Writes the file and prints its content.
 fn finish(
     merge: Merge<File>,
     twice: Vec<String>,

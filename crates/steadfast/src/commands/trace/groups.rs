@@ -1,4 +1,4 @@
-//! `trace groups` and `trace drives`: who did what, and on which drive.
+//! `trace groups` and `trace drives`: I/Os by process, stream, device and more.
 
 use super::columns::listed;
 use crate::cli::questions::{DrivesArguments, GroupsArguments};
@@ -21,12 +21,12 @@ struct GroupsContent {
     unlisted_count: u64,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<GroupsContent>()
 }
 
-/// I/Os by what was chosen.
+/// Prints I/Os grouped by the chosen attributes.
 pub fn groups(arguments: &GroupsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let mut facets: Vec<Facet> = arguments.by.clone();
@@ -83,12 +83,12 @@ struct DrivesContent {
     drives: Vec<DriveFigures>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema_of_drives() -> schemars::Schema {
     selected::schema_of::<DrivesContent>()
 }
 
-/// The drives of a capture.
+/// Prints the drives of a capture.
 pub fn drives(arguments: &DrivesArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let Answer { found, account } = selected.answer(|captured, pass| {

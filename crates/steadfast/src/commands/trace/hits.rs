@@ -1,4 +1,4 @@
-//! `trace hits`: which LBA ranges were hit when, by how much or by which stream.
+//! `trace hits`: hits by LBA range over time, as counts, bytes or streams.
 
 use super::axis::Axis;
 use crate::cli::trace::HitsArguments;
@@ -64,19 +64,19 @@ enum HitValue {
     },
 }
 
-/// Steps that may be asked for: one more where the first begins before the span.
+/// Maximum number of steps; one less than fit, as the first may start before the span.
 const HIT_STEPS_MAX: u64 = SIDE_MAX as u64 - 2;
-/// Cells of all planes of all maps together, of 8 bytes each.
+/// Maximum number of cells of all maps, 8 bytes each.
 const HIT_CELLS_MAX: usize = 1 << 25;
-/// Rows of a terminal's picture.
+/// Rows of a map on the terminal.
 const ROWS: usize = 25;
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<HitsContent>()
 }
 
-/// Hits by LBA range over time.
+/// Prints hits by LBA range over time.
 pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let empty = Empty::of(&selected, arguments)?;
@@ -112,7 +112,7 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     Ok(selected.ending())
 }
 
-/// A map for every device with reads or writes.
+/// Layout of an empty map for every device with reads or writes.
 struct Empty {
     steps: HitSteps,
     streams: Option<Vec<String>>,
@@ -188,7 +188,7 @@ fn device_hits(device: String, map: &HitMap, shown: HitsShown) -> DeviceHits {
     DeviceHits { device, ranges, range_bytes, outside: map.outside, hits }
 }
 
-/// The map with characters for shades, the highest LBA on top.
+/// Draws the map in ASCII shades, highest LBA on top.
 fn drawn_in_shades(name: &str, map: &HitMap, shown: HitsShown) -> String {
     const SHADES: &[u8] = b" .:-=+*#%@";
     let rows = map.rows(ROWS);
@@ -205,7 +205,7 @@ fn drawn_in_shades(name: &str, map: &HitMap, shown: HitsShown) -> String {
     format!("{name}: {what} by LBA range (up) and time (across)\n{picture}darkest: {darkest}; ")
 }
 
-/// The map with a letter for the stream with the most hits.
+/// Draws the map with the letter of the stream with the most hits.
 fn drawn_in_letters(name: &str, map: &HitMap, streams: &[String]) -> String {
     let letter = |stream: usize| char::from_u32('A' as u32 + stream as u32).filter(|c| *c <= 'Z');
     let letter = |stream: usize| letter(stream).unwrap_or('*');
@@ -220,7 +220,7 @@ fn drawn_in_letters(name: &str, map: &HitMap, streams: &[String]) -> String {
     )
 }
 
-/// Rows of cells, the highest on top.
+/// Draws rows of cells, the last row on top.
 fn drawn<T>(rows: &[Vec<T>], character: impl Fn(&T) -> char) -> String {
     let mut text = String::new();
     for (row, cells) in rows.iter().enumerate().rev() {
@@ -231,7 +231,7 @@ fn drawn<T>(rows: &[Vec<T>], character: impl Fn(&T) -> char) -> String {
     text
 }
 
-/// What the rows and columns are.
+/// Returns the legend of rows and columns.
 fn foot(map: &HitMap, axis: &Axis) -> String {
     format!(
         "{} ranges of {}, from {} in steps of {}; outside: {}",

@@ -1,4 +1,4 @@
-//! `trace hosts`: hosts ranked by any figure, and those that stand apart.
+//! `trace hosts`: hosts ranked by a figure, with outliers marked.
 
 use super::columns::listed;
 use crate::cli::fleet::HostsArguments;
@@ -16,12 +16,12 @@ struct HostsContent {
     hosts: Vec<HostFigures>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<HostsContent>()
 }
 
-/// The hosts of captures.
+/// Prints the hosts of captures.
 pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let conditions = selected.conditions();

@@ -1,4 +1,4 @@
-//! `trace hot`: the address ranges with the most hits, and which processes hit them.
+//! `trace hot`: the address ranges with the most hits and the processes that hit them.
 
 use super::columns::listed;
 use crate::cli::questions::HotArguments;
@@ -38,12 +38,12 @@ struct Hot {
     processes: Vec<HotProcess>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<HotContent>()
 }
 
-/// The hottest ranges of every device with reads or writes.
+/// Prints the hottest ranges of every device with reads or writes.
 pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let mut ends = Ends::default();

@@ -1,4 +1,4 @@
-//! `trace identify`: which capture and host a file is of, from its footer alone.
+//! `trace identify`: capture and host of a file, from its footer.
 
 use crate::cli::fleet::IdentifyArguments;
 use crate::exit::ExitState;
@@ -31,12 +31,12 @@ struct Identified {
     error: Option<String>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<IdentifyContent>()
 }
 
-/// Says of each file which capture it is of.
+/// Prints the capture of each file.
 pub fn run(arguments: &IdentifyArguments) -> anyhow::Result<ExitState> {
     let files: Vec<Identified> = arguments.files.iter().map(|path| Identified::of(path)).collect();
     let unread = files.iter().any(|file| file.error.is_some());
@@ -71,7 +71,7 @@ impl Identified {
         let began = conditions.began_unix_ns.unwrap_or(0);
         let part = conditions.part.as_ref();
         let named = part.map(|part| part.capture.clone()).filter(|_| !captured.is_several());
-        // Files of an earlier version tell their capture by when it began.
+        // Files of earlier versions have no capture ID; the start time identifies their capture.
         let told = conditions.began_unix_ns.map(|_| format!("{host} {began}"));
         Identified {
             kind: Some(if captured.is_several() { "fold" } else { "trace" }),

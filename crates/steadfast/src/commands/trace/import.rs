@@ -1,4 +1,4 @@
-//! `steadfast trace import`: other tools' traces into trace files.
+//! `steadfast trace import`: converts traces of other tools to trace files.
 
 use crate::asked::SOFTWARE;
 use crate::cli::trace::{ImportArguments, ImportFormat};
@@ -20,10 +20,10 @@ use steadfast_host::NewFile;
 use steadfast_tracefile::Writer;
 use steadfast_tracefile::import::{self, ColumnPlan, Format, Imported, Input};
 
-/// Bytes from which a format is recognized.
+/// Number of leading bytes used to recognize a format.
 const BEGINNING: usize = 4096;
 
-/// Reads every file and writes one trace.
+/// Reads all files and writes one trace.
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
     let mut inputs = Vec::new();
@@ -31,7 +31,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     let mut first = Vec::new();
     for path in &arguments.files {
         let (input, beginning) = open(path)?;
-        // With --format, too: its bytes would be taken for lines.
+        // Check even with --format: binary data would be parsed as lines.
         if let Some(found) = recognize(path, &beginning)
             && found.kind.is_some_and(|kind| kind.is_packed() || kind == FileKind::Parquet)
         {
@@ -60,7 +60,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
             )
         }
     };
-    // A part is never left behind as if it were the whole.
+    // An error leaves no partial output file.
     let imported = write(&output, &format, inputs, began(arguments)?)?;
     output.place()?;
     tell(arguments, &imported)?;
@@ -83,7 +83,7 @@ fn format(arguments: &ImportArguments) -> anyhow::Result<Option<Format>> {
     }))
 }
 
-/// When the trace began, in nanoseconds since 1970, where the user says it.
+/// Returns the start of the trace in nanoseconds since 1970; `None` if not given.
 fn began(arguments: &ImportArguments) -> anyhow::Result<Option<u64>> {
     match &arguments.began {
         None => Ok(None),
@@ -96,7 +96,7 @@ fn began(arguments: &ImportArguments) -> anyhow::Result<Option<u64>> {
 
 type Content = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 
-/// A file with its first bytes; gzip and zstd are unpacked on the way.
+/// Opens a file and returns its first bytes; gzip and zstd are unpacked.
 fn open(path: &Path) -> anyhow::Result<(Input<'static>, Vec<u8>)> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| format!("{name} cannot be opened"))?;
@@ -112,7 +112,7 @@ fn open(path: &Path) -> anyhow::Result<(Input<'static>, Vec<u8>)> {
     Ok((Input { name, content: Box::new(content) }, beginning))
 }
 
-/// The first bytes, and a reader that begins with them again.
+/// Returns the first bytes and a reader that starts with them again.
 fn peek(mut from: Box<dyn Read>, most: usize) -> std::io::Result<(Vec<u8>, Content)> {
     let mut beginning = Vec::new();
     from.by_ref().take(most as u64).read_to_end(&mut beginning)?;
@@ -161,7 +161,7 @@ struct Answer<'a> {
     remarks: &'a [String],
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     terminal::schema_of::<Answer<'_>>()
 }

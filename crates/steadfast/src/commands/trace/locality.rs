@@ -1,4 +1,4 @@
-//! `trace locality`: what a cache would bring, and how soon blocks are used again.
+//! `trace locality`: benefit of a cache, and reuse times of blocks.
 
 use super::columns::listed;
 use crate::cli::questions::LocalityArguments;
@@ -15,7 +15,7 @@ use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{Layer, Nanos};
 
-/// Devices that are looked at together: 64 MB each.
+/// Maximum number of devices analyzed together; each needs 64 MB.
 const DEVICES_MAX: usize = 4;
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -30,12 +30,12 @@ struct DeviceLocality {
     figures: LocalityFigures,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<LocalityContent>()
 }
 
-/// The locality of every device with reads or writes.
+/// Prints the locality of every device with reads or writes.
 pub fn run(arguments: &LocalityArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let devices = devices(&selected)?;
@@ -64,7 +64,7 @@ pub fn run(arguments: &LocalityArguments) -> anyhow::Result<ExitState> {
     Ok(selected.ending())
 }
 
-/// The block devices that pass; the first ones where they are many, which is said.
+/// Returns the selected block devices; only the first [`DEVICES_MAX`], with a note.
 fn devices(selected: &FilteredCapture) -> anyhow::Result<Vec<u16>> {
     let mut sides = SidesSeen::default();
     selected.ask(|captured, pass| captured.run(pass, &mut [&mut sides]))?;

@@ -1,5 +1,5 @@
-//! `steadfast trace`: what a capture left, as tables, as JSON and as a report. No
-//! command knows whether that is every I/O or capture steps alone.
+//! `steadfast trace`: tables, JSON and reports of a capture. All commands accept captures of
+//! single I/Os and of step sums.
 
 mod axis;
 mod columns;
@@ -26,7 +26,7 @@ pub mod streams;
 use crate::cli::trace::{TraceArguments, TraceCommand};
 use crate::exit::ExitState;
 
-/// Runs one of the commands.
+/// Runs `trace`.
 pub fn run(arguments: &TraceArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
         TraceCommand::Streams(arguments) => streams::streams(arguments),

@@ -1,4 +1,4 @@
-//! `trace steps` and `map`: what happened when.
+//! `trace steps` and `trace map`: figures and streams over time.
 
 use super::axis::Axis;
 use super::columns::{aligned, aligned_lines, texts};
@@ -22,10 +22,10 @@ struct StepsContent<'f> {
     steps: Figures<'f>,
 }
 
-/// The figures of every step, made as they are printed: there may be a million.
+/// Serializes the steps one by one as they are printed: there may be a million.
 struct Figures<'f>(Shown<'f>);
 
-/// Steps, and the conditions of their capture.
+/// Steps with the conditions of their capture.
 type Shown<'f> = (&'f StepsFound, &'f CaptureConditions);
 
 impl Serialize for Figures<'_> {
@@ -35,7 +35,7 @@ impl Serialize for Figures<'_> {
     }
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<StepsContent<'_>>()
 }
@@ -63,7 +63,7 @@ fn print_table((found, conditions): Shown<'_>, axis: &Axis) -> anyhow::Result<()
     terminal::print_lines(aligned_lines(rows).chain([width]))
 }
 
-/// Every capture step with an I/O, or with one outstanding.
+/// Prints every capture step that has an I/O issued or outstanding.
 pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let asked = arguments.step.map(|step| step.0);
@@ -97,12 +97,12 @@ struct MapStep {
     amounts: Vec<u64>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema_of_map() -> schemars::Schema {
     selected::schema_of::<MapContent>()
 }
 
-/// Streams over time.
+/// Prints streams over time.
 pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let asked = arguments.step.map(|step| step.0);

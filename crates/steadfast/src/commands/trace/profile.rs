@@ -1,4 +1,4 @@
-//! `trace profile`: the day of a capture, over as many days as it lasted.
+//! `trace profile`: load by time of day, over all days of a capture.
 
 use super::columns::listed;
 use crate::cli::questions::ProfileArguments;
@@ -18,12 +18,12 @@ struct ProfileContent {
     intervals: Vec<ProfileFigures>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<ProfileContent>()
 }
 
-/// What is done at which time of day.
+/// Prints the load by time of day.
 pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let zone = arguments.selection.filter.zone.as_ref();

@@ -1,5 +1,4 @@
-//! `trace recover`: a finished file of what a killed capture left or damage spared,
-//! whether it holds every I/O or only capture steps.
+//! `trace recover`: writes a valid file from the intact parts of a damaged or unfinished capture.
 
 use crate::cli::trace::RecoverArguments;
 use crate::exit::ExitState;
@@ -14,7 +13,7 @@ use steadfast_analysis::Captured;
 use steadfast_domain::CaptureConditions;
 use steadfast_host::open_regular;
 
-/// Copies what is intact of a capture's files.
+/// Copies the intact parts of a capture's files.
 pub fn run(arguments: &RecoverArguments) -> anyhow::Result<ExitState> {
     let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
     let (from, to) = (from(arguments), arguments.output.display());
@@ -28,7 +27,7 @@ pub fn run(arguments: &RecoverArguments) -> anyhow::Result<ExitState> {
     Ok(ExitState::Done)
 }
 
-/// What the files are called together.
+/// Returns a name for all files together.
 fn from(arguments: &RecoverArguments) -> String {
     named(arguments.files.first().map_or(Path::new(""), |path| path), arguments.files.len())
 }
@@ -41,7 +40,7 @@ fn open(arguments: &RecoverArguments, name: &str) -> anyhow::Result<Captured<Fil
     Captured::together(parts).with_context(|| name.to_owned())
 }
 
-/// The conditions, saying what is lost; that is said on standard error too.
+/// Returns the conditions with remarks on what is lost, and prints these on standard error.
 fn with_remarks(captured: &Captured<File>) -> CaptureConditions {
     let no_end = captured.recovery().map(|recovery| {
         format!(

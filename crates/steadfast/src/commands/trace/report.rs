@@ -1,4 +1,4 @@
-//! `trace report`.
+//! `trace report`: writes the report of a capture.
 
 use super::axis;
 use crate::asked::SOFTWARE;
@@ -9,7 +9,7 @@ use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use steadfast_analysis::{Study, StudyOptions, findings};
 
-/// Writes the report.
+/// Writes the report of a capture in every chosen format.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.format);
     let shelf = OutputDir::named(&arguments.output, Rule::of(&arguments.writing)?, &names)?;

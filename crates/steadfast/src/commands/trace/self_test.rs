@@ -1,5 +1,5 @@
-//! `trace self-test`: the Target Server Self-Test of RWSW PTS, a pseudo-test. What it
-//! reports was measured while the server worked; nothing is applied to a device.
+//! `trace self-test`: the Target Server Self-Test of RWSW PTS, a pseudo-test. It reports what was
+//! captured on the working server and applies nothing.
 
 use super::axis;
 use crate::asked::SOFTWARE;
@@ -11,7 +11,7 @@ use crate::{output, terminal};
 use steadfast_analysis::findings::self_test;
 use steadfast_analysis::{Study, StudyOptions};
 
-/// Prints the four reports, or writes them.
+/// Prints the four reports or writes them.
 pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.format);
     let rule = Rule::of(&arguments.writing)?;

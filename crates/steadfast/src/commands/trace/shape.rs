@@ -1,5 +1,5 @@
-//! `trace shape`: how I/Os follow one another, how deep queues are when, how long
-//! sequential runs and idle periods last.
+//! `trace shape`: distances between I/Os, queue depths over time, lengths of sequential runs and
+//! idle periods.
 
 use super::axis::Axis;
 use super::columns::{aligned, listed};
@@ -15,7 +15,7 @@ use steadfast_analysis::questions::shape_figures::{
 };
 use steadfast_domain::Nanos;
 
-/// Steps of a terminal's picture.
+/// Columns of a picture on the terminal.
 const COLUMNS_MAX: usize = 100;
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -27,12 +27,12 @@ struct ShapeContent {
     steps: Vec<StepShape>,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<ShapeContent>()
 }
 
-/// The shape of the load.
+/// Prints the shape of the load.
 pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let asked = arguments.step.map(|step| step.0);
@@ -74,7 +74,7 @@ impl ShapeContent {
         )
     }
 
-    /// I/Os by queue depth in every step.
+    /// Draws I/Os by queue depth over time.
     fn depths(&self, axis: &Axis) -> String {
         let used = (0..DEPTH_CLASSES).rev().find(|class| {
             self.steps.iter().any(|step| step.depths.get(*class).is_some_and(|ios| *ios > 0))
@@ -91,7 +91,7 @@ impl ShapeContent {
         format!("{}\nI/Os by queue depth in steps of {}", aligned(&rows), Nanos(self.step_ns))
     }
 
-    /// Response times (up) over time (across) as shades.
+    /// Draws response times (up) over time (across) in ASCII shades.
     fn heat(&self, axis: &Axis) -> String {
         const SHADES: &[u8] = b" .:-=+*#%@";
         let classes = || self.steps.iter().flat_map(|step| step.responses.keys());

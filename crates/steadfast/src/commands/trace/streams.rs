@@ -1,4 +1,4 @@
-//! `trace streams` and `trace processes`.
+//! `trace streams` and `trace processes`: figures by I/O stream and by process.
 
 use super::columns::listed;
 use crate::cli::trace::{ProcessesArguments, StreamsArguments};
@@ -24,12 +24,12 @@ struct StreamsContent {
     unlisted_count: u64,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
     selected::schema_of::<StreamsContent>()
 }
 
-/// The I/O streams of a capture.
+/// Prints the I/O streams of a capture.
 pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let Answer { found, account } = selected.answer(|captured, pass| captured.streams(pass))?;
@@ -73,12 +73,12 @@ struct ProcessesContent {
     unlisted_count: u64,
 }
 
-/// The schema of the JSON output.
+/// Returns the schema of the JSON output.
 pub fn schema_of_processes() -> schemars::Schema {
     selected::schema_of::<ProcessesContent>()
 }
 
-/// The processes of a capture.
+/// Prints the processes of a capture.
 pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let Answer { found: mut table, account } = selected.answer(|captured, pass| {
