@@ -1,5 +1,6 @@
 use super::*;
 use crate::batch::Batch;
+use crate::error::TraceError;
 use parquet::basic::Compression;
 use parquet::data_type::{Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
