@@ -9,12 +9,13 @@ use crate::exit::{ExitState, misuse};
 use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use clap::ValueEnum;
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use steadfast_host::read_regular;
 
 /// Maximum size of a description or feature matrix in bytes, since the run's settings include it.
-const TEXT_MAX: usize = 64 << 10;
+const TEXT_MAX: u64 = 64 << 10;
 
 /// Runs, plans, or reads a log, according to TKperf's options.
 pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
@@ -58,7 +59,7 @@ pub fn cmp() -> anyhow::Result<ExitState> {
 }
 
 /// Starts the equivalent steadfast command.
-fn begin(words: &[String]) -> anyhow::Result<ExitState> {
+fn begin(words: &[OsString]) -> anyhow::Result<ExitState> {
     let cli = cli::parse_words(words).map_err(|error| misuse(error.to_string().trim_end()))?;
     match cli.command {
         Command::Plan(arguments) => plan::run(&arguments),
@@ -123,13 +124,13 @@ fn words(
     mode: Mode,
     (name, device): (&str, &str),
     arguments: &TkperfArguments,
-) -> anyhow::Result<Vec<String>> {
+) -> anyhow::Result<Vec<OsString>> {
     let ours = &arguments.ours;
     let command = if ours.plan { "plan" } else { "run" };
-    let mut words: Vec<String> =
-        ["steadfast", command, "tkperf", "--profile", "tkperf"].map(str::to_owned).to_vec();
-    words.push(format!("--target={device}"));
-    let mut set = |name: &str, value: &str| words.push(format!("--set={name}={value}"));
+    let mut words: Vec<OsString> =
+        ["steadfast", command, "tkperf", "--profile", "tkperf"].map(OsString::from).to_vec();
+    words.push(format!("--target={device}").into());
+    let mut set = |name: &str, value: &str| words.push(format!("--set={name}={value}").into());
     set("tests", &tests(mode, arguments));
     set("name", name);
     for (name, file) in
@@ -162,24 +163,33 @@ fn words(
 }
 
 /// Appends the options that only a run has.
-fn of_run(words: &mut Vec<String>, name: &str, arguments: &TkperfArguments) {
+fn of_run(words: &mut Vec<OsString>, name: &str, arguments: &TkperfArguments) {
     let OurArguments { out, purge, purge_failed, yes_destroy, hosts, .. } = &arguments.ours;
     let out = out.clone().unwrap_or_else(|| PathBuf::from(name));
-    words.push(format!("--out={}", out.display()));
+    path(words, "out", &out);
     option(words, "purge", purge);
     option(words, "purge-failed", purge_failed);
     option(words, "group", &arguments.writing.group);
-    yes_destroy.iter().for_each(|serial| words.push(format!("--yes-destroy={serial}")));
+    yes_destroy.iter().for_each(|serial| words.push(format!("--yes-destroy={serial}").into()));
     let HostsArguments { hosts: names, hosts_plain, ssh_config } = hosts;
-    names.iter().for_each(|name| words.push(format!("--hosts={name}")));
+    names.iter().for_each(|name| words.push(format!("--hosts={name}").into()));
     if *hosts_plain {
-        words.push("--hosts-plain".to_owned());
+        words.push("--hosts-plain".into());
     }
-    option(words, "ssh-config", &ssh_config.as_ref().map(|path| path.display()));
+    if let Some(config) = ssh_config {
+        path(words, "ssh-config", config);
+    }
 }
 
-fn option<T: Display>(words: &mut Vec<String>, name: &str, value: &Option<T>) {
-    words.extend(value.as_ref().map(|value| format!("--{name}={value}")));
+fn option<T: Display>(words: &mut Vec<OsString>, name: &str, value: &Option<T>) {
+    words.extend(value.as_ref().map(|value| format!("--{name}={value}").into()));
+}
+
+/// Appends an option with a path, which need not be UTF-8.
+fn path(words: &mut Vec<OsString>, name: &str, path: &Path) {
+    let mut word = OsString::from(format!("--{name}="));
+    word.push(path);
+    words.push(word);
 }
 
 /// Returns the tests in command-line order without duplicates; all tests of the mode if none is
@@ -210,15 +220,11 @@ fn tests(mode: Mode, arguments: &TkperfArguments) -> String {
 
 /// Reads a UTF-8 text file of the user.
 fn text_of(file: &Path) -> anyhow::Result<String> {
-    let place = || file.display().to_string();
-    let bytes = read_regular(file, TEXT_MAX as u64)?;
-    if bytes.len() > TEXT_MAX {
-        return Err(misuse(format!("{}: longer than 64 KiB; give a short text", place())));
-    }
+    let bytes = read_regular(file, TEXT_MAX)?;
     let text = String::from_utf8(bytes)
         .ok()
         .filter(|text| !text.contains('\0'))
-        .ok_or_else(|| misuse(format!("{}: not a text in UTF-8", place())))?;
+        .ok_or_else(|| misuse(format!("{}: not a text in UTF-8", file.display())))?;
     Ok(text.trim_end().to_owned())
 }
 

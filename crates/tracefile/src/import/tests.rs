@@ -106,7 +106,7 @@ fn a_requeued_io_without_a_completion_hides_no_other() {
     bin.record(5_000, 7 | READ, 240, 512, &[]);
     bin.record(5_700, 8 | READ, 240, 512, &[]);
     let (result, events) = run(&Format::Blktrace, vec![input(bin.bytes)]);
-    assert_eq!(result.unwrap().conditions.unfinished, 1);
+    assert_eq!(result.unwrap().conditions.in_part.unwrap().unended, 1);
     let told: Vec<_> =
         events.iter().map(|e| (e.issued_ns, e.completed_ns(), e.flags, e.depth)).collect();
     assert_eq!(told, [(0, None, flags::REQUEUED, 1), (4_000, Some(4_700), 0, 1)]);

@@ -112,14 +112,23 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let watch = Watch::new(arguments.runs);
     let mut failed = None;
     for run in 1..=arguments.runs {
-        match measure_once(&asked, &mut armed, run, &watch) {
-            Ok(done) => runs.push(done),
-            Err(error) if runs.is_empty() => return Err(error),
-            Err(error) => {
-                failed = Some(error.context(format!("run {run} of {}", arguments.runs)));
-                break;
-            }
+        let mut done = Vec::new();
+        let measured = measure_once(&asked, &mut armed, run, &watch, &mut done);
+        // A run counts only if every target was measured.
+        if done.len() == armed.len() {
+            runs.push(done);
         }
+        if let Err(error) = measured {
+            failed = Some(if arguments.runs > 1 {
+                error.context(format!("run {run} of {}", arguments.runs))
+            } else {
+                error
+            });
+            break;
+        }
+    }
+    if runs.is_empty() {
+        return failed.map_or(Ok(ExitState::Done), Err);
     }
     let answers: Vec<Vec<Answer<'_>>> = runs
         .iter()
@@ -167,22 +176,31 @@ fn arm(
     Ok(all)
 }
 
-/// Applies the stimulus once to every target.
+/// Applies the stimulus once to every target. Adds the targets that were measured to `done`.
+///
+/// # Errors
+/// The first failure: nothing was applied, a target halted, or its host was not restored.
 fn measure_once(
     asked: &Single,
     armed: &mut [Armed],
     run: u32,
     watch: &Watch,
-) -> anyhow::Result<Vec<Done>> {
+    done: &mut Vec<Done>,
+) -> anyhow::Result<()> {
     let mut ready: Vec<Ready<'_>> =
         armed.iter_mut().map(|armed| ready(asked, armed, run)).collect::<anyhow::Result<_>>()?;
     seat(&mut ready);
-    let mut done = Vec::new();
+    let mut all = Ok(());
     for (target, step, once) in apply(ready, asked.alters(), run, watch) {
         remarks::say(&once.checks, &once.caveats);
-        done.push(Done { step, measurement: once.result.with_context(|| target)? });
+        if let Some(halt) = once.failure() {
+            all = all.and(Err(anyhow::Error::new(halt).context(target)));
+        }
+        if let Ok(measurement) = once.result {
+            done.push(Done { step, measurement });
+        }
     }
-    Ok(done)
+    all
 }
 
 /// Prints the results of all runs.
@@ -195,12 +213,14 @@ fn print(
     let figures_of = |at: usize| -> Vec<&[OperationFigures]> {
         runs.iter().map(|run| run[at].results.as_slice()).collect()
     };
-    match (arguments.json, runs) {
-        (true, [only]) => match only.as_slice() {
+    // The form depends on the runs asked for, not on how many ended.
+    let only = runs.first().filter(|_| arguments.runs == 1);
+    match (arguments.json, only) {
+        (true, Some(only)) => match only.as_slice() {
             [one] => terminal::print_json(one),
             all => terminal::print_json(&Answers { targets: all }),
         },
-        (true, _) => terminal::print_json(&Repeated {
+        (true, None) => terminal::print_json(&Repeated {
             runs: runs.iter().map(|run| Answers { targets: run }).collect(),
             over_runs: names()
                 .map(|(at, target)| TargetOverRuns {
@@ -209,14 +229,14 @@ fn print(
                 })
                 .collect(),
         }),
-        (false, [only]) => {
+        (false, Some(only)) => {
             let texts = names().map(|(at, name)| {
                 let answer = &only[at];
                 text(name, asked, &[answer], figures::table(&answer.results))
             });
             terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))
         }
-        (false, _) => {
+        (false, None) => {
             let texts = names().map(|(at, name)| {
                 let answers: Vec<&Answer<'_>> = runs.iter().map(|run| &run[at]).collect();
                 text(name, asked, &answers, figures::table_of_runs(&figures_of(at)))
