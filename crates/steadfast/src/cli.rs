@@ -93,7 +93,7 @@ pub fn command_line() -> String {
 }
 
 /// A command line of this program's own making.
-pub fn parse_words(words: &[OsString]) -> Result<Cli, clap::Error> {
+pub fn parse_words(words: &[String]) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(words)
 }
 

@@ -1,8 +1,8 @@
 //! NVMe: Format and Sanitize through `nvme` (nvme-cli).
 //!
 //! Format keeps the namespace's LBA format, metadata setting and protection information. It erases
-//! one namespace, or all namespaces of the controller if its FNA field says so. Sanitize always
-//! erases the whole subsystem.
+//! one namespace, or all namespaces of the subsystem if the controller's FNA field says so. Sanitize
+//! always erases the whole subsystem.
 
 use super::ability::Ability;
 use super::work::Work;

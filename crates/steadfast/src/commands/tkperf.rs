@@ -9,7 +9,6 @@ use crate::exit::{ExitState, misuse};
 use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use clap::ValueEnum;
-use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use steadfast_host::read_regular;
@@ -59,7 +58,7 @@ pub fn cmp() -> anyhow::Result<ExitState> {
 }
 
 /// Starts the equivalent steadfast command.
-fn begin(words: &[OsString]) -> anyhow::Result<ExitState> {
+fn begin(words: &[String]) -> anyhow::Result<ExitState> {
     let cli = cli::parse_words(words).map_err(|error| misuse(error.to_string().trim_end()))?;
     match cli.command {
         Command::Plan(arguments) => plan::run(&arguments),
@@ -124,13 +123,13 @@ fn words(
     mode: Mode,
     (name, device): (&str, &str),
     arguments: &TkperfArguments,
-) -> anyhow::Result<Vec<OsString>> {
+) -> anyhow::Result<Vec<String>> {
     let ours = &arguments.ours;
     let command = if ours.plan { "plan" } else { "run" };
-    let mut words: Vec<OsString> =
-        ["steadfast", command, "tkperf", "--profile", "tkperf"].map(OsString::from).to_vec();
-    words.push(format!("--target={device}").into());
-    let mut set = |name: &str, value: &str| words.push(format!("--set={name}={value}").into());
+    let mut words: Vec<String> =
+        ["steadfast", command, "tkperf", "--profile", "tkperf"].map(str::to_owned).to_vec();
+    words.push(format!("--target={device}"));
+    let mut set = |name: &str, value: &str| words.push(format!("--set={name}={value}"));
     set("tests", &tests(mode, arguments));
     set("name", name);
     for (name, file) in
@@ -163,33 +162,24 @@ fn words(
 }
 
 /// Appends the options that only a run has.
-fn of_run(words: &mut Vec<OsString>, name: &str, arguments: &TkperfArguments) {
+fn of_run(words: &mut Vec<String>, name: &str, arguments: &TkperfArguments) {
     let OurArguments { out, purge, purge_failed, yes_destroy, hosts, .. } = &arguments.ours;
     let out = out.clone().unwrap_or_else(|| PathBuf::from(name));
-    path(words, "out", &out);
+    words.push(format!("--out={}", out.display()));
     option(words, "purge", purge);
     option(words, "purge-failed", purge_failed);
     option(words, "group", &arguments.writing.group);
-    yes_destroy.iter().for_each(|serial| words.push(format!("--yes-destroy={serial}").into()));
+    yes_destroy.iter().for_each(|serial| words.push(format!("--yes-destroy={serial}")));
     let HostsArguments { hosts: names, hosts_plain, ssh_config } = hosts;
-    names.iter().for_each(|name| words.push(format!("--hosts={name}").into()));
+    names.iter().for_each(|name| words.push(format!("--hosts={name}")));
     if *hosts_plain {
-        words.push("--hosts-plain".into());
+        words.push("--hosts-plain".to_owned());
     }
-    if let Some(config) = ssh_config {
-        path(words, "ssh-config", config);
-    }
+    option(words, "ssh-config", &ssh_config.as_ref().map(|path| path.display()));
 }
 
-fn option<T: Display>(words: &mut Vec<OsString>, name: &str, value: &Option<T>) {
-    words.extend(value.as_ref().map(|value| format!("--{name}={value}").into()));
-}
-
-/// Appends an option with a path, which need not be UTF-8.
-fn path(words: &mut Vec<OsString>, name: &str, path: &Path) {
-    let mut word = OsString::from(format!("--{name}="));
-    word.push(path);
-    words.push(word);
+fn option<T: Display>(words: &mut Vec<String>, name: &str, value: &Option<T>) {
+    words.extend(value.as_ref().map(|value| format!("--{name}={value}")));
 }
 
 /// Returns the tests in command-line order without duplicates; all tests of the mode if none is

@@ -269,3 +269,29 @@ fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     }
     Ok(conducted.state)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{self, Command};
+
+    #[test]
+    fn results_of_a_halted_run_come_with_the_commands_that_create_them() {
+        let said = |what: &[&str]| {
+            let words = [&["steadfast", "iometer"][..], what, &["--target", "sim:small"]].concat();
+            let words = [&words[..], &["--result", "r.csv"]].concat();
+            let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+            let Command::Iometer(arguments) = cli::parse_words(&words).unwrap().command else {
+                panic!("{what:?}");
+            };
+            not_written(&arguments, Path::new("run"))
+        };
+        let of_file = said(&["a.icf"]);
+        assert!(of_file.contains("r.csv was not written"), "{of_file}");
+        assert!(of_file.contains("steadfast resume run, then"), "{of_file}");
+        assert!(of_file.contains("steadfast iometer a.icf --from run --result r.csv"), "{of_file}");
+        // No option writes the results of a preset later.
+        let of_preset = said(&["--preset", "viking"]);
+        assert!(of_preset.ends_with("steadfast resume run"), "{of_preset}");
+    }
+}

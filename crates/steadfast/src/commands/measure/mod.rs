@@ -213,9 +213,7 @@ fn print(
     let figures_of = |at: usize| -> Vec<&[OperationFigures]> {
         runs.iter().map(|run| run[at].results.as_slice()).collect()
     };
-    // The form depends on the runs asked for, not on how many ended.
-    let only = runs.first().filter(|_| arguments.runs == 1);
-    match (arguments.json, only) {
+    match (arguments.json, single(arguments.runs, runs)) {
         (true, Some(only)) => match only.as_slice() {
             [one] => terminal::print_json(one),
             all => terminal::print_json(&Answers { targets: all }),
@@ -244,6 +242,12 @@ fn print(
             terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))
         }
     }
+}
+
+/// Returns the only run if one was asked for. The form of the output depends on that, not on the
+/// number of runs that ended.
+fn single<T>(asked: u32, runs: &[T]) -> Option<&T> {
+    runs.first().filter(|_| asked == 1)
 }
 
 /// Returns the rows of the exported tables.
@@ -584,4 +588,50 @@ fn foreign(found: &[ForeignIo]) -> Vec<String> {
         )
     };
     found.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::Bytes;
+    use steadfast_domain::notation::AccessPattern;
+    use steadfast_engine::sim::{SimulatedSsd, drives};
+    use steadfast_runner::simulated::SimulatedRig;
+
+    #[test]
+    fn one_of_several_runs_is_printed_as_several() {
+        assert_eq!(single(1, &["first"]), Some(&"first"));
+        assert_eq!(single(5, &["first"]), None);
+    }
+
+    fn armed(is_stopped: bool) -> Armed {
+        let stop = Stop::default();
+        if is_stopped {
+            stop.request();
+        }
+        let ssd = SimulatedSsd::new(&drives()[0], 1, stop);
+        Armed { target: "sim".to_owned(), rig: Box::new(SimulatedRig::new(ssd, None)) }
+    }
+
+    #[test]
+    fn a_target_that_halts_hides_no_other() {
+        let pattern = AccessPattern::random(Bytes::kib(4), 100);
+        let asked = Single {
+            name: pattern.to_string(),
+            streams: pattern.streams(),
+            demand: Demand::new(1, 1),
+            data_pattern: Default::default(),
+            active_range_percent: 100,
+            ramp: Nanos::ZERO,
+            time: None,
+            ios: Some(100),
+            seed: 1,
+            verify: false,
+        };
+        let (mut both, mut done) = ([armed(true), armed(false)], Vec::new());
+        let measured = measure_once(&asked, &mut both, 1, &Watch::new(1), &mut done);
+        assert_eq!(measured.unwrap_err().root_cause().to_string(), "stopped on request");
+        let ios: Vec<u64> = done.iter().map(|done| done.measurement.total().ios).collect();
+        assert_eq!(ios, [100]);
+    }
 }
