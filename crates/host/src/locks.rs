@@ -1,10 +1,13 @@
 //! Locks and leases on open files: detects other writers, and locks a target while it is in use.
 
+use crate::backing::FileId;
+use crate::mounts::{mount_id_of, mounts};
+use crate::processes::has_flock;
 use crate::roots::Roots;
-use std::fs::{self, File};
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 
 /// `F_SETSIG` of fcntl.h, which the libc crate lacks.
 const F_SETSIG: i32 = 10;
@@ -48,24 +51,21 @@ pub(crate) fn is_alone(reading: &File) -> bool {
 }
 
 /// Returns true if a process holds a lock (flock(2)) on a file. Reads `/proc/locks` and takes no
-/// lock itself. `None` if the list cannot be read.
+/// lock itself. `None` if that cannot be determined.
 pub fn is_locked(roots: &Roots, file: &File) -> Option<bool> {
-    let found = file.metadata().ok()?;
-    let list = fs::read_to_string(roots.proc.join("locks")).ok()?;
-    let device = (libc::major(found.dev()), libc::minor(found.dev()));
-    let is_of_file = |line: &str| {
-        let mut words = line.split_whitespace();
-        // A waiting lock request is marked with an arrow and holds nothing.
-        if words.nth(1) != Some("FLOCK") {
-            return false;
-        }
-        let place: Vec<&str> = words.nth(3).unwrap_or_default().split(':').collect();
-        let [major, minor, inode] = place[..] else { return false };
-        let number = |text| u32::from_str_radix(text, 16).ok();
-        (number(major), number(minor)) == (Some(device.0), Some(device.1))
-            && inode.parse() == Ok(found.ino())
-    };
-    Some(list.lines().any(is_of_file))
+    let own = FileId::of(&file.metadata().ok()?);
+    // On btrfs and overlays, the list has the device number of the mount, not that of `stat`.
+    let mounted = mount_number(roots, file).map(|device| FileId { device, ..own });
+    let files: BTreeSet<FileId> = mounted.into_iter().chain([own]).collect();
+    let is_found = has_flock(&files, roots).ok()?;
+    if is_found { Some(true) } else { mounted.map(|_| false) }
+}
+
+/// Returns the device number in the list of mounts; `None` if the file's mount is not listed.
+fn mount_number(roots: &Roots, file: &File) -> Option<u64> {
+    let id = mount_id_of(file)?;
+    let (major, minor) = mounts(roots).ok()?.iter().find(|mount| mount.id == id)?.number;
+    Some(libc::makedev(major, minor))
 }
 
 fn control(file: &File, command: i32, value: i32) -> io::Result<()> {
@@ -117,7 +117,9 @@ pub(crate) fn clear_flags(file: &File, flags: i32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Machine;
     use std::fs::{self, OpenOptions};
+    use std::os::unix::fs::MetadataExt;
     use std::thread;
     use std::time::{Duration, Instant};
 
@@ -151,6 +153,37 @@ mod tests {
         wait_until(|| writers(&ours) == Writers::Nobody && is_alone(&ours));
         assert_eq!(writers(&ours), Writers::Nobody);
         assert!(is_alone(&ours));
+    }
+
+    #[test]
+    fn a_lock_is_found_under_the_number_of_stat_or_of_the_mount() {
+        let machine = Machine::new();
+        machine.write("journal", "x");
+        let file = File::open(machine.path("journal")).unwrap();
+        let found = file.metadata().unwrap();
+        let number =
+            |device: u64| format!("{:02x}:{:02x}", libc::major(device), libc::minor(device));
+        let (own, mounted) = (number(found.dev()), number(libc::makedev(0, 77)));
+        let inode = found.ino();
+        let id = mount_id_of(&file).unwrap();
+        let table = format!("{id} 1 0:77 / / rw - btrfs /dev/sda1 rw\n");
+        machine.write("proc/self/mountinfo", &table);
+        for (list, locked) in [
+            (String::new(), false),
+            (format!("1: FLOCK  ADVISORY  WRITE 7 {own}:{inode} 0 EOF\n"), true),
+            (format!("1: FLOCK  ADVISORY  WRITE 7 {mounted}:{inode} 0 EOF\n"), true),
+            (format!("1: FLOCK  ADVISORY  WRITE 7 {mounted}:{} 0 EOF\n", inode + 1), false),
+            (format!("1: FLOCK  ADVISORY  WRITE 7 fe:fe:{inode} 0 EOF\n"), false),
+            (format!("1: POSIX  ADVISORY  WRITE 7 {own}:{inode} 0 EOF\n"), false),
+        ] {
+            machine.write("proc/locks", &list);
+            assert_eq!(is_locked(&machine.roots, &file), Some(locked), "{list}");
+        }
+        machine.mount(&[]);
+        assert_eq!(is_locked(&machine.roots, &file), None, "its mount is not listed");
+        machine.write("proc/self/mountinfo", &table);
+        fs::remove_file(machine.path("proc/locks")).unwrap();
+        assert_eq!(is_locked(&machine.roots, &file), None);
     }
 
     #[test]

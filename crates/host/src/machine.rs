@@ -222,6 +222,8 @@ impl Machine {
         self.set(&node, "device/model", "SAMSUNG MZVL21T0HCLR-00B00              \n");
         self.set(&node, "device/serial", format!("S676NF0R{controller:06}      \n"));
         self.set(&node, "device/firmware_rev", "GXA7401Q\n");
+        let subsystem = format!("nqn.1994-11.com.samsung:nvme:S676NF0R{controller:06}\n");
+        self.set(&node, "device/subsysnqn", subsystem);
         node
     }
 }

@@ -354,6 +354,17 @@ pub(crate) fn locks_on(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<St
         .collect())
 }
 
+/// Returns true if a process, this one included, has a lock of flock(2) on one of the files.
+///
+/// # Errors
+/// Returns an error if the kernel's list cannot be read.
+pub(crate) fn has_flock(files: &BTreeSet<FileId>, roots: &Roots) -> Result<bool, HostError> {
+    let lines = lock_lines(roots)?;
+    let mut locks = lines.iter().filter_map(|line| parse_lock(line));
+    // A waiting request is listed too, but only behind the lock that it waits for.
+    Ok(locks.any(|(kind, _, file)| kind == "FLOCK" && files.contains(&file)))
+}
+
 /// Returns the device numbers of file systems with a lock or lease.
 ///
 /// # Errors

@@ -15,9 +15,10 @@ use crate::mark;
 use crate::refusal::Refusal;
 use crate::roots::Roots;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use steadfast_domain::Bytes;
 
@@ -29,7 +30,7 @@ use steadfast_domain::Bytes;
 ///
 /// # Errors
 /// Returns an error if the size is 0, another file has the name, or there is not enough space. A
-/// file created by this call is then removed.
+/// file created by this call is then removed, and a scratch file gets its previous size back.
 pub fn create_scratch(path: &Path, size: Bytes) -> Result<(), HostError> {
     if size.0 == 0 {
         return Err(HostError::NoSize { path: path.to_owned() });
@@ -72,8 +73,17 @@ fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
         Refusal::Host(error) => error,
         why => HostError::FileBusy { path: path.to_owned(), why: why.to_string() },
     })?;
-    target.file().set_len(0).map_err(|e| HostError::io("empty it", path, e))?;
-    allocate(target.file(), path, size)
+    let file = target.file();
+    let remake = |size| {
+        file.set_len(0).map_err(|e| HostError::io("empty it", path, e))?;
+        allocate(file, path, size)
+    };
+    let made = remake(size);
+    if made.is_err() {
+        // Its blocks are free again; if another program was faster, the first error still says why.
+        let _ = remake(Bytes(found));
+    }
+    made
 }
 
 /// Sets the size of a file and allocates all its blocks.
@@ -103,13 +113,13 @@ pub(crate) fn fallocate(file: &File, mode: i32, size: Bytes) -> io::Result<()> {
 }
 
 /// Allocates by writing zeros, for a file system without fallocate(2).
-fn write_zeros(mut file: &File, size: Bytes) -> io::Result<()> {
+fn write_zeros(file: &File, size: Bytes) -> io::Result<()> {
     let zeros = vec![0u8; 1 << 20];
-    let mut left = size.0;
-    while left > 0 {
-        let length = left.min(zeros.len() as u64) as usize;
-        file.write_all(&zeros[..length])?;
-        left -= length as u64;
+    let mut done = 0;
+    while done < size.0 {
+        let length = (size.0 - done).min(zeros.len() as u64) as usize;
+        file.write_all_at(&zeros[..length], done)?;
+        done += length as u64;
     }
     Ok(())
 }
@@ -130,6 +140,7 @@ fn free_beside(path: &Path) -> Option<Bytes> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::io::Write;
     use std::os::unix::fs::MetadataExt;
 
     #[test]
@@ -163,6 +174,11 @@ mod tests {
         }
         create_scratch(&path, Bytes(8192)).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), 8192);
+        let free = free_beside(&path).unwrap();
+        let error = create_scratch(&path, Bytes(free.0 + (64 << 30))).unwrap_err();
+        assert!(matches!(error, HostError::NoRoom { .. }), "{error}");
+        let left = fs::metadata(&path).unwrap();
+        assert_eq!((left.len(), left.blocks() * 512 >= 8192), (8192, true));
     }
 
     #[test]

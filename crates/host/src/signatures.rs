@@ -24,6 +24,12 @@ pub(crate) const ZFS_MEMBER: &str = "zfs_member";
 /// Time limit for `wipefs`; a device that exceeds it is faulty.
 const WIPEFS_LIMIT: Duration = Duration::from_secs(30);
 
+/// Magic number of an md superblock.
+const MD_MAGIC: &[u8] = b"\xfc\x4e\x2b\xa9";
+
+/// libblkid's name for a member of an md array.
+const MD_MEMBER: &str = "linux_raid_member";
+
 /// Magic numbers: offset in bytes, content, and libblkid's name of the format. Offsets are from
 /// the documentation of each format.
 const MAGICS: &[(u64, &[u8], &str)] = &[
@@ -33,8 +39,8 @@ const MAGICS: &[(u64, &[u8], &str)] = &[
     (82, b"FAT32", "vfat"),
     (0, b"XFSB", "xfs"),
     (0, b"LUKS\xba\xbe", "crypto_LUKS"),
-    (0, b"\xfc\x4e\x2b\xa9", "linux_raid_member"),
-    (4096, b"\xfc\x4e\x2b\xa9", "linux_raid_member"),
+    (0, MD_MAGIC, MD_MEMBER),
+    (4096, MD_MAGIC, MD_MEMBER),
     (512, b"EFI PART", "gpt"),
     (4096, b"EFI PART", "gpt"),
     (0, b"LABELONE", "LVM2_member"),
@@ -43,10 +49,26 @@ const MAGICS: &[(u64, &[u8], &str)] = &[
     (1536, b"LABELONE", "LVM2_member"),
     (1024, b"\x10\x20\xf5\xf2", "f2fs"),
     (1080, b"\x53\xef", "ext2/3/4"),
-    (4086, b"SWAPSPACE2", "swap"),
     (4120, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81", "bcache"),
     (65_600, b"_BHRfS_M", "btrfs"),
 ];
+
+/// Magic numbers whose offset depends on the length of the device or on the page size of the host
+/// that wrote them.
+fn magics_by_length(length: u64) -> Vec<(u64, &'static [u8], &'static str)> {
+    const PAGES: [u64; 5] = [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
+    let mut magics: Vec<(u64, &'static [u8], &'static str)> = Vec::new();
+    for page in PAGES {
+        magics.push((page - 10, b"SWAPSPACE2", "swap"));
+    }
+    // md 0.90 is in the last whole 64 KiB, and md 1.0 8 to 12 KiB before the end (md(4)).
+    let old = (length & !0xffff).checked_sub(64 << 10);
+    let new = length.checked_sub(8 << 10).map(|end| end & !0xfff);
+    for offset in [old, new].into_iter().flatten() {
+        magics.push((offset, MD_MAGIC, MD_MEMBER));
+    }
+    magics
+}
 
 /// Lists everything that overwriting a device would destroy, one line each: partitions with size
 /// and content, partitions that share its sectors, and the content of the device itself. Empty if
@@ -223,8 +245,9 @@ pub(crate) fn signatures(path: &Path) -> Result<Vec<String>, HostError> {
         return Ok(found);
     }
     let file = open(path)?;
-    let mut found = by_magic(&file);
-    let length = crate::target::length_of(&file).unwrap_or(0);
+    let length =
+        crate::target::length_of(&file).map_err(|e| HostError::io("read its size", path, e))?;
+    let mut found = by_magic(&file, length);
     if has_zfs_label(&file, length) {
         found.push(ZFS_MEMBER.to_owned());
     }
@@ -265,9 +288,9 @@ fn parse_wipefs(said: &str) -> Option<Vec<String>> {
     Some(named.filter(|name| seen.insert(name.clone())).collect())
 }
 
-fn by_magic(file: &File) -> Vec<String> {
+fn by_magic(file: &File, length: u64) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for &(offset, magic, kind) in MAGICS {
+    for &(offset, magic, kind) in MAGICS.iter().chain(&magics_by_length(length)) {
         let mut bytes = [0u8; 16];
         let bytes = &mut bytes[..magic.len()];
         let matches = file.read_exact_at(bytes, offset).is_ok() && bytes == magic;
@@ -320,18 +343,39 @@ mod tests {
 
     #[test]
     fn every_magic_is_found_where_it_belongs_and_nowhere_else() {
-        for &(offset, magic, kind) in MAGICS {
-            assert_eq!(by_magic(&file_with(1 << 20, &[(offset, magic)])), [kind]);
-            assert!(by_magic(&file_with(1 << 20, &[(offset + 1, magic)])).is_empty(), "{kind}");
+        let length = (1 << 20) + 12_288 + 512;
+        for &(offset, magic, kind) in MAGICS.iter().chain(&magics_by_length(length)) {
+            let found = |offset| by_magic(&file_with(length, &[(offset, magic)]), length);
+            assert_eq!(found(offset), [kind]);
+            assert!(found(offset + 1).is_empty(), "{kind}");
         }
-        assert!(by_magic(&file_with(100, &[])).is_empty());
+        assert!(by_magic(&file_with(100, &[]), 100).is_empty());
+    }
+
+    /// Offsets by mdadm 4.2 and mkswap of a kernel with that page size.
+    #[test]
+    fn superblocks_at_the_end_and_swap_of_any_page_size_are_found() {
+        const MIB: u64 = 1 << 20;
+        for (length, offset, magic, kind) in [
+            (MIB, MIB - 65_536, MD_MAGIC, MD_MEMBER),
+            (MIB + 65_024, MIB - 65_536, MD_MAGIC, MD_MEMBER),
+            (MIB, MIB - 8192, MD_MAGIC, MD_MEMBER),
+            (MIB + 2560, MIB - 8192, MD_MAGIC, MD_MEMBER),
+            (MIB + 65_024, MIB + 53_248, MD_MAGIC, MD_MEMBER),
+            (MIB, 4086, b"SWAPSPACE2", "swap"),
+            (MIB, 16_374, b"SWAPSPACE2", "swap"),
+            (MIB, 65_526, b"SWAPSPACE2", "swap"),
+        ] {
+            let file = file_with(length, &[(offset, magic)]);
+            assert_eq!(by_magic(&file, length), [kind], "{length}: {offset}");
+        }
     }
 
     #[test]
     fn a_partition_table_needs_its_end_mark_and_an_entry() {
         let end: (u64, &[u8]) = (510, &[0x55, 0xaa]);
-        assert!(by_magic(&file_with(4096, &[end])).is_empty());
-        assert_eq!(by_magic(&file_with(4096, &[end, (450, &[0x83])])), ["dos"]);
+        assert!(by_magic(&file_with(4096, &[end]), 4096).is_empty());
+        assert_eq!(by_magic(&file_with(4096, &[end, (450, &[0x83])]), 4096), ["dos"]);
     }
 
     #[test]

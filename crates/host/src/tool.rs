@@ -133,7 +133,8 @@ pub(crate) trait Tools {
     /// tool started.
     ///
     /// # Errors
-    /// The tool is not installed or takes longer than `limit`.
+    /// The tool is not installed, takes longer than `limit`, or its output remains open after it
+    /// exits.
     fn ask(
         &self,
         tool: Tool,
@@ -223,7 +224,7 @@ pub(crate) fn run(tool: Tool, arguments: &[&str], limit: Duration) -> Result<Str
 /// a name rather than a [`Tool`] because a user's own command is known only by its path.
 ///
 /// # Errors
-/// The program is not installed or takes longer than `limit`, in which case it is killed.
+/// As [`Tools::ask`]; a program that takes longer than `limit` is killed.
 pub(crate) fn ask(
     program: &str,
     package: &'static str,
@@ -249,12 +250,19 @@ fn ask_and_look(
         let _ = child.kill();
         let _ = child.wait();
     }
-    let (stdout, stderr) = (collect(stdout), collect(stderr));
+    let mut stdout = collect(stdout);
+    let stderr = collect(stderr).unwrap_or_default();
     let how = match status {
-        Ok(Some(status)) => return Ok(Answer { status, stdout, stderr }),
+        Ok(Some(status)) => {
+            if let Some(stdout) = stdout.take() {
+                return Ok(Answer { status, stdout, stderr });
+            }
+            "a program that it started keeps its output open".to_owned()
+        }
         Ok(None) => format!("no answer within {} s", limit.as_secs()),
         Err(error) => error.to_string(),
     };
+    let stdout = stdout.unwrap_or_default();
     Err(failed(command_line(program, arguments), how, &stdout, &stderr))
 }
 
@@ -306,19 +314,17 @@ fn wait(
 }
 
 /// Reads a pipe to its end in a thread of its own, so that a tool never blocks on a full pipe.
-fn drain(pipe: Option<impl Read + Send + 'static>) -> Option<JoinHandle<Vec<u8>>> {
+fn drain(pipe: Option<impl Read + Send + 'static>) -> Option<JoinHandle<io::Result<Vec<u8>>>> {
     let mut pipe = pipe?;
     Some(std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // Keep what was read before an error.
-        let _ = pipe.read_to_end(&mut bytes);
-        bytes
+        pipe.read_to_end(&mut bytes).map(|_| bytes)
     }))
 }
 
-/// Returns the text read from a pipe. If a child process keeps the pipe open after the program
-/// exits, waits at most [`LINGER`] and returns an empty string.
-fn collect(reader: Option<JoinHandle<Vec<u8>>>) -> String {
+/// Returns the text read from a pipe; `None` if it is not complete. If a child process keeps the
+/// pipe open after the program exits, waits at most [`LINGER`].
+fn collect(reader: Option<JoinHandle<io::Result<Vec<u8>>>>) -> Option<String> {
     let began = Instant::now();
     let finished = reader.filter(|reader| {
         while !reader.is_finished() && began.elapsed() < LINGER {
@@ -326,8 +332,8 @@ fn collect(reader: Option<JoinHandle<Vec<u8>>>) -> String {
         }
         reader.is_finished()
     });
-    let bytes = finished.and_then(|reader| reader.join().ok()).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    let bytes = finished?.join().ok()?.ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -409,9 +415,12 @@ mod tests {
     #[test]
     fn a_program_left_behind_with_the_output_open_is_not_waited_for() {
         let began = Instant::now();
-        let answer = ask("sh", "dash", &["-c", "sleep 30 & echo said"], 60 * SECOND).unwrap();
-        assert!(answer.status.success());
+        let error = ask("sh", "dash", &["-c", "sleep 30 & echo said"], 60 * SECOND).unwrap_err();
         assert!(began.elapsed() < 30 * SECOND);
-        assert_eq!(answer.stdout, "", "what is not complete is unknown");
+        assert!(error.to_string().contains("keeps its output open"), "{error}");
+        // Its messages are not needed.
+        let quiet = "sleep 30 >/dev/null & echo said";
+        let answer = ask("sh", "dash", &["-c", quiet], 60 * SECOND).unwrap();
+        assert_eq!(answer.stdout, "said\n");
     }
 }

@@ -15,6 +15,9 @@ pub(crate) struct Transcript {
     lines: RefCell<VecDeque<Line>>,
 }
 
+/// Exit code in a transcript that stands for no answer.
+const HANGS: i32 = -1;
+
 struct Line {
     command: String,
     code: i32,
@@ -37,6 +40,11 @@ impl Transcript {
     /// Expects a command that fails with this exit code; 127 means that the tool is missing.
     pub fn fails(self, command: &str, code: i32, stderr: &str) -> Self {
         self.line(command, code, "", stderr, None)
+    }
+
+    /// Expects a command that does not answer in time.
+    pub fn hangs(self, command: &str) -> Self {
+        self.line(command, HANGS, "", "", None)
     }
 
     fn line(
@@ -75,6 +83,10 @@ impl Tools for Transcript {
         if line.code == 127 {
             let tool = tool.program.to_owned();
             return Err(HostError::ToolMissing { tool, package: "some-package" });
+        }
+        if line.code == HANGS {
+            let how = "no answer within the limit".to_owned();
+            return Err(HostError::ToolFailed { command: asked, how, said: String::new() });
         }
         each(Duration::from_secs(1));
         if let Some(effect) = line.effect {

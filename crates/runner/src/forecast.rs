@@ -213,6 +213,13 @@ impl Standing {
         self.plan.steps.get(self.at)
     }
 
+    /// Returns how much of the current step's known time has passed; zero for a step whose
+    /// duration depends on the drive's speed.
+    fn passed(&self, elapsed: Nanos) -> Nanos {
+        let time = self.step().and_then(|step| step.time).unwrap_or_default();
+        elapsed.min(time)
+    }
+
     /// Returns the time from here on, and the bytes of the steps of unknown duration.
     fn rest(&self) -> (Nanos, u64) {
         let steps = self.plan.steps.get(self.at..).unwrap_or_default();
@@ -306,26 +313,30 @@ impl Forecast {
     /// Returns the time left; `None` while the rate of the bytes still to be written is unknown.
     pub fn left(&self) -> Option<TimeLeft> {
         let writing = self.writing_left()?;
-        let span = |planned: Nanos| {
-            let seconds = writing + planned.saturating_sub(self.under_way.1).as_secs_f64();
-            Duration::from_secs_f64(seconds.min(LONGEST))
+        let span = |planned: Nanos, current: &Standing| {
+            let timed = planned.saturating_sub(current.passed(self.under_way.1));
+            Duration::from_secs_f64((writing + timed.as_secs_f64()).min(LONGEST))
         };
         // Beyond the best case, this round may still be the one that is steady.
         let best = match &self.beyond {
-            Some(phase) => self.worst.round_rest() + self.best.after(phase),
-            None => self.best.rest().0,
+            Some(phase) => span(self.worst.round_rest() + self.best.after(phase), &self.worst),
+            None => span(self.best.rest().0, &self.best),
         };
-        Some(TimeLeft { best: span(best), worst: span(self.worst.rest().0) })
+        Some(TimeLeft { best, worst: span(self.worst.rest().0, &self.worst) })
     }
 
     /// Returns the seconds to write the loads that end by bytes, at the recent rate.
     fn writing_left(&self) -> Option<f64> {
-        let planned = self.best.rest().1;
+        let moved = match self.best.step() {
+            Some(Planned { time: None, bytes: Some(all), .. }) => self.moved().min(all.0),
+            _ => 0,
+        };
+        let planned = self.best.rest().1 - moved;
         let rate = self.recent.iter().sum::<f64>() / self.recent.len().max(1) as f64;
         match planned {
             0 => Some(0.0),
             _ if rate <= 0.0 => None,
-            planned => Some(planned.saturating_sub(self.moved()) as f64 / rate),
+            planned => Some(planned as f64 / rate),
         }
     }
 }
@@ -363,6 +374,46 @@ mod tests {
         let assumed = Outline::of(iops.as_ref(), Some(1 << 30)).unwrap();
         assert_eq!(assumed.unknown_time_bytes, Bytes(0));
         assert_eq!(assumed.best_time_ns, Nanos::from_secs(5 * 56 * 60 + 2));
+    }
+
+    /// Two fills of 1000 bytes at 100 bytes per second, and a minute of a load between them.
+    #[test]
+    fn a_fill_takes_nothing_from_timed_loads_and_they_nothing_from_fills() {
+        let step = |point, time, bytes| Planned {
+            phase: "load".into(),
+            round: 0,
+            point,
+            label: String::new(),
+            time,
+            bytes,
+            bytes_at_most: None,
+            demand: None,
+        };
+        let fill = |point| step(point, None, Some(Bytes(1000)));
+        let steps = vec![fill(1), step(2, Some(Nanos::from_secs(60)), None), fill(3)];
+        let plan = Plan { steps, write_cache: None };
+        for (at, bytes, seconds, left) in [
+            (0, 0, 0, 80),
+            (0, 300, 3, 77),
+            (0, 1000, 10, 70),
+            (1, 0, 0, 70),
+            (1, 999_999, 20, 50),
+            (1, 999_999, 61, 10),
+            (2, 400, 4, 6),
+        ] {
+            let standing = || Standing { plan: plan.clone(), at };
+            let forecast = Forecast {
+                best: standing(),
+                worst: standing(),
+                under_way: (bytes, Nanos::from_secs(seconds)),
+                beyond: None,
+                carried: 0,
+                recent: [100.0].into(),
+            };
+            let both = Duration::from_secs(left);
+            let expected = TimeLeft { best: both, worst: both };
+            assert_eq!(forecast.left(), Some(expected), "step {at}, {bytes} bytes");
+        }
     }
 
     /// Five rounds are the best case. In the sixth, what is left is the rest of that round and

@@ -109,17 +109,24 @@ impl HostChanges {
     ///
     /// # Errors
     ///
-    /// The first change that cannot be undone; it and those before it stay in the file.
+    /// The first change that cannot be undone. Those that cannot stay in the file; the others are
+    /// undone nevertheless.
     pub fn undo(
         &mut self,
         undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
     ) -> Result<(), Halt> {
-        while let Some(change) = self.open.last().cloned() {
-            undo(&change)?;
-            // The setting is restored; that this cannot be written does no harm.
-            let _ = self.write(&Line::Restored(change));
-            self.open.pop();
+        let mut all = Ok(());
+        for change in std::mem::take(&mut self.open).into_iter().rev() {
+            match undo(&change) {
+                // The setting is restored; that this cannot be written does no harm.
+                Ok(()) => drop(self.write(&Line::Restored(change))),
+                Err(halt) => {
+                    self.open.insert(0, change);
+                    all = all.and(Err(halt));
+                }
+            }
         }
+        all?;
         if let Some((directory, held)) = self.file.take() {
             directory.remove_own(&self.name(), &held);
         }

@@ -35,6 +35,8 @@ const SETTINGS_MAX: u64 = 64 << 20;
 const JOURNAL_MAX: u64 = 2 << 30;
 /// Maximum size of a line in bytes: that of a step of one day has 86,400 intervals.
 const LINE_MAX: u64 = 256 << 20;
+/// Part of a journal that measured entries leave free for the lines with which a run ends.
+const RESERVE: u64 = 1 << 20;
 
 /// Beginning of a line; the digest follows.
 const LINE_HEAD: &str = "{\"chain\":\"";
@@ -159,6 +161,16 @@ pub enum LedgerError {
         line: usize,
         /// The inconsistency.
         why: String,
+    },
+    /// Its journal would become longer than any that is read.
+    #[error(
+        "{path} is full: a line of {line} bytes does not fit. Divide the run into shorter ones, or          choose shorter steps"
+    )]
+    Full {
+        /// The journal.
+        path: PathBuf,
+        /// Size of the line in bytes.
+        line: u64,
     },
     /// The settings cannot be parsed.
     #[error("{path} cannot be read: {why}")]
@@ -347,10 +359,9 @@ impl Ledger {
         let mut contents =
             Contents { plan, lines: Vec::new(), torn: 0, chain: String::new(), length: 0 };
         if let Some(journal) = journal {
-            let too_long =
-                |most: u64| FileError::TooLong { path: path.to_owned(), most: most >> 20 };
             if journal.metadata().map_err(at(path))?.len() > JOURNAL_MAX {
-                return Err(too_long(JOURNAL_MAX).into());
+                let path = path.to_owned();
+                return Err(FileError::TooLong { path, most: JOURNAL_MAX }.into());
             }
             let mut reader = BufReader::with_capacity(1 << 20, journal.take(JOURNAL_MAX));
             let mut line = Vec::new();
@@ -385,8 +396,8 @@ impl Ledger {
         Ok(contents)
     }
 
-    /// Appends a line, which is on disk when this returns. If it cannot be written, the journal
-    /// ends with the line before it.
+    /// Appends a line, which is on disk when this returns. If it cannot be written, or the journal
+    /// could not be read with it, the journal ends with the line before it.
     pub fn append(&mut self, now: impl Into<Moment>, entry: &Entry) -> Result<(), LedgerError> {
         self.is_there()?;
         let now = now.into();
@@ -395,6 +406,9 @@ impl Ledger {
         let line = Line { n: self.next, at: unix_ms, up, kernel, entry: entry.clone() };
         let (text, digest) = print_line(&line, &self.chain)
             .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
+        if !fits(self.length, text.len() as u64, entry) {
+            return Err(LedgerError::Full { path, line: text.len() as u64 });
+        }
         let written =
             self.journal.write_all(text.as_bytes()).and_then(|()| self.journal.sync_data());
         if let Err(error) = written {
@@ -432,6 +446,12 @@ impl Ledger {
     pub fn directory(&self) -> &Directory {
         &self.directory
     }
+}
+
+/// Returns true if a journal of this length can be read with another line.
+fn fits(journal: u64, line: u64, entry: &Entry) -> bool {
+    let most = if is_measured(entry) { JOURNAL_MAX - RESERVE } else { JOURNAL_MAX };
+    line <= LINE_MAX && journal + line <= most
 }
 
 /// Returns true for the entries that answer a procedure's calls.

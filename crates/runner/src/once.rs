@@ -73,6 +73,8 @@ impl Single {
 pub struct Once {
     /// Measurement of the step, or the reason why it halted.
     pub result: Result<Measurement, Halt>,
+    /// The first host setting that could not be restored; it stays in the journal.
+    pub restored: Result<(), Halt>,
     /// Checks of device and host during the step.
     pub checks: Vec<Check>,
     /// Caveats about the numbers.
@@ -91,9 +93,24 @@ pub fn once(
 ) -> Once {
     let settled = if may_write { keep_apart(rig, changes) } else { Ok(()) };
     let result = settled.and_then(|()| rig.apply(prepared, &Start::default(), watch));
-    let undone = changes.undo(&mut |change| rig.restore(change));
-    let result = result.and_then(|measurement| undone.map(|()| measurement));
-    Once { result, checks: rig.look_back(), caveats: rig.take_caveats() }
+    let restored = changes.undo(&mut |change| rig.restore(change));
+    Once { result, restored, checks: rig.look_back(), caveats: rig.take_caveats() }
+}
+
+impl Once {
+    /// Returns why the step halted, why a host setting could not be restored, or both; `None` if
+    /// neither happened.
+    pub fn failure(&self) -> Option<Halt> {
+        let unrestored = |why: &Halt| {
+            format!("a host setting was not restored: {why}. To try again: steadfast restore")
+        };
+        match (&self.result, &self.restored) {
+            (Ok(_), Ok(())) => None,
+            (Err(halt), Ok(())) => Some(halt.clone()),
+            (Ok(_), Err(why)) => Some(Halt::Refused(unrestored(why))),
+            (Err(halt), Err(why)) => Some(Halt::Refused(format!("{halt}; {}", unrestored(why)))),
+        }
+    }
 }
 
 /// Disables request merging, so that the device sees each I/O as it was submitted.

@@ -259,7 +259,7 @@ impl Rehearsal {
         }
         match &step.load {
             Load::Script(script) => match (script.lasts(), step.cut) {
-                (Some(time), Some(cut)) => self.leg_of(time, cut),
+                (Some(time), Some(cut)) => self.leg_of(time, Nanos::ZERO, cut),
                 (time, _) => Leg { time, bytes: Some(script.bytes), complete: true },
             },
             Load::Together(stimuli) => self.at_once(stimuli, step.cut),
@@ -288,7 +288,7 @@ impl Rehearsal {
         let each: Option<Vec<Nanos>> = stimuli.iter().map(lasts).collect();
         let longest = each.and_then(|each| each.into_iter().max());
         match (longest, cut) {
-            (Some(time), Some(cut)) => self.leg_of(time + ramp, cut),
+            (Some(time), Some(cut)) => self.leg_of(time, ramp, cut),
             (Some(time), None) => Leg { time: Some(time + ramp), bytes: None, complete: true },
             (None, _) => {
                 let known = stimuli.iter().filter_map(|stimulus| stimulus.until.bytes);
@@ -307,14 +307,15 @@ impl Rehearsal {
     /// Plans one cut of a load with a time limit: complete at the limit, or when its bytes are
     /// written at the assumed rate.
     fn part(&mut self, stimulus: &Stimulus, time: Nanos, cut: Nanos) -> Leg {
-        self.leg_of(self.shortest(stimulus, time), cut)
+        self.leg_of(self.shortest(stimulus, time), stimulus.ramp, cut)
     }
 
-    /// Plans one cut of a load that lasts `lasts`.
-    fn leg_of(&mut self, lasts: Nanos, cut: Nanos) -> Leg {
+    /// Plans one cut of a load that lasts `lasts` after its ramp, which precedes the first cut.
+    fn leg_of(&mut self, lasts: Nanos, ramp: Nanos, cut: Nanos) -> Leg {
+        let ramp = if self.running == Nanos::ZERO { ramp } else { Nanos::ZERO };
         let leg = cut.min(lasts.saturating_sub(self.running));
         self.running += leg;
-        Leg { time: Some(leg), bytes: None, complete: self.running >= lasts }
+        Leg { time: Some(leg + ramp), bytes: None, complete: self.running >= lasts }
     }
 
     fn shortest(&self, stimulus: &Stimulus, time: Nanos) -> Nanos {
@@ -434,6 +435,7 @@ impl Bench for Rehearsal {
 mod tests {
     use super::*;
     use steadfast_domain::script::{OpCounts, Timing};
+    use steadfast_domain::stimulus::{ActiveRange, Until};
     use steadfast_domain::{Findings, Record};
 
     /// Plays a script, cut every minute, until it is complete.
@@ -460,6 +462,33 @@ mod tests {
         }
         fn study(&self, _: &Record) -> Findings {
             unreachable!("it is only rehearsed")
+        }
+    }
+
+    /// A load of 150 s after a ramp of 20 s takes 170 s, alone or with another one, in one piece
+    /// or cut every minute.
+    #[test]
+    fn a_ramp_counts_once() {
+        let until = Until::time(Nanos::from_secs(150));
+        let range = ActiveRange::new(Bytes(0), Bytes::gib(1));
+        let stimulus =
+            Stimulus::new(Vec::new(), range, Demand::new(1, 1), until).ramp(Nanos::from_secs(20));
+        let minute = Some(Nanos::from_secs(60));
+        let together = Load::Together(vec![stimulus.clone(), stimulus.clone()]);
+        for (load, cut, expected) in [
+            (Load::Stimulus(stimulus.clone()), None, &[170][..]),
+            (Load::Stimulus(stimulus), minute, &[80, 60, 30]),
+            (together.clone(), None, &[170]),
+            (together, minute, &[80, 60, 30]),
+        ] {
+            let place = Place::new("load", 0, 1, "ramp");
+            let mut step = Step { place, load, cut, continues: false };
+            let mut bench = Rehearsal::new(Outlook::Best, None);
+            while !bench.apply(&step).unwrap().measurement.complete {
+                step.continues = true;
+            }
+            let times = bench.plan.steps.iter().map(|step| step.time.unwrap().0 / 1_000_000_000);
+            assert_eq!(times.collect::<Vec<_>>(), expected);
         }
     }
 

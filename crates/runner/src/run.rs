@@ -110,8 +110,11 @@ pub fn amendments(lines: &[Line]) -> Vec<Amendment> {
         .collect()
 }
 
-/// Restores the host changes of a dead run for which `meant` returns true. Returns the restored
-/// changes.
+/// Restores the host changes of a dead run for which `meant` returns true, the last first. Returns
+/// the restored changes.
+///
+/// # Errors
+/// The first change that cannot be undone or journaled; the others are restored nevertheless.
 pub fn restore(
     directory: &std::path::Path,
     now_unix_ms: u64,
@@ -121,9 +124,11 @@ pub fn restore(
     let (mut ledger, contents) = Ledger::open(directory).map_err(failed)?;
     let mut changes = unrestored(&contents.lines);
     changes.retain(meant);
+    let mut restored = Ok(());
     for change in changes.iter().rev() {
-        undo(change)?;
-        ledger.append(now_unix_ms, &Entry::HostRestored(change.clone())).map_err(failed)?;
+        let entry = Entry::HostRestored(change.clone());
+        let undone = undo(change).and_then(|()| ledger.append(now_unix_ms, &entry).map_err(failed));
+        restored = restored.and(undone);
     }
-    Ok(changes)
+    restored.map(|()| changes)
 }

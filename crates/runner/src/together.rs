@@ -68,11 +68,21 @@ enum Standing {
     Away,
     /// It waits to start a load.
     Waits { place: Place, lead: Nanos },
-    /// It may continue, with the start time of the loads and their number; `None` if it starts
-    /// alone.
-    Released(Option<(Nanos, u32)>),
+    /// It may continue; `None` if it starts alone.
+    Released(Option<Agreement>),
     /// It has ended.
     Left,
+}
+
+/// A common start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Agreement {
+    /// Time of the start by the monotonic clock.
+    start: Nanos,
+    /// Time from the agreement to the start.
+    lead: Nanos,
+    /// Number of loads.
+    targets: u32,
 }
 
 /// Creates tickets for this many runs. `phases` are the known phases of the procedure, in order.
@@ -119,10 +129,10 @@ impl StartTicket {
         if agreed.is_some() && self.keeping == StartSync::Start {
             self.leave();
         }
-        Ok(agreed.map(|(agreed, targets)| CommonStart {
-            agreed,
+        Ok(agreed.map(|Agreement { start, lead, targets }| CommonStart {
+            agreed: start,
             late: None,
-            waited: agreed.saturating_sub(lead).saturating_sub(since),
+            waited: start.saturating_sub(lead).saturating_sub(since),
             targets,
         }))
     }
@@ -177,8 +187,11 @@ impl Table {
         let together = keys.iter().filter(|key| **key == first).count();
         let leads = waiting.iter().zip(&keys).filter(|(_, key)| **key == first);
         let lead = leads.map(|((_, lead), _)| *lead).max().unwrap_or(LEAD);
-        let agreed = (together > 1)
-            .then(|| (steadfast_host::monotonic() + lead, u32::try_from(together).unwrap_or(0)));
+        let agreed = (together > 1).then(|| Agreement {
+            start: steadfast_host::monotonic() + lead,
+            lead,
+            targets: u32::try_from(together).unwrap_or(0),
+        });
         let mut keys = keys.into_iter();
         for run in &mut self.runs {
             if matches!(run, Standing::Waits { .. }) && keys.next() == Some(first) {
@@ -203,8 +216,9 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{Receiver, channel};
     use std::thread::JoinHandle;
+    use steadfast_domain::script::{OpCounts, Timing};
     use steadfast_domain::stimulus::{ActiveRange, Until};
-    use steadfast_domain::{Bytes, Demand, Stimulus};
+    use steadfast_domain::{Bytes, Demand, ScriptLoad, Stimulus};
 
     type Met = (String, Option<CommonStart>);
 
@@ -212,6 +226,26 @@ mod tests {
         let range = ActiveRange::new(Bytes(0), Bytes(0));
         let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), Until::ios(1));
         Step::alone(Place::new(place.0, place.1, place.2, ""), stimulus)
+    }
+
+    fn script_load() -> ScriptLoad {
+        ScriptLoad {
+            name: "list".into(),
+            digest: String::new(),
+            mapping: String::new(),
+            counts: OpCounts::default(),
+            bytes: Bytes(4096),
+            span: Nanos::SECOND,
+            largest: Bytes(4096),
+            unit: Bytes(4096),
+            reach: Bytes(4096),
+            demand: Demand::new(1, 1),
+            timing: Timing::Closed,
+            overlaps: Default::default(),
+            leave_out: Default::default(),
+            data_pattern: Default::default(),
+            open: None,
+        }
     }
 
     /// Does these steps in a run of its own, one after another, and leaves.
@@ -267,6 +301,19 @@ mod tests {
         assert_eq!(short.join().unwrap().len(), 1);
         let long = long.join().unwrap();
         assert!(long[1].1.is_none(), "{long:?}");
+    }
+
+    /// The lead of a script is no time that the other load waited.
+    #[test]
+    fn a_load_that_starts_with_a_script_has_not_waited_for_its_lead() {
+        let mut seats = seats(2).into_iter();
+        let (mut first, mut last) = (seats.next().unwrap(), seats.next().unwrap());
+        let mut script = step(("rounds", 1, 1));
+        script.load = Load::Script(script_load());
+        let waiting = std::thread::spawn(move || first.meet(&script, &Stop::default()).unwrap());
+        let own = last.meet(&step(("rounds", 1, 1)), &Stop::default()).unwrap().unwrap();
+        assert_eq!(own.agreed, waiting.join().unwrap().unwrap().agreed);
+        assert!(own.waited < Nanos::from_secs(2), "{}", own.waited);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::subject::Subject;
 use super::topic::{Topic, counted};
 use crate::node::Node;
 use crate::roots::{Roots, entries, read_text};
-use crate::sensors::{ProcessorTimes, counters_of, processor_times};
+use crate::sensors::{DatalessIos, ProcessorTimes, counters_of, dataless_ios_of, processor_times};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -41,6 +41,7 @@ pub(super) struct Watch {
 /// Counters of the machine at one time.
 struct Counters {
     device: Option<KernelCounters>,
+    dataless: DatalessIos,
     processors: Option<ProcessorTimes>,
     /// Processor time of this program and the tools that it ran, in ticks.
     own: u64,
@@ -49,8 +50,10 @@ struct Counters {
 
 impl Counters {
     fn read(subject: &Subject<'_>) -> Self {
+        let (whole, roots) = (subject.whole.as_ref(), subject.roots);
         Counters {
-            device: subject.whole.as_ref().and_then(|whole| counters_of(whole, subject.roots)),
+            device: whole.and_then(|whole| counters_of(whole, roots)),
+            dataless: whole.and_then(|whole| dataless_ios_of(whole, roots)).unwrap_or_default(),
             processors: processor_times(subject.roots),
             own: own_ticks(subject.roots).unwrap_or(0),
             swapped: swapped_pages(subject.roots),
@@ -76,7 +79,12 @@ impl Watch {
         let counted = self.before.device.zip(after.device);
         let done = counted.map(|(before, after)| after.since(&before));
         let programs = programs(subject.roots);
-        let mut checks = vec![background(done.as_ref(), seconds)];
+        let (dataless, before) = (after.dataless, self.before.dataless);
+        let dataless = DatalessIos {
+            discards: dataless.discards.saturating_sub(before.discards),
+            flushes: dataless.flushes.saturating_sub(before.flushes),
+        };
+        let mut checks = vec![background(done.as_ref(), dataless, seconds)];
         checks.push(openers(subject, &programs));
         checks.push(load(subject.roots, shares.as_ref(), own));
         checks.extend(memory(subject.roots, swapped));
@@ -86,26 +94,32 @@ impl Watch {
     }
 }
 
-fn background(done: Option<&KernelCounters>, seconds: f64) -> Check {
+fn background(done: Option<&KernelCounters>, dataless: DatalessIos, seconds: f64) -> Check {
     let Some(done) = done else {
         return BACKGROUND.unknown(
             "the kernel does not count its I/Os: other programs' I/Os, merges and splits are not \
              seen (queue/iostats)",
         );
     };
-    let ios = done.reads.saturating_add(done.writes) as f64 / seconds;
+    let counts = [done.reads, done.writes, dataless.discards, dataless.flushes];
+    let ios = counts.iter().fold(0, |sum: u64, count| sum.saturating_add(*count)) as f64 / seconds;
     if ios == 0.0 {
         return BACKGROUND.good(format!("none within {seconds:.1} s"));
     }
+    let rate = |amount: f64, decimals| number(amount / seconds, decimals);
     let direction = |what, ios: u64, bytes: Bytes| {
-        let rate = |amount: f64, decimals| number(amount / seconds, decimals);
         format!("{} {what}/s ({} MB/s)", rate(ios as f64, 0), rate(bytes.as_mb(), 1))
     };
-    let found = [
+    let mut found = vec![
         direction("reads", done.reads, done.read_bytes),
         direction("writes", done.writes, done.write_bytes),
-    ]
-    .join(", ");
+    ];
+    for (what, ios) in [("discards", dataless.discards), ("flushes", dataless.flushes)] {
+        if ios > 0 {
+            found.push(format!("{} {what}/s", rate(ios as f64, 0)));
+        }
+    }
+    let found = found.join(", ");
     let advice =
         "Another program uses the device: find it with iotop, or fatrace for a file system.";
     if ios < HEAVY_IOPS {

@@ -552,6 +552,28 @@ fn limits_of_the_own_control_group_are_seen() {
     assert_eq!(found(&machine, &disk, "cgroup-limits"), Some((Bad, limited)));
 }
 
+/// `fstrim` moves no data and delays other I/Os all the same.
+#[test]
+fn foreign_discards_and_flushes_are_no_silence() {
+    let (machine, disk) = nvme_machine();
+    let device = facts(&machine, &disk);
+    let subject = Subject::new(&device, &machine.roots);
+    let state = |after: &str| {
+        machine.set(&disk, "stat", "9 0 72 0 9 0 72 0 0 0 0 5 0 4096 0 3 0");
+        let watch = activity::Watch::begin(&subject);
+        machine.set(&disk, "stat", after);
+        let checks = watch.end(&subject, Duration::from_millis(1));
+        checks.into_iter().find(|check| check.id == "background-io").unwrap().state
+    };
+    for (after, expected) in [
+        ("9 0 72 0 9 0 72 0 0 0 0 5 0 4096 0 3 0", Good),
+        ("9 0 72 0 9 0 72 0 0 0 0 900000 0 4096 0 3 0", Bad),
+        ("9 0 72 0 9 0 72 0 0 0 0 5 0 4096 0 900000 0", Bad),
+    ] {
+        assert_eq!(state(after), expected, "{after}");
+    }
+}
+
 #[test]
 fn without_counters_background_io_is_unknown() {
     let (machine, disk) = nvme_machine();

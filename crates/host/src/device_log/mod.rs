@@ -15,6 +15,7 @@ use crate::error::HostError;
 use crate::identity::controllers;
 use crate::node::Node;
 use crate::roots::{Roots, file_name};
+use crate::tool::Installed;
 use steadfast_domain::{Device, Transport};
 
 pub(crate) use nvme::{LbaFormat, NvmeFacts};
@@ -62,7 +63,7 @@ impl DeviceLogs {
     /// after a failed first read, or after several failures in a row.
     pub fn read(&mut self) -> Option<LogReading> {
         let read = match self.way.as_mut()? {
-            LogAccess::Nvme { path, ocp } => nvme::counters(path, ocp),
+            LogAccess::Nvme { path, ocp } => nvme::counters(path, ocp, &Installed),
             LogAccess::Smart { path, transport } => smart::counters(path, transport),
         };
         match read {
@@ -113,11 +114,14 @@ pub(crate) struct Health {
 /// Reads all health data of a device; `None` if its transport has no logs.
 pub(crate) fn health(device: &Device, roots: &Roots) -> Option<Result<Health, HostError>> {
     Some(match way(device, roots)? {
-        LogAccess::Nvme { path, mut ocp } => nvme::counters(&path, &mut ocp).map(|mut log| {
-            log.self_test = nvme::self_test(&path);
-            let namespace = Node::named(&device.name, roots).map(|node| node.whole().path(roots));
-            Health { log, nvme: nvme::facts(&path, namespace.as_deref()) }
-        }),
+        LogAccess::Nvme { path, mut ocp } => {
+            nvme::counters(&path, &mut ocp, &Installed).map(|mut log| {
+                log.self_test = nvme::self_test(&path);
+                let namespace =
+                    Node::named(&device.name, roots).map(|node| node.whole().path(roots));
+                Health { log, nvme: nvme::facts(&path, namespace.as_deref()) }
+            })
+        }
         LogAccess::Smart { path, transport } => smart::everything(&path, &transport)
             .map(|log| Health { log, nvme: NvmeFacts::default() }),
     })

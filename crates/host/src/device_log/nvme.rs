@@ -6,15 +6,19 @@ use super::nvme_smart::{celsius, smart_log};
 use super::reading::{LogReading, SelfTest};
 use super::smart;
 use crate::error::HostError;
-use crate::tool::{self, NVME};
+use crate::tool::{self, NVME, Tools};
 use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::Bytes;
 
 /// Reads the counters of a controller. Clears `ocp` if the OCP log is refused, so that it is not
 /// requested again. Uses `smartctl` if `nvme` is not installed.
-pub(super) fn counters(path: &str, ocp: &mut bool) -> Result<LogReading, HostError> {
-    let said = match tool::run(NVME, &["smart-log", path, "-o", "json"], ANSWER) {
+pub(super) fn counters(
+    path: &str,
+    ocp: &mut bool,
+    tools: &dyn Tools,
+) -> Result<LogReading, HostError> {
+    let said = match tools.run(NVME, &["smart-log", path, "-o", "json"], ANSWER) {
         Err(HostError::ToolMissing { .. }) => return smart::nvme_counters(path),
         said => said?,
     };
@@ -22,10 +26,14 @@ pub(super) fn counters(path: &str, ocp: &mut bool) -> Result<LogReading, HostErr
         HostError::not_understood(format!("nvme smart-log {path} -o json"), &said)
     })?;
     if *ocp {
-        let said = tool::run(NVME, &["ocp", "smart-add-log", path, "-o", "json"], ANSWER);
-        match said.ok().and_then(|said| object(&said)).filter(is_ocp) {
-            Some(log) => add_ocp(&mut reading, &log),
-            None => *ocp = false,
+        let arguments = ["ocp", "smart-add-log", path, "-o", "json"];
+        // Without an answer, this reading lacks the OCP log; the next one may have it.
+        if let Ok(answer) = tools.ask(NVME, &arguments, ANSWER, &mut |_| {}) {
+            let log = object(&answer.stdout).filter(is_ocp);
+            match log.filter(|_| answer.status.success()) {
+                Some(log) => add_ocp(&mut reading, &log),
+                None => *ocp = false,
+            }
         }
     }
     Ok(reading)
@@ -168,7 +176,25 @@ mod tests {
     }
 
     use super::*;
+    use crate::transcript::Transcript;
     use serde_json::json;
+
+    #[test]
+    fn only_a_refusal_ends_the_reading_of_the_ocp_log() {
+        const SMART: &str = "nvme smart-log /dev/nvme0 -o json";
+        const OCP: &str = "nvme ocp smart-add-log /dev/nvme0 -o json";
+        let begin = || Transcript::default().says(SMART, r#"{"critical_warning":0}"#);
+        for (tools, written, again) in [
+            (begin().says(OCP, OCP_1), Some(Bytes(14_073_931_776_000)), true),
+            (begin().hangs(OCP), None, true),
+            (begin().fails(OCP, 1, "NVMe status: Invalid Log Page"), None, false),
+            (begin().says(OCP, "{}"), None, false),
+        ] {
+            let mut ocp = true;
+            let reading = counters("/dev/nvme0", &mut ocp, &tools).unwrap();
+            assert_eq!((reading.nand_written, ocp), (written, again));
+        }
+    }
 
     /// Output of nvme-cli 2.3.
     const OCP_1: &str = r#"{

@@ -29,11 +29,11 @@ pub enum FileError {
         kind: &'static str,
     },
     /// The file exceeds the maximum size of its kind.
-    #[error("{path} is larger than {most} MiB, which no such file is; nothing of it was read")]
+    #[error("{path} is larger than {}, which no such file is; nothing of it was read", size(*.most))]
     TooLong {
         /// Path of the file.
         path: PathBuf,
-        /// Maximum size in MiB.
+        /// Maximum size in bytes.
         most: u64,
     },
     /// A file is not text.
@@ -136,6 +136,15 @@ fn advice(action: &str, source: &io::Error) -> &'static str {
     }
 }
 
+/// Returns a number of bytes in KiB, or in MiB if it is a multiple.
+fn size(bytes: u64) -> String {
+    if bytes.is_multiple_of(1 << 20) {
+        format!("{} MiB", bytes >> 20)
+    } else {
+        format!("{} KiB", bytes >> 10)
+    }
+}
+
 /// Returns the file type in words, for anything but a regular file.
 pub(super) fn kind(of: FileType) -> &'static str {
     match of {
@@ -145,5 +154,18 @@ pub(super) fn kind(of: FileType) -> &'static str {
         of if of.is_socket() => "a socket",
         of if of.is_block_device() || of.is_char_device() => "a device",
         _ => "not a regular file",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_printed_in_the_unit_that_fits() {
+        for (most, shown) in [(64 << 10, "64 KiB"), (64 << 20, "64 MiB"), (2 << 30, "2048 MiB")] {
+            let error = FileError::TooLong { path: "text".into(), most }.to_string();
+            assert!(error.starts_with(&format!("text is larger than {shown},")), "{error}");
+        }
     }
 }

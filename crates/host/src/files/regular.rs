@@ -51,7 +51,7 @@ pub fn read_regular_text(path: &Path, most: u64) -> Result<String, FileError> {
 /// Returns [`FileError::TooLong`], and [`FileError::Io`] if it cannot be read.
 pub fn read_file(file: &File, path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
     let failed = || FileError::io("read it", path);
-    let too_long = || FileError::TooLong { path: path.to_owned(), most: most >> 20 };
+    let too_long = || FileError::TooLong { path: path.to_owned(), most };
     let size = file.metadata().map_err(failed())?.len();
     if size > most {
         return Err(too_long());

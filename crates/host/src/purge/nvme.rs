@@ -1,8 +1,8 @@
 //! NVMe: Format and Sanitize through `nvme` (nvme-cli).
 //!
 //! Format keeps the namespace's LBA format, metadata setting and protection information. It erases
-//! one namespace, or all namespaces of the controller if its FNA field says so. Sanitize always
-//! erases the whole subsystem.
+//! one namespace, or all namespaces of the subsystem if the controller's FNA field says so. Sanitize
+//! always erases the whole subsystem.
 
 use super::ability::Ability;
 use super::work::Work;
@@ -13,7 +13,6 @@ use crate::node::Node;
 use crate::roots::{Roots, file_name};
 use crate::tool::{NVME, Tools};
 use serde_json::Value;
-use std::fs;
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 
@@ -148,11 +147,12 @@ fn format_arguments(namespace: &Value, number: u64, erase: u64) -> Option<Vec<St
     ])
 }
 
-/// Returns the other namespaces of the controller or its subsystem.
+/// Returns the other namespaces of the controller's subsystem. Without the kernel's multipath
+/// driver, each controller of a subsystem has namespaces of its own in sysfs.
 ///
 /// # Errors
 /// A namespace exists that is not a block device here, so that its use cannot be checked, or the
-/// list cannot be read.
+/// list or a subsystem cannot be read.
 fn siblings(
     whole: &Node,
     path: &str,
@@ -160,13 +160,15 @@ fn siblings(
     tools: &dyn Tools,
     asked: &Result<(Value, Value), String>,
 ) -> Result<Vec<Node>, String> {
-    let above = |node: &Node| fs::canonicalize(node.directory.join("device")).ok();
-    let own = above(whole);
-    let seen: Vec<Node> = Node::all(roots)
-        .into_iter()
-        .filter(|node| node != whole && own.is_some() && above(node) == own)
-        .filter(|node| node.text("hidden").is_none_or(|hidden| hidden == "0"))
-        .collect();
+    let own = subsystem(whole)?;
+    let mut seen = Vec::new();
+    for node in Node::every(roots).map_err(|error| error.to_string())? {
+        let is_hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
+        let is_other = node.name.starts_with("nvme") && node != *whole && !is_hidden;
+        if is_other && subsystem(&node)? == own {
+            seen.push(node);
+        }
+    }
     let manages = asked.as_ref().ok().and_then(|(controller, _)| named(controller, &["oacs"]));
     if manages.unwrap_or(0) & OACS_NAMESPACES == 0 {
         return Ok(seen);
@@ -186,6 +188,14 @@ fn siblings(
              (nvme attach-ns) or delete them (nvme delete-ns)"
         )),
     }
+}
+
+/// Returns the qualified name (NQN) of a namespace's subsystem.
+fn subsystem(namespace: &Node) -> Result<String, String> {
+    // `device` is the controller, or the subsystem with the kernel's multipath driver.
+    namespace.text("device/subsysnqn").ok_or_else(|| {
+        format!("{} does not report its subsystem (subsysnqn in sysfs)", namespace.name)
+    })
 }
 
 impl Command {

@@ -7,7 +7,7 @@
 
 use super::view::{HostVerdict, HostView};
 use crate::arming::{Consent, arm, verify_still_free};
-use crate::identity::inspect;
+use crate::identity::{confirmation, inspect};
 use crate::node::Node;
 use crate::refusal::Refusal;
 use crate::roots::{Roots, read_text};
@@ -188,9 +188,15 @@ impl Attendant {
             fio: fio_version()?,
             number: self.number,
             device: self.device.clone(),
+            confirmation: self.confirmation()?,
             is_partition: self.node.partition().is_some(),
             namespace: self.node.whole().number("nsid"),
         })
+    }
+
+    /// Returns the text that names the device among those of this host.
+    fn confirmation(&self) -> Result<String, String> {
+        confirmation(&self.device, &self.roots).map_err(|error| error.to_string())
     }
 
     /// Decides whether the device may be overwritten, without opening it for writing.
@@ -211,8 +217,7 @@ impl Attendant {
         if let Some(why) = not_root() {
             return Err(why);
         }
-        let confirmation = Some(self.device.confirmation().to_owned());
-        let consent = Consent::Destroy { confirmation };
+        let consent = Consent::Destroy { confirmation: Some(self.confirmation()?) };
         let target = arm(&self.device, &consent, &[], &self.roots).map_err(|why| worded(&why))?;
         let number = number_of(&target).map_err(|error| error.to_string())?;
         if number != self.number {
@@ -368,4 +373,37 @@ fn one_line(text: &str) -> String {
 
 fn unix_nanos() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::describe;
+    use crate::machine::Machine;
+    use crate::target::Access;
+
+    /// Arming expects the same text.
+    #[test]
+    fn a_serial_number_of_two_disks_is_confirmed_with_the_path() {
+        let machine = Machine::new();
+        let node = machine.nvme(0, 1, 1000);
+        let other = machine.nvme(1, 1, 1000);
+        let device = describe(&node, &node.path(&machine.roots), &machine.roots);
+        machine.write("medium", "x");
+        let medium = inspect(&machine.path("medium"), &Roots::real()).unwrap();
+        let attendant = Attendant {
+            roots: machine.roots.clone(),
+            place: machine.path("."),
+            node,
+            number: (259, 1),
+            reading: Target::open(medium, Access::Read).unwrap(),
+            device,
+            held: None,
+            server: None,
+        };
+        assert_eq!(attendant.confirmation(), Ok("S676NF0R000000".to_owned()));
+        machine.set(&other, "device/serial", "S676NF0R000000");
+        let path = machine.path("dev/nvme0n1");
+        assert_eq!(attendant.confirmation(), Ok(format!("S676NF0R000000@{}", path.display())));
+    }
 }

@@ -13,7 +13,7 @@ mod view;
 
 use crate::arming::{Consent, arm};
 use crate::files::Directory;
-use crate::identity::devices;
+use crate::identity::{confirmation, devices};
 use crate::roots::{Roots, read_text};
 use crate::target::Target;
 use crate::tool::command;
@@ -335,7 +335,7 @@ impl Reached {
     fn confirmations(&self) -> Vec<String> {
         let both = self.sessions.iter().zip(&self.views);
         both.map(|(session, view)| {
-            format!("--yes-destroy '{}:{}'", session.host, view.device.confirmation())
+            format!("--yes-destroy '{}:{}'", session.host, view.confirmation)
         })
         .collect()
     }
@@ -347,7 +347,7 @@ impl Reached {
         losses: &[Vec<String>],
     ) -> Result<(), RemoteError> {
         for ((session, view), losses) in self.sessions.iter().zip(&self.views).zip(losses) {
-            let wanted = format!("{}:{}", session.host, view.device.confirmation());
+            let wanted = format!("{}:{}", session.host, view.confirmation);
             if !given.contains(&wanted) {
                 let lost = if losses.is_empty() {
                     "all of its content (no partition table or file system recognized)"
@@ -399,7 +399,9 @@ impl Reached {
             if !self.views[0].may_be(&device) {
                 continue;
             }
-            let consent = Consent::Destroy { confirmation: Some(device.confirmation().to_owned()) };
+            let named =
+                confirmation(&device, &roots).map_err(|error| refused(error.to_string()))?;
+            let consent = Consent::Destroy { confirmation: Some(named) };
             let armed = arm(&device, &consent, &[], &roots);
             held.push(armed.map_err(|why| {
                 refused(format!(

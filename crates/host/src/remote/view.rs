@@ -17,6 +17,8 @@ pub(super) struct HostView {
     pub number: (u32, u32),
     /// The device's facts, with its uses.
     pub device: Device,
+    /// Text that confirms there that the device may be overwritten.
+    pub confirmation: String,
     /// True for a partition.
     pub is_partition: bool,
     /// Number of the namespace, for NVMe.
@@ -117,6 +119,7 @@ mod tests {
                 serial: serial.map(str::to_owned),
                 ..super::super::unseen("/dev/nvme0n1", Bytes(10007 * 512))
             },
+            confirmation: "S1".to_owned(),
             is_partition: false,
             namespace: Some(1),
         }

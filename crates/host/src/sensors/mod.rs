@@ -31,6 +31,37 @@ pub fn kernel_counters(device: &Device, roots: &Roots) -> Option<KernelCounters>
 /// Returns the counters of a device or partition that sysfs lists. The I/Os of a multipath NVMe
 /// namespace are counted on its paths and summed here; those of its partitions are not counted.
 pub(crate) fn counters_of(node: &Node, roots: &Roots) -> Option<KernelCounters> {
+    let mut sum = KernelCounters::default();
+    for statistics in statistics_of(node, roots)? {
+        sum.add(&parse_counters(&statistics)?);
+    }
+    Some(sum)
+}
+
+/// Number of I/Os of a device that move no data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct DatalessIos {
+    pub discards: u64,
+    pub flushes: u64,
+}
+
+/// Returns the discards and flushes of a device or partition since it appeared; `None` if the
+/// kernel does not count its I/Os. A kernel before 5.5 does not count flushes, and one before 4.18
+/// no discards: they are 0.
+pub(crate) fn dataless_ios_of(node: &Node, roots: &Roots) -> Option<DatalessIos> {
+    let mut sum = DatalessIos::default();
+    for statistics in statistics_of(node, roots)? {
+        let columns: Vec<&str> = statistics.split_whitespace().collect();
+        let count = |at: usize| columns.get(at).and_then(|text| text.parse().ok()).unwrap_or(0);
+        sum.discards += count(11);
+        sum.flushes += count(15);
+    }
+    Some(sum)
+}
+
+/// Returns the columns of `stat` (Documentation/admin-guide/iostats.rst) of a device or partition,
+/// one text per path of a multipath NVMe namespace; `None` if the kernel does not count its I/Os.
+fn statistics_of(node: &Node, roots: &Roots) -> Option<Vec<String>> {
     let whole = node.whole();
     let paths = whole.nvme_paths(roots);
     if paths.is_empty() {
@@ -38,19 +69,12 @@ pub(crate) fn counters_of(node: &Node, roots: &Roots) -> Option<KernelCounters> 
             return None;
         }
         let own = node.text("stat").or_else(|| disk_statistics(&node.name, roots));
-        return parse_counters(&own?);
+        return Some(vec![own?]);
     }
     if node != &whole {
         return None;
     }
-    let mut sum = KernelCounters::default();
-    for path in &paths {
-        if !is_counted(path) {
-            return None;
-        }
-        sum.add(&parse_counters(&path.text("stat")?)?);
-    }
-    Some(sum)
+    paths.iter().map(|path| path.text("stat").filter(|_| is_counted(path))).collect()
 }
 
 /// Returns true if the kernel counts the I/Os of a whole device (`queue/iostats`,

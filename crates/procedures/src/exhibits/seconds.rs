@@ -26,27 +26,35 @@ pub(crate) struct Second {
 }
 
 /// Returns every second of these steps. A second cut short by the end of a step has rates over its
-/// own length; below [`ENOUGH`] of a second it has none.
+/// own length; below [`ENOUGH`] of the longest interval it has none.
 pub(crate) fn seconds(steps: &[(&Step, &Outcome)]) -> Vec<Second> {
+    let intervals = steps.iter().flat_map(|(_, outcome)| &outcome.measurement.intervals);
+    let enough = intervals.map(length).max().unwrap_or_default().0 as f64 * ENOUGH;
     let mut before = Nanos::ZERO;
     let mut all = Vec::new();
     for (_, outcome) in steps {
         let measurement = &outcome.measurement;
         for (index, interval) in measurement.intervals.iter().enumerate() {
             let gap = index == 0 && outcome.gap_before.is_some();
-            all.push(second(interval, before, gap));
+            all.push(second(interval, before, enough, gap));
         }
         before += measurement.elapsed;
     }
     all
 }
 
-/// Minimum fraction of a second that must be measured for a rate.
+/// Minimum length of an interval with a rate, as a share of the longest. That is a second, unless
+/// all steps are shorter.
 const ENOUGH: f64 = 0.5;
 
-fn second(interval: &Interval, before: Nanos, gap: bool) -> Second {
-    let length = interval.end.saturating_sub(interval.begin);
-    let is_enough = length.as_secs_f64() >= ENOUGH;
+fn length(interval: &Interval) -> Nanos {
+    interval.end.saturating_sub(interval.begin)
+}
+
+/// `enough` is the minimum length for a rate, in nanoseconds.
+fn second(interval: &Interval, before: Nanos, enough: f64, gap: bool) -> Second {
+    let length = length(interval);
+    let is_enough = length.0 as f64 >= enough;
     let mut histogram = CoarseHistogram::default();
     interval.tallies.iter().for_each(|tally| histogram.merge(&tally.histogram));
     let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
@@ -109,4 +117,57 @@ pub(crate) fn response_plot(
     .with(Series::new("longest", Stroke::Context, curve(seconds, unit, |s| s.longest)))
     .with(Series::band(format!("median to {name}"), &edges))
     .with(Series::new("median", Stroke::Measured, curve(seconds, unit, |s| s.median)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::measurement::IntervalTally;
+    use steadfast_domain::stimulus::{ActiveRange, Until};
+    use steadfast_domain::{Bytes, Demand, Measurement, Op, Place, Stimulus};
+
+    /// Lengths of the intervals of a step in ms, with 1000 reads per second.
+    fn rates(lengths: &[u64]) -> Vec<Option<f64>> {
+        let range = ActiveRange::new(Bytes(0), Bytes(4096));
+        let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), Until::ios(1));
+        let step = Step::alone(Place::new("rounds", 1, 1, ""), stimulus);
+        let mut measurement = Measurement::default();
+        for length in lengths {
+            let begin = measurement.elapsed;
+            measurement.elapsed += Nanos::from_millis(*length);
+            let tally = IntervalTally {
+                op: Op::Read,
+                ios: *length,
+                bytes: Bytes(4096 * length),
+                response_sum: Nanos(*length),
+                response_max: Nanos::from_millis(1),
+                histogram: CoarseHistogram::default(),
+            };
+            let end = measurement.elapsed;
+            measurement.intervals.push(Interval {
+                begin,
+                end,
+                partial: false,
+                tallies: vec![tally],
+            });
+        }
+        let outcome = Outcome { measurement, gap_before: None };
+        seconds(&[(&step, &outcome)]).iter().map(|second| second.iops).collect()
+    }
+
+    #[test]
+    fn a_rate_needs_half_of_the_usual_length() {
+        let rate = Some(1000.0);
+        assert_eq!(rates(&[1000, 1000, 500]), [rate, rate, rate]);
+        assert_eq!(rates(&[1000, 1000, 499]), [rate, rate, None]);
+        assert_eq!(rates(&[200]), [rate], "a step of 200 ms");
+    }
+
+    #[test]
+    fn a_second_without_an_io_has_no_response_time() {
+        let (begin, end) = (Nanos::ZERO, Nanos::SECOND);
+        let silent = Interval { begin, end, partial: false, tallies: Vec::new() };
+        let second = second(&silent, Nanos::ZERO, 0.0, false);
+        assert_eq!((second.iops, second.median, second.longest), (Some(0.0), None, None));
+    }
 }

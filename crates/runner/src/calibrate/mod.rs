@@ -223,7 +223,10 @@ impl Calibration {
         let prepared = rig.prepare(step).map_err(|why| CalibrateError::Halted(why.of(step)))?;
         let once = once(rig.as_mut(), prepared, self.may_write, &mut arena.journal(), &mut |_| ());
         arena.tell(&CalibrationEvent::Beside { checks: &once.checks, caveats: &once.caveats });
-        Ok(once.result.map_err(CalibrateError::Halted)?)
+        match once.failure() {
+            Some(halt) => Err(CalibrateError::Halted(halt).into()),
+            None => Ok(once.result.map_err(CalibrateError::Halted)?),
+        }
     }
 
     fn step(&self, point: &Point, repeat: u32, number: u32) -> Step {

@@ -54,6 +54,28 @@ fn written() -> (tempfile::TempDir, PathBuf) {
     (scratch, directory)
 }
 
+/// A longer journal or line is refused by the reader.
+#[test]
+fn nothing_is_appended_that_could_not_be_read() {
+    let (idled, halted) = (Entry::Idled(Nanos(7)), Entry::Halted("full".into()));
+    for (journal, line, entry, expected) in [
+        (0, LINE_MAX, &idled, true),
+        (0, LINE_MAX + 1, &idled, false),
+        (JOURNAL_MAX - RESERVE - 100, 100, &idled, true),
+        (JOURNAL_MAX - RESERVE - 100, 101, &idled, false),
+        (JOURNAL_MAX - 100, 100, &halted, true),
+        (JOURNAL_MAX - 100, 101, &halted, false),
+    ] {
+        assert_eq!(fits(journal, line, entry), expected, "{journal} + {line}");
+    }
+    let (_scratch, directory) = written();
+    let before = fs::read(directory.join(JOURNAL)).unwrap();
+    let (mut ledger, _) = Ledger::open(&directory).unwrap();
+    ledger.length = JOURNAL_MAX - RESERVE;
+    assert!(matches!(ledger.append(4, &idled), Err(LedgerError::Full { .. })));
+    assert_eq!(fs::read(directory.join(JOURNAL)).unwrap(), before);
+}
+
 #[test]
 fn what_is_appended_is_read_back() {
     let (_scratch, directory) = written();

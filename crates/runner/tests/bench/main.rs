@@ -36,6 +36,8 @@ struct Log {
     /// Whether a purge sets a password while it lasts, as ATA drives require.
     needs_password: bool,
     has_password: bool,
+    /// Setting that cannot be restored.
+    stuck: Option<&'static str>,
     /// Caveats that arise in the next step.
     caveats: Vec<Caveat>,
 }
@@ -206,6 +208,9 @@ impl Rig for MemoryRig<'_> {
         Ok(())
     }
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {
+        if self.log.stuck == Some(change.setting.as_str()) {
+            return Err(Halt::Refused(format!("{} is stuck", change.setting)));
+        }
         match change.setting.as_str() {
             PASSWORD => self.log.has_password = false,
             _ => self.log.setting = change.before.clone(),
@@ -503,6 +508,29 @@ fn restore_puts_back_what_a_dead_run_had_changed() {
     assert_eq!(restored.len(), 1);
     assert_eq!(put_back, [(SETTING.to_owned(), "1".to_owned())]);
     assert!(run::restore(&directory, 9, |_| true, &mut |_| panic!("twice")).unwrap().is_empty());
+}
+
+/// One setting that cannot be restored keeps no other changed.
+#[test]
+fn restore_goes_on_after_a_change_that_cannot_be_undone() {
+    let scratch = tempfile::tempdir().unwrap();
+    let whole = scratch.path().join("whole");
+    let mut log = Log { setting: "1".into(), ..Log::default() };
+    begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
+    let directory = scratch.path().join("dead");
+    broken_off(&whole, &directory, 6);
+    let stuck = HostChange { setting: "stuck".into(), ..HostChange::default() };
+    let (mut ledger, _) = Ledger::open(&directory).unwrap();
+    ledger.append(8, &Entry::HostChange(stuck.clone())).unwrap();
+    drop(ledger);
+    let mut tried = Vec::new();
+    let restored = run::restore(&directory, 9, |_| true, &mut |change| {
+        tried.push(change.setting.clone());
+        if *change == stuck { Err(Halt::Refused("it is stuck".into())) } else { Ok(()) }
+    });
+    assert_eq!(restored, Err(Halt::Refused("it is stuck".into())));
+    assert_eq!(tried, ["stuck", SETTING]);
+    assert_eq!(unrestored(&Ledger::read(&directory).unwrap().lines), [stuck]);
 }
 
 /// Wherever the run was interrupted, the password is removed when the drive is used again.

@@ -3,6 +3,7 @@
 use super::{Log, MemoryRig, device, rig};
 use std::path::Path;
 use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::record::HostChange;
 use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, Halt, Nanos};
 use steadfast_engine::Stop;
 use steadfast_engine::sim::{SimulatedSsd, drives};
@@ -69,6 +70,49 @@ fn the_host_is_as_it_was_after_a_step_that_fails_too() {
     assert!(matches!(halted.result, Err(Halt::Stopped)));
     assert_eq!(log.setting, "0");
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+}
+
+/// A measurement counts even if the host cannot be restored, and a halt is not hidden by that.
+#[test]
+fn a_step_and_the_restoring_of_the_host_fail_apart() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("host-changes");
+    let mut log = Log { setting: "0".into(), ..Log::default() };
+    let mut memory = rig(&mut log, false);
+    memory.log.stuck = Some(super::SETTING);
+    let done = apply(&mut memory, true, &mut journal(&directory));
+    assert!(done.result.is_ok());
+    let said = done.failure().unwrap().to_string();
+    assert!(said.contains("stuck") && said.contains("steadfast restore"), "{said}");
+    assert_eq!(left_behind(&directory).unwrap()[0].changes.len(), 1);
+    memory.log.setting = "0".into();
+    memory.halt_after = 0;
+    let halted = apply(&mut memory, true, &mut journal(&scratch.path().join("second")));
+    assert_eq!(halted.result, Err(Halt::Stopped));
+    let said = halted.failure().unwrap().to_string();
+    assert!(said.contains("stopped on request") && said.contains("stuck"), "{said}");
+}
+
+/// One setting that cannot be restored keeps no other changed.
+#[test]
+fn every_change_that_can_be_undone_is() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("host-changes");
+    let mut changes = journal(&directory);
+    for name in ["a", "b", "c"] {
+        let change = HostChange { setting: name.into(), ..HostChange::default() };
+        changes.keep(&change).unwrap();
+    }
+    let mut tried = Vec::new();
+    let undone = changes.undo(&mut |change| {
+        tried.push(change.setting.clone());
+        if change.setting == "a" { Ok(()) } else { Err(Halt::Refused(change.setting.clone())) }
+    });
+    assert_eq!((undone, tried.concat()), (Err(Halt::Refused("c".into())), "cba".to_owned()));
+    drop(changes);
+    let left = left_behind(&directory).unwrap();
+    let left: Vec<&str> = left[0].changes.iter().map(|change| change.setting.as_str()).collect();
+    assert_eq!(left, ["b", "c"]);
 }
 
 #[test]

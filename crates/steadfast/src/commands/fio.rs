@@ -78,10 +78,17 @@ fn choose_sections(file: &mut JobFile, chosen: &[String]) -> anyhow::Result<()> 
     if chosen.is_empty() {
         return Ok(());
     }
-    file.sections.retain(|section| chosen.contains(&section.name));
-    if file.sections.is_empty() {
-        return Err(misuse(format!("--section={}: there is no such job", chosen.join(","))));
+    for name in chosen {
+        if file.sections.iter().all(|section| section.name != *name) {
+            let jobs: Vec<&str> =
+                file.sections.iter().map(|section| section.name.as_str()).collect();
+            return Err(misuse(format!(
+                "--section={name}: there is no such job; the jobs are {}",
+                jobs.join(", ")
+            )));
+        }
     }
+    file.sections.retain(|section| chosen.contains(&section.name));
     Ok(())
 }
 
@@ -218,5 +225,32 @@ impl JobFileContext for JobFileDirectory<'_> {
     }
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chosen_section_must_exist() {
+        let words = ["--name=a", "--rw=read", "--name=b", "--rw=read"];
+        let jobs = || JobFile { sections: FioCommandLine::parse(words).jobs };
+        for (chosen, kept) in [
+            (&[][..], Some(&["a", "b"][..])),
+            (&["b"], Some(&["b"])),
+            (&["b", "a"], Some(&["a", "b"])),
+            (&["typo"], None),
+            (&["a", "typo"], None),
+        ] {
+            let chosen: Vec<String> = chosen.iter().map(|name| (*name).to_owned()).collect();
+            let mut file = jobs();
+            let result = choose_sections(&mut file, &chosen);
+            let names: Vec<&str> = file.sections.iter().map(|one| one.name.as_str()).collect();
+            match kept {
+                Some(kept) => assert_eq!((result.is_ok(), &names[..]), (true, kept)),
+                None => assert!(result.unwrap_err().to_string().contains("--section=typo")),
+            }
+        }
     }
 }

@@ -68,18 +68,14 @@ pub fn remind() {
 /// Restores the changes recorded in a run's journal, or in the journals of processes without a run
 /// directory, that were not restored yet.
 pub fn run(arguments: &RestoreArguments) -> anyhow::Result<ExitState> {
+    if let Some(run_dir) = &arguments.run_dir {
+        let nothing = "Nothing to restore: this run left no host setting changed.";
+        return put_back(run_dir, |_| true, arguments.json, nothing);
+    }
     let mut failures = Vec::new();
-    let (answer, nothing) = match &arguments.run_dir {
-        Some(run_dir) => (
-            Answer { changes: put_back(run_dir, |_| true)?, ..Answer::default() },
-            "Nothing to restore: this run left no host setting changed.",
-        ),
-        None => (
-            restore_all(&mut failures)?,
-            "Nothing to restore: no killed measure, calibrate or capture left anything \
-             behind. To restore what a run changed: steadfast restore RUN_DIR",
-        ),
-    };
+    let answer = restore_all(&mut failures)?;
+    let nothing = "Nothing to restore: no killed measure, calibrate or capture left anything \
+                   behind. To restore what a run changed: steadfast restore RUN_DIR";
     tell(&answer, arguments.json, nothing)?;
     if failures.is_empty() { Ok(ExitState::Done) } else { bail!("{}", failures.join("; ")) }
 }
@@ -87,10 +83,8 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<ExitState> {
 /// Removes the ATA password that a purge left on a drive.
 pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<ExitState> {
     if let Some(run_dir) = &arguments.run_dir {
-        let changes = put_back(run_dir, steadfast_host::is_password)?;
-        let answer = Answer { changes, ..Answer::default() };
-        tell(&answer, false, "Nothing to unlock: this run left no password on its drive.")?;
-        return Ok(ExitState::Done);
+        let nothing = "Nothing to unlock: this run left no password on its drive.";
+        return put_back(run_dir, steadfast_host::is_password, false, nothing);
     }
     let Some(device) = &arguments.device else {
         bail!("give a run directory, or a drive with --device");
@@ -126,13 +120,24 @@ fn restore_all(failures: &mut Vec<String>) -> anyhow::Result<Answer> {
     Ok(answer)
 }
 
-fn put_back(run_dir: &Path, meant: fn(&HostChange) -> bool) -> Result<Vec<Restored>, Halt> {
-    let mut all = Vec::new();
-    run::restore(run_dir, wall_clock_unix_ms(), meant, &mut |change| {
-        all.push(Restored::of(change, undo(change)?));
+/// Restores the changes of a run for which `meant` returns true, and prints those restored even if
+/// others cannot be.
+fn put_back(
+    run_dir: &Path,
+    meant: fn(&HostChange) -> bool,
+    json: bool,
+    nothing: &str,
+) -> anyhow::Result<ExitState> {
+    let mut answer = Answer::default();
+    let restored = run::restore(run_dir, wall_clock_unix_ms(), meant, &mut |change| {
+        answer.changes.push(Restored::of(change, undo(change)?));
         Ok(())
-    })?;
-    Ok(all)
+    });
+    if restored.is_ok() || !answer.changes.is_empty() {
+        tell(&answer, json, nothing)?;
+    }
+    restored?;
+    Ok(ExitState::Done)
 }
 
 fn undo(change: &HostChange) -> Result<Undone, Halt> {

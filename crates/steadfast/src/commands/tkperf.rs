@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use steadfast_host::read_regular;
 
 /// Maximum size of a description or feature matrix in bytes, since the run's settings include it.
-const TEXT_MAX: usize = 64 << 10;
+const TEXT_MAX: u64 = 64 << 10;
 
 /// Runs, plans, or reads a log, according to TKperf's options.
 pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
@@ -210,15 +210,11 @@ fn tests(mode: Mode, arguments: &TkperfArguments) -> String {
 
 /// Reads a UTF-8 text file of the user.
 fn text_of(file: &Path) -> anyhow::Result<String> {
-    let place = || file.display().to_string();
-    let bytes = read_regular(file, TEXT_MAX as u64)?;
-    if bytes.len() > TEXT_MAX {
-        return Err(misuse(format!("{}: longer than 64 KiB; give a short text", place())));
-    }
+    let bytes = read_regular(file, TEXT_MAX)?;
     let text = String::from_utf8(bytes)
         .ok()
         .filter(|text| !text.contains('\0'))
-        .ok_or_else(|| misuse(format!("{}: not a text in UTF-8", place())))?;
+        .ok_or_else(|| misuse(format!("{}: not a text in UTF-8", file.display())))?;
     Ok(text.trim_end().to_owned())
 }
 

@@ -313,7 +313,7 @@ fn our_own_files_do_not_take_the_memory() {
 /// Whatever bit of a file of findings is flipped: it is refused, or it says the same.
 #[test]
 fn no_flipped_bit_changes_findings_unseen() {
-    const FLIPS: u64 = 1000;
+    const FLIPS: u64 = 300;
     let scratch = tempfile::tempdir().unwrap();
     let here = scratch.path();
     let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];

@@ -85,11 +85,21 @@ struct Queued {
     cpu: u16,
 }
 
+/// An I/O that the device has, or will have again after a requeue.
+#[derive(Debug, Clone, Copy)]
+struct Issued {
+    event: IoEvent,
+    /// Bytes that no completion has covered yet.
+    left: u64,
+    /// The device gave the request back, and the next issue at its place is the same I/O.
+    given_back: bool,
+}
+
 /// I/Os in flight.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     queued: ByKey<Queued>,
-    issued: ByKey<(IoEvent, u64)>,
+    issued: ByKey<Issued>,
     outstanding: HashMap<u16, u32>,
     /// Number of completions without an issue.
     unexplained: u64,
@@ -114,7 +124,7 @@ impl Pairs {
     /// Returns the issued I/Os whose completion is missing, by issue time.
     pub(super) fn unended(&self) -> Vec<IoEvent> {
         let mut events: Vec<IoEvent> =
-            self.issued.values().map(|(event, _)| without_end(*event)).collect();
+            self.issued.values().map(|issued| without_end(issued.event)).collect();
         events.sort_unstable_by_key(|event| (event.issued_ns, event.offset));
         events
     }
@@ -173,14 +183,15 @@ impl Pairs {
         let queued = self.queued.remove(&key);
         let outstanding = self.outstanding.entry(step.device).or_default();
         let earlier = match self.issued.get_mut(&key) {
-            Some((event, left)) if event.flags & flags::REQUEUED != 0 => {
+            Some(issued) if issued.given_back => {
                 *outstanding += 1;
-                *left = u64::from(step.bytes);
+                issued.left = u64::from(step.bytes);
+                issued.given_back = false;
                 return None;
             }
-            Some((event, _)) => {
+            Some(issued) => {
                 self.unended += 1;
-                Some(without_end(*event))
+                Some(without_end(issued.event))
             }
             None => {
                 *outstanding += 1;
@@ -201,13 +212,14 @@ impl Pairs {
             op: step.op,
             ..IoEvent::default()
         };
-        self.issued.insert(key, (event, u64::from(step.bytes)));
+        self.issued.insert(key, Issued { event, left: u64::from(step.bytes), given_back: false });
         earlier
     }
 
     fn requeue(&mut self, key: Key) {
-        if let Some((event, _)) = self.issued.get_mut(&key) {
-            event.flags |= flags::REQUEUED;
+        if let Some(issued) = self.issued.get_mut(&key).filter(|issued| !issued.given_back) {
+            issued.event.flags |= flags::REQUEUED;
+            issued.given_back = true;
             self.requeues += 1;
             if let Some(outstanding) = self.outstanding.get_mut(&key.0) {
                 *outstanding = outstanding.saturating_sub(1);
@@ -216,17 +228,18 @@ impl Pairs {
     }
 
     fn complete(&mut self, key: Key, step: &Step) -> Option<IoEvent> {
-        let Some((mut event, left)) = self.issued.remove(&key) else {
+        let Some(Issued { mut event, left, given_back }) = self.issued.remove(&key) else {
             return self.complete_bio(key, step);
         };
         let done = u64::from(step.bytes);
         if done > 0 && done < left && !step.failed {
             // The rest of the I/O begins where this part ended.
             self.partial_completions += 1;
-            self.issued.insert((key.0, key.1 + done / SECTOR, key.2), (event, left - done));
+            let rest = (key.0, key.1 + done / SECTOR, key.2);
+            self.issued.insert(rest, Issued { event, left: left - done, given_back });
             return None;
         }
-        if let Some(outstanding) = self.outstanding.get_mut(&step.device) {
+        if !given_back && let Some(outstanding) = self.outstanding.get_mut(&step.device) {
             *outstanding = outstanding.saturating_sub(1);
         }
         event.response_ns = step.time_ns.saturating_sub(event.issued_ns);

@@ -95,6 +95,23 @@ fn blktrace_of_either_byte_order_gives_whole_ios() {
     }
 }
 
+/// The device gives a read back, takes it again, and its completion is lost: the next read of the
+/// same place is another I/O.
+#[test]
+fn a_requeued_io_without_a_completion_hides_no_other() {
+    let mut bin = Bin::new(false);
+    bin.record(1_000, 7 | READ, 240, 512, &[]);
+    bin.record(1_100, 6 | READ, 240, 512, &[]);
+    bin.record(1_200, 7 | READ, 240, 512, &[]);
+    bin.record(5_000, 7 | READ, 240, 512, &[]);
+    bin.record(5_700, 8 | READ, 240, 512, &[]);
+    let (result, events) = run(&Format::Blktrace, vec![input(bin.bytes)]);
+    assert_eq!(result.unwrap().conditions.in_part.unwrap().unended, 1);
+    let told: Vec<_> =
+        events.iter().map(|e| (e.issued_ns, e.completed_ns(), e.flags, e.depth)).collect();
+    assert_eq!(told, [(0, None, flags::REQUEUED, 1), (4_000, Some(4_700), 0, 1)]);
+}
+
 /// A bio that is merged to the front of a waiting request moves its beginning;
 /// the request was queued with its first bio.
 #[test]

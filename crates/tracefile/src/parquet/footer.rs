@@ -67,6 +67,7 @@ pub fn footer<R: Read + Seek + Send + 'static>(source: &Source<R>) -> Result<Foo
     let why =
         match guarded("in its footer", || ParquetMetaDataReader::new().parse_and_finish(source)) {
             Ok(metadata) => return of_metadata(source, &metadata),
+            Err(medium @ TraceError::Io(_)) => return Err(medium),
             Err(why) => why.to_string(),
         };
     let end = source.length().saturating_sub(PARQUET.len() as u64);

@@ -1,7 +1,9 @@
 //! Wraps calls into the Parquet library, which panics on some damaged files.
 
 use crate::error::TraceError;
+use parquet::errors::ParquetError;
 use std::cell::Cell;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
@@ -15,7 +17,7 @@ pub fn panics_are_caught() -> bool {
 }
 
 /// Calls into the Parquet library and turns both an error and a panic into
-/// [`TraceError::Damaged`].
+/// [`TraceError::Damaged`], except an error of the medium, which stays [`TraceError::Io`].
 pub fn guarded<T>(
     place: &str,
     call: impl FnOnce() -> parquet::errors::Result<T>,
@@ -25,9 +27,20 @@ pub fn guarded<T>(
     CAUGHT.set(before);
     match outcome {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(TraceError::damaged(place, error)),
+        Ok(Err(error)) => Err(match of_medium(&error) {
+            Some(medium) => TraceError::Io(medium),
+            None => TraceError::damaged(place, error),
+        }),
         Err(_) => Err(TraceError::damaged(place, "the Parquet library could not read it")),
     }
+}
+
+/// Returns the error of a system call that the library passes on. Its decompressors, too, report
+/// what they find wrong as `io::Error`, but without an error number.
+fn of_medium(error: &ParquetError) -> Option<io::Error> {
+    let ParquetError::External(error) = error else { return None };
+    let number = error.downcast_ref::<io::Error>()?.raw_os_error()?;
+    Some(io::Error::from_raw_os_error(number))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use super::*;
 use crate::batch::Batch;
+use crate::error::TraceError;
 use parquet::basic::Compression;
 use parquet::data_type::{Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -8,7 +9,7 @@ use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
-use std::io::Cursor;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use steadfast_domain::io_event::{CapturedDevice, Command, FileName, Mark, Merging};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
@@ -110,6 +111,55 @@ fn what_is_written_is_read() {
     assert_eq!(trace.span_ns(), Some(span));
     let end = trace.end_of_range().unwrap();
     assert!(events.iter().all(|e| e.offset + u64::from(e.bytes) <= end));
+}
+
+const EIO: i32 = 5;
+
+/// A medium whose reads fail after the first few, as a bad sector's do.
+struct Failing {
+    bytes: Cursor<Vec<u8>>,
+    reads_left: usize,
+}
+
+impl Read for Failing {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reads_left =
+            self.reads_left.checked_sub(1).ok_or(io::Error::from_raw_os_error(EIO))?;
+        self.bytes.read(buffer)
+    }
+}
+
+impl Seek for Failing {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.bytes.seek(to)
+    }
+}
+
+#[test]
+fn an_error_of_the_medium_is_never_reported_as_damage() {
+    let whole = file(&events(1009), 101);
+    let read = |reads_left| -> Result<usize, TraceError> {
+        let trace = Trace::open(Failing { bytes: Cursor::new(whole.clone()), reads_left })?;
+        let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
+        let mut rows = 0;
+        loop {
+            match batches.read(1000, &mut batch)? {
+                0 => break Ok(rows),
+                more => rows += more,
+            }
+            batch.clear();
+        }
+    };
+    let mut failed = 0;
+    let rows = loop {
+        match read(failed) {
+            Ok(rows) => break rows,
+            Err(TraceError::Io(error)) => assert_eq!(error.raw_os_error(), Some(EIO)),
+            Err(other) => panic!("after {failed} reads: {other}"),
+        }
+        failed += 1;
+    };
+    assert!(rows == 1009 && failed > 10, "{rows} rows after {failed} failed attempts");
 }
 
 /// What was captured beside the usual, in a file that was finished and in one that was not.

@@ -225,7 +225,10 @@ pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
     let unequal = found.devices.is_some() && devices.iter().any(|count| *count != paired);
     say(unequal, CaveatKind::Deviation, ids::DEVICES_UNPAIRED, text, "Choose them with --device.");
     let unmapped: u64 = found.devices.iter().flatten().map(|pair| pair.unmapped).sum();
-    let text = format!("{unmapped} I/Os of the original are larger than the target and left out.");
+    let text = format!(
+        "{unmapped} I/Os of the original are larger than the target or lie beyond its end, and are \
+         left out."
+    );
     say(unmapped > 0, CaveatKind::Remark, ids::REPLAY_TOO_LARGE, text, "");
     let pairs = || found.devices.iter().flatten().filter_map(|pair| pair.gaps.as_ref());
     let text = "There are too many I/Os for the exact Kolmogorov-Smirnov distance. Its bounds are \

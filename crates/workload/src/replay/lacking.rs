@@ -16,7 +16,7 @@ pub(super) fn lacking(conditions: &CaptureConditions, missing: &[String]) -> Vec
     let text = format!(
         "The kernel did not let the capture look {skipped} times: as many I/Os at most are missing."
     );
-    say(skipped, "skipped", text, "");
+    say(skipped, ids::SKIPPED, text, "");
     let unseen = conditions.in_part.map_or(conditions.unfinished, |part| part.missing());
     let text = format!("{unseen} I/Os that the capture saw only in part are not replayed.");
     say(unseen, ids::REPLAY_INCOMPLETE, text, "");

@@ -128,7 +128,6 @@ const MEAN_MS: SideMeasure = |side, _| match side.responses {
     responses => side.response_sum_ns as f64 / responses as f64 / 1e6,
 };
 const MAX_MS: SideMeasure = |side, _| side.response_max_ns as f64 / 1e6;
-const ERRORS: SideMeasure = |side, _| side.errors as f64;
 const BYTES: SideMeasure = |side, _| side.bytes as f64;
 const IOS: SideMeasure = |side, _| side.ios as f64;
 const SUM_NS: SideMeasure = |side, _| side.response_sum_ns as f64;
@@ -180,9 +179,9 @@ static COLUMNS: [ResultColumn; 59] = [
     decimal("Maximum Write Response Time", EVERY, Write(MAX_MS)),
     decimal("Maximum Transaction Time", EVERY, Both(MAX_MS)),
     decimal("Maximum Connection Time", EVERY, Both(NO_CONNECTIONS)),
-    count("Errors", EVERY, Both(ERRORS)),
-    count("Read Errors", EVERY, Read(ERRORS)),
-    count("Write Errors", EVERY, Write(ERRORS)),
+    count("Errors", EVERY, Figure(|figures| Some(figures.errors?.all as f64))),
+    count("Read Errors", EVERY, Figure(|figures| Some(figures.errors?.reads? as f64))),
+    count("Write Errors", EVERY, Figure(|figures| Some(figures.errors?.writes()? as f64))),
     count("Bytes Read", EVERY, Read(BYTES)),
     count("Bytes Written", EVERY, Write(BYTES)),
     count("Read I/Os", EVERY, Read(IOS)),

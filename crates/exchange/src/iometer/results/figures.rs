@@ -13,8 +13,34 @@ pub struct DirectionTotals {
     pub responses: u64,
     /// Longest response time, in nanoseconds.
     pub response_max_ns: u64,
-    /// Failed I/Os.
-    pub errors: u64,
+}
+
+/// Failed I/Os.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ErrorTotals {
+    /// Failed I/Os of both directions.
+    pub all: u64,
+    /// Failed reads; `None` if reads and writes were not counted separately.
+    pub reads: Option<u64>,
+}
+
+impl Default for ErrorTotals {
+    fn default() -> ErrorTotals {
+        ErrorTotals { all: 0, reads: Some(0) }
+    }
+}
+
+impl ErrorTotals {
+    /// Returns the failed I/Os of both together.
+    pub fn with(&self, other: &ErrorTotals) -> ErrorTotals {
+        let reads = self.reads.zip(other.reads).map(|(own, other)| own + other);
+        ErrorTotals { all: self.all + other.all, reads }
+    }
+
+    /// Returns the failed writes; `None` if reads and writes were not counted separately.
+    pub(super) fn writes(&self) -> Option<u64> {
+        self.reads.map(|reads| self.all.saturating_sub(reads))
+    }
 }
 
 impl DirectionTotals {
@@ -26,7 +52,6 @@ impl DirectionTotals {
             response_sum_ns: self.response_sum_ns + other.response_sum_ns,
             responses: self.responses + other.responses,
             response_max_ns: self.response_max_ns.max(other.response_max_ns),
-            errors: self.errors + other.errors,
         }
     }
 }
@@ -51,6 +76,8 @@ pub struct TestFigures {
     pub disks: u64,
     /// Reads and writes; `None` if they were not counted separately for this row.
     pub sides: Option<(DirectionTotals, DirectionTotals)>,
+    /// Failed I/Os; `None` if they were not counted separately for this row.
+    pub errors: Option<ErrorTotals>,
     /// Measured time, in nanoseconds.
     pub elapsed_ns: u64,
     /// The first sector; `None` where workers differ.

@@ -2,8 +2,8 @@
 
 use crate::iometer::config::{AccessLine, AccessSpec, Assignment, LineNumber, TestType};
 use crate::iometer::results::{
-    DirectionTotals, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable, RowKind,
-    RunEnding, SpecResults, TestFigures, read, write,
+    DirectionTotals, ErrorTotals, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable,
+    RowKind, RunEnding, SpecResults, TestFigures, read, write,
 };
 use crate::iometer::version::Version;
 
@@ -14,19 +14,36 @@ fn figures() -> TestFigures {
         response_sum_ns: ios * 691_960,
         responses: ios,
         response_max_ns: 7_495_195,
-        errors: 0,
     };
     TestFigures {
         managers: 1,
         workers: 1,
         disks: 1,
         sides: Some((side(1_388_493), side(0))),
+        errors: Some(ErrorTotals::default()),
         elapsed_ns: 30_036_000_000,
         start: Some(0),
         sectors: Some(0),
         depth: Some(32),
         processors: Some(ProcessorUse { user: 0.301, system: 13.75 }),
         bins: Some((1..=LATENCY_BINS.len() as u64).collect()),
+    }
+}
+
+#[test]
+fn errors_that_were_not_counted_apart_have_a_sum_only() {
+    let apart = ErrorTotals { all: 50, reads: Some(20) };
+    let mixed = ErrorTotals { all: 40, reads: None };
+    for (errors, cells) in [
+        (Some(apart), [Some(50.0), Some(20.0), Some(30.0)]),
+        (Some(apart.with(&apart)), [Some(100.0), Some(40.0), Some(60.0)]),
+        (Some(apart.with(&mixed)), [Some(90.0), None, None]),
+        (None, [None, None, None]),
+    ] {
+        let figures = TestFigures { errors, ..figures() };
+        let dialect = Version::parse("1.1.0").unwrap().dialect();
+        let row = ResultRow::new(RowKind::All, "all", "mixed", dialect, &figures);
+        assert_eq!(["Errors", "Read Errors", "Write Errors"].map(|name| row.get(name)), cells);
     }
 }
 

@@ -175,6 +175,31 @@ fn what_reaches_a_sibling_needs_it_named() {
     }
 }
 
+/// Without the kernel's multipath driver, the namespaces of one subsystem belong to several
+/// controllers in sysfs.
+#[test]
+fn a_namespace_of_another_controller_of_the_subsystem_is_a_sibling() {
+    let machine = machine();
+    let node = Node::named("nvme0n1", &machine.roots).unwrap();
+    let other = machine.nvme(1, 2, SECTORS);
+    machine.nvme(2, 1, SECTORS);
+    let siblings = || {
+        let tools =
+            Transcript::default().says(ID_CTRL, &controller(2, 0, 2)).says(ID_NS, &namespace(0, 0));
+        let found = Controller::ask(&node, &machine.roots, &tools).siblings?;
+        Ok::<_, String>(found.into_iter().map(|node| node.name).collect::<Vec<_>>())
+    };
+    assert_eq!(siblings(), Ok(vec![]), "three drives");
+    let subsystem = node.text("device/subsysnqn").unwrap();
+    machine.set(&other, "device/subsysnqn", &subsystem);
+    assert_eq!(siblings(), Ok(vec!["nvme1n2".to_owned()]));
+    machine.set(&other, "hidden", "1");
+    assert_eq!(siblings(), Ok(vec![]), "a path of a multipath namespace");
+    machine.set(&other, "hidden", "0");
+    machine.set(&other, "device/subsysnqn", "");
+    assert!(siblings().unwrap_err().contains("nvme1n2 does not report its subsystem"));
+}
+
 #[test]
 fn a_namespace_that_nobody_sees_is_not_erased_unseen() {
     let machine = machine();

@@ -70,7 +70,7 @@ fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitS
     let result = result(arguments)?;
     let conducted = front::conduct(&arguments.front, ready.plan.sequence.clone())?;
     if let Some(result) = result {
-        keep(&[ready], &conducted, result)?;
+        keep(arguments, &[ready], &conducted, result)?;
     }
     Ok(conducted.state)
 }
@@ -96,7 +96,7 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
     let result = result(arguments)?;
     let conducted = front::conduct_several(&arguments.front, each)?;
     if let Some(result) = result {
-        keep(&readies, &conducted, result)?;
+        keep(arguments, &readies, &conducted, result)?;
     }
     Ok(conducted.state)
 }
@@ -150,8 +150,10 @@ fn result(arguments: &IometerArguments) -> anyhow::Result<Option<Text>> {
     Ok(arguments.result.as_ref().map(|path| rule.begin_text(path)).transpose()?)
 }
 
-/// Writes the results of all targets, in order, if all runs completed.
+/// Writes the results of all targets, in order, if all runs completed; otherwise says how to
+/// create them later.
 fn keep(
+    arguments: &IometerArguments,
     readies: &[PlannedConfig],
     conducted: &SequenceOutcome,
     result: Text,
@@ -162,9 +164,29 @@ fn keep(
         records.push(Ledger::read(&run)?.into_record());
     }
     if !records.iter().all(Record::has_ended) {
+        terminal::complain(&not_written(arguments, directory));
         return Ok(());
     }
     hold(readies, &records, result)
+}
+
+/// Returns the message for results that are not written because the run in `directory` halted.
+fn not_written(arguments: &IometerArguments, directory: &Path) -> String {
+    let shown = |path: &Option<PathBuf>| {
+        path.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
+    };
+    let (result, directory) = (shown(&arguments.result), directory.display());
+    let mut said = format!(
+        "steadfast: {result} was not written, because the run is not finished; finish it with: \
+         steadfast resume {directory}"
+    );
+    if arguments.file.is_some() {
+        said += &format!(
+            ", then: steadfast iometer {} --from {directory} --result {result}",
+            shown(&arguments.file)
+        );
+    }
+    said
 }
 
 fn hold(readies: &[PlannedConfig], records: &[Record], result: Text) -> anyhow::Result<()> {
@@ -243,7 +265,33 @@ fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     let result = result(arguments)?;
     let conducted = front::conduct(&arguments.front, sequence.clone())?;
     if let Some(result) = result {
-        keep(&[ready::of_viking(&sequence, &device.name)], &conducted, result)?;
+        keep(arguments, &[ready::of_viking(&sequence, &device.name)], &conducted, result)?;
     }
     Ok(conducted.state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{self, Command};
+
+    #[test]
+    fn results_of_a_halted_run_come_with_the_commands_that_create_them() {
+        let said = |what: &[&str]| {
+            let words = [&["steadfast", "iometer"][..], what, &["--target", "sim:small"]].concat();
+            let words = [&words[..], &["--result", "r.csv"]].concat();
+            let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+            let Command::Iometer(arguments) = cli::parse_words(&words).unwrap().command else {
+                panic!("{what:?}");
+            };
+            not_written(&arguments, Path::new("run"))
+        };
+        let of_file = said(&["a.icf"]);
+        assert!(of_file.contains("r.csv was not written"), "{of_file}");
+        assert!(of_file.contains("steadfast resume run, then"), "{of_file}");
+        assert!(of_file.contains("steadfast iometer a.icf --from run --result r.csv"), "{of_file}");
+        // No option writes the results of a preset later.
+        let of_preset = said(&["--preset", "viking"]);
+        assert!(of_preset.ends_with("steadfast resume run"), "{of_preset}");
+    }
 }

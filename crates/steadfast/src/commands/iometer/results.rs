@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, Tally};
 use steadfast_exchange::iometer::results::{
-    DirectionTotals, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable, RowKind,
-    RunEnding, SpecResults, TestFigures, write,
+    DirectionTotals, ErrorTotals, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable,
+    RowKind, RunEnding, SpecResults, TestFigures, write,
 };
 use steadfast_exchange::iometer::{
     AccessSpec, ActiveWorker, Dialect, IometerTest, RecordedRows, TestType, loads_of_workers,
@@ -240,27 +240,27 @@ impl TestResults<'_> {
 struct WorkerTotals {
     read: Tally,
     write: Tally,
-    /// Read errors and write errors.
-    errors: (u64, u64),
+    errors: ErrorTotals,
     elapsed: Nanos,
 }
 
 /// Fills in a row's figures; no numbers if any part is unknown.
 fn figures(place: TestFigures, counted: Option<Vec<WorkerTotals>>) -> TestFigures {
     let Some(counted) = counted else {
-        return TestFigures { sides: None, bins: None, ..place };
+        return TestFigures { sides: None, errors: None, bins: None, ..place };
     };
     let mut all = WorkerTotals::default();
     for one in &counted {
         all.read.merge(&one.read);
         all.write.merge(&one.write);
-        all.errors = (all.errors.0 + one.errors.0, all.errors.1 + one.errors.1);
+        all.errors = all.errors.with(&one.errors);
         // Targets run concurrently.
         all.elapsed = all.elapsed.max(one.elapsed);
     }
     TestFigures {
         bins: Some(bins(&all.read, &all.write)),
-        sides: Some((side(&all.read, all.errors.0), side(&all.write, all.errors.1))),
+        sides: Some((side(&all.read), side(&all.write))),
+        errors: Some(all.errors),
         elapsed_ns: all.elapsed.0,
         ..place
     }
@@ -305,9 +305,7 @@ impl TargetShare<'_> {
         for piece in &self.measured {
             counted.read.merge(&piece.direction(Op::Read));
             counted.write.merge(&piece.direction(Op::Write));
-            let of_reads = piece.faults.iter().filter(|fault| fault.op == Op::Read).count() as u64;
-            counted.errors.0 += of_reads;
-            counted.errors.1 += piece.fault_count.saturating_sub(of_reads);
+            counted.errors = counted.errors.with(&errors(piece));
         }
         counted
     }
@@ -330,14 +328,32 @@ impl TargetShare<'_> {
     }
 }
 
-fn side(tally: &Tally, errors: u64) -> DirectionTotals {
+/// Counts the failed I/Os. Only the first ones are listed with their operation; with more, the
+/// number of reads is known only for a load of one direction.
+fn errors(piece: &Measurement) -> ErrorTotals {
+    let all = piece.fault_count;
+    let listed = piece.faults.iter().filter(|fault| fault.op == Op::Read).count() as u64;
+    let reads = if piece.faults.len() as u64 >= all {
+        Some(listed)
+    } else if piece.streams.is_empty() {
+        None
+    } else if piece.streams.iter().all(|stream| stream.op == Op::Read) {
+        Some(all)
+    } else if piece.streams.iter().all(|stream| stream.op != Op::Read) {
+        Some(0)
+    } else {
+        None
+    };
+    ErrorTotals { all, reads }
+}
+
+fn side(tally: &Tally) -> DirectionTotals {
     DirectionTotals {
         ios: tally.ios,
         bytes: tally.bytes.0,
         response_sum_ns: tally.response_sum.0,
         responses: tally.responses(),
         response_max_ns: tally.response_max.0,
-        errors,
     }
 }
 
@@ -351,4 +367,33 @@ fn bins(read: &Tally, write: &Tally) -> Vec<u64> {
         bins[bin.min(LATENCY_BINS.len() - 1)] += count;
     }
     bins
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::Bytes;
+    use steadfast_domain::measurement::{Fault, StreamTally};
+
+    #[test]
+    fn errors_beyond_the_listed_ones_are_split_only_for_one_direction() {
+        let (offset, size, at) = (Bytes(0), Bytes(4096), Nanos::ZERO);
+        let fault = |op| Fault { op, offset, size, errno: 5, at };
+        for (ops, listed, all, reads) in [
+            (&[Op::Read][..], vec![Op::Read; 32], 50, Some(50)),
+            (&[Op::Write], vec![Op::Write; 32], 50, Some(0)),
+            (&[Op::Read, Op::Write], vec![Op::Read, Op::Write, Op::Read], 3, Some(2)),
+            (&[Op::Read, Op::Write], vec![Op::Read; 32], 33, None),
+            (&[], vec![Op::Read; 32], 33, None),
+        ] {
+            let stream = |op: &Op| StreamTally { op: *op, tally: Tally::default() };
+            let piece = Measurement {
+                streams: ops.iter().map(stream).collect(),
+                faults: listed.into_iter().map(fault).collect(),
+                fault_count: all,
+                ..Measurement::default()
+            };
+            assert_eq!(errors(&piece), ErrorTotals { all, reads }, "{ops:?}");
+        }
+    }
 }

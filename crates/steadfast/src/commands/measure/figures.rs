@@ -194,30 +194,45 @@ fn missing(operations: &[&OperationFigures]) -> Option<String> {
     })
 }
 
-/// Mean and standard deviation of one operation's figures over all runs.
+/// Mean and standard deviation of one operation's figures over the runs that have it.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(super) struct Spread {
     operation: &'static str,
+    /// Number of runs with the operation.
+    runs: usize,
     mean: Figures,
     standard_deviation: Figures,
 }
 
-/// Returns mean and standard deviation over runs of one target for each operation of the first.
+/// Operations in the order of the tables.
+const OPERATIONS: [&str; 5] = ["reads", "writes", "discards", "all", "flushes"];
+
+/// Returns mean and standard deviation over the runs of one target for each operation that any run
+/// has.
 pub(super) fn spreads(runs: &[&[OperationFigures]]) -> Vec<Spread> {
-    let operations = runs.first().map_or(&[][..], |run| run).iter();
-    operations
-        .map(|first| {
-            let same = |run: &&[OperationFigures]| {
-                run.iter().find(|other| other.operation == first.operation).map(|o| o.figures)
-            };
-            let figures: Vec<Figures> = runs.iter().filter_map(same).collect();
-            Spread {
-                operation: first.operation,
-                mean: Figures::over(&figures, mean),
-                standard_deviation: Figures::over(&figures, standard_deviation),
-            }
-        })
-        .collect()
+    let mut spreads = Vec::new();
+    for operation in OPERATIONS {
+        if !runs.iter().any(|run| run.iter().any(|figures| figures.operation == operation)) {
+            continue;
+        }
+        let own = runs.iter().filter_map(|run| figures_of(run, operation));
+        let figures: Vec<Figures> = own.collect();
+        spreads.push(Spread {
+            operation,
+            runs: figures.len(),
+            mean: Figures::over(&figures, mean),
+            standard_deviation: Figures::over(&figures, standard_deviation),
+        });
+    }
+    spreads
+}
+
+/// Returns the figures of an operation in one run. A run with a single operation has no row for
+/// all of them, which would repeat it.
+fn figures_of(run: &[OperationFigures], operation: &str) -> Option<Figures> {
+    let own = run.iter().find(|figures| figures.operation == operation);
+    let single = || run.iter().find(|figures| operation == "all" && figures.operation != "flushes");
+    own.or_else(single).map(|figures| figures.figures)
 }
 
 /// Formats mean and standard deviation of each operation, then every run.
@@ -236,10 +251,14 @@ pub(super) fn table_of_runs(runs: &[&[OperationFigures]]) -> String {
         rows.push(row);
     }
     let mut text = text_table::aligned(&rows);
+    let counted = |runs: usize| if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
     text.push_str(&format!(
-        "\nMean of {} runs; ±: standard deviation (n - 1). MRT is the mean of the runs' longest.",
-        runs.len()
+        "\nMean of {}; ±: standard deviation (n - 1). MRT is the mean of the runs' longest.",
+        counted(runs.len())
     ));
+    for spread in spreads.iter().filter(|spread| spread.runs < runs.len()) {
+        text.push_str(&format!("\nOnly {} had {}.", counted(spread.runs), spread.operation));
+    }
     let all: Vec<&OperationFigures> = runs.iter().flat_map(|run| run.iter()).collect();
     text.extend(missing(&all));
     // A selection that fits 80 columns; the export files have all.
@@ -298,7 +317,7 @@ pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
 
 /// Returns all runs as a Markdown table, with mean and standard deviation if there are several.
 pub(super) fn markdown(rows: &[RunRow<'_>]) -> String {
-    let heads = ["Target", "Load", "Demand", "Run", "I/Os"].into_iter();
+    let heads = ["Target", "Load", "Demand", "Run", "Operation"].into_iter();
     let heads: Vec<&str> = heads.chain(COLUMNS.iter().map(|column| column.head)).collect();
     let mut out = line(heads.iter().map(|head| (*head).to_owned()));
     out += &line((0..heads.len()).map(|at| if at < 5 { "---" } else { "---:" }.to_owned()));
@@ -318,9 +337,14 @@ pub(super) fn markdown(rows: &[RunRow<'_>]) -> String {
             continue;
         }
         for spread in spreads(&runs) {
-            out += &of_run(first, "mean", spread.operation, &spread.mean);
-            let deviation = &spread.standard_deviation;
-            out += &of_run(first, "standard deviation", spread.operation, deviation);
+            let of = if spread.runs < runs.len() {
+                format!(" of {}", spread.runs)
+            } else {
+                String::new()
+            };
+            out += &of_run(first, &format!("mean{of}"), spread.operation, &spread.mean);
+            let (name, deviation) = (format!("standard deviation{of}"), spread.standard_deviation);
+            out += &of_run(first, &name, spread.operation, &deviation);
         }
     }
     out
@@ -384,8 +408,42 @@ mod tests {
         assert_eq!(spread.standard_deviation.iops, Some(2_000.0));
         assert_eq!(spread.standard_deviation.response_p99_99_ms, None);
         assert_eq!(standard_deviation(&[1.0]), None);
+        assert_eq!(spread.runs, 3);
         let text = table_of_runs(&runs);
+        assert!(!text.contains("Only"), "{text}");
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(text.contains("Mean of 3 runs") && widest <= 100, "{text}");
+    }
+
+    /// Discards that only the second of three runs completed.
+    #[test]
+    fn an_operation_of_some_runs_is_averaged_over_those() {
+        let both = {
+            let mut measurement = measured(20_000);
+            let discards = Tally { ios: 2_000, ..measurement.streams[0].tally.clone() };
+            measurement.streams.push(StreamTally { op: Op::Discard, tally: discards });
+            measurement
+        };
+        let runs = [measured(16_000), both, measured(24_000)].map(|run| figures(&run));
+        let runs: Vec<&[OperationFigures]> = runs.iter().map(Vec::as_slice).collect();
+        let found: Vec<_> =
+            spreads(&runs).iter().map(|one| (one.operation, one.runs, one.mean.iops)).collect();
+        let expected = [
+            ("reads", 3, Some(10_000.0)),
+            ("discards", 1, Some(1_000.0)),
+            ("all", 3, Some((8_000.0 + 11_000.0 + 12_000.0) / 3.0)),
+        ];
+        assert_eq!(found, expected);
+        let text = table_of_runs(&runs);
+        assert!(text.contains("Mean of 3 runs") && text.contains("Only 1 run had discards."));
+        let mut rows = Vec::new();
+        for (run, results) in (1..).zip(runs) {
+            let (demand, elapsed) = ("T1Q1".to_owned(), Nanos::from_secs(2));
+            rows.push(RunRow { target: "sim:small", load: "mixed", demand, run, elapsed, results });
+        }
+        let text = markdown(&rows);
+        assert!(text.starts_with("| Target | Load | Demand | Run | Operation | IOPS |"), "{text}");
+        assert!(text.contains("| mean | reads | 10,000.0 |"), "{text}");
+        assert!(text.contains("| mean of 1 | discards | 1,000.0 |"), "{text}");
     }
 }

@@ -112,14 +112,23 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let watch = Watch::new(arguments.runs);
     let mut failed = None;
     for run in 1..=arguments.runs {
-        match measure_once(&asked, &mut armed, run, &watch) {
-            Ok(done) => runs.push(done),
-            Err(error) if runs.is_empty() => return Err(error),
-            Err(error) => {
-                failed = Some(error.context(format!("run {run} of {}", arguments.runs)));
-                break;
-            }
+        let mut done = Vec::new();
+        let measured = measure_once(&asked, &mut armed, run, &watch, &mut done);
+        // A run counts only if every target was measured.
+        if done.len() == armed.len() {
+            runs.push(done);
         }
+        if let Err(error) = measured {
+            failed = Some(if arguments.runs > 1 {
+                error.context(format!("run {run} of {}", arguments.runs))
+            } else {
+                error
+            });
+            break;
+        }
+    }
+    if runs.is_empty() {
+        return failed.map_or(Ok(ExitState::Done), Err);
     }
     let answers: Vec<Vec<Answer<'_>>> = runs
         .iter()
@@ -167,22 +176,31 @@ fn arm(
     Ok(all)
 }
 
-/// Applies the stimulus once to every target.
+/// Applies the stimulus once to every target. Adds the targets that were measured to `done`.
+///
+/// # Errors
+/// The first failure: nothing was applied, a target halted, or its host was not restored.
 fn measure_once(
     asked: &Single,
     armed: &mut [Armed],
     run: u32,
     watch: &Watch,
-) -> anyhow::Result<Vec<Done>> {
+    done: &mut Vec<Done>,
+) -> anyhow::Result<()> {
     let mut ready: Vec<Ready<'_>> =
         armed.iter_mut().map(|armed| ready(asked, armed, run)).collect::<anyhow::Result<_>>()?;
     seat(&mut ready);
-    let mut done = Vec::new();
+    let mut all = Ok(());
     for (target, step, once) in apply(ready, asked.alters(), run, watch) {
         remarks::say(&once.checks, &once.caveats);
-        done.push(Done { step, measurement: once.result.with_context(|| target)? });
+        if let Some(halt) = once.failure() {
+            all = all.and(Err(anyhow::Error::new(halt).context(target)));
+        }
+        if let Ok(measurement) = once.result {
+            done.push(Done { step, measurement });
+        }
     }
-    Ok(done)
+    all
 }
 
 /// Prints the results of all runs.
@@ -195,12 +213,12 @@ fn print(
     let figures_of = |at: usize| -> Vec<&[OperationFigures]> {
         runs.iter().map(|run| run[at].results.as_slice()).collect()
     };
-    match (arguments.json, runs) {
-        (true, [only]) => match only.as_slice() {
+    match (arguments.json, single(arguments.runs, runs)) {
+        (true, Some(only)) => match only.as_slice() {
             [one] => terminal::print_json(one),
             all => terminal::print_json(&Answers { targets: all }),
         },
-        (true, _) => terminal::print_json(&Repeated {
+        (true, None) => terminal::print_json(&Repeated {
             runs: runs.iter().map(|run| Answers { targets: run }).collect(),
             over_runs: names()
                 .map(|(at, target)| TargetOverRuns {
@@ -209,14 +227,14 @@ fn print(
                 })
                 .collect(),
         }),
-        (false, [only]) => {
+        (false, Some(only)) => {
             let texts = names().map(|(at, name)| {
                 let answer = &only[at];
                 text(name, asked, &[answer], figures::table(&answer.results))
             });
             terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))
         }
-        (false, _) => {
+        (false, None) => {
             let texts = names().map(|(at, name)| {
                 let answers: Vec<&Answer<'_>> = runs.iter().map(|run| &run[at]).collect();
                 text(name, asked, &answers, figures::table_of_runs(&figures_of(at)))
@@ -224,6 +242,12 @@ fn print(
             terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))
         }
     }
+}
+
+/// Returns the only run if one was asked for. The form of the output depends on that, not on the
+/// number of runs that ended.
+fn single<T>(asked: u32, runs: &[T]) -> Option<&T> {
+    runs.first().filter(|_| asked == 1)
 }
 
 /// Returns the rows of the exported tables.
@@ -564,4 +588,50 @@ fn foreign(found: &[ForeignIo]) -> Vec<String> {
         )
     };
     found.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::Bytes;
+    use steadfast_domain::notation::AccessPattern;
+    use steadfast_engine::sim::{SimulatedSsd, drives};
+    use steadfast_runner::simulated::SimulatedRig;
+
+    #[test]
+    fn one_of_several_runs_is_printed_as_several() {
+        assert_eq!(single(1, &["first"]), Some(&"first"));
+        assert_eq!(single(5, &["first"]), None);
+    }
+
+    fn armed(is_stopped: bool) -> Armed {
+        let stop = Stop::default();
+        if is_stopped {
+            stop.request();
+        }
+        let ssd = SimulatedSsd::new(&drives()[0], 1, stop);
+        Armed { target: "sim".to_owned(), rig: Box::new(SimulatedRig::new(ssd, None)) }
+    }
+
+    #[test]
+    fn a_target_that_halts_hides_no_other() {
+        let pattern = AccessPattern::random(Bytes::kib(4), 100);
+        let asked = Single {
+            name: pattern.to_string(),
+            streams: pattern.streams(),
+            demand: Demand::new(1, 1),
+            data_pattern: Default::default(),
+            active_range_percent: 100,
+            ramp: Nanos::ZERO,
+            time: None,
+            ios: Some(100),
+            seed: 1,
+            verify: false,
+        };
+        let (mut both, mut done) = ([armed(true), armed(false)], Vec::new());
+        let measured = measure_once(&asked, &mut both, 1, &Watch::new(1), &mut done);
+        assert_eq!(measured.unwrap_err().root_cause().to_string(), "stopped on request");
+        let ios: Vec<u64> = done.iter().map(|done| done.measurement.total().ios).collect();
+        assert_eq!(ios, [100]);
+    }
 }
