@@ -24,15 +24,31 @@ pub struct Account {
     outstanding: Vec<(u32, u64)>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct StreamAccount {
     ios: u64,
     response_sum: u64,
+    /// [`NO_RESPONSE`] without I/Os.
+    response_min: u64,
     response_max: u64,
     /// Sum of the bytes by which I/Os were shorter than the stream's size.
     missing: u64,
     /// Bytes moved by I/Os of a stream without a fixed size.
     moved: u64,
+}
+
+/// Shortest response time of no I/O: more than any.
+const NO_RESPONSE: u64 = u64::MAX;
+
+impl StreamAccount {
+    const EMPTY: Self = StreamAccount {
+        ios: 0,
+        response_sum: 0,
+        response_min: NO_RESPONSE,
+        response_max: 0,
+        missing: 0,
+        moved: 0,
+    };
 }
 
 /// Streams of a script, in an account or a meter: the operations of [`Op::ALL`] timed from the
@@ -61,7 +77,7 @@ impl Account {
     /// Creates an empty account of this many streams.
     pub fn new(streams: usize) -> Self {
         Account {
-            streams: vec![StreamAccount::default(); streams].into(),
+            streams: vec![StreamAccount::EMPTY; streams].into(),
             buckets: vec![0; streams * FineHistogram::LEN].into(),
             overruns: Vec::with_capacity(16),
             outstanding: Vec::new(),
@@ -79,6 +95,7 @@ impl Account {
         let account = &mut self.streams[stream as usize];
         account.ios += 1;
         account.response_sum += response_ns;
+        account.response_min = account.response_min.min(response_ns);
         account.response_max = account.response_max.max(response_ns);
         let index = stream as usize * FineHistogram::LEN + FineHistogram::index(response_ns);
         let (count, overrun) = self.buckets[index].overflowing_add(1);
@@ -130,7 +147,7 @@ impl Account {
 
     /// Resets all counts to zero.
     pub fn empty(&mut self) {
-        self.streams.fill(StreamAccount::default());
+        self.streams.fill(StreamAccount::EMPTY);
         self.buckets.fill(0);
         self.overruns.clear();
         self.outstanding.clear();
@@ -177,6 +194,8 @@ struct Sum {
     ios: u64,
     bytes: u64,
     response_sum: u64,
+    /// [`NO_RESPONSE`] without response times.
+    response_min: u64,
     response_max: u64,
     buckets: Box<[u64]>,
     /// Number of response times that belong to outstanding I/Os, which `ios` does not count.
@@ -298,6 +317,7 @@ impl Meter {
             sum.ios += part.ios;
             sum.bytes += part.ios * meter.size - part.missing + part.moved;
             sum.response_sum += part.response_sum;
+            sum.response_min = sum.response_min.min(part.response_min);
             sum.response_max = sum.response_max.max(part.response_max);
             let dense = index * FineHistogram::LEN..(index + 1) * FineHistogram::LEN;
             for (total, count) in sum.buckets.iter_mut().zip(&account.buckets[dense]) {
@@ -320,6 +340,7 @@ impl Meter {
         let step = &mut self.streams[stream].step;
         step.outstanding += 1;
         step.response_sum += response_ns;
+        step.response_min = step.response_min.min(response_ns);
         step.response_max = step.response_max.max(response_ns);
         step.buckets[FineHistogram::index(response_ns)] += 1;
     }
@@ -349,13 +370,22 @@ fn tallies(streams: &[StreamMeter]) -> Vec<StreamTally> {
 impl Sum {
     fn new() -> Self {
         let buckets = vec![0; FineHistogram::LEN].into();
-        Sum { ios: 0, bytes: 0, response_sum: 0, response_max: 0, buckets, outstanding: 0 }
+        Sum {
+            ios: 0,
+            bytes: 0,
+            response_sum: 0,
+            response_min: NO_RESPONSE,
+            response_max: 0,
+            buckets,
+            outstanding: 0,
+        }
     }
 
     fn merge(&mut self, other: &Sum) {
         self.ios += other.ios;
         self.bytes += other.bytes;
         self.response_sum += other.response_sum;
+        self.response_min = self.response_min.min(other.response_min);
         self.response_max = self.response_max.max(other.response_max);
         for (total, count) in self.buckets.iter_mut().zip(&other.buckets) {
             *total += count;
@@ -363,7 +393,8 @@ impl Sum {
     }
 
     fn clear(&mut self) {
-        (self.ios, self.bytes, self.response_sum, self.response_max) = (0, 0, 0, 0);
+        (self.ios, self.bytes, self.response_sum) = (0, 0, 0);
+        (self.response_min, self.response_max) = (NO_RESPONSE, 0);
         self.buckets.fill(0);
     }
 
@@ -372,6 +403,7 @@ impl Sum {
             ios: self.ios,
             bytes: Bytes(self.bytes),
             response_sum: Nanos(self.response_sum),
+            response_min: (self.response_min != NO_RESPONSE).then_some(Nanos(self.response_min)),
             response_max: Nanos(self.response_max),
             histogram: FineHistogram::from_dense(&self.buckets),
             outstanding: self.outstanding,
@@ -418,6 +450,8 @@ mod tests {
         assert_eq!(ios, [(Op::Read, 2), (Op::Write, 1), (Op::Read, 1)]);
         assert_eq!(tallies[0].tally.histogram.total(), 2);
         assert_eq!(tallies[1].tally.response_max, Nanos(9_000));
+        let least: Vec<_> = tallies.iter().map(|s| s.tally.response_min).collect();
+        assert_eq!(least, [Some(Nanos(1_000)), Some(Nanos(9_000)), Some(Nanos(7))]);
     }
 
     #[test]

@@ -70,13 +70,18 @@ impl Metric {
 
 /// Metrics that comparisons show, with their printed names, in order. The rate in bytes follows the
 /// rate in I/Os, because it adds nothing where all I/Os have the same size.
-pub const COMPARED: [(&str, &str); 6] = [
+pub const COMPARED: [(&str, &str); 11] = [
     ("iops", "IOPS"),
     ("throughput", "MB/s"),
     ("art", "Mean response time"),
     ("p99-99", "99.99 % response time"),
     ("p99-999", "99.999 % response time"),
+    ("min-response", "Minimum response time"),
     ("mrt", "Maximum response time"),
+    ("power", "Power"),
+    ("iops-per-watt", "IOPS per watt"),
+    ("cpu-system", "CPU system time"),
+    ("cpu-io-wait", "CPU I/O wait"),
 ];
 
 /// Whether a difference between two values may come from how far each of them moved while it

@@ -283,7 +283,7 @@ impl Reported for Dirth {
 }
 
 /// The columns of a chosen point: its cell in the matrix, then its histogram.
-fn point_columns<'a>() -> [TypedColumn<Histogram<'a>>; 10] {
+fn point_columns<'a>() -> [TypedColumn<Histogram<'a>>; 11] {
     [
         TypedColumn::cell("Demand", |point| TableCell::text(point.chosen.demand.to_string())),
         TypedColumn::number("OIO", 0, |point| Some(point.chosen.demand.outstanding() as f64)),
@@ -293,6 +293,9 @@ fn point_columns<'a>() -> [TypedColumn<Histogram<'a>>; 10] {
         TypedColumn::number("MB/s", 1, |point| point.measurement?.mb_per_second()),
         TypedColumn::number("ART ms", 3, |point| {
             millis(point.measurement?.total().response_mean())
+        }),
+        TypedColumn::number("Min ms", 3, |point| {
+            millis(point.measurement?.total().response_shortest())
         }),
         TypedColumn::number("99.9 % ms", 3, |point| {
             millis(point.measurement?.total().percentile(0.999))

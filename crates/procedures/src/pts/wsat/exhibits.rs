@@ -373,10 +373,11 @@ fn late_rate(run: &Run<'_>) -> Option<LateRate> {
     Some(LateRate { id: "last", label, share, stretch: run.results.last_steps(count)? })
 }
 
-const STEP: [TypedColumn<Minute>; 8] = [
+const STEP: [TypedColumn<Minute>; 9] = [
     TypedColumn::number("IOPS", 1, |minute| minute.iops),
     TypedColumn::number("MB/s", 1, |minute| minute.mb_per_second),
     TypedColumn::number("ART ms", 3, |minute| minute.art),
+    TypedColumn::number("Min ms", 3, |minute| minute.shortest),
     TypedColumn::number("99.999 % ms", 3, |minute| minute.five_nines),
     TypedColumn::number("MRT ms", 3, |minute| minute.mrt),
     TypedColumn::number("At min", 2, |minute| Some(minute.time)),
@@ -427,6 +428,7 @@ fn histogram_row(measurement: &Measurement) -> Row {
             TableCell::number(measurement.iops(), 1),
             TableCell::number(measurement.mb_per_second(), 1),
             ms(tally.response_mean()),
+            ms(tally.response_shortest()),
             ms(tally.percentile(FIVE_NINES)),
             ms(tally.response_longest()),
             TableCell::text(""),
@@ -747,7 +749,7 @@ fn histogram_tail(run: &Run<'_>) -> Option<Plot> {
     Some(tail_plot("histogram-tail", &title, &columns))
 }
 
-const EVERY_MINUTE: [TypedColumn<Minute>; 11] = [
+const EVERY_MINUTE: [TypedColumn<Minute>; 12] = [
     TypedColumn::number("Round", 0, |minute| Some(f64::from(minute.round))),
     TypedColumn::number("Time min", 4, |minute| Some(minute.time)),
     TypedColumn::number("Written GB", 6, |minute| Some(minute.written_gb)),
@@ -755,6 +757,7 @@ const EVERY_MINUTE: [TypedColumn<Minute>; 11] = [
     TypedColumn::number("IOPS", 3, |minute| minute.iops),
     TypedColumn::number("MB/s", 3, |minute| minute.mb_per_second),
     TypedColumn::number("ART ms", 6, |minute| minute.art),
+    TypedColumn::number("Min ms", 6, |minute| minute.shortest),
     TypedColumn::number("99.999 % ms", 6, |minute| minute.five_nines),
     TypedColumn::number("MRT ms", 6, |minute| minute.mrt),
     TypedColumn::number("Write amplification", 3, |minute| minute.amplification),

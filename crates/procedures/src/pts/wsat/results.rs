@@ -54,6 +54,8 @@ pub struct Minute {
     pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
+    /// Minimum response time in milliseconds.
+    pub shortest: Option<f64>,
     /// 99.999th percentile of the response time in milliseconds; `None` if fewer than ten I/Os lie
     /// beyond it.
     pub five_nines: Option<f64>,
@@ -186,6 +188,7 @@ fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
                 iops: measurement.iops(),
                 mb_per_second: measurement.mb_per_second(),
                 art: total.response_mean_ms(),
+                shortest: ms(total.response_shortest()),
                 five_nines: ms(total.percentile(FIVE_NINES)),
                 mrt: ms(total.response_longest()),
                 amplification: measurement.write_amplification,
