@@ -4,7 +4,7 @@
 //! the accounts of all threads, off the threads that do I/O, and builds the intervals and totals
 //! of a step.
 
-use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally};
+use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally, ThreadTally};
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Tally};
 
@@ -141,6 +141,11 @@ impl Account {
         self.streams.iter().map(|s| s.ios).sum()
     }
 
+    /// Returns the counts of a stream's buckets.
+    fn dense(&self, stream: usize) -> &[u32] {
+        &self.buckets[stream * FineHistogram::LEN..(stream + 1) * FineHistogram::LEN]
+    }
+
     fn is_empty(&self) -> bool {
         self.outstanding.is_empty() && self.streams.iter().all(|s| s.ios == 0)
     }
@@ -163,6 +168,8 @@ pub struct Meter {
     own: usize,
     intervals: Vec<Interval>,
     lateness: Vec<IntervalLateness>,
+    /// The step's sums of each thread by operation; empty unless threads are told apart.
+    threads: Vec<Vec<(Op, Sum)>>,
 }
 
 /// Results of a played script.
@@ -225,7 +232,8 @@ impl Meter {
     }
 
     fn of(streams: Box<[StreamMeter]>, own: usize) -> Self {
-        Meter { streams, own, intervals: Vec::new(), lateness: Vec::new() }
+        let (intervals, lateness, threads) = (Vec::new(), Vec::new(), Vec::new());
+        Meter { streams, own, intervals, lateness, threads }
     }
 
     /// Closes an interval: adds the threads' accounts to it and empties them.
@@ -302,6 +310,37 @@ impl Meter {
         }
     }
 
+    /// Adds the account of a thread that is told apart from the others, by its number among the
+    /// threads of all loads; see [`Meter::add`].
+    pub fn add_of_thread(&mut self, account: &mut Account, first: usize, thread: usize) {
+        if self.threads.len() <= thread {
+            self.threads.resize_with(thread + 1, Vec::new);
+        }
+        let sums = &mut self.threads[thread];
+        let streams = self.streams[first..].iter().zip(&account.streams).enumerate();
+        for (index, (meter, part)) in streams.filter(|(_, (_, part))| part.ios > 0) {
+            sum_of(sums, meter.op).add(part, meter.size, account.dense(index));
+        }
+        for index in &account.overruns {
+            let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
+            sum_of(sums, self.streams[first + stream].op).buckets[bucket] += BUCKET_LIMIT;
+        }
+        for (stream, response_ns) in &account.outstanding {
+            let op = self.streams[first + *stream as usize].op;
+            sum_of(sums, op).add_outstanding(*response_ns);
+        }
+        self.add(account, first);
+    }
+
+    /// Returns the tallies of each thread that was told apart, and forgets them.
+    pub fn take_threads(&mut self) -> Vec<ThreadTally> {
+        let tally = |(op, sum): &(Op, Sum)| StreamTally { op: *op, tally: sum.tally() };
+        let threads = std::mem::take(&mut self.threads);
+        let of =
+            |sums: &Vec<(Op, Sum)>| ThreadTally { operations: sums.iter().map(tally).collect() };
+        threads.iter().map(of).collect()
+    }
+
     /// Adds an account to the open interval and empties it. `first` is the meter's stream that
     /// corresponds to the account's first.
     pub fn add(&mut self, account: &mut Account, first: usize) {
@@ -313,16 +352,7 @@ impl Meter {
             if part.ios == 0 {
                 continue;
             }
-            let sum = &mut meter.interval;
-            sum.ios += part.ios;
-            sum.bytes += part.ios * meter.size - part.missing + part.moved;
-            sum.response_sum += part.response_sum;
-            sum.response_min = sum.response_min.min(part.response_min);
-            sum.response_max = sum.response_max.max(part.response_max);
-            let dense = index * FineHistogram::LEN..(index + 1) * FineHistogram::LEN;
-            for (total, count) in sum.buckets.iter_mut().zip(&account.buckets[dense]) {
-                *total += u64::from(*count);
-            }
+            meter.interval.add(part, meter.size, account.dense(index));
         }
         for index in &account.overruns {
             let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
@@ -337,12 +367,7 @@ impl Meter {
     /// Adds the response time of an I/O that was outstanding when the load ended. It counts
     /// toward the step and toward no interval.
     pub fn add_outstanding(&mut self, stream: usize, response_ns: u64) {
-        let step = &mut self.streams[stream].step;
-        step.outstanding += 1;
-        step.response_sum += response_ns;
-        step.response_min = step.response_min.min(response_ns);
-        step.response_max = step.response_max.max(response_ns);
-        step.buckets[FineHistogram::index(response_ns)] += 1;
+        self.streams[stream].step.add_outstanding(response_ns);
     }
 
     /// Returns the tally of one operation in the interval being closed; `None` if it had no I/O.
@@ -363,6 +388,15 @@ impl Meter {
     }
 }
 
+/// Returns the sum of an operation, which is added if there is none.
+fn sum_of(sums: &mut Vec<(Op, Sum)>, op: Op) -> &mut Sum {
+    let at = sums.iter().position(|(own, _)| *own == op).unwrap_or_else(|| {
+        sums.push((op, Sum::new()));
+        sums.len() - 1
+    });
+    &mut sums[at].1
+}
+
 fn tallies(streams: &[StreamMeter]) -> Vec<StreamTally> {
     streams.iter().map(|s| StreamTally { op: s.op, tally: s.step.tally() }).collect()
 }
@@ -379,6 +413,26 @@ impl Sum {
             buckets,
             outstanding: 0,
         }
+    }
+
+    /// Adds what a thread counted of a stream of this transfer size.
+    fn add(&mut self, part: &StreamAccount, size: u64, buckets: &[u32]) {
+        self.ios += part.ios;
+        self.bytes += part.ios * size - part.missing + part.moved;
+        self.response_sum += part.response_sum;
+        self.response_min = self.response_min.min(part.response_min);
+        self.response_max = self.response_max.max(part.response_max);
+        for (total, count) in self.buckets.iter_mut().zip(buckets) {
+            *total += u64::from(*count);
+        }
+    }
+
+    fn add_outstanding(&mut self, response_ns: u64) {
+        self.outstanding += 1;
+        self.response_sum += response_ns;
+        self.response_min = self.response_min.min(response_ns);
+        self.response_max = self.response_max.max(response_ns);
+        self.buckets[FineHistogram::index(response_ns)] += 1;
     }
 
     fn merge(&mut self, other: &Sum) {
@@ -452,6 +506,35 @@ mod tests {
         assert_eq!(tallies[1].tally.response_max, Nanos(9_000));
         let least: Vec<_> = tallies.iter().map(|s| s.tally.response_min).collect();
         assert_eq!(least, [Some(Nanos(1_000)), Some(Nanos(9_000)), Some(Nanos(7))]);
+    }
+
+    /// Two threads, two streams that read: each thread's reads are added up, and all threads
+    /// together are the step.
+    #[test]
+    fn threads_that_are_told_apart_add_up_to_the_step() {
+        let mut accounts = [Account::new(3), Account::new(3)];
+        let mut meter = Meter::new(&streams());
+        accounts[0].count(0, 1_000);
+        accounts[0].count(2, 500);
+        accounts[1].count(1, 9_000);
+        accounts[1].count_outstanding(1, 70_000);
+        for (thread, account) in accounts.iter_mut().enumerate() {
+            meter.add_of_thread(account, 0, thread);
+        }
+        meter.close_interval([], Nanos(0), Nanos::SECOND, false);
+        let [first, second] = &meter.take_threads()[..] else { panic!("two threads") };
+        let [reads] = &first.operations[..] else { panic!("reads only") };
+        assert_eq!(
+            (reads.op, reads.tally.ios, reads.tally.bytes),
+            (Op::Read, 2, Bytes(4096 + 512))
+        );
+        let least = reads.tally.response_min;
+        assert_eq!((reads.tally.response_sum, least), (Nanos(1_500), Some(Nanos(500))));
+        let [writes] = &second.operations[..] else { panic!("writes only") };
+        assert_eq!((writes.tally.ios, writes.tally.responses()), (1, 2));
+        let (whole, _) = meter.finish();
+        assert_eq!(whole[1].tally, writes.tally);
+        assert_eq!(whole[0].tally.ios + whole[2].tally.ios, reads.tally.ios);
     }
 
     #[test]

@@ -80,10 +80,15 @@ pub(super) fn direction(
     results: &Results<'_>,
     of: fn(&Attempt) -> &Tally,
 ) -> Option<Table> {
-    let mut columns: Vec<Column> =
-        [("ios", "I/Os"), ("iops", "IOPS"), ("mb", "MB/s"), ("mean-ms", "Mean ms"), ("min-ms", "Min ms")]
-            .map(Column::from)
-            .into();
+    let mut columns: Vec<Column> = [
+        ("ios", "I/Os"),
+        ("iops", "IOPS"),
+        ("mb", "MB/s"),
+        ("mean-ms", "Mean ms"),
+        ("min-ms", "Min ms"),
+    ]
+    .map(Column::from)
+    .into();
     columns.extend(PERCENTILES.map(|(percent, id)| Column::new(id, format!("{percent} % ms"))));
     columns.push(Column::from(("max-ms", "Max ms")));
     let rows: Vec<Row> =

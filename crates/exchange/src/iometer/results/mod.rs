@@ -10,6 +10,6 @@ mod file;
 mod model;
 
 pub use columns::LATENCY_BINS;
-pub use figures::{DirectionTotals, ProcessorUse, TestFigures};
+pub use figures::{DirectionTotals, HostRates, ProcessorUse, TestFigures};
 pub use file::{read, write};
 pub use model::{ResultRow, ResultRun, ResultTable, RowKind, RunEnding, SpecResults};

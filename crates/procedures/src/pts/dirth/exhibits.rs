@@ -275,7 +275,13 @@ impl Reported for Dirth {
             let point = format!("{} {}", run.test.workload, histogram.chosen.role.name());
             let steps: Vec<&Measurement> = histogram.measurement.into_iter().collect();
             let pattern = run.test.workload.pattern();
-            Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics()
+            let Demand { threads, depth, .. } = histogram.chosen.demand;
+            let demand = [
+                Metric::new("threads", &point, Some(f64::from(threads)), "threads"),
+                Metric::new("queue-depth", &point, Some(f64::from(depth)), "I/Os"),
+            ];
+            let measured = Measured { point: &point, pattern, steps: &steps, rounds: false };
+            demand.into_iter().flatten().chain(measured.metrics()).collect::<Vec<_>>()
         };
         let matrix = run.test.matrix.demands.iter().flat_map(of_demand);
         matrix.chain(run.results.histograms.iter().flat_map(of_point)).collect()

@@ -23,9 +23,7 @@ use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Marker, Metric, Page, Plot, PlotKind, Row,
     Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{
-    Caveat, CaveatKind, Measurement, Nanos, Outcome, Profile, Record, Step, Verdict,
-};
+use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Profile, Record, Verdict};
 
 /// Minutes over which the end of a saturation is averaged for the summary: our
 /// choice.
@@ -266,26 +264,44 @@ impl Reported for Wsat {
         figures
     }
 
-    /// First step, last step and histogram run in long form.
+    /// First step, last step, steady window and histogram run in long form.
     fn metrics(run: &Run<'_>) -> Vec<Metric> {
-        let step = |at: Option<&(&Step, &'_ Outcome)>| at.map(|(_, o)| o.measurement.clone());
-        let several = run.results.steps.len() > 1;
-        let last = run.results.steps.last().filter(|_| several);
-        let all = [
-            ("first step", step(run.results.steps.first())),
-            ("last step", step(last)),
-            ("histogram run", run.results.histogram.cloned()),
+        let results = &run.results;
+        let measured = |at: usize| results.steps.get(at).map(|(_, o)| vec![&o.measurement]);
+        let last = results.steps.len().checked_sub(1).filter(|last| *last > 0);
+        let window = run.test.between().and_then(|between| results.steady_minutes(between));
+        let all: [(&str, Option<Vec<&Measurement>>); 4] = [
+            (FIRST_STEP, measured(0)),
+            (LAST_STEP, last.and_then(measured)),
+            (SUSTAINED, window),
+            (HISTOGRAM_RUN, results.histogram.map(|measurement| vec![measurement])),
         ];
-        let of = |(name, measurement): (&str, Option<Measurement>)| {
-            let point = format!("{}, {name}", run.test.workload);
-            let measurement = measurement?;
-            let steps = [&measurement];
+        let of = |(name, steps): (&str, Option<Vec<&Measurement>>)| {
+            let point = format!("{}{name}", run.test.workload);
             let pattern = run.test.workload.pattern();
-            Some(Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics())
+            Some(Measured { point: &point, pattern, steps: &steps?, rounds: false }.metrics())
         };
         all.into_iter().filter_map(of).flatten().collect()
     }
 }
+
+/// Ends of the names of WSAT's points, after the workload.
+const FIRST_STEP: &str = ", first step";
+const LAST_STEP: &str = ", last step";
+const SUSTAINED: &str = ", sustained";
+const HISTOGRAM_RUN: &str = ", histogram run";
+
+/// End of the name of the point with the rate of the fresh drive, and its name in words.
+pub(crate) const FRESH_POINT: (&str, &str) = (FIRST_STEP, "first step");
+
+/// Ends of the names of the points that a saturation is summed up by, best first, and their names
+/// in words.
+pub(crate) const LATE_POINTS: [(&str, &str); 4] = [
+    (SUSTAINED, "steady window"),
+    (HISTOGRAM_RUN, "histogram run"),
+    (LAST_STEP, "last step"),
+    FRESH_POINT,
+];
 
 /// Returns true if the run ended at a limit that the method allows in place of steady state.
 fn ended_as_allowed(run: &Run<'_>) -> bool {

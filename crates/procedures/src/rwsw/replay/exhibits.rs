@@ -150,10 +150,7 @@ impl Reported for Replay {
         let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
         let tail = ms(tally.percentile(FIVE_NINES));
         let measured: Vec<&Measurement> = run.results.measurements().collect();
-        let whole = Segment {
-            iops: rate(tally.ios as f64),
-            ..Segment::of("Replay", &measured)
-        };
+        let whole = Segment { iops: rate(tally.ios as f64), ..Segment::of("Replay", &measured) };
         let mut figures = vec![
             KeyFigure::new("iops", "ReplayResult", rate(tally.ios as f64), "IOPS"),
             KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
