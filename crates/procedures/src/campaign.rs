@@ -212,7 +212,7 @@ fn dirth_tables(studied: &[Studied<'_>]) -> Vec<Exhibit> {
 }
 
 fn pattern(role: &str) -> Cell {
-    Cell::known(workload::notation(role))
+    Cell::text(workload::notation(role).unwrap_or("JESD219"))
 }
 
 fn tables(results: Table, points: &[CampaignPoint<'_>]) -> Vec<Exhibit> {

@@ -344,3 +344,57 @@ pub fn outstanding(measurement: &Measurement) -> Option<f64> {
     let time = measurement.elapsed.0;
     (time > 0).then(|| all.iter().sum::<u64>() as f64 / time as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::measurement::{HostCpu, StreamTally};
+
+    fn step(iops: u64, milliwatts: Option<f64>) -> Measurement {
+        let tally = Tally {
+            ios: iops,
+            response_sum: Nanos(iops * 2_000_000),
+            response_min: Some(Nanos(1_000_000)),
+            response_max: Nanos(9_000_000),
+            ..Tally::default()
+        };
+        let mut measurement = Measurement {
+            elapsed: Nanos::SECOND,
+            streams: vec![StreamTally { op: Op::Write, tally }],
+            ..Measurement::default()
+        };
+        measurement.sensed.power_milliwatts = milliwatts;
+        let cpu = HostCpu { system: 0.25, io_wait: 0.5, ..HostCpu::default() };
+        measurement.sensed.host_cpu = milliwatts.map(|_| cpu);
+        measurement
+    }
+
+    /// 4,000 I/Os per second at 8 W are 500 per watt; a step without a sensor leaves a dash.
+    #[test]
+    fn a_segment_has_its_rate_per_watt_and_the_processors_use() {
+        let (one, two, silent) = (step(3000, Some(7e3)), step(5000, Some(9e3)), step(1, None));
+        let segment = Segment::of("A", &[&one, &two]);
+        let cells = |segment: &Segment| {
+            let table = segments_table("T", "Segment", std::slice::from_ref(segment));
+            let names: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
+            let cell = |name: &str| {
+                let at = names.iter().position(|own| own == name).unwrap();
+                match table.rows[0].cells[at] {
+                    TableCell::Number { value, .. } => Some(value),
+                    _ => None,
+                }
+            };
+            ["Min ms", "Power mW", "IOPS / W", "CPU system %", "CPU I/O wait %"].map(cell)
+        };
+        assert_eq!(cells(&segment), [1.0, 8000.0, 500.0, 25.0, 50.0].map(Some));
+        let figures: Vec<(String, Option<f64>)> =
+            key_figures(&segment).into_iter().map(|figure| (figure.id, figure.value)).collect();
+        for (id, value) in
+            [("power", 8000.0), ("iops-per-watt", 500.0), ("cpu-system", 25.0), ("cpu-io-wait", 50.0)]
+        {
+            assert!(figures.contains(&(id.to_owned(), Some(value))), "{figures:?}");
+        }
+        let part = Segment::of("B", &[&one, &silent]);
+        assert_eq!(cells(&part), [Some(1.0), None, None, None, None]);
+    }
+}

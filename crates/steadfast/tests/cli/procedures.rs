@@ -106,11 +106,6 @@ fn a_suite_and_the_client_class_find_what_was_accepted() {
     accepted("client-latency", &client, 0);
 }
 
-#[test]
-fn a_campaign_of_all_workloads_finds_what_was_accepted() {
-    quick("wsat-campaign", &[]);
-}
-
 /// One plan with the time of all workloads. A run that was cut goes on with the workload in which
 /// it was cut, and finds the same.
 #[test]
