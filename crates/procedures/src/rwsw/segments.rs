@@ -389,9 +389,12 @@ mod tests {
         assert_eq!(cells(&segment), [1.0, 8000.0, 500.0, 25.0, 50.0].map(Some));
         let figures: Vec<(String, Option<f64>)> =
             key_figures(&segment).into_iter().map(|figure| (figure.id, figure.value)).collect();
-        for (id, value) in
-            [("power", 8000.0), ("iops-per-watt", 500.0), ("cpu-system", 25.0), ("cpu-io-wait", 50.0)]
-        {
+        for (id, value) in [
+            ("power", 8000.0),
+            ("iops-per-watt", 500.0),
+            ("cpu-system", 25.0),
+            ("cpu-io-wait", 50.0),
+        ] {
             assert!(figures.contains(&(id.to_owned(), Some(value))), "{figures:?}");
         }
         let part = Segment::of("B", &[&one, &silent]);

@@ -225,7 +225,8 @@ fn power_and_processor_use_change_on_a_page_of_their_own() {
     let row = tables[1].rows.iter().find(|row| row.head == "4K").unwrap();
     assert_eq!(numbers(row), [-50.0]);
     let long = metrics(&runs);
-    let of = |metric: &str| long.rows.iter().filter(|row| row.cells[1] == Cell::text(metric)).count();
+    let of =
+        |metric: &str| long.rows.iter().filter(|row| row.cells[1] == Cell::text(metric)).count();
     assert_eq!((of("iops-per-watt"), of("cpu-system"), of("cpu-io-wait")), (2, 1, 0));
     let without = compare(&[measured(0, 1.0), measured(1, 1.0)]).unwrap();
     assert!(without.chapters.iter().all(|page| page.id != "changes-secondary"));
