@@ -4,7 +4,6 @@
 //! The parts run one after another, each as if it ran alone: it sets the conditions,
 //! purges and preconditions by its own rules, and has its own seed.
 
-use crate::OF_SEVERAL;
 use crate::catalogue::{SINGLE, find, made, parameters_of};
 use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame};
@@ -17,6 +16,7 @@ use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::Parameter;
 use crate::parts::{self, Part, Studied, part_amendments};
 use crate::pts::method;
+use crate::tkperf;
 use crate::unsuitable::Unsuitable;
 use crate::words::own;
 use steadfast_domain::caveats as ids;
@@ -199,7 +199,8 @@ impl Suite {
 /// Returns the parts of a suite: its procedures, with a number if they are listed several times.
 fn plans(settings: &Settings) -> Result<Vec<PartPlan>, Unsuitable> {
     let names: Vec<&str> = PROCEDURES.value(settings).split(',').map(str::trim).collect();
-    let is_several = |name: &str| OF_SEVERAL.iter().any(|several| several.name == name);
+    let is_several =
+        |name: &str| [NAME, tkperf::NAME].contains(&name) || name.ends_with("-campaign");
     if names.iter().any(|name| name.is_empty() || is_several(name)) {
         return Err(Unsuitable(format!(
             "a suite cannot be made of '{}'; name procedures that are not made of others, \

@@ -240,8 +240,7 @@ pub(super) fn table_of_runs(runs: &[&[OperationFigures]]) -> String {
     }
     let mut text = text_table::aligned(&rows);
     text.push_str(&format!(
-        "\nMean of {} runs; ±: standard deviation (n - 1). Min ms and MRT are the \
-         means of the runs' shortest and longest.",
+        "\nMean of {} runs; ±: standard deviation (n - 1). Min and MRT: means of the runs.",
         runs.len()
     ));
     let all: Vec<&OperationFigures> = runs.iter().flat_map(|run| run.iter()).collect();
