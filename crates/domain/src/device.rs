@@ -151,6 +151,9 @@ pub struct Host {
     pub cpu: Option<String>,
     /// Number of CPUs online.
     pub cpus: Option<u32>,
+    /// Nominal CPU frequency in Hz, of the first CPU; `None` if the kernel does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_hz: Option<u64>,
     /// Memory size.
     pub memory: Option<Bytes>,
     /// Distribution and its version.

@@ -87,6 +87,8 @@ pub struct ForeignMeasured {
     pub bytes_per_second: Option<f64>,
     /// Mean response time in milliseconds.
     pub mean_ms: Option<f64>,
+    /// Shortest response time in milliseconds.
+    pub shortest_ms: Option<f64>,
     /// Longest response time in milliseconds.
     pub longest_ms: Option<f64>,
 }
@@ -159,6 +161,8 @@ pub struct ForeignIos {
     pub bytes_per_second: Option<f64>,
     /// Mean response time in milliseconds.
     pub mean_ms: Option<f64>,
+    /// Shortest response time in milliseconds.
+    pub shortest_ms: Option<f64>,
     /// Longest response time in milliseconds.
     pub longest_ms: Option<f64>,
     /// Percentiles: percent and milliseconds.
@@ -236,6 +240,7 @@ impl ForeignIos {
             let sum: Option<f64> = all.iter().zip(counts).map(weighted).sum();
             sum.filter(|_| whole > 0).map(|sum| sum / whole as f64)
         });
+        let shortest: Option<Vec<f64>> = all.iter().map(|ios| ios.shortest_ms).collect();
         let longest: Option<Vec<f64>> = all.iter().map(|ios| ios.longest_ms).collect();
         let mut histogram = BTreeMap::new();
         if all.iter().all(|ios| !ios.histogram.is_empty()) {
@@ -247,6 +252,7 @@ impl ForeignIos {
         ForeignIos {
             ios: counts.map(|counts| saturating_sum(&counts)),
             mean_ms,
+            shortest_ms: shortest.and_then(|all| all.into_iter().reduce(f64::min)),
             longest_ms: longest.and_then(|all| all.into_iter().reduce(f64::max)),
             histogram,
             ..ForeignIos::default()
@@ -274,6 +280,7 @@ mod tests {
             iops: Some(iops),
             bytes_per_second: Some(iops * 4096.0),
             mean_ms: Some(mean_ms),
+            shortest_ms: Some(mean_ms / 2.0),
             longest_ms: Some(mean_ms * 2.0),
             percentiles: vec![(50.0, 1.0), (99.9, 3.0)],
             histogram: histogram.iter().copied().collect(),
@@ -286,6 +293,7 @@ mod tests {
         let sum = ForeignIos::at_once(&[&one, &two, &ForeignIos::default()]);
         assert_eq!((sum.iops, sum.ios), (Some(40.0), Some(400)));
         assert_eq!((sum.mean_ms, sum.longest_ms), (Some(1.75), Some(4.0)), "by I/Os");
+        assert_eq!(sum.shortest_ms, Some(0.5));
         assert_eq!(sum.percentile(50.0), None, "percentiles do not add up");
         assert_eq!(ForeignIos::mean_of(&[&one, &two]).iops, Some(20.0));
         assert_eq!(ForeignIos::at_once(&[&one, &ForeignIos::default()]), one);

@@ -190,6 +190,36 @@ pub struct HostCpu {
     pub io_wait: f64,
     /// Share taken by the hypervisor (steal).
     pub steal: f64,
+    /// Share spent in interrupt handlers, part of `system`; `None` in records without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupts: Option<f64>,
+    /// Share spent in soft interrupts, part of `system`; `None` in records without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soft_interrupts: Option<f64>,
+}
+
+/// Activity of the host between the readings around a step, by the kernel's own counters.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct HostActivity {
+    /// Time between the two readings.
+    pub elapsed: Nanos,
+    /// CPU use of each processor, by its number.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub processors: BTreeMap<u32, HostCpu>,
+    /// Interrupts that the host served; `None` if they were not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupts: Option<u64>,
+    /// Packets that the host's network interfaces received and sent, without the loopback
+    /// interface; `None` if they were not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<u64>,
+    /// Packets with errors, of the same interfaces; `None` if they were not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_errors: Option<u64>,
+    /// TCP segments that were sent again; `None` if they were not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segments_retransmitted: Option<u64>,
 }
 
 /// Changes of the device's own counters during the step (NVMe SMART and OCP logs, ATA and SCSI
@@ -227,6 +257,9 @@ pub struct SensorReadings {
     /// CPU use of the whole host; `None` if it was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<HostCpu>,
+    /// Use of each processor, interrupts and network packets; `None` if they were not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<Box<HostActivity>>,
     /// Time for which a CPU quota stopped the program's control groups; `None` if no group has a
     /// quota, or the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -289,6 +322,13 @@ impl HostPart {
     }
 }
 
+/// I/Os of one thread of a step, which the streams of the step include.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ThreadTally {
+    /// One tally per operation that the thread completed.
+    pub operations: Vec<StreamTally>,
+}
+
 /// Share of one load in a step that applied several loads at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoadPart {
@@ -312,6 +352,10 @@ pub struct Measurement {
     /// One tally per I/O stream, in the order of the load. One per operation if several streams
     /// share an operation and the engine cannot tell them apart (fio), and for a script.
     pub streams: Vec<StreamTally>,
+    /// Tallies of each thread by operation, in the order of the loads and their threads; empty
+    /// unless the load asks for them and the engine can tell threads apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<ThreadTally>,
     /// Loads that were applied at once, in the order of the load; empty for a single load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<LoadPart>,
@@ -544,7 +588,7 @@ mod tests {
     #[test]
     fn a_measurement_without_anything_odd_says_nothing_of_it() {
         let plain = serde_json::to_value(Measurement::default()).unwrap();
-        for name in ["seed", "outstanding", "silences", "stalls", "replay"] {
+        for name in ["seed", "outstanding", "silences", "stalls", "replay", "threads"] {
             assert!(plain.get(name).is_none(), "{name}");
         }
         let read: Measurement = serde_json::from_value(plain).unwrap();

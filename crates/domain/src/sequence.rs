@@ -311,6 +311,9 @@ pub struct SequenceLoad {
     /// Time before its first I/O, which the loads next to it may use already.
     #[serde(default, skip_serializing_if = "is_no_time")]
     pub delay: Nanos,
+    /// True to record the tallies of each thread, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_thread: bool,
     /// When it is complete.
     pub until: SequenceEnd,
 }
@@ -418,6 +421,7 @@ impl SequenceLoad {
             pace: Pace::Closed,
             ramp: Nanos::ZERO,
             delay: Nanos::ZERO,
+            by_thread: false,
             until,
         }
     }
@@ -463,7 +467,7 @@ impl SequenceLoad {
             stream.op != Op::Flush && !start.is_multiple_of(stream.alignment().0)
         };
         let aligned_to_start = self.extent.block.is_some() && stimulus.streams.iter().any(is_odd);
-        let stimulus = Stimulus { aligned_to_start, ..stimulus };
+        let stimulus = Stimulus { aligned_to_start, by_thread: self.by_thread, ..stimulus };
         match stimulus.fault() {
             None => Ok(stimulus),
             Some(fault) => Err(Unfit::Other(fault)),

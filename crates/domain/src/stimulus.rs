@@ -282,6 +282,9 @@ pub struct Stimulus {
     /// True to check the stamps of sectors that this run wrote.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
+    /// True to record the tallies of each thread, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_thread: bool,
 }
 
 impl Stimulus {
@@ -306,6 +309,7 @@ impl Stimulus {
             until,
             seed: 0,
             verify: false,
+            by_thread: false,
         }
     }
     /// Sets the LBA zones.

@@ -14,13 +14,17 @@ pub struct Tally {
     pub bytes: Bytes,
     /// Sum of all response times.
     pub response_sum: Nanos,
+    /// Shortest response time, exact; `None` if there is no response time, or if the record is
+    /// older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_min: Option<Nanos>,
     /// Longest response time, exact.
     pub response_max: Nanos,
     /// Distribution of the response times; a bucket is up to 0.78 % wide.
     pub histogram: FineHistogram,
     /// I/Os that were outstanding when the load ended. Their response times are in
-    /// `response_sum`, `response_max` and `histogram`; they are in neither `ios` nor `bytes`,
-    /// because they did not complete in the measured time.
+    /// `response_sum`, `response_min`, `response_max` and `histogram`; they are in neither `ios`
+    /// nor `bytes`, because they did not complete in the measured time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub outstanding: u64,
 }
@@ -50,8 +54,19 @@ impl Tally {
     pub fn percentile(&self, fraction: f64) -> Option<Nanos> {
         Some(self.histogram.supported_quantile(fraction)?.min(self.response_max))
     }
+    /// Returns the shortest response time; `None` if there is no response time, or if it was not
+    /// recorded.
+    pub fn response_shortest(&self) -> Option<Nanos> {
+        self.response_min.filter(|_| self.responses() > 0)
+    }
     /// Adds another tally.
     pub fn merge(&mut self, other: &Tally) {
+        self.response_min = match (self.responses(), other.responses()) {
+            (_, 0) => self.response_min,
+            (0, _) => other.response_min,
+            // One that is unknown may be the shortest.
+            _ => self.response_min.zip(other.response_min).map(|(own, other)| own.min(other)),
+        };
         self.ios += other.ios;
         self.bytes += other.bytes;
         self.response_sum += other.response_sum;
@@ -98,6 +113,30 @@ pub struct Unmeasured {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Shortest of all parts; nothing is added by a part without I/Os, and a part of an older
+    /// record leaves the whole without one.
+    #[test]
+    fn the_shortest_response_time_of_parts_is_that_of_all_or_unknown() {
+        let part = |ios, least: Option<u64>| Tally {
+            ios,
+            response_min: least.map(Nanos),
+            response_max: Nanos(900),
+            ..Tally::default()
+        };
+        let merged = |parts: &[Tally]| {
+            let mut whole = Tally::default();
+            parts.iter().for_each(|part| whole.merge(part));
+            whole.response_shortest()
+        };
+        assert_eq!(merged(&[]), None);
+        assert_eq!(merged(&[part(3, Some(70))]), Some(Nanos(70)));
+        assert_eq!(merged(&[part(3, Some(70)), part(0, None), part(1, Some(40))]), Some(Nanos(40)));
+        assert_eq!(merged(&[part(3, Some(70)), part(1, None)]), None);
+        assert_eq!(merged(&[part(1, None), part(3, Some(70))]), None);
+        let old = r#"{"ios":1,"bytes":1,"response_sum":1,"response_max":1,"histogram":"1"}"#;
+        assert_eq!(serde_json::from_str::<Tally>(old).unwrap().response_shortest(), None);
+    }
 
     #[test]
     fn means_are_of_all_response_times_and_lose_nothing() {

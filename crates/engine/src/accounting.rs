@@ -4,7 +4,7 @@
 //! the accounts of all threads, off the threads that do I/O, and builds the intervals and totals
 //! of a step.
 
-use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally};
+use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally, ThreadTally};
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Tally};
 
@@ -24,15 +24,31 @@ pub struct Account {
     outstanding: Vec<(u32, u64)>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct StreamAccount {
     ios: u64,
     response_sum: u64,
+    /// [`NO_RESPONSE`] without I/Os.
+    response_min: u64,
     response_max: u64,
     /// Sum of the bytes by which I/Os were shorter than the stream's size.
     missing: u64,
     /// Bytes moved by I/Os of a stream without a fixed size.
     moved: u64,
+}
+
+/// Shortest response time of no I/O: more than any.
+const NO_RESPONSE: u64 = u64::MAX;
+
+impl StreamAccount {
+    const EMPTY: Self = StreamAccount {
+        ios: 0,
+        response_sum: 0,
+        response_min: NO_RESPONSE,
+        response_max: 0,
+        missing: 0,
+        moved: 0,
+    };
 }
 
 /// Streams of a script, in an account or a meter: the operations of [`Op::ALL`] timed from the
@@ -61,7 +77,7 @@ impl Account {
     /// Creates an empty account of this many streams.
     pub fn new(streams: usize) -> Self {
         Account {
-            streams: vec![StreamAccount::default(); streams].into(),
+            streams: vec![StreamAccount::EMPTY; streams].into(),
             buckets: vec![0; streams * FineHistogram::LEN].into(),
             overruns: Vec::with_capacity(16),
             outstanding: Vec::new(),
@@ -79,6 +95,7 @@ impl Account {
         let account = &mut self.streams[stream as usize];
         account.ios += 1;
         account.response_sum += response_ns;
+        account.response_min = account.response_min.min(response_ns);
         account.response_max = account.response_max.max(response_ns);
         let index = stream as usize * FineHistogram::LEN + FineHistogram::index(response_ns);
         let (count, overrun) = self.buckets[index].overflowing_add(1);
@@ -124,13 +141,18 @@ impl Account {
         self.streams.iter().map(|s| s.ios).sum()
     }
 
+    /// Returns the counts of a stream's buckets.
+    fn dense(&self, stream: usize) -> &[u32] {
+        &self.buckets[stream * FineHistogram::LEN..(stream + 1) * FineHistogram::LEN]
+    }
+
     fn is_empty(&self) -> bool {
         self.outstanding.is_empty() && self.streams.iter().all(|s| s.ios == 0)
     }
 
     /// Resets all counts to zero.
     pub fn empty(&mut self) {
-        self.streams.fill(StreamAccount::default());
+        self.streams.fill(StreamAccount::EMPTY);
         self.buckets.fill(0);
         self.overruns.clear();
         self.outstanding.clear();
@@ -146,6 +168,8 @@ pub struct Meter {
     own: usize,
     intervals: Vec<Interval>,
     lateness: Vec<IntervalLateness>,
+    /// The step's sums of each thread by operation; empty unless threads are told apart.
+    threads: Vec<Vec<(Op, Sum)>>,
 }
 
 /// Results of a played script.
@@ -177,6 +201,8 @@ struct Sum {
     ios: u64,
     bytes: u64,
     response_sum: u64,
+    /// [`NO_RESPONSE`] without response times.
+    response_min: u64,
     response_max: u64,
     buckets: Box<[u64]>,
     /// Number of response times that belong to outstanding I/Os, which `ios` does not count.
@@ -206,7 +232,8 @@ impl Meter {
     }
 
     fn of(streams: Box<[StreamMeter]>, own: usize) -> Self {
-        Meter { streams, own, intervals: Vec::new(), lateness: Vec::new() }
+        let (intervals, lateness, threads) = (Vec::new(), Vec::new(), Vec::new());
+        Meter { streams, own, intervals, lateness, threads }
     }
 
     /// Closes an interval: adds the threads' accounts to it and empties them.
@@ -283,6 +310,37 @@ impl Meter {
         }
     }
 
+    /// Adds the account of a thread that is told apart from the others, by its number among the
+    /// threads of all loads; see [`Meter::add`].
+    pub fn add_of_thread(&mut self, account: &mut Account, first: usize, thread: usize) {
+        if self.threads.len() <= thread {
+            self.threads.resize_with(thread + 1, Vec::new);
+        }
+        let sums = &mut self.threads[thread];
+        let streams = self.streams[first..].iter().zip(&account.streams).enumerate();
+        for (index, (meter, part)) in streams.filter(|(_, (_, part))| part.ios > 0) {
+            sum_of(sums, meter.op).add(part, meter.size, account.dense(index));
+        }
+        for index in &account.overruns {
+            let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
+            sum_of(sums, self.streams[first + stream].op).buckets[bucket] += BUCKET_LIMIT;
+        }
+        for (stream, response_ns) in &account.outstanding {
+            let op = self.streams[first + *stream as usize].op;
+            sum_of(sums, op).add_outstanding(*response_ns);
+        }
+        self.add(account, first);
+    }
+
+    /// Returns the tallies of each thread that was told apart, and forgets them.
+    pub fn take_threads(&mut self) -> Vec<ThreadTally> {
+        let tally = |(op, sum): &(Op, Sum)| StreamTally { op: *op, tally: sum.tally() };
+        let threads = std::mem::take(&mut self.threads);
+        let of =
+            |sums: &Vec<(Op, Sum)>| ThreadTally { operations: sums.iter().map(tally).collect() };
+        threads.iter().map(of).collect()
+    }
+
     /// Adds an account to the open interval and empties it. `first` is the meter's stream that
     /// corresponds to the account's first.
     pub fn add(&mut self, account: &mut Account, first: usize) {
@@ -294,15 +352,7 @@ impl Meter {
             if part.ios == 0 {
                 continue;
             }
-            let sum = &mut meter.interval;
-            sum.ios += part.ios;
-            sum.bytes += part.ios * meter.size - part.missing + part.moved;
-            sum.response_sum += part.response_sum;
-            sum.response_max = sum.response_max.max(part.response_max);
-            let dense = index * FineHistogram::LEN..(index + 1) * FineHistogram::LEN;
-            for (total, count) in sum.buckets.iter_mut().zip(&account.buckets[dense]) {
-                *total += u64::from(*count);
-            }
+            meter.interval.add(part, meter.size, account.dense(index));
         }
         for index in &account.overruns {
             let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
@@ -317,11 +367,7 @@ impl Meter {
     /// Adds the response time of an I/O that was outstanding when the load ended. It counts
     /// toward the step and toward no interval.
     pub fn add_outstanding(&mut self, stream: usize, response_ns: u64) {
-        let step = &mut self.streams[stream].step;
-        step.outstanding += 1;
-        step.response_sum += response_ns;
-        step.response_max = step.response_max.max(response_ns);
-        step.buckets[FineHistogram::index(response_ns)] += 1;
+        self.streams[stream].step.add_outstanding(response_ns);
     }
 
     /// Returns the tally of one operation in the interval being closed; `None` if it had no I/O.
@@ -342,6 +388,15 @@ impl Meter {
     }
 }
 
+/// Returns the sum of an operation, which is added if there is none.
+fn sum_of(sums: &mut Vec<(Op, Sum)>, op: Op) -> &mut Sum {
+    let at = sums.iter().position(|(own, _)| *own == op).unwrap_or_else(|| {
+        sums.push((op, Sum::new()));
+        sums.len() - 1
+    });
+    &mut sums[at].1
+}
+
 fn tallies(streams: &[StreamMeter]) -> Vec<StreamTally> {
     streams.iter().map(|s| StreamTally { op: s.op, tally: s.step.tally() }).collect()
 }
@@ -349,13 +404,42 @@ fn tallies(streams: &[StreamMeter]) -> Vec<StreamTally> {
 impl Sum {
     fn new() -> Self {
         let buckets = vec![0; FineHistogram::LEN].into();
-        Sum { ios: 0, bytes: 0, response_sum: 0, response_max: 0, buckets, outstanding: 0 }
+        Sum {
+            ios: 0,
+            bytes: 0,
+            response_sum: 0,
+            response_min: NO_RESPONSE,
+            response_max: 0,
+            buckets,
+            outstanding: 0,
+        }
+    }
+
+    /// Adds what a thread counted of a stream of this transfer size.
+    fn add(&mut self, part: &StreamAccount, size: u64, buckets: &[u32]) {
+        self.ios += part.ios;
+        self.bytes += part.ios * size - part.missing + part.moved;
+        self.response_sum += part.response_sum;
+        self.response_min = self.response_min.min(part.response_min);
+        self.response_max = self.response_max.max(part.response_max);
+        for (total, count) in self.buckets.iter_mut().zip(buckets) {
+            *total += u64::from(*count);
+        }
+    }
+
+    fn add_outstanding(&mut self, response_ns: u64) {
+        self.outstanding += 1;
+        self.response_sum += response_ns;
+        self.response_min = self.response_min.min(response_ns);
+        self.response_max = self.response_max.max(response_ns);
+        self.buckets[FineHistogram::index(response_ns)] += 1;
     }
 
     fn merge(&mut self, other: &Sum) {
         self.ios += other.ios;
         self.bytes += other.bytes;
         self.response_sum += other.response_sum;
+        self.response_min = self.response_min.min(other.response_min);
         self.response_max = self.response_max.max(other.response_max);
         for (total, count) in self.buckets.iter_mut().zip(&other.buckets) {
             *total += count;
@@ -363,7 +447,8 @@ impl Sum {
     }
 
     fn clear(&mut self) {
-        (self.ios, self.bytes, self.response_sum, self.response_max) = (0, 0, 0, 0);
+        (self.ios, self.bytes, self.response_sum) = (0, 0, 0);
+        (self.response_min, self.response_max) = (NO_RESPONSE, 0);
         self.buckets.fill(0);
     }
 
@@ -372,6 +457,7 @@ impl Sum {
             ios: self.ios,
             bytes: Bytes(self.bytes),
             response_sum: Nanos(self.response_sum),
+            response_min: (self.response_min != NO_RESPONSE).then_some(Nanos(self.response_min)),
             response_max: Nanos(self.response_max),
             histogram: FineHistogram::from_dense(&self.buckets),
             outstanding: self.outstanding,
@@ -418,6 +504,37 @@ mod tests {
         assert_eq!(ios, [(Op::Read, 2), (Op::Write, 1), (Op::Read, 1)]);
         assert_eq!(tallies[0].tally.histogram.total(), 2);
         assert_eq!(tallies[1].tally.response_max, Nanos(9_000));
+        let least: Vec<_> = tallies.iter().map(|s| s.tally.response_min).collect();
+        assert_eq!(least, [Some(Nanos(1_000)), Some(Nanos(9_000)), Some(Nanos(7))]);
+    }
+
+    /// Two threads, two streams that read: each thread's reads are added up, and all threads
+    /// together are the step.
+    #[test]
+    fn threads_that_are_told_apart_add_up_to_the_step() {
+        let mut accounts = [Account::new(3), Account::new(3)];
+        let mut meter = Meter::new(&streams());
+        accounts[0].count(0, 1_000);
+        accounts[0].count(2, 500);
+        accounts[1].count(1, 9_000);
+        accounts[1].count_outstanding(1, 70_000);
+        for (thread, account) in accounts.iter_mut().enumerate() {
+            meter.add_of_thread(account, 0, thread);
+        }
+        meter.close_interval([], Nanos(0), Nanos::SECOND, false);
+        let [first, second] = &meter.take_threads()[..] else { panic!("two threads") };
+        let [reads] = &first.operations[..] else { panic!("reads only") };
+        assert_eq!(
+            (reads.op, reads.tally.ios, reads.tally.bytes),
+            (Op::Read, 2, Bytes(4096 + 512))
+        );
+        let least = reads.tally.response_min;
+        assert_eq!((reads.tally.response_sum, least), (Nanos(1_500), Some(Nanos(500))));
+        let [writes] = &second.operations[..] else { panic!("writes only") };
+        assert_eq!((writes.tally.ios, writes.tally.responses()), (1, 2));
+        let (whole, _) = meter.finish();
+        assert_eq!(whole[1].tally, writes.tally);
+        assert_eq!(whole[0].tally.ios + whole[2].tally.ios, reads.tally.ios);
     }
 
     #[test]

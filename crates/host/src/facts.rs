@@ -2,7 +2,7 @@
 
 use crate::identity::controllers;
 use crate::node::Node;
-use crate::roots::{Roots, file_name, read_text};
+use crate::roots::{Roots, file_name, read_number, read_text};
 use crate::settings::governors;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,7 @@ pub fn host_facts(roots: &Roots, device: &Device) -> Host {
         motherboard: dmi(["board_vendor", "board_name"]),
         cpu: value_of(&processors, "model name", ':'),
         cpus: cpus_online(roots),
+        cpu_hz: cpu_frequency(roots, &processors),
         memory: memory(roots),
         operating_system: operating_system(roots),
         kernel: read_text(&roots.proc.join("sys/kernel/osrelease")),
@@ -49,6 +50,18 @@ fn value_of(text: &str, key: &str, separator: char) -> Option<String> {
 fn cpus_online(roots: &Roots) -> Option<u32> {
     let ranges = read_text(&roots.sys.join("devices/system/cpu/online"))?;
     ranges.split(',').map(range_length).sum()
+}
+
+/// Returns the nominal frequency of the first processor in Hz: the base frequency, else the highest
+/// one, both in kHz (Documentation/admin-guide/pm/cpufreq.rst), else that of `/proc/cpuinfo`.
+fn cpu_frequency(roots: &Roots, processors: &str) -> Option<u64> {
+    let directory = roots.sys.join("devices/system/cpu/cpu0/cpufreq");
+    let of = |name: &str| read_number::<u64>(&directory.join(name)).filter(|khz| *khz > 0);
+    let of_driver = || of("base_frequency").or_else(|| of("cpuinfo_max_freq"));
+    of_driver().map(|khz| khz.saturating_mul(1000)).or_else(|| {
+        let megahertz: f64 = value_of(processors, "cpu MHz", ':')?.parse().ok()?;
+        (megahertz > 0.0).then_some((megahertz * 1e6).round() as u64)
+    })
 }
 
 /// Returns the number of processors in `0-3` or `5`.
@@ -124,6 +137,7 @@ mod tests {
             ("sys/class/dmi/id/board_name", "X11\n"),
             ("sys/devices/system/cpu/online", "0-3,8,10-11\n"),
             ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "2900000\n"),
             ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"),
             ("sys/bus/pci/drivers/nvme/bind", ""),
         ] {
@@ -141,6 +155,7 @@ mod tests {
             motherboard: text("X11"),
             cpu: text("Some CPU @ 3.00GHz"),
             cpus: Some(7),
+            cpu_hz: Some(2_900_000_000),
             memory: Some(Bytes::mib(16)),
             operating_system: text("Debian GNU/Linux 12 (bookworm)"),
             kernel: text("6.1.0-18-amd64"),
@@ -148,7 +163,9 @@ mod tests {
             hba: text("0000:01:00.0 nvme"),
         };
         assert_eq!(host_facts(&machine.roots, &device), expected);
+        let told = "cpu MHz\t\t: 2593.906\n";
         let silent = Machine::new();
+        assert_eq!(cpu_frequency(&silent.roots, told), Some(2_593_906_000));
         assert_eq!(host_facts(&silent.roots, &device), Host::default());
     }
 }

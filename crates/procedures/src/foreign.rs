@@ -199,18 +199,20 @@ fn rate_cells(ios: &ForeignIos) -> [Cell; 3] {
     ]
 }
 
-fn tail_cells(ios: &ForeignIos) -> [Cell; 3] {
+fn tail_cells(ios: &ForeignIos) -> [Cell; 4] {
     [
+        Cell::number(ios.shortest_ms, 4),
         Cell::number(ios.percentile(99.0), 4),
         Cell::number(ios.percentile(99.9), 4),
         Cell::number(ios.longest_ms, 4),
     ]
 }
 
-const ALL_COLUMNS: [(&str, &str); 6] = [
+const ALL_COLUMNS: [(&str, &str); 7] = [
     ("iops", "IOPS"),
     ("mb", "MB/s"),
     ("mean-ms", "Mean ms"),
+    ("min-ms", "Min ms"),
     ("p99-ms", "99 % ms"),
     ("p99.9-ms", "99.9 % ms"),
     ("max-ms", "Max ms"),
@@ -252,13 +254,15 @@ fn details(counted: &[Counted<'_>]) -> Page {
                 let count = Cell::number(ios.ios.map(|ios| ios as f64), 0);
                 let percentiles =
                     PERCENTILES.map(|(percent, _)| Cell::number(ios.percentile(percent), 4));
-                let cells = std::iter::once(count).chain(rate_cells(ios)).chain(percentiles);
+                let shortest = Cell::number(ios.shortest_ms, 4);
+                let cells = std::iter::once(count).chain(rate_cells(ios)).chain([shortest]);
+                let cells = cells.chain(percentiles);
                 Row::new(test.label, cells.chain([Cell::number(ios.longest_ms, 4)]))
             })
             .collect();
         let table = Table::new(id, title, "Step")
             .column(("ios", "I/Os"))
-            .columns(ALL_COLUMNS.into_iter().take(3))
+            .columns(ALL_COLUMNS.into_iter().take(4))
             .columns(PERCENTILES.map(|(percent, id)| Column::new(id, format!("{percent} %"))))
             .column(("max-ms", "Max ms"))
             .spanner("Response times in ms");
@@ -334,6 +338,7 @@ fn metrics(test: &Counted<'_>) -> Vec<Metric> {
             percentile("p99-9", 99.9),
             percentile("p99-99", 99.99),
             percentile("p99-999", 99.999),
+            Metric::new("min-response", test.label, ios.shortest_ms, "ms"),
             Metric::new("mrt", test.label, ios.longest_ms, "ms"),
         ];
         all.into_iter().flatten().map(|metric| metric.only(direction)).collect()
@@ -534,6 +539,7 @@ mod tests {
             iops: Some(iops),
             bytes_per_second: Some(iops * 4096.0),
             mean_ms: Some(1.0),
+            shortest_ms: Some(1.0 / at as f64),
             longest_ms: Some(at as f64),
             percentiles: vec![(99.0, 2.0)],
             ..ForeignIos::default()
@@ -584,6 +590,7 @@ mod tests {
         assert_eq!(found.end, EndState::Steady);
         assert_eq!(found.verdict.as_ref().unwrap().window, Some((2, 6)));
         assert_eq!((cell(&found, "iops"), cell(&found, "max-ms")), (Some(1000.0), Some(6.0)));
+        assert_eq!(cell(&found, "min-ms"), Some(1.0 / 6.0));
         assert_eq!(cell(&found, "p99-ms"), None, "percentiles of rounds do not add up");
         assert_eq!(found.metrics[0].range, Some((980.0, 1020.0)));
         let falling: Vec<ForeignResults> =

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod campaign;
 mod catalogue;
 mod exhibits;
 pub mod foreign;
@@ -46,7 +47,8 @@ use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{Procedure, Settings};
 
 /// Procedures that consist of other procedures.
-const OF_SEVERAL: [ProcedureSpec; 2] = [tkperf::OFFER, suite::OFFER];
+const OF_SEVERAL: [ProcedureSpec; 4] =
+    [tkperf::OFFER, campaign::WSAT, campaign::DIRTH, suite::OFFER];
 
 /// All procedures.
 pub const PROCEDURES: &[ProcedureSpec] = &{
@@ -56,7 +58,11 @@ pub const PROCEDURES: &[ProcedureSpec] = &{
         all[at] = catalogue::SINGLE[at];
         at += 1;
     }
-    all[at] = OF_SEVERAL[0];
+    let mut several = 0;
+    while several < OF_SEVERAL.len() {
+        all[at + several] = OF_SEVERAL[several];
+        several += 1;
+    }
     all
 };
 

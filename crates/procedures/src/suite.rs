@@ -16,6 +16,7 @@ use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::Parameter;
 use crate::parts::{self, Part, Studied, part_amendments};
 use crate::pts::method;
+use crate::tkperf;
 use crate::unsuitable::Unsuitable;
 use crate::words::own;
 use steadfast_domain::caveats as ids;
@@ -32,8 +33,9 @@ pub const NAME: &str = "suite";
 const PROCEDURES: Parameter = Parameter {
     name: "procedures",
     default: "iops,throughput,latency",
-    meaning: "the procedures in order, each once, separated by commas; give a parameter as \
-        NAME=VALUE, or as PROCEDURE.NAME=VALUE for one procedure only",
+    meaning: "the procedures in order, separated by commas; the parts of one that is listed \
+        several times are NAME-1, NAME-2, ...; give a parameter as NAME=VALUE, as \
+        PROCEDURE.NAME=VALUE for one procedure, or as PART.NAME=VALUE for one part only",
     source: "our choice: the basic tests of PTS 2.0.x",
     ..Parameter::PLAIN
 };
@@ -43,106 +45,206 @@ pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "several procedures on one device, in one plan and one report",
     parameters: &[PROCEDURES],
-    make: |asked| boxed(Suite::new(asked)),
+    make: |asked| boxed(Suite::of(&SUITE, plans(asked.settings)?, asked)),
 };
+
+/// What the kinds of runs of several procedures differ in.
+pub(crate) struct SuiteKind {
+    /// Title of the report.
+    pub title: &'static str,
+    /// Second line of the form header.
+    pub subtitle: &'static str,
+    /// Parameter that lists the parts.
+    pub list: Parameter,
+    /// Name of the parts in the plural: `procedures`.
+    pub noun: &'static str,
+    /// Id, title and first column of the table of how each part ended.
+    pub heads: [&'static str; 3],
+    /// Returns the options of a run of some parts again, by their names.
+    pub again: fn(&[&str]) -> String,
+    /// Returns the tables over all parts.
+    pub over_all: fn(&[Studied<'_>]) -> Vec<Exhibit>,
+}
+
+const SUITE: SuiteKind = SuiteKind {
+    title: "Suite",
+    subtitle: "Several procedures on one device",
+    list: PROCEDURES,
+    noun: "procedures",
+    heads: ["suite", "How each procedure ended", "Procedure"],
+    again: |parts| format!("`--procedures {} --max-rounds N`", parts.join(",")),
+    over_all: |_| Vec::new(),
+};
+
+/// A part before its procedure is built.
+#[derive(Debug, Clone)]
+pub(crate) struct PartPlan {
+    /// Name of the part, the prefix of its phases; unique in its run.
+    pub name: String,
+    /// Procedure that the part runs.
+    pub procedure: String,
+    /// Parameters that the part has unless the user gives others.
+    pub preset: Vec<(&'static str, String)>,
+}
+
+impl PartPlan {
+    /// Returns the settings of the part before the user's parameters.
+    fn base(&self, settings: &Settings) -> Settings {
+        let mut base = settings.clone();
+        base.procedure.clone_from(&self.procedure);
+        base.seed = Place::new(&self.name, 0, 0, "").seed(settings.seed);
+        let preset = self.preset.iter();
+        base.parameters = preset.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        base
+    }
+
+    /// Returns the parameters of the part that the user may give; empty if there is no such
+    /// procedure.
+    fn parameters(&self, settings: &Settings) -> Vec<Parameter> {
+        let known = find(SINGLE, &self.procedure).map(|offer| parameters_of(offer, settings));
+        let mut known = known.unwrap_or_default();
+        // The workload of a part of a campaign is what the part is.
+        known.retain(|parameter| !self.is_fixed(parameter.name));
+        known
+    }
+
+    fn is_fixed(&self, parameter: &str) -> bool {
+        parameter == "workload" && self.preset.iter().any(|(name, _)| *name == parameter)
+    }
+
+    /// Returns what the user's parameter is for this part: its name without a prefix, and how
+    /// closely the prefix names the part. `None` if it is not for this part.
+    fn addressed<'p>(
+        &self,
+        given: &'p str,
+        value: &str,
+        settings: &Settings,
+    ) -> Option<(Prefix, &'p str)> {
+        let (prefix, name) = match given.split_once('.') {
+            None => (Prefix::None, given),
+            Some((of, name)) if of == self.name => (Prefix::Part, name),
+            Some((of, name)) if of == self.procedure => (Prefix::Procedure, name),
+            Some(_) => return None,
+        };
+        let parameter = self.parameters(settings).into_iter().find(|p| p.name == name)?;
+        // Of the parts of a campaign, only some can take a parameter that is given for all.
+        if prefix != Prefix::Part && !self.preset.is_empty() {
+            let mut with = self.base(settings);
+            with.parameters.insert(name.to_owned(), value.to_owned());
+            if !(parameter.applies)(&with) {
+                return None;
+            }
+        }
+        Some((prefix, name))
+    }
+
+    /// Returns the settings of the part: its own procedure, seed and parameters. The closer the
+    /// prefix of a parameter names the part, the higher its precedence.
+    pub fn settings(&self, settings: &Settings) -> Settings {
+        let mut part = self.base(settings);
+        let given = settings.parameters.iter().filter_map(|(given, value)| {
+            let (prefix, name) = self.addressed(given, value, settings)?;
+            Some((prefix, name, value))
+        });
+        let mut given: Vec<(Prefix, &str, &String)> = given.collect();
+        given.sort_by_key(|(prefix, ..)| *prefix);
+        let own = given.into_iter().map(|(_, name, value)| (name.to_owned(), value.clone()));
+        part.parameters.extend(own);
+        part
+    }
+
+    fn part(&self, asked: &Asked<'_>, is_last: bool) -> Result<Part, Unsuitable> {
+        let settings = self.settings(asked.settings);
+        let amendments = part_amendments(asked.amendments, &self.name, is_last);
+        let procedure = made(&settings, asked.geometry, &amendments)
+            .map_err(|why| Unsuitable(format!("{}: {why}", self.name)))?;
+        Ok(Part { name: self.name.clone(), procedure, settings })
+    }
+}
+
+/// What stands before the dot of a parameter, from the widest to the closest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Prefix {
+    None,
+    Procedure,
+    Part,
+}
 
 /// Several procedures that run one after another.
 pub struct Suite {
+    kind: &'static SuiteKind,
     ground: Ground,
     parts: Vec<Part>,
 }
 
 impl Suite {
-    /// Builds the suite that the settings ask for. An amendment that names no loop applies to the
-    /// last part.
+    /// Builds a run of these parts. An amendment that names no loop applies to the last part.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if a part is unknown, listed twice or cannot run with these
-    /// settings, or if no part has one of the given parameters.
-    pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
-        let names = names(asked.settings)?;
-        check_parameters(asked.settings, &names)?;
-        let parts: Result<Vec<Part>, Unsuitable> =
-            names.iter().map(|name| part(asked, name, names.last() == Some(name))).collect();
-        Ok(Suite { parts: parts?, ground: method::ground(asked)? })
+    /// Returns [`Unsuitable`] if a part is unknown or cannot run with these settings, or if no
+    /// part has one of the given parameters.
+    pub(crate) fn of(
+        kind: &'static SuiteKind,
+        plans: Vec<PartPlan>,
+        asked: &Asked<'_>,
+    ) -> Result<Self, Unsuitable> {
+        check_parameters(kind, asked.settings, &plans)?;
+        let last = plans.len().saturating_sub(1);
+        let parts = plans.iter().enumerate().map(|(at, plan)| plan.part(asked, at == last));
+        let parts: Result<Vec<Part>, Unsuitable> = parts.collect();
+        Ok(Suite { kind, parts: parts?, ground: method::ground(asked)? })
     }
 }
 
-fn part(asked: &Asked<'_>, name: &str, is_last: bool) -> Result<Part, Unsuitable> {
-    let settings = part_settings(asked.settings, name);
-    let amendments = part_amendments(asked.amendments, name, is_last);
-    let procedure = made(&settings, asked.geometry, &amendments)
-        .map_err(|why| Unsuitable(format!("{name}: {why}")))?;
-    Ok(Part { name: name.to_owned(), procedure, settings })
-}
-
-fn names(settings: &Settings) -> Result<Vec<String>, Unsuitable> {
-    let mut names: Vec<String> = Vec::new();
-    for name in PROCEDURES.value(settings).split(',').map(str::trim) {
-        if name.is_empty() || name == NAME || names.iter().any(|other| other == name) {
-            return Err(Unsuitable(format!(
-                "a suite cannot be made of '{}'; name procedures other than suite, each once, \
-                 separated by commas, such as {}",
-                PROCEDURES.value(settings),
-                PROCEDURES.default
-            )));
-        }
-        names.push(name.to_owned());
+/// Returns the parts of a suite: its procedures, with a number if they are listed several times.
+fn plans(settings: &Settings) -> Result<Vec<PartPlan>, Unsuitable> {
+    let names: Vec<&str> = PROCEDURES.value(settings).split(',').map(str::trim).collect();
+    let is_several =
+        |name: &str| [NAME, tkperf::NAME].contains(&name) || name.ends_with("-campaign");
+    if names.iter().any(|name| name.is_empty() || is_several(name)) {
+        return Err(Unsuitable(format!(
+            "a suite cannot be made of '{}'; name procedures that are not made of others, \
+             separated by commas, such as {}",
+            excerpt(PROCEDURES.value(settings)),
+            PROCEDURES.default
+        )));
     }
-    Ok(names)
-}
-
-/// Returns the names of the parameters that a procedure has with these settings; empty if there
-/// is no such procedure.
-fn parameter_names(procedure: &str, settings: &Settings) -> Vec<&'static str> {
-    let known = find(SINGLE, procedure).map(|offer| parameters_of(offer, settings));
-    known.unwrap_or_default().iter().map(|parameter| parameter.name).collect()
-}
-
-/// Returns the name of a parameter without its `PROCEDURE.` prefix, or `None` if this procedure
-/// does not have the parameter or the prefix names another procedure.
-fn name_for<'a>(parameter: &'a str, procedure: &str, settings: &Settings) -> Option<&'a str> {
-    let name = match parameter.split_once('.') {
-        Some((of, name)) => (of == procedure).then_some(name)?,
-        None => parameter,
+    let plan = |(at, name): (usize, &&str)| {
+        let count = |names: &[&str]| names.iter().filter(|other| *other == name).count();
+        let own = if count(&names) > 1 {
+            format!("{name}-{}", count(&names[..=at]))
+        } else {
+            (*name).to_owned()
+        };
+        PartPlan { name: own, procedure: (*name).to_owned(), preset: Vec::new() }
     };
-    parameter_names(procedure, settings).contains(&name).then_some(name)
+    Ok(names.iter().enumerate().map(plan).collect())
 }
 
-fn check_parameters(settings: &Settings, names: &[String]) -> Result<(), Unsuitable> {
-    let unknown = settings.parameters.keys().find(|parameter| {
-        *parameter != PROCEDURES.name
-            && names.iter().all(|n| name_for(parameter, n, settings).is_none())
+fn check_parameters(
+    kind: &SuiteKind,
+    settings: &Settings,
+    plans: &[PartPlan],
+) -> Result<(), Unsuitable> {
+    let unknown = settings.parameters.iter().find(|(given, value)| {
+        *given != kind.list.name
+            && plans.iter().all(|plan| plan.addressed(given, value, settings).is_none())
     });
-    let Some(unknown) = unknown else { return Ok(()) };
-    let known = names.iter().filter_map(|name| {
-        let of = parameter_names(name, settings);
-        (!of.is_empty()).then(|| format!("{name}: {}", of.join(", ")))
-    });
-    let known: Vec<String> = std::iter::once(PROCEDURES.name.to_owned()).chain(known).collect();
+    let Some((unknown, _)) = unknown else { return Ok(()) };
+    let mut known: Vec<String> = vec![kind.list.name.to_owned()];
+    for plan in plans {
+        let of = plan.parameters(settings);
+        let names: Vec<&str> = of.iter().map(|parameter| parameter.name).collect();
+        let line = format!("{}: {}", plan.procedure, names.join(", "));
+        if !names.is_empty() && !known.contains(&line) {
+            known.push(line);
+        }
+    }
     Err(Unsuitable(format!(
-        "no part of this suite has a parameter '{unknown}'; its parameters are: {}",
+        "no part of this run takes a parameter '{unknown}'; its parameters are: {}",
         known.join("; "),
         unknown = excerpt(unknown)
     )))
-}
-
-/// Returns the settings of a part: its own name, seed and parameters. `PROCEDURE.NAME=VALUE` for
-/// this part overrides `NAME=VALUE` for all parts.
-fn part_settings(settings: &Settings, name: &str) -> Settings {
-    let mut part = settings.clone();
-    part.procedure = name.to_owned();
-    part.seed = Place::new(name, 0, 0, "").seed(settings.seed);
-    let given = |alone: bool| {
-        settings.parameters.iter().filter(move |(given, _)| given.contains('.') == alone)
-    };
-    part.parameters = given(false)
-        .chain(given(true))
-        .filter_map(|(given, value)| {
-            Some((name_for(given, name, settings)?.to_owned(), value.clone()))
-        })
-        .collect();
-    part
 }
 
 impl Procedure for Suite {
@@ -152,15 +254,17 @@ impl Procedure for Suite {
 
     fn study(&self, record: &Record) -> Findings {
         let studied = parts::studied(&self.parts, record);
-        let heads = ["suite", "How each procedure ended", "Procedure"];
-        let table = parts::parts_table(heads, &studied);
+        let kind = self.kind;
+        let mut exhibits = (kind.over_all)(&studied);
+        exhibits.push(Exhibit::Table(parts::parts_table(kind.heads, &studied)));
+        let title = format!("{} - {}", kind.title, capitalized(kind.noun));
         let findings = Findings {
-            ending: parts::ending("procedures", record, &studied),
-            caveats: caveats(record, &studied, self.parts.last()),
-            summary: vec![Exhibit::Table(table.clone())],
-            form_pages: vec![page("Suite - Procedures", vec![Exhibit::Table(table)])],
+            ending: parts::ending(kind.noun, record, &studied),
+            caveats: self.caveats(record, &studied),
+            summary: exhibits.clone(),
+            form_pages: vec![page(&title, exhibits)],
             chapters: self.chapters(record),
-            ..frame("Suite", &self.choices(), record, self.header(record, &studied))
+            ..frame(kind.title, &self.choices(), record, self.header(record, &studied))
         };
         parts::with_parts(findings, studied, self.parts.last())
     }
@@ -169,7 +273,7 @@ impl Procedure for Suite {
 impl Suite {
     fn header(&self, record: &Record, studied: &[Studied<'_>]) -> FormHeader {
         let choices = self.choices();
-        let origin = PROCEDURES.origin(&self.ground.settings);
+        let origin = self.kind.list.origin(&self.ground.settings);
         let each = |number: usize| {
             let (number, title) = (number + 1, studied.get(number).map(Studied::title));
             let (id, label) = (format!("procedure-{number}"), format!("Procedure {number}"));
@@ -182,8 +286,8 @@ impl Suite {
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend((0..studied.len()).map(each));
         let form = Form {
-            test: "Suite".into(),
-            subtitle: "Several procedures on one device".into(),
+            test: self.kind.title.into(),
+            subtitle: self.kind.subtitle.into(),
             set_up,
             test_parameters,
         };
@@ -199,6 +303,20 @@ impl Suite {
         let mut chapters = vec![page("Procedures", vec![Exhibit::Listing(listing.join("\n"))])];
         chapters.extend(common_chapters(&self.choices(), record));
         chapters
+    }
+
+    fn caveats(&self, record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
+        let mut caveats = parts::caveats(record, studied, self.parts.last(), self.kind.again);
+        if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
+            caveats.push(Caveat::new(
+                CaveatKind::Remark,
+                ids::SUITE_ORDER,
+                "The procedures ran one after another, each starting with its own purge. Each one \
+                 after the first began on a device that the previous one had warmed.",
+                "",
+            ));
+        }
+        caveats
     }
 
     fn choices(&self) -> Choices<'_> {
@@ -217,19 +335,9 @@ impl Suite {
     }
 }
 
-fn caveats(record: &Record, studied: &[Studied<'_>], last: Option<&Part>) -> Vec<Caveat> {
-    let options = |names: &[&str]| format!("`--procedures {} --max-rounds N`", names.join(","));
-    let mut caveats = parts::caveats(record, studied, last, options);
-    if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
-        caveats.push(Caveat::new(
-            CaveatKind::Remark,
-            ids::SUITE_ORDER,
-            "The procedures ran one after another, each starting with its own purge. Each one \
-             after the first began on a device that the previous one had warmed.",
-            "",
-        ));
-    }
-    caveats
+fn capitalized(word: &str) -> String {
+    let (first, rest) = word.split_at(word.len().min(1));
+    first.to_uppercase() + rest
 }
 
 #[cfg(test)]
@@ -249,7 +357,9 @@ mod tests {
     }
 
     fn suite(change: impl FnOnce(&mut Settings)) -> Suite {
-        Suite::new(&asked(&OFFER, &settings(change), GEOMETRY, &[])).unwrap()
+        let settings = settings(change);
+        let asked = asked(&OFFER, &settings, GEOMETRY, &[]);
+        Suite::of(&SUITE, plans(&settings).unwrap(), &asked).unwrap()
     }
 
     fn set(settings: &mut Settings, name: &str, value: &str) {
@@ -373,6 +483,34 @@ mod tests {
         assert!(refused(|s| set(s, "iops.histogram-time", "5min")).contains("iops.histogram-time"));
     }
 
+    /// Two WSATs: one parameter for both, one for the second, and a seed for each.
+    #[test]
+    fn a_procedure_that_is_listed_twice_is_two_parts_with_settings_of_their_own() {
+        let suite = suite(|s| {
+            set(s, "procedures", "wsat,latency,wsat");
+            set(s, "wsat.workload", "oltp");
+            set(s, "wsat-2.workload", "video");
+            set(s, "histogram-time", "5min");
+            set(s, "wsat.histogram-time", "6min");
+        });
+        let names: Vec<&str> = suite.parts.iter().map(|part| part.name.as_str()).collect();
+        assert_eq!(names, ["wsat-1", "latency", "wsat-2"]);
+        let given = |part: usize, name: &str| suite.parts[part].settings.parameters[name].as_str();
+        assert_eq!((given(0, "workload"), given(2, "workload")), ("oltp", "video"));
+        let times = [0, 1, 2].map(|part| given(part, "histogram-time"));
+        assert_eq!(times, ["6min", "5min", "6min"]);
+        let seeds: HashSet<u64> = suite.parts.iter().map(|part| part.settings.seed).collect();
+        assert_eq!(seeds.len(), 3);
+        let mut bench = scripted(|_| 100_000.0);
+        suite.conduct(&mut bench).unwrap();
+        let purges = bench.entries.iter().filter(|entry| matches!(entry, Entry::Purged(_)));
+        assert_eq!(purges.count(), 3);
+        let findings = suite.study(&record(&suite.ground.settings, bench.entries));
+        let titles: Vec<&str> = findings.parts.iter().map(|part| part.title.as_str()).collect();
+        assert_eq!(titles, ["WSAT RND 8K RW65", "Latency", "WSAT SEQ 128K RW90"]);
+        assert!(refused(|s| set(s, "wsat-1.workload", "oltp")).contains("'wsat-1.workload'"));
+    }
+
     /// With PTS-C 1.x, a part of the suite has parts itself.
     #[test]
     fn a_part_may_have_parts_of_its_own() {
@@ -447,8 +585,9 @@ mod tests {
 
     #[test]
     fn what_makes_no_suite_is_refused_with_the_reason() {
-        for list in ["", "iops,", "iops,iops", "suite", "iops,suite"] {
-            assert!(refused(|s| set(s, "procedures", list)).contains("each once"), "{list}");
+        for list in ["", "iops,", "suite", "iops,suite", "tkperf", "wsat-campaign"] {
+            let why = refused(|s| set(s, "procedures", list));
+            assert!(why.contains("not made of others"), "{list}: {why}");
         }
         assert!(refused(|s| set(s, "procedures", "iops,nothing")).contains("'nothing'"));
         let why = refused(|s| s.steady_state = "btw".parse().unwrap());

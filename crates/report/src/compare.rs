@@ -194,6 +194,7 @@ fn comparison(title: &str, sides: &[Side<'_>], (of_many, room): (bool, usize)) -
         findings.form_pages.push(page.named("key-figures"));
     }
     findings.chapters.extend(changes);
+    findings.chapters.extend(changes::secondary_page(sides));
     let plots::Overlays { drawn, left_out } = plots::overlaid(sides, room);
     if !drawn.is_empty() {
         let count = drawn.len();

@@ -7,7 +7,7 @@ use steadfast_domain::record::{Check, CheckState, HostChange};
 use steadfast_domain::{Device, Load, Measurement, Nanos, Settings, Step};
 use steadfast_engine::Stop;
 use steadfast_host::{
-    DeviceLogs, IdleStateHold, LogReading, OwnCgroups, PowerMeter, PowerSource, ProcessorTimes,
+    DeviceLogs, HostCounters, IdleStateHold, LogReading, OwnCgroups, PowerMeter, PowerSource,
     PurgeOrder, QuotaCounts, Roots, SleepInhibition, Undone,
 };
 
@@ -73,7 +73,7 @@ enum Lock {
 /// State before a step.
 pub(crate) struct Before {
     log: Option<LogReading>,
-    processors: Option<ProcessorTimes>,
+    host: HostCounters,
     quotas: Option<QuotaCounts>,
 }
 
@@ -180,7 +180,7 @@ impl Surroundings {
         }
         Before {
             log,
-            processors: steadfast_host::processor_times(&self.roots),
+            host: steadfast_host::host_counters(&self.roots),
             quotas: self.quota_counts(),
         }
     }
@@ -191,7 +191,7 @@ impl Surroundings {
         if let Some(power) = &self.power {
             power.begin();
         }
-        before.processors = steadfast_host::processor_times(&self.roots);
+        before.host = steadfast_host::host_counters(&self.roots);
         before.quotas = self.quota_counts();
     }
 
@@ -201,13 +201,13 @@ impl Surroundings {
 
     /// Fills in the readings of a step. Readings of the engine are kept.
     pub(crate) fn after(&mut self, before: Before, step: &Step, measurement: &mut Measurement) {
-        let processors = steadfast_host::processor_times(&self.roots);
+        let host = steadfast_host::host_counters(&self.roots);
         let power = self.power.as_ref().and_then(PowerMeter::mean_milliwatts);
         let quotas = before.quotas.zip(self.quota_counts());
         let sensed = &mut measurement.sensed;
         sensed.cpu_throttling = quotas.and_then(|(before, after)| after.since(&before));
-        sensed.host_cpu =
-            before.processors.zip(processors).and_then(|(before, after)| after.since(&before));
+        sensed.host_cpu = host.cpu_since(&before.host);
+        sensed.host = host.activity_since(&before.host).map(Box::new);
         sensed.power_milliwatts = power;
         sensed.temperature_celsius = steadfast_host::temperature(&self.device, &self.roots);
         let Some(log_before) = before.log else { return };

@@ -70,13 +70,22 @@ impl Metric {
 
 /// Metrics that comparisons show, with their printed names, in order. The rate in bytes follows the
 /// rate in I/Os, because it adds nothing where all I/Os have the same size.
-pub const COMPARED: [(&str, &str); 6] = [
+pub const COMPARED: [(&str, &str); 7] = [
     ("iops", "IOPS"),
     ("throughput", "MB/s"),
     ("art", "Mean response time"),
     ("p99-99", "99.99 % response time"),
     ("p99-999", "99.999 % response time"),
     ("mrt", "Maximum response time"),
+    ("min-response", "Minimum response time"),
+];
+
+/// Secondary metrics that comparisons show on a page of their own, with their printed names.
+pub const COMPARED_SECONDARY: [(&str, &str); 4] = [
+    ("power", "Power"),
+    ("iops-per-watt", "IOPS per watt"),
+    ("cpu-system", "CPU system time"),
+    ("cpu-io-wait", "CPU I/O wait"),
 ];
 
 /// Returns true if the difference between two values may be noise: their ranges overlap, or one

@@ -12,7 +12,7 @@ mod table;
 pub use caveat::{Caveat, CaveatKind};
 pub use end::EndState;
 pub use front::{Front, KeyFigure};
-pub use metric::{COMPARED, Metric, may_be_noise};
+pub use metric::{COMPARED, COMPARED_SECONDARY, Metric, may_be_noise};
 pub use plot::{Axis, ClockTime, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 pub use setting::{Facts, Known, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};

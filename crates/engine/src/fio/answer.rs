@@ -44,6 +44,7 @@ pub(super) struct Direction {
     /// I/Os with a response time.
     pub completed: u64,
     pub response_mean: f64,
+    pub response_min: u64,
     pub response_max: u64,
     /// Response times as index and count of the buckets of [`FineHistogram`].
     pub buckets: Vec<(usize, u64)>,
@@ -157,6 +158,7 @@ fn direction(spot: &Spot<'_>) -> Result<Direction, String> {
         run_ns: spot.at("runtime")?.count()?.saturating_mul(1_000_000),
         completed,
         response_mean: latency.at("mean")?.amount()?,
+        response_min: latency.at("min")?.count()?,
         response_max: latency.at("max")?.count()?,
         buckets,
     })

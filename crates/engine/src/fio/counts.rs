@@ -22,6 +22,8 @@ pub(super) struct Sum {
     pub ios: u64,
     pub bytes: u64,
     response_sum: u64,
+    /// `None` without response times.
+    response_min: Option<u64>,
     response_max: u64,
     buckets: Box<[u64]>,
 }
@@ -37,7 +39,7 @@ pub(super) struct Busy {
 impl Default for Sum {
     fn default() -> Self {
         let buckets = vec![0; FineHistogram::LEN].into();
-        Sum { ios: 0, bytes: 0, response_sum: 0, response_max: 0, buckets }
+        Sum { ios: 0, bytes: 0, response_sum: 0, response_min: None, response_max: 0, buckets }
     }
 }
 
@@ -60,6 +62,9 @@ impl Counts {
                 sum.ios += direction.counted();
                 sum.bytes += direction.bytes;
                 sum.response_sum += total.round() as u64;
+                // fio writes 0 where nothing has completed.
+                let least = (direction.completed > 0).then_some(direction.response_min);
+                sum.response_min = shortest(sum.response_min, least);
                 sum.response_max = sum.response_max.max(direction.response_max);
                 for (index, count) in &direction.buckets {
                     sum.buckets[*index] += count;
@@ -77,6 +82,7 @@ impl Counts {
             sum.ios += more.ios;
             sum.bytes += more.bytes;
             sum.response_sum += more.response_sum;
+            sum.response_min = shortest(sum.response_min, more.response_min);
             sum.response_max = sum.response_max.max(more.response_max);
             for (count, more) in sum.buckets.iter_mut().zip(&more.buckets) {
                 *count += more;
@@ -130,7 +136,8 @@ impl Counts {
 
     /// Returns the counts after `before`. The longest response time is exact if it exceeds all
     /// earlier ones; otherwise it is the upper edge of the highest bucket, at most 1.6 % too
-    /// long.
+    /// long. The shortest one is exact if it is below all earlier ones; otherwise it is the lower
+    /// edge of the lowest bucket, at most 1.6 % too short.
     pub(super) fn since(&self, before: &Counts) -> Counts {
         let mut counts = self.clone();
         counts.elapsed = self.elapsed.saturating_sub(before.elapsed);
@@ -182,6 +189,7 @@ impl Sum {
             ios: self.ios,
             bytes: Bytes(self.bytes),
             response_sum: Nanos(self.response_sum),
+            response_min: self.response_min.map(Nanos),
             response_max: Nanos(self.response_max),
             histogram: FineHistogram::from_dense(&self.buckets),
             // fio waits for outstanding I/Os and counts them.
@@ -201,5 +209,22 @@ impl Sum {
             let edge = highest.map_or(0, |index| FineHistogram::bounds(index).1);
             self.response_max = self.response_max.min(edge);
         }
+        if self.response_min == earlier.response_min {
+            let lowest = self.buckets.iter().position(|count| *count > 0);
+            let edge = lowest.map(bin_start);
+            self.response_min = edge.zip(self.response_min).map(|(edge, least)| edge.max(least));
+        }
     }
+}
+
+/// Returns the lower edge of fio's bin, which is two of our buckets from 128 ns on: its counts
+/// are in the upper one.
+fn bin_start(bucket: usize) -> u64 {
+    let first = if bucket < 128 { bucket } else { bucket & !1 };
+    FineHistogram::bounds(first).0
+}
+
+/// Returns the shorter of two response times of which either may be missing.
+fn shortest(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.into_iter().chain(other).min()
 }

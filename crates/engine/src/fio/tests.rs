@@ -48,11 +48,13 @@ fn a_recorded_answer_is_read_as_it_stands() {
     let reads = counts.direction(Op::Read).tally();
     assert_eq!((reads.ios, reads.bytes), (4468 + 4462, Bytes((4468 + 4462) * 4096)));
     assert_eq!(reads.response_max, Nanos(36_269_098));
+    assert_eq!(reads.response_min, Some(Nanos(13_350)));
     let mean = (4468.0 * 732_938.303715 + 4462.0 * 752_723.261318) / 8930.0;
     assert!((reads.response_mean().unwrap().0 as f64 - mean).abs() < 2.0);
     let writes = counts.direction(Op::Write).tally();
     assert_eq!((writes.ios, writes.histogram.total()), (2397 + 2452, 2397 + 2452));
     assert_eq!(writes.response_max, Nanos(36_198_751));
+    assert_eq!(writes.response_min, Some(Nanos(15_869)));
     // 1.907131 % of 1206 ms.
     assert_eq!(counts.threads.len(), 2);
     assert_eq!((counts.threads[0].user, counts.threads[0].system), (23_000_000, 0));
@@ -70,9 +72,15 @@ fn an_interval_is_the_difference_of_two_answers() {
     assert_eq!(writes.ios, 4849 - (330 + 348));
     assert_eq!(reads.histogram.total(), reads.ios);
     assert_eq!(reads.response_max, Nanos(36_269_098), "longer than all before, so exact");
+    assert_eq!(reads.response_min, Some(Nanos(13_350)), "shorter than all before, so exact");
+    // The shortest I/O was before the interval, whose lowest bin is fio's of 13,440 to 13,567 ns.
+    let earlier = RUNNING.replace("28379", "13350").replace("\"28288\"", "\"13376\"");
+    let reads = after.since(&of(&earlier)).direction(Op::Read).tally();
+    assert_eq!((reads.ios, reads.response_min), (8930 - (674 + 653), Some(Nanos(13_440))));
     // Nothing happens after the last answer, so no response time is left.
     let nothing = after.since(&after);
     assert_eq!((nothing.ios(), nothing.direction(Op::Read).tally().response_max), (0, Nanos(0)));
+    assert_eq!(nothing.direction(Op::Read).tally().response_min, None);
     assert_eq!(nothing.interval_tallies(), []);
     // The same over two calls of fio.
     let twice = Counts::of(&answer::read(MIXED, 2).unwrap(), &after);

@@ -215,11 +215,12 @@ impl Running {
 
     /// Moves all accounts of the interval into a meter and returns the ticks of the turn.
     fn turn_over(&self, meter: &mut Meter) -> u64 {
-        let mut first = 0;
+        let (mut first, mut thread) = (0, 0);
         let mut ticks = self.turned;
         for part in &self.parts {
-            ticks = part.turn_over(meter, first);
+            ticks = part.turn_over(meter, first, thread);
             first += part.streams;
+            thread += part.shared.lanes.len();
         }
         ticks
     }
@@ -504,7 +505,7 @@ impl Running {
     }
 
     /// Builds the measurement; the next one begins at the end of its last interval.
-    fn conclude(&mut self, meter: Meter, complete: bool) -> Measurement {
+    fn conclude(&mut self, mut meter: Meter, complete: bool) -> Measurement {
         let clock = self.clock;
         let begin = self.begin;
         let (fault_count, faults) = self.take_faults();
@@ -519,6 +520,7 @@ impl Running {
         let used: Vec<ThreadCpu> =
             cpu.iter().zip(&self.cpu).map(|(now, before)| now.since(*before)).collect();
         let elapsed = meter.elapsed();
+        let threads = meter.take_threads();
         let (streams, intervals, replay) = match &self.script {
             None => {
                 let (streams, intervals) = meter.finish();
@@ -536,6 +538,7 @@ impl Running {
             stalls: std::mem::take(&mut self.stalls),
             silences: self.silence.take(Nanos(clock.nanos(begin))),
             intervals,
+            threads,
             parts: self.apart(elapsed),
             cursors: self.cursors(),
             seed: self.parts.first().and_then(|part| part.seed),

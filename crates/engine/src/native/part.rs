@@ -59,6 +59,8 @@ pub(super) struct RunningPart {
     pace: Pace,
     /// Number of its I/O streams.
     pub streams: usize,
+    /// True if its threads are told apart.
+    by_thread: bool,
 }
 
 impl RunningPart {
@@ -114,6 +116,7 @@ impl RunningPart {
             patience: CompletionTimeout::new(context.patience),
             pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace),
             streams: sizing.streams,
+            by_thread: stimulus.is_some_and(|stimulus| stimulus.by_thread),
         };
         Ok((part, script, notes))
     }
@@ -147,12 +150,18 @@ impl RunningPart {
         self.shared.all_ended() || self.patience.is_at_an_end()
     }
 
-    /// Adds its threads' accounts to a meter as the streams from `first` on. Returns the ticks of
-    /// the turn.
-    pub(super) fn turn_over(&self, meter: &mut Meter, first: usize) -> u64 {
+    /// Adds its threads' accounts to a meter as the streams from `first` and the threads from
+    /// `thread` on. Returns the ticks of the turn.
+    pub(super) fn turn_over(&self, meter: &mut Meter, first: usize, thread: usize) -> u64 {
         // SAFETY: the accounts of the previous turn are no longer held.
         let (ticks, accounts) = unsafe { self.shared.turn_over() };
-        accounts.into_iter().for_each(|account| meter.add(account, first));
+        for (number, account) in accounts.into_iter().enumerate() {
+            if self.by_thread {
+                meter.add_of_thread(account, first, thread + number);
+            } else {
+                meter.add(account, first);
+            }
+        }
         ticks
     }
 

@@ -210,6 +210,8 @@ fn load(
     load.extent = extent(first, on.sector);
     load.pace = pace(spec, u64::from(workers) * u64::from(targets))?;
     load.ramp = ramp;
+    // Each worker has a row in the results.
+    load.by_thread = workers > 1;
     load.data_pattern = (!on.own_pattern).then(|| data_pattern(config, first.pattern));
     Ok(load)
 }

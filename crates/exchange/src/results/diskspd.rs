@@ -102,6 +102,7 @@ impl DirectionCounts {
 #[derive(Default)]
 struct ResponseTimes {
     mean: Option<f64>,
+    shortest: Option<f64>,
     longest: Option<f64>,
     percentiles: Vec<(f64, f64)>,
 }
@@ -109,6 +110,7 @@ struct ResponseTimes {
 fn ios_with_times(ios: ForeignIos, times: ResponseTimes) -> ForeignIos {
     ForeignIos {
         mean_ms: times.mean,
+        shortest_ms: times.shortest,
         longest_ms: times.longest,
         percentiles: times.percentiles,
         ..ios
@@ -130,9 +132,10 @@ fn xml_latency(latency: Node<'_, '_>, name: &str) -> ResponseTimes {
     for bucket in children(latency, "Bucket") {
         let both = value_in(bucket, "Percentile").zip(value_in(bucket, &field));
         match both {
+            Some((0.0, ms)) => times.shortest = Some(ms),
             Some((100.0, ms)) => times.longest = Some(ms),
-            Some((percent, ms)) if percent > 0.0 => times.percentiles.push((percent, ms)),
-            _ => {}
+            Some((percent, ms)) => times.percentiles.push((percent, ms)),
+            None => {}
         }
     }
     times
@@ -335,7 +338,9 @@ impl SpanText {
             [(&mut self.reads.1, read), (&mut self.writes.1, write), (&mut self.total, total)];
         for (times, text) in sides {
             let Some(ms) = text.parse().ok().and_then(plausible) else { continue };
-            if name == "max" {
+            if name == "min" {
+                times.shortest = Some(ms);
+            } else if name == "max" {
                 times.longest = Some(ms);
             } else if let Some((_, percent)) = TEXT_PERCENTILES.iter().find(|(own, _)| *own == name)
             {

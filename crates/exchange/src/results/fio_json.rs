@@ -111,8 +111,8 @@ impl PendingRemarks {
         if self.completion {
             remark(
                 results,
-                "Percentiles are fio's clat, from the end of the submission on; mean and maximum \
-                 are fio's lat, as Steadfast measures. lat_percentiles=1 makes fio write those of \
+                "Percentiles are fio's clat, from the end of the submission on; minimum, mean and \
+                 maximum are fio's lat, as Steadfast measures. lat_percentiles=1 makes fio write those of \
                  lat.",
             );
         }
@@ -304,6 +304,7 @@ fn ios(job: &Map<String, Value>, direction: &str, seen: &mut PendingRemarks) -> 
         iops: number(of, "iops"),
         bytes_per_second: bytes,
         mean_ms: of_total("mean"),
+        shortest_ms: of_total("min"),
         longest_ms: of_total("max"),
         percentiles,
         histogram,

@@ -13,6 +13,7 @@ use steadfast_domain::{ForeignIos, ForeignResults};
 
 /// Fields of a direction, from its first one.
 const PERCENTILES: std::ops::Range<usize> = 12..32;
+const TOTAL_MIN: usize = 32;
 const TOTAL_MAX: usize = 33;
 const TOTAL_MEAN: usize = 34;
 /// Fields of a direction: versions 3 and 4 end with five of bandwidth samples, version 5 with
@@ -30,7 +31,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
         tool: "fio".into(),
         remarks: vec![
             "Percentiles are fio's clat, from the end of the submission on, in whole \
-             microseconds; mean and maximum are fio's lat, as Steadfast measures."
+             microseconds; minimum, mean and maximum are fio's lat, as Steadfast measures."
                 .into(),
         ],
         absent: vec![
@@ -116,6 +117,7 @@ fn ios(fields: &[&str]) -> Result<ForeignIos, String> {
         ios: Some(ios),
         iops: Some(iops),
         bytes_per_second: Some(number(1)? * 1024.0),
+        shortest_ms: Some(number(TOTAL_MIN)? / 1e3),
         longest_ms: Some(number(TOTAL_MAX)? / 1e3),
         mean_ms: Some(number(TOTAL_MEAN)? / 1e3),
         percentiles: fields[PERCENTILES].iter().filter_map(percentile).collect(),

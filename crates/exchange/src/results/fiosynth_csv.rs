@@ -62,6 +62,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
                 iops,
                 bytes_per_second: value(&format!("{name}_BW")).map(|kib| kib * 1024.0),
                 mean_ms: time(format!("Mean_{name}_Latency")),
+                shortest_ms: time(format!("Min_{name}_Latency")),
                 longest_ms: time(format!("Max_{name}_Latency")),
                 percentiles: percentiles.collect(),
                 ..ForeignIos::default()

@@ -13,9 +13,10 @@ fn fixture(file: &str, text: &str) -> ForeignResults {
 /// A direction as fio writes it; times in nanoseconds.
 fn direction(ios: u64, iops: f64, mean: f64, bins: &str) -> String {
     format!(
-        "{{\"total_ios\":{ios},\"iops\":{iops},\"bw_bytes\":{},\"lat_ns\":{{\"max\":{},\"mean\":{mean},\
+        "{{\"total_ios\":{ios},\"iops\":{iops},\"bw_bytes\":{},\"lat_ns\":{{\"min\":{},\"max\":{},\"mean\":{mean},\
          \"N\":{ios}}},\"clat_ns\":{{\"mean\":1,\"max\":1,\"percentile\":{{\"99.000000\":7000}}{bins}}}}}",
         iops * 4096.0,
+        mean / 2.0,
         mean * 3.0
     )
 }
@@ -55,6 +56,7 @@ fn jobs_of_a_group_add_up_and_groups_are_steps() {
     // By hand: (2 x 2000 x 2 ms + 1000 x 5 ms) / 5000.
     assert_eq!((step.all.iops, step.all.ios), (Some(250.0), Some(5000)));
     assert_eq!((step.all.mean_ms, step.all.longest_ms), (Some(2.6), Some(15.0)));
+    assert_eq!((step.all.shortest_ms, step.writes.shortest_ms), (Some(1.0), Some(2.5)));
     assert_eq!(step.all.bytes_per_second, Some(250.0 * 4096.0));
     assert_eq!((step.reads.iops, step.writes.iops), (Some(200.0), Some(50.0)));
     assert_eq!(step.all.percentile(99.0), None, "b has no histogram");
@@ -97,7 +99,9 @@ const DISKSPD_XML: &str = "<Results>\n<System><ComputerName>HOST</ComputerName><
     </RequestCount><ThreadsPerFile>2</ThreadsPerFile></Target></Targets></TimeSpan></TimeSpans>\
     </Profile><TimeSpan><TestTimeSeconds>10.00</TestTimeSeconds><Latency>\
     <AverageReadMilliseconds>1.500</AverageReadMilliseconds><AverageTotalMilliseconds>2.000\
-    </AverageTotalMilliseconds><Bucket><Percentile>99</Percentile><ReadMilliseconds>4.000\
+    </AverageTotalMilliseconds><Bucket><Percentile>0</Percentile><ReadMilliseconds>0.086\
+    </ReadMilliseconds><WriteMilliseconds>0.199</WriteMilliseconds><TotalMilliseconds>0.086\
+    </TotalMilliseconds></Bucket><Bucket><Percentile>99</Percentile><ReadMilliseconds>4.000\
     </ReadMilliseconds><TotalMilliseconds>5.000</TotalMilliseconds></Bucket><Bucket><Percentile>100\
     </Percentile><ReadMilliseconds>8.000</ReadMilliseconds><TotalMilliseconds>9.000\
     </TotalMilliseconds></Bucket></Latency><Thread><Target><ReadBytes>28672000</ReadBytes>\
@@ -145,6 +149,10 @@ fn diskspd_text_and_xml_say_the_same() {
     let (text, xml) = (&text.tests[0], &xml.tests[0]);
     let rates = |ios: &ForeignIos| (ios.ios, ios.iops, ios.bytes_per_second, ios.longest_ms);
     assert_eq!(rates(&text.all), rates(&xml.all));
+    for test in [text, xml] {
+        let least = [&test.reads, &test.writes, &test.all].map(|ios| ios.shortest_ms);
+        assert_eq!(least, [Some(0.086), Some(0.199), Some(0.086)]);
+    }
     assert_eq!(text.reads.iops, xml.reads.iops);
     assert_eq!((text.reads.mean_ms, text.reads.percentile(99.0)), (Some(1.5), Some(4.0)));
     assert_eq!((text.writes.percentile(99.0), text.writes.longest_ms), (None, Some(9.0)));
@@ -183,8 +191,8 @@ fn vdbench_has_the_averages_of_each_run() {
 #[test]
 fn the_table_of_fiosynth_is_in_kib_and_microseconds() {
     let text = "Jobname,Read_IOPS,Read_BW,Write_IOPS,Write_BW,Mean_Read_Latency,Max_Read_Latency,\
-        P99_Read_Latency,P99.9_Read_Latency,Mean_Write_Latency\n\
-        \"4K, L2\",100.5,402,0,0,2000,9000,4000,0,0\ntargets,na,na,na,na,na,na,na,na,na\n";
+        Min_Read_Latency,P99_Read_Latency,P99.9_Read_Latency,Mean_Write_Latency\n\
+        \"4K, L2\",100.5,402,0,0,2000,9000,50,4000,0,0\ntargets,na,na,na,na,na,na,na,na,na,na\n";
     let results = fixture("fio_fb_results.csv", text);
     assert_eq!(results.tests.len(), 1);
     let test = &results.tests[0];
@@ -192,6 +200,7 @@ fn the_table_of_fiosynth_is_in_kib_and_microseconds() {
     assert_eq!(test.reads.bytes_per_second, Some(402.0 * 1024.0));
     assert_eq!((test.reads.mean_ms, test.reads.percentile(99.0)), (Some(2.0), Some(4.0)));
     assert_eq!((test.reads.percentile(99.9), test.writes.iops), (None, None));
+    assert_eq!((test.reads.shortest_ms, test.writes.shortest_ms), (Some(0.05), None));
 }
 
 #[test]

@@ -151,12 +151,13 @@ fn iops(rounds: &[Value]) -> TestValues {
 
 /// Parses `[min, max, mean]` in microseconds.
 fn response(cell: &Value, what: &str) -> Result<ForeignMeasured, String> {
-    let [_, longest, mean] = list(cell, what)? else {
+    let [shortest, longest, mean] = list(cell, what)? else {
         return Err(format!("{what} is {}, which is not [min, max, mean]", short(cell)));
     };
     let millis = |value: &Value| number(value, what).map(|n| n.map(|micros| micros / 1000.0));
     Ok(ForeignMeasured {
         mean_ms: millis(mean)?,
+        shortest_ms: millis(shortest)?,
         longest_ms: millis(longest)?,
         ..ForeignMeasured::default()
     })

@@ -92,6 +92,7 @@ fn every_value_of_a_log_is_where_its_place_in_the_matrix_says() {
     assert_eq!(at(iops, 1, random(Bytes::kib(1024), 95)).iops, Some(100.0));
     let found = at(lat, 2, random(Bytes::kib(4), 65));
     assert_eq!((found.mean_ms, found.longest_ms), (Some(10.101), Some(10.1015)));
+    assert_eq!(found.shortest_ms, Some(0.001), "[min, max, mean] in microseconds");
     let found = at(tp, 3, AccessPattern::sequential(Bytes::kib(64), 0));
     assert_eq!(found.bytes_per_second, Some(10_102.0 * 1024.0), "KiB/s");
     assert_eq!((wsat.kind, wsat.values.len()), (ForeignKind::WriteSaturation, 11));

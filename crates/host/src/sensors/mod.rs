@@ -1,6 +1,7 @@
 //! Counters and sensors of a device and its host.
 
 mod cgroup;
+mod host;
 mod monitors;
 mod power;
 mod processors;
@@ -13,6 +14,7 @@ use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::{Bytes, Device, Transport};
 
 pub use cgroup::{OwnCgroups, QuotaCounts};
+pub use host::{HostCounters, host_counters};
 pub use power::{PowerMeter, PowerReport, PowerSource};
 pub use processors::{ProcessorTimes, processor_times};
 

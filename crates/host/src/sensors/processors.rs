@@ -8,7 +8,10 @@ use steadfast_domain::measurement::HostCpu;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessorTimes {
     user: u64,
+    /// Interrupts included.
     system: u64,
+    interrupts: u64,
+    soft_interrupts: u64,
     idle: u64,
     io_wait: u64,
     steal: u64,
@@ -19,10 +22,14 @@ pub fn processor_times(roots: &Roots) -> Option<ProcessorTimes> {
     parse(&fs::read_to_string(roots.proc.join("stat")).ok()?)
 }
 
-/// Parses the line `cpu user nice system idle iowait irq softirq steal guest guest_nice` (proc(5)).
-/// Guest time is already included in `user` and `nice`.
+/// Parses the line of all processors.
 fn parse(text: &str) -> Option<ProcessorTimes> {
-    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    text.lines().find_map(|line| line.strip_prefix("cpu ")).and_then(parse_line)
+}
+
+/// Parses a line `cpu user nice system idle iowait irq softirq steal guest guest_nice` (proc(5)).
+/// without its name. Guest time is already included in `user` and `nice`.
+pub(super) fn parse_line(line: &str) -> Option<ProcessorTimes> {
     let ticks: Vec<u64> = line.split_whitespace().map_while(|tick| tick.parse().ok()).collect();
     let [user, nice, system, idle, io_wait, interrupts, soft_interrupts, ref rest @ ..] = ticks[..]
     else {
@@ -32,6 +39,8 @@ fn parse(text: &str) -> Option<ProcessorTimes> {
     Some(ProcessorTimes {
         user: sum(&[user, nice])?,
         system: sum(&[system, interrupts, soft_interrupts])?,
+        interrupts,
+        soft_interrupts,
         idle,
         io_wait,
         steal: rest.first().copied().unwrap_or(0),
@@ -63,6 +72,8 @@ impl ProcessorTimes {
             system: system / all,
             io_wait: io_wait / all,
             steal: steal / all,
+            interrupts: Some(since(self.interrupts, before.interrupts) / all),
+            soft_interrupts: Some(since(self.soft_interrupts, before.soft_interrupts) / all),
         })
     }
 }
@@ -77,9 +88,17 @@ mod tests {
     #[test]
     fn shares_are_of_all_time_that_passed() {
         let before = parse(BEFORE).unwrap();
-        // 200 ticks: 60 user, 40 system, 60 idle, 20 waiting, 20 stolen.
+        // 200 ticks: 60 user, 40 system (10 in interrupts, 10 in soft ones), 60 idle, 20 waiting,
+        // 20 stolen.
         let after = parse("cpu  150 20 70 1060 40 15 15 50 9 0\n").unwrap();
-        let expected = HostCpu { user: 0.3, system: 0.2, io_wait: 0.1, steal: 0.1 };
+        let expected = HostCpu {
+            user: 0.3,
+            system: 0.2,
+            io_wait: 0.1,
+            steal: 0.1,
+            interrupts: Some(0.05),
+            soft_interrupts: Some(0.05),
+        };
         assert_eq!(after.since(&before), Some(expected));
         assert_eq!(before.since(&before), None);
     }

@@ -254,6 +254,7 @@ pub(crate) fn percentile_table<N: AsRef<str>, T: Borrow<Tally>>(
     let mut rows = vec![
         row("I/Os".into(), &|t| TableCell::number((t.ios > 0).then_some(t.ios as f64), 0), false),
         row("ART".into(), &|t| time(t.response_mean()), true),
+        row("Minimum".into(), &|t| time(t.response_shortest()), false),
     ];
     rows.extend(PERCENTILES.iter().map(|percent| {
         row(format!("{percent} %"), &|t| time(percentile(t, *percent)), *percent == 99.999)
@@ -275,6 +276,7 @@ mod tests {
         Tally {
             ios: values.clone().count() as u64,
             response_sum: Nanos(values.clone().sum()),
+            response_min: values.clone().min().map(Nanos),
             response_max: Nanos(values.max().unwrap_or(0)),
             histogram: FineHistogram::from_dense(&dense),
             ..Tally::default()

@@ -34,7 +34,7 @@ impl<'a> StepRow<'a> {
     }
 }
 
-fn columns<'a>() -> [TypedColumn<StepRow<'a>>; 31] {
+fn columns<'a>() -> [TypedColumn<StepRow<'a>>; 32] {
     [
         TypedColumn::count("Round", |row| Some(u64::from(row.step.place.round))),
         TypedColumn::count("Step", |row| Some(u64::from(row.step.place.point))),
@@ -47,6 +47,7 @@ fn columns<'a>() -> [TypedColumn<StepRow<'a>>; 31] {
         TypedColumn::number("IOPS", 3, |row| row.measured.iops()),
         TypedColumn::number("MB/s", 3, |row| row.measured.mb_per_second()),
         TypedColumn::number("ART ms", 6, |row| millis(row.total.response_mean())),
+        TypedColumn::number("Min ms", 6, |row| millis(row.total.response_shortest())),
         TypedColumn::number("99 % ms", 6, |row| millis(row.total.percentile(0.99))),
         TypedColumn::number("99.9 % ms", 6, |row| millis(row.total.percentile(0.999))),
         TypedColumn::number("99.999 % ms", 6, |row| millis(row.total.percentile(FIVE_NINES))),

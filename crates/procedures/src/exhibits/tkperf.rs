@@ -13,7 +13,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::Order;
-use steadfast_domain::{Bytes, Nanos, Verdict};
+use steadfast_domain::{Bytes, Nanos, Tally, Verdict};
 
 /// Bytes per MiB, which TKperf prints as MB.
 const MIB: f64 = 1_048_576.0;
@@ -27,7 +27,9 @@ pub(crate) struct Shown {
     pub rounds: Vec<(u32, Option<f64>)>,
     /// Mean over the measurement window.
     pub mean: Option<f64>,
-    /// Maximum response time in the window, in milliseconds.
+    /// Shortest response time of the window, in milliseconds.
+    pub shortest: Option<f64>,
+    /// Longest response time of the window, in milliseconds.
     pub longest: Option<f64>,
 }
 
@@ -89,8 +91,11 @@ pub(crate) fn shown(mixed_loop: &MixedLoop, results: &Results) -> Vec<Shown> {
             (Order::Random, "ms") => cell.art.mean,
             (Order::Random, _) => cell.iops.mean,
         });
-        let longest = cell.and_then(|cell| cell.tally.response_longest()).map(Nanos::as_millis_f64);
-        Shown { pattern: *pattern, rounds, mean, longest }
+        let of = |time: fn(&Tally) -> Option<Nanos>| {
+            cell.and_then(|cell| time(&cell.tally)).map(Nanos::as_millis_f64)
+        };
+        let (shortest, longest) = (of(Tally::response_shortest), of(Tally::response_longest));
+        Shown { pattern: *pattern, rounds, mean, shortest, longest }
     };
     mixed_loop.points.iter().map(point).collect()
 }
@@ -119,9 +124,11 @@ pub(crate) fn latency(content: &Content) -> Vec<Page> {
         matrix_columns(content, "max-3d", "LAT 3D Measurement Plot: maximum", |p| p.longest),
     ];
     mixes.reverse();
+    let shortest = "Min Latency (ms) vs. Block Size and R/W Mix %";
     let average = "Average Latency (ms) vs. Block Size and R/W Mix %";
     let longest = "Max Latency (ms) vs. Block Size and R/W Mix %";
     let tables = vec![
+        matrix_table(content, ("min", shortest), &mixes, 4, |point| point.shortest),
         matrix_table(content, ("mean", average), &mixes, 4, |point| point.mean),
         matrix_table(content, ("max", longest), &mixes, 4, |point| point.longest),
     ];

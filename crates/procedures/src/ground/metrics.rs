@@ -121,19 +121,21 @@ impl Measured<'_> {
         };
         let percentiles =
             PERCENTILES.map(|(name, fraction)| metric(name, tally.percentile(fraction)));
+        let shortest = metric("min-response", tally.response_shortest());
         let longest = metric("mrt", tally.response_longest());
         let mut all = vec![self.metric("art", art, "ms")];
         all.extend(percentiles);
-        all.push(longest);
+        all.extend([shortest, longest]);
         all.into_iter().flatten().map(|metric| metric.only(direction)).collect()
     }
 
-    fn sensed(&self) -> [Option<Metric>; 4] {
+    fn sensed(&self) -> [Option<Metric>; 5] {
         let sensed = Secondary::of(self.steps);
         let metric = |name: &str, value, unit: &str| Metric::new(name, self.point, value, unit);
         let percent = |share: Option<f64>| share.map(|share| share * 100.0);
         [
             metric("power", sensed.power_milliwatts, "mW"),
+            metric("iops-per-watt", sensed.iops_per_watt(self.iops().mean), "IOPS/W"),
             metric("temperature", sensed.temperature_celsius, "C"),
             metric("cpu-system", percent(sensed.cpu_system), "%"),
             metric("cpu-io-wait", percent(sensed.io_wait), "%"),
@@ -152,6 +154,7 @@ mod tests {
             ios,
             bytes: Bytes(ios * 4096),
             response_sum: Nanos(ios * response),
+            response_min: Some(Nanos(response)),
             response_max: Nanos(response),
             histogram: {
                 let mut dense = vec![0u64; FineHistogram::LEN];
@@ -191,6 +194,8 @@ mod tests {
         assert_eq!(find("art", Some(Op::Write)).value, 2.0);
         assert!((find("art", None).value - 1.4).abs() < 1e-9);
         assert!(find("p50", Some(Op::Write)).value >= 2.0);
+        assert_eq!((find("min-response", None).value, find("mrt", None).value), (1.0, 2.0));
+        assert_eq!(find("min-response", Some(Op::Write)).value, 2.0);
         assert!(all.iter().all(|m| m.metric != "p99-999"), "too few I/Os lie beyond");
         let whole = of(false).metrics();
         assert!(whole.iter().all(|metric| metric.range.is_none()));

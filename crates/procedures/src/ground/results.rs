@@ -127,6 +127,7 @@ mod tests {
             let tally = |ios: u64| Tally {
                 ios,
                 response_sum: Nanos::from_millis(millis * ios),
+                response_min: Some(Nanos::from_millis(millis)),
                 response_max: Nanos::from_millis(millis),
                 ..Tally::default()
             };

@@ -24,6 +24,10 @@ const ROLES: [(&str, &str); 5] = [
     ("video", "SEQ 128K RW90"),
 ];
 
+/// Roles of all six workloads, in the order of the tutorial.
+pub const WORKLOADS: [&str; 6] =
+    [ROLES[0].0, ROLES[1].0, ROLES[2].0, ROLES[3].0, ROLES[4].0, COMPOSITE];
+
 /// Name of the composite; `jesd219` is accepted too.
 const COMPOSITE: &str = "composite";
 
@@ -80,7 +84,7 @@ pub const ZONE_SHIFT: Parameter = Parameter {
 /// the user gave a shift.
 pub fn zone_shift_of(settings: &Settings, at: usize) -> Option<(String, String)> {
     let own = settings.parameters.contains_key(ZONE_SHIFT.name);
-    if own || at == 0 || !names_composite(settings) {
+    if own || at == 0 || !(names_composite(settings) || has_composite(settings)) {
         return None;
     }
     let percent = (at as u64 * u64::from(SHIFT_OF_NEXT)) % 100;
@@ -147,10 +151,28 @@ fn names_composite(settings: &Settings) -> bool {
         || workload_name(settings).is_some_and(is_composite_name)
 }
 
+/// Returns true if the settings are those of a campaign with the composite among its workloads.
+fn has_composite(settings: &Settings) -> bool {
+    let listed = settings.parameters.get("workloads");
+    let is_listed = |list: &String| list.split(',').any(|name| is_composite_name(name.trim()));
+    settings.procedure.ends_with("-campaign") && listed.is_none_or(is_listed)
+}
+
 /// Parses the name of a role or an access pattern in the notation.
 fn pattern_of(name: &str) -> Option<AccessPattern> {
     let role = ROLES.iter().find(|(role, _)| name.eq_ignore_ascii_case(role));
     role.map_or(name, |(_, notation)| notation).parse().ok()
+}
+
+/// Returns the access pattern of a role in the notation; `None` for the composite, which has
+/// several.
+pub fn notation(role: &str) -> Option<&'static str> {
+    ROLES.iter().find(|(name, _)| *name == role).map(|(_, notation)| *notation)
+}
+
+/// Returns true if the workload of a role writes nothing.
+pub fn only_reads(role: &str) -> bool {
+    pattern_of(role).is_some_and(|pattern| pattern.read_percent == 100)
 }
 
 /// Returns the access pattern in these settings, or `None` if the user gave none.
@@ -611,6 +633,10 @@ mod tests {
         settings.parameters.insert("zone-shift".into(), "7%".into());
         assert_eq!(zone_shift_of(&settings, 2), None);
         assert_eq!(zone_shift_of(&Settings::new("iops", 1), 2), None);
+        let mut campaign = Settings::new("dirth-campaign", 1);
+        assert!(zone_shift_of(&campaign, 1).is_some());
+        campaign.parameters.insert("workloads".into(), "oltp,video".into());
+        assert_eq!(zone_shift_of(&campaign, 1), None);
         let refused = chosen(&[("workload", "composite"), ("zone-shift", "100")]);
         assert!(refused.is_err());
         assert!(chosen(&[("workload", "oltp"), ("zone-shift", "5")]).is_err());

@@ -55,8 +55,25 @@ impl Segment {
         }
     }
 
+    /// Returns IOPS per watt; `None` if the power was not measured.
+    pub fn iops_per_watt(&self) -> Option<f64> {
+        self.sensed.iops_per_watt(self.iops)
+    }
+
+    fn cpu_system_percent(&self) -> Option<f64> {
+        self.sensed.cpu_system.map(|share| share * 100.0)
+    }
+
+    fn io_wait_percent(&self) -> Option<f64> {
+        self.sensed.io_wait.map(|share| share * 100.0)
+    }
+
     fn five_nines(&self) -> Option<f64> {
         self.tally.percentile(FIVE_NINES).map(Nanos::as_millis_f64)
+    }
+
+    fn shortest(&self) -> Option<f64> {
+        self.tally.response_shortest().map(Nanos::as_millis_f64)
     }
 
     fn longest(&self) -> Option<f64> {
@@ -64,14 +81,30 @@ impl Segment {
     }
 }
 
-/// Returns rate and response times of one segment, for page one.
-pub fn key_figures(segment: &Segment) -> [KeyFigure; 4] {
+/// Returns rate, response times, energy and processor use of one segment, for page one.
+pub fn key_figures(segment: &Segment) -> Vec<KeyFigure> {
     let of = |what: &str| format!("{}, {what}", segment.name);
-    [
+    let mut figures = vec![
         KeyFigure::new("iops", of("rate"), segment.iops, "IOPS"),
         KeyFigure::new("rate", of("throughput"), segment.mb_per_second, "MB/s"),
         KeyFigure::new("mean", of("mean"), segment.art, "ms"),
         KeyFigure::new("five-nines", of("99.999 %"), segment.five_nines(), "ms").of_buckets(),
+    ];
+    figures.extend(secondary_figures(segment));
+    figures
+}
+
+/// Returns energy and processor use of one segment, for page one.
+pub fn secondary_figures(segment: &Segment) -> [KeyFigure; 4] {
+    let sensed = &segment.sensed;
+    let figure = |id: &str, what: &str, value: Option<f64>, unit: &str| {
+        KeyFigure::new(id, format!("{}, {what}", segment.name), value, unit)
+    };
+    [
+        figure("power", "power", sensed.power_milliwatts, "mW"),
+        figure("iops-per-watt", "rate per watt", segment.iops_per_watt(), "IOPS/W"),
+        figure("cpu-system", "CPU system", segment.cpu_system_percent(), "%"),
+        figure("cpu-io-wait", "CPU I/O wait", segment.io_wait_percent(), "%"),
     ]
 }
 
@@ -259,13 +292,17 @@ pub fn throughput_power(title: &str, x: &str, segments: &[Segment]) -> Plot {
     }
 }
 
-const SEGMENT: [TypedColumn<Segment>; 6] = [
+const SEGMENT: [TypedColumn<Segment>; 10] = [
     TypedColumn::number("IOPS", 1, |segment| segment.iops),
     TypedColumn::number("MB/s", 1, |segment| segment.mb_per_second),
     TypedColumn::number("ART ms", 4, |segment| segment.art),
+    TypedColumn::number("Min ms", 4, Segment::shortest),
     TypedColumn::number("99.999 % ms", 4, Segment::five_nines),
     TypedColumn::number("MRT ms", 4, Segment::longest),
     TypedColumn::number("Power mW", 0, |segment| segment.sensed.power_milliwatts),
+    TypedColumn::number("IOPS / W", 1, Segment::iops_per_watt),
+    TypedColumn::number("CPU system %", 1, Segment::cpu_system_percent),
+    TypedColumn::number("CPU I/O wait %", 1, Segment::io_wait_percent),
 ];
 
 /// Returns the table of the values that the plots of segments show.
@@ -306,4 +343,61 @@ pub fn outstanding(measurement: &Measurement) -> Option<f64> {
     let all = Op::ALL.map(|op| measurement.direction(op).response_sum.0);
     let time = measurement.elapsed.0;
     (time > 0).then(|| all.iter().sum::<u64>() as f64 / time as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::measurement::{HostCpu, StreamTally};
+
+    fn step(iops: u64, milliwatts: Option<f64>) -> Measurement {
+        let tally = Tally {
+            ios: iops,
+            response_sum: Nanos(iops * 2_000_000),
+            response_min: Some(Nanos(1_000_000)),
+            response_max: Nanos(9_000_000),
+            ..Tally::default()
+        };
+        let mut measurement = Measurement {
+            elapsed: Nanos::SECOND,
+            streams: vec![StreamTally { op: Op::Write, tally }],
+            ..Measurement::default()
+        };
+        measurement.sensed.power_milliwatts = milliwatts;
+        let cpu = HostCpu { system: 0.25, io_wait: 0.5, ..HostCpu::default() };
+        measurement.sensed.host_cpu = milliwatts.map(|_| cpu);
+        measurement
+    }
+
+    /// 4,000 I/Os per second at 8 W are 500 per watt; a step without a sensor leaves a dash.
+    #[test]
+    fn a_segment_has_its_rate_per_watt_and_the_processors_use() {
+        let (one, two, silent) = (step(3000, Some(7e3)), step(5000, Some(9e3)), step(1, None));
+        let segment = Segment::of("A", &[&one, &two]);
+        let cells = |segment: &Segment| {
+            let table = segments_table("T", "Segment", std::slice::from_ref(segment));
+            let names: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
+            let cell = |name: &str| {
+                let at = names.iter().position(|own| own == name).unwrap();
+                match table.rows[0].cells[at] {
+                    TableCell::Number { value, .. } => Some(value),
+                    _ => None,
+                }
+            };
+            ["Min ms", "Power mW", "IOPS / W", "CPU system %", "CPU I/O wait %"].map(cell)
+        };
+        assert_eq!(cells(&segment), [1.0, 8000.0, 500.0, 25.0, 50.0].map(Some));
+        let figures: Vec<(String, Option<f64>)> =
+            key_figures(&segment).into_iter().map(|figure| (figure.id, figure.value)).collect();
+        for (id, value) in [
+            ("power", 8000.0),
+            ("iops-per-watt", 500.0),
+            ("cpu-system", 25.0),
+            ("cpu-io-wait", 50.0),
+        ] {
+            assert!(figures.contains(&(id.to_owned(), Some(value))), "{figures:?}");
+        }
+        let part = Segment::of("B", &[&one, &silent]);
+        assert_eq!(cells(&part), [Some(1.0), None, None, None, None]);
+    }
 }

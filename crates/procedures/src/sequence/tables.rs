@@ -60,12 +60,13 @@ fn dimension_columns<'s>(sequenced: &'s Sequenced, results: &Results<'_>) -> Vec
     names
 }
 
-fn cells_of(attempt: Option<&Attempt>) -> [Cell; 7] {
-    let Some(attempt) = attempt else { return [(); 7].map(|()| Cell::Missing) };
+fn cells_of(attempt: Option<&Attempt>) -> [Cell; 8] {
+    let Some(attempt) = attempt else { return [(); 8].map(|()| Cell::Missing) };
     [
         Cell::number(attempt.iops(), 1),
         Cell::number(attempt.mb_per_second(), 2),
         Cell::number(attempt.mean_ms(), 4),
+        millis(attempt.total.response_shortest()),
         millis(attempt.total.percentile(0.99)),
         millis(attempt.total.percentile(0.999)),
         millis(attempt.total.response_longest()),
@@ -79,10 +80,15 @@ pub(super) fn direction(
     results: &Results<'_>,
     of: fn(&Attempt) -> &Tally,
 ) -> Option<Table> {
-    let mut columns: Vec<Column> =
-        [("ios", "I/Os"), ("iops", "IOPS"), ("mb", "MB/s"), ("mean-ms", "Mean ms")]
-            .map(Column::from)
-            .into();
+    let mut columns: Vec<Column> = [
+        ("ios", "I/Os"),
+        ("iops", "IOPS"),
+        ("mb", "MB/s"),
+        ("mean-ms", "Mean ms"),
+        ("min-ms", "Min ms"),
+    ]
+    .map(Column::from)
+    .into();
     columns.extend(PERCENTILES.map(|(percent, id)| Column::new(id, format!("{percent} % ms"))));
     columns.push(Column::from(("max-ms", "Max ms")));
     let rows: Vec<Row> =
@@ -102,6 +108,7 @@ fn direction_row(measured: &Measured<'_>, of: fn(&Attempt) -> &Tally) -> Option<
         Cell::number(attempt.rate(tally.ios), 1),
         Cell::number(attempt.rate(tally.bytes.0).map(|bytes| bytes / 1e6), 2),
         millis(tally.response_mean()),
+        millis(tally.response_shortest()),
     ];
     cells.extend(PERCENTILES.map(|(percent, _)| millis(tally.percentile(percent / 100.0))));
     cells.push(millis(tally.response_longest()));
@@ -150,6 +157,7 @@ pub(super) fn apart(results: &Results<'_>) -> Option<Table> {
         ("iops", "IOPS"),
         ("mb", "MB/s"),
         ("mean-ms", "Mean ms"),
+        ("min-ms", "Min ms"),
         ("p99-ms", "99 % ms"),
         ("p99.9-ms", "99.9 % ms"),
         ("max-ms", "Max ms"),
@@ -171,6 +179,7 @@ fn apart_rows(measured: &Measured<'_>) -> Vec<Row> {
             Cell::number(own.iops(), 1),
             Cell::number(own.mb_per_second(), 2),
             Cell::number(own.mean_ms(), 4),
+            millis(own.total.response_shortest()),
             millis(own.total.percentile(0.99)),
             millis(own.total.percentile(0.999)),
             millis(own.total.response_longest()),

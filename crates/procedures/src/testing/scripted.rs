@@ -53,6 +53,7 @@ fn tally(ios: u64, bytes: Bytes, response: Option<Nanos>) -> Tally {
         ios,
         bytes,
         response_sum: Nanos(time.0 * ios),
+        response_min: (ios > 0).then_some(time),
         response_max: time,
         histogram: FineHistogram::from_dense(&dense),
         outstanding: 0,

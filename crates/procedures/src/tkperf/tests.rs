@@ -281,6 +281,7 @@ fn uneven(_: &Step, measurement: &mut Measurement) {
         dense[FineHistogram::index(each.0)] = tally.ios;
         *tally = Tally {
             response_sum: Nanos(each.0 * tally.ios),
+            response_min: Some(each),
             response_max: each,
             histogram: FineHistogram::from_dense(&dense),
             ..tally.clone()
@@ -305,6 +306,7 @@ fn tkperf_defect_11_the_maximum_of_a_mix_is_that_of_an_io_not_a_weighted_mean() 
     // TKperf would say 0.65 x 1 + 0.35 x 9 = 3.8 for both.
     assert!(cell("tkperf-latency-mean").contains("value: 3.8"), "{}", cell("tkperf-latency-mean"));
     assert!(cell("tkperf-latency-max").contains("value: 9.0"), "{}", cell("tkperf-latency-max"));
+    assert!(cell("tkperf-latency-min").contains("value: 1.0"), "{}", cell("tkperf-latency-min"));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::side::Side;
 use steadfast_domain::findings::{
-    COMPARED, Cell, Column, Exhibit, Metric, Page, Row, Table, may_be_noise,
+    COMPARED, COMPARED_SECONDARY, Cell, Column, Exhibit, Metric, Page, Row, Table, may_be_noise,
 };
 use steadfast_domain::{Bytes, Findings};
 
@@ -12,13 +12,27 @@ use steadfast_domain::{Bytes, Findings};
 const MATRICES: usize = 6;
 const LINES: usize = 36;
 
-/// Returns the page of changes; `None` if the runs have no point in common.
+/// Metrics by their ids and printed names.
+type NamedMetrics = &'static [(&'static str, &'static str)];
+
+/// The page of changes; nothing where the runs have no point in common.
 pub(super) fn page(sides: &[Side<'_>]) -> Option<Page> {
-    let matrices = matrices(sides);
-    let tables = if matrices.is_empty() { lines(sides).into_iter().collect() } else { matrices };
-    let exhibits: Vec<Exhibit> = tables.into_iter().map(Exhibit::Table).collect();
     let title = "Change against A, %; gray: within the rounds of both, or no rounds";
-    (!exhibits.is_empty()).then(|| Page::new(title, exhibits).named("changes"))
+    page_of(sides, &COMPARED, ("changes", title))
+}
+
+/// The page of changes of power and processor use; nothing where two runs did not measure them.
+pub(super) fn secondary_page(sides: &[Side<'_>]) -> Option<Page> {
+    let title = "Change of secondary metrics against A, %";
+    page_of(sides, &COMPARED_SECONDARY, ("changes-secondary", title))
+}
+
+fn page_of(sides: &[Side<'_>], compared: NamedMetrics, (id, title): (&str, &str)) -> Option<Page> {
+    let matrices = matrices(sides, compared);
+    let lines = || lines(sides, compared, id).into_iter().collect();
+    let tables: Vec<Table> = if matrices.is_empty() { lines() } else { matrices };
+    let exhibits: Vec<Exhibit> = tables.into_iter().map(Exhibit::Table).collect();
+    (!exhibits.is_empty()).then(|| Page::new(title, exhibits).named(id))
 }
 
 /// Returns the metrics over all operations.
@@ -41,9 +55,9 @@ fn row(head: String, changes: Vec<(Cell, bool)>) -> Row {
     Row::new(head, changes.into_iter().map(|(cell, _)| cell)).gray(gray)
 }
 
-/// Returns one matrix per metric and per run but the first, limited to the metrics that fit
-/// completely.
-fn matrices(sides: &[Side<'_>]) -> Vec<Table> {
+/// One matrix for each metric and each run but the first, as many as there is room for: whole
+/// metrics only.
+fn matrices(sides: &[Side<'_>], compared: NamedMetrics) -> Vec<Table> {
     let [first, others @ ..] = sides else { return Vec::new() };
     let (sizes, mixes) = dimensions(first);
     if sizes.len() < 2 || mixes.len() < 2 {
@@ -56,8 +70,8 @@ fn matrices(sides: &[Side<'_>]) -> Vec<Table> {
         all.flatten().collect()
     };
     let mut shown: Vec<Vec<Table>> = Vec::new();
-    for tables in COMPARED.iter().map(of_metric).filter(|tables| !tables.is_empty()) {
-        // Omit a metric whose changes equal those of one already shown.
+    for tables in compared.iter().map(of_metric).filter(|tables| !tables.is_empty()) {
+        // What changes at every point as something shown before says nothing new.
         if shown.len() < fit && !shown.iter().any(|before| says_the_same(before, &tables)) {
             shown.push(tables);
         }
@@ -119,10 +133,10 @@ fn matrix(
     has_any.then(|| table.rows(rows))
 }
 
-/// Returns one line per metric of each point that at least two runs have.
-fn lines(sides: &[Side<'_>]) -> Option<Table> {
+/// One line for each metric of each point that at least two runs have.
+fn lines(sides: &[Side<'_>], compared: NamedMetrics, id: &str) -> Option<Table> {
     let [first, others @ ..] = sides else { return None };
-    let all: Vec<&Metric> = COMPARED
+    let all: Vec<&Metric> = compared
         .iter()
         .flat_map(|(id, _)| metrics(first).filter(move |metric| metric.metric == *id))
         .filter(|metric| others.iter().any(|side| metrics(side).any(|m| m.is_same(metric))))
@@ -131,7 +145,7 @@ fn lines(sides: &[Side<'_>]) -> Option<Table> {
     let has_tail = |point: &str| all.iter().any(|m| m.point == point && m.metric == "p99-99");
     let many = all.len() > LINES;
     let kept = all.iter().filter(|metric| !many || has_tail(&metric.point)).take(LINES);
-    let name = |id: &str| COMPARED.iter().find(|(metric, _)| *metric == id).map_or("", |m| m.1);
+    let name = |id: &str| compared.iter().find(|(metric, _)| *metric == id).map_or("", |m| m.1);
     let rows: Vec<Row> = kept
         .map(|metric| {
             let same = |side: &Side<'_>| metrics(side).find(|m| m.is_same(metric)).cloned();
@@ -141,6 +155,6 @@ fn lines(sides: &[Side<'_>]) -> Option<Table> {
         })
         .collect();
     let letters = others.iter().map(|side| Column::from(side.letter.to_string()));
-    let table = Table::new("changes", "Every point", "Point").columns(letters);
+    let table = Table::new(id, "Every point", "Point").columns(letters);
     (!rows.is_empty()).then(|| table.rows(rows))
 }

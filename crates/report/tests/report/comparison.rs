@@ -198,6 +198,40 @@ fn a_change_within_the_noise_is_gray() {
     assert!(page.contains("<td class=\"gray\">+1.0</td>") && page.contains(">+50.0</td>"));
 }
 
+/// Twice the power at the same rate is half the IOPS per watt; what only one run measured is a
+/// dash, and what none did has no page.
+#[test]
+fn power_and_processor_use_change_on_a_page_of_their_own() {
+    let with = |number: u32, milliwatts: f64, cpu: Option<f64>| {
+        let (name, mut found) = measured(number, 1.0);
+        let pattern = AccessPattern::random(Bytes(4096), 65);
+        let point = pattern.to_string();
+        let more = [
+            Metric::new("power", &point, Some(milliwatts), "mW"),
+            Metric::new("iops-per-watt", &point, Some(1e6 / milliwatts), "IOPS/W"),
+            Metric::new("cpu-system", &point, cpu, "%"),
+        ];
+        found.metrics.extend(more.into_iter().flatten().map(|metric| metric.of(&pattern)));
+        (name, found)
+    };
+    let runs = [with(0, 2000.0, Some(3.0)), with(1, 4000.0, None)];
+    let compared = compare(&runs).unwrap();
+    let page = compared.chapters.iter().find(|page| page.id == "changes-secondary").unwrap();
+    let tables = tables_of(&page.exhibits);
+    let ids: Vec<&str> = tables.iter().map(|table| table.id.as_str()).collect();
+    assert_eq!(ids, ["change-power-B", "change-iops-per-watt-B"]);
+    let row = tables[0].rows.iter().find(|row| row.head == "4K").unwrap();
+    assert_eq!(numbers(row), [100.0]);
+    let row = tables[1].rows.iter().find(|row| row.head == "4K").unwrap();
+    assert_eq!(numbers(row), [-50.0]);
+    let long = metrics(&runs);
+    let of =
+        |metric: &str| long.rows.iter().filter(|row| row.cells[1] == Cell::text(metric)).count();
+    assert_eq!((of("iops-per-watt"), of("cpu-system"), of("cpu-io-wait")), (2, 1, 0));
+    let without = compare(&[measured(0, 1.0), measured(1, 1.0)]).unwrap();
+    assert!(without.chapters.iter().all(|page| page.id != "changes-secondary"));
+}
+
 #[test]
 fn a_comparison_has_six_pages_at_most_and_every_value_in_a_file() {
     let factors = [1.0, 0.5, 2.0, 1.1, 0.9, 1.3, 0.75];

@@ -143,8 +143,42 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
     let kinds: Vec<&str> =
         rows.iter().map(|row| row[0].1.as_str()).filter(|k| *k != "PROCESSOR").collect();
     assert_eq!(kinds[..6], ["ALL", "MANAGER", "WORKER", "DISK", "WORKER", "DISK"]);
-    let worker = rows.iter().find(|row| row[0].1 == "WORKER").unwrap();
-    assert_eq!(cell(worker, "IOps"), "", "no worker is counted by itself");
+    // Two workers share the load of each test: their threads add up to it.
+    let of = |kind: &'static str| rows.iter().filter(move |row| row[0].1 == kind);
+    let workers: Vec<_> = of("WORKER").collect();
+    for (all, workers) in all.iter().zip(workers.chunks(2)) {
+        for column in ["Read I/Os", "Write I/Os", "Bytes Read", "Bytes Written"] {
+            let number = |row: &[(String, String)]| cell(row, column).parse::<u64>().unwrap();
+            assert!(workers.iter().all(|row| number(row) > 0), "{column}");
+            assert_eq!(workers.iter().map(|row| number(row)).sum::<u64>(), number(all), "{column}");
+        }
+    }
+    // The record has what the kernel counted in the same steps.
+    let steps = steadfast_runner::Ledger::read(&path.join("run")).unwrap();
+    let sensed: Vec<_> = steps
+        .lines
+        .iter()
+        .filter_map(|line| match &line.entry {
+            steadfast_domain::Entry::Applied { outcome, .. } => {
+                outcome.measurement.sensed.host.clone()
+            }
+            _ => None,
+        })
+        .collect();
+    let host = sensed.last().unwrap();
+    let last = of("MANAGER").last().unwrap();
+    let rate = host.interrupts.unwrap() as f64 / host.elapsed.as_secs_f64();
+    assert_eq!(cell(last, "Interrupts per Second"), format!("{rate:.6}"));
+    let processors: Vec<_> = of("PROCESSOR").collect();
+    assert_eq!(processors.len(), all.len() * host.processors.len());
+    for (row, (number, cpu)) in processors.iter().rev().zip(host.processors.iter().rev()) {
+        assert_eq!(cell(row, "Target Name"), format!("CPU {number}"));
+        let percent = |share: f64| format!("{:.6}", share * 100.0);
+        assert_eq!(cell(row, "% User Time"), percent(cpu.user));
+        assert_eq!(cell(row, "% DPC Time"), percent(cpu.soft_interrupts.unwrap()));
+        assert_eq!(cell(row, "% Interrupt Time"), percent(cpu.interrupts.unwrap()));
+        assert_eq!(cell(row, "IOps"), "");
+    }
     let again = ["iometer", "two.icf", "--from", "run", "-r", "again.csv"];
     succeed(path, &again);
     let text = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();

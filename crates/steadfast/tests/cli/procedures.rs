@@ -106,6 +106,30 @@ fn a_suite_and_the_client_class_find_what_was_accepted() {
     accepted("client-latency", &client, 0);
 }
 
+/// One plan with the time of all workloads. A run that was cut goes on with the workload in which
+/// it was cut, and finds the same.
+#[test]
+fn a_campaign_is_planned_whole_and_resumed_in_its_part() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let two = ["--set", "workloads=oltp,video", "--seed", "7"];
+    let arguments = [&["wsat-campaign"], &QUICK[..], &two[..]].concat();
+    let plan = succeed(here, &[&["plan"], &arguments[..]].concat());
+    assert!(plan.contains("oltp/") && plan.contains("video/"), "{plan}");
+    succeed(here, &[&["run"], &arguments[..], &["--out", "run"]].concat());
+    let journal = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap();
+    let text = |run: &str| std::fs::read_to_string(here.join(run).join("metrics.csv")).unwrap();
+    // Cut in the second workload, five steps after it began.
+    let lines: Vec<&str> = journal.lines().collect();
+    let begun = lines.iter().position(|line| line.contains("\"part\":\"video\"")).unwrap();
+    std::fs::create_dir(here.join("cut")).unwrap();
+    std::fs::copy(here.join("run/settings.json"), here.join("cut/settings.json")).unwrap();
+    let kept = lines[..begun + 8].join("\n") + "\n";
+    std::fs::write(here.join("cut/journal.jsonl"), kept).unwrap();
+    succeed(here, &["resume", "cut"]);
+    assert_eq!(text("cut"), text("run"));
+}
+
 /// Every active range and amount of PTS-C 1.x; the small drive holds smaller ones.
 fn client_1(name: &str) {
     let run = [

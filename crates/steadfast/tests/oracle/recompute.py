@@ -47,6 +47,7 @@ class Tally:
 
     def __init__(self):
         self.ios = self.outstanding = self.bytes = self.sum = self.max = 0
+        self.least = []
         self.counts = np.zeros(BUCKETS, dtype=np.int64)
 
     def add(self, tally):
@@ -55,6 +56,8 @@ class Tally:
         self.bytes += tally["bytes"]
         self.sum += tally["response_sum"]
         self.max = max(self.max, tally["response_max"])
+        if tally["ios"] + tally.get("outstanding", 0):
+            self.least.append(tally["response_min"])
         words = [word.split(":") for word in tally["histogram"].split()]
         if words:
             steps = np.array([int(word[0]) for word in words])
@@ -64,6 +67,9 @@ class Tally:
 
     def mean_ms(self):
         return self.sum / self.responses() / 1e6 if self.responses() else None
+
+    def min_ms(self):
+        return min(self.least) / 1e6 if self.least else None
 
     def max_ms(self):
         return self.max / 1e6 if self.responses() else None
@@ -263,6 +269,7 @@ class Run:
                 "99 % ms": total.percentile_ms(0.99),
                 "99.9 % ms": total.percentile_ms(0.999),
                 "99.999 % ms": total.percentile_ms(0.99999),
+                "Min ms": total.min_ms(),
                 "MRT ms": total.max_ms(),
             }
             self.cells("steps", index, values)
@@ -273,6 +280,7 @@ class Run:
             value = tally.percentile_ms(percent / 100.0)
             self.cells(table_id, f"{percent} %", {column: value})
         self.cells(table_id, "ART", {column: tally.mean_ms()})
+        self.cells(table_id, "Minimum", {column: tally.min_ms()})
         self.cells(table_id, "MRT (maximum)", {column: tally.max_ms()})
 
     # Rounds of a matrix
@@ -372,6 +380,7 @@ def iops(run):
         "throughput": of(lambda cell: cell.mbps),
         "art": of(lambda cell: cell.art),
         "five-nines": of(lambda cell: cell.tally.percentile_ms(0.99999)),
+        "minimum": of(lambda cell: cell.tally.min_ms()),
         "mrt": of(lambda cell: cell.tally.max_ms()),
     }
     matrix(run, cells, [4, 64, 1024], [0, 65, 100], tables)
@@ -384,6 +393,7 @@ def latency(run):
     tables = {
         "average": of(lambda cell: cell.art),
         "five-nines": of(lambda cell: cell.tally.percentile_ms(0.99999)),
+        "minimum": of(lambda cell: cell.tally.min_ms()),
         "maximum": of(lambda cell: cell.tally.max_ms()),
         "iops": of(lambda cell: cell.iops),
     }
@@ -430,6 +440,7 @@ def wsat(run):
             "MB/s": step.mbps(),
             "ART ms": total.mean_ms(),
             "99.999 % ms": total.percentile_ms(0.99999),
+            "Min ms": total.min_ms(),
             "MRT ms": total.max_ms(),
         }
         run.cells("minutes", index, values)
@@ -576,6 +587,7 @@ def points_of_dirth(run, steps):
             "ART ms": total.mean_ms(),
             "99.9 % ms": total.percentile_ms(0.999),
             "99.999 % ms": total.percentile_ms(0.99999),
+            "Min ms": total.min_ms(),
             "MRT ms": total.max_ms(),
         }
         run.cells("dirth-points", head, values)

@@ -1,9 +1,8 @@
 //! The columns of files of results: name, format, dialect, the rows that have a value, and the value.
 
-use super::figures::{DirectionTotals, TestFigures};
+use super::figures::{DirectionTotals, ProcessorUse, TestFigures};
 use super::model::{ResultRow, RowKind};
 use crate::iometer::version::Dialect;
-use std::collections::BTreeMap;
 
 /// The first three columns, which hold words.
 pub(super) const WORDS: [&str; 3] = ["Target Type", "Target Name", "Access Specification Name"];
@@ -109,8 +108,16 @@ const MANAGERS: fn(&RowKind) -> bool = |kind| matches!(kind, RowKind::All | RowK
 const NOT_DISKS: fn(&RowKind) -> bool = |kind| *kind != RowKind::Disk;
 const NOT_WHOLE: fn(&RowKind) -> bool = |kind| *kind != RowKind::All;
 
+/// Columns that rows of processors have.
+const UTILIZATION: &str = "% CPU Utilization";
+const USER: &str = "% User Time";
+const PRIVILEGED: &str = "% Privileged Time";
+const DPC: &str = "% DPC Time";
+const INTERRUPT: &str = "% Interrupt Time";
+const SPEED: &str = "Processor Speed";
+
 /// Frequency of the clock of raw times, which are in nanoseconds here. Iometer calls it the
-/// processor speed.
+/// processor speed in rows with raw times.
 const CLOCK_HZ: f64 = 1e9;
 const MIB: f64 = 1_048_576.0;
 const MB: f64 = 1e6;
@@ -200,17 +207,21 @@ static COLUMNS: [ResultColumn; 59] = [
     count("Starting Sector", EVERY, Figure(|figures| common(figures.start))),
     count("Maximum Size", EVERY, Figure(|figures| common(figures.sectors))),
     count("Queue Depth", EVERY, Figure(|figures| common(figures.depth))),
-    decimal("% CPU Utilization", MANAGERS, Figure(processor_use)),
-    decimal("% User Time", MANAGERS, Figure(|figures| Some(figures.processors?.user))),
-    decimal("% Privileged Time", MANAGERS, Figure(|figures| Some(figures.processors?.system))),
-    decimal("% DPC Time", EVERY, NOT_MEASURED),
-    decimal("% Interrupt Time", EVERY, NOT_MEASURED),
-    count("Processor Speed", NOT_WHOLE, Figure(|_| Some(CLOCK_HZ))),
-    decimal("Interrupts per Second", EVERY, NOT_MEASURED),
+    decimal(UTILIZATION, MANAGERS, Figure(processor_use)),
+    decimal(USER, MANAGERS, Figure(|figures| Some(figures.processors?.user))),
+    decimal(PRIVILEGED, MANAGERS, Figure(|figures| Some(figures.processors?.system))),
+    decimal(DPC, MANAGERS, Figure(|figures| figures.processors?.soft_interrupts)),
+    decimal(INTERRUPT, MANAGERS, Figure(|figures| figures.processors?.interrupts)),
+    count(SPEED, NOT_WHOLE, Figure(|_| Some(CLOCK_HZ))),
+    decimal("Interrupts per Second", MANAGERS, Figure(|figures| figures.host.interrupts)),
     decimal("CPU Effectiveness", MANAGERS, Figure(ios_per_percent)),
-    decimal("Packets/Second", EVERY, NOT_MEASURED),
-    count("Packet Errors", EVERY, NOT_MEASURED),
-    decimal("Segments Retransmitted/Second", EVERY, NOT_MEASURED),
+    decimal("Packets/Second", MANAGERS, Figure(|figures| figures.host.packets)),
+    count("Packet Errors", MANAGERS, Figure(|figures| figures.host.packet_errors)),
+    decimal(
+        "Segments Retransmitted/Second",
+        MANAGERS,
+        Figure(|figures| figures.host.segments_retransmitted),
+    ),
 ];
 
 fn common(value: Option<u64>) -> Option<f64> {
@@ -288,13 +299,22 @@ impl ResultRow {
         let values = numbers.collect();
         ResultRow { kind, name: name.to_owned(), spec: spec.to_owned(), values }
     }
-    /// Returns the row of a processor whose utilization was not observed separately.
-    pub fn processor(name: &str) -> Self {
+    /// Returns the row of a processor: its utilization and its frequency in Hz, where known.
+    pub fn processor(name: &str, observed: Option<ProcessorUse>, hz: Option<u64>) -> Self {
+        let numbers = [
+            (UTILIZATION, observed.map(|cpu| cpu.user + cpu.system)),
+            (USER, observed.map(|cpu| cpu.user)),
+            (PRIVILEGED, observed.map(|cpu| cpu.system)),
+            (DPC, observed.and_then(|cpu| cpu.soft_interrupts)),
+            (INTERRUPT, observed.and_then(|cpu| cpu.interrupts)),
+            (SPEED, hz.map(|hz| hz as f64)),
+        ];
+        let numbers = numbers.into_iter().filter_map(|(name, value)| Some((name, value?)));
         ResultRow {
             kind: RowKind::Processor,
             name: name.to_owned(),
             spec: String::new(),
-            values: BTreeMap::from([("Processor Speed".to_owned(), CLOCK_HZ)]),
+            values: numbers.map(|(name, value)| (name.to_owned(), value)).collect(),
         }
     }
 }

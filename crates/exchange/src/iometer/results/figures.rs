@@ -61,8 +61,26 @@ impl DirectionTotals {
 pub struct ProcessorUse {
     /// Time in user space.
     pub user: f64,
-    /// Time in the kernel.
+    /// Time in the kernel, interrupts included.
     pub system: f64,
+    /// Time in soft interrupts, the counterpart of Windows' deferred procedure calls; `None` if it
+    /// was not observed.
+    pub soft_interrupts: Option<f64>,
+    /// Time in interrupt handlers; `None` if it was not observed.
+    pub interrupts: Option<f64>,
+}
+
+/// Interrupts and network packets of the host. A field is `None` if it was not observed.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct HostRates {
+    /// Interrupts per second.
+    pub interrupts: Option<f64>,
+    /// Packets received and sent per second.
+    pub packets: Option<f64>,
+    /// Packets with errors.
+    pub packet_errors: Option<f64>,
+    /// TCP segments sent again per second.
+    pub segments_retransmitted: Option<f64>,
 }
 
 /// Figures of a test, from which a row is made.
@@ -88,6 +106,8 @@ pub struct TestFigures {
     pub depth: Option<u64>,
     /// The processors, where they were observed.
     pub processors: Option<ProcessorUse>,
+    /// Interrupts and packets of the host.
+    pub host: HostRates,
     /// I/Os by response time, one count per bin of [`LATENCY_BINS`](super::LATENCY_BINS).
     pub bins: Option<Vec<u64>>,
 }

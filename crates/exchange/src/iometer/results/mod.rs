@@ -10,6 +10,6 @@ mod file;
 mod model;
 
 pub use columns::LATENCY_BINS;
-pub use figures::{DirectionTotals, ErrorTotals, ProcessorUse, TestFigures};
+pub use figures::{DirectionTotals, ErrorTotals, HostRates, ProcessorUse, TestFigures};
 pub use file::{read, write};
 pub use model::{ResultRow, ResultRun, ResultTable, RowKind, RunEnding, SpecResults};

@@ -2,7 +2,7 @@
 
 use crate::iometer::config::{AccessLine, AccessSpec, Assignment, LineNumber, TestType};
 use crate::iometer::results::{
-    DirectionTotals, ErrorTotals, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable,
+    DirectionTotals, ErrorTotals, HostRates, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable,
     RowKind, RunEnding, SpecResults, TestFigures, read, write,
 };
 use crate::iometer::version::Version;
@@ -25,7 +25,18 @@ fn figures() -> TestFigures {
         start: Some(0),
         sectors: Some(0),
         depth: Some(32),
-        processors: Some(ProcessorUse { user: 0.301, system: 13.75 }),
+        processors: Some(ProcessorUse {
+            user: 0.301,
+            system: 13.75,
+            soft_interrupts: Some(2.5),
+            interrupts: Some(0.5),
+        }),
+        host: HostRates {
+            interrupts: Some(1200.0),
+            packets: Some(30.0),
+            packet_errors: Some(2.0),
+            segments_retransmitted: None,
+        },
         bins: Some((1..=LATENCY_BINS.len() as u64).collect()),
     }
 }
@@ -123,8 +134,11 @@ fn a_file_of_2006_stands_in_iometer_s_order() {
     assert_eq!(all[32], "-1");
     assert!(all[33..42].iter().all(String::is_empty), "no raw fields: {all:?}");
     assert_eq!((all[44].as_str(), all[45].as_str()), ("32", "14.051000"));
-    assert_eq!((all[50].as_str(), all[51].as_str()), ("", ""));
+    assert_eq!(all[50], "", "the row has no raw times");
     assert!(all[52].starts_with("3289."), "{all:?}");
+    assert_eq!(all[48..50], ["2.500000", "0.500000"], "% DPC and % interrupt time");
+    assert_eq!(all[51..52], ["1200.000000"], "interrupts per second");
+    assert_eq!(all[53..], ["30.000000", "2", ""], "packets");
 }
 
 #[test]

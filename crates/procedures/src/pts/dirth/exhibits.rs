@@ -275,15 +275,21 @@ impl Reported for Dirth {
             let point = format!("{} {}", run.test.workload, histogram.chosen.role.name());
             let steps: Vec<&Measurement> = histogram.measurement.into_iter().collect();
             let pattern = run.test.workload.pattern();
-            Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics()
+            let Demand { threads, depth, .. } = histogram.chosen.demand;
+            let demand = [
+                Metric::new("threads", &point, Some(f64::from(threads)), "threads"),
+                Metric::new("queue-depth", &point, Some(f64::from(depth)), "I/Os"),
+            ];
+            let measured = Measured { point: &point, pattern, steps: &steps, rounds: false };
+            demand.into_iter().flatten().chain(measured.metrics()).collect::<Vec<_>>()
         };
         let matrix = run.test.matrix.demands.iter().flat_map(of_demand);
         matrix.chain(run.results.histograms.iter().flat_map(of_point)).collect()
     }
 }
 
-/// Returns the columns of a chosen point: its cell in the matrix, then its histogram.
-fn point_columns<'a>() -> [TypedColumn<Histogram<'a>>; 10] {
+/// The columns of a chosen point: its cell in the matrix, then its histogram.
+fn point_columns<'a>() -> [TypedColumn<Histogram<'a>>; 11] {
     [
         TypedColumn::cell("Demand", |point| TableCell::text(point.chosen.demand.to_string())),
         TypedColumn::number("OIO", 0, |point| Some(point.chosen.demand.outstanding() as f64)),
@@ -293,6 +299,9 @@ fn point_columns<'a>() -> [TypedColumn<Histogram<'a>>; 10] {
         TypedColumn::number("MB/s", 1, |point| point.measurement?.mb_per_second()),
         TypedColumn::number("ART ms", 3, |point| {
             millis(point.measurement?.total().response_mean())
+        }),
+        TypedColumn::number("Min ms", 3, |point| {
+            millis(point.measurement?.total().response_shortest())
         }),
         TypedColumn::number("99.9 % ms", 3, |point| {
             millis(point.measurement?.total().percentile(0.999))

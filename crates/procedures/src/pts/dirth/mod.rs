@@ -17,7 +17,7 @@ mod points;
 mod results;
 mod setup;
 
-pub(crate) use points::most;
+pub(crate) use points::{POINTS, most};
 pub use setup::{COMPOSITE_PARAMETERS, Dirth, PARAMETERS};
 
 use crate::exhibits::report;

@@ -28,6 +28,9 @@ pub enum Role {
     Min,
 }
 
+/// Names of the chosen points, in the order of their histograms.
+pub(crate) const POINTS: [&str; 3] = [Role::Max.name(), Role::Mid.name(), Role::Min.name()];
+
 impl Role {
     /// All roles, in the order in which their histograms are recorded.
     pub const ALL: [Role; 3] = [Role::Max, Role::Mid, Role::Min];

@@ -67,6 +67,12 @@ const FIVE_NINES_TIME: MatrixValue = MatrixValue {
     decimals: 3,
     value: |cell| millis(cell.tally.percentile(FIVE_NINES)),
 };
+const MINIMUM: MatrixValue = MatrixValue {
+    id: "minimum",
+    title: "Minimum response time, ms",
+    decimals: 3,
+    value: |cell| millis(cell.tally.response_shortest()),
+};
 const MRT: MatrixValue = MatrixValue {
     id: "mrt",
     title: "Maximum response time (MRT), ms",
@@ -107,6 +113,7 @@ impl Reported for Iops {
         ReportEntry::Text(|_| RESPONSE_TIMES.into()),
         ReportEntry::Table(|run| matrix(run).table(&ART)),
         ReportEntry::Table(|run| matrix(run).table(&FIVE_NINES_TIME)),
+        ReportEntry::Table(|run| matrix(run).table(&MINIMUM)),
         ReportEntry::Table(|run| matrix(run).table(&MRT)),
         ReportEntry::Plot(tails_plot),
         ReportEntry::Secondary,

@@ -41,6 +41,12 @@ const FIVE_NINES_TIME: MatrixValue = MatrixValue {
     decimals: 4,
     value: |cell| millis(cell.tally.percentile(FIVE_NINES)),
 };
+const MINIMUM: MatrixValue = MatrixValue {
+    id: "minimum",
+    title: "Minimum response time, ms",
+    decimals: 4,
+    value: |cell| millis(cell.tally.response_shortest()),
+};
 const MAXIMUM: MatrixValue = MatrixValue {
     id: "maximum",
     title: "Maximum response time, ms",
@@ -97,6 +103,7 @@ impl Reported for Latency {
         ReportEntry::Facts(|run| steady_facts(&run.test.mixed_loop, &run.results)),
         ReportEntry::Table(|run| tracking_table("steady-state", &run.results.verdict)),
         ReportEntry::Table(|run| rounds_table("rounds", &run.test.mixed_loop, &run.results)),
+        ReportEntry::Table(|run| matrix(run).table(&MINIMUM)),
         ReportEntry::OptionalTable(percentiles),
         ReportEntry::OptionalPlot(histogram_tail),
         ReportEntry::Secondary,

@@ -22,9 +22,7 @@ use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Marker, Metric, Page, Plot, PlotKind, Row,
     Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{
-    Caveat, CaveatKind, Measurement, Nanos, Outcome, Profile, Record, Step, Verdict,
-};
+use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Profile, Record, Verdict};
 
 /// Number of minutes averaged at the end of a saturation for the summary (our choice).
 const LAST_MINUTES: usize = 5;
@@ -264,26 +262,44 @@ impl Reported for Wsat {
         figures
     }
 
-    /// Returns first step, last step and histogram run in long form.
+    /// First step, last step, steady window and histogram run in long form.
     fn metrics(run: &Run<'_>) -> Vec<Metric> {
-        let step = |at: Option<&(&Step, &'_ Outcome)>| at.map(|(_, o)| o.measurement.clone());
-        let several = run.results.steps.len() > 1;
-        let last = run.results.steps.last().filter(|_| several);
-        let all = [
-            ("first step", step(run.results.steps.first())),
-            ("last step", step(last)),
-            ("histogram run", run.results.histogram.cloned()),
+        let results = &run.results;
+        let measured = |at: usize| results.steps.get(at).map(|(_, o)| vec![&o.measurement]);
+        let last = results.steps.len().checked_sub(1).filter(|last| *last > 0);
+        let window = run.test.between().and_then(|between| results.steady_minutes(between));
+        let all: [(&str, Option<Vec<&Measurement>>); 4] = [
+            (FIRST_STEP, measured(0)),
+            (LAST_STEP, last.and_then(measured)),
+            (SUSTAINED, window),
+            (HISTOGRAM_RUN, results.histogram.map(|measurement| vec![measurement])),
         ];
-        let of = |(name, measurement): (&str, Option<Measurement>)| {
-            let point = format!("{}, {name}", run.test.workload);
-            let measurement = measurement?;
-            let steps = [&measurement];
+        let of = |(name, steps): (&str, Option<Vec<&Measurement>>)| {
+            let point = format!("{}{name}", run.test.workload);
             let pattern = run.test.workload.pattern();
-            Some(Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics())
+            Some(Measured { point: &point, pattern, steps: &steps?, rounds: false }.metrics())
         };
         all.into_iter().filter_map(of).flatten().collect()
     }
 }
+
+/// Ends of the names of WSAT's points, after the workload.
+const FIRST_STEP: &str = ", first step";
+const LAST_STEP: &str = ", last step";
+const SUSTAINED: &str = ", sustained";
+const HISTOGRAM_RUN: &str = ", histogram run";
+
+/// End of the name of the point with the rate of the fresh drive, and its name in words.
+pub(crate) const FRESH_POINT: (&str, &str) = (FIRST_STEP, "first step");
+
+/// Ends of the names of the points that a saturation is summed up by, best first, and their names
+/// in words.
+pub(crate) const LATE_POINTS: [(&str, &str); 4] = [
+    (SUSTAINED, "steady window"),
+    (HISTOGRAM_RUN, "histogram run"),
+    (LAST_STEP, "last step"),
+    FRESH_POINT,
+];
 
 /// Returns true if the run ended at a limit that the method allows in place of steady state.
 fn ended_as_allowed(run: &Run<'_>) -> bool {
@@ -371,10 +387,11 @@ fn late_rate(run: &Run<'_>) -> Option<LateRate> {
     Some(LateRate { id: "last", label, share, stretch: run.results.last_steps(count)? })
 }
 
-const STEP: [TypedColumn<Minute>; 8] = [
+const STEP: [TypedColumn<Minute>; 9] = [
     TypedColumn::number("IOPS", 1, |minute| minute.iops),
     TypedColumn::number("MB/s", 1, |minute| minute.mb_per_second),
     TypedColumn::number("ART ms", 3, |minute| minute.art),
+    TypedColumn::number("Min ms", 3, |minute| minute.shortest),
     TypedColumn::number("99.999 % ms", 3, |minute| minute.five_nines),
     TypedColumn::number("MRT ms", 3, |minute| minute.mrt),
     TypedColumn::number("At min", 2, |minute| Some(minute.time)),
@@ -425,6 +442,7 @@ fn histogram_row(measurement: &Measurement) -> Row {
             TableCell::number(measurement.iops(), 1),
             TableCell::number(measurement.mb_per_second(), 1),
             ms(tally.response_mean()),
+            ms(tally.response_shortest()),
             ms(tally.percentile(FIVE_NINES)),
             ms(tally.response_longest()),
             TableCell::text(""),
@@ -747,7 +765,7 @@ fn histogram_tail(run: &Run<'_>) -> Option<Plot> {
     Some(tail_plot("histogram-tail", &title, &columns))
 }
 
-const EVERY_MINUTE: [TypedColumn<Minute>; 11] = [
+const EVERY_MINUTE: [TypedColumn<Minute>; 12] = [
     TypedColumn::number("Round", 0, |minute| Some(f64::from(minute.round))),
     TypedColumn::number("Time min", 4, |minute| Some(minute.time)),
     TypedColumn::number("Written GB", 6, |minute| Some(minute.written_gb)),
@@ -755,6 +773,7 @@ const EVERY_MINUTE: [TypedColumn<Minute>; 11] = [
     TypedColumn::number("IOPS", 3, |minute| minute.iops),
     TypedColumn::number("MB/s", 3, |minute| minute.mb_per_second),
     TypedColumn::number("ART ms", 6, |minute| minute.art),
+    TypedColumn::number("Min ms", 6, |minute| minute.shortest),
     TypedColumn::number("99.999 % ms", 6, |minute| minute.five_nines),
     TypedColumn::number("MRT ms", 6, |minute| minute.mrt),
     TypedColumn::number("Write amplification", 3, |minute| minute.amplification),

@@ -14,6 +14,7 @@ mod exhibits;
 mod results;
 mod setup;
 
+pub(crate) use exhibits::{FRESH_POINT, LATE_POINTS};
 pub use setup::{COMPOSITE_PARAMETERS, PARAMETERS, Wsat};
 
 use crate::exhibits::report;

@@ -54,6 +54,8 @@ pub struct Minute {
     pub mb_per_second: Option<f64>,
     /// Average response time in milliseconds.
     pub art: Option<f64>,
+    /// Minimum response time in milliseconds.
+    pub shortest: Option<f64>,
     /// 99.999th percentile of the response time in milliseconds; `None` if fewer than ten I/Os lie
     /// beyond it.
     pub five_nines: Option<f64>,
@@ -120,20 +122,20 @@ impl<'a> Results<'a> {
         Stretch::merged(&measured[measured.len().saturating_sub(count)..])
     }
 
-    /// Merges the measured minutes of the steady window; `None` if no window is steady or the
-    /// verdict has a reservation, such as a drive that was still fresh.
+    /// Merges the measured minutes of the steady window; `None` if there is none.
     pub fn steady_window(&self, between: &BetweenRounds) -> Option<Stretch> {
+        Stretch::merged(&self.steady_minutes(between)?)
+    }
+
+    /// Returns the measured minutes of the steady window; `None` if no window is steady or the
+    /// verdict has a reservation, such as a drive that was still fresh.
+    pub fn steady_minutes(&self, between: &BetweenRounds) -> Option<Vec<&'a Measurement>> {
         let verdict = self.verdict.as_ref().filter(|verdict| verdict.steady)?;
         let (first, last) = verdict.window.filter(|_| verdict.reservation.is_none())?;
-        let measured: Vec<&Measurement> = self
-            .steps
-            .iter()
-            .filter(|(step, _)| {
-                (first..=last).contains(&step.place.round) && between.is_measured(step.place.point)
-            })
-            .map(|(_, outcome)| &outcome.measurement)
-            .collect();
-        Stretch::merged(&measured)
+        let inside = self.steps.iter().filter(|(step, _)| {
+            (first..=last).contains(&step.place.round) && between.is_measured(step.place.point)
+        });
+        Some(inside.map(|(_, outcome)| &outcome.measurement).collect())
     }
 
     /// Returns power, temperature and processor use during the saturation.
@@ -186,6 +188,7 @@ fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
                 iops: measurement.iops(),
                 mb_per_second: measurement.mb_per_second(),
                 art: total.response_mean_ms(),
+                shortest: ms(total.response_shortest()),
                 five_nines: ms(total.percentile(FIVE_NINES)),
                 mrt: ms(total.response_longest()),
                 amplification: measurement.write_amplification,

@@ -13,7 +13,7 @@ use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::ground::secondary::Secondary;
 use crate::pts::between::{check_exhibits, evidence, steps_of};
 use crate::rwsw::disclosure as captured;
-use crate::rwsw::segments::{distribution, streams_table};
+use crate::rwsw::segments::{Segment, distribution, secondary_figures, streams_table};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Origin, Page, Plot, PlotKind, Row, Scale,
@@ -149,12 +149,16 @@ impl Reported for Replay {
         let (tally, rate) = played_whole(run);
         let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
         let tail = ms(tally.percentile(FIVE_NINES));
-        vec![
+        let measured: Vec<&Measurement> = run.results.measurements().collect();
+        let whole = Segment { iops: rate(tally.ios as f64), ..Segment::of("Replay", &measured) };
+        let mut figures = vec![
             KeyFigure::new("iops", "ReplayResult", rate(tally.ios as f64), "IOPS"),
             KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
             KeyFigure::new("mean", "Mean response time", tally.response_mean_ms(), "ms"),
             KeyFigure::new("five-nines", "99.999 % response time", tail, "ms").of_buckets(),
-        ]
+        ];
+        figures.extend(secondary_figures(&whole));
+        figures
     }
 }
 

@@ -186,15 +186,21 @@ impl Reported for SteadyStreams {
         run.choices.measures(step)
     }
 
-    /// Returns the rate of every stream, or of the window for all streams together.
+    /// The rate of every stream, and per watt; of all of them together what the window gave.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         match run.test.kind {
-            Kind::Individual => run
-                .results
-                .segments
-                .iter()
-                .map(|s| KeyFigure::new(&crate::words::slug(&s.name), &s.name, s.iops, "IOPS"))
-                .collect(),
+            Kind::Individual => {
+                let rate = |s: &Segment| {
+                    KeyFigure::new(&crate::words::slug(&s.name), &s.name, s.iops, "IOPS")
+                };
+                let per_watt = |s: &Segment| {
+                    let id = format!("{}-per-watt", crate::words::slug(&s.name));
+                    let label = format!("{}, rate per watt", s.name);
+                    KeyFigure::new(&id, label, s.iops_per_watt(), "IOPS/W")
+                };
+                let segments = || run.results.segments.iter();
+                segments().map(rate).chain(segments().map(per_watt)).collect()
+            }
             Kind::Multi => run
                 .results
                 .judged

@@ -61,7 +61,10 @@ fn every_stream_is_run_alone_at_the_demand_of_its_order() {
     let streams = ["RND 4K W T4Q32", "RND 8K R T4Q32", "SEQ 64K W T1Q32"];
     assert_eq!((verdict.window, &evidence[..]), (Some((1, 5)), &streams[..]));
     let figures: Vec<&str> = findings.front.figures.iter().map(|f| f.label.as_str()).collect();
-    assert_eq!(figures, streams);
+    assert_eq!(figures[..3], streams);
+    let per_watt = streams.map(|stream| format!("{stream}, rate per watt"));
+    assert_eq!(figures[3..], per_watt);
+    assert!(findings.front.figures[3..].iter().all(|figure| figure.value.is_none()), "no sensor");
 }
 
 /// The third stream, whose rate doubles until its fourth measured minute.

@@ -187,6 +187,7 @@ fn saturation(studied: &Studied<'_>) -> Table {
             [
                 cell(of.and_then(|m| m.iops), 1),
                 cell(of.and_then(|m| m.mean_ms), 3),
+                cell(of.and_then(|m| m.shortest_ms), 3),
                 cell(of.and_then(|m| m.longest_ms), 3),
             ],
         )
@@ -194,11 +195,11 @@ fn saturation(studied: &Studied<'_>) -> Table {
     let mut rows = vec![line("First step", values.first()), line("Last step", values.last())];
     if values.len() > LAST_MINUTES {
         let iops = mean(values[values.len() - LAST_MINUTES..].iter().map(|m| m.iops));
-        let cells = [Cell::number(iops, 1), Cell::text(""), Cell::text("")];
+        let cells = [Cell::number(iops, 1), Cell::text(""), Cell::text(""), Cell::text("")];
         rows.push(Row::new(format!("Mean of the last {LAST_MINUTES} steps"), cells).strong(true));
     }
     Table::new("wsat-summary", "Write saturation", "")
-        .columns(["IOPS", "ART ms", "MRT ms"])
+        .columns(["IOPS", "ART ms", "Min ms", "MRT ms"])
         .rows(rows)
 }
 
@@ -214,15 +215,16 @@ pub(super) fn long_tables(studied: &Studied<'_>) -> Vec<Table> {
         return Vec::new();
     }
     let rows = studied.test.values.iter().map(|value| {
-        let ForeignMeasured { iops, bytes_per_second, mean_ms, longest_ms } = value.measured;
+        let ForeignMeasured { iops, bytes_per_second, mean_ms, shortest_ms, longest_ms } =
+            value.measured;
         let rate = bytes_per_second.map(|rate| rate / 1e6);
-        let cells = [(iops, 3), (rate, 3), (mean_ms, 6), (longest_ms, 6)];
+        let cells = [(iops, 3), (rate, 3), (mean_ms, 6), (shortest_ms, 6), (longest_ms, 6)];
         Row::new(
             value.round.to_string(),
             cells.map(|(value, decimals)| Cell::number(value, decimals)),
         )
     });
-    let columns = ["IOPS", "MB/s", "ART ms", "MRT ms"];
+    let columns = ["IOPS", "MB/s", "ART ms", "Min ms", "MRT ms"];
     let table = Table::new("minutes", "Every minute of the saturation", "Step");
     vec![table.columns(columns).rows(rows)]
 }

@@ -156,6 +156,7 @@ fn reported(test: &ForeignTest, verdict: Option<&Verdict>) -> Vec<u32> {
 
 fn shown(test: &ForeignTest, pattern: &AccessPattern, reported: &[u32]) -> Shown {
     let inside = || of_pattern(test, pattern).filter(|found| reported.contains(&found.round));
+    let shortest = inside().filter_map(|found| found.measured.shortest_ms);
     let longest = inside().filter_map(|found| found.measured.longest_ms);
     Shown {
         pattern: *pattern,
@@ -163,6 +164,7 @@ fn shown(test: &ForeignTest, pattern: &AccessPattern, reported: &[u32]) -> Shown
             .map(|found| (found.round, value(test.kind, &found.measured)))
             .collect(),
         mean: mean(inside().map(|found| value(test.kind, &found.measured))),
+        shortest: shortest.reduce(f64::min),
         longest: longest.reduce(f64::max),
     }
 }

@@ -65,6 +65,7 @@ fn saturation() -> ForeignTest {
     let mut test = test(ForeignKind::WriteSaturation, 11, &[pattern], |round, _| ForeignMeasured {
         iops: Some(f64::from(round)),
         mean_ms: Some(0.5),
+        shortest_ms: Some(0.5),
         longest_ms: Some(7.0),
         ..ForeignMeasured::default()
     });

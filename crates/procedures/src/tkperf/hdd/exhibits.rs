@@ -170,7 +170,7 @@ fn table_id(kind: Kind) -> &'static str {
     }
 }
 
-const SPREAD: [TypedColumn<Point>; 9] = [
+const SPREAD: [TypedColumn<Point>; 10] = [
     TypedColumn::number("Mean", 1, |point| Some(point.spread()?.mean)),
     TypedColumn::number("Minimum", 1, |point| Some(point.spread()?.least)),
     TypedColumn::number("Lower quartile", 1, |point| Some(point.spread()?.lower)),
@@ -179,6 +179,7 @@ const SPREAD: [TypedColumn<Point>; 9] = [
     TypedColumn::number("Maximum", 1, |point| Some(point.spread()?.most)),
     TypedColumn::number("First zone", 1, |point| point.values.first().copied().flatten()),
     TypedColumn::number("Last zone", 1, |point| point.values.last().copied().flatten()),
+    TypedColumn::number("Min ms", 3, |point| point.shortest),
     TypedColumn::number("MRT ms", 3, |point| point.longest),
 ];
 

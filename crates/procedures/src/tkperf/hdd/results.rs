@@ -2,7 +2,7 @@
 
 use super::setup::{Kind, Zones};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Measurement, Nanos, Record};
+use steadfast_domain::{Measurement, Nanos, Record, Tally};
 
 /// Results of a test of zones, from which its tables and plots are made.
 pub struct Results {
@@ -16,6 +16,8 @@ pub struct Point {
     pub pattern: AccessPattern,
     /// IOPS or MB/s of each zone; `None` for a zone that was not measured.
     pub values: Vec<Option<f64>>,
+    /// Minimum response time over all zones, in milliseconds; `None` if a zone lacks it.
+    pub shortest: Option<f64>,
     /// Maximum response time over all zones, in milliseconds.
     pub longest: Option<f64>,
 }
@@ -49,7 +51,7 @@ impl Results {
 fn point(test: &Zones, record: &Record, pattern: AccessPattern, number: u32) -> Point {
     let phase = test.phase(pattern);
     let mut values = vec![None; test.zones.len()];
-    let mut longest: Option<Nanos> = None;
+    let mut all = Tally::default();
     let own =
         record.steps().filter(|(step, _)| step.place.phase == phase && step.place.point == number);
     for (step, outcome) in own {
@@ -57,9 +59,11 @@ fn point(test: &Zones, record: &Record, pattern: AccessPattern, number: u32) -> 
         if let Some(value) = values.get_mut(zone) {
             *value = rate(test.kind, &outcome.measurement);
         }
-        longest = longest.max(outcome.measurement.total().response_longest());
+        all.merge(&outcome.measurement.total());
     }
-    Point { pattern, values, longest: longest.map(Nanos::as_millis_f64) }
+    let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
+    let (shortest, longest) = (ms(all.response_shortest()), ms(all.response_longest()));
+    Point { pattern, values, shortest, longest }
 }
 
 fn rate(kind: Kind, measurement: &Measurement) -> Option<f64> {

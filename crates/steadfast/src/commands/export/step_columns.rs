@@ -211,6 +211,7 @@ fn response_times() -> Vec<Column<Step>> {
     use Kind::Number;
     vec![
         ("response_mean_us", Number, |s| micros(all(s.measurement()).response_mean())),
+        ("response_min_us", Number, |s| micros(all(s.measurement()).response_shortest())),
         ("response_p50_us", Number, |s| percentile(s, all, 0.5)),
         ("response_p90_us", Number, |s| percentile(s, all, 0.9)),
         ("response_p99_us", Number, |s| percentile(s, all, 0.99)),
@@ -219,10 +220,12 @@ fn response_times() -> Vec<Column<Step>> {
         ("response_p99_999_us", Number, |s| percentile(s, all, 0.99999)),
         ("response_max_us", Number, |s| micros(all(s.measurement()).response_longest())),
         ("read_response_mean_us", Number, |s| micros(reads(s.measurement()).response_mean())),
+        ("read_response_min_us", Number, |s| micros(reads(s.measurement()).response_shortest())),
         ("read_response_p99_us", Number, |s| percentile(s, reads, 0.99)),
         ("read_response_p99_999_us", Number, |s| percentile(s, reads, 0.99999)),
         ("read_response_max_us", Number, |s| micros(reads(s.measurement()).response_longest())),
         ("write_response_mean_us", Number, |s| micros(writes(s.measurement()).response_mean())),
+        ("write_response_min_us", Number, |s| micros(writes(s.measurement()).response_shortest())),
         ("write_response_p99_us", Number, |s| percentile(s, writes, 0.99)),
         ("write_response_p99_999_us", Number, |s| percentile(s, writes, 0.99999)),
         ("write_response_max_us", Number, |s| micros(writes(s.measurement()).response_longest())),
@@ -239,6 +242,14 @@ fn surroundings() -> Vec<Column<Step>> {
         ("power_w", Number, |s| {
             number(s.measurement().sensed.power_milliwatts.map(|power| power / 1e3))
         }),
+        ("iops_per_w", Number, |s| {
+            let watts = s.measurement().sensed.power_milliwatts.map(|power| power / 1e3);
+            let watts = watts.filter(|watts| *watts > 0.0);
+            number(s.measurement().iops().zip(watts).map(|(iops, watts)| iops / watts))
+        }),
+        ("host_cpu_user", Number, |s| number(s.measurement().sensed.host_cpu.map(|c| c.user))),
+        ("host_cpu_system", Number, |s| number(s.measurement().sensed.host_cpu.map(|c| c.system))),
+        ("host_io_wait", Number, |s| number(s.measurement().sensed.host_cpu.map(|c| c.io_wait))),
         ("write_amplification", Number, |s| number(s.measurement().write_amplification)),
         ("start_waited_s", Number, |s| {
             number(s.measurement().common_start.map(|start| seconds(start.waited)))

@@ -1,16 +1,18 @@
 //! Finished runs as an Iometer result file.
 //!
-//! A load is measured as a whole. The share of one worker or disk in a shared load is unknown, and
-//! its row has no such numbers. Workers with different settings have separate loads, and disks
-//! with separate targets have separate runs; the file has rows for all of them.
+//! Workers that share a load are its threads, and have the numbers of their threads. Workers that
+//! differ have loads of their own, and disks that are targets of their own have runs of their own:
+//! the file has the rows of all of them. What a single disk of several of a worker did is not
+//! known, and its row has no such numbers.
 
 use super::ready::PlannedConfig;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use steadfast_domain::measurement::{HostActivity, HostCpu, StreamTally};
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, Tally};
 use steadfast_exchange::iometer::results::{
-    DirectionTotals, ErrorTotals, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable,
+    DirectionTotals, ErrorTotals, HostRates, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable,
     RowKind, RunEnding, SpecResults, TestFigures, write,
 };
 use steadfast_exchange::iometer::{
@@ -38,10 +40,12 @@ pub fn of(taken: &[MeasuredConfig<'_>]) -> String {
     };
     let version = first.config.version.clone();
     let dialect = version.dialect();
-    let cpus = record.opening().and_then(|(_, host, ..)| host.cpus).unwrap_or(0);
+    let host = record.opening().map(|(_, host, ..)| host);
+    let cpus = host.and_then(|host| host.cpus).unwrap_or(0);
+    let cpu_hz = host.and_then(|host| host.cpu_hz);
     let mut parts: Vec<(usize, SpecResults)> = Vec::new();
     for shares in tests(taken).into_values() {
-        let made = TestResults { active: active(&shares), shares: &shares, dialect, cpus };
+        let made = TestResults { active: active(&shares), shares: &shares, dialect, cpus, cpu_hz };
         let access = shares.first().map_or(0, |share| share.test.access);
         if parts.last().is_none_or(|(last, _)| *last != access) {
             parts.push((
@@ -147,7 +151,9 @@ struct TestResults<'a> {
     active: Vec<ActiveWorker>,
     shares: &'a [TargetShare<'a>],
     dialect: Dialect,
+    /// Processors of the host, and their nominal frequency in Hz.
     cpus: u32,
+    cpu_hz: Option<u64>,
 }
 
 impl TestResults<'_> {
@@ -175,7 +181,16 @@ impl TestResults<'_> {
     fn manager_rows(&self, rows: &mut Vec<ResultRow>, (place, name): (usize, &str)) {
         let of_manager = self.of_workers(|active| active.manager == place);
         rows.push(self.row(RowKind::Manager, name, &self.common_spec(), &of_manager));
-        rows.extend((0..self.cpus).map(|cpu| ResultRow::processor(&format!("CPU {cpu}"))));
+        let observed = self.shares.iter().map(TargetShare::each_processor);
+        let observed = observed.max_by_key(BTreeMap::len).unwrap_or_default();
+        let mut numbers: BTreeSet<u32> = observed.keys().copied().collect();
+        if numbers.is_empty() {
+            numbers.extend(0..self.cpus);
+        }
+        rows.extend(numbers.into_iter().map(|cpu| {
+            let observed = observed.get(&cpu).copied();
+            ResultRow::processor(&format!("CPU {cpu}"), observed, self.cpu_hz)
+        }));
         for worker in self.active.iter().filter(|active| active.manager == place) {
             let own = self.of_workers(|active| active.seat == worker.seat);
             rows.push(self.row(RowKind::Worker, &worker.worker, &worker.spec, &own));
@@ -205,6 +220,7 @@ impl TestResults<'_> {
             sectors: common(|active| active.area.0),
             depth: common(|active| u64::from(active.depth)),
             processors: self.shares.iter().find_map(TargetShare::processors),
+            host: self.shares.iter().find_map(TargetShare::host_rates).unwrap_or_default(),
             ..TestFigures::default()
         };
         let shares = self.shares.iter();
@@ -281,23 +297,33 @@ impl TargetShare<'_> {
         let own: BTreeSet<usize> =
             loads().filter(|(_, meant)| **meant).map(|(load, _)| *load).collect();
         let is_shared = loads().any(|(load, meant)| !*meant && own.contains(load));
-        // Errors are not recorded per load.
-        let has_errors = self.measured.iter().any(|piece| piece.fault_count > 0);
-        if is_shared || has_errors {
+        // Which load or thread an error belongs to is not kept.
+        if self.measured.iter().any(|piece| piece.fault_count > 0) {
             return None;
         }
         let mut counted = WorkerTotals { elapsed: self.elapsed(), ..WorkerTotals::default() };
         for piece in &self.measured {
-            let parts = piece.apart().enumerate().filter(|(load, _)| own.contains(load));
-            for stream in parts.flat_map(|(_, (streams, _))| streams) {
-                match stream.op {
-                    Op::Read => counted.read.merge(&stream.tally),
-                    Op::Write => counted.write.merge(&stream.tally),
-                    Op::Discard | Op::Flush => {}
+            if is_shared {
+                let threads = self.threads_of_workers();
+                for (thread, _) in threads.iter().zip(&meant).filter(|(_, meant)| **meant) {
+                    counted.add(&piece.threads.get(*thread)?.operations);
                 }
+            } else {
+                let parts = piece.apart().enumerate().filter(|(load, _)| own.contains(load));
+                parts.for_each(|(_, (streams, _))| counted.add(streams));
             }
         }
         Some(counted)
+    }
+
+    /// Returns the thread of each active worker: the threads of the loads one after the other, and
+    /// those of a load in the order of its workers.
+    fn threads_of_workers(&self) -> Vec<usize> {
+        let of = |(at, load): (usize, &usize)| {
+            let before = self.loads.iter().filter(|other| *other < load).count();
+            before + self.loads[..at].iter().filter(|other| *other == load).count()
+        };
+        self.loads.iter().enumerate().map(of).collect()
     }
 
     fn whole(&self) -> WorkerTotals {
@@ -316,15 +342,71 @@ impl TargetShare<'_> {
 
     /// Returns the mean over the pieces with processor observations, weighted by length.
     fn processors(&self) -> Option<ProcessorUse> {
-        let mut sum = (0.0, 0.0, 0.0);
+        let pieces = self.measured.iter();
+        processor_use(pieces.filter_map(|piece| Some((piece.elapsed, piece.sensed.host_cpu?))))
+    }
+
+    /// The same of each processor by its number.
+    fn each_processor(&self) -> BTreeMap<u32, ProcessorUse> {
+        let mut pieces: BTreeMap<u32, Vec<(Nanos, HostCpu)>> = BTreeMap::new();
         for piece in &self.measured {
-            if let Some(cpu) = piece.sensed.host_cpu {
-                let seconds = piece.elapsed.as_secs_f64();
-                sum = (sum.0 + cpu.user * seconds, sum.1 + cpu.system * seconds, sum.2 + seconds);
+            for (number, cpu) in piece.sensed.host.iter().flat_map(|host| &host.processors) {
+                pieces.entry(*number).or_default().push((piece.elapsed, *cpu));
             }
         }
-        let percent = |part: f64| part / sum.2 * 100.0;
-        (sum.2 > 0.0).then(|| ProcessorUse { user: percent(sum.0), system: percent(sum.1) })
+        let mean = |(number, pieces): (u32, Vec<(Nanos, HostCpu)>)| {
+            Some((number, processor_use(pieces.into_iter())?))
+        };
+        pieces.into_iter().filter_map(mean).collect()
+    }
+
+    /// Interrupts and packets over the pieces that observed them; `None` if none did.
+    fn host_rates(&self) -> Option<HostRates> {
+        let pieces: Vec<&HostActivity> =
+            self.measured.iter().filter_map(|piece| piece.sensed.host.as_deref()).collect();
+        let sum = |count: fn(&HostActivity) -> Option<u64>| -> Option<f64> {
+            let counts: Option<Vec<u64>> = pieces.iter().map(|piece| count(piece)).collect();
+            counts.map(|counts| counts.iter().sum::<u64>() as f64)
+        };
+        let seconds: f64 = pieces.iter().map(|piece| piece.elapsed.as_secs_f64()).sum();
+        (seconds > 0.0).then(|| HostRates {
+            interrupts: sum(|host| host.interrupts).map(|count| count / seconds),
+            packets: sum(|host| host.packets).map(|count| count / seconds),
+            packet_errors: sum(|host| host.packet_errors),
+            segments_retransmitted: sum(|host| host.segments_retransmitted).map(|n| n / seconds),
+        })
+    }
+}
+
+/// Returns the mean use of processors in percent, by the lengths of the pieces; `None` without
+/// pieces.
+fn processor_use(pieces: impl Iterator<Item = (Nanos, HostCpu)>) -> Option<ProcessorUse> {
+    let pieces: Vec<(Nanos, HostCpu)> = pieces.collect();
+    let seconds: f64 = pieces.iter().map(|(elapsed, _)| elapsed.as_secs_f64()).sum();
+    let mean = |share: fn(&HostCpu) -> Option<f64>| -> Option<f64> {
+        let weighted =
+            pieces.iter().map(|(elapsed, cpu)| Some(share(cpu)? * elapsed.as_secs_f64()));
+        let sum: Option<f64> = weighted.sum();
+        sum.filter(|_| seconds > 0.0).map(|sum| sum / seconds * 100.0)
+    };
+    Some(ProcessorUse {
+        user: mean(|cpu| Some(cpu.user))?,
+        system: mean(|cpu| Some(cpu.system))?,
+        soft_interrupts: mean(|cpu| cpu.soft_interrupts),
+        interrupts: mean(|cpu| cpu.interrupts),
+    })
+}
+
+impl WorkerTotals {
+    /// Adds the reads and writes among these tallies.
+    fn add(&mut self, streams: &[StreamTally]) {
+        for stream in streams {
+            match stream.op {
+                Op::Read => self.read.merge(&stream.tally),
+                Op::Write => self.write.merge(&stream.tally),
+                Op::Discard | Op::Flush => {}
+            }
+        }
     }
 }
 
