@@ -23,5 +23,6 @@ pub mod steps;
 pub mod stream_steps;
 pub mod streams;
 pub mod study;
+pub mod threads;
 pub mod totals;
 pub mod trust;

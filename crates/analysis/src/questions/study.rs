@@ -21,10 +21,12 @@ use crate::questions::series::{SeriesOf, SeriesOverTime};
 use crate::questions::shape::Shape;
 use crate::questions::steps::{CaptureStep, StepFigures, Steps};
 use crate::questions::streams::By;
+use crate::questions::threads::ThreadSteps;
 use crate::questions::totals::{HitsShown, PICTURE_STEPS_MAX, StudyOptions, Totals};
 use crate::questions::trust::Evidence;
 use crate::sums::content::{ContentFigures, ContentTold, Contents};
 use crate::sums::content_steps::ContentSteps;
+use crate::sums::processor_use::ProcessorUse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::{CaptureConditions, Layer};
@@ -77,6 +79,8 @@ pub struct Study {
     pub windows: Vec<Window>,
     /// Measurements of written blocks by step, if content was sampled.
     pub contents: BTreeMap<u64, Contents>,
+    /// Threads with I/Os by step; `None` if threads were not recorded.
+    pub threads: Option<ThreadSteps>,
     /// Load by time of day in intervals of [`PROFILE_NS`], if the clock is known and more than one
     /// day was observed.
     pub day: Option<Vec<ProfileFigures>>,
@@ -153,6 +157,7 @@ impl Study {
         let until_ns = until(pass, totals.span_ns, totals.step_ns);
         let mut sides = Sides::new(totals.step_ns, until_ns).with_further();
         let mut contents = ContentSteps::of(captured.conditions(), totals.step_ns);
+        let mut threads = captured.thread_steps(totals.step_ns);
         let mut day = day_profile(captured, &totals);
         let files = files(captured, options)?;
         let mut folds: Vec<&mut dyn Fold> = Vec::new();
@@ -161,6 +166,7 @@ impl Study {
             folds.push(&mut series);
         }
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
+        folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(pictures.iter_mut().flat_map(Pictures::folds));
         // Without a filter by layer the sides count every selected I/O, so the steps of all I/Os
         // are the sum of theirs and need no fold of their own.
@@ -205,6 +211,7 @@ impl Study {
             evidence: Evidence::seen(captured, totals.account, quality),
             tells_busy_time: captured.tells_busy_time(pass, steps.values()),
             contents: contents.map(|found| found.steps).unwrap_or_default(),
+            threads,
             steps,
             extremes,
             windows,
@@ -242,7 +249,21 @@ impl Study {
         self.steps.iter().map(move |(at, step)| {
             StepFigures::of(*at, step, (width, &self.totals.observed), devices)
                 .with_content(self.content_of(*at))
+                .with_threads(self.threads_of(*at))
+                .with_processors(&self.totals.conditions, width)
         })
+    }
+
+    /// Returns the number of threads with I/Os in a step; `None` if unknown.
+    pub fn threads_of(&self, step: u64) -> Option<u32> {
+        self.threads.as_ref().and_then(|threads| threads.count(step))
+    }
+
+    /// Returns the processor use of the captured host in a step; `None` if unknown.
+    pub fn processors_of(&self, step: u64) -> Option<ProcessorUse> {
+        let begin_ns = step.saturating_mul(self.totals.step_ns);
+        let end_ns = begin_ns.saturating_add(self.totals.step_ns);
+        ProcessorUse::between(&self.totals.conditions, begin_ns, end_ns)
     }
 
     /// Returns the measurements of the blocks written in a step.

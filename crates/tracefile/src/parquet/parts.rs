@@ -4,8 +4,9 @@ use super::reader::Trace;
 use super::recovery::Recovery;
 use crate::error::TraceError;
 use std::io::{Read, Seek};
+use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::CapturedDevice;
+use steadfast_domain::io_event::{CapturedDevice, ProcessorReading};
 
 /// One file of a capture.
 pub trait Part {
@@ -109,12 +110,23 @@ pub fn none_named() -> TraceError {
 }
 
 /// Returns the conditions of two consecutive parts: those of the later one, with the part
-/// numbers of both.
+/// numbers and the readings of processor time of both.
 pub fn together(one: &CaptureConditions, mut next: CaptureConditions) -> CaptureConditions {
     if let (Some(one), Some(next)) = (&one.part, &mut next.part) {
         next.first = one.first;
     }
+    next.processors = followed_by(&one.processors, &next.processors);
     next
+}
+
+/// Appends the readings of a later part, whose first may be the last of the part before.
+fn followed_by(
+    one: &Arc<Vec<ProcessorReading>>,
+    next: &Arc<Vec<ProcessorReading>>,
+) -> Arc<Vec<ProcessorReading>> {
+    let until = one.last().map(|reading| reading.at_ns);
+    let later = next.iter().filter(|reading| Some(reading.at_ns) > until);
+    Arc::new(one.iter().chain(later).copied().collect())
 }
 
 /// Returns whether two files belong to one capture: the beginning in nanoseconds, host, source,

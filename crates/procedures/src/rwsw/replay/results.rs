@@ -244,6 +244,8 @@ mod tests {
             outstanding_max: Some(9),
             response_mean: Some(Nanos::from_millis(response_ms)),
             response_max: Some(Nanos::from_millis(response_ms + at)),
+            threads: None,
+            data_pattern: None,
         }
     }
 
