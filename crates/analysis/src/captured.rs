@@ -11,9 +11,9 @@ use crate::questions::compare::{Sides, SidesFound, SidesSeen, host_name};
 use crate::questions::cumulative::{Threshold, Workload};
 use crate::questions::series::{SeriesOf, SeriesOverTime};
 use crate::questions::steps::{CaptureStep, STEPS_MAX, StepFigures, Steps};
-use crate::questions::threads::ThreadSteps;
 use crate::questions::stream_steps::{CELLS_MAX, StreamSteps};
 use crate::questions::streams::{By, StreamKey, StreamTable};
+use crate::questions::threads::ThreadSteps;
 use crate::side_by_side;
 use crate::step_file::{StepFile, StepWriter};
 use crate::sums::content::{ContentTold, Contents};
@@ -407,6 +407,14 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
             Kept::Sums(_) => None,
             Kept::Fleet(fleet) => fleet.end_of_range(),
         }
+    }
+
+    /// Returns an upper bound for the addresses of a device: its size, or if that is unknown, the end
+    /// of what was touched on any device; `None` if that is unknown without reading the I/Os.
+    pub fn size_of(&self, device: u16) -> Option<u64> {
+        let told = self.conditions().devices.get(usize::from(device));
+        let capacity = told.and_then(|device| device.capacity).map(|bytes| bytes.0);
+        capacity.or(self.end_of_range())
     }
 
     /// Returns the number of single I/Os, or `None` if no single I/Os were kept.

@@ -193,6 +193,8 @@ fn hit_maps(study: &Study, singles: &SingleIos) -> Option<Page> {
     let maps = singles.hits.iter().flat_map(|hits| plots::hit_maps(study, hits));
     let mut maps: Vec<Exhibit> = maps.collect();
     let hot = singles.hot.iter().filter(|ranges| ranges.touched() > 0);
+    let read_outs = singles.read_outs.iter().filter(|found| !found.streams.is_empty());
+    maps.extend(read_outs.map(|found| Exhibit::Table(tables::read_out(study, found))));
     maps.extend(hot.map(|ranges| Exhibit::Table(tables::hot_ranges(study, ranges))));
     (!maps.is_empty()).then(|| Page::new("LBA range hit map", maps))
 }

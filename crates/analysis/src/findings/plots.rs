@@ -239,11 +239,11 @@ pub(super) fn outstanding(study: &Study) -> Plot {
     let title = "Outstanding I/Os (OIO) v time";
     let plot =
         over_time(study, &clock, PlotKind::Lines, "oio-v-time", title, "I/Os outstanding at issue");
-    let plot = plot
-        .with(line(&clock, &study.steps, "Average", CaptureStep::depth_mean))
-        .with(line(&clock, &study.steps, "Maximum", |step| {
+    let plot = plot.with(line(&clock, &study.steps, "Average", CaptureStep::depth_mean)).with(
+        line(&clock, &study.steps, "Maximum", |step| {
             (step.depths > 0).then(|| f64::from(step.depth_max))
-        }));
+        }),
+    );
     if study.threads.is_none() {
         return plot;
     }
@@ -275,8 +275,11 @@ pub(super) fn processors(study: &Study) -> Plot {
         clock.points(|step| study.processors_of(step).map(|found| value(found) * 100.0))
     };
     let (busy, io_wait) = (percent(|found| found.busy), percent(|found| found.io_wait));
-    plot.with(Series::new("Busy", Stroke::Measured, busy))
-        .with(Series::new("I/O wait", Stroke::Average, io_wait))
+    plot.with(Series::new("Busy", Stroke::Measured, busy)).with(Series::new(
+        "I/O wait",
+        Stroke::Average,
+        io_wait,
+    ))
 }
 
 /// Plots the IO Stream Map by frequency, with response times.

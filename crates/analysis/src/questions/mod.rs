@@ -15,6 +15,7 @@ pub mod locality;
 pub mod processes;
 pub mod quality;
 pub mod reach;
+pub mod read_out;
 mod remedies;
 pub mod series;
 pub mod shape;

@@ -521,11 +521,9 @@ impl StepFigures {
     const BUSY: Of =
         Column::new("utilisation", "busy %", Print::Percent(1), |s| s.utilisation.into());
 
-    const THREADS: Of =
-        Column::new("threads", "threads", Print::Plain(0), |s| s.threads.into());
-    const DEPTH_PER_THREAD: Of = Column::new("qd_per_thread", "QD/thread", Print::Plain(2), |s| {
-        s.depth_per_thread().into()
-    });
+    const THREADS: Of = Column::new("threads", "threads", Print::Plain(0), |s| s.threads.into());
+    const DEPTH_PER_THREAD: Of =
+        Column::new("qd_per_thread", "QD/thread", Print::Plain(2), |s| s.depth_per_thread().into());
     const CPU: Of = Column::new("host_cpu_share", "host CPU %", Print::Percent(1), |s| {
         s.processors.map(|processors| processors.busy).into()
     });

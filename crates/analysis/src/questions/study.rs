@@ -9,7 +9,7 @@ use crate::pass::Pass;
 use crate::questions::compare::{Side, Sides};
 use crate::questions::day_profile::{DayProfile, ProfileFigures};
 use crate::questions::drives::Drives;
-use crate::questions::extremes::{self, Extremes, MINUTE_NS};
+use crate::questions::extremes::{self, Extremes, MINUTE_NS, Stretch};
 use crate::questions::groups::{Facet, Groups};
 use crate::questions::hits::{Ends, HitMap, HitSteps};
 use crate::questions::hot::HotRanges;
@@ -17,6 +17,7 @@ use crate::questions::locality::{Locality, LocalityFigures};
 use crate::questions::processes::{ProcessKey, ProcessTable};
 use crate::questions::quality::Quality;
 use crate::questions::reach::{Reach, ReachFigures};
+use crate::questions::read_out::{ReadOut, ReadOutChoice};
 use crate::questions::series::{SeriesOf, SeriesOverTime};
 use crate::questions::shape::Shape;
 use crate::questions::steps::{CaptureStep, StepFigures, Steps};
@@ -126,6 +127,9 @@ pub struct SingleIos {
     pub shape: Shape,
     /// The processes of the slowest minute.
     pub slowest: Option<ProcessTable>,
+    /// The hit map read out at the busiest minute, one entry per device; empty if the capture is
+    /// too short to have one.
+    pub read_outs: Vec<ReadOut>,
 }
 
 impl Study {
@@ -198,10 +202,15 @@ impl Study {
             }
             _ => None,
         };
+        let read_outs = match (&singles, extremes.and_then(|found| found.busiest)) {
+            (Some(_), Some(busiest)) => read_outs(captured, options, &busiest)?,
+            _ => Vec::new(),
+        };
         let single_ios = singles.zip(pictures).map(|(singles, pictures)| {
             let mut found = singles.told(pictures);
             found.who.extend(files);
             found.slowest = slowest;
+            found.read_outs = read_outs;
             found
         });
         Ok(Study {
@@ -367,6 +376,7 @@ impl Singles {
             processes_over_time: pictures.processes,
             shape: pictures.shape,
             slowest: None,
+            read_outs: Vec::new(),
         }
     }
 }
@@ -427,6 +437,23 @@ fn windows<R: Read + Seek + Send + 'static>(
     Ok(windows)
 }
 
+/// Reads the hit map out at a time, for the devices that are shown.
+fn read_outs<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    options: &StudyOptions,
+    time: &Stretch,
+) -> Result<Vec<ReadOut>, TraceError> {
+    let (from_ns, to_ns, threshold) = (time.from_ns, time.to_ns, options.threshold);
+    let choice = ReadOutChoice { from_ns, to_ns, ranges: HOT_RANGES, threshold };
+    let mut pass = options.pass.clone();
+    pass.filter.devices = devices_shown(captured.conditions(), options);
+    // An empty list would let every device pass.
+    if pass.filter.devices.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(ReadOut::of(captured, &pass, &choice)?.found)
+}
+
 /// Measure whose maximum is searched.
 type Measure = fn(&CaptureStep) -> u64;
 
@@ -483,7 +510,5 @@ fn devices_shown(conditions: &CaptureConditions, options: &StudyOptions) -> Vec<
 /// Returns an upper bound for the addresses of a device: its size, or the end of what was touched
 /// on any device if the size is unknown.
 fn end_of<R: Read + Seek + Send + 'static>(captured: &Captured<R>, device: u16) -> u64 {
-    let told = captured.conditions().devices.get(usize::from(device));
-    let capacity = told.and_then(|device| device.capacity).map(|bytes| bytes.0);
-    capacity.or(captured.end_of_range()).unwrap_or(1).max(1)
+    captured.size_of(device).unwrap_or(1).max(1)
 }

@@ -99,11 +99,15 @@ mod tests {
     #[test]
     fn a_thread_counts_once_in_a_step() {
         let mut all = ThreadSteps::keeping(100, 10);
-        [(0, 7), (0, 7), (0, 8), (2, 9)].map(|(step, thread)| all.add(step, thread));
+        for (step, thread) in [(0, 7), (0, 7), (0, 8), (2, 9)] {
+            all.add(step, thread);
+        }
         assert_eq!([0, 1, 2].map(|step| all.count(step)), [Some(2), None, Some(1)]);
         let mut other = all.alike();
         assert_eq!(other.count(0), None);
-        [(0, 7), (1, 7)].map(|(step, thread)| other.add(step, thread));
+        for (step, thread) in [(0, 7), (1, 7)] {
+            other.add(step, thread);
+        }
         all.merge(other).unwrap();
         assert_eq!([0, 1, 2].map(|step| all.count(step)), [Some(2), Some(1), Some(1)]);
     }

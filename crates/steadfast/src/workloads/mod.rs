@@ -23,7 +23,7 @@ use steadfast_workload::workload_file::WorkloadStep;
 
 pub use apportioned::{each_target, is_apportioned};
 pub use exact::reopen;
-pub use source::{WORKLOAD_MAX, representation, text_of};
+pub use source::{WORKLOAD_MAX, representation, streams_of};
 
 /// The procedure that plays the steps or the single I/Os of a workload in their order.
 const NATIVE: &str = NAMES[0];

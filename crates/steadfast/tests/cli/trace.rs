@@ -135,7 +135,13 @@ fn a_workload_is_applied_and_goes_through_a_replay_representation() {
     assert_eq!(ios.iter().sum::<u64>(), 10_007);
     // Half and half now: five standard deviations are 250.
     assert!(ios[0].abs_diff(ios[1]) < 500, "{ios:?}");
-    refuse(here, &["measure", "--workload", "steps.txt", "--target", "sim:small"], &["steps.txt"]);
+    // A Replay representation is applied as the workload file that is derived from it.
+    let measure = ["measure", "--target", "sim:small", "--json", "--ios", "1009", "--workload"];
+    let answer = json(here, &[&measure[..], &["steps.txt"]].concat());
+    let streams = answer["step"]["load"]["stimulus"]["streams"].as_array().unwrap();
+    let weights: Vec<_> = streams.iter().map(|stream| stream["weight"].as_u64()).collect();
+    assert_eq!(weights, [Some(10_006), Some(503)]);
+    refuse(here, &[&measure[..], &["t.parquet"]].concat(), &["t.parquet", "workload derive"]);
     refuse(here, &["measure", "--target", "sim:small"], &["--workload"]);
 }
 

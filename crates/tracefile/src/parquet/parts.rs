@@ -160,3 +160,25 @@ pub fn both(a: Option<Recovery>, b: Option<Recovery>) -> Option<Recovery> {
         (a, b) => a.or(b),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The second file begins with the last reading of the first.
+    #[test]
+    fn readings_of_consecutive_parts_follow_one_another() {
+        let part = |seconds: std::ops::RangeInclusive<u64>| {
+            let readings = seconds.map(|second| ProcessorReading {
+                at_ns: second * 1_000_000_000,
+                busy: second * 30,
+                io_wait: second,
+                total: second * 100,
+            });
+            let processors = Arc::new(readings.collect());
+            CaptureConditions { processors, ..CaptureConditions::default() }
+        };
+        let whole = together(&together(&part(0..=3), part(3..=7)), CaptureConditions::default());
+        assert_eq!(whole.processors, part(0..=7).processors);
+    }
+}
