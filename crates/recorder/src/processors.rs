@@ -5,7 +5,7 @@ use steadfast_domain::io_event::ProcessorReading;
 use steadfast_host::{ProcessorTimes, Roots};
 
 /// Shortest and longest time between two readings at first, in nanoseconds. A reading of
-/// `/proc/stat` takes some 50 microseconds, more with many processors.
+/// `/proc/stat` takes 10 microseconds with two processors, and more with many.
 const INTERVAL_NS: (u64, u64) = (100_000_000, 1_000_000_000);
 
 /// Maximum number of readings in a file, of about 40 bytes each. A longer capture keeps every second
