@@ -13,6 +13,7 @@ use crate::questions::series::{SeriesOf, SeriesOverTime};
 use crate::questions::steps::{CaptureStep, STEPS_MAX, StepFigures, Steps};
 use crate::questions::stream_steps::{CELLS_MAX, StreamSteps};
 use crate::questions::streams::{By, StreamKey, StreamTable};
+use crate::questions::threads::ThreadSteps;
 use crate::side_by_side;
 use crate::step_file::{StepFile, StepWriter};
 use crate::sums::content::{ContentTold, Contents};
@@ -71,6 +72,8 @@ pub struct StepsFound {
     pub devices: Option<u64>,
     /// Content measurements of written blocks by step; empty if content was not sampled.
     pub contents: BTreeMap<u64, Contents>,
+    /// Threads with I/Os by step; `None` if threads were not recorded.
+    pub threads: Option<ThreadSteps>,
 }
 
 /// I/O streams over capture steps.
@@ -93,6 +96,8 @@ impl StepsFound {
             let contents = self.contents.get(&at).copied().unwrap_or_default();
             StepFigures::of(at, &step, (self.width_ns, &self.observed), self.devices)
                 .with_content(contents.figures(told))
+                .with_threads(self.threads.as_ref().and_then(|threads| threads.count(at)))
+                .with_processors(conditions, self.width_ns)
         })
     }
 }
@@ -404,6 +409,14 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
+    /// Returns an upper bound for the addresses of a device: its size, or if that is unknown, the end
+    /// of what was touched on any device; `None` if that is unknown without reading the I/Os.
+    pub fn size_of(&self, device: u16) -> Option<u64> {
+        let told = self.conditions().devices.get(usize::from(device));
+        let capacity = told.and_then(|device| device.capacity).map(|bytes| bytes.0);
+        capacity.or(self.end_of_range())
+    }
+
     /// Returns the number of single I/Os, or `None` if no single I/Os were kept.
     pub fn rows(&self) -> Option<u64> {
         match &self.kept {
@@ -499,14 +512,26 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let mut contents = ContentSteps::of(self.conditions(), width_ns);
         let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut sides];
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let mut threads = self.thread_steps(width_ns);
+        folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
         let account = self.run(pass, &mut folds)?;
         let steps = steps.finish_packed()?;
         let is_told = self.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
         let devices = is_told.then_some(sides.count());
         let contents = contents.map(|found| found.steps).unwrap_or_default();
         let observed = self.observed(&pass.filter);
-        let found = StepsFound { width_ns, steps, observed, devices, contents };
+        let found = StepsFound { width_ns, steps, observed, devices, contents, threads };
         Ok(Answer { found, account })
+    }
+
+    /// Returns the empty fold of the threads in each step of `width_ns` nanoseconds, or `None` if the
+    /// capture kept no single I/Os or recorded no threads. There is none for several captures: the
+    /// threads of different hosts have the same numbers.
+    pub fn thread_steps(&self, width_ns: u64) -> Option<ThreadSteps> {
+        match &self.kept {
+            Kept::Ios(trace) => ThreadSteps::of(trace.conditions(), width_ns),
+            Kept::Sums(_) | Kept::Fleet(_) => None,
+        }
     }
 
     /// Returns the streams at or above a threshold over time.

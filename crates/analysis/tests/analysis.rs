@@ -13,11 +13,12 @@ mod synthetic;
 use std::io::Cursor;
 use std::process::Command as Program;
 use steadfast_analysis::questions::reach::Distinct;
+use steadfast_analysis::questions::read_out::{ReadOut, ReadOutChoice, StreamPlace};
 use steadfast_analysis::questions::steps::Steps;
 use steadfast_analysis::questions::streams::By;
 use steadfast_analysis::{Captured, Filter, Pass, StreamTable, Study, StudyOptions, findings};
 use steadfast_domain::findings::Exhibit;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::{CapturedDevice, Command};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_tracefile::Trace;
 use synthetic::{SECOND, Server, by_completion, key, known, opened, server, written};
@@ -26,6 +27,67 @@ fn streams(trace: &Trace<Cursor<Vec<u8>>>, pass: &Pass) -> StreamTable {
     let mut table = StreamTable::new();
     pass.run(trace, &mut [&mut table]).unwrap();
     table
+}
+
+/// The tutorial's read-out at 1:01:59 (SNIA tutorial, RWSW part 2): SEQ 64K R 0.030 GiB at LBA
+/// 92.1 %, SEQ 64K W 0.034 GiB at 78.5 %, both +/- 0.1 %; by its stream map 34.4 MB and 38.5 MB in
+/// all, and 9.1 MB of others.
+#[test]
+fn the_hit_map_is_read_out_as_the_tutorial_prints_it() {
+    const DEVICE: u64 = 256_000_000_000;
+    let (from_ns, mut events) = (3719 * SECOND, Vec::new());
+    let mut run = |op, begin: u64, ios: u64| {
+        events.extend((0..ios).map(|n| (op, begin + n * 65_536, 65_536)));
+    };
+    // The first I/O of a run is random.
+    run(IoOp::Read, DEVICE / 1000 * 921 + 4096, 493);
+    run(IoOp::Read, DEVICE / 10, 34);
+    run(IoOp::Write, DEVICE / 1000 * 785 + 8192, 558);
+    run(IoOp::Write, DEVICE / 5, 31);
+    events.extend((0..2158).map(|n| (IoOp::Write, n * 7919 % 2161 * 12_288, 4096)));
+    let event = |(n, (op, offset, bytes)): (u64, (IoOp, u64, u32))| IoEvent {
+        issued_ns: from_ns + n * 300_000,
+        response_ns: 1000,
+        op,
+        offset,
+        bytes,
+        ..IoEvent::default()
+    };
+    let mut events: Vec<IoEvent> = (0..).zip(events).map(event).collect();
+    // I/Os before and after it do not count.
+    events.insert(0, event((0, (IoOp::Read, 0, 65_536))));
+    events[0].issued_ns = from_ns - 1;
+    events.push(IoEvent { issued_ns: from_ns + SECOND, ..events[0] });
+    let devices = vec![CapturedDevice {
+        capacity: Some(steadfast_domain::Bytes(DEVICE)),
+        ..CapturedDevice::default()
+    }];
+    let conditions = CaptureConditions { devices, ..CaptureConditions::default() };
+    let capture: Captured<_> = opened(&events, conditions).into();
+    let read_out = |threshold: &str| {
+        let choice = ReadOutChoice {
+            from_ns,
+            to_ns: from_ns + SECOND,
+            ranges: 1000,
+            threshold: threshold.parse().unwrap(),
+        };
+        ReadOut::of(&capture, &Pass::default(), &choice).unwrap().found
+    };
+    let found = read_out("0%");
+    assert_eq!((found.len(), found[0].range_bytes), (1, DEVICE / 1000));
+    let rows: Vec<Vec<String>> = found[0]
+        .streams
+        .iter()
+        .map(|place| StreamPlace::TABLE.iter().map(|column| column.text(place)).collect())
+        .collect();
+    let mb = |row: usize| found[0].streams[row].bytes as f64 / 1e6;
+    assert_eq!(rows[0][..3], ["SEQ 64K W", "0.034", "78.5 +/- 0.1"]);
+    assert_eq!(rows[1][..3], ["SEQ 64K R", "0.030", "92.1 +/- 0.1"]);
+    assert_eq!([mb(0), mb(1)].map(|mb| format!("{mb:.1}")), ["38.5", "34.4"]);
+    let others: f64 = (2..rows.len()).map(mb).sum();
+    assert_eq!(format!("{others:.1}"), "9.1");
+    let names: Vec<String> = read_out("10%")[0].streams.iter().map(|s| s.stream.clone()).collect();
+    assert_eq!(names, ["SEQ 64K W", "SEQ 64K R", "RND 4K W", "others"]);
 }
 
 #[test]

@@ -80,6 +80,12 @@ pub struct AppliedStep {
     /// Longest response time in the capture; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_max: Option<Nanos>,
+    /// Threads with I/Os in the captured step; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Data pattern nearest to the captured data of the step; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_pattern: Option<DataPattern>,
 }
 
 impl AppliedWorkload {
@@ -139,6 +145,8 @@ mod tests {
             outstanding_max: None,
             response_mean: None,
             response_max: None,
+            threads: None,
+            data_pattern: None,
         };
         let weights = |streams| -> Vec<u32> {
             workload.streams_of(&step(streams)).iter().map(|s| s.weight).collect()

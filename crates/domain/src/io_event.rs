@@ -387,6 +387,33 @@ pub struct FileName {
     pub path: String,
 }
 
+/// Processor time of the captured host since it started, up to a moment: ticks of all processors
+/// together. Stored as an array in this order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u64; 4]", into = "[u64; 4]")]
+pub struct ProcessorReading {
+    /// Time of the reading, in nanoseconds since the capture began.
+    pub at_ns: u64,
+    /// Ticks spent busy: neither idle nor waiting for I/O.
+    pub busy: u64,
+    /// Ticks spent idle with I/O outstanding (iowait).
+    pub io_wait: u64,
+    /// All ticks.
+    pub total: u64,
+}
+
+impl From<[u64; 4]> for ProcessorReading {
+    fn from([at_ns, busy, io_wait, total]: [u64; 4]) -> Self {
+        ProcessorReading { at_ns, busy, io_wait, total }
+    }
+}
+
+impl From<ProcessorReading> for [u64; 4] {
+    fn from(reading: ProcessorReading) -> Self {
+        [reading.at_ns, reading.busy, reading.io_wait, reading.total]
+    }
+}
+
 /// File number for a file whose position among the files of its inode is unknown.
 pub const UNKNOWN_FILE: u64 = 0xffff;
 /// Bits that hold the inode; the bits above it number the files that used the inode in turn.
@@ -741,6 +768,10 @@ pub struct CaptureConditions {
     /// Paths of files; a trace stores them separately from the conditions.
     #[serde(skip)]
     pub files: Arc<Vec<FileName>>,
+    /// Readings of the host's processor time in order; empty if there are none. A file stores them
+    /// separately from the conditions, and each file of a rotated capture only those of its time.
+    #[serde(skip)]
+    pub processors: Arc<Vec<ProcessorReading>>,
     /// Compression ratio of the written data; `None` if it was neither sampled nor specified.
     pub compression_ratio: Option<f64>,
     /// Share of written blocks that are duplicates; `None` unless all blocks were compared or the

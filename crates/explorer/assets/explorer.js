@@ -1,4 +1,4 @@
-// Made of ui/explorer 1b158fb5fa5e3a96 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer ecfa2309acf94c2e by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -5091,6 +5091,7 @@
   }
   const SIDES = { wide: [66, 62], narrow: [58, 54] };
   const CLICK = 4;
+  const REST_MS = 150;
   const FONT = "12px system-ui, sans-serif";
   class Pane {
     constructor(group, height, hands) {
@@ -5295,6 +5296,25 @@
         free = x + wide + 8 * uPlot.pxRatio;
       }
     }
+    /** What came for the column under the pointer; asks for it where it is another one. */
+    further(plot, x) {
+      const sheet = this.sheet;
+      if (!sheet?.more || !sheet.heat) return [];
+      const at = Math.floor((x - sheet.heat.answer.from) / sheet.heat.answer.width_ns);
+      if (this.more?.at === at && this.more.sheet === sheet) return this.more.rows;
+      const asked = { at, sheet, rows: [] };
+      this.more = asked;
+      const isStill = () => this.more === asked && this.sheet === sheet;
+      window.setTimeout(() => {
+        if (!isStill() || !this.over) return;
+        void sheet.more?.(at).then((rows) => {
+          if (!isStill()) return;
+          asked.rows = rows;
+          this.tell(plot);
+        }, () => void 0);
+      }, REST_MS);
+      return [];
+    }
     /** Exact numbers beside the pointer. */
     tell(plot) {
       const { left, top } = plot.cursor;
@@ -5305,6 +5325,7 @@
       const at = this.under(left, top);
       if (!at) return;
       const { head: head2, rows } = this.sheet.tips(at.cell, at.x, at.y);
+      rows.push(...this.further(plot, at.x));
       const near = this.sheet.marks.filter((mark) => Math.abs(plot.valToPos(mark.x, "x") - left) < 6);
       const lines = [...near.map((mark) => ({ name: "Mark", value: mark.text })), ...rows].map((row) => {
         const swatch = h("i");
@@ -5980,7 +6001,8 @@ ${new XMLSerializer().serializeToString(svg)}
         timed$1("Mean", num("response_mean_ns")),
         timed$1("99 %", num("response_p99_ns")),
         timed$1("Maximum", num("response_max_ns")),
-        shared("Busy", "utilisation")
+        shared("Busy", "utilisation"),
+        ...rows.some((row) => row["host_cpu_share"] !== null) ? [shared("Host CPU", "host_cpu_share"), shared("I/O wait", "host_io_wait_share")] : []
       ];
       const choose = {
         pick: (row) => {
@@ -6340,10 +6362,10 @@ ${new XMLSerializer().serializeToString(svg)}
       spoken: `Queue depth over time. Deepest ${count(greatest(series.qd_max))}. Idle ${percent(mean)} of the time.`
     };
   }
-  function hits(heat, scene, common2) {
+  function hits(heat, scene, common2, readOut) {
     const [first, last] = filled(heat);
     const reach = `Hit between ${amount(heat.row_edges[first])} and ${amount(heat.row_edges[last + 1])} from the start of the device.`;
-    return heatOnly(
+    const drawing = heatOnly(
       heat,
       scene,
       common2,
@@ -6352,6 +6374,20 @@ ${new XMLSerializer().serializeToString(svg)}
       `${reach} Few hits (faint) to many (strong); an I/O hits each of 1,024 address ranges that it touches.`,
       "No I/O with an address in this part with these filters."
     );
+    if (typeof drawing !== "string") {
+      drawing.sheet.more = (at) => {
+        const from = heat.from + at * heat.width_ns;
+        return readOut(from, from + heat.width_ns).then(readOutTips);
+      };
+    }
+    return drawing;
+  }
+  function readOutTips(answer) {
+    const digits = answer.tolerance_percent < 0.1 ? 2 : 1;
+    return answer.streams.map(({ stream, bytes_there, percent: at }) => ({
+      name: stream,
+      value: `${(bytes_there / 2 ** 30).toFixed(3)} GiB at ${at.toFixed(digits)} % ± ${answer.tolerance_percent.toFixed(digits)}`
+    }));
   }
   function subsecond(heat, scene, common2) {
     return heatOnly(
@@ -6593,13 +6629,26 @@ ${new XMLSerializer().serializeToString(svg)}
       const devices = device === void 0 ? {} : { device: [device] };
       return placed(await ask(url("heat", { ...common(row.side, part?.from, part?.to), kind, cells: 512, rows, ...ops, ...devices })), row.shift);
     }
+    /** What each stream moved in a column of the hit map, and where. */
+    readOut(row, from, to) {
+      const device = addressDevice(row);
+      const op = this.hitOp();
+      const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
+      const devices = device === void 0 ? {} : { device: [device] };
+      const [begin, end] = [Math.max(0, Math.round(from - row.shift)), Math.round(to - row.shift)];
+      return ask(url("read-out", { ...common(row.side, begin, end), ...ops, ...devices }));
+    }
     loadAll() {
       void this.loadOverview();
       for (const row of this.rows) {
         void this.load(row, "map", this.map(row));
         void this.load(row, "rt", this.times(row));
         void this.load(row, "qd", this.series(row, "stream").then((answer) => depth(answer, this.scene(row))));
-        void this.load(row, "lba", this.common(row, (one) => this.heat(one, "lba", 128, this.hitOp()), hits));
+        void this.load(row, "lba", this.common(
+          row,
+          (one) => this.heat(one, "lba", 128, this.hitOp()),
+          (heat, scene, most) => hits(heat, scene, most, (from, to) => this.readOut(row, from, to))
+        ));
         void this.load(row, "subsecond", this.common(row, (one) => this.heat(one, "subsecond", 50), subsecond));
         this.hitSwitch(row);
       }

@@ -84,6 +84,11 @@ impl<'c> Selection<'c> {
         self.index.cells.ios_in(self.cells()) > READ_MOST
     }
 
+    /// Returns the I/Os in the cells that the window touches, whatever the filter.
+    pub fn ios_of_window(&self) -> u64 {
+        self.index.cells.ios_in(self.cells())
+    }
+
     /// Returns the cells of the index that the window touches.
     fn cells(&self) -> Range<usize> {
         let ((from, to), width_ns) = (self.window_ns, self.index.cells.width_ns);

@@ -183,6 +183,8 @@ fn workload() -> Option<Box<AppliedWorkload>> {
         outstanding_max: None,
         response_mean: None,
         response_max: None,
+        threads: None,
+        data_pattern: None,
     };
     Some(Box::new(AppliedWorkload {
         name: "captured".into(),

@@ -10,6 +10,7 @@ mod disk_watch;
 mod error;
 mod marks;
 mod open_file;
+mod processors;
 mod progress;
 mod recorded;
 mod recording;

@@ -4,6 +4,7 @@ use crate::disk_watch::DiskWatch;
 use crate::error::RecordError;
 use crate::marks::MarkFile;
 use crate::open_file::OpenFile;
+use crate::processors::ProcessorLog;
 use crate::progress::{RecordingEvent, RecordingProgress, UnderWay};
 use crate::recorded::Recorded;
 use crate::recording::{self, Recording};
@@ -69,6 +70,7 @@ struct Session<'a> {
     capture: Capture,
     sampler: Option<ContentSampler>,
     watch: DiskWatch,
+    processors: ProcessorLog,
     marks: MarkFile,
     progress: &'a mut dyn RecordingProgress,
     /// Number of the current file, from 1.
@@ -110,6 +112,7 @@ impl<'a> Session<'a> {
             capture,
             sampler,
             watch,
+            processors: ProcessorLog::new(recording.step.map(|width| width.0)),
             marks: MarkFile::new(&recording.output.path).map_err(RecordError::Marks)?,
             progress,
             part: 1,
@@ -121,6 +124,7 @@ impl<'a> Session<'a> {
     }
 
     fn run(mut self, is_stopped: &dyn Fn() -> bool) -> Result<Recorded, RecordError> {
+        self.read_processors();
         let mut file = self.open()?;
         self.progress.tell(&RecordingEvent::Begun { source: &self.conditions.source });
         let end = self.recording.duration.map(|time| Instant::now() + time.to_duration());
@@ -144,6 +148,7 @@ impl<'a> Session<'a> {
         self.total += file.take(&mut self.capture, self.sampler.as_mut(), &mut self.watch)?;
         self.name_replaced_disks();
         self.read_marks();
+        self.read_processors();
         if file.is_to_be_kept() {
             self.count()?;
             file.keep(&mut self.capture, &self.conditions)?;
@@ -165,6 +170,10 @@ impl<'a> Session<'a> {
             self.conditions.devices.push(replaced.device);
             self.conditions.remarks.push(replaced.remark);
         }
+    }
+
+    fn read_processors(&mut self) {
+        self.processors.look(self.capture.lasted_ns(), &mut self.conditions.processors);
     }
 
     fn read_marks(&mut self) {
@@ -222,6 +231,7 @@ impl<'a> Session<'a> {
     /// Completes the file and starts the next: `NAME.2.parquet` and so on.
     fn rotate(&mut self, file: OpenFile) -> Result<OpenFile, RecordError> {
         self.finish(file)?;
+        ProcessorLog::next_file(&mut self.conditions.processors);
         if let Some(part) = &mut self.conditions.part {
             (part.first, part.last) = (part.last + 1, part.last + 1);
         }
@@ -237,6 +247,7 @@ impl<'a> Session<'a> {
 
     fn finish(&mut self, file: OpenFile) -> Result<Counters, RecordError> {
         let counters = self.count()?;
+        self.processors.add(self.conditions.lasted_ns, &mut self.conditions.processors);
         let written = file.finish(&mut self.capture, &self.conditions)?;
         self.progress.tell(&RecordingEvent::Written(&written));
         Ok(counters)

@@ -411,8 +411,8 @@ pub struct MeasureArguments {
     /// The access pattern: "RND 4K RW65", "SEQ 128K W"
     #[arg(conflicts_with = "workload")]
     pub pattern: Option<AccessPattern>,
-    /// Apply the workload of this file, as `workload derive` writes it, or a reference
-    /// workload by its name in `workload list`
+    /// Apply the workload of this file, as `workload derive` writes it, of a Replay representation,
+    /// or a reference workload by its name in `workload list`
     #[arg(help_heading = heading::LOAD, long, value_name = "FILE|NAME")]
     pub workload: Option<PathBuf>,
     /// A block device, a file, or sim:NAME. Repeat it to measure several at the same

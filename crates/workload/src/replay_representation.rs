@@ -9,11 +9,14 @@
 use crate::workload_file::WorkloadStep;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
-use steadfast_analysis::questions::cumulative::{Threshold, Workload, WorkloadStream, demand_of};
+use steadfast_analysis::questions::cumulative::{
+    Threshold, Workload, WorkloadStream, data_pattern_of, demand_of,
+};
 use steadfast_analysis::questions::streams::{By, StreamKey};
 use steadfast_analysis::questions::totals::{Derivation, Totals};
 use steadfast_analysis::sums::capture_step::CaptureStep;
 use steadfast_domain::io_event::Share;
+use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, Demand, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
@@ -63,12 +66,12 @@ impl ReplayStep {
     /// Creates one step of a derivation.
     fn new(derivation: &Derivation, number: u64, step: &CaptureStep) -> Self {
         let Totals { conditions, workload, step_ns, observed, .. } = &derivation.totals;
+        let content = derivation.contents.get(&number).copied().unwrap_or_default();
         let began = conditions.began_unix_ns.unwrap_or(0);
         let begin = began.saturating_add(observed.begin_of_step(number, *step_ns));
         let end = begin.saturating_add(observed.length_of_step(number, *step_ns));
         let cells = derivation.streams_over_time.steps().get(&number).into_iter().flatten();
         let listed = workload.keys().into_iter().zip(cells).filter(|(_, cell)| cell.ios > 0);
-        let duplicates = conditions.duplicates().and_then(Share::exact);
         ReplayStep {
             began_unix_ms: begin / 1_000_000,
             lasted_ms: end / 1_000_000 - begin / 1_000_000,
@@ -78,10 +81,17 @@ impl ReplayStep {
             qd_max: (step.depths > 0).then_some(step.depth_max),
             response_mean_ms: step.response_mean().map(Nanos::as_millis_f64),
             response_max_ms: step.response_max().map(Nanos::as_millis_f64),
-            compression_ratio: conditions.compression_ratio,
-            duplicate_percent: duplicates.map(|share| share * 100.0),
+            compression_ratio: content.ratio,
+            duplicate_percent: content.duplicates.and_then(Share::exact).map(|share| share * 100.0),
             streams: listed.map(|(key, cell)| (key, cell.ios, cell.bytes)).collect(),
         }
+    }
+}
+
+impl ReplayStep {
+    /// Returns the data pattern nearest to the data of the step; `None` if unknown.
+    pub fn data_pattern(&self) -> Option<DataPattern> {
+        data_pattern_of(self.compression_ratio, self.duplicate_percent.map(|p| p / 100.0))
     }
 }
 
@@ -215,6 +225,7 @@ impl ReplayRepresentation {
             at: nanos(step.began_unix_ms.saturating_sub(began)),
             lasts: nanos(step.lasted_ms),
             ios: step.streams.iter().map(|(key, ios, _)| (*key, *ios)).collect(),
+            data_pattern: step.data_pattern(),
             ..WorkloadStep::default()
         });
         steps.map(|step| step.of(applied)).filter(|step| !step.ios.is_empty()).collect()

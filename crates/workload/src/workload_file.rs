@@ -63,6 +63,10 @@ pub struct WorkloadStep {
     pub response_mean: Option<Nanos>,
     /// Longest response time in the capture; `None` if unknown.
     pub response_max: Option<Nanos>,
+    /// Threads with I/Os in the step; `None` if unknown.
+    pub threads: Option<u32>,
+    /// Data to write in this step; `None` for that of the workload.
+    pub data_pattern: Option<DataPattern>,
 }
 
 impl WorkloadStep {
@@ -163,14 +167,18 @@ fn write_step(f: &mut fmt::Formatter<'_>, step: &WorkloadStep) -> fmt::Result {
         ("outstanding_max", step.outstanding_max.map(u64::from)),
         ("response_mean_ns", step.response_mean.map(|time| time.0)),
         ("response_max_ns", step.response_max.map(|time| time.0)),
+        ("threads", step.threads.map(u64::from)),
     ];
     for (name, value) in whole {
         if let Some(value) = value {
             writeln!(f, "{name} = {value}")?;
         }
     }
-    match step.outstanding_mean {
-        Some(mean) => writeln!(f, "outstanding_mean = {mean:?}"),
+    if let Some(mean) = step.outstanding_mean {
+        writeln!(f, "outstanding_mean = {mean:?}")?;
+    }
+    match &step.data_pattern {
+        Some(pattern) => writeln!(f, "data_pattern = {}", quoted(&pattern.to_string())),
         None => Ok(()),
     }
 }
@@ -242,6 +250,8 @@ struct StepContent {
     outstanding_max: Option<u32>,
     response_mean_ns: Option<u64>,
     response_max_ns: Option<u64>,
+    threads: Option<u32>,
+    data_pattern: Option<String>,
 }
 
 impl WorkloadFile {
@@ -432,6 +442,11 @@ impl StepContent {
             outstanding_max: self.outstanding_max,
             response_mean: self.response_mean_ns.map(Nanos),
             response_max: self.response_max_ns.map(Nanos),
+            threads: self.threads,
+            data_pattern: match &self.data_pattern {
+                Some(text) => Some(parsed(text, "a step's data_pattern")?),
+                None => None,
+            },
         })
     }
 }
@@ -482,6 +497,11 @@ mod tests {
                 outstanding_max: Some(7),
                 response_mean: Some(Nanos(81_003)),
                 response_max: Some(Nanos(9_000_001)),
+                threads: Some(8),
+                data_pattern: Some(DataPattern::Entropy {
+                    random_percent: 17,
+                    duplicate_percent: 36,
+                }),
             }],
             doubts: Vec::new(),
         }

@@ -6,11 +6,16 @@ mod replay;
 #[allow(dead_code, reason = "made for other tests too")]
 mod synthetic;
 
+use std::io::Cursor;
 use steadfast_analysis::questions::cumulative::{Threshold, Workload};
-use steadfast_analysis::{By, Derivation, Pass, StreamTable, StudyOptions};
+use steadfast_analysis::{By, Captured, Derivation, Pass, StreamTable, StudyOptions};
+use steadfast_domain::io_event::{Content, ContentSample};
 use steadfast_domain::step::mix64;
-use steadfast_domain::{CaptureConditions, Demand, Nanos};
+use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::{CaptureConditions, Demand, IoEvent, IoOp, Nanos};
 use steadfast_workload::WorkloadFile;
+use steadfast_workload::replay::applied::Provenance;
+use steadfast_workload::replay::{NativeSteps, StepChoice, StepSource};
 use steadfast_workload::replay_representation::ReplayRepresentation;
 use steadfast_workload::workload_file::WorkloadStep;
 use synthetic::{SECOND, by_completion, key, known, opened, server};
@@ -33,6 +38,115 @@ fn a_trace_becomes_a_replay_representation_and_a_workload() {
             derived.totals.workload.streams.iter().find(|s| s.key() == stream.key()).unwrap();
         assert_eq!(stream.count, direct.count, "{}", stream.stream);
     }
+}
+
+/// The tutorial's example, its seven steps as printed there.
+const SEVEN_STEPS: &str = include_str!("seven_steps.txt");
+
+fn patterns(native: &NativeSteps) -> Vec<String> {
+    let pattern = |pattern: &Option<DataPattern>| pattern.as_ref().map(ToString::to_string);
+    native.steps.iter().map(|step| pattern(&step.data_pattern).unwrap_or_default()).collect()
+}
+
+/// Random parts are 100 over the tutorial's compression ratios 4.97, 4.99, 4.89, 5.28, 5.81, 5.32
+/// and 5.98.
+#[test]
+fn the_tutorials_seven_steps_keep_their_own_data_out_and_in() {
+    let (text, _) = ReplayRepresentation::read(SEVEN_STEPS.as_bytes()).unwrap();
+    let mut written = Vec::new();
+    text.write(&mut written).unwrap();
+    let written = String::from_utf8(written).unwrap();
+    let totals = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with("14555"));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(totals(&written), totals(SEVEN_STEPS));
+    assert_eq!(totals(&written).len(), 7);
+    let expected = [(20, 45), (20, 41), (20, 42), (19, 36), (17, 42), (19, 43), (17, 41)];
+    let expected = expected.map(|(random, duplicates)| format!("entropy:{random},{duplicates}"));
+    let native = native(&StepSource::Representation(&text));
+    assert_eq!(patterns(&native), expected);
+    let applied = native.applied(Provenance::default());
+    let of_steps = applied.steps.iter().map(|step| step.data_pattern.clone().unwrap().to_string());
+    assert_eq!(of_steps.collect::<Vec<_>>(), expected);
+    // And through the workload file that keeps them.
+    let (workload, steps) = (native.workload.clone(), native.kept());
+    let file = WorkloadFile { workload, steps, ..WorkloadFile::default() };
+    let read = WorkloadFile::read(&file.to_string()).unwrap();
+    assert_eq!(self::native(&StepSource::Workload(&read)).steps, native.steps);
+}
+
+fn native(source: &StepSource<'_, Cursor<Vec<u8>>>) -> NativeSteps {
+    let choice = StepChoice { step_ns: Some(SECOND), ..StepChoice::default() };
+    NativeSteps::of(source, &choice).unwrap()
+}
+
+/// Three seconds of four threads. What was written compresses to a quarter with every second block a
+/// duplicate, then nothing is written, then it compresses to a half without a duplicate.
+#[test]
+fn compression_duplicates_and_threads_are_those_of_each_captured_step() {
+    let io = |at: u64, op, tid, content| IoEvent {
+        issued_ns: at * SECOND / 100,
+        response_ns: 1000,
+        op,
+        offset: at * 81_920,
+        bytes: 8192,
+        tid,
+        content,
+        ..IoEvent::default()
+    };
+    let content = |compressed_bytes, duplicates| Content {
+        blocks: 2,
+        duplicates,
+        bytes: 8192,
+        compressed_bytes,
+    };
+    let mut events = Vec::new();
+    for at in 0..300 {
+        events.push(match at {
+            0..100 => io(at, IoOp::Write, 1 + at as u32 % 4, content(2048, 1)),
+            100..200 => io(at, IoOp::Read, 7, Content::default()),
+            _ => io(at, IoOp::Write, 8 + at as u32 % 2, content(4096, 0)),
+        });
+    }
+    let sample = ContentSample {
+        every: 1,
+        blocks: 400,
+        duplicates: 100,
+        bytes: 1_638_400,
+        compressed_bytes: 614_400,
+        ..ContentSample::default()
+    };
+    let conditions = CaptureConditions {
+        threads: true,
+        content: Some(sample),
+        compression_ratio: sample.compression_ratio(),
+        lasted_ns: 3 * SECOND,
+        ..CaptureConditions::default()
+    };
+    let capture: Captured<_> = opened(&events, conditions).into();
+    let options = StudyOptions { step_ns: Some(SECOND), ..StudyOptions::default() };
+    let derived = Derivation::of(&capture, &options, true).unwrap();
+    let mut text = Vec::new();
+    ReplayRepresentation::from_derivation(&derived, "w").unwrap().write(&mut text).unwrap();
+    let (read, _) = ReplayRepresentation::read(&text[..]).unwrap();
+    let content: Vec<_> =
+        read.steps.iter().map(|step| (step.compression_ratio, step.duplicate_percent)).collect();
+    assert_eq!(
+        content,
+        [(Some(4.0), Some(50.0)), (None, None), (Some(2.0), Some(0.0))],
+        "{}",
+        String::from_utf8_lossy(&text)
+    );
+    let expected = ["entropy:25,50", "", "entropy:50,0"];
+    assert_eq!(patterns(&native(&StepSource::Representation(&read))), expected);
+    let native = native(&StepSource::Capture(&capture));
+    assert_eq!(patterns(&native), expected);
+    let threads: Vec<_> = native.steps.iter().map(|step| step.threads).collect();
+    assert_eq!(threads, [Some(4), Some(1), Some(2)]);
+    let found = capture.steps(&Pass::default(), Some(SECOND)).unwrap().found;
+    let threads: Vec<_> = found.figures(capture.conditions()).map(|step| step.threads).collect();
+    assert_eq!(threads, [Some(4), Some(1), Some(2)]);
 }
 
 /// Whichever bit of a workload file is flipped, the file is refused, says that it was edited,

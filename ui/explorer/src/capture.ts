@@ -13,7 +13,7 @@ import { common, url } from "./query";
 import { anyFilter, FACETS, inside, toggled, without, type Facet, noFilters, type Filters, type Side } from "./state";
 import { Tables } from "./tables";
 import { Colours, depth, hits, responseTimes, streamMap, subsecond, whole, type MapView, type Scene } from "./views";
-import type { HeatAnswer, Item, SeriesAnswer } from "./types";
+import type { HeatAnswer, Item, ReadOutAnswer, SeriesAnswer } from "./types";
 
 type Kind = "map" | "rt" | "qd" | "lba" | "subsecond";
 
@@ -235,13 +235,24 @@ export class CapturePage implements Page {
     return placed(await ask<HeatAnswer>(url("heat", { ...common(row.side, part?.from, part?.to), kind, cells: 512, rows, ...ops, ...devices })), row.shift);
   }
 
+  /** What each stream moved in a column of the hit map, and where. */
+  private readOut(row: Row, from: number, to: number): Promise<ReadOutAnswer> {
+    const device = addressDevice(row);
+    const op = this.hitOp();
+    const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
+    const devices = device === undefined ? {} : { device: [device] };
+    const [begin, end] = [Math.max(0, Math.round(from - row.shift)), Math.round(to - row.shift)];
+    return ask<ReadOutAnswer>(url("read-out", { ...common(row.side, begin, end), ...ops, ...devices }));
+  }
+
   private loadAll(): void {
     void this.loadOverview();
     for (const row of this.rows) {
       void this.load(row, "map", this.map(row));
       void this.load(row, "rt", this.times(row));
       void this.load(row, "qd", this.series(row, "stream").then((answer) => depth(answer, this.scene(row))));
-      void this.load(row, "lba", this.common(row, (one) => this.heat(one, "lba", 128, this.hitOp()), hits));
+      void this.load(row, "lba", this.common(row, (one) => this.heat(one, "lba", 128, this.hitOp()),
+        (heat, scene, most) => hits(heat, scene, most, (from, to) => this.readOut(row, from, to))));
       void this.load(row, "subsecond", this.common(row, (one) => this.heat(one, "subsecond", 50), subsecond));
       this.hitSwitch(row);
     }

@@ -51,6 +51,8 @@ export interface Sheet {
   ticks: (from: number, to: number, most: number) => [number, string][];
   /** What stands under the pointer; `y` is the value of the left axis there. */
   tips: (at: number, x: number, y: number) => { head: string; rows: Tip[] };
+  /** What must be asked for first; it is told once the pointer rests. */
+  more?: (at: number) => Promise<Tip[]>;
 }
 
 export interface Hands {
@@ -61,6 +63,8 @@ export interface Hands {
 const SIDES = { wide: [66, 62], narrow: [58, 54] } as const;
 /** Pixels below which a drag is a click. */
 const CLICK = 4;
+/** How long the pointer rests until what stands there is asked for. */
+const REST_MS = 150;
 const FONT = "12px system-ui, sans-serif";
 
 export class Pane {
@@ -70,6 +74,8 @@ export class Pane {
   /** The part of the axis that is drawn. */
   reach: [number, number] = [0, 1];
   private readonly tip = h("div", { class: "tip", hidden: true });
+  /** What was asked for last, and what came. */
+  private more: { at: number; sheet: Sheet; rows: Tip[] } | undefined;
   private over = false;
 
   constructor(
@@ -287,6 +293,26 @@ export class Pane {
     }
   }
 
+  /** What came for the column under the pointer; asks for it where it is another one. */
+  private further(plot: uPlot, x: number): Tip[] {
+    const sheet = this.sheet;
+    if (!sheet?.more || !sheet.heat) return [];
+    const at = Math.floor((x - sheet.heat.answer.from) / sheet.heat.answer.width_ns);
+    if (this.more?.at === at && this.more.sheet === sheet) return this.more.rows;
+    const asked = { at, sheet, rows: [] as Tip[] };
+    this.more = asked;
+    const isStill = (): boolean => this.more === asked && this.sheet === sheet;
+    window.setTimeout(() => {
+      if (!isStill() || !this.over) return;
+      void sheet.more?.(at).then((rows) => {
+        if (!isStill()) return;
+        asked.rows = rows;
+        this.tell(plot);
+      }, () => undefined);
+    }, REST_MS);
+    return [];
+  }
+
   /** Exact numbers beside the pointer. */
   private tell(plot: uPlot): void {
     const { left, top } = plot.cursor;
@@ -297,6 +323,7 @@ export class Pane {
     const at = this.under(left, top);
     if (!at) return;
     const { head, rows } = this.sheet.tips(at.cell, at.x, at.y);
+    rows.push(...this.further(plot, at.x));
     const near = this.sheet.marks.filter((mark) => Math.abs(plot.valToPos(mark.x, "x") - left) < 6);
     const lines = [...near.map((mark) => ({ name: "Mark", value: mark.text })), ...rows].map((row: Tip) => {
       const swatch = h("i");

@@ -191,6 +191,7 @@ export class Tables {
       timed("99 %", num("response_p99_ns")),
       timed("Maximum", num("response_max_ns")),
       shared("Busy", "utilisation"),
+      ...(rows.some((row) => row["host_cpu_share"] !== null) ? [shared("Host CPU", "host_cpu_share"), shared("I/O wait", "host_io_wait_share")] : []),
     ];
     const choose: Choice<Row> = {
       pick: (row) => {

@@ -83,6 +83,11 @@ export interface HeatAnswer {
   counts: number[];
 }
 
+export interface ReadOutAnswer {
+  tolerance_percent: number;
+  streams: { stream: string; bytes: number; bytes_there: number; percent: number }[];
+}
+
 export type Row = Record<string, unknown>;
 
 export interface HotRange {

@@ -6,7 +6,7 @@ import { bandAt, bands, cellEdges, closed, coarseMean, greatest, idle, known, st
 import { amount, brief, count, date, moment, number, percent, span, timeTicks, type Clock } from "./format";
 import { mostOf, paint, rowOf } from "./heat";
 import { colour, OTHERS } from "./palette";
-import type { HeatAnswer, Mark, SeriesAnswer, Values } from "./types";
+import type { HeatAnswer, Mark, ReadOutAnswer, SeriesAnswer, Values } from "./types";
 
 /** Colors that names keep while the page looks at other parts. */
 export class Colours {
@@ -207,11 +207,27 @@ export function depth(series: SeriesAnswer, scene: Scene): Drawing | string {
 }
 
 /** Where the I/Os went. */
-export function hits(heat: HeatAnswer, scene: Scene, common: number | undefined): Drawing | string {
+export function hits(heat: HeatAnswer, scene: Scene, common: number | undefined, readOut: (from: number, to: number) => Promise<ReadOutAnswer>): Drawing | string {
   const [first, last] = filled(heat);
   const reach = `Hit between ${amount(heat.row_edges[first])} and ${amount(heat.row_edges[last + 1])} from the start of the device.`;
-  return heatOnly(heat, scene, common, amount, "address",
+  const drawing = heatOnly(heat, scene, common, amount, "address",
     `${reach} Few hits (faint) to many (strong); an I/O hits each of 1,024 address ranges that it touches.`, "No I/O with an address in this part with these filters.");
+  if (typeof drawing !== "string") {
+    drawing.sheet.more = (at) => {
+      const from = heat.from + at * heat.width_ns;
+      return readOut(from, from + heat.width_ns).then(readOutTips);
+    };
+  }
+  return drawing;
+}
+
+/** What each stream moved at a time, and where: as the tutorial prints it. */
+export function readOutTips(answer: ReadOutAnswer): Tip[] {
+  const digits = answer.tolerance_percent < 0.1 ? 2 : 1;
+  return answer.streams.map(({ stream, bytes_there, percent: at }) => ({
+    name: stream,
+    value: `${(bytes_there / 2 ** 30).toFixed(3)} GiB at ${at.toFixed(digits)} % ± ${answer.tolerance_percent.toFixed(digits)}`,
+  }));
 }
 
 /** At which part of its second each I/O came: regular work draws lines. */

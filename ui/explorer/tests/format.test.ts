@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { amount, brief, count, date, lasting, moment, number, percent, span, timeTicks } from "../src/format";
 import { COLOURS, colour, ramp } from "../src/palette";
-import { Colours } from "../src/views";
+import { Colours, readOutTips } from "../src/views";
 
 /** 23:59:50.5 in a zone an hour east of Greenwich. */
 const clock = { begin_ns: 1_795_129_190_500_000_000, zone_s: 3600 };
@@ -15,6 +15,13 @@ describe("numbers", () => {
     expect([brief(950), brief(12_500), brief(2_000_000)]).toEqual(["950", "12.5k", "2M"]);
     expect([percent(0.2627), percent(null), number(null), number(12.345, "IOPS")]).toEqual(["26.3 %", "–", "–", "12.35 IOPS"]);
     expect([lasting(7500), lasting(200), lasting(12), lasting(90_000), lasting(0.25)]).toEqual(["2 h 05 min", "3 min 20 s", "12 s", "1 d 01 h", "250 ms"]);
+  });
+});
+
+describe("the read-out of the hit map", () => {
+  it("is as the tutorial prints it", () => {
+    const streams = [{ stream: "SEQ 64K R", bytes: 34_406_400, bytes_there: 492 * 65_536, percent: 92.1 }];
+    expect(readOutTips({ tolerance_percent: 0.1, streams })).toEqual([{ name: "SEQ 64K R", value: "0.030 GiB at 92.1 % ± 0.1" }]);
   });
 });
 

@@ -351,7 +351,7 @@ fn drive(study: &Study) -> Vec<String> {
 }
 
 /// Formats the start of a period as `from 2026-11-25 15:07:04`, or `from 42 s` without a clock.
-fn moment(study: &Study, stretch: &Stretch) -> String {
+pub(super) fn moment(study: &Study, stretch: &Stretch) -> String {
     match &study.totals.options.clock {
         Some(clock) => {
             // Whole seconds suffice to name a minute.

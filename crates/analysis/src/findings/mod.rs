@@ -11,10 +11,12 @@ mod who;
 
 use crate::questions::compare::device_name;
 use crate::questions::reach::ReachFigures;
+use crate::questions::steps::StepFigures;
 use crate::questions::streams::By;
 use crate::questions::study::{SingleIos, Study};
 use crate::questions::totals::StudyOptions;
 use crate::sums::io_sums::Sums;
+use crate::sums::processor_use::ProcessorUse;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
@@ -125,8 +127,17 @@ fn form_pages(study: &Study) -> Vec<Page> {
         ),
         Page::new("IOPS and throughput v time", vec![Exhibit::Plot(plots::rates(study))]),
         Page::new("Response time v time", vec![Exhibit::Plot(plots::response_times(study))]),
-        Page::new("Outstanding I/Os v time", vec![Exhibit::Plot(plots::outstanding(study))]),
+        Page::new("Outstanding I/Os v time", outstanding(study)),
     ]
+}
+
+/// Returns the plot of outstanding I/Os and, where it is known, that of the server's processors.
+fn outstanding(study: &Study) -> Vec<Exhibit> {
+    let mut plots = vec![plots::outstanding(study)];
+    if !study.totals.conditions.processors.is_empty() {
+        plots.push(plots::processors(study));
+    }
+    plots.into_iter().map(Exhibit::Plot).collect()
 }
 
 fn chapters(study: &Study) -> Vec<Page> {
@@ -182,6 +193,8 @@ fn hit_maps(study: &Study, singles: &SingleIos) -> Option<Page> {
     let maps = singles.hits.iter().flat_map(|hits| plots::hit_maps(study, hits));
     let mut maps: Vec<Exhibit> = maps.collect();
     let hot = singles.hot.iter().filter(|ranges| ranges.touched() > 0);
+    let read_outs = singles.read_outs.iter().filter(|found| !found.streams.is_empty());
+    maps.extend(read_outs.map(|found| Exhibit::Table(tables::read_out(study, found))));
     maps.extend(hot.map(|ranges| Exhibit::Table(tables::hot_ranges(study, ranges))));
     (!maps.is_empty()).then(|| Page::new("LBA range hit map", maps))
 }
@@ -426,10 +439,46 @@ fn capture_facts(study: &Study) -> Facts {
         .rows(five_nines)
         .with(Setting::outcome("Maximum response time", time(figures.max_ns)))
         .rows(queue_depths(&total))
+        .rows(threads(study))
+        .rows(processors(study))
         .rows(contents(conditions))
         .with(Setting::outcome("Failed I/Os", grouped(total.failed())))
         .with(Setting::outcome("Lost events", grouped(conditions.lost)))
         .rows(incomplete(conditions))
+}
+
+/// Returns mean and maximum of the threads with I/Os in a capture step, and the mean depth of each.
+fn threads(study: &Study) -> Vec<Setting> {
+    let steps: Vec<StepFigures> =
+        study.step_figures().filter(|step| step.threads.is_some() && step.count > 0).collect();
+    let counts = || steps.iter().filter_map(|step| step.threads);
+    let Some(most) = counts().max() else { return Vec::new() };
+    let mean = counts().map(f64::from).sum::<f64>() / steps.len() as f64;
+    let depths: Vec<f64> = steps.iter().filter_map(StepFigures::depth_per_thread).collect();
+    let depth = depths.iter().sum::<f64>() / depths.len() as f64;
+    let depth = (!depths.is_empty()).then(|| format!("{depth:.2}"));
+    let width = Nanos(study.totals.step_ns);
+    vec![
+        Setting::outcome(
+            &format!("Threads in a step of {width}"),
+            format!("{mean:.1} on average, {most} at most"),
+        ),
+        Setting::outcome("Queue depth per thread", depth),
+    ]
+}
+
+/// Returns processor use and I/O wait of the captured host from the first reading to the last.
+fn processors(study: &Study) -> Vec<Setting> {
+    let readings = &study.totals.conditions.processors;
+    let Some((first, last)) = readings.first().zip(readings.last()) else { return Vec::new() };
+    let found = ProcessorUse::between(&study.totals.conditions, first.at_ns, last.at_ns);
+    let text = |value: fn(ProcessorUse) -> f64| {
+        found.map(|found| format!("{:.1} %", value(found) * 100.0))
+    };
+    vec![
+        Setting::outcome("Processor use of the server", text(|found| found.busy)),
+        Setting::outcome("I/O wait of the server", text(|found| found.io_wait)),
+    ]
 }
 
 fn queue_depths(total: &Sums) -> [Setting; 2] {

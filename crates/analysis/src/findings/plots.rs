@@ -6,11 +6,12 @@ use crate::questions::hits::HitMap;
 use crate::questions::series::{Cell, SeriesOverTime};
 use crate::questions::shape::DEPTH_CLASSES;
 use crate::questions::shape_figures::{depth_name, response_classes};
-use crate::questions::steps::CaptureStep;
+use crate::questions::steps::{CaptureStep, StepFigures};
 use crate::questions::streams::By;
 use crate::questions::study::{SingleIos, Study, Window};
 use crate::questions::totals::HitsShown;
 use crate::sums::content::ContentTold;
+use crate::sums::processor_use::ProcessorUse;
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{
     Axis, ClockTime, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
@@ -231,17 +232,53 @@ pub(super) fn response_times(study: &Study) -> Plot {
     plot.with(measured("Maximum", CaptureStep::response_max))
 }
 
-/// Plots mean and maximum queue depth.
+/// Plots mean and maximum queue depth and, where they are known, the threads and the depth of each:
+/// outstanding I/Os are thread count x queue depth.
 pub(super) fn outstanding(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "Outstanding I/Os (OIO) v time";
     let plot =
         over_time(study, &clock, PlotKind::Lines, "oio-v-time", title, "I/Os outstanding at issue");
-    plot.with(line(&clock, &study.steps, "Average", CaptureStep::depth_mean)).with(line(
-        &clock,
-        &study.steps,
-        "Maximum",
-        |step| (step.depths > 0).then(|| f64::from(step.depth_max)),
+    let plot = plot.with(line(&clock, &study.steps, "Average", CaptureStep::depth_mean)).with(
+        line(&clock, &study.steps, "Maximum", |step| {
+            (step.depths > 0).then(|| f64::from(step.depth_max))
+        }),
+    );
+    if study.threads.is_none() {
+        return plot;
+    }
+    let of_step: BTreeMap<u64, StepFigures> = study
+        .step_figures()
+        .map(|step| (step.begin_ns / study.totals.step_ns.max(1), step))
+        .collect();
+    let threads = clock.points(|step| study.threads_of(step).map(f64::from));
+    let per_thread = clock.points(|step| of_step.get(&step)?.depth_per_thread());
+    plot.caption(
+        "Thread count x queue depth: threads that had I/Os in the step, and the average divided by \
+         them.",
+    )
+    .with(Series::new("Threads", Stroke::Context, threads))
+    .with(Series::new("Depth per thread", Stroke::Fit, per_thread))
+}
+
+/// Plots processor use and I/O wait of the captured host.
+pub(super) fn processors(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "Processor use and I/O wait of the captured server";
+    let plot =
+        over_time(study, &clock, PlotKind::Lines, "processors-v-time", title, "Processor time (%)")
+            .caption(
+                "Shares of the time of all processors, from /proc/stat. I/O wait is idle time with \
+                 I/O outstanding.",
+            );
+    let percent = |value: fn(ProcessorUse) -> f64| {
+        clock.points(|step| study.processors_of(step).map(|found| value(found) * 100.0))
+    };
+    let (busy, io_wait) = (percent(|found| found.busy), percent(|found| found.io_wait));
+    plot.with(Series::new("Busy", Stroke::Measured, busy)).with(Series::new(
+        "I/O wait",
+        Stroke::Average,
+        io_wait,
     ))
 }
 

@@ -8,6 +8,7 @@ use crate::questions::group_figures::{GroupFigures, Show};
 use crate::questions::groups::{Facet, Groups};
 use crate::questions::hot::{HotRange, HotRanges};
 use crate::questions::processes::ProcessFigures;
+use crate::questions::read_out::{ReadOut, StreamPlace};
 use crate::questions::shape_figures::{self, IdleShape, RunShape, StreamShape};
 use crate::questions::steps::StepFigures;
 use crate::questions::streams::{By, StreamFigures};
@@ -187,9 +188,20 @@ pub(super) fn runs(singles: &SingleIos) -> Table {
 pub(super) fn hot_ranges(study: &Study, ranges: &HotRanges) -> Table {
     let name = device_name(&study.totals.conditions, ranges.device());
     let rows = ranges.hottest(RANGES_SHOWN).into_iter();
-    let rows = rows.map(|range| (range.place(ranges), range));
+    let rows = rows.map(|range| (range.place(), range));
     let (id, title) = (format!("hot-{}", ranges.device()), format!("Hottest ranges of {name}"));
     table([&id, &title, "Range, % of the device"], &HotRange::OF_REPORT, rows)
+}
+
+/// Returns what each stream moved on a device in the busiest minute, and where.
+pub(super) fn read_out(study: &Study, read_out: &ReadOut) -> Table {
+    let name = device_name(&study.totals.conditions, read_out.device);
+    let busiest = study.extremes.and_then(|found| found.busiest);
+    let time = busiest.map_or(String::new(), |busiest| super::answers::moment(study, &busiest));
+    let title = format!("Streams and their places on {name} in the busiest minute, {time}");
+    let rows = read_out.streams.iter().map(|place| (place.stream.clone(), place.clone()));
+    let id = format!("read-out-{}", read_out.device);
+    table([&id, &title, "I/O stream"], &StreamPlace::OF_REPORT, rows)
 }
 
 /// Returns the idle periods of each device by length.

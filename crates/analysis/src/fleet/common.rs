@@ -206,6 +206,7 @@ fn conditions(
         merging: merging(all, places, devices.len()),
         paths: paths(all),
         files: Arc::default(),
+        processors: Arc::default(),
         devices,
         began_unix_ns: axis,
         zone: alike(all, |one| one.zone.clone()),

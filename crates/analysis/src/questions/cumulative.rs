@@ -217,16 +217,19 @@ impl Workload {
 /// otherwise the compression ratio becomes a share of random bytes, combined with the share of
 /// duplicates.
 pub fn data_pattern_seen(conditions: &CaptureConditions) -> DataPattern {
-    let percent = |share: f64| (share * 100.0).round().clamp(0.0, 100.0) as u8;
     // A share that is only a lower bound is not used as a pattern.
     let duplicates = conditions.duplicates().and_then(Share::exact);
-    match (conditions.compression_ratio, duplicates) {
-        (None, None) => DataPattern::RandomUnique,
-        (ratio, duplicates) => DataPattern::Entropy {
-            random_percent: ratio.filter(|r| *r >= 1.0).map_or(100, |ratio| percent(1.0 / ratio)),
-            duplicate_percent: duplicates.map_or(0, percent),
-        },
-    }
+    data_pattern_of(conditions.compression_ratio, duplicates).unwrap_or_default()
+}
+
+/// Returns the data pattern nearest to data with this compression ratio and this share of
+/// duplicates, 0 to 1; `None` if both are unknown.
+pub fn data_pattern_of(ratio: Option<f64>, duplicates: Option<f64>) -> Option<DataPattern> {
+    let percent = |share: f64| (share * 100.0).round().clamp(0.0, 100.0) as u8;
+    (ratio.is_some() || duplicates.is_some()).then(|| DataPattern::Entropy {
+        random_percent: ratio.filter(|r| *r >= 1.0).map_or(100, |ratio| percent(1.0 / ratio)),
+        duplicate_percent: duplicates.map_or(0, percent),
+    })
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {

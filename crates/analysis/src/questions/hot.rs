@@ -242,6 +242,8 @@ pub struct HotRange {
     pub range: u64,
     /// First byte of the range and the byte after its last.
     pub span: (u64, u64),
+    /// Begin and end of the range in percent of the device.
+    pub percent: (f64, f64),
     /// Reads that touch the range.
     pub reads: u64,
     /// Writes that touch the range.
@@ -275,7 +277,9 @@ impl HotRange {
             pid: (key.pid > 0).then_some(key.pid),
             count,
         };
+        let percent = |range: usize| range as f64 * 100.0 / ranges.ranges() as f64;
         HotRange {
+            percent: (percent(at), percent(at + 1)),
             range: at as u64,
             span: (begin, begin.saturating_add(ranges.range_bytes)),
             reads,
@@ -292,9 +296,8 @@ impl HotRange {
     }
 
     /// Returns the location of the range in percent of the device: `12.3 to 12.4`.
-    pub(crate) fn place(&self, all: &HotRanges) -> String {
-        let percent = |range: u64| range as f64 * 100.0 / all.ranges() as f64;
-        format!("{:.1} to {:.1}", percent(self.range), percent(self.range + 1))
+    pub(crate) fn place(&self) -> String {
+        format!("{:.1} to {:.1}", self.percent.0, self.percent.1)
     }
 
     /// Returns the processes and their shares: `mysqld (100) 61 %, backup (7) 39 %`.
@@ -313,6 +316,10 @@ impl HotRange {
     const RANGE: Of = Column::new("range", "Range", Print::Plain(0), |r| r.range.into());
     const FROM: Of = Column::new("from_bytes", "from MB", Print::Megabytes(1), |r| r.span.0.into());
     const TO: Of = Column::new("to_bytes", "to MB", Print::Megabytes(1), |r| r.span.1.into());
+    const FROM_PERCENT: Of =
+        Column::new("from_percent", "from %", Print::Plain(2), |r| r.percent.0.into());
+    const TO_PERCENT: Of =
+        Column::new("to_percent", "to %", Print::Plain(2), |r| r.percent.1.into());
     const COUNT: Of = Column::new("count", "hits", Print::Plain(0), |r| r.count().into());
     const SHARE: Of = Column::new("share", "%", Print::Percent(2), |r| r.share.into());
     const READS: Of = Column::new("reads", "reads", Print::Plain(0), |r| r.reads.into());
@@ -322,10 +329,12 @@ impl HotRange {
         Column::new("processes_text", "Processes", Print::Plain(0), |r| r.named().into());
 
     /// All columns of the JSON form; the processes are not among them.
-    const ALL: [Of; 8] = [
+    const ALL: [Of; 10] = [
         Self::RANGE,
         Self::FROM,
         Self::TO,
+        Self::FROM_PERCENT,
+        Self::TO_PERCENT,
         Self::COUNT,
         Self::SHARE,
         Self::READS,
@@ -334,10 +343,12 @@ impl HotRange {
     ];
 
     /// Columns of a terminal's table.
-    pub const TABLE: [Of; 9] = [
+    pub const TABLE: [Of; 11] = [
         Self::RANGE,
         Self::FROM,
         Self::TO,
+        Self::FROM_PERCENT,
+        Self::TO_PERCENT,
         Self::COUNT,
         Self::SHARE,
         Self::READS,

@@ -67,7 +67,8 @@ impl ShapeFound {
         let is_told = captured.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
         let devices = is_told.then_some(sides.count());
         let observed = captured.observed(&pass.filter);
-        let steps = StepsFound { width_ns, steps, observed, devices, contents: BTreeMap::new() };
+        let (contents, threads) = (BTreeMap::new(), None);
+        let steps = StepsFound { width_ns, steps, observed, devices, contents, threads };
         Ok((ShapeFound { steps, shape, series, span_ns }, account))
     }
 

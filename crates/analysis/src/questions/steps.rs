@@ -10,13 +10,14 @@ use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 pub use crate::sums::capture_step::{CaptureStep, OpCount};
 use crate::sums::content::{self, ContentFigures, OfContent};
 use crate::sums::packed_steps::PackedSteps;
+use crate::sums::processor_use::ProcessorUse;
 use crate::sums::queue_time::Queued;
 use crate::sums::step_width::made_of;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
-use steadfast_domain::{IoOp, Layer, Nanos};
+use steadfast_domain::{CaptureConditions, IoOp, Layer, Nanos};
 use steadfast_tracefile::batch::{Narrow, Wide};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -369,6 +370,10 @@ pub struct StepFigures {
     pub queued: Queued,
     /// Share of the time with at least one I/O outstanding, 0 to 1; `None` if unknown.
     pub utilisation: Option<f64>,
+    /// Threads with I/Os in the step; `None` if unknown.
+    pub threads: Option<u32>,
+    /// Processor use of the captured host; `None` if unknown.
+    pub processors: Option<ProcessorUse>,
     /// Measurements of written blocks.
     pub content: ContentFigures,
 }
@@ -408,8 +413,28 @@ impl StepFigures {
             utilisation: devices
                 .filter(|devices| *devices > 0 && is_known)
                 .map(|devices| busy_share(step.busy_ns, observed_ns, devices)),
+            threads: None,
+            processors: None,
             content: ContentFigures::default(),
         }
+    }
+
+    /// Returns the figures with the number of threads that had I/Os in the step.
+    pub fn with_threads(self, threads: Option<u32>) -> Self {
+        StepFigures { threads, ..self }
+    }
+
+    /// Returns the figures with the processor use of the captured host, for a step of `width_ns`
+    /// nanoseconds.
+    pub fn with_processors(self, conditions: &CaptureConditions, width_ns: u64) -> Self {
+        let end_ns = self.begin_ns.saturating_add(width_ns);
+        let processors = ProcessorUse::between(conditions, self.begin_ns, end_ns);
+        StepFigures { processors, ..self }
+    }
+
+    /// Returns the mean queue depth divided by the threads; `None` if one of them is unknown.
+    pub fn depth_per_thread(&self) -> Option<f64> {
+        Some(self.qd_mean? / f64::from(self.threads.filter(|threads| *threads > 0)?))
     }
 
     /// Returns the figures with measurements of written blocks.
@@ -496,10 +521,20 @@ impl StepFigures {
     const BUSY: Of =
         Column::new("utilisation", "busy %", Print::Percent(1), |s| s.utilisation.into());
 
+    const THREADS: Of = Column::new("threads", "threads", Print::Plain(0), |s| s.threads.into());
+    const DEPTH_PER_THREAD: Of =
+        Column::new("qd_per_thread", "QD/thread", Print::Plain(2), |s| s.depth_per_thread().into());
+    const CPU: Of = Column::new("host_cpu_share", "host CPU %", Print::Percent(1), |s| {
+        s.processors.map(|processors| processors.busy).into()
+    });
+    const IO_WAIT: Of = Column::new("host_io_wait_share", "I/O wait %", Print::Percent(1), |s| {
+        s.processors.map(|processors| processors.io_wait).into()
+    });
+
     const CONTENT: [Of; 6] = content::all();
 
     /// All columns of the JSON form.
-    const ALL: [Of; 26] = [
+    const ALL: [Of; 30] = [
         Self::BEGIN,
         Self::COUNT,
         Self::AMOUNT,
@@ -520,6 +555,10 @@ impl StepFigures {
         Self::QUEUE_MAX,
         Self::QUEUE_SHARE,
         Self::BUSY,
+        Self::THREADS,
+        Self::DEPTH_PER_THREAD,
+        Self::CPU,
+        Self::IO_WAIT,
         Self::CONTENT[0],
         Self::CONTENT[1],
         Self::CONTENT[2],
@@ -549,15 +588,27 @@ impl StepFigures {
     pub const OF_CONTENT: [Of; 3] = content::table();
 
     /// Returns the columns of a terminal's table, next to the begins of the steps, with times in
-    /// the queue and measurements of written blocks if they are known.
-    pub fn table(tells_queue: bool, tells_content: bool) -> Vec<Of> {
-        let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
-        let content: &[Of] = if tells_content { &Self::OF_CONTENT } else { &[] };
-        Self::TABLE[1..].iter().chain(queue).chain(content).copied().collect()
+    /// the queue, threads, processor use and measurements of written blocks if any step has them.
+    pub fn table(steps: impl Iterator<Item = StepFigures>, tells_content: bool) -> Vec<Of> {
+        let (mut queue, mut threads, mut processors) = (false, false, false);
+        for step in steps {
+            queue |= step.queued.count > 0;
+            threads |= step.threads.is_some();
+            processors |= step.processors.is_some();
+        }
+        let more: [(bool, &[Of]); 4] = [
+            (queue, &[Self::QUEUE_MEAN, Self::QUEUE_SHARE]),
+            (threads, &[Self::THREADS, Self::DEPTH_PER_THREAD]),
+            (processors, &[Self::CPU, Self::IO_WAIT]),
+            (tells_content, &Self::OF_CONTENT),
+        ];
+        let more = more.into_iter().filter(|(is_known, _)| *is_known);
+        let more = more.flat_map(|(_, columns)| columns);
+        Self::TABLE[1..].iter().chain(more).copied().collect()
     }
 
     /// Columns of a report's table, next to the begins of the steps.
-    pub const OF_REPORT: [Of; 15] = [
+    pub const OF_REPORT: [Of; 19] = [
         Self::IOPS,
         Self::MBS,
         Self::READS,
@@ -573,6 +624,10 @@ impl StepFigures {
         Self::QUEUE_MEAN,
         Self::QUEUE_SHARE,
         Self::BUSY,
+        Self::THREADS,
+        Self::DEPTH_PER_THREAD,
+        Self::CPU,
+        Self::IO_WAIT,
     ];
 
     /// Columns of one device or layer in a table that compares several.

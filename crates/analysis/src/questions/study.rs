@@ -9,7 +9,7 @@ use crate::pass::Pass;
 use crate::questions::compare::{Side, Sides};
 use crate::questions::day_profile::{DayProfile, ProfileFigures};
 use crate::questions::drives::Drives;
-use crate::questions::extremes::{self, Extremes, MINUTE_NS};
+use crate::questions::extremes::{self, Extremes, MINUTE_NS, Stretch};
 use crate::questions::groups::{Facet, Groups};
 use crate::questions::hits::{Ends, HitMap, HitSteps};
 use crate::questions::hot::HotRanges;
@@ -17,14 +17,17 @@ use crate::questions::locality::{Locality, LocalityFigures};
 use crate::questions::processes::{ProcessKey, ProcessTable};
 use crate::questions::quality::Quality;
 use crate::questions::reach::{Reach, ReachFigures};
+use crate::questions::read_out::{ReadOut, ReadOutChoice};
 use crate::questions::series::{SeriesOf, SeriesOverTime};
 use crate::questions::shape::Shape;
 use crate::questions::steps::{CaptureStep, StepFigures, Steps};
 use crate::questions::streams::By;
+use crate::questions::threads::ThreadSteps;
 use crate::questions::totals::{HitsShown, PICTURE_STEPS_MAX, StudyOptions, Totals};
 use crate::questions::trust::Evidence;
 use crate::sums::content::{ContentFigures, ContentTold, Contents};
 use crate::sums::content_steps::ContentSteps;
+use crate::sums::processor_use::ProcessorUse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::{CaptureConditions, Layer};
@@ -77,6 +80,8 @@ pub struct Study {
     pub windows: Vec<Window>,
     /// Measurements of written blocks by step, if content was sampled.
     pub contents: BTreeMap<u64, Contents>,
+    /// Threads with I/Os by step; `None` if threads were not recorded.
+    pub threads: Option<ThreadSteps>,
     /// Load by time of day in intervals of [`PROFILE_NS`], if the clock is known and more than one
     /// day was observed.
     pub day: Option<Vec<ProfileFigures>>,
@@ -122,6 +127,9 @@ pub struct SingleIos {
     pub shape: Shape,
     /// The processes of the slowest minute.
     pub slowest: Option<ProcessTable>,
+    /// The hit map read out at the busiest minute, one entry per device; empty if the capture is
+    /// too short to have one.
+    pub read_outs: Vec<ReadOut>,
 }
 
 impl Study {
@@ -153,6 +161,7 @@ impl Study {
         let until_ns = until(pass, totals.span_ns, totals.step_ns);
         let mut sides = Sides::new(totals.step_ns, until_ns).with_further();
         let mut contents = ContentSteps::of(captured.conditions(), totals.step_ns);
+        let mut threads = captured.thread_steps(totals.step_ns);
         let mut day = day_profile(captured, &totals);
         let files = files(captured, options)?;
         let mut folds: Vec<&mut dyn Fold> = Vec::new();
@@ -161,6 +170,7 @@ impl Study {
             folds.push(&mut series);
         }
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
+        folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(pictures.iter_mut().flat_map(Pictures::folds));
         // Without a filter by layer the sides count every selected I/O, so the steps of all I/Os
         // are the sum of theirs and need no fold of their own.
@@ -192,10 +202,15 @@ impl Study {
             }
             _ => None,
         };
+        let read_outs = match (&singles, extremes.and_then(|found| found.busiest)) {
+            (Some(_), Some(busiest)) => read_outs(captured, options, &busiest)?,
+            _ => Vec::new(),
+        };
         let single_ios = singles.zip(pictures).map(|(singles, pictures)| {
             let mut found = singles.told(pictures);
             found.who.extend(files);
             found.slowest = slowest;
+            found.read_outs = read_outs;
             found
         });
         Ok(Study {
@@ -205,6 +220,7 @@ impl Study {
             evidence: Evidence::seen(captured, totals.account, quality),
             tells_busy_time: captured.tells_busy_time(pass, steps.values()),
             contents: contents.map(|found| found.steps).unwrap_or_default(),
+            threads,
             steps,
             extremes,
             windows,
@@ -242,7 +258,21 @@ impl Study {
         self.steps.iter().map(move |(at, step)| {
             StepFigures::of(*at, step, (width, &self.totals.observed), devices)
                 .with_content(self.content_of(*at))
+                .with_threads(self.threads_of(*at))
+                .with_processors(&self.totals.conditions, width)
         })
+    }
+
+    /// Returns the number of threads with I/Os in a step; `None` if unknown.
+    pub fn threads_of(&self, step: u64) -> Option<u32> {
+        self.threads.as_ref().and_then(|threads| threads.count(step))
+    }
+
+    /// Returns the processor use of the captured host in a step; `None` if unknown.
+    pub fn processors_of(&self, step: u64) -> Option<ProcessorUse> {
+        let begin_ns = step.saturating_mul(self.totals.step_ns);
+        let end_ns = begin_ns.saturating_add(self.totals.step_ns);
+        ProcessorUse::between(&self.totals.conditions, begin_ns, end_ns)
     }
 
     /// Returns the measurements of the blocks written in a step.
@@ -346,6 +376,7 @@ impl Singles {
             processes_over_time: pictures.processes,
             shape: pictures.shape,
             slowest: None,
+            read_outs: Vec::new(),
         }
     }
 }
@@ -406,6 +437,23 @@ fn windows<R: Read + Seek + Send + 'static>(
     Ok(windows)
 }
 
+/// Reads the hit map out at a time, for the devices that are shown.
+fn read_outs<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    options: &StudyOptions,
+    time: &Stretch,
+) -> Result<Vec<ReadOut>, TraceError> {
+    let (from_ns, to_ns, threshold) = (time.from_ns, time.to_ns, options.threshold);
+    let choice = ReadOutChoice { from_ns, to_ns, ranges: HOT_RANGES, threshold };
+    let mut pass = options.pass.clone();
+    pass.filter.devices = devices_shown(captured.conditions(), options);
+    // An empty list would let every device pass.
+    if pass.filter.devices.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(ReadOut::of(captured, &pass, &choice)?.found)
+}
+
 /// Measure whose maximum is searched.
 type Measure = fn(&CaptureStep) -> u64;
 
@@ -462,7 +510,5 @@ fn devices_shown(conditions: &CaptureConditions, options: &StudyOptions) -> Vec<
 /// Returns an upper bound for the addresses of a device: its size, or the end of what was touched
 /// on any device if the size is unknown.
 fn end_of<R: Read + Seek + Send + 'static>(captured: &Captured<R>, device: u16) -> u64 {
-    let told = captured.conditions().devices.get(usize::from(device));
-    let capacity = told.and_then(|device| device.capacity).map(|bytes| bytes.0);
-    capacity.or(captured.end_of_range()).unwrap_or(1).max(1)
+    captured.size_of(device).unwrap_or(1).max(1)
 }

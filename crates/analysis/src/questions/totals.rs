@@ -11,7 +11,9 @@ use crate::questions::cumulative::{Threshold, Workload};
 use crate::questions::series::{SeriesOf, SeriesOverTime};
 use crate::questions::steps::{CaptureStep, Steps};
 use crate::questions::streams::{By, StreamTable};
+use crate::sums::content::ContentFigures;
 use crate::sums::content_of_part::ContentOfPart;
+use crate::sums::content_steps::ContentSteps;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
@@ -198,6 +200,9 @@ pub struct Derivation {
     pub streams_over_time: SeriesOverTime,
     /// Capture steps of all I/Os, if they were asked for.
     pub steps: Option<BTreeMap<u64, CaptureStep>>,
+    /// Compression and duplicates by step; a step without a sampled block is absent. Empty if
+    /// steps were not asked for.
+    pub contents: BTreeMap<u64, ContentFigures>,
 }
 
 impl Derivation {
@@ -217,13 +222,30 @@ impl Derivation {
         let totals = Totals::of(captured, options, more.collect())?;
         let keys = totals.workload.keys();
         let series = captured.series(pass, gathered.as_ref(), (totals.step_ns, &keys))?;
-        let steps = if with_steps {
-            let mut steps = totals.steps();
-            captured.run(pass, &mut [&mut steps])?;
-            Some(steps.finish()?)
-        } else {
-            None
+        let mut derivation = Derivation {
+            totals,
+            streams_over_time: series,
+            steps: None,
+            contents: BTreeMap::new(),
         };
-        Ok(Derivation { totals, streams_over_time: series, steps })
+        if with_steps {
+            derivation.add_steps(captured)?;
+        }
+        Ok(derivation)
+    }
+
+    fn add_steps<R: Read + Seek + Send + 'static>(
+        &mut self,
+        captured: &Captured<R>,
+    ) -> Result<(), TraceError> {
+        let conditions = captured.conditions();
+        let mut steps = self.totals.steps();
+        let mut contents = ContentSteps::of(conditions, self.totals.step_ns);
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut steps];
+        folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
+        captured.run(&self.totals.options.pass, &mut folds)?;
+        self.steps = Some(steps.finish()?);
+        self.contents = contents.map(|found| found.figures(conditions)).unwrap_or_default();
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::cells::{Cells, Dimensions};
 use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
-use crate::sums::content::Contents;
+use crate::sums::content::{ContentFigures, ContentTold, Contents};
 use crate::sums::step_width::made_of;
 use std::collections::BTreeMap;
 use steadfast_domain::CaptureConditions;
@@ -26,8 +26,14 @@ impl ContentSteps {
     }
 
     /// Creates an empty fold if the capture sampled content, otherwise returns `None`.
-    pub(crate) fn of(conditions: &CaptureConditions, width_ns: u64) -> Option<Self> {
+    pub fn of(conditions: &CaptureConditions, width_ns: u64) -> Option<Self> {
         conditions.content.map(|_| Self::new(width_ns))
+    }
+
+    /// Returns the figures by step number; steps without a sampled block are absent.
+    pub fn figures(&self, conditions: &CaptureConditions) -> BTreeMap<u64, ContentFigures> {
+        let told = ContentTold::of(conditions);
+        self.steps.iter().map(|(step, contents)| (*step, contents.figures(told))).collect()
     }
 
     fn at(&mut self, time_ns: u64) -> &mut Contents {

@@ -7,6 +7,7 @@ pub mod content_of_part;
 pub mod content_steps;
 pub mod io_sums;
 pub mod packed_steps;
+pub mod processor_use;
 pub mod queue_time;
 pub mod response;
 pub mod step_width;

@@ -294,6 +294,7 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
             "processes",
             "queue-times",
             "queue-times-processes",
+            "read-out-0",
             "response-heat",
             "response-histogram",
             "response-times",

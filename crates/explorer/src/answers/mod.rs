@@ -6,6 +6,7 @@ mod heat;
 mod hot;
 mod ios;
 mod meta;
+mod read_out;
 mod series;
 mod tables;
 
@@ -21,7 +22,7 @@ pub use groups::recorded as groups_recorded;
 pub use meta::{CaptureMeta, of_capture};
 
 /// Names of all questions about a capture.
-pub const QUESTIONS: [&str; 11] = [
+pub const QUESTIONS: [&str; 12] = [
     "series",
     "heat",
     "streams",
@@ -32,6 +33,7 @@ pub const QUESTIONS: [&str; 11] = [
     "workload",
     "command",
     "hot",
+    "read-out",
     "groups",
 ];
 
@@ -63,6 +65,7 @@ pub fn answer(capture: &Capture, what: &str, query: &Query) -> Result<Arc<str>, 
         "workload" => json(&tables::workload(&selection, query)?),
         "command" => json(&command::answer(&selection, query)?),
         "hot" => json(&hot::answer(&selection, query)?),
+        "read-out" => json(&read_out::answer(&selection, query)?),
         "groups" => json(&groups::answer(&selection, query)?),
         _ => Err(Refusal::missing(format!("there is no question '{what}'"))),
     }?;

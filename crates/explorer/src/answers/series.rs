@@ -230,11 +230,13 @@ pub fn steps(selection: &Selection<'_>, query: &Query) -> Result<StepsAnswer, Re
     });
     let any_response = found.iter().any(|(_, step, _)| step.responses > 0);
     let devices = selection.devices().filter(|_| any_response);
-    let told = ContentTold::of(selection.capture.conditions());
+    let conditions = selection.capture.conditions();
+    let told = ContentTold::of(conditions);
     let observed = selection.observed(&scoped)?;
     let figures = found.iter().map(|(number, step, contents)| {
         StepFigures::of(*number, step, (axis.width_ns, &observed), devices)
             .with_content(contents.figures(told))
+            .with_processors(conditions, axis.width_ns)
     });
     Ok(StepsAnswer { step_ns: axis.width_ns, steps: figures.collect() })
 }

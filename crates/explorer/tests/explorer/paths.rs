@@ -283,7 +283,7 @@ fn addresses_are_those_of_one_device() {
     two.prepare(None);
     let end_ns = one.index().unwrap().end_ns;
     let cells = cells_alike(&one, (0, end_ns));
-    for question in ["heat?kind=lba&", "hot?"] {
+    for question in ["heat?kind=lba&", "hot?", "read-out?"] {
         for filter in ["", "&op=write", "&pid=103"] {
             let question = format!("{question}from=0&to={end_ns}&cells={cells}{filter}");
             let index = ask(&one, &question);

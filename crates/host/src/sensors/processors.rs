@@ -48,6 +48,22 @@ pub(super) fn parse_line(line: &str) -> Option<ProcessorTimes> {
 }
 
 impl ProcessorTimes {
+    /// Returns the ticks since boot spent neither idle nor waiting for I/O, time taken by the
+    /// hypervisor included.
+    pub fn busy(&self) -> u64 {
+        [self.system, self.steal].into_iter().fold(self.user, u64::saturating_add)
+    }
+
+    /// Returns the ticks since boot spent idle with I/O outstanding.
+    pub fn io_wait(&self) -> u64 {
+        self.io_wait
+    }
+
+    /// Returns all ticks since boot.
+    pub fn total(&self) -> u64 {
+        [self.idle, self.io_wait].into_iter().fold(self.busy(), u64::saturating_add)
+    }
+
     /// Returns the ticks of all processors since an earlier reading.
     pub(crate) fn ticks_since(&self, before: &ProcessorTimes) -> f64 {
         let clocks = |times: &ProcessorTimes| {
@@ -88,6 +104,7 @@ mod tests {
     #[test]
     fn shares_are_of_all_time_that_passed() {
         let before = parse(BEFORE).unwrap();
+        assert_eq!((before.busy(), before.io_wait(), before.total()), (200, 20, 1220));
         // 200 ticks: 60 user, 40 system (10 in interrupts, 10 in soft ones), 60 idle, 20 waiting,
         // 20 stolen.
         let after = parse("cpu  150 20 70 1060 40 15 15 50 9 0\n").unwrap();

@@ -36,7 +36,8 @@ pub const CONTENT: Parameter = Parameter {
     name: "content",
     default: "settings",
     meaning: "what is written: settings (random data, or what --data-pattern says) or workload \
-              (as compressible and as repetitive as the capture found)",
+              (as compressible and as repetitive as the capture found; a replay of capture \
+              steps: as each step, where it is known)",
     source: "random data are the rule, others are allowed where they are disclosed (SNIA \
              tutorial, RWSW)",
     ..Parameter::PLAIN
@@ -58,6 +59,11 @@ pub fn ground(asked: &Asked<'_>) -> Result<Ground, Unsuitable> {
         settings.data_pattern = workload.data_pattern.clone();
     }
     Ground::new(&Asked { settings: &settings, ..asked.clone() }, method)
+}
+
+/// Returns true if what is written is to be as compressible and as repetitive as what was captured.
+pub fn writes_as_captured(settings: &Settings) -> bool {
+    CONTENT.value(settings) == "workload"
 }
 
 /// Returns the method of a profile and a class. Active range, write cache and criteria are those of

@@ -74,7 +74,8 @@ pub enum TraceCommand {
     /// Hits by LBA range over time: counted, in bytes, or the stream with the most
     #[command(after_help = "Examples:\n  \
         steadfast trace hits monday.parquet --op write\n  \
-        steadfast trace hits monday.parquet --show streams --ranges 1000")]
+        steadfast trace hits monday.parquet --show streams --ranges 1000\n  \
+        steadfast trace hits monday.parquet --at 01:01:59 --ranges 1000")]
     Hits(HitsArguments),
     /// The address ranges with the most hits, and which processes hit them
     #[command(after_help = "Example:\n  steadfast trace hot monday.parquet --ranges 1000 --top 10")]
@@ -195,13 +196,18 @@ pub struct HitsArguments {
     /// Number of LBA ranges to divide the device into
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub ranges: u32,
+    /// Read the map out at this moment: how much each stream moved, and at which percent of the
+    /// device; for as long as --step, default 1s
+    #[arg(long, value_name = "MOMENT", conflicts_with = "show")]
+    pub at: Option<Moment>,
     /// What to show of each range and step: hits (count), bytes, or the stream with the most
     /// hits (streams)
     #[arg(long, value_enum, default_value_t)]
     pub show: HitsName,
-    /// With --show streams: group streams with a smaller share as "others"
-    #[arg(long, default_value_t = Threshold::USUAL)]
-    pub threshold: Threshold,
+    /// With --show streams and --at: group streams with a smaller share as "others"; default: 2%,
+    /// with --at 0%
+    #[arg(long)]
+    pub threshold: Option<Threshold>,
     /// Time as the clock showed it, or relative to the start
     #[arg(long, value_enum, default_value_t)]
     pub time: TimeAxis,

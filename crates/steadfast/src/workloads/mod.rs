@@ -23,7 +23,7 @@ use steadfast_workload::workload_file::WorkloadStep;
 
 pub use apportioned::{each_target, is_apportioned};
 pub use exact::reopen;
-pub use source::{WORKLOAD_MAX, representation, text_of};
+pub use source::{WORKLOAD_MAX, representation, streams_of};
 
 /// The procedure that replays steps or single I/Os in their captured order.
 const NATIVE: &str = NAMES[0];

@@ -10,9 +10,10 @@ use anyhow::{Context, bail};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use steadfast_analysis::By;
 use steadfast_analysis::Captured;
 use steadfast_analysis::pass::Pass;
-use steadfast_analysis::questions::cumulative::{Workload, data_pattern_seen};
+use steadfast_analysis::questions::cumulative::{Threshold, Workload, data_pattern_seen};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{CaptureConditions, Demand};
 use steadfast_host::{open_regular, read_file};
@@ -188,8 +189,35 @@ const STEPS_MAX: usize = 20_000;
 /// Maximum number of I/O streams per step; each needs 60 kB during the replay.
 const STREAMS_MAX: usize = 4096;
 
-/// Returns the text of a workload file, or of the reference workload of that name.
-pub fn text_of(path: &Path) -> anyhow::Result<String> {
+/// A workload file, a reference workload of that name, or the streams of a Replay representation
+/// at the usual threshold. What contradicts itself in the latter is said on standard error.
+pub fn streams_of(path: &Path) -> anyhow::Result<WorkloadFile> {
+    let beginning = if reference_named(path).is_some() { Vec::new() } else { beginning(path)? };
+    if beginning.starts_with(PARQUET) {
+        bail!(
+            "{0} is a trace; derive its workload first: steadfast workload derive {0} -o \
+             workload.toml",
+            path.display()
+        );
+    }
+    if !String::from_utf8_lossy(&beginning).contains(HEADER) {
+        return read_workload(path);
+    }
+    let (text, warnings) = representation(open(path)?, path)?;
+    for warning in &warnings {
+        terminal::complain(&format!("{}:{}: {}", path.display(), warning.line, warning.text));
+    }
+    Ok(WorkloadFile {
+        name: title(path, &path.display().to_string()),
+        workload: text.workload(By::Count, Threshold::USUAL),
+        demand: text.demand_seen(),
+        data_pattern: data_pattern_seen(&text.conditions()),
+        ..WorkloadFile::default()
+    })
+}
+
+/// The text of a workload file, or of a reference workload of that name.
+fn text_of(path: &Path) -> anyhow::Result<String> {
     if let Some(text) = reference_named(path) {
         return Ok(text.to_owned());
     }

@@ -604,8 +604,9 @@ fn a_killed_capture_leaves_what_it_had() {
     // What was captured stays in memory for five seconds at most; steps do for a minute.
     assert!(done.elapsed() < Duration::from_secs(45), "after {:?}", done.elapsed());
     capture.signal("-KILL");
-    let (_, events) = read(&capture.file);
+    let (conditions, events) = read(&capture.file);
     assert!(has_read(&events), "{} events", events.len());
+    assert!(!conditions.processors.is_empty());
     let output = run_in(scratch.path(), &["mark", "too late"]);
     let said = stdout(&output) + &stderr(&output);
     assert!(!said.contains("panicked"), "{said}");
@@ -679,6 +680,7 @@ fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
     settled(&device);
     let pid = std::process::id().to_string();
     let more = ["--rotate-time", "1s", "--pid", &pid];
+    let before = ticks();
     let Some(mut capture) = Running::new(test, here, &device, &more) else { return };
     let other = here.join("trace.3.parquet");
     std::fs::write(&other, "another's").unwrap();
@@ -702,6 +704,25 @@ fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
     let all = [&["trace", "streams", "--op", "write", "--json"], &named[..]].concat();
     let found: Value = serde_json::from_str(&succeed(here, &all)).unwrap();
     assert_eq!(found["total"]["count"], 29, "{found}");
+    // The host's processor time was read all along: each file goes on where the one before ended.
+    let readings: Vec<_> = files.iter().map(|name| read(&here.join(name)).0.processors).collect();
+    assert!(readings.windows(2).all(|pair| pair[0].last() == pair[1].first()), "{readings:?}");
+    let (first, last) = (readings[0][0], *readings[readings.len() - 1].last().unwrap());
+    assert!(before <= first.total && first.total < last.total && last.total <= ticks());
+    let steps = [&["trace", "steps", "--step", "1s", "--json"], &named[..]].concat();
+    let steps: Value = serde_json::from_str(&succeed(here, &steps)).unwrap();
+    let shares = steps["steps"].as_array().unwrap().iter().filter_map(|step| {
+        Some(step["host_cpu_share"].as_f64()? + step["host_io_wait_share"].as_f64()?)
+    });
+    let shares: Vec<f64> = shares.collect();
+    assert!(shares.len() > 2 && shares.iter().all(|share| (0.0..=1.0).contains(share)), "{steps}");
+}
+
+/// Ticks of all processors since boot, without those of guests, which are among the others.
+fn ticks() -> u64 {
+    let text = std::fs::read_to_string("/proc/stat").unwrap();
+    let ticks = text.lines().next().unwrap().split_whitespace().skip(1).take(8);
+    ticks.map(|tick| tick.parse::<u64>().unwrap()).sum()
 }
 
 /// A capture's file on a device that it listens to: a caveat in it.

@@ -26,6 +26,8 @@ fn workload() -> AppliedWorkload {
         outstanding_max: Some(7),
         response_mean: Some(Nanos::from_millis(2)),
         response_max: Some(Nanos::from_millis(90)),
+        threads: None,
+        data_pattern: None,
     };
     let paced = Pace::Fixed { ios: 3000, per: Nanos::from_secs(10) };
     AppliedWorkload {

@@ -202,6 +202,11 @@ fn it_answers_as_the_command_line() {
         let counts = heat["counts"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap());
         assert_eq!(counts.sum::<u64>(), sum(field), "{op}");
     }
+    let at = ["trace", "hits", "t.parquet", "--at", "1s", "--step", "5s", "--ranges", "1000"];
+    let read_out = command(home, &[&at[..], &["--json"]].concat());
+    let ours = explorer.json("api/read-out?c=0&from=1000000000&to=6000000000&limit=64");
+    assert_eq!(ours["streams"], read_out["read_out"]["devices"][0]["streams"]);
+    assert!(!ours["streams"].as_array().unwrap().is_empty());
     succeed(home, &["workload", "derive", "t.parquet", "--op", "write", "-o", "w.toml"]);
     let ours = explorer.json("api/workload?c=0&op=write");
     assert_eq!(ours["toml"].as_str().unwrap(), fs::read_to_string(home.join("w.toml")).unwrap());

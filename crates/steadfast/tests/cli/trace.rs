@@ -135,7 +135,13 @@ fn a_workload_is_applied_and_goes_through_a_replay_representation() {
     assert_eq!(ios.iter().sum::<u64>(), 10_007);
     // Half and half now: five standard deviations are 250.
     assert!(ios[0].abs_diff(ios[1]) < 500, "{ios:?}");
-    refuse(here, &["measure", "--workload", "steps.txt", "--target", "sim:small"], &["steps.txt"]);
+    // A Replay representation is applied as the workload file that is derived from it.
+    let measure = ["measure", "--target", "sim:small", "--json", "--ios", "1009", "--workload"];
+    let answer = json(here, &[&measure[..], &["steps.txt"]].concat());
+    let streams = answer["step"]["load"]["stimulus"]["streams"].as_array().unwrap();
+    let weights: Vec<_> = streams.iter().map(|stream| stream["weight"].as_u64()).collect();
+    assert_eq!(weights, [Some(10_006), Some(503)]);
+    refuse(here, &[&measure[..], &["t.parquet"]].concat(), &["t.parquet", "workload derive"]);
     refuse(here, &["measure", "--target", "sim:small"], &["--workload"]);
 }
 
@@ -475,7 +481,9 @@ fn no_io_of_many_devices_is_left_out_of_the_steps() {
     let table = std::fs::read_to_string(here.join("r/steps.csv")).unwrap();
     let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
     // The trace has no length: it ends with its last I/O, which is issued at 999 ms.
-    let busy: f64 = row.last().unwrap().parse().unwrap();
+    let (rest, unknown) = row.split_last_chunk::<4>().unwrap();
+    assert_eq!(unknown, &[""; 4], "an import has no threads and no processor use");
+    let busy: f64 = rest.last().unwrap().parse().unwrap();
     assert_eq!(row[3], "40000", "{table}");
     assert!((busy - 50.0 / 0.999_000_001).abs() < 1e-9, "{table}");
     let findings = std::fs::read_to_string(here.join("r/findings.json")).unwrap();

@@ -9,7 +9,7 @@ use super::source::{Held, Source};
 use super::sums::{self, FoundGroup};
 use super::writer::ROWS_PER_GROUP;
 use crate::error::TraceError;
-use crate::schema::{KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_START, is_ours};
+use crate::schema::{KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_PROCESSORS, KEY_START, is_ours};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::FileName;
+use steadfast_domain::io_event::{FileName, ProcessorReading};
 
 /// The metadata of a file, from its footer or its recovery blocks.
 pub struct Footer {
@@ -108,6 +108,10 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
     if let Some((conditions, files)) = conditions.as_mut().zip(files) {
         conditions.files = Arc::new(files);
     }
+    let processors: Option<Vec<ProcessorReading>> = value_in(keys, KEY_PROCESSORS)?;
+    if let Some((conditions, processors)) = conditions.as_mut().zip(processors) {
+        conditions.processors = Arc::new(processors);
+    }
     if let Some((conditions, rewriter)) = conditions.as_mut().zip(rewriter) {
         conditions.remarks.push(format!(
             "The file was written again by another program ({rewriter}): its rows may not be those \
@@ -145,6 +149,7 @@ fn of_blocks<R: Read + Seek + Send + 'static>(
         let mut conditions = found.conditions.or_else(|| found.start.clone());
         if let Some(conditions) = &mut conditions {
             conditions.files = Arc::new(found.files);
+            conditions.processors = Arc::new(found.processors);
         }
         Footer {
             conditions,

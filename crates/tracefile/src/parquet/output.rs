@@ -5,7 +5,8 @@ use super::block::{self, Kind};
 use super::sums::{FOOTER_END, GroupSum, Summing, UNSEALED};
 use crate::error::TraceError;
 use crate::schema::{
-    FORMAT_VERSION, KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUM, KEY_SUMS,
+    FORMAT_VERSION, KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_PROCESSORS, KEY_SEAL, KEY_START, KEY_SUM,
+    KEY_SUMS,
 };
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter,
@@ -16,7 +17,7 @@ use parquet::schema::types::TypePtr;
 use std::io::Write;
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::FileName;
+use steadfast_domain::io_event::{FileName, ProcessorReading};
 
 /// Time and size of a row group.
 pub struct About {
@@ -34,6 +35,9 @@ pub struct Output<W: Write + Send> {
     news: Option<String>,
     /// File paths, and the number of them that recovery blocks hold already.
     files: (Arc<Vec<FileName>>, usize),
+    processors: Arc<Vec<ProcessorReading>>,
+    /// Time of the last reading that a recovery block holds.
+    processors_until_ns: Option<u64>,
     sums: Vec<GroupSum>,
 }
 
@@ -51,18 +55,27 @@ impl<W: Write + Send> Output<W> {
         parquet.write_all(&block::encode(Kind::Conditions, start.as_bytes()))?;
         parquet.flush()?;
         let files = (Arc::clone(&conditions.files), 0);
-        Ok(Output { parquet, start, news: None, files, sums: Vec::new() })
+        Ok(Output {
+            parquet,
+            start,
+            news: None,
+            files,
+            processors: Arc::clone(&conditions.processors),
+            processors_until_ns: None,
+            sums: Vec::new(),
+        })
     }
 
     /// Sets the conditions that the next recovery block will hold.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         self.news = Some(json(conditions)?);
         self.files.0 = Arc::clone(&conditions.files);
+        self.processors = Arc::clone(&conditions.processors);
         Ok(())
     }
 
     /// Writes a row group, followed by a recovery block with its metadata, its checksum, new file
-    /// paths, and the conditions if they changed.
+    /// paths and readings of processor time, and the conditions if they changed.
     pub fn row_group(
         &mut self,
         about: About,
@@ -95,7 +108,8 @@ impl<W: Write + Send> Output<W> {
         let files = new.map(json).transpose()?;
         self.files.1 = self.files.0.len();
         let files = files.map(|files| KeyValue::new(KEY_FILES.to_owned(), files));
-        let keys = news.into_iter().chain(files).chain([sum]).collect();
+        let processors = self.new_processors()?;
+        let keys = news.into_iter().chain(files).chain(processors).chain([sum]).collect();
         let schema = group.schema_descr_ptr();
         let file = FileMetaData::new(2, group.num_rows(), None, Some(keys), schema, None);
         let metadata = ParquetMetaData::new(file, vec![group]);
@@ -105,6 +119,17 @@ impl<W: Write + Send> Output<W> {
         self.parquet.write_all(&block::encode(Kind::RowGroup, &payload))?;
         self.parquet.flush()?;
         Ok(())
+    }
+
+    /// Returns the readings of processor time that no recovery block holds yet.
+    fn new_processors(&mut self) -> Result<Option<KeyValue>, TraceError> {
+        let until = self.processors_until_ns;
+        // By time, because a long list is thinned out by its owner.
+        let first = self.processors.partition_point(|reading| Some(reading.at_ns) <= until);
+        let new = &self.processors[first..];
+        self.processors_until_ns = new.last().map(|reading| reading.at_ns).or(until);
+        let text = (!new.is_empty()).then(|| json(new)).transpose()?;
+        Ok(text.map(|text| KeyValue::new(KEY_PROCESSORS.to_owned(), text)))
     }
 
     /// Returns the columns of the row group that was written last.
@@ -127,6 +152,9 @@ impl<W: Write + Send> Output<W> {
         ];
         if !conditions.files.is_empty() {
             pairs.push((KEY_FILES, json(&*conditions.files)?));
+        }
+        if !conditions.processors.is_empty() {
+            pairs.push((KEY_PROCESSORS, json(&*conditions.processors)?));
         }
         pairs.extend([(KEY_SUMS, json(&self.sums)?), (KEY_SEAL, UNSEALED.to_owned())]);
         for (key, value) in pairs {

@@ -4,8 +4,9 @@ use super::reader::Trace;
 use super::recovery::Recovery;
 use crate::error::TraceError;
 use std::io::{Read, Seek};
+use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::CapturedDevice;
+use steadfast_domain::io_event::{CapturedDevice, ProcessorReading};
 
 /// One file of a capture.
 pub trait Part {
@@ -109,12 +110,23 @@ pub fn none_named() -> TraceError {
 }
 
 /// Returns the conditions of two consecutive parts: those of the later one, with the part
-/// numbers of both.
+/// numbers and the readings of processor time of both.
 pub fn together(one: &CaptureConditions, mut next: CaptureConditions) -> CaptureConditions {
     if let (Some(one), Some(next)) = (&one.part, &mut next.part) {
         next.first = one.first;
     }
+    next.processors = followed_by(&one.processors, &next.processors);
     next
+}
+
+/// Appends the readings of a later part, whose first may be the last of the part before.
+fn followed_by(
+    one: &Arc<Vec<ProcessorReading>>,
+    next: &Arc<Vec<ProcessorReading>>,
+) -> Arc<Vec<ProcessorReading>> {
+    let until = one.last().map(|reading| reading.at_ns);
+    let later = next.iter().filter(|reading| Some(reading.at_ns) > until);
+    Arc::new(one.iter().chain(later).copied().collect())
 }
 
 /// Returns whether two files belong to one capture: the beginning in nanoseconds, host, source,
@@ -146,5 +158,27 @@ pub fn both(a: Option<Recovery>, b: Option<Recovery>) -> Option<Recovery> {
             bytes_ignored: a.bytes_ignored.saturating_add(b.bytes_ignored),
         }),
         (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The second file begins with the last reading of the first.
+    #[test]
+    fn readings_of_consecutive_parts_follow_one_another() {
+        let part = |seconds: std::ops::RangeInclusive<u64>| {
+            let readings = seconds.map(|second| ProcessorReading {
+                at_ns: second * 1_000_000_000,
+                busy: second * 30,
+                io_wait: second,
+                total: second * 100,
+            });
+            let processors = Arc::new(readings.collect());
+            CaptureConditions { processors, ..CaptureConditions::default() }
+        };
+        let whole = together(&together(&part(0..=3), part(3..=7)), CaptureConditions::default());
+        assert_eq!(whole.processors, part(0..=7).processors);
     }
 }

@@ -6,12 +6,12 @@ use super::integrity::Damage;
 use super::source::Source;
 use super::sums::{self, FoundGroup};
 use crate::error::TraceError;
-use crate::schema::{KEY_FILES, KEY_FINAL};
+use crate::schema::{KEY_FILES, KEY_FINAL, KEY_PROCESSORS};
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use serde::de::DeserializeOwned;
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::FileName;
+use steadfast_domain::io_event::{FileName, ProcessorReading};
 
 /// Bytes searched at a time.
 const STRIDE: usize = 1 << 20;
@@ -31,6 +31,8 @@ pub struct Found {
     pub conditions: Option<CaptureConditions>,
     /// File paths from all blocks, in order.
     pub files: Vec<FileName>,
+    /// Readings of processor time from all blocks, in order.
+    pub processors: Vec<ProcessorReading>,
     pub account: Recovery,
     /// Ranges of row groups whose blocks are missing.
     pub damaged: Vec<Damage>,
@@ -54,6 +56,7 @@ pub fn search<R: Read + Seek>(source: &Source<R>) -> Result<Option<Found>, Trace
         start: None,
         conditions: None,
         files: Vec::new(),
+        processors: Vec::new(),
         account: Recovery { row_groups: 0, bytes_ignored: 0 },
         damaged: Vec::new(),
         used: FIRST,
@@ -131,6 +134,8 @@ impl Found {
         let keys = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
         self.conditions = value_in(keys, KEY_FINAL).or(self.conditions.take());
         self.files.extend(value_in::<Vec<FileName>>(keys, KEY_FILES).unwrap_or_default());
+        let processors = value_in::<Vec<ProcessorReading>>(keys, KEY_PROCESSORS);
+        self.processors.extend(processors.unwrap_or_default());
         let sum = sums::of_block(keys, metadata.row_groups());
         if let Some(first) = first.filter(|first| *first > self.used) {
             self.leave_out(self.used, first);

@@ -11,7 +11,9 @@ use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
-use steadfast_domain::io_event::{CapturedDevice, Command, FileName, Mark, Merging};
+use steadfast_domain::io_event::{
+    CapturedDevice, Command, FileName, Mark, Merging, ProcessorReading,
+};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
 
 fn conditions() -> CaptureConditions {
@@ -178,9 +180,13 @@ fn threads_cgroups_merges_and_paths_come_back() {
     }
     let mut writer = Writer::new(Vec::new(), &conditions).unwrap().with_rows_per_group(503);
     let path = |n: u64| FileName { device: 0, inode: n, path: format!("/srv/\"{n}\" ü") };
+    let reading = |n: u64| ProcessorReading { at_ns: n * 7, busy: n * 3, io_wait: n, total: n * 5 };
     for (part, n) in events.chunks(503).zip(1u64..) {
         // Some blocks have no new path.
         conditions.files = Arc::new((0..n / 2 * 2).map(path).collect());
+        // The list is thinned out on the way.
+        let step = if n > 5 { 2 } else { 1 };
+        conditions.processors = Arc::new((0..n * 3).step_by(step).map(reading).collect());
         writer.update(&conditions).unwrap();
         writer.write(part).unwrap();
     }
@@ -194,6 +200,9 @@ fn threads_cgroups_merges_and_paths_come_back() {
     let trace = Trace::open(Cursor::new(killed)).unwrap();
     assert!(trace.recovery().is_some());
     assert_eq!(trace.conditions().files, conditions.files);
+    // The first half as it was before it was thinned out.
+    let readings = (0..15).chain((16..30).step_by(2)).map(reading);
+    assert_eq!(*trace.conditions().processors, readings.collect::<Vec<_>>());
     // Who did not capture them has none of the columns.
     let usual = file(&[], 10);
     assert!(!usual.windows(6).any(|bytes| bytes == b"cgroup"));

@@ -95,6 +95,8 @@ impl NativeSteps {
             outstanding_max: step.demand_max,
             response_mean: step.response_mean,
             response_max: step.response_max,
+            threads: step.threads,
+            data_pattern: step.data_pattern.clone(),
         };
         self.steps.iter().map(kept).collect()
     }
@@ -160,6 +162,8 @@ fn applied_step(step: &StepToReplay, places: &HashMap<StreamKey, usize>) -> Appl
         outstanding_max: step.demand_max,
         response_mean: step.response_mean,
         response_max: step.response_max,
+        threads: step.threads,
+        data_pattern: step.data_pattern.clone(),
     }
 }
 

@@ -13,13 +13,17 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_analysis::captured::{Answer, steps_over};
-use steadfast_analysis::questions::cumulative::{Threshold, Workload, WorkloadStream, stimulus_op};
+use steadfast_analysis::questions::cumulative::{
+    Threshold, Workload, WorkloadStream, data_pattern_of, stimulus_op,
+};
 use steadfast_analysis::questions::series::{SeriesOf, SeriesOverTime};
 use steadfast_analysis::questions::steps::{CaptureStep, STEPS_MAX};
 use steadfast_analysis::questions::streams::{By, StreamKey};
-use steadfast_analysis::{Captured, Filter, Pass};
+use steadfast_analysis::sums::content_steps::ContentSteps;
+use steadfast_analysis::{Captured, Filter, Fold, Pass};
 use steadfast_domain::caveats as ids;
-use steadfast_domain::stimulus::Pace;
+use steadfast_domain::io_event::Share;
+use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{
     Bytes, CaptureConditions, Caveat, CaveatKind, Demand, IoOp, IoStream, Nanos,
 };
@@ -76,6 +80,10 @@ pub struct StepToReplay {
     pub response_mean: Option<Nanos>,
     /// Longest response time in the capture; `None` if unknown.
     pub response_max: Option<Nanos>,
+    /// Threads with I/Os in the step; `None` if unknown.
+    pub threads: Option<u32>,
+    /// Data pattern nearest to the data that were written in the step; `None` if unknown.
+    pub data_pattern: Option<DataPattern>,
 }
 
 impl StepToReplay {
@@ -284,26 +292,39 @@ fn of_capture<R: Read + Seek + Send + 'static>(
     let keys = workload.keys();
     let mut steps = steps_over(pass, span_ns, width_ns);
     let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.clone()));
-    captured.run(pass, &mut [&mut steps, &mut series])?;
+    let mut contents = ContentSteps::of(conditions, width_ns);
+    let mut threads = captured.thread_steps(width_ns);
+    let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut series];
+    folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
+    folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
+    captured.run(pass, &mut folds)?;
     let observed = captured.observed(&pass.filter);
-    let steps = joined(&steps.finish()?, &series, &keys, (width_ns, &observed));
+    let mut joined = joined(&steps.finish()?, &series, &keys, (width_ns, &observed));
+    let contents = contents.map(|found| found.figures(conditions)).unwrap_or_default();
+    for (number, step) in &mut joined {
+        let content = contents.get(number).copied().unwrap_or_default();
+        let duplicates = content.duplicates.and_then(Share::exact);
+        step.data_pattern = data_pattern_of(content.ratio, duplicates);
+        step.threads = threads.as_ref().and_then(|threads| threads.count(*number));
+    }
+    let steps = joined.into_iter().map(|(_, step)| step).collect();
     Ok(Found { steps, workload, caveats: lacking(conditions, &captured.integrity().missing()) })
 }
 
-/// Joins the totals of steps with the I/Os of each stream. A step lasts as long as it was
-/// observed.
+/// Joins the totals of steps with the I/Os of each stream, by step number. A step lasts as long as
+/// it was observed.
 fn joined(
     steps: &BTreeMap<u64, CaptureStep>,
     series: &SeriesOverTime,
     keys: &[StreamKey],
     (width_ns, observed): (u64, &ObservedTime),
-) -> Vec<StepToReplay> {
+) -> Vec<(u64, StepToReplay)> {
     let with_ios = steps.iter().filter(|(_, step)| step.ios() > 0);
     let joined = with_ios.map(|(number, step)| {
         let cells = series.steps().get(number);
         let ios = cells.into_iter().flatten().map(|cell| cell.ios);
         let lasted_ns = observed.length_of_step(*number, width_ns);
-        StepToReplay {
+        let step = StepToReplay {
             began: Nanos(observed.begin_of_step(*number, width_ns)),
             lasted: Nanos(lasted_ns),
             streams: keys.iter().copied().zip(ios).collect(),
@@ -313,7 +334,10 @@ fn joined(
             demand_max: (step.depths > 0).then_some(step.depth_max),
             response_mean: step.response_sum_ns.checked_div(step.responses).map(Nanos),
             response_max: (step.responses > 0).then_some(Nanos(step.response_max_ns)),
-        }
+            threads: None,
+            data_pattern: None,
+        };
+        (*number, step)
     });
     joined.collect()
 }
@@ -346,6 +370,8 @@ fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<Found, Replay
         demand_max: step.outstanding_max.or(depth),
         response_mean: step.response_mean,
         response_max: step.response_max,
+        threads: step.threads,
+        data_pattern: step.data_pattern.clone(),
     });
     Ok(Found { steps: steps.collect(), workload, caveats: said(file) })
 }
@@ -421,6 +447,8 @@ fn of_representation(
         demand_max: step.qd_max,
         response_mean: step.response_mean_ms.map(milliseconds),
         response_max: step.response_max_ms.map(milliseconds),
+        threads: None,
+        data_pattern: step.data_pattern(),
     };
     let steps = chosen.steps.iter().map(step).collect();
     Ok(Found { steps, workload, caveats: unlisted(&chosen).into_iter().collect() })

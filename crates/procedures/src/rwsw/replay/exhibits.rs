@@ -82,6 +82,7 @@ impl Reported for Replay {
             Course::Steps(_) => test_parameters.extend([
                 LONGEST.row(settings, "Longest step", LONGEST.value(settings)),
                 PAUSES.row(settings, "Pauses", PAUSES.value(settings)),
+                own("step-data", "Data of the steps", run.test.data_text()),
             ]),
             Course::Script(script, _) => test_parameters.extend([
                 own("timing", "Timing", script.timing.to_string()),
@@ -355,10 +356,16 @@ fn outstanding_plot(run: &Run<'_>) -> Plot {
     )
     .caption(
         "I/Os outstanding on average: the response times of the replay added up over the time, and \
-         what the capture counted.",
+         what the capture counted. At most: thread count x queue depth of the replay, and what the \
+         capture counted.",
     )
     .series(line("OIO, replay", Stroke::Average, &run.results.replayed, |m| m.outstanding))
     .series(line("OIO, capture", Stroke::Fit, &run.results.captured, |m| m.outstanding))
+    .series(line("TC x QD, replay", Stroke::Limit, &run.results.replayed, |m| m.outstanding_max))
+    .series(line("OIO at most, capture", Stroke::Context, &run.results.captured, |m| {
+        m.outstanding_max
+    }))
+    .series(line("Threads, capture", Stroke::Context, &run.results.captured, |m| m.threads))
 }
 
 /// Compares replay and capture as a whole. Rates are I/Os over the time of the steps or of the
@@ -551,13 +558,16 @@ const DUE_AND_SUBMITTED: &str = "From the due time: how long a program would hav
     wanted the I/O then, a late submission included. From submission: what the target took. Every \
     other response time of this report is from the due time.";
 
-const MOMENT: [TypedColumn<Moment>; 6] = [
+const MOMENT: [TypedColumn<Moment>; 9] = [
     TypedColumn::number("Time s", 3, |moment| Some(moment.at)),
     TypedColumn::number("IOPS", 3, |moment| moment.iops),
     TypedColumn::number("MB/s", 3, |moment| moment.mb_per_second),
     TypedColumn::number("ART ms", 6, |moment| moment.art),
     TypedColumn::number("MRT ms", 6, |moment| moment.mrt),
     TypedColumn::number("OIO", 4, |moment| moment.outstanding),
+    TypedColumn::number("OIO at most", 0, |moment| moment.outstanding_max),
+    TypedColumn::number("Threads", 0, |moment| moment.threads),
+    TypedColumn::number("OIO per thread", 4, Moment::depth_per_thread),
 ];
 
 /// Returns every moment, for spreadsheets.

@@ -4,7 +4,7 @@ use super::setup::{Course, PHASE, Planned, Replay};
 use crate::pts::between::steps_of;
 use crate::rwsw::segments::outstanding;
 use steadfast_domain::applied::AppliedStep;
-use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
+use steadfast_domain::{Demand, Measurement, Nanos, Outcome, Record, Step};
 
 /// Values at one time of the capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -21,6 +21,22 @@ pub struct Moment {
     pub mrt: Option<f64>,
     /// Average number of outstanding I/Os.
     pub outstanding: Option<f64>,
+    /// Maximum number of outstanding I/Os: what the replay was allowed, what the capture counted.
+    pub outstanding_max: Option<f64>,
+    /// Threads of the replay, or threads that had I/Os in the captured step.
+    pub threads: Option<f64>,
+}
+
+impl Moment {
+    /// Returns the average number of outstanding I/Os of each thread.
+    pub fn depth_per_thread(&self) -> Option<f64> {
+        Some(self.outstanding? / self.threads.filter(|threads| *threads > 0.0)?)
+    }
+
+    fn applied_with(self, demand: Demand) -> Self {
+        let outstanding_max = Some(demand.outstanding() as f64);
+        Moment { outstanding_max, threads: Some(f64::from(demand.threads)), ..self }
+    }
 }
 
 /// Results of a replay, from which its tables and plots are made.
@@ -41,7 +57,10 @@ impl<'a> Results<'a> {
         let steps = steps_of(record, PHASE);
         let replayed = match &replay.course {
             Course::Steps(planned) => of_steps(replay, planned, &steps),
-            Course::Script(script, _) => of_parts(&steps, &|at| unplayed(script.timing, at)),
+            Course::Script(script, _) => {
+                let moments = of_parts(&steps, &|at| unplayed(script.timing, at));
+                moments.into_iter().map(|moment| moment.applied_with(script.demand)).collect()
+            }
         };
         let captured = &replay.composite.workload.steps;
         let width = match &replay.course {
@@ -95,14 +114,17 @@ fn of_steps(replay: &Replay, planned: &[Planned], steps: &[(&Step, &Outcome)]) -
         // Flushes too, as in the capture.
         let total = m.with_flushes();
         let seconds = m.elapsed.as_secs_f64();
-        Moment {
+        let moment = Moment {
             at,
             iops: (seconds > 0.0).then(|| total.ios as f64 / seconds),
             mb_per_second: m.mb_per_second(),
             art: total.response_mean_ms(),
             mrt: total.response_longest().map(Nanos::as_millis_f64),
             outstanding: outstanding(m),
-        }
+            ..Moment::default()
+        };
+        let demand = planned.step.load.stimulus().map(|stimulus| stimulus.demand);
+        demand.map_or(moment, |demand| moment.applied_with(demand))
     };
     planned.iter().zip(steps).map(moment).collect()
 }
@@ -127,6 +149,7 @@ fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Ve
                 art: interval.response_mean_ms(),
                 mrt: longest.map(Nanos::as_millis_f64),
                 outstanding: (length.0 > 0).then(|| sum as f64 / length.0 as f64),
+                ..Moment::default()
             });
         }
         before += measurement.elapsed.as_secs_f64();
@@ -220,6 +243,17 @@ impl Span<'_> {
             art: (of > 0).then(|| sum / of as f64),
             mrt: self.steps.iter().filter_map(|s| s.response_max).max().map(Nanos::as_millis_f64),
             outstanding: self.rate(outstanding.sum()).filter(|_| known),
+            outstanding_max: self
+                .steps
+                .iter()
+                .filter_map(|s| s.outstanding_max)
+                .max()
+                .map(f64::from),
+            threads: match &self.steps[..] {
+                [step] => step.threads.map(f64::from),
+                // Whether the steps had the same threads is unknown.
+                _ => None,
+            },
         }
     }
 }
@@ -227,8 +261,8 @@ impl Span<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::Bytes;
     use steadfast_domain::stimulus::Pace;
-    use steadfast_domain::{Bytes, Demand};
 
     /// Returns a capture step of a tenth of a second.
     fn tenth(at: u64, ios: u64, response_ms: u64) -> AppliedStep {
@@ -244,6 +278,8 @@ mod tests {
             outstanding_max: Some(9),
             response_mean: Some(Nanos::from_millis(response_ms)),
             response_max: Some(Nanos::from_millis(response_ms + at)),
+            threads: None,
+            data_pattern: None,
         }
     }
 

@@ -8,13 +8,15 @@ use crate::parameters::Parameter;
 use crate::pts::between;
 use crate::rwsw::composite::{Composite, OfStep};
 use crate::rwsw::ladder::OUTSTANDING;
-use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending};
+use crate::rwsw::method::{
+    BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending, writes_as_captured,
+};
 use crate::rwsw::regime::{BEFORE_REPLAY, LADDER, Regime, STEADY};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::script::ScriptLoad;
 use steadfast_domain::stimulus::{Pace, Until};
-use steadfast_domain::{Demand, Load, Nanos, Place, Settings, Step};
+use steadfast_domain::{Demand, Load, Nanos, Place, Settings, Step, Stimulus};
 
 /// Phase of the replay.
 pub const PHASE: &str = "replay";
@@ -157,6 +159,18 @@ impl Replay {
         (steps.iter().filter(is_paced).count(), steps.len())
     }
 
+    /// Describes what the capture steps write: how many have a data pattern of their own.
+    pub(super) fn data_text(&self) -> String {
+        let Course::Steps(steps) = &self.course else { return String::new() };
+        let captured = &self.composite.workload.steps;
+        let known = steps.iter().filter(|step| captured[step.index].data_pattern.is_some()).count();
+        if known > 0 && writes_as_captured(&self.ground.settings) {
+            format!("as captured in {known} of {} steps", steps.len())
+        } else {
+            "the same in every step".to_owned()
+        }
+    }
+
     pub(super) fn choices(&self) -> Choices<'_> {
         Choices {
             demands: self.demands.clone(),
@@ -254,7 +268,9 @@ fn step(
     let until = Until::time(captured.lasted.min(longest));
     let of_step = OfStep { label: &label, streams };
     let stimulus = ground.stimulus(&of_step, captured.demand, until, &place);
-    Step::alone(place, stimulus.pace(composite.pace_of(captured)))
+    let stimulus = stimulus.pace(composite.pace_of(captured));
+    let own = captured.data_pattern.clone().filter(|_| writes_as_captured(&ground.settings));
+    Step::alone(place, own.into_iter().fold(stimulus, Stimulus::data_pattern))
 }
 
 /// Returns a sentence on the effect of a gap before a step.

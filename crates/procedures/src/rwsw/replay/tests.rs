@@ -67,6 +67,48 @@ fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
     assert_eq!((first(0), first(1)), ((5.0, Some(2.0)), (5.0, Some(0.5))));
 }
 
+/// Data patterns of the tutorial's first and last step, 4.97:1 with 44.97 % and 5.98:1 with 40.52 %
+/// of duplicates. A step of unknown data is written as the workload.
+#[test]
+fn every_capture_step_writes_its_own_data_where_the_workloads_are_wanted() {
+    let pattern = |random_percent, duplicate_percent| DataPattern::Entropy {
+        random_percent,
+        duplicate_percent,
+    };
+    let patterns = |content: &str| {
+        let mut settings = plain("content", content);
+        let workload = settings.workload.as_mut().unwrap();
+        workload.data_pattern = pattern(19, 42);
+        workload.steps[0].data_pattern = Some(pattern(20, 45));
+        workload.steps[2].data_pattern = Some(pattern(17, 41));
+        workload.steps[2].threads = Some(3);
+        let test = made(&settings);
+        let mut bench = scripted(|_| 500.0);
+        bench.response = |_| Some(Nanos::from_millis(4));
+        test.conduct(&mut bench).unwrap();
+        let all = steps(&bench.entries);
+        let patterns: Vec<_> =
+            all.iter().map(|s| s.load.stimulus().unwrap().data_pattern.clone()).collect();
+        (patterns, test.study(&record(&settings, bench.entries)))
+    };
+    let (own, findings) = patterns("workload");
+    assert_eq!(own, [pattern(20, 45), pattern(19, 42), pattern(17, 41)]);
+    let blocks = &findings.header.blocks;
+    let row = blocks.iter().flat_map(|block| &block.rows).find(|row| row.id == "step-data");
+    assert_eq!(row.unwrap().value.as_deref(), Some("as captured in 2 of 3 steps"));
+    assert_eq!(patterns("settings").0, vec![DataPattern::RandomUnique; 3]);
+    // T1Q8 with two I/Os outstanding; the capture had three threads, 0.5 outstanding, 7 at most.
+    let table = findings.long_tables.iter().find(|table| table.id == "moments").unwrap();
+    let number = |row: usize, column: usize| match table.rows[row].cells[column] {
+        Cell::Number { value, .. } => Some(value),
+        _ => None,
+    };
+    let oio = |row: usize| [5, 6, 7, 8].map(|column| number(row, column));
+    assert_eq!(oio(2), [Some(2.0), Some(8.0), Some(1.0), Some(2.0)]);
+    assert_eq!(oio(8), [Some(0.5), Some(7.0), Some(3.0), Some(0.5 / 3.0)]);
+    assert_eq!(oio(7), [Some(0.5), Some(7.0), None, None], "threads of the second are unknown");
+}
+
 /// The streams of `workload()` have 10,000 I/Os in 30 s of steps; the whole capture has 10,007.
 #[test]
 fn a_target_that_does_not_keep_up_is_a_warning_with_its_share() {

@@ -448,7 +448,7 @@ fn asked(arguments: &MeasureArguments) -> anyhow::Result<Single> {
 
 fn read(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
     let place = || path.display().to_string();
-    let file = WorkloadFile::read(&workloads::text_of(path)?).with_context(place)?;
+    let file = workloads::streams_of(path)?;
     let (streams, remarks) = file.io_streams().with_context(place)?;
     for remark in file.doubts.iter().chain(&remarks) {
         terminal::complain(&format!("{}: {remark}", place()));

@@ -1,16 +1,19 @@
 //! `trace hits`: hits by LBA range over time, as counts, bytes or streams.
 
 use super::axis::Axis;
+use super::columns::listed;
 use crate::cli::trace::HitsArguments;
 use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use serde::Serialize;
 use steadfast_analysis::captured::Answer;
+use steadfast_analysis::clock::{Calendar, Moment};
 use steadfast_analysis::questions::compare::device_name;
-use steadfast_analysis::questions::cumulative::Workload;
+use steadfast_analysis::questions::cumulative::{Threshold, Workload};
 use steadfast_analysis::questions::hits::{Ends, HitMap, HitSteps, SIDE_MAX};
+use steadfast_analysis::questions::read_out::{PlaceFigures, ReadOut, ReadOutChoice, StreamPlace};
 use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_analysis::questions::totals::HitsShown;
 use steadfast_analysis::{By, Fold, StreamTable};
@@ -25,6 +28,26 @@ struct HitsContent {
     #[serde(skip_serializing_if = "Option::is_none")]
     streams: Option<Vec<String>>,
     maps: Vec<DeviceHits>,
+    /// With --at: what each stream moved, and where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_out: Option<ReadOutContent>,
+}
+
+/// The map read out at a time.
+#[derive(Serialize, schemars::JsonSchema)]
+struct ReadOutContent {
+    begin_ns: u64,
+    devices: Vec<DeviceReadOut>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct DeviceReadOut {
+    device: String,
+    ranges: usize,
+    range_bytes: u64,
+    /// Width of a range in percent of the device, within which a place is known.
+    tolerance_percent: f64,
+    streams: Vec<PlaceFigures>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -79,6 +102,9 @@ pub fn schema() -> schemars::Schema {
 /// Prints hits by LBA range over time.
 pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
+    if let Some(at) = &arguments.at {
+        return read_out(&selected, arguments, at);
+    }
     let empty = Empty::of(&selected, arguments)?;
     let (steps, streams) = (empty.steps, empty.streams.clone());
     let Answer { found: maps, account } = selected.answer(|captured, pass| {
@@ -93,7 +119,10 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     let shown: HitsShown = arguments.show.into();
     if arguments.json {
         let maps = maps.iter().map(|map| device_hits(name(map), map, shown)).collect();
-        selected.print(account, HitsContent { step_ns: steps.width_ns, streams, maps })?;
+        selected.print(
+            account,
+            HitsContent { step_ns: steps.width_ns, streams, maps, read_out: None },
+        )?;
         return Ok(selected.ending());
     }
     let over = (steps.width_ns, account.span_ns.unwrap_or_default());
@@ -112,7 +141,66 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     Ok(selected.ending())
 }
 
-/// Layout of an empty map for every device with reads or writes.
+/// Time that is read out unless a step is given.
+const READ_OUT_NS: u64 = 1_000_000_000;
+
+/// How much each stream moved at a moment, and where.
+fn read_out(
+    selected: &FilteredCapture,
+    arguments: &HitsArguments,
+    at: &Moment,
+) -> anyhow::Result<ExitState> {
+    let conditions = selected.conditions();
+    let span_ns = (selected.captured.begin_ns(), selected.captured.end_ns());
+    let zone = arguments.selection.filter.zone.as_ref();
+    let from_ns = Calendar::of(conditions, zone, span_ns).moment(at, 0);
+    let from_ns = from_ns.with_context(|| selected.name.clone())?;
+    let step_ns = arguments.step.map_or(READ_OUT_NS, |step| step.0);
+    let choice = ReadOutChoice {
+        from_ns,
+        to_ns: from_ns.saturating_add(step_ns),
+        ranges: usize::try_from(arguments.ranges)?,
+        threshold: arguments.threshold.unwrap_or(Threshold(0)),
+    };
+    let Answer { found, account } =
+        selected.answer(|captured, pass| ReadOut::of(captured, pass, &choice))?;
+    let name = |read_out: &ReadOut| device_name(conditions, read_out.device);
+    if arguments.json {
+        let device = |read_out: &ReadOut| DeviceReadOut {
+            device: name(read_out),
+            ranges: read_out.ranges,
+            range_bytes: read_out.range_bytes,
+            tolerance_percent: read_out.tolerance_percent(),
+            streams: read_out.streams.iter().map(PlaceFigures::from).collect(),
+        };
+        let devices = found.iter().map(device).collect();
+        let read_out = Some(ReadOutContent { begin_ns: from_ns, devices });
+        let content = HitsContent { step_ns, streams: None, maps: Vec::new(), read_out };
+        selected.print(account, content)?;
+        return Ok(selected.ending());
+    }
+    let over = (step_ns.min(READ_OUT_NS), span_ns);
+    let axis = Axis::of(conditions, &arguments.selection.filter, arguments.time, over);
+    for read_out in &found {
+        terminal::print(&format!(
+            "{}: {} from {}, {} ranges of {}\n{}\n",
+            printable(&name(read_out)),
+            Nanos(step_ns),
+            axis.text(from_ns),
+            read_out.ranges,
+            Bytes(read_out.range_bytes),
+            listed(&StreamPlace::TABLE, &read_out.streams)
+        ))?;
+    }
+    if found.is_empty() {
+        let time = axis.text(from_ns);
+        let text = format!("{}: no reads or writes of a block device at {time}", selected.name);
+        terminal::complain(&text);
+    }
+    Ok(selected.ending())
+}
+
+/// A map for every device with reads or writes.
 struct Empty {
     steps: HitSteps,
     streams: Option<Vec<String>>,
@@ -131,7 +219,8 @@ impl Empty {
             let account = captured.run(pass, &mut folds)?;
             captured.span_of(pass, &account)
         })?;
-        let keys = Workload::of(&table, By::Count, arguments.threshold).keys();
+        let keys =
+            Workload::of(&table, By::Count, arguments.threshold.unwrap_or(Threshold::USUAL)).keys();
         let steps = match arguments.step {
             None => HitSteps::over(span, 60),
             Some(asked) => {

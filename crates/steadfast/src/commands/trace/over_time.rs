@@ -43,8 +43,7 @@ pub fn schema() -> schemars::Schema {
 /// Prints the steps as a table, and their width.
 fn print_table((found, conditions): Shown<'_>, axis: &Axis) -> anyhow::Result<()> {
     let figures = || found.figures(conditions);
-    let tells_queue = figures().any(|step| step.queued.count > 0);
-    let columns = StepFigures::table(tells_queue, !found.contents.is_empty());
+    let columns = StepFigures::table(figures(), !found.contents.is_empty());
     let head = std::iter::once(axis.head()).chain(heads(&columns).map(str::to_owned));
     let head: Vec<String> = head.collect();
     let row = |step: StepFigures| -> Vec<String> {

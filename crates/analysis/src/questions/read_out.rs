@@ -1,0 +1,189 @@
+//! The hit map read out at a time: how much each I/O stream moved, and where on the device.
+
+use crate::captured::{Answer, Captured};
+use crate::columns::{Column, Print};
+use crate::filter::Filter;
+use crate::fold::Fold;
+use crate::pass::Pass;
+use crate::questions::cumulative::{Threshold, Workload};
+use crate::questions::hits::{Ends, HitMap, HitSteps};
+use crate::questions::streams::{By, StreamKey, StreamTable};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::io::{Read, Seek};
+use steadfast_tracefile::error::TraceError;
+
+/// Maximum number of counters of all devices, of 8 bytes each.
+const COUNTERS_MAX: usize = 1 << 25;
+
+/// A time, and how finely it is read out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadOutChoice {
+    /// Begin, in nanoseconds since the capture began.
+    pub from_ns: u64,
+    /// End, in nanoseconds since the capture began.
+    pub to_ns: u64,
+    /// Number of LBA ranges into which a device is divided.
+    pub ranges: usize,
+    /// Streams with a smaller share of the bytes are read out together.
+    pub threshold: Threshold,
+}
+
+/// The streams of a device in a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadOut {
+    /// Number of the device in the capture.
+    pub device: u16,
+    /// Number of ranges.
+    pub ranges: usize,
+    /// Size of a range in bytes.
+    pub range_bytes: u64,
+    /// The streams, by bytes in descending order.
+    pub streams: Vec<StreamPlace>,
+}
+
+/// What a stream moved in a time, and the range in which it moved most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamPlace {
+    /// Name of the stream, or `others`.
+    pub stream: String,
+    /// Bytes on the whole device.
+    pub bytes: u64,
+    /// Number of the range with the most bytes, from 0; the first of several that are equal.
+    pub range: usize,
+    /// Bytes in that range.
+    pub bytes_there: u64,
+    /// Number of ranges of the device.
+    pub ranges: usize,
+}
+
+impl ReadOut {
+    /// Reads out every device with reads or writes in the time that the pass selects.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::TooFine`] if there are too many streams and ranges, and the errors of
+    /// [`Captured::run`].
+    pub fn of<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        pass: &Pass,
+        choice: &ReadOutChoice,
+    ) -> Result<Answer<Vec<ReadOut>>, TraceError> {
+        let filter: Filter = pass.filter.clone().within(&[(choice.from_ns, choice.to_ns)]);
+        let pass = Pass { filter, ..pass.clone() };
+        let (mut ends, mut table) = (Ends::default(), StreamTable::new());
+        captured.run(&pass, &mut [&mut ends, &mut table])?;
+        let keys = Workload::of(&table, By::Bytes, choice.threshold).keys();
+        let devices: Vec<u16> = ends.devices().collect();
+        let counters = (keys.len() + 1).saturating_mul(choice.ranges).saturating_mul(devices.len());
+        if counters > COUNTERS_MAX {
+            return Err(TraceError::TooFine(format!(
+                "{} streams in {} ranges of {} devices need too much memory; choose fewer ranges, \
+                 a higher threshold or a device",
+                keys.len(),
+                choice.ranges,
+                devices.len()
+            )));
+        }
+        let width_ns = choice.to_ns.saturating_sub(choice.from_ns);
+        let steps = HitSteps { begin_ns: choice.from_ns, width_ns, count: 1 };
+        let map = |device: &u16| {
+            // The end of the I/Os of a moment is not that of the device.
+            let size = captured.size_of(*device).unwrap_or(1);
+            HitMap::new(*device, size, choice.ranges, steps).by(By::Bytes).of_streams(&keys)
+        };
+        let mut maps: Vec<HitMap> = devices.iter().map(map).collect();
+        let mut folds: Vec<&mut dyn Fold> = Vec::new();
+        folds.extend(maps.iter_mut().map(|map| map as &mut dyn Fold));
+        let account = captured.run(&pass, &mut folds)?;
+        let found = maps.iter().map(|map| ReadOut::of_map(map, &keys)).collect();
+        Ok(Answer { found, account })
+    }
+
+    /// Reads out the first step of a map of bytes by stream.
+    fn of_map(map: &HitMap, keys: &[StreamKey]) -> ReadOut {
+        let mut streams = Vec::new();
+        for plane in 0..map.planes() {
+            let there = (0..map.ranges).map(|range| map.of_plane(plane, range, 0));
+            let bytes = there.clone().fold(0, u64::saturating_add);
+            let most = there.enumerate().max_by_key(|(range, bytes)| (*bytes, Reverse(*range)));
+            if let Some((range, bytes_there @ 1..)) = most {
+                let stream = keys.get(plane).map_or("others".to_owned(), ToString::to_string);
+                let ranges = map.ranges;
+                streams.push(StreamPlace { stream, bytes, range, bytes_there, ranges });
+            }
+        }
+        streams.sort_by_key(|place| Reverse(place.bytes));
+        let (device, ranges) = (map.device(), map.ranges);
+        ReadOut { device, ranges, range_bytes: map.range_bytes, streams }
+    }
+
+    /// Returns the width of a range in percent of the device, within which a place is known.
+    pub fn tolerance_percent(&self) -> f64 {
+        100.0 / self.ranges as f64
+    }
+}
+
+impl StreamPlace {
+    /// Returns where the range begins, in percent of the device.
+    pub fn percent(&self) -> f64 {
+        self.range as f64 * 100.0 / self.ranges as f64
+    }
+
+    /// Returns the place as text with its tolerance: `92.1 +/- 0.1`.
+    fn place(&self) -> String {
+        let tolerance = 100.0 / self.ranges as f64;
+        let digits = if tolerance < 0.1 { 2 } else { 1 };
+        format!("{:.digits$} +/- {tolerance:.digits$}", self.percent())
+    }
+}
+
+type Of = Column<StreamPlace>;
+
+impl StreamPlace {
+    const STREAM: Of =
+        Column::new("stream", "I/O stream", Print::Plain(0), |place| place.stream.clone().into());
+    const GIB_THERE: Of = Column::new("bytes_there", "GiB", Print::Plain(3), |place| {
+        (place.bytes_there as f64 / f64::from(1 << 30)).into()
+    });
+    const PLACE: Of =
+        Column::new("place", "at LBA %", Print::Plain(1), |place| place.place().into());
+    const SHARE: Of = Column::new("share_there", "% of the stream", Print::Percent(1), |place| {
+        (place.bytes_there as f64 / place.bytes.max(1) as f64).into()
+    });
+    const GIB: Of = Column::new("bytes", "GiB everywhere", Print::Plain(3), |place| {
+        (place.bytes as f64 / f64::from(1 << 30)).into()
+    });
+
+    /// Columns of a terminal's table.
+    pub const TABLE: [Of; 5] = [Self::STREAM, Self::GIB_THERE, Self::PLACE, Self::SHARE, Self::GIB];
+
+    /// Columns of a report's table, next to the names of the streams.
+    pub const OF_REPORT: [Of; 4] = [Self::GIB_THERE, Self::PLACE, Self::SHARE, Self::GIB];
+}
+
+/// The form in which JSON holds a place.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct PlaceFigures {
+    /// Name of the stream, or `others`.
+    pub stream: String,
+    /// Bytes on the whole device.
+    pub bytes: u64,
+    /// Number of the range with the most bytes, from 0.
+    pub range: usize,
+    /// Bytes in that range.
+    pub bytes_there: u64,
+    /// Where the range begins, in percent of the device.
+    pub percent: f64,
+}
+
+impl From<&StreamPlace> for PlaceFigures {
+    fn from(place: &StreamPlace) -> Self {
+        PlaceFigures {
+            stream: place.stream.clone(),
+            bytes: place.bytes,
+            range: place.range,
+            bytes_there: place.bytes_there,
+            percent: place.percent(),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Readings of the host's processor time during a capture.
+
+use std::sync::Arc;
+use steadfast_domain::io_event::ProcessorReading;
+use steadfast_host::{ProcessorTimes, Roots};
+
+/// Shortest and longest time between two readings at first, in nanoseconds. A reading of
+/// `/proc/stat` takes 10 microseconds with two processors, and more with many.
+const INTERVAL_NS: (u64, u64) = (100_000_000, 1_000_000_000);
+
+/// Maximum number of readings in a file, of about 40 bytes each. A longer capture keeps every second
+/// one, and takes them at twice the interval from then on.
+const READINGS_MAX: usize = 8192;
+
+/// Takes readings of the host's processor time at the edges of intervals.
+pub(crate) struct ProcessorLog {
+    interval_ns: u64,
+    /// Begin of the interval in which the next reading is due, in nanoseconds.
+    due_ns: u64,
+    read: fn() -> Option<ProcessorTimes>,
+}
+
+impl ProcessorLog {
+    /// Starts with an interval that suits capture steps of `step_ns` nanoseconds.
+    pub(crate) fn new(step_ns: Option<u64>) -> Self {
+        Self::reading(step_ns, || steadfast_host::processor_times(&Roots::real()))
+    }
+
+    fn reading(step_ns: Option<u64>, read: fn() -> Option<ProcessorTimes>) -> Self {
+        let (shortest, longest) = INTERVAL_NS;
+        let interval_ns = step_ns.unwrap_or(longest).clamp(shortest, longest);
+        ProcessorLog { interval_ns, due_ns: 0, read }
+    }
+
+    /// Adds a reading if one is due. Nothing is added where the host does not tell.
+    pub(crate) fn look(&mut self, now_ns: u64, readings: &mut Arc<Vec<ProcessorReading>>) {
+        if now_ns < self.due_ns {
+            return;
+        }
+        self.due_ns = (now_ns / self.interval_ns + 1) * self.interval_ns;
+        self.add(now_ns, readings);
+        if readings.len() >= READINGS_MAX {
+            let every_second = readings.iter().step_by(2).copied().collect();
+            *readings = Arc::new(every_second);
+            self.interval_ns *= 2;
+        }
+    }
+
+    /// Adds a reading at the end of a file.
+    pub(crate) fn add(&self, now_ns: u64, readings: &mut Arc<Vec<ProcessorReading>>) {
+        if readings.last().is_some_and(|last| last.at_ns >= now_ns) {
+            return;
+        }
+        if let Some(times) = (self.read)() {
+            Arc::make_mut(readings).push(ProcessorReading {
+                at_ns: now_ns,
+                busy: times.busy(),
+                io_wait: times.io_wait(),
+                total: times.total(),
+            });
+        }
+    }
+
+    /// Keeps the last reading alone, with which the next file begins.
+    pub(crate) fn next_file(readings: &mut Arc<Vec<ProcessorReading>>) {
+        let last = readings.last().copied();
+        *readings = Arc::new(last.into_iter().collect());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn real() -> Option<ProcessorTimes> {
+        steadfast_host::processor_times(&Roots::real())
+    }
+
+    fn times(readings: &[ProcessorReading]) -> Vec<u64> {
+        readings.iter().map(|reading| reading.at_ns / (SECOND / 10)).collect()
+    }
+
+    #[test]
+    fn readings_are_taken_at_the_first_look_in_each_interval() {
+        let (mut log, mut readings) = (ProcessorLog::reading(None, real), Arc::default());
+        for tenth in [0, 3, 9, 11, 12, 35, 40] {
+            log.look(tenth * SECOND / 10, &mut readings);
+        }
+        assert_eq!(times(&readings), [0, 11, 35, 40]);
+        let last = readings[3];
+        assert!(last.total > 0 && last.busy + last.io_wait <= last.total, "{last:?}");
+        ProcessorLog::next_file(&mut readings);
+        log.add(41 * SECOND / 10, &mut readings);
+        log.add(41 * SECOND / 10, &mut readings);
+        assert_eq!(times(&readings), [40, 41]);
+        let mut fine = ProcessorLog::reading(Some(SECOND / 4), real);
+        let mut readings = Arc::default();
+        (0..10).for_each(|tenth| fine.look(tenth * SECOND / 10, &mut readings));
+        assert_eq!(times(&readings), [0, 3, 5, 8]);
+    }
+
+    #[test]
+    fn a_long_capture_is_thinned_out_and_an_unknown_host_has_none() {
+        let (mut log, mut readings) = (ProcessorLog::reading(None, real), Arc::default());
+        let seconds = READINGS_MAX as u64 * 3 / 2;
+        (0..seconds).for_each(|second| log.look(second * SECOND, &mut readings));
+        assert!(readings.len() < READINGS_MAX, "{}", readings.len());
+        assert!(readings.windows(2).all(|pair| pair[1].at_ns - pair[0].at_ns == 2 * SECOND));
+        assert_eq!(readings.first().unwrap().at_ns, 0);
+        let (mut log, mut none) = (ProcessorLog::reading(None, || None), Arc::default());
+        log.look(0, &mut none);
+        assert!(none.is_empty());
+    }
+}
