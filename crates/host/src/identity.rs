@@ -10,6 +10,7 @@
 
 use crate::anchor::PinnedPath;
 use crate::backing::FileId;
+use crate::disk_array;
 use crate::error::HostError;
 use crate::node::Node;
 use crate::occupancy::{self, DeviceProbe};
@@ -94,6 +95,7 @@ fn describe_file(anchor: &PinnedPath, path: &Path, roots: &Roots) -> Result<Devi
         write_cache: None,
         link: None,
         zoned: None,
+        array: None,
     })
 }
 
@@ -137,6 +139,7 @@ pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
         write_cache: kernel_write_cache(&whole),
         link: link(&whole, &transport),
         zoned: zoned(&whole),
+        array: disk_array::read(&whole, |member| member_name(member, roots)),
         in_use: occupancy::seen_uses(node, roots),
         transport,
     }
@@ -263,6 +266,19 @@ impl Udev {
     }
     fn any(&self, names: &[&str]) -> Option<String> {
         names.iter().find_map(|name| self.property(name))
+    }
+}
+
+/// Returns the name of an array's member: `sda1 (Samsung SSD 870, S/N 10007)`.
+fn member_name(member: &Node, roots: &Roots) -> String {
+    let whole = member.whole();
+    let (vital, udev) = (VitalPages::read(&whole), Udev::read(&whole, roots));
+    let serial = serial(&whole, &vital, &udev, roots).map(|serial| format!("S/N {serial}"));
+    let facts: Vec<String> = model(&whole, &vital, &udev).into_iter().chain(serial).collect();
+    if facts.is_empty() {
+        member.name.clone()
+    } else {
+        format!("{} ({})", member.name, facts.join(", "))
     }
 }
 

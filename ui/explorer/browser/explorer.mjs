@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BACKUP, capture, COUNTS, explore, going, HOSTILE, resumed, simulated, TOTAL } from "./made.mjs";
+import { BACKUP, capture, COUNTS, DEVICES, devices, explore, going, HOSTILE, resumed, simulated, TOTAL } from "./made.mjs";
 
 const program = process.argv[2];
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path));
@@ -86,6 +86,35 @@ function finished(run) {
 async function table(name) {
   await $(`.tabs button[data-value="${name}"]`).click();
   await settled();
+}
+
+/** The rows of a capture of two devices, filtered in every way that it allows. */
+async function filtered(select, ios) {
+  await visit("n=0&table=processes");
+  assert.deepEqual(await ios(), [DEVICES.first + DEVICES.second]);
+  await select("device", "second");
+  assert.equal(hash().get("device"), "second");
+  assert.deepEqual(await ios(), [DEVICES.second]);
+  await select("op", "write");
+  assert.deepEqual(await ios(), [Math.ceil(DEVICES.second / 4)]);
+  assert.match(await $(".chips").textContent(), /second.*write|write.*second/);
+  await table("ios");
+  const shown = await rows("ios");
+  assert.ok(shown.length > 0 && shown.every((row) => row.some((cell) => /write| W$/.test(cell))), JSON.stringify(shown[0]));
+  await select("device", "");
+  assert.equal(hash().get("device"), null);
+  await table("processes");
+  assert.deepEqual(await ios(), [Math.ceil(DEVICES.first / 4) + Math.ceil(DEVICES.second / 4)]);
+  assert.deepEqual(errors, [], "console");
+  // A capture without files, cgroups or threads refuses their filters, in words.
+  for (const facet of ["file", "cgroup", "tid"]) {
+    await visit(`n=0&table=processes&${facet}=4711`);
+    const text = await panel("processes").textContent();
+    assert.ok((await rows("processes")).length === 0 && !/undefined|NaN/.test(text), `${facet}: ${text.slice(0, 200)}`);
+    assert.ok((await $(".chip").count()) > 0, facet);
+  }
+  // The browser reports each refusal itself.
+  errors.length = 0;
 }
 
 const tests = {
@@ -197,6 +226,23 @@ const tests = {
     await $(".chip").first().click();
     await settled();
     assert.equal((await rows("processes")).length, 3);
+  },
+
+  async "rows are filtered by operation and by device"() {
+    const ios = async () => (await rows("processes")).map((row) => Number(row[1].replace(/,/g, "")));
+    const select = async (facet, value) => {
+      await $(`select[data-facet="${facet}"]`).selectOption(value);
+      await settled();
+    };
+    const served = await explore(program, [devices(program, directory, `devices-${children.length}`)]);
+    children.push(served.child);
+    const others = base;
+    base = served.address;
+    try {
+      await filtered(select, ios);
+    } finally {
+      base = others;
+    }
   },
 
   async "an area of the stream map filters too"() {

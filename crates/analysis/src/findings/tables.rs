@@ -119,16 +119,28 @@ pub(super) fn queue_times_of_processes(study: &Study, singles: &SingleIos) -> Ta
     groups(names, &by(singles, Facet::Process), study, Show::Times)
 }
 
-/// Returns the flags that the kernel recorded, by stream.
-pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Table {
-    let names = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
-    without_zeros(groups(names, &by(singles, Facet::Stream), study, Show::Kinds), study)
+/// Returns the flags that the kernel recorded, by stream and by process; empty if the trace holds
+/// none.
+pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Vec<Table> {
+    let by_stream = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
+    let by_process = ["kinds-processes", "Kinds of I/Os by process", "Process"];
+    let tables = [(by_stream, Facet::Stream), (by_process, Facet::Process)];
+    let tables =
+        tables.map(|(names, facet)| groups(names, &by(singles, facet), study, Show::Kinds));
+    let recorded = tables.into_iter().filter(|table| columns_with_values(table) > ALWAYS_KNOWN);
+    recorded.map(|table| without_zeros(table, study)).collect()
 }
 
-/// Returns the flags that the kernel recorded, by process.
-pub(super) fn kinds_of_processes(study: &Study, singles: &SingleIos) -> Table {
-    let names = ["kinds-processes", "Kinds of I/Os by process", "Process"];
-    without_zeros(groups(names, &by(singles, Facet::Process), study, Show::Kinds), study)
+/// Columns of the table of flags that every trace has: the I/Os, and those that failed.
+const ALWAYS_KNOWN: usize = 2;
+
+/// Returns the number of columns with a value in any row.
+fn columns_with_values(table: &Table) -> usize {
+    let is_known = |at: usize| {
+        let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
+        cells.any(|cell| !matches!(cell, Cell::Missing))
+    };
+    (0..table.columns.len()).filter(|at| is_known(*at)).count()
 }
 
 /// Removes columns that hold only zeros and names them in the title. Only the file-system layer
