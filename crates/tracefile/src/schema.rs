@@ -18,6 +18,8 @@ pub const KEY_START: &str = "steadfast.conditions.start";
 pub const KEY_FINAL: &str = "steadfast.conditions";
 /// Metadata key of file paths; in a recovery block, those found since the block before.
 pub const KEY_FILES: &str = "steadfast.files";
+/// Metadata key of the description of a fold file's captures.
+pub const KEY_FOLD: &str = "steadfast.fold";
 /// Metadata key of the row groups' checksums.
 pub const KEY_SUMS: &str = "steadfast.sums";
 /// Metadata key of one row group's checksum, in its recovery block.
