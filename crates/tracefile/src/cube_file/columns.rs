@@ -129,53 +129,86 @@ pub(super) struct Column {
     is_there: fn(&CubeColumns) -> bool,
 }
 
-/// Defines a column of integers with a field of [`Cell`].
-macro_rules! cell {
-    ($name:literal, $bits:literal, $($field:tt).+, $is_there:expr) => {
-        Column {
-            name: $name,
-            store: Store::Number {
-                bits: $bits,
-                get: |row| u64::from(row.cell.$($field).+),
-                set: |row, value| {
-                    row.cell.$($field).+ = value.try_into().ok()?;
-                    Some(())
-                },
+/// Defines the store of integers in a field of [`CubeRow`].
+macro_rules! number {
+    ($bits:literal, $($field:tt).+) => {
+        Store::Number {
+            bits: $bits,
+            get: |row| u64::from(row.$($field).+),
+            set: |row, value| {
+                row.$($field).+ = value.try_into().ok()?;
+                Some(())
             },
-            held: HeldIn::Cells,
-            dictionary: false,
-            is_there: $is_there,
         }
     };
 }
 
-/// Defines a column with the number of I/Os that have a flag.
+/// Defines the column of a sum in a field of [`Cell`].
+macro_rules! sum {
+    ($name:literal, $bits:literal, $($field:tt).+, $is_there:expr) => {
+        Column {
+            dictionary: false,
+            ..Column::new($name, number!($bits, cell.$($field).+), HeldIn::Cells).only($is_there)
+        }
+    };
+}
+
+/// Defines the column with the number of I/Os that have a flag.
 macro_rules! flag {
     ($name:literal, $bit:literal, $is_there:expr) => {
         Column {
-            name: $name,
-            store: Store::Number {
-                bits: 64,
-                get: |row| row.cell.flags[$bit],
-                set: |row, value| {
-                    row.cell.flags[$bit] = value;
-                    Some(())
-                },
-            },
-            held: HeldIn::Cells,
             dictionary: false,
-            is_there: $is_there,
+            ..Column::new(
+                $name,
+                Store::Number {
+                    bits: 64,
+                    get: |row| row.cell.flags[$bit],
+                    set: |row, value| {
+                        row.cell.flags[$bit] = value;
+                        Some(())
+                    },
+                },
+                HeldIn::Cells,
+            )
+            .only($is_there)
         }
+    };
+}
+
+/// Defines the two columns of a histogram.
+macro_rules! histogram {
+    ($buckets:expr, $counts:literal, $times:ident, $held:expr, $is_there:expr) => {
+        [
+            Column {
+                dictionary: false,
+                ..Column::new($buckets, Store::Buckets { of: |cell| &cell.$times }, $held)
+                    .only($is_there)
+            },
+            Column {
+                dictionary: false,
+                ..Column::new(
+                    $counts,
+                    Store::Counts {
+                        of: |cell| &cell.$times,
+                        set: |cell| &mut cell.$times,
+                        buckets: $buckets,
+                    },
+                    $held,
+                )
+                .only($is_there)
+            },
+        ]
     };
 }
 
 impl Column {
-    const fn key(self, held: HeldIn) -> Self {
-        Column { held, dictionary: true, ..self }
-    }
-
     const fn new(name: &'static str, store: Store, held: HeldIn) -> Self {
         Column { name, store, held, dictionary: true, is_there: ALWAYS }
+    }
+
+    /// Returns the column for files with some columns only.
+    const fn only(self, is_there: fn(&CubeColumns) -> bool) -> Self {
+        Column { is_there, ..self }
     }
 
     /// Returns true if a file without the column cannot be read.
@@ -207,9 +240,14 @@ const OF_CONTENT: fn(&CubeColumns) -> bool = |columns| columns.content;
 /// The list that every cube file has, with which older files of steps are told apart.
 pub(super) const RESPONSE_BUCKET: &str = "response_bucket";
 
+const RESPONSES: [Column; 2] =
+    histogram!(RESPONSE_BUCKET, "response_bucket_ios", responses, HeldIn::Streams, ALWAYS);
+const QUEUED: [Column; 2] =
+    histogram!("queued_bucket", "queued_bucket_ios", queued, HeldIn::Cells, OF_FOLD);
+
 /// All columns, in file order.
 const ALL: [Column; 49] = [
-    Column { is_there: OF_FOLD, ..Column::new("host", Store::Host, HeldIn::All) },
+    Column::new("host", Store::Host, HeldIn::All).only(OF_FOLD),
     Column::new("disk", Store::Disk, HeldIn::All),
     Column {
         dictionary: false,
@@ -229,7 +267,7 @@ const ALL: [Column; 49] = [
             HeldIn::Steps,
         )
     },
-    cell!("device", 16, device, ALWAYS).key(HeldIn::All),
+    Column::new("device", number!(16, cell.device), HeldIn::All),
     Column::new(
         "layer",
         Store::Number {
@@ -259,80 +297,43 @@ const ALL: [Column; 49] = [
         HeldIn::Streams,
     ),
     Column::new("sequential", Store::Sequential, HeldIn::Streams),
-    cell!("bytes", 32, bytes, ALWAYS).key(HeldIn::Streams),
-    cell!("pid", 32, who.pid, OF_PROCESSES).key(HeldIn::Cells),
-    Column {
-        is_there: OF_PROCESSES,
-        ..Column::new(
-            "command",
-            Store::Name { get: |cell| cell.who.command, set: |cell, name| cell.who.command = name },
-            HeldIn::Cells,
-        )
-    },
-    cell!("tid", 32, who.tid, OF_THREADS).key(HeldIn::Cells),
-    Column {
-        is_there: OF_THREADS,
-        ..Column::new(
-            "thread",
-            Store::Name { get: |cell| cell.who.thread, set: |cell, name| cell.who.thread = name },
-            HeldIn::Cells,
-        )
-    },
-    cell!("cgroup", 16, who.cgroup, |columns| columns.cgroups).key(HeldIn::Cells),
-    cell!("inode", 64, who.inode, |columns| columns.files).key(HeldIn::Cells),
-    cell!("ios", 64, ios, ALWAYS),
-    cell!("first_ns", 64, span_ns.0, OF_FOLD),
-    cell!("last_ns", 64, span_ns.1, OF_FOLD),
-    cell!("responses", 64, responses.count, ALWAYS),
-    cell!("response_sum_ns", 64, responses.sum_ns, ALWAYS),
-    cell!("response_max_ns", 64, responses.max_ns, ALWAYS),
-    Column {
-        dictionary: false,
-        ..Column::new(
-            RESPONSE_BUCKET,
-            Store::Buckets { of: |cell| &cell.responses },
-            HeldIn::Streams,
-        )
-    },
-    Column {
-        dictionary: false,
-        ..Column::new(
-            "response_bucket_ios",
-            Store::Counts {
-                of: |cell| &cell.responses,
-                set: |cell| &mut cell.responses,
-                buckets: RESPONSE_BUCKET,
-            },
-            HeldIn::Streams,
-        )
-    },
-    cell!("queued", 64, queued.count, OF_FOLD),
-    cell!("queued_sum_ns", 64, queued.sum_ns, OF_FOLD),
-    cell!("queued_max_ns", 64, queued.max_ns, OF_FOLD),
-    Column {
-        dictionary: false,
-        is_there: OF_FOLD,
-        ..Column::new("queued_bucket", Store::Buckets { of: |cell| &cell.queued }, HeldIn::Cells)
-    },
-    Column {
-        dictionary: false,
-        is_there: OF_FOLD,
-        ..Column::new(
-            "queued_bucket_ios",
-            Store::Counts {
-                of: |cell| &cell.queued,
-                set: |cell| &mut cell.queued,
-                buckets: "queued_bucket",
-            },
-            HeldIn::Cells,
-        )
-    },
-    cell!("both_queued_ns", 64, both_queued_ns, OF_FOLD),
-    cell!("both_response_ns", 64, both_response_ns, OF_FOLD),
-    cell!("depth_sum", 64, depth_sum, ALWAYS),
-    cell!("depths", 64, depths, OF_FOLD),
-    cell!("depth_max", 32, depth_max, ALWAYS),
-    cell!("offsets", 64, offsets, ALWAYS),
+    Column::new("bytes", number!(32, cell.bytes), HeldIn::Streams),
+    Column::new("pid", number!(32, cell.who.pid), HeldIn::Cells).only(OF_PROCESSES),
+    Column::new(
+        "command",
+        Store::Name { get: |cell| cell.who.command, set: |cell, name| cell.who.command = name },
+        HeldIn::Cells,
+    )
+    .only(OF_PROCESSES),
+    Column::new("tid", number!(32, cell.who.tid), HeldIn::Cells).only(OF_THREADS),
+    Column::new(
+        "thread",
+        Store::Name { get: |cell| cell.who.thread, set: |cell, name| cell.who.thread = name },
+        HeldIn::Cells,
+    )
+    .only(OF_THREADS),
+    Column::new("cgroup", number!(16, cell.who.cgroup), HeldIn::Cells)
+        .only(|columns| columns.cgroups),
+    Column::new("inode", number!(64, cell.who.inode), HeldIn::Cells).only(|columns| columns.files),
+    sum!("ios", 64, ios, ALWAYS),
+    sum!("first_ns", 64, span_ns.0, OF_FOLD),
+    sum!("last_ns", 64, span_ns.1, OF_FOLD),
+    sum!("responses", 64, responses.count, ALWAYS),
+    sum!("response_sum_ns", 64, responses.sum_ns, ALWAYS),
+    sum!("response_max_ns", 64, responses.max_ns, ALWAYS),
+    RESPONSES[0],
+    RESPONSES[1],
+    sum!("queued", 64, queued.count, OF_FOLD),
+    sum!("queued_sum_ns", 64, queued.sum_ns, OF_FOLD),
+    sum!("queued_max_ns", 64, queued.max_ns, OF_FOLD),
+    QUEUED[0],
+    QUEUED[1],
+    sum!("both_queued_ns", 64, both_queued_ns, OF_FOLD),
+    sum!("both_response_ns", 64, both_response_ns, OF_FOLD),
+    sum!("depth_sum", 64, depth_sum, ALWAYS),
+    sum!("depths", 64, depths, OF_FOLD),
+    sum!("depth_max", 32, depth_max, ALWAYS),
+    sum!("offsets", 64, offsets, ALWAYS),
     flag!("sync", 0, OF_FOLD),
     flag!("fua", 1, OF_FOLD),
     flag!("preflush", 2, OF_FOLD),
@@ -342,27 +343,15 @@ const ALL: [Column; 49] = [
     flag!("failed", 6, ALWAYS),
     flag!("requeued", 7, OF_FOLD),
     flag!("direct", 8, OF_FOLD),
-    cell!("beyond", 64, beyond, OF_FOLD),
-    cell!("merged", 64, merged, |columns| columns.merges),
-    cell!("sampled_blocks", 64, contents.blocks, OF_CONTENT),
-    cell!("duplicate_blocks", 64, contents.duplicates, OF_CONTENT),
-    cell!("sampled_bytes", 64, contents.bytes, OF_CONTENT),
-    cell!("compressed_bytes", 64, contents.compressed_bytes, OF_CONTENT),
+    sum!("beyond", 64, beyond, OF_FOLD),
+    sum!("merged", 64, merged, |columns| columns.merges),
+    sum!("sampled_blocks", 64, contents.blocks, OF_CONTENT),
+    sum!("duplicate_blocks", 64, contents.duplicates, OF_CONTENT),
+    sum!("sampled_bytes", 64, contents.bytes, OF_CONTENT),
+    sum!("compressed_bytes", 64, contents.compressed_bytes, OF_CONTENT),
     Column {
         dictionary: false,
-        is_there: OF_FOLD,
-        ..Column::new(
-            "busy_ns",
-            Store::Number {
-                bits: 64,
-                get: |row| row.busy_ns,
-                set: |row, value| {
-                    row.busy_ns = value;
-                    Some(())
-                },
-            },
-            HeldIn::Busy,
-        )
+        ..Column::new("busy_ns", number!(64, busy_ns), HeldIn::Busy).only(OF_FOLD)
     },
 ];
 

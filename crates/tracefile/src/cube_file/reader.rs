@@ -33,12 +33,6 @@ pub struct CubeRows {
     pub busy: Vec<BusyInStep>,
 }
 
-impl<R> Clone for CubeFile<R> {
-    fn clone(&self) -> Self {
-        CubeFile { source: self.source.clone(), groups: self.groups.clone(), step_ns: self.step_ns }
-    }
-}
-
 impl<R: Read + Seek + Send + 'static> CubeFile<R> {
     /// Takes the row groups of a file with these conditions. Row groups that do not match their
     /// checksum are left out and added to `damaged`.

@@ -79,11 +79,12 @@ fn fold(columns: CubeColumns) -> CubeWriter<Vec<u8>> {
     CubeWriter::fold(Vec::new(), columns, STEP_NS, &host()).unwrap()
 }
 
+/// Opens a file, with the number of places at which it is damaged.
 fn opened(bytes: Vec<u8>) -> Result<(Memory, usize), TraceError> {
     let source = Source::new(Cursor::new(bytes))?;
-    let Footer { groups, conditions, mut damaged, .. } = footer(&source)?;
+    let Footer { groups, conditions, recovery, mut damaged, .. } = footer(&source)?;
     let file = CubeFile::new(source, groups, conditions.as_ref(), &mut damaged)?;
-    Ok((file, damaged.len()))
+    Ok((file, damaged.len() + usize::from(recovery.is_some())))
 }
 
 fn whole(bytes: Vec<u8>) -> Memory {
@@ -95,7 +96,7 @@ fn whole(bytes: Vec<u8>) -> Memory {
 fn written() -> Vec<u8> {
     let mut writer = fold(EVERY);
     cells().into_iter().for_each(|cell| writer.add(cell).unwrap());
-    let responses = times(0, vec![(5, 6)]);
+    let responses = Times { buckets: vec![(5, 6)], ..Times::default() };
     writer.add_responses(Cell { bytes: 512, responses, ..Cell::default() }).unwrap();
     writer.add_busy(busy()).unwrap();
     writer.finish_fold(&()).unwrap()
@@ -108,7 +109,7 @@ fn cells_response_times_and_busy_time_are_read_as_they_were_written() {
     let rows = file.read(0).unwrap();
     assert_eq!(rows.cells, cells());
     assert_eq!(rows.busy, [busy()]);
-    let responses = times(0, vec![(5, 6)]);
+    let responses = Times { buckets: vec![(5, 6)], ..Times::default() };
     assert_eq!(rows.responses, [Cell { bytes: 512, responses, ..Cell::default() }]);
 }
 
@@ -123,10 +124,10 @@ fn columns_that_were_not_recorded_are_absent() {
     let bytes = writer.finish(&CaptureConditions { step_ns: Some(STEP_NS), ..host() }).unwrap();
     let has = |name: &str| bytes.windows(name.len()).any(|text| text == name.as_bytes());
     assert!(has("response_bucket_ios") && has("disk") && has("failed"));
-    assert!(!["pid", "tid", "cgroup", "inode", "queued", "busy_ns", "host\""].iter().any(|name| {
-        // Names of conditions are quoted; names of columns are not.
-        *name != "host\"" && has(name)
-    }));
+    let absent = ["host", "pid", "tid", "cgroup", "inode", "queued", "busy_ns"];
+    let columns: Vec<&str> =
+        columns::columns_of(CubeColumns::default()).iter().map(|column| column.name).collect();
+    assert!(absent.iter().all(|name| !columns.contains(name)), "{columns:?}");
     let found = whole(bytes).read(0).unwrap().cells;
     assert_eq!(found[1].who, Who::default());
     assert_eq!((found[1].depths, found[0].depths), (11, 0), "known wherever any is");
@@ -144,7 +145,6 @@ fn appended_row_groups_are_the_same_bytes_as_written_ones() {
         let mut writer = fold(EVERY);
         writer.append(file, 0).unwrap();
         writer.append(file, 0).unwrap();
-        assert_eq!(writer.rows(), 4);
         writer.finish_fold(&()).unwrap()
     };
     let merged = append(&one);

@@ -7,14 +7,20 @@ use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, fold_conditions};
 use crate::error::TraceError;
 use crate::parquet::{About, Output, Summing};
 use crate::schema::{KEY_FOLD, author};
+use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{
+    SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter,
+};
 use parquet::schema::types::ColumnPath;
 use rustc_hash::FxHashMap;
 use std::io::{Read, Seek, Write};
+use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::Command;
 
@@ -23,12 +29,12 @@ use steadfast_domain::io_event::Command;
 pub struct CubeWriter<W: Write + Send> {
     output: Output<W>,
     columns: Vec<Column>,
+    properties: WriterPropertiesPtr,
     step_ns: u64,
     names: DeviceNames,
     rows: Vec<CubeRow>,
     /// Histogram buckets in the waiting rows.
     buckets: usize,
-    written: u64,
 }
 
 /// The texts of the columns `host` and `disk`.
@@ -65,13 +71,13 @@ impl<W: Write + Send> CubeWriter<W> {
         let columns = columns_of(columns);
         let properties = properties(&columns, conditions)?;
         Ok(CubeWriter {
-            output: Output::begin(sink, schema(&columns)?, properties, conditions)?,
+            output: Output::begin(sink, schema(&columns)?, properties.clone(), conditions)?,
             columns,
+            properties: Arc::new(properties),
             step_ns: conditions.step_ns.unwrap_or(1).max(1),
             names: DeviceNames::of(conditions),
             rows: Vec::new(),
             buckets: 0,
-            written: 0,
         })
     }
 
@@ -154,7 +160,6 @@ impl<W: Write + Send> CubeWriter<W> {
         let about = about(&self.rows, self.step_ns);
         let (rows, columns, names) = (&self.rows, &self.columns, &self.names);
         self.output.row_group(about, |group| write_columns(group, columns, rows, names))?;
-        self.written += self.rows.len() as u64;
         self.rows.clear();
         self.buckets = 0;
         Ok(())
@@ -173,37 +178,23 @@ impl<W: Write + Send> CubeWriter<W> {
     ) -> Result<(), TraceError> {
         self.flush()?;
         let (metadata, about, held) = file.held(number)?;
-        let columns = &self.columns;
+        let (columns, properties) = (&self.columns, &self.properties);
         let rows = usize::try_from(metadata.num_rows()).unwrap_or(0).min(ROWS_PER_GROUP);
         self.output.row_group(about, |group| {
             for column in columns {
                 let path = column.path();
                 let chunk =
                     metadata.columns().iter().find(|one| one.column_path().string() == path);
-                if let Some(chunk) = chunk {
-                    let close = ColumnCloseResult {
-                        bytes_written: u64::try_from(chunk.compressed_size())?,
-                        rows_written: rows as u64,
-                        metadata: chunk.clone(),
-                        bloom_filter: None,
-                        column_index: None,
-                        offset_index: None,
-                    };
-                    group.append_column(&held, close)?;
-                } else if let Some(mut open) = group.next_column()? {
-                    write_nulls(&mut open, column, rows)?;
-                    open.close()?;
+                match chunk {
+                    Some(chunk) => group.append_column(&held, copied(chunk, rows)?)?,
+                    None => {
+                        let (bytes, chunk) = null_chunk(column, rows, properties)?;
+                        group.append_column(&bytes, copied(&chunk, rows)?)?;
+                    }
                 }
             }
             Ok(())
-        })?;
-        self.written += rows as u64;
-        Ok(())
-    }
-
-    /// Returns the number of rows that were written or wait.
-    pub fn rows(&self) -> u64 {
-        self.written + self.rows.len() as u64
+        })
     }
 
     /// Returns the size of the file so far, in bytes.
@@ -250,6 +241,7 @@ fn write_columns<W: Write + Send>(
     rows: &[CubeRow],
     names: &DeviceNames,
 ) -> parquet::errors::Result<()> {
+    let mut lists = ListLevels::default();
     for column in columns {
         let Some(mut open) = group.next_column()? else { break };
         let held: Vec<&CubeRow> = rows.iter().filter(|row| column.held.has(row.kind)).collect();
@@ -287,17 +279,17 @@ fn write_columns<W: Write + Send>(
                 open.typed::<ByteArrayType>().write_batch(&values, levels, None)?;
             }
             Store::Buckets { of } => {
+                lists = ListLevels::of(column.held, rows, |row| of(&row.cell).buckets.len());
                 let buckets = held.iter().flat_map(|row| &of(&row.cell).buckets);
                 let values: Vec<i32> = buckets.map(|(bucket, _)| i32::from(*bucket)).collect();
-                let levels = ListLevels::of(column.held, rows, |row| of(&row.cell).buckets.len());
-                let (def, rep) = (Some(&levels.definition[..]), Some(&levels.repetition[..]));
+                let (def, rep) = (Some(&lists.definition[..]), Some(&lists.repetition[..]));
                 open.typed::<Int32Type>().write_batch(&values, def, rep)?;
             }
+            // The counts follow their buckets and have the same lengths.
             Store::Counts { of, .. } => {
                 let buckets = held.iter().flat_map(|row| &of(&row.cell).buckets);
                 let values: Vec<i64> = buckets.map(|(_, count)| count.cast_signed()).collect();
-                let levels = ListLevels::of(column.held, rows, |row| of(&row.cell).buckets.len());
-                let (def, rep) = (Some(&levels.definition[..]), Some(&levels.repetition[..]));
+                let (def, rep) = (Some(&lists.definition[..]), Some(&lists.repetition[..]));
                 open.typed::<Int64Type>().write_batch(&values, def, rep)?;
             }
         }
@@ -340,6 +332,37 @@ impl ListLevels {
     }
 }
 
+/// Returns the account of a column chunk that is copied as it is.
+fn copied(chunk: &ColumnChunkMetaData, rows: usize) -> parquet::errors::Result<ColumnCloseResult> {
+    Ok(ColumnCloseResult {
+        bytes_written: u64::try_from(chunk.compressed_size())?,
+        rows_written: rows as u64,
+        metadata: chunk.clone(),
+        bloom_filter: None,
+        column_index: None,
+        offset_index: None,
+    })
+}
+
+/// Returns a column chunk of nulls as it is read from a file, so that a copy of it is the same.
+fn null_chunk(
+    column: &Column,
+    rows: usize,
+    properties: &WriterPropertiesPtr,
+) -> parquet::errors::Result<(Bytes, ColumnChunkMetaData)> {
+    let schema = schema(&[*column]).map_err(|error| ParquetError::External(Box::new(error)))?;
+    let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::clone(properties))?;
+    let mut group = file.next_row_group()?;
+    if let Some(mut open) = group.next_column()? {
+        write_nulls(&mut open, column, rows)?;
+        open.close()?;
+    }
+    group.close()?;
+    let bytes = Bytes::from(file.into_inner()?);
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
+    Ok((bytes, metadata.row_group(0).column(0).clone()))
+}
+
 fn write_nulls(
     open: &mut SerializedColumnWriter<'_>,
     column: &Column,
@@ -374,7 +397,7 @@ fn properties(
     columns: &[Column],
     conditions: &CaptureConditions,
 ) -> Result<WriterProperties, TraceError> {
-    let level = ZstdLevel::try_new(3).map_err(TraceError::Encode)?;
+    let level = ZstdLevel::try_new(1).map_err(TraceError::Encode)?;
     let mut properties = WriterProperties::builder()
         .set_created_by(author(conditions))
         .set_compression(Compression::ZSTD(level))
