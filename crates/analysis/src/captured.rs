@@ -4,7 +4,7 @@
 
 use crate::crew::Crew;
 use crate::filter::Filter;
-use crate::fleet::{Fleet, FoldFile, Of, begins};
+use crate::fleet::{CellTotals, Fleet, FoldFile, Of, SummedCapture};
 use crate::fold::Fold;
 use crate::pass::{Ios, Pass, PassAccount};
 use crate::questions::compare::{Sides, SidesFound, SidesSeen, host_name};
@@ -15,8 +15,7 @@ use crate::questions::stream_steps::{CELLS_MAX, StreamSteps};
 use crate::questions::streams::{By, StreamKey, StreamTable};
 use crate::questions::threads::ThreadSteps;
 use crate::side_by_side;
-use crate::step_file::{StepFile, StepWriter};
-use crate::sums::content::{ContentTold, Contents};
+use crate::sums::content::{ContentFigures, ContentTold, Contents};
 use crate::sums::content_steps::ContentSteps;
 use crate::sums::packed_steps::PackedSteps;
 use crate::sums::step_width::{step_width, step_width_of};
@@ -26,6 +25,7 @@ use std::fmt;
 use std::io::{Read, Seek, Write};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
+use steadfast_tracefile::StepWriter;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -44,7 +44,7 @@ pub struct Captured<R> {
 
 enum Kept<R> {
     Ios(Arc<Trace<R>>),
-    Sums(Box<StepFile<R>>),
+    Sums(Box<SummedCapture<R>>),
     /// Several captures, or a fold file.
     Fleet(Box<Fleet<R>>),
 }
@@ -95,7 +95,7 @@ impl StepsFound {
         self.steps.iter().map(move |(at, step)| {
             let contents = self.contents.get(&at).copied().unwrap_or_default();
             StepFigures::of(at, &step, (self.width_ns, &self.observed), self.devices)
-                .with_content(contents.figures(told))
+                .with_content(ContentFigures::new(contents, told))
                 .with_threads(self.threads.as_ref().and_then(|threads| threads.count(at)))
                 .with_processors(conditions, self.width_ns)
         })
@@ -108,8 +108,8 @@ impl<R> From<Trace<R>> for Captured<R> {
     }
 }
 
-impl<R> From<StepFile<R>> for Captured<R> {
-    fn from(file: StepFile<R>) -> Self {
+impl<R> From<SummedCapture<R>> for Captured<R> {
+    fn from(file: SummedCapture<R>) -> Self {
         Captured { kept: Kept::Sums(Box::new(file)), crew: None }
     }
 }
@@ -123,10 +123,6 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// of these, or another [`TraceError`] if the file is damaged or unsupported.
     pub fn open(medium: R) -> Result<Self, TraceError> {
         let source = Source::new(medium)?;
-        if begins(&source)? {
-            let fleet = Fleet::of_file(FoldFile::of(source)?)?;
-            return Ok(Captured { kept: Kept::Fleet(Box::new(fleet)), crew: None });
-        }
         let found = footer(&source)?;
         Self::of(source, found)
     }
@@ -142,8 +138,11 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     }
 
     fn of(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
-        if found.keeps_steps() {
-            StepFile::of_steps(source, found).map(Self::from)
+        if found.is_fold() {
+            let fleet = Fleet::of_file(FoldFile::of(source, found)?)?;
+            Ok(Captured { kept: Kept::Fleet(Box::new(fleet)), crew: None })
+        } else if found.keeps_steps() {
+            SummedCapture::of_steps(source, found).map(Self::from)
         } else {
             Trace::of_ios(source, found).map(Self::from)
         }
@@ -165,7 +164,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
         match (traces.is_empty(), steps.is_empty()) {
             (_, true) => Trace::together(traces).map(Self::from),
-            (true, false) => StepFile::together(steps).map(Self::from),
+            (true, false) => SummedCapture::together(steps).map(Self::from),
             (false, false) => {
                 let what = "some of the files hold single I/Os, others only capture steps; \
                     compare captures with: steadfast trace compare";
@@ -269,7 +268,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn observed(&self, filter: &Filter) -> ObservedTime {
         match &self.kept {
             Kept::Ios(trace) => trace.observed().passing(&filter.spans_ns, None),
-            Kept::Sums(file) => file.observed().passing(&filter.spans_ns, Some(grid_of(file))),
+            Kept::Sums(file) => file.observed().passing(&filter.spans_ns, Some(file.step_grid(0))),
             Kept::Fleet(fleet) => {
                 let hosts = fleet.observed_by_host(filter).into_values();
                 hosts.fold(ObservedTime::default(), |all, host| all.and(&host))
@@ -296,7 +295,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn step_grid(&self) -> Option<StepGrid> {
         match &self.kept {
             Kept::Ios(_) => None,
-            Kept::Sums(file) => Some(grid_of(file)),
+            Kept::Sums(file) => Some(file.step_grid(0)),
             Kept::Fleet(fleet) => fleet.step_grid(),
         }
     }
@@ -346,7 +345,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
         match &self.kept {
             Kept::Ios(_) => Ok(()),
-            Kept::Sums(_) => Err(what.into()),
+            Kept::Sums(file) => file.tells(what),
             Kept::Fleet(fleet) => fleet.tells(what),
         }
     }
@@ -364,9 +363,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
                 _ => pass.run(trace, folds),
             },
             Kept::Sums(file) => {
-                let span = file.observed().span_without_step(&pass.filter.spans_ns, grid_of(file));
-                refuse_without_step(span, file.step_ns())?;
-                pass.run_sums(file, None, folds)
+                let grid = file.step_grid(0);
+                let span = file.observed().span_without_step(&pass.filter.spans_ns, grid);
+                refuse_without_step(span, grid.step_ns)?;
+                file.run(pass, None, folds, &mut CellTotals::default())
             }
             Kept::Fleet(fleet) => fleet.run(pass, folds, self.crew.as_deref()),
         }
@@ -632,10 +632,6 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     }
 }
 
-fn grid_of<R: Read + Seek + Send + 'static>(file: &StepFile<R>) -> StepGrid {
-    StepGrid { step_ns: file.step_ns(), origin_ns: 0 }
-}
-
 fn one_capture() -> TraceError {
     let what = "the files of one trace are needed, and this is a fold file or several captures";
     TraceError::Unsuitable(what.into())
@@ -692,12 +688,17 @@ fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
 }
 
 fn copy_sums<R: Read + Seek + Send + 'static, W: Write + Send>(
-    file: &StepFile<R>,
+    file: &SummedCapture<R>,
     sink: W,
     conditions: impl FnOnce() -> CaptureConditions,
 ) -> Result<(W, Copied), TraceError> {
     let mut writer = StepWriter::new(sink, file.conditions())?;
-    let ios = writer.copy(file)?;
+    let mut ios = 0u64;
+    for rows in file.rows() {
+        let rows = rows?;
+        ios = rows.cells.iter().fold(ios, |sum, cell| sum.saturating_add(cell.ios));
+        writer.copy(rows)?;
+    }
     let copied = Copied { ios, sums: Some(writer.rows()) };
     Ok((writer.finish(&conditions())?, copied))
 }

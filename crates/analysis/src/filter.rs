@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::owner::owner_of_cgroup;
 use crate::questions::compare::{cgroup_name, device_name, host_name};
 use crate::questions::streams::StreamKey;
-use steadfast_domain::io_event::{CapturedDevice, StreamResponses};
+use steadfast_domain::io_event::CapturedDevice;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 use steadfast_tracefile::batch::Batch;
@@ -412,7 +412,7 @@ impl Filter {
 
     /// Returns true if response times of no particular step pass. They belong to no part of the
     /// time, so a filter by time excludes them.
-    pub(crate) fn keeps_responses(&self, part: &StreamResponses) -> bool {
+    pub(crate) fn keeps_responses(&self, part: &Cell) -> bool {
         let key = || StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
         self.spans_ns.is_empty()
             && self.keeps_place(part.op, part.device, part.layer)

@@ -3,11 +3,9 @@
 
 pub use crate::annotate::checkpoint::Checkpoint;
 use crate::annotate::sequence::{After, Busy, Depths, Sequencer, WINDOW};
-use crate::cells::{Cell, Cells, Dimensions};
 use crate::filter::Filter;
 use crate::fold::{Fold, Rows};
 use crate::questions::streams::{STREAMS_MAX, StreamKey};
-use crate::step_file::StepFile;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -16,12 +14,11 @@ use std::io::{Read, Seek};
 use std::mem;
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep};
+use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::issue_order::{IssueOrder, OrderAccount, WAITING_MAX};
 use steadfast_tracefile::merge_mapping::MergeMapping;
-use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields, Trace, TraceRef};
 use steadfast_tracefile::simd;
 
@@ -347,61 +344,6 @@ impl Pass {
             folds.iter_mut().try_for_each(|fold| fold.take(&rows))?;
         }
         Ok(ios.account())
-    }
-
-    /// Reads a step file once and passes its sums to all folds.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::NotRecorded`] if a fold or the filter needs single I/Os, or the errors
-    /// of reading the file and of [`FoldCells::take_cells`](crate::fold::FoldCells::take_cells).
-    pub(crate) fn run_sums<R: Read + Seek + Send + 'static>(
-        &self,
-        file: &StepFile<R>,
-        place: Option<&MergeMapping>,
-        folds: &mut [&mut dyn Fold],
-    ) -> Result<PassAccount, TraceError> {
-        if self.filter.process.is_some() {
-            return Err(NotRecorded::Processes.into());
-        }
-        if self.filter.asks_single_ios() {
-            return Err(NotRecorded::SingleIos.into());
-        }
-        if self.window != WINDOW {
-            return Err(NotRecorded::OtherWindow.into());
-        }
-        let told = Dimensions::default();
-        let folds = folds.iter_mut().map(|fold| fold.as_cell_fold(told));
-        let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
-        let (step_ns, mut account) = (file.step_ns(), PassAccount::default());
-        let shift_ns = place.map_or(0, |place| place.shift_ns);
-        let observed = file.observed().shifted(shift_ns);
-        let (first_ns, end_ns) = (observed.first_ns().unwrap_or(0), observed.end_ns().unwrap_or(0));
-        let cell_of = |row: &StreamInStep| {
-            let begin_ns = row.step.saturating_mul(step_ns).saturating_add(shift_ns);
-            let last_ns = begin_ns.saturating_add(step_ns - 1);
-            // The first and the last step count only for as long as the capture was observed.
-            let from_ns = begin_ns.max(first_ns.min(last_ns));
-            let to_ns = if end_ns > begin_ns { last_ns.min(end_ns) } else { last_ns };
-            Cell::from_step(row, begin_ns, (from_ns, to_ns))
-        };
-        file.each_group(|streams, mut responses| {
-            account.events += streams.iter().map(|row| row.ios).sum::<u64>();
-            let mut cells: Vec<Cell> = streams.iter().map(cell_of).collect();
-            if let Some(place) = place {
-                cells.iter_mut().for_each(|cell| cell.device = place.device(cell.device));
-                responses.iter_mut().for_each(|part| part.device = place.device(part.device));
-            }
-            cells.retain(|cell| self.filter.keeps_cell(cell, first_ns));
-            responses.retain(|part| self.filter.keeps_responses(part));
-            for cell in &cells {
-                account.kept += cell.ios;
-                account.reach(cell.span_ns.0, cell.span_ns.1);
-            }
-            let (cells, responses) = (&cells[..], &responses[..]);
-            let cells = Cells { step_ns, told, cells, busy: &[], responses };
-            folds.iter_mut().try_for_each(|fold| fold.take_cells(&cells))
-        })?;
-        Ok(account)
     }
 }
 

@@ -6,12 +6,11 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use steadfast_analysis::StepWriter;
 use steadfast_capture::{Capture, CaptureError, ContentSampler};
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{CaptureConditions, IoEvent};
-use steadfast_tracefile::TraceError;
 use steadfast_tracefile::parquet::Writer;
+use steadfast_tracefile::{StepWriter, TraceError};
 
 /// Shortest and longest interval at which capture steps are taken from the kernel.
 const TAKE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -140,13 +139,12 @@ impl Sink {
                 writer.write(events)?;
                 Ok(events.len() as u64)
             }
-            Sink::Steps { writer, parts, ios, step_ns, places, .. } => {
+            Sink::Steps { writer, parts, ios, places, .. } => {
                 parts.clear();
                 capture.take_steps(parts)?;
                 if watch.look() {
                     // The response times so far belong to the disk that went away.
-                    let step = capture.lasted_ns() / *step_ns;
-                    writer.add_responses(step, &responses(capture, places));
+                    writer.add_responses(&responses(capture, places));
                     *places = watch.places();
                 }
                 parts.iter_mut().for_each(|part| part.device = watch.device(part.device));
@@ -182,10 +180,7 @@ impl Sink {
                 writer.update(conditions)?;
                 if responses_kept.elapsed() >= KEEP_RESPONSES {
                     *responses_kept = Instant::now();
-                    writer.add_responses(
-                        conditions.lasted_ns / *step_ns,
-                        &responses(capture, places),
-                    );
+                    writer.add_responses(&responses(capture, places));
                 }
                 let settled = conditions.lasted_ns.saturating_sub(LATE.as_nanos() as u64);
                 writer.flush_before(settled / *step_ns)?;
@@ -215,10 +210,9 @@ impl Sink {
                 writer.finish(conditions.clone())?;
                 Written { path, ios, step_rows: None }
             }
-            Sink::Steps { mut writer, step_ns, ios, places, .. } => {
+            Sink::Steps { mut writer, ios, places, .. } => {
                 let rows = writer.rows();
-                let last = conditions.lasted_ns / step_ns;
-                writer.add_responses(last, &responses(capture, &places));
+                writer.add_responses(&responses(capture, &places));
                 writer.finish(conditions)?;
                 Written { path, ios, step_rows: Some(rows) }
             }

@@ -54,6 +54,12 @@ impl From<NotRecorded> for TraceError {
 }
 
 impl TraceError {
+    /// Creates the error for a file in a format that no released version writes.
+    pub fn unreleased() -> Self {
+        let what = "it was recorded by an unreleased version; import or capture again";
+        TraceError::Unsuitable(what.into())
+    }
+
     /// Creates the error for a damaged place of a file.
     pub fn damaged(place: impl Into<String>, what: impl ToString) -> Self {
         TraceError::Damaged { place: place.into(), what: what.to_string() }

@@ -1,5 +1,5 @@
-//! Block I/O traces as files: events in columns, reading and writing Parquet, and importing the
-//! traces of other tools.
+//! Block I/O traces as files: events in columns, reading and writing Parquet, sums of
+//! I/Os in cube files, and importing the traces of other tools.
 //!
 //! [`Writer`] and [`Trace`] work over `Write` and `Read + Seek`; nothing here opens a
 //! file, reads a clock or starts a thread.
@@ -7,6 +7,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod batch;
+pub mod cube_file;
 pub mod error;
 pub mod import;
 pub mod issue_order;
@@ -20,6 +21,7 @@ pub mod stream_key;
 pub mod table;
 
 pub use batch::Batch;
+pub use cube_file::StepWriter;
 pub use error::TraceError;
 pub use issue_order::IssueOrder;
 pub use not_recorded::NotRecorded;

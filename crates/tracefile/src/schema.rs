@@ -20,6 +20,8 @@ pub const KEY_FINAL: &str = "steadfast.conditions";
 pub const KEY_FILES: &str = "steadfast.files";
 /// Metadata key of readings of processor time; in a recovery block, those since the block before.
 pub const KEY_PROCESSORS: &str = "steadfast.processors";
+/// Metadata key of the description of a fold file's captures.
+pub const KEY_FOLD: &str = "steadfast.fold";
 /// Metadata key of the row groups' checksums.
 pub const KEY_SUMS: &str = "steadfast.sums";
 /// Metadata key of one row group's checksum, in its recovery block.

@@ -1,28 +1,17 @@
-//! Fold files: sums of captures in one block each, preceded by a description.
-//!
-//! The first line names format and version, the second the length and the SHA-256 of the third. The
-//! third line is JSON: how the captures were folded, and for each capture its files, its conditions
-//! and its block. The blocks follow in the same order. Captures are sorted, so the same captures
-//! give the same bytes, in whatever order they were added.
+//! The description of a fold file: how captures were folded, and for each capture its files, its
+//! conditions and the number of its row groups, which follow each other in the same order. Captures
+//! are sorted, so the same captures give the same bytes, in whatever order they were added.
 
-use super::block;
-use crate::cells::{BusyInStep, Cell, Dimensions};
+use crate::cells::Dimensions;
 use crate::pass::PassAccount;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::io::{self, BufReader, Read, Seek, Write};
+use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::FileName;
+use steadfast_tracefile::cube_file::{CubeColumns, CubeFile, WIDTH_NS};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{Integrity, LeftOut, Recovery, Source};
-
-/// The beginning of a fold file, before its version.
-const MAGIC: &str = "steadfast fold ";
-/// The version that this program reads and writes.
-const VERSION: u32 = 2;
-/// Maximum length of the first two lines: magic, version, length and digest.
-const HEAD_MAX: usize = 256;
+use steadfast_tracefile::parquet::{Footer, Integrity, LeftOut, Recovery, Source};
 
 /// Options of a fold. Only captures that were folded with equal options can be merged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +39,19 @@ impl FoldOptions {
             cgroups: true,
             files: self.files,
             merges: true,
+            single_ios: true,
+        }
+    }
+
+    /// Returns the columns of a capture that was folded with these options.
+    pub(super) fn columns(&self, conditions: &CaptureConditions) -> CubeColumns {
+        CubeColumns {
+            processes: self.processes,
+            threads: self.processes && self.threads && conditions.threads,
+            cgroups: conditions.cgroups.is_some(),
+            files: self.files,
+            merges: conditions.merging.is_some(),
+            content: conditions.content.is_some(),
             single_ios: true,
         }
     }
@@ -91,12 +93,10 @@ pub struct Member {
     /// What was lost because the writer was killed; `None` if the files were complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
-    /// Number of cells in the block.
+    /// Number of cells.
     pub cells: u64,
-    /// Length of the compressed block, in bytes.
-    pub bytes: u64,
-    /// SHA-256 of the compressed block.
-    pub sha256: String,
+    /// Number of row groups with them.
+    pub row_groups: usize,
 }
 
 impl Member {
@@ -118,12 +118,12 @@ impl Member {
     }
 }
 
-/// Description at the beginning of a fold file.
+/// Description of a fold file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Contents {
+pub(super) struct FoldDescription {
     /// Options of all captures.
     pub options: FoldOptions,
-    /// Captures, in the order of their blocks.
+    /// Captures, in the order of their row groups.
     pub captures: Vec<Member>,
     /// Files that could not be read.
     pub left_out: Vec<LeftOut>,
@@ -131,141 +131,50 @@ pub(super) struct Contents {
 
 /// A fold file open for reading.
 pub(crate) struct FoldFile<R> {
-    source: Source<R>,
-    contents: Contents,
-    /// Offset of the block of each capture.
-    blocks: Vec<u64>,
+    pub(super) description: FoldDescription,
+    /// Row groups of each capture.
+    pub(super) cubes: Vec<CubeFile<R>>,
 }
 
-/// Returns true if a file is a fold file.
-///
-/// # Errors
-/// Returns [`io::Error`] if reading fails.
-pub(crate) fn begins<R: Read + Seek>(source: &Source<R>) -> io::Result<bool> {
-    Ok(source.read(0, MAGIC.len())? == MAGIC.as_bytes())
-}
-
-impl<R: Read + Seek> FoldFile<R> {
-    /// Reads and checks the description of a fold file.
+impl<R: Read + Seek + Send + 'static> FoldFile<R> {
+    /// Opens a fold file and checks every row group.
     ///
     /// # Errors
     /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Unsuitable`] if the file is
-    /// damaged or has an unknown version.
-    pub(crate) fn of(source: Source<R>) -> Result<Self, TraceError> {
-        let head = source.read(0, HEAD_MAX)?;
-        let mut lines = head.split_inclusive(|byte| *byte == b'\n');
-        let first = lines.next().unwrap_or_default();
-        let version = std::str::from_utf8(first).ok().and_then(|line| line.strip_prefix(MAGIC));
-        let version = version.and_then(|version| version.strip_suffix('\n'));
-        match version.and_then(|version| version.parse::<u32>().ok()) {
-            Some(VERSION) => {}
-            Some(older) if older < VERSION => {
-                return Err(TraceError::Unsuitable(
-                    "the fold file was written by an unreleased version; fold the traces again with: \
-                     steadfast trace fold"
-                        .into(),
-                ));
-            }
-            Some(newer) => {
-                return Err(TraceError::Unsuitable(format!(
-                    "the fold file has version {newer}, and this program reads version {VERSION}; \
-                     update steadfast, or fold the traces again"
-                )));
-            }
-            None => return Err(damaged("its first line")),
-        }
-        let second = lines.next().unwrap_or_default();
-        let told =
-            std::str::from_utf8(second).ok().and_then(|line| line.trim_end().split_once(' '));
-        let told = told.and_then(|(length, sum)| Some((length.parse::<u64>().ok()?, sum)));
-        let (length, sum) = told.ok_or_else(|| damaged("its second line"))?;
-        let begin = (first.len() + second.len()) as u64;
-        let end = begin.checked_add(length).filter(|end| *end <= source.length());
-        let end = end.ok_or_else(|| damaged("its length: a part is missing"))?;
-        let text = source.read(begin, usize::try_from(length).unwrap_or(usize::MAX))?;
-        if hex(&Sha256::digest(&text)) != sum {
-            return Err(damaged("the description of its captures"));
-        }
-        let mut contents: Contents = serde_json::from_slice(&text)
+    /// damaged.
+    pub(crate) fn of(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+        let Some(text) = &found.fold else {
+            return Err(damaged("its end: a part is missing, or something was added"));
+        };
+        let mut description: FoldDescription = serde_json::from_str(text)
             .map_err(|error| damaged(&format!("the description of its captures ({error})")))?;
-        for capture in &mut contents.captures {
-            capture.conditions.files = Arc::new(capture.paths.clone());
-        }
-        Self::with(source, contents, end)
-    }
-
-    fn with(source: Source<R>, contents: Contents, mut at: u64) -> Result<Self, TraceError> {
-        if !step_fits(contents.options.step_ns) {
+        if !step_fits(description.options.step_ns)
+            || found.conditions.as_ref().and_then(|conditions| conditions.step_ns)
+                != Some(description.options.step_ns)
+        {
             return Err(damaged("the width of its steps"));
         }
-        let mut blocks = Vec::new();
-        for capture in &contents.captures {
-            blocks.push(at);
-            at = at.checked_add(capture.bytes).ok_or_else(|| damaged("the length of a block"))?;
+        let mut groups = Vec::new();
+        let mut cube = CubeFile::new(source, found.groups, found.conditions.as_ref(), &mut groups)?;
+        if let Some(group) = groups.first() {
+            return Err(damaged(&group.to_string()));
         }
-        if at == source.length() {
-            Ok(FoldFile { source, contents, blocks })
-        } else {
-            Err(damaged("its length: a part is missing, or something was added"))
+        let count = description.captures.iter().map(|capture| capture.row_groups);
+        if !cube.has_checksums() || count.fold(0, usize::saturating_add) != cube.groups() {
+            return Err(damaged("the number of its row groups"));
         }
-    }
-
-    pub(super) fn contents(&self) -> &Contents {
-        &self.contents
-    }
-
-    /// Reads the compressed block of a capture.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Unsuitable`] if the block is
-    /// damaged.
-    pub(super) fn block(&self, number: usize) -> Result<Vec<u8>, TraceError> {
-        let missing = || damaged("the number of its captures");
-        let capture = self.contents.captures.get(number).ok_or_else(missing)?;
-        let length = usize::try_from(capture.bytes).map_err(|_| missing())?;
-        let block = self.source.read(*self.blocks.get(number).ok_or_else(missing)?, length)?;
-        if hex(&Sha256::digest(&block)) == capture.sha256 {
-            Ok(block)
-        } else {
-            Err(damaged(&format!("the block of {}", capture.called())))
-        }
-    }
-
-    /// Passes the cells of a capture to `cells_of` in portions, then its busy time to `busy_of`.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Self::block`], [`TraceError::Io`] if the cells are damaged, or the
-    /// error of a callback.
-    pub(super) fn cells(
-        &self,
-        number: usize,
-        cells_of: impl FnMut(Vec<Cell>) -> Result<(), TraceError>,
-        busy_of: impl FnOnce(Vec<BusyInStep>) -> Result<(), TraceError>,
-    ) -> Result<(), TraceError> {
-        let packed = self.block(number)?;
-        let unpacked = zstd::stream::read::Decoder::with_buffer(packed.as_slice())?;
-        let step_ns = self.contents.options.step_ns;
-        block::read(BufReader::new(unpacked), step_ns, cells_of, busy_of)
+        let split = |capture: &mut Member| {
+            capture.conditions.files = Arc::new(capture.paths.clone());
+            cube.split_first(capture.row_groups)
+        };
+        let cubes = description.captures.iter_mut().map(split).collect();
+        Ok(FoldFile { description, cubes })
     }
 }
 
 /// Returns true if steps of this width lie on one grid regardless of when captures began.
 pub(super) fn step_fits(step_ns: u64) -> bool {
-    let hour = *crate::sums::step_width::WIDTH_NS.end();
-    crate::sums::step_width::WIDTH_NS.contains(&step_ns) && hour.is_multiple_of(step_ns)
-}
-
-/// Writes the lines that precede the blocks.
-///
-/// # Errors
-/// Returns [`TraceError::Io`] if writing fails.
-pub(super) fn write_head(sink: &mut impl Write, contents: &Contents) -> Result<(), TraceError> {
-    let mut text = serde_json::to_vec(contents).map_err(io::Error::from)?;
-    text.push(b'\n');
-    writeln!(sink, "{MAGIC}{VERSION}")?;
-    writeln!(sink, "{} {}", text.len(), hex(&Sha256::digest(&text)))?;
-    sink.write_all(&text)?;
-    Ok(())
+    WIDTH_NS.contains(&step_ns) && WIDTH_NS.end().is_multiple_of(step_ns)
 }
 
 /// Returns the error for a damaged part.
@@ -273,9 +182,4 @@ fn damaged(what: &str) -> TraceError {
     TraceError::Unsuitable(format!(
         "the fold file is damaged: {what}; make it again with: steadfast trace fold"
     ))
-}
-
-/// Formats bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

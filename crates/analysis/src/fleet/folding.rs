@@ -1,30 +1,28 @@
 //! Folds one capture.
 
-use super::file::{FileIdentity, FoldOptions, Member, hex, step_fits};
+use super::file::{FileIdentity, FoldOptions, Member, step_fits};
 use super::gathering::Gathering;
 use crate::captured::Captured;
 use crate::fold::Fold;
 use crate::pass::Pass;
 use crate::sums::content_of_part::ContentOfPart;
 use sha2::{Digest, Sha256};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use steadfast_domain::Nanos;
+use steadfast_tracefile::cube_file::CubeFile;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
 /// Number of bytes at the beginning and at the end of a file that its digest covers. The end of a
 /// trace holds the checksums of all row groups.
 const ENDS: u64 = 1 << 20;
-/// Zstandard compression level of a block.
-const LEVEL: i32 = 3;
 
 /// A folded capture.
-#[derive(Debug, Clone, PartialEq)]
 pub struct Folded {
     /// Description of the capture.
     pub member: Member,
-    /// Compressed cells.
-    pub(super) block: Vec<u8>,
+    /// Cells, as a file in memory.
+    pub(super) cube: CubeFile<Cursor<Vec<u8>>>,
 }
 
 /// Folds a capture that was read from these files.
@@ -54,15 +52,12 @@ pub fn fold<R: Read + Seek + Send + 'static>(
         return Err(TraceError::TooFine(what));
     }
     let conditions = captured.conditions();
-    let phase_ns = conditions.began_unix_ns.unwrap_or(0) % step_ns;
-    let sizes = conditions.devices.iter().map(|device| device.capacity.map(|size| size.0));
-    let mut gathering = Gathering::new(phase_ns, options, sizes.collect());
+    let mut gathering = Gathering::new(options, conditions)?;
     let mut content = ContentOfPart::of(captured, pass);
     let mut folds: Vec<&mut dyn Fold> = vec![&mut gathering];
     folds.extend(content.fold());
     let account = captured.run(pass, &mut folds)?;
     let gathered = gathering.finish(account.span_ns.map_or(0, |(_, last)| last))?;
-    let block = zstd::stream::encode_all(gathered.block.as_slice(), LEVEL)?;
     files.sort();
     let member = Member {
         files,
@@ -74,10 +69,9 @@ pub fn fold<R: Read + Seek + Send + 'static>(
         integrity: captured.integrity(),
         recovery: captured.recovery().cloned(),
         cells: gathered.cells,
-        bytes: block.len() as u64,
-        sha256: hex(&Sha256::digest(&block)),
+        row_groups: gathered.cube.groups(),
     };
-    Ok(Folded { member, block })
+    Ok(Folded { member, cube: gathered.cube })
 }
 
 /// Returns the observed time that passes the filter, or `None` if that is the whole capture.
@@ -109,5 +103,6 @@ pub fn fingerprint(medium: &mut (impl Read + Seek), name: &str) -> io::Result<Fi
         sum.update(&part);
     }
     medium.seek(SeekFrom::Start(0))?;
-    Ok(FileIdentity { digest: hex(&sum.finalize()), name: name.to_owned(), bytes })
+    let digest = sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(FileIdentity { digest, name: name.to_owned(), bytes })
 }

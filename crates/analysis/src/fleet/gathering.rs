@@ -1,17 +1,18 @@
 //! The fold from single I/Os to the cells of a fold file.
 
-use super::block::{put_busy, put_step};
 use super::file::FoldOptions;
-use crate::cells::{Cell, Dimensions, FLAGS, Who};
+use crate::cells::{BusyInStep, Cell, Dimensions, FLAGS, Who};
 use crate::fold::{Fold, Rows};
 use crate::sums::response::Responses;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::io::Cursor;
 use steadfast_domain::io_event::Command;
-use steadfast_domain::{IoOp, Layer, Nanos};
+use steadfast_domain::{CaptureConditions, IoOp, Layer, Nanos};
 use steadfast_tracefile::batch::Batch;
+use steadfast_tracefile::cube_file::{CubeFile, CubeWriter};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::Fields;
+use steadfast_tracefile::parquet::{Fields, Source, footer};
 
 /// Maximum number of cells in one step.
 const CELLS_MAX: usize = 1 << 18;
@@ -38,8 +39,9 @@ struct Open {
 /// The cells of a capture under construction.
 pub(super) struct Gathering {
     step_ns: u64,
-    /// Offset of the beginning of the capture within a step of the clock.
-    phase_ns: u64,
+    /// Beginning of the capture since 1970 (UTC), in nanoseconds; 0 if unknown. Steps count from
+    /// there, so that the steps of all captures lie on one grid.
+    began_ns: u64,
     /// Dimensions that the cells distinguish.
     told: Dimensions,
     /// Sizes of the devices in bytes; `None` if unknown.
@@ -49,54 +51,62 @@ pub(super) struct Gathering {
     /// Latest busy interval that may still be extended, by device and layer.
     carried: BTreeMap<(u16, Layer), (u64, u64)>,
     busy: BTreeMap<(u64, u16, Layer), u64>,
-    block: Vec<u8>,
+    cube: CubeWriter<Vec<u8>>,
     cells: u64,
 }
 
 /// The finished cells of a capture.
 pub(super) struct Gathered {
-    /// Uncompressed block.
-    pub block: Vec<u8>,
-    /// Number of cells in the block.
+    /// Cells and busy time, as a file in memory.
+    pub cube: CubeFile<Cursor<Vec<u8>>>,
+    /// Number of cells in it.
     pub cells: u64,
 }
 
 impl Gathering {
-    /// Starts the cells of a capture that began `phase_ns` into a step of the clock.
-    pub fn new(phase_ns: u64, options: &FoldOptions, sizes: Vec<Option<u64>>) -> Self {
-        Gathering {
-            step_ns: options.step_ns,
-            phase_ns,
+    /// Starts the cells of a capture with these conditions.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] if the cells cannot be written.
+    pub fn new(options: &FoldOptions, conditions: &CaptureConditions) -> Result<Self, TraceError> {
+        let (step_ns, columns) = (options.step_ns, options.columns(conditions));
+        let sizes = conditions.devices.iter().map(|device| device.capacity.map(|size| size.0));
+        Ok(Gathering {
+            step_ns,
+            began_ns: conditions.began_unix_ns.unwrap_or(0),
             told: options.told(),
-            sizes,
+            sizes: sizes.collect(),
             step: 0,
             open: FxHashMap::default(),
             carried: BTreeMap::new(),
             busy: BTreeMap::new(),
-            block: Vec::new(),
+            cube: CubeWriter::fold(Vec::new(), columns, step_ns, conditions)?,
             cells: 0,
-        }
+        })
     }
 
     /// Finishes the cells of a capture whose last I/O was issued at `last_ns`.
     ///
     /// # Errors
-    /// Returns [`TraceError::TooFine`] if there are too many steps.
+    /// Returns [`TraceError::TooFine`] if there are too many steps, or [`TraceError::Encode`] if
+    /// the cells cannot be written.
     pub fn finish(mut self, last_ns: u64) -> Result<Gathered, TraceError> {
-        self.close();
+        self.close()?;
         let after = OVERHANG_NS.min(self.step_ns.saturating_mul(OVERHANG_STEPS));
-        let last = last_ns.saturating_add(self.phase_ns).saturating_add(after) / self.step_ns;
+        let last = last_ns.saturating_add(self.began_ns).saturating_add(after) / self.step_ns;
         let until_ns = last.saturating_add(1).saturating_mul(self.step_ns);
         for ((device, layer), (from, to)) in std::mem::take(&mut self.carried) {
             self.share_out((device, layer), (from, to.min(until_ns)))?;
         }
-        let busy: Vec<_> = self
-            .busy
-            .iter()
-            .map(|((step, device, layer), busy_ns)| (*step, *device, *layer, *busy_ns))
-            .collect();
-        put_busy(&mut self.block, &busy);
-        Ok(Gathered { block: self.block, cells: self.cells })
+        for ((step, device, layer), busy_ns) in self.busy {
+            let begin_ns = step.saturating_mul(self.step_ns);
+            self.cube.add_busy(BusyInStep { begin_ns, device, layer, busy_ns })?;
+        }
+        let source = Source::new(Cursor::new(self.cube.finish_fold(&())?))?;
+        let found = footer(&source)?;
+        let conditions = found.conditions.as_ref();
+        let cube = CubeFile::new(source, found.groups, conditions, &mut Vec::new())?;
+        Ok(Gathered { cube, cells: self.cells })
     }
 
     fn key(&self, rows: &Rows<'_>, row: usize) -> Key {
@@ -130,9 +140,9 @@ impl Gathering {
     }
 
     fn take_row(&mut self, rows: &Rows<'_>, row: usize) -> Result<(), TraceError> {
-        let at = rows.batch.issued_ns(row).saturating_add(self.phase_ns);
+        let at = rows.batch.issued_ns(row).saturating_add(self.began_ns);
         if at / self.step_ns != self.step {
-            self.close();
+            self.close()?;
             self.step = at / self.step_ns;
         }
         let (key, is_beyond) = (self.key(rows, row), self.is_beyond(rows, row));
@@ -147,7 +157,7 @@ impl Gathering {
         }
         self.open.entry(key).or_default().add(rows, row, at, is_beyond);
         let side = (key.0, key.1);
-        let shifted = |time: u64| time.saturating_add(self.phase_ns);
+        let shifted = |time: u64| time.saturating_add(self.began_ns);
         let (from, to) = rows.busy[row];
         self.carry(side, (shifted(from), shifted(to)))
     }
@@ -186,15 +196,12 @@ impl Gathering {
     }
 
     /// Writes the cells of the current step.
-    fn close(&mut self) {
-        if self.open.is_empty() {
-            return;
-        }
+    fn close(&mut self) -> Result<(), TraceError> {
         let mut cells: Vec<(Key, Open)> = self.open.drain().collect();
         cells.sort_unstable_by_key(|(key, _)| *key);
-        let cells: Vec<Cell> = cells.into_iter().map(|(key, open)| open.cell(key)).collect();
         self.cells += cells.len() as u64;
-        put_step(&mut self.block, self.step, self.step_ns, &cells);
+        let begin_ns = self.step.saturating_mul(self.step_ns);
+        cells.into_iter().try_for_each(|(key, open)| self.cube.add(open.cell(key, begin_ns)))
     }
 }
 
@@ -231,10 +238,10 @@ impl Open {
         }
     }
 
-    fn cell(self, key: Key) -> Cell {
+    fn cell(self, key: Key, begin_ns: u64) -> Cell {
         let (device, layer, op, sequential, bytes, who) = key;
         let (responses, queued) = (self.responses.times(), self.queued.times());
-        let named = Cell { device, layer, op, sequential, bytes, who, ..self.cell };
+        let named = Cell { begin_ns, device, layer, op, sequential, bytes, who, ..self.cell };
         Cell { responses, queued, ..named }
     }
 }

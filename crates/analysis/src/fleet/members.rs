@@ -2,13 +2,12 @@
 
 use super::common::{Common, host_of};
 use super::file::FoldFile;
-use crate::cells::{BusyInStep, Cell, Cells, Dimensions};
+use super::summed_capture::{CellTotals, SummedCapture};
 use crate::crew::Crew;
 use crate::filter::Filter;
-use crate::fold::{Fold, FoldCells};
+use crate::fold::Fold;
 use crate::pass::{Pass, PassAccount};
 use crate::side_by_side;
-use crate::step_file::StepFile;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::sync::Arc;
@@ -23,10 +22,8 @@ use steadfast_tracefile::parquet::{Integrity, LeftOut, Recovery, Trace};
 pub(crate) enum Of<R> {
     /// A capture with its single I/Os.
     Ios(Arc<Trace<R>>),
-    /// A capture with the sums of its steps.
-    Sums(Box<StepFile<R>>),
-    /// A capture in a fold file, by its number.
-    Folded(Arc<FoldFile<R>>, usize),
+    /// A capture with sums in place of its I/Os.
+    Sums(Box<SummedCapture<R>>),
 }
 
 /// Several captures read as one.
@@ -40,87 +37,59 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
     fn conditions(&self) -> &CaptureConditions {
         match self {
             Of::Ios(trace) => trace.conditions(),
-            Of::Sums(file) => file.conditions(),
-            Of::Folded(file, number) => &file.contents().captures[*number].conditions,
+            Of::Sums(sums) => sums.conditions(),
         }
     }
 
     fn integrity(&self) -> Integrity {
         match self {
             Of::Ios(trace) => trace.integrity(),
-            Of::Sums(file) => file.integrity().clone(),
-            Of::Folded(file, number) => file.contents().captures[*number].integrity.clone(),
+            Of::Sums(sums) => sums.integrity().clone(),
         }
     }
 
     fn recovery(&self) -> Option<&Recovery> {
         match self {
             Of::Ios(trace) => trace.recovery(),
-            Of::Sums(file) => file.recovery(),
-            Of::Folded(file, number) => file.contents().captures[*number].recovery.as_ref(),
+            Of::Sums(sums) => sums.recovery(),
         }
     }
 
     /// Returns the number of files of the capture.
     fn files(&self) -> usize {
         match self {
-            Of::Folded(file, number) => file.contents().captures[*number].files.len(),
-            _ => self.conditions().part.as_ref().map_or(1, |part| {
+            Of::Sums(sums) => sums.files(),
+            Of::Ios(trace) => trace.conditions().part.as_ref().map_or(1, |part| {
                 (part.last.saturating_sub(part.first) as usize).saturating_add(1)
             }),
         }
     }
 
-    /// Returns the width of the kept steps in nanoseconds, or `None` for single I/Os.
-    fn step_ns(&self) -> Option<u64> {
-        match self {
-            Of::Ios(_) => None,
-            Of::Sums(file) => Some(file.step_ns()),
-            Of::Folded(file, _) => Some(file.contents().options.step_ns),
-        }
-    }
-
     /// Returns the known duration of the capture, in nanoseconds.
     fn lasted_ns(&self) -> u64 {
-        let end = match self {
-            Of::Ios(trace) => trace.observed().end_ns(),
-            Of::Sums(file) => file.observed().end_ns(),
-            Of::Folded(file, number) => {
-                let span_ns = file.contents().captures[*number].account.span_ns;
-                span_ns.map(|(_, last)| last.saturating_add(1))
+        match self {
+            Of::Ios(trace) => {
+                trace.conditions().lasted_ns.max(trace.observed().end_ns().unwrap_or(0))
             }
-        };
-        self.conditions().lasted_ns.max(end.unwrap_or(0))
+            Of::Sums(sums) => sums.lasted_ns(),
+        }
     }
 
     /// Returns the observed time from the beginning of the capture. For a fold of a part of the
     /// time it is only that part.
-    fn observed(&self) -> ObservedTime {
+    fn observed(&self) -> &ObservedTime {
         match self {
-            Of::Ios(trace) => trace.observed().clone(),
-            Of::Sums(file) => file.observed().clone(),
-            Of::Folded(file, number) => match &file.contents().captures[*number].spans_ns {
-                Some(spans_ns) => ObservedTime::new(spans_ns.clone()),
-                None => ObservedTime::new(vec![(0, self.lasted_ns())]),
-            },
+            Of::Ios(trace) => trace.observed(),
+            Of::Sums(sums) => sums.observed(),
         }
     }
 
-    /// Returns the grid of the kept steps on the common axis, or `None` for single I/Os. The steps
-    /// of a fold lie on the grid of the clock.
+    /// Returns the grid of the kept steps on the common axis, or `None` for single I/Os.
     fn step_grid(&self, place: &MergeMapping) -> Option<StepGrid> {
-        let phase_ns = match self {
-            Of::Ios(_) => return None,
-            Of::Sums(_) => 0,
-            Of::Folded(file, _) => {
-                let began = self.conditions().began_unix_ns.unwrap_or(0);
-                began % file.contents().options.step_ns
-            }
-        };
-        let step_ns = self.step_ns()?;
-        // Adding a step width keeps the grid and avoids a negative origin.
-        let origin_ns = place.shift_ns.saturating_add(step_ns).saturating_sub(phase_ns) % step_ns;
-        Some(StepGrid { step_ns, origin_ns })
+        match self {
+            Of::Ios(_) => None,
+            Of::Sums(sums) => Some(sums.step_grid(place.shift_ns)),
+        }
     }
 
     /// Returns the key by which captures are sorted.
@@ -137,11 +106,12 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     /// # Errors
     /// Returns the errors of [`Self::of`].
     pub(crate) fn of_file(file: FoldFile<R>) -> Result<Self, TraceError> {
-        let left_out = file.contents().left_out.clone();
-        let file = Arc::new(file);
-        let numbers = 0..file.contents().captures.len();
-        let members = numbers.map(|number| Of::Folded(Arc::clone(&file), number)).collect();
-        Self::of(members, left_out)
+        let FoldFile { description, cubes } = file;
+        let captures = description.captures.iter().zip(cubes);
+        let members = captures.map(|(member, cube)| {
+            Of::Sums(Box::new(SummedCapture::of_fold(&description.options, member, cube)))
+        });
+        Self::of(members.collect(), description.left_out)
     }
 
     /// Combines these captures.
@@ -155,15 +125,18 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         let all: Vec<&CaptureConditions> = members.iter().map(Of::conditions).collect();
         let Common { mut conditions, places } = Common::of(&all)?;
         let filters = members.iter().filter_map(|member| match member {
-            Of::Folded(file, number) => file.contents().captures[*number].filter.clone(),
-            _ => None,
+            Of::Sums(sums) => sums.filter().cloned(),
+            Of::Ios(_) => None,
         });
         let mut filters: Vec<String> = filters.collect();
         filters.sort();
         filters.dedup();
         let told = filters.into_iter().take(8);
         conditions.remarks.extend(told.map(|told| format!("The fold holds only part: {told}.")));
-        let widths = members.iter().filter_map(Of::step_ns);
+        let widths = members.iter().filter_map(|member| match member {
+            Of::Sums(sums) => Some(sums.step_ns()),
+            Of::Ios(_) => None,
+        });
         conditions.step_ns = widths.reduce(common_multiple);
         let members = members.into_iter().zip(places).collect();
         Ok(Fleet { members, conditions, left_out })
@@ -212,22 +185,9 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
 
     /// Checks that all captures can report something that needs single I/Os.
     pub(crate) fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
-        self.members.iter().try_for_each(|(member, _)| match (member, what) {
-            (Of::Ios(_), _) => Ok(()),
-            (Of::Sums(_), _) => Err(what.into()),
-            (Of::Folded(..), NotRecorded::StepPercentiles) => Ok(()),
-            // Filtered I/Os kept devices busy too, so a filtered fold does not know busy time.
-            (Of::Folded(file, number), NotRecorded::BusyTime)
-                if file.contents().captures[*number].filter.is_none() =>
-            {
-                Ok(())
-            }
-            (Of::Folded(file, _), NotRecorded::Processes) => file
-                .contents()
-                .options
-                .told()
-                .check(Dimensions { processes: true, ..Dimensions::default() }),
-            (Of::Folded(..), _) => Err(not_in_a_fold(what)),
+        self.members.iter().try_for_each(|(member, _)| match member {
+            Of::Ios(_) => Ok(()),
+            Of::Sums(sums) => sums.tells(what),
         })
     }
 
@@ -293,7 +253,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         crew: Option<&dyn Crew>,
     ) -> Result<PassAccount, TraceError> {
         let mut account = PassAccount::default();
-        let mut totals = Totals::default();
+        let mut totals = CellTotals::default();
         for (member, place) in &self.members {
             if !pass.filter.keeps_any_of(&place.devices) {
                 continue;
@@ -310,147 +270,11 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
                     }
                     None => pass.run_placed(trace, Some(place), folds)?,
                 },
-                Of::Sums(file) => pass.run_sums(file, Some(place), folds)?,
-                Of::Folded(file, number) => {
-                    let first_ns = observed.first_ns().unwrap_or(0);
-                    let folded = InFile { file, number: *number, place, first_ns };
-                    folded.run(pass, folds, &mut totals)?
-                }
+                Of::Sums(sums) => sums.run(pass, Some(place), folds, &mut totals)?,
             });
         }
         Ok(account)
     }
-}
-
-/// One capture in a fold file.
-struct InFile<'f, R> {
-    file: &'f FoldFile<R>,
-    number: usize,
-    place: &'f MergeMapping,
-    /// Beginning of the observed time on the common axis, in nanoseconds.
-    first_ns: u64,
-}
-
-impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
-    fn run(
-        &self,
-        pass: &Pass,
-        folds: &mut [&mut dyn Fold],
-        totals: &mut Totals,
-    ) -> Result<PassAccount, TraceError> {
-        let options = &self.file.contents().options;
-        let member = &self.file.contents().captures[self.number];
-        if pass.window != options.window {
-            return Err(other_window(options.window));
-        }
-        let told = options.told();
-        told.check(pass.filter.asked())?;
-        let folds = folds.iter_mut().map(|fold| fold.as_cell_fold(told).map_err(not_in_a_fold));
-        let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
-        let step_ns = options.step_ns;
-        let phase_ns = member.conditions.began_unix_ns.unwrap_or(0) % step_ns;
-        // The step of the clock in which the capture began, on the common axis.
-        let base_ns = self.place.shift_ns.saturating_sub(phase_ns);
-        let mut found = PassAccount { kept: 0, span_ns: None, ..member.account };
-        let mut show = |cells: &[Cell], busy: &[BusyInStep]| {
-            let cells = Cells { step_ns, told, cells, busy, responses: &[] };
-            folds.iter_mut().try_for_each(|fold: &mut &mut dyn FoldCells| fold.take_cells(&cells))
-        };
-        let mut busy = Vec::new();
-        self.file.cells(
-            self.number,
-            |mut cells| {
-                cells.iter_mut().for_each(|cell| self.place_cell(cell, base_ns));
-                cells.retain(|cell| pass.filter.keeps_cell(cell, self.first_ns));
-                for cell in &cells {
-                    totals.see(cell)?;
-                    found.kept = found.kept.saturating_add(cell.ios);
-                    found.reach(cell.span_ns.0, cell.span_ns.1);
-                }
-                show(&cells, &[])
-            },
-            |found| {
-                busy = found;
-                Ok(())
-            },
-        )?;
-        for part in &mut busy {
-            part.begin_ns = part.begin_ns.saturating_add(base_ns);
-            part.device = self.place.device(part.device);
-            totals.see_busy(part)?;
-        }
-        busy.retain(|part| pass.filter.keeps_busy(part, self.first_ns));
-        show(&[], &busy)?;
-        Ok(found)
-    }
-
-    fn place_cell(&self, cell: &mut Cell, base_ns: u64) {
-        cell.device = self.place.device(cell.device);
-        cell.who.cgroup = self.place.cgroup(cell.who.cgroup);
-        cell.begin_ns = cell.begin_ns.saturating_add(base_ns);
-        let (first, last) = cell.span_ns;
-        cell.span_ns = (first.saturating_add(base_ns), last.saturating_add(base_ns));
-    }
-}
-
-/// Totals over all cells. If these fit into 64 bits, so does every sum over some of the cells.
-#[derive(Default)]
-struct Totals([u64; 11]);
-
-impl Totals {
-    fn see(&mut self, cell: &Cell) -> Result<(), TraceError> {
-        let counted = |times: &crate::cells::Times| {
-            times.buckets.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count))
-        };
-        let bytes = cell.ios.checked_mul(u64::from(cell.bytes));
-        let responses = counted(&cell.responses).map(|count| count.max(cell.responses.count));
-        let queued = counted(&cell.queued).map(|count| count.max(cell.queued.count));
-        let flagged = cell.flags.iter().copied().max();
-        let of_cell = [
-            cell.ios.checked_add(cell.beyond),
-            bytes,
-            responses,
-            queued,
-            Some(cell.responses.sum_ns),
-            Some(cell.queued.sum_ns),
-            cell.depth_sum.checked_add(cell.depths),
-            flagged,
-            Some(cell.merged),
-            Some(cell.contents.blocks.max(cell.contents.duplicates)),
-            Some(cell.contents.bytes.max(cell.contents.compressed_bytes)),
-        ];
-        for (sum, value) in self.0.iter_mut().zip(of_cell) {
-            let value = value.ok_or_else(impossible)?;
-            *sum = sum.checked_add(value).ok_or_else(impossible)?;
-        }
-        Ok(())
-    }
-
-    fn see_busy(&self, busy: &BusyInStep) -> Result<(), TraceError> {
-        let most = u64::MAX >> 24;
-        if busy.busy_ns > most { Err(impossible()) } else { Ok(()) }
-    }
-}
-
-fn impossible() -> TraceError {
-    TraceError::Unsuitable("the fold file is damaged: impossible counts".into())
-}
-
-fn not_in_a_fold(what: NotRecorded) -> TraceError {
-    if what == NotRecorded::Processes {
-        return Dimensions::without("processes (--no-processes)");
-    }
-    TraceError::Unsuitable(format!(
-        "a fold file holds sums, no single I/Os, so it cannot report {what}; name the trace files \
-         instead"
-    ))
-}
-
-fn other_window(own: usize) -> TraceError {
-    TraceError::Unsuitable(format!(
-        "a fold file cannot decide RND and SEQ again: give --window {own}, with which this one was \
-         made, or name the trace files instead"
-    ))
 }
 
 fn several(what: NotRecorded) -> TraceError {

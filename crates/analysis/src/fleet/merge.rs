@@ -1,29 +1,25 @@
 //! Merges folded captures into one fold file.
 
-use super::file::{Contents, FoldFile, FoldOptions, Member, begins, write_head};
+use super::file::{FoldDescription, FoldFile, FoldOptions, Member};
 use super::folding::Folded;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Seek, Write};
+use std::io::{Cursor, Read, Seek, Write};
 use std::rc::Rc;
+use steadfast_domain::CaptureConditions;
+use steadfast_tracefile::cube_file::{CubeColumns, CubeFile, CubeWriter};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{LeftOut, Source, is_same_capture};
+use steadfast_tracefile::parquet::{LeftOut, Source, footer, is_same_capture};
 
-/// The block of a capture: in memory, or by number in a fold file.
-enum Block<R> {
-    Fresh(Vec<u8>),
-    Kept(Rc<Named<R>>, usize),
-}
-
-/// A fold file with its name.
-struct Named<R> {
-    file: FoldFile<R>,
-    name: String,
+/// The cells of a capture: in memory, or in a fold file of this name.
+enum Cells<R> {
+    Fresh(CubeFile<Cursor<Vec<u8>>>),
+    Kept(CubeFile<R>, Rc<str>),
 }
 
 /// Folded captures to be written as one fold file.
 pub struct Merge<R> {
     options: Option<FoldOptions>,
-    captures: Vec<(Member, Block<R>)>,
+    captures: Vec<(Member, Cells<R>)>,
     /// Index of the capture that a file belongs to, by the digest of the file.
     of_file: BTreeMap<String, usize>,
     /// Index of a capture by its ID, if it has one.
@@ -43,7 +39,7 @@ impl<R> Default for Merge<R> {
     }
 }
 
-impl<R: Read + Seek> Merge<R> {
+impl<R: Read + Seek + Send + 'static> Merge<R> {
     /// Creates an empty merge for captures with these options.
     pub fn of(options: &FoldOptions) -> Self {
         Merge { options: Some(options.clone()), ..Merge::default() }
@@ -54,7 +50,7 @@ impl<R: Read + Seek> Merge<R> {
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if another fold of a part of the same capture was added.
     pub fn add(&mut self, folded: Folded) -> Result<Option<String>, TraceError> {
-        self.admit(folded.member, Block::Fresh(folded.block))
+        self.admit(folded.member, Cells::Fresh(folded.cube))
     }
 
     /// Adds all captures of a fold file. Returns a message for each duplicate, which counts once.
@@ -64,19 +60,18 @@ impl<R: Read + Seek> Merge<R> {
     /// file, is damaged, or was made with other options.
     pub fn add_file(&mut self, medium: R, name: &str) -> Result<Vec<String>, TraceError> {
         let source = Source::new(medium)?;
-        if !begins(&source)? {
+        let found = footer(&source)?;
+        if !found.is_fold() {
             let what = "this is not a fold file; make one with: steadfast trace fold";
             return Err(TraceError::Unsuitable(what.into()));
         }
-        let named = Rc::new(Named { file: FoldFile::of(source)?, name: name.to_owned() });
-        let contents = named.file.contents();
-        self.agree(&contents.options)?;
-        let mut twice = Vec::new();
-        for (number, member) in contents.captures.iter().enumerate() {
-            let block = Block::Kept(Rc::clone(&named), number);
-            twice.extend(self.admit(member.clone(), block)?);
+        let FoldFile { description, cubes } = FoldFile::of(source, found)?;
+        self.agree(&description.options)?;
+        let (mut twice, name) = (Vec::new(), Rc::from(name));
+        for (member, cube) in description.captures.into_iter().zip(cubes) {
+            twice.extend(self.admit(member, Cells::Kept(cube, Rc::clone(&name)))?);
         }
-        self.left_out.extend(contents.left_out.iter().cloned());
+        self.left_out.extend(description.left_out);
         Ok(twice)
     }
 
@@ -119,11 +114,13 @@ impl<R: Read + Seek> Merge<R> {
         )))
     }
 
-    fn admit(&mut self, member: Member, block: Block<R>) -> Result<Option<String>, TraceError> {
+    fn admit(&mut self, member: Member, cells: Cells<R>) -> Result<Option<String>, TraceError> {
         let known = member.files.iter().find_map(|file| self.of_file.get(&file.digest)).copied();
         if let Some(known) = known {
             let there = &self.captures[known].0;
-            let same = there.sha256 == member.sha256 && there.filter == member.filter;
+            let same = there.filter == member.filter
+                && (there.account, there.cells) == (member.account, member.cells)
+                && there.integrity == member.integrity;
             let digests = |member: &Member| -> BTreeSet<String> {
                 member.files.iter().map(|file| file.digest.clone()).collect()
             };
@@ -155,32 +152,41 @@ impl<R: Read + Seek> Merge<R> {
         for file in &member.files {
             self.of_file.insert(file.digest.clone(), self.captures.len());
         }
-        self.captures.push((member, block));
+        self.captures.push((member, cells));
         Ok(None)
     }
 
     /// Writes all captures as one fold file.
     ///
     /// # Errors
-    /// Returns [`TraceError::Io`] if writing fails, or [`TraceError::Unsuitable`] if there are no
-    /// captures or a block cannot be read.
-    pub fn write(mut self, sink: &mut impl Write) -> Result<(), TraceError> {
+    /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails, or
+    /// [`TraceError::Unsuitable`] if there are no captures or the cells of one cannot be read.
+    pub fn write<W: Write + Send>(mut self, sink: W) -> Result<W, TraceError> {
         let none = || TraceError::Unsuitable("there is nothing to fold".into());
         let options = self.options.ok_or_else(none)?;
         self.captures.sort_by(|(one, _), (other, _)| one.order().cmp(&other.order()));
-        let (captures, blocks): (Vec<Member>, Vec<Block<R>>) = self.captures.into_iter().unzip();
-        let left_out = self.left_out.into_iter().collect();
-        write_head(sink, &Contents { options, captures, left_out })?;
-        for block in blocks {
-            let block = match block {
-                Block::Fresh(block) => block,
-                Block::Kept(named, number) => named
-                    .file
-                    .block(number)
-                    .map_err(|error| TraceError::Unsuitable(format!("{}: {error}", named.name)))?,
-            };
-            sink.write_all(&block)?;
+        let columns = self.captures.iter().map(|(member, _)| options.columns(&member.conditions));
+        let single_ios = CubeColumns { single_ios: true, ..CubeColumns::default() };
+        let columns = columns.fold(single_ios, CubeColumns::and);
+        let of_all = CaptureConditions::default();
+        let mut writer = CubeWriter::fold(sink, columns, options.step_ns, &of_all)?;
+        let mut captures = Vec::with_capacity(self.captures.len());
+        for (member, cells) in self.captures {
+            match cells {
+                Cells::Fresh(cube) => append_all(&mut writer, &cube)?,
+                Cells::Kept(cube, name) => append_all(&mut writer, &cube)
+                    .map_err(|error| TraceError::Unsuitable(format!("{name}: {error}")))?,
+            }
+            captures.push(member);
         }
-        Ok(())
+        let left_out = self.left_out.into_iter().collect();
+        writer.finish_fold(&FoldDescription { options, captures, left_out })
     }
+}
+
+fn append_all<W: Write + Send, R: Read + Seek + Send + 'static>(
+    writer: &mut CubeWriter<W>,
+    cube: &CubeFile<R>,
+) -> Result<(), TraceError> {
+    (0..cube.groups()).try_for_each(|number| writer.append(cube, number))
 }

@@ -1,7 +1,6 @@
-//! Captures of many hosts: fold files, which hold sums of captures instead of their I/Os, and
-//! several captures read as one. `docs/formats.md` describes the file format.
+//! Captures whose sums were kept, and captures of many hosts: fold files, and several captures read
+//! as one.
 
-mod block;
 mod common;
 mod file;
 mod folding;
@@ -9,11 +8,14 @@ mod gathering;
 mod hosts;
 mod members;
 mod merge;
-mod numbers;
+#[cfg(test)]
+mod step_tests;
+mod summed_capture;
 
+pub(crate) use file::FoldFile;
 pub use file::{FileIdentity, FoldOptions, Member};
-pub(crate) use file::{FoldFile, begins};
 pub use folding::{Folded, fingerprint, fold};
 pub use hosts::{HostFigures, HostRank, Hosts};
 pub(crate) use members::{Fleet, Of};
 pub use merge::Merge;
+pub(crate) use summed_capture::{CellTotals, SummedCapture};

@@ -276,15 +276,29 @@ impl Serialize for Delta {
 
 type Of = Column<Delta>;
 
-/// A column of one side.
-macro_rules! side {
-    ($side:ident, $field:ident, $head:literal, $print:expr) => {
-        Column::new(
-            concat!(stringify!($side), ".", stringify!($field)),
-            $head,
-            $print,
-            |delta: &Delta| delta.$side.$field.into(),
-        )
+/// A figure of both sides.
+struct OfSides {
+    a: Of,
+    b: Of,
+}
+
+/// Defines the columns of a figure.
+macro_rules! sides {
+    ($field:ident, $head:literal, $print:expr) => {
+        OfSides {
+            a: Column::new(
+                concat!("a.", stringify!($field)),
+                concat!("A ", $head),
+                $print,
+                |delta: &Delta| delta.a.$field.into(),
+            ),
+            b: Column::new(
+                concat!("b.", stringify!($field)),
+                concat!("B ", $head),
+                $print,
+                |delta: &Delta| delta.b.$field.into(),
+            ),
+        }
     };
 }
 
@@ -307,31 +321,43 @@ impl Delta {
             change(time(&d.a), time(&d.b)).into()
         });
 
+    const COUNT: OfSides = sides!(count, "I/Os", Print::Plain(0));
+    const IOPS: OfSides = sides!(iops, "IOPS", Print::Plain(1));
+    const BYTES: OfSides = sides!(bytes_per_second, "MB/s", Print::Megabytes(2));
+    const SHARE: OfSides = sides!(share, "%", Print::Percent(2));
+    const SIZE: OfSides = sides!(size_mean, "bytes", Print::Plain(0));
+    const DEPTH: OfSides = sides!(qd_mean, "QD", Print::Plain(2));
+    const QUEUE: OfSides = sides!(queue_mean_ns, "queue ms", Print::Milliseconds);
+    const QUEUE_SHARE: OfSides = sides!(queue_share, "queue %", Print::Percent(1));
+    const ART: OfSides = sides!(response_mean_ns, "ART ms", Print::Milliseconds);
+    const P99: OfSides = sides!(response_p99_ns, "99% ms", Print::Milliseconds);
+    const MRT: OfSides = sides!(response_max_ns, "MRT ms", Print::Milliseconds);
+
     /// All columns of the JSON form.
     const ALL: [Of; 27] = [
         Self::NAME,
-        side!(a, count, "A I/Os", Print::Plain(0)),
-        side!(a, iops, "A IOPS", Print::Plain(1)),
-        side!(a, bytes_per_second, "A MB/s", Print::Megabytes(2)),
-        side!(a, share, "A %", Print::Percent(2)),
-        side!(a, size_mean, "A bytes", Print::Plain(0)),
-        side!(a, qd_mean, "A QD", Print::Plain(2)),
-        side!(a, queue_mean_ns, "A queue ms", Print::Milliseconds),
-        side!(a, queue_share, "A queue %", Print::Percent(1)),
-        side!(a, response_mean_ns, "A ART ms", Print::Milliseconds),
-        side!(a, response_p99_ns, "A 99% ms", Print::Milliseconds),
-        side!(a, response_max_ns, "A MRT ms", Print::Milliseconds),
-        side!(b, count, "B I/Os", Print::Plain(0)),
-        side!(b, iops, "B IOPS", Print::Plain(1)),
-        side!(b, bytes_per_second, "B MB/s", Print::Megabytes(2)),
-        side!(b, share, "B %", Print::Percent(2)),
-        side!(b, size_mean, "B bytes", Print::Plain(0)),
-        side!(b, qd_mean, "B QD", Print::Plain(2)),
-        side!(b, queue_mean_ns, "B queue ms", Print::Milliseconds),
-        side!(b, queue_share, "B queue %", Print::Percent(1)),
-        side!(b, response_mean_ns, "B ART ms", Print::Milliseconds),
-        side!(b, response_p99_ns, "B 99% ms", Print::Milliseconds),
-        side!(b, response_max_ns, "B MRT ms", Print::Milliseconds),
+        Self::COUNT.a,
+        Self::IOPS.a,
+        Self::BYTES.a,
+        Self::SHARE.a,
+        Self::SIZE.a,
+        Self::DEPTH.a,
+        Self::QUEUE.a,
+        Self::QUEUE_SHARE.a,
+        Self::ART.a,
+        Self::P99.a,
+        Self::MRT.a,
+        Self::COUNT.b,
+        Self::IOPS.b,
+        Self::BYTES.b,
+        Self::SHARE.b,
+        Self::SIZE.b,
+        Self::DEPTH.b,
+        Self::QUEUE.b,
+        Self::QUEUE_SHARE.b,
+        Self::ART.b,
+        Self::P99.b,
+        Self::MRT.b,
         Self::IOPS_CHANGE,
         Self::BYTES_CHANGE,
         Self::SHARE_CHANGE,
@@ -340,52 +366,52 @@ impl Delta {
 
     /// Columns of a report's table, next to the group names.
     pub const OF_REPORT: [Of; 23] = [
-        Self::ALL[1],
-        Self::ALL[12],
-        Self::ALL[2],
-        Self::ALL[13],
+        Self::COUNT.a,
+        Self::COUNT.b,
+        Self::IOPS.a,
+        Self::IOPS.b,
         Self::IOPS_CHANGE,
-        Self::ALL[4],
-        Self::ALL[15],
+        Self::SHARE.a,
+        Self::SHARE.b,
         Self::SHARE_CHANGE,
-        Self::ALL[5],
-        Self::ALL[16],
-        Self::ALL[6],
-        Self::ALL[17],
-        Self::ALL[7],
-        Self::ALL[18],
-        Self::ALL[8],
-        Self::ALL[19],
-        Self::ALL[9],
-        Self::ALL[20],
+        Self::SIZE.a,
+        Self::SIZE.b,
+        Self::DEPTH.a,
+        Self::DEPTH.b,
+        Self::QUEUE.a,
+        Self::QUEUE.b,
+        Self::QUEUE_SHARE.a,
+        Self::QUEUE_SHARE.b,
+        Self::ART.a,
+        Self::ART.b,
         Self::ART_CHANGE,
-        Self::ALL[10],
-        Self::ALL[21],
-        Self::ALL[11],
-        Self::ALL[22],
+        Self::P99.a,
+        Self::P99.b,
+        Self::MRT.a,
+        Self::MRT.b,
     ];
 
     /// Columns of a terminal's table.
     const TABLE: [Of; 14] = [
         Self::NAME,
-        Self::ALL[1],
-        Self::ALL[12],
-        Self::ALL[2],
-        Self::ALL[13],
+        Self::COUNT.a,
+        Self::COUNT.b,
+        Self::IOPS.a,
+        Self::IOPS.b,
         Self::IOPS_CHANGE,
         Self::SHARE_CHANGE,
-        Self::ALL[6],
-        Self::ALL[17],
-        Self::ALL[9],
-        Self::ALL[20],
+        Self::DEPTH.a,
+        Self::DEPTH.b,
+        Self::ART.a,
+        Self::ART.b,
         Self::ART_CHANGE,
-        Self::ALL[10],
-        Self::ALL[21],
+        Self::P99.a,
+        Self::P99.b,
     ];
 
     /// Returns the columns of a terminal's table, with times in the queue if either side has them.
     pub fn table(tells_queue: bool) -> Vec<Of> {
-        let queue: &[Of] = if tells_queue { &[Self::ALL[7], Self::ALL[18]] } else { &[] };
+        let queue: &[Of] = if tells_queue { &[Self::QUEUE.a, Self::QUEUE.b] } else { &[] };
         Self::TABLE.iter().chain(queue).copied().collect()
     }
 }

@@ -133,7 +133,7 @@ impl GroupFigures {
                 .filter(|(_, inode)| *inode > 0)
                 .map(|(device, _)| device_name(conditions, device)),
             tells_merges: *merges,
-            content: tally.contents.figures(ContentTold::of(conditions)),
+            content: ContentFigures::new(tally.contents, ContentTold::of(conditions)),
             count: tally.count(),
             share_of_count: share(tally.count(), total.count()),
             amount: tally.amount(),

@@ -553,7 +553,7 @@ impl FoldCells for Groups {
             let side = SideKey { device: part.device, layer: part.layer };
             let stream = StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
             let key = self.key_of_side(side, stream);
-            self.groups.tally(key).responses.take_histogram(&part.histogram);
+            self.groups.tally(key).responses.take_times(&part.responses);
         }
         Ok(())
     }

@@ -17,7 +17,6 @@ use std::fmt;
 use std::slice;
 use std::str::FromStr;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::StreamResponses;
 use steadfast_domain::text::excerpt;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -392,9 +391,10 @@ impl FoldCells for StreamTable {
             self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes))
                 .add_cell(cell, cells.told.single_ios);
         }
-        for StreamResponses { op, sequential, bytes, histogram, .. } in cells.responses {
-            let tally = self.tally(StreamKey::packed(*op, *sequential, *bytes));
-            tally.responses.take_histogram(histogram);
+        for cell in cells.responses {
+            self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes))
+                .responses
+                .take_times(&cell.responses);
         }
         Ok(())
     }

@@ -278,7 +278,8 @@ impl Study {
     /// Returns the measurements of the blocks written in a step.
     pub fn content_of(&self, step: u64) -> ContentFigures {
         let told = ContentTold::of(&self.totals.conditions);
-        self.contents.get(&step).copied().unwrap_or_default().figures(told)
+        let contents = self.contents.get(&step).copied().unwrap_or_default();
+        ContentFigures::new(contents, told)
     }
 }
 

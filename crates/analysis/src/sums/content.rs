@@ -2,83 +2,18 @@
 //! blocks and stores the result with the I/O that wrote them, so the sums are known for any
 //! selection of I/Os.
 
+pub use steadfast_tracefile::cube_file::Contents;
+
 use crate::columns::{Column, Print};
-use serde::{Deserialize, Serialize};
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::{Content, ContentSample, Share};
-use steadfast_tracefile::batch::Batch;
-use steadfast_tracefile::parquet::{Field, Fields};
-
-/// Sums over sampled blocks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Contents {
-    /// Number of blocks.
-    pub blocks: u64,
-    /// Number of blocks that equal a block read before.
-    pub duplicates: u64,
-    /// Size of the blocks, in bytes.
-    pub bytes: u64,
-    /// Size of the blocks, each compressed, in bytes.
-    pub compressed_bytes: u64,
-}
-
-impl Contents {
-    /// The columns that hold the measurements.
-    pub const FIELDS: Fields = Fields::of(&[
-        Field::SampledBlocks,
-        Field::DuplicateBlocks,
-        Field::SampledBytes,
-        Field::CompressedBytes,
-    ]);
-
-    /// Adds the measurements of one I/O.
-    #[inline]
-    pub fn add(&mut self, batch: &Batch, row: usize) {
-        if batch.sampled_blocks(row) > 0 {
-            self.count(batch.content(row));
-        }
-    }
-
-    /// Adds the measurements of one I/O.
-    pub fn count(&mut self, content: Content) {
-        self.merge(Contents {
-            blocks: content.blocks.into(),
-            duplicates: content.duplicates.into(),
-            bytes: content.bytes.into(),
-            compressed_bytes: content.compressed_bytes.into(),
-        });
-    }
-
-    /// Adds the sums of another part.
-    pub fn merge(&mut self, other: Contents) {
-        self.blocks = self.blocks.saturating_add(other.blocks);
-        self.duplicates = self.duplicates.saturating_add(other.duplicates);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.compressed_bytes = self.compressed_bytes.saturating_add(other.compressed_bytes);
-    }
-
-    /// Returns the derived figures; each is `None` if nothing was measured.
-    pub fn figures(self, told: ContentTold) -> ContentFigures {
-        let share = |share: f64| match told {
-            ContentTold::Exactly => Share::Exact(share),
-            ContentTold::InPart => Share::AtLeast(share),
-        };
-        let duplicates = self.duplicates as f64 / self.blocks as f64;
-        ContentFigures {
-            ratio: (self.compressed_bytes > 0)
-                .then(|| self.bytes as f64 / self.compressed_bytes as f64),
-            duplicates: (self.blocks > 0).then(|| share(duplicates)),
-            contents: self,
-        }
-    }
-}
+use steadfast_domain::io_event::{ContentSample, Share};
 
 /// Returns the conditions of a capture with the content sums of some of its I/Os. The counts of
 /// blocks that were not sampled stay those of the whole capture.
 fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditions {
     let mut conditions = conditions.clone();
     let told = ContentTold::of(&conditions);
-    conditions.compression_ratio = chosen.figures(told).ratio;
+    conditions.compression_ratio = ContentFigures::new(chosen, told).ratio;
     conditions.duplicate_share = None;
     conditions.content = conditions.content.map(|all| ContentSample {
         blocks: chosen.blocks,
@@ -141,6 +76,23 @@ pub struct ContentFigures {
     pub duplicates: Option<Share>,
 }
 
+impl ContentFigures {
+    /// Returns the figures of these sums; each is `None` if nothing was measured.
+    pub fn new(contents: Contents, told: ContentTold) -> Self {
+        let share = |share: f64| match told {
+            ContentTold::Exactly => Share::Exact(share),
+            ContentTold::InPart => Share::AtLeast(share),
+        };
+        let duplicates = contents.duplicates as f64 / contents.blocks as f64;
+        ContentFigures {
+            ratio: (contents.compressed_bytes > 0)
+                .then(|| contents.bytes as f64 / contents.compressed_bytes as f64),
+            duplicates: (contents.blocks > 0).then(|| share(duplicates)),
+            contents,
+        }
+    }
+}
+
 /// A row with content figures.
 pub trait OfContent {
     /// Returns the content figures.
@@ -187,6 +139,7 @@ pub(crate) const fn table<T: OfContent>() -> [Column<T>; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::io_event::Content;
 
     #[test]
     fn some_ios_have_the_content_that_was_measured_of_them() {
@@ -233,12 +186,15 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_not_told() {
-        let none = Contents::default().figures(ContentTold::Exactly);
+        let none = ContentFigures::new(Contents::default(), ContentTold::Exactly);
         assert_eq!((none.ratio, none.duplicates), (None, None));
         let mut some = Contents::default();
         some.count(Content { blocks: 4, duplicates: 1, bytes: 16_384, compressed_bytes: 8192 });
-        let exact = some.figures(ContentTold::Exactly);
+        let exact = ContentFigures::new(some, ContentTold::Exactly);
         assert_eq!((exact.ratio, exact.duplicates), (Some(2.0), Some(Share::Exact(0.25))));
-        assert_eq!(some.figures(ContentTold::InPart).duplicates, Some(Share::AtLeast(0.25)));
+        assert_eq!(
+            ContentFigures::new(some, ContentTold::InPart).duplicates,
+            Some(Share::AtLeast(0.25))
+        );
     }
 }

@@ -4,7 +4,7 @@
 use crate::cells::Times;
 use crate::sums::buckets::Buckets;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use steadfast_domain::{FineHistogram, QuarterHistogram};
+use steadfast_domain::FineHistogram;
 
 /// Share of the I/Os that the histogram must hold before percentiles are reported.
 const TOLD_LEAST: f64 = 0.99;
@@ -38,20 +38,11 @@ impl Responses {
         self.buckets.count(bucket as usize);
     }
 
-    /// Adds count, sum and maximum only. [`Self::take_histogram`] adds the histogram if it is
-    /// known.
+    /// Adds count, sum and maximum only. [`Self::take_times`] adds the histogram if it is known.
     pub(crate) fn take_sum(&mut self, count: u64, sum_ns: u64, max_ns: u64) {
         self.count = self.count.saturating_add(count);
         self.sum_ns = self.sum_ns.saturating_add(sum_ns);
         self.max_ns = self.max_ns.max(max_ns);
-    }
-
-    /// Adds the histogram of times whose sum [`Self::take_sum`] adds. Each bucket counts as its
-    /// longest time.
-    pub(crate) fn take_histogram(&mut self, histogram: &QuarterHistogram) {
-        for (_, longest, count) in histogram.buckets() {
-            self.buckets.add(FineHistogram::index(longest.0), count);
-        }
     }
 
     /// Adds summed times with their histogram.

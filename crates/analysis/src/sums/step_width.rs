@@ -1,11 +1,8 @@
 //! Widths of capture steps: as requested, or chosen for a readable picture.
 
 use steadfast_domain::Nanos;
+use steadfast_tracefile::cube_file::WIDTH_NS;
 use steadfast_tracefile::error::TraceError;
-
-/// The shortest and the longest step: 100 us and 1 h (RWSW PTS 1.0.7 p. 15 as the tutorial quotes
-/// it shows 100 us to 5 min).
-pub const WIDTH_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
 /// Maximum number of steps in a picture whose width the user did not choose.
 const STEPS_AIM: u64 = 240;

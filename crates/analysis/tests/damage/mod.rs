@@ -6,11 +6,11 @@ mod asked;
 use super::steps_alone::Kept;
 use std::collections::HashSet;
 use std::io::Cursor;
-use steadfast_analysis::{Captured, Pass, StepWriter, StreamTable};
+use steadfast_analysis::{Captured, Pass, StreamTable};
 use steadfast_domain::io_event::{CapturePart, StreamInStep};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
-use steadfast_tracefile::{Batch, Fields, NotRecorded, Trace, TraceError, Writer};
+use steadfast_tracefile::{Batch, Fields, NotRecorded, StepWriter, Trace, TraceError, Writer};
 
 const FLIPS: u64 = 1000;
 

@@ -32,7 +32,7 @@ struct Parts {
     batch: Batch,
     part_of: Vec<usize>,
     sums: Vec<(StreamInStep, usize)>,
-    responses: Vec<(StreamResponses, usize)>,
+    responses: Vec<(Cell, usize)>,
     /// In which order parts are merged.
     order: Vec<usize>,
 }
@@ -84,17 +84,17 @@ fn sum_of(io: &IoEvent, ios: u64) -> StreamInStep {
     }
 }
 
-fn responses_of(io: &IoEvent, ios: u64) -> StreamResponses {
+fn responses_of(io: &IoEvent, ios: u64) -> Cell {
     let mut dense = vec![0u64; QuarterHistogram::LEN];
     dense[QuarterHistogram::index(io.issued_ns)] = ios;
-    StreamResponses {
+    Cell::from_responses(&StreamResponses {
         device: io.device,
         layer: io.layer,
         op: io.op,
         sequential: io.offset.is_multiple_of(3),
         bytes: io.bytes,
         histogram: QuarterHistogram::from_dense(&dense),
-    }
+    })
 }
 
 fn any_parts() -> impl Strategy<Value = Parts> {

@@ -13,13 +13,12 @@ use steadfast_analysis::questions::reach::Reach;
 use steadfast_analysis::questions::series::{SeriesOf, SeriesOverTime};
 use steadfast_analysis::questions::steps::CaptureStep;
 use steadfast_analysis::{
-    Captured, Derivation, Filter, Fold, FoldCells, Pass, Rows, StepWriter, Study, StudyOptions,
-    findings,
+    Captured, Derivation, Filter, Fold, FoldCells, Pass, Rows, Study, StudyOptions, findings,
 };
 use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_domain::io_event::{StreamInStep, flags};
 use steadfast_domain::{Caveat, Findings, IoEvent, IoOp, Layer};
-use steadfast_tracefile::{Fields, NotRecorded, TraceError};
+use steadfast_tracefile::{Fields, NotRecorded, StepWriter, TraceError};
 
 const SECONDS: u64 = 80;
 

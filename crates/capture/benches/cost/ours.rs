@@ -6,10 +6,9 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use steadfast_analysis::StepWriter;
 use steadfast_capture::{Capture, Options};
 use steadfast_domain::{CaptureConditions, IoEvent, Layer};
-use steadfast_tracefile::Writer;
+use steadfast_tracefile::{StepWriter, Writer};
 
 /// Runs the load with a capture of every I/O, or of steps.
 pub fn run(device: &Device, load: &Load, step_ns: Option<u64>) -> Fallible<Run> {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use steadfast_analysis::filter::Process;
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::questions::steps::{CaptureStep, OpCount, StepFigures};
-use steadfast_analysis::sums::content::{ContentTold, Contents};
+use steadfast_analysis::sums::content::{ContentFigures, ContentTold, Contents};
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{CoarseHistogram, IoOp};
 use steadfast_tracefile::StreamKey;
@@ -235,7 +235,7 @@ pub fn steps(selection: &Selection<'_>, query: &Query) -> Result<StepsAnswer, Re
     let observed = selection.observed(&scoped)?;
     let figures = found.iter().map(|(number, step, contents)| {
         StepFigures::of(*number, step, (axis.width_ns, &observed), devices)
-            .with_content(contents.figures(told))
+            .with_content(ContentFigures::new(*contents, told))
             .with_processors(conditions, axis.width_ns)
     });
     Ok(StepsAnswer { step_ns: axis.width_ns, steps: figures.collect() })

@@ -9,10 +9,9 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use steadfast_analysis::StepWriter;
 use steadfast_domain::io_event::{CapturedDevice, Command, Mark};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
-use steadfast_tracefile::Writer;
+use steadfast_tracefile::{StepWriter, Writer};
 
 const IOS: u64 = 10_007;
 

@@ -1,13 +1,16 @@
 //! Captures of several hosts, read together from their files and from fold files: what a
 //! fold answers equals what the I/Os answer, however the captures came together.
 
+use super::made_up::counted;
 use super::scratch::{code, refuse, run_in, stderr, succeed};
 use std::fs;
 use std::fs::File;
 use std::path::Path;
-use steadfast_domain::io_event::{CapturePart, CapturedDevice, Command, RESPONSE_UNKNOWN, flags};
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_tracefile::Writer;
+use steadfast_domain::io_event::{
+    CapturePart, CapturedDevice, Command, RESPONSE_UNKNOWN, StreamInStep, StreamResponses, flags,
+};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, QuarterHistogram, Zone};
+use steadfast_tracefile::{StepWriter, Writer};
 
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
@@ -344,7 +347,7 @@ fn what_a_fold_does_not_hold_is_refused_by_name() {
 }
 
 #[test]
-fn damaged_foreign_and_newer_folds_are_refused_by_name() {
+fn damaged_foreign_and_unreleased_folds_are_refused_by_name() {
     let directory = captured();
     let here = directory.path();
     succeed(here, &["trace", "fold", "0.parquet", "2.parquet", "-o", "a.fold"]);
@@ -355,20 +358,81 @@ fn damaged_foreign_and_newer_folds_are_refused_by_name() {
         refuse(here, &["trace", "merge", "bad.fold", "-o", "x.fold"], &["bad.fold"]);
         assert!(!here.join("x.fold").exists());
     };
-    for at in [20, 40, 200, whole.len() / 2, whole.len() - 1] {
+    // Row groups, the description of the captures, and the footer's end.
+    for at in [whole.len() / 3, whole.len() / 2, whole.len() - 300, whole.len() - 1] {
         let mut content = whole.clone();
         content[at] ^= 1;
-        ask(&content, &["fold"]);
+        ask(&content, &["damaged"]);
     }
     ask(&whole[..whole.len() - 1], &["a part is missing"]);
-    ask(&whole[..30], &["damaged"]);
+    ask(&whole[..30], &["not a trace"]);
     ask(&[&whole[..], b"x"].concat(), &["something was added"]);
-    let newer = [b"steadfast fold 3\n", &whole[b"steadfast fold 2\n".len()..]].concat();
-    ask(&newer, &["version 3", "update steadfast"]);
-    let older = [b"steadfast fold 1\n", &whole[b"steadfast fold 2\n".len()..]].concat();
-    ask(&older, &["unreleased version", "steadfast trace fold"]);
-    ask(b"steadfast fold \xff\n", &["damaged"]);
+    ask(b"steadfast fold 2\n1 2\n", &["unreleased version; import or capture again"]);
     ask(b"", &["empty"]);
+}
+
+/// The streams of a file of steps: two of them, and response times of one over all steps.
+fn write_steps(path: &Path) {
+    let conditions = CaptureConditions { step_ns: Some(SECOND), ..conditions("h", 0, 3 * SECOND) };
+    let mut writer = StepWriter::new(File::create(path).unwrap(), &conditions).unwrap();
+    let mut dense = vec![0u64; QuarterHistogram::LEN];
+    (1..=1000u64).for_each(|us| dense[QuarterHistogram::index(us * 1000)] += 1);
+    let read = |step, ios| StreamInStep {
+        step,
+        bytes: 4096,
+        ios,
+        responses: ios,
+        response_sum_ns: ios * 500_000,
+        response_max_ns: 1_000_000,
+        ..StreamInStep::default()
+    };
+    let write = StreamInStep { op: IoOp::Write, sequential: true, bytes: 8192, ..read(1, 7) };
+    writer.add(&[read(0, 600), read(2, 400), write]);
+    let histogram = QuarterHistogram::from_dense(&dense);
+    writer.add_responses(&[StreamResponses { bytes: 4096, histogram, ..Default::default() }]);
+    writer.finish(&conditions).unwrap();
+}
+
+/// The query of docs/trace.md tells of the file alone what `trace streams` tells.
+#[test]
+fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
+    let test = "the_query_in_the_docs_gives_the_streams_of_a_cube_file";
+    let directory = captured();
+    let here = directory.path();
+    succeed(here, &[&["trace", "fold"], &FILES[..], &["-o", "all.fold"]].concat());
+    write_steps(&here.join("steps.parquet"));
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md");
+    for (file, streams) in [("all.fold", 12), ("steps.parquet", 2)] {
+        let Some(rows) = counted(test, here, include_str!("cube.py"), &[page, file]) else {
+            return;
+        };
+        let rows = rows.as_array().unwrap();
+        let told = json(here, &["trace", "streams", file]);
+        let told = told["streams"].as_array().unwrap();
+        assert_eq!((rows.len(), told.len()), (streams, streams), "{file}");
+        assert!(told.iter().any(|one| !one["response"]["p99_ns"].is_null()), "{file}");
+        for row in rows {
+            let op = ["read", "write", "discard", "flush", "other"];
+            let op = op[row["op"].as_u64().unwrap() as usize];
+            let is_it = |one: &&serde_json::Value| {
+                one["op"] == op
+                    && one["bytes"] == row["bytes"]
+                    && (one["order"] == "SEQ") == row["sequential"].as_bool().unwrap()
+            };
+            let one = told.iter().find(is_it).unwrap_or_else(|| panic!("{file}: no {row}"));
+            let ours = [
+                &one["count"],
+                &one["amount"],
+                &one["response"]["mean_ns"],
+                &one["response"]["p99_ns"],
+            ];
+            let theirs = ["count", "amount", "mean_ns", "p99_ns"].map(|name| &row[name]);
+            assert_eq!(ours, theirs, "{file}: {row}");
+        }
+    }
+    // The fold counts what the traces count.
+    let of_traces = json(here, &[&["trace", "streams"], &FILES[..]].concat());
+    assert_eq!(json(here, &["trace", "streams", "all.fold"])["streams"], of_traces["streams"]);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("analysis", vec!["domain", "tracefile"]),
         ("workload", vec!["domain", "tracefile", "analysis"]),
         ("capture", vec!["domain"]),
-        ("recorder", vec!["domain", "host", "capture", "tracefile", "analysis"]),
+        ("recorder", vec!["domain", "host", "capture", "tracefile"]),
         ("explorer", vec!["domain", "tracefile", "analysis", "workload"]),
         (
             "steadfast",

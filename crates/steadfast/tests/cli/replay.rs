@@ -9,14 +9,13 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
-use steadfast_analysis::StepWriter;
 use steadfast_domain::io_event::{CapturedDevice, Command, StreamInStep};
 use steadfast_domain::{
     Bytes, CaptureConditions, Entry, IoEvent, IoOp, Layer, Nanos, ScriptSource,
 };
 use steadfast_runner::Ledger;
 use steadfast_runner::ledger::Line;
-use steadfast_tracefile::Writer;
+use steadfast_tracefile::{StepWriter, Writer};
 use steadfast_workload::WorkloadFile;
 
 /// A trace of 1,009 reads of 4 KiB, one a millisecond, with a flush after every tenth.

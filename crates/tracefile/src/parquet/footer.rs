@@ -1,18 +1,15 @@
-//! Reads the metadata of a file from its footer or its recovery blocks, and whole columns of a
-//! row group.
+//! Reads the metadata of a file from its footer or its recovery blocks.
 
 use super::guard::guarded;
 use super::integrity::Damage;
-use super::packed::{Packed, PageMemory};
 use super::recovery::{self, Recovery};
-use super::source::{Held, Source};
+use super::source::Source;
 use super::sums::{self, FoundGroup};
-use super::writer::ROWS_PER_GROUP;
+use crate::cube_file::is_fold;
 use crate::error::TraceError;
-use crate::schema::{KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_PROCESSORS, KEY_START, is_ours};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
-use parquet::errors::ParquetError;
+use crate::schema::{
+    KEY_FILES, KEY_FINAL, KEY_FOLD, KEY_FORMAT, KEY_PROCESSORS, KEY_START, is_ours,
+};
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use serde::de::DeserializeOwned;
 use std::io::{Read, Seek};
@@ -34,10 +31,17 @@ pub struct Footer {
     pub recovery: Option<Recovery>,
     /// Damage that is known without reading a row group.
     pub damaged: Vec<Damage>,
+    /// Description of the captures of a fold file as JSON; `None` in any other file.
+    pub fold: Option<String>,
 }
 
 impl Footer {
-    /// Returns whether the file holds only sums of capture steps.
+    /// Returns whether the file is a fold file, whole or not.
+    pub fn is_fold(&self) -> bool {
+        self.conditions.as_ref().is_some_and(is_fold)
+    }
+
+    /// Returns whether the file holds only sums.
     pub fn keeps_steps(&self) -> bool {
         self.conditions.as_ref().is_some_and(|conditions| conditions.step_ns.is_some())
     }
@@ -45,6 +49,8 @@ impl Footer {
 
 /// Magic number at the beginning and the end of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
+/// Beginning of a fold file of an unreleased version.
+const UNRELEASED_FOLD: &[u8] = b"steadfast fold ";
 
 /// Reads the footer, or the recovery blocks if the file has no footer.
 ///
@@ -58,6 +64,9 @@ pub fn footer<R: Read + Seek + Send + 'static>(source: &Source<R>) -> Result<Foo
         return Err(not_ours("it is empty, as after a capture that was killed immediately"));
     }
     let begins = source.read(0, PARQUET.len())? == PARQUET;
+    if source.read(0, UNRELEASED_FOLD.len())? == UNRELEASED_FOLD {
+        return Err(TraceError::unreleased());
+    }
     if !begins && !recovery::begins(source)? {
         return Err(not_ours("it does not begin with PAR1"));
     }
@@ -124,6 +133,7 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
         groups: metadata.row_groups().iter().map(group).collect(),
         recovery: None,
         damaged: Vec::new(),
+        fold: keys.iter().find(|entry| entry.key == KEY_FOLD).and_then(|entry| entry.value.clone()),
     })
 }
 
@@ -157,72 +167,9 @@ fn of_blocks<R: Read + Seek + Send + 'static>(
             groups: found.groups,
             recovery: Some(found.account),
             damaged: found.damaged,
+            fold: None,
         }
     }))
-}
-
-/// Reads a column of 64-bit integers without nulls.
-pub fn wide_column<R: Read + Seek + Send + 'static>(
-    source: &Source<R>,
-    group: &RowGroupMetaData,
-    name: &str,
-) -> Result<Vec<i64>, TraceError> {
-    column::<R, Int64Type>(source, group, name, |reader| match reader {
-        ColumnReader::Int64ColumnReader(reader) => Some(reader),
-        _ => None,
-    })
-}
-
-/// Reads a column of texts without nulls.
-pub fn text_column<R: Read + Seek + Send + 'static>(
-    source: &Source<R>,
-    group: &RowGroupMetaData,
-    name: &str,
-) -> Result<Vec<ByteArray>, TraceError> {
-    column::<R, ByteArrayType>(source, group, name, |reader| match reader {
-        ColumnReader::ByteArrayColumnReader(reader) => Some(reader),
-        _ => None,
-    })
-}
-
-fn column<R: Read + Seek + Send + 'static, T: DataType>(
-    source: &Source<R>,
-    group: &RowGroupMetaData,
-    name: &str,
-    typed: fn(ColumnReader) -> Option<ColumnReaderImpl<T>>,
-) -> Result<Vec<T::T>, TraceError> {
-    let place = format!("in column {name}");
-    let column = group.columns().iter().find(|column| column.column_path().string() == name);
-    let Some(column) = column else {
-        return Err(TraceError::damaged("in a row group", format!("column {name} is missing")));
-    };
-    let rows = usize::try_from(group.num_rows()).ok().filter(|rows| *rows <= ROWS_PER_GROUP);
-    let rows = rows.ok_or_else(|| {
-        let what = format!(
-            "its row group has {} rows; there are at most {ROWS_PER_GROUP}",
-            group.num_rows()
-        );
-        TraceError::damaged(&place, what)
-    })?;
-    let (start, length) = guarded(&place, || Ok(column.byte_range()))?;
-    if start.checked_add(length).is_none_or(|end| end > source.length()) {
-        return Err(TraceError::damaged(place, "it lies outside the file"));
-    }
-    let values = guarded(&place, || {
-        let held = Held::new(source, start, usize::try_from(length)?)?;
-        let pages = Packed::open(Arc::new(held), column, rows, PageMemory::new())?;
-        let reader = typed(get_column_reader(column.column_descr_ptr(), Box::new(pages)));
-        let mut reader =
-            reader.ok_or_else(|| ParquetError::General("it has another type".into()))?;
-        let (mut values, mut levels) = (Vec::new(), Vec::new());
-        reader.read_records(rows, Some(&mut levels), None, &mut values)?;
-        Ok(values)
-    })?;
-    let missing = rows - values.len().min(rows);
-    if missing > 0 {
-        return Err(TraceError::damaged(place, format!("{missing} rows are missing")));
-    }
-    Ok(values)
 }
 
 /// Parses the JSON value of a metadata key; `None` if the key is missing.

@@ -3,6 +3,7 @@
 //! the format.
 
 mod block;
+pub(crate) mod chunk;
 mod column;
 mod delta;
 mod dictionary;
@@ -27,15 +28,18 @@ mod writer;
 pub use crate::schema::{
     FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUMS,
 };
-pub use footer::{Footer, footer, footer_or_blocks, text_column, wide_column};
+pub use footer::{Footer, footer, footer_or_blocks};
 pub use guard::panics_are_caught;
 pub use integrity::{Damage, Integrity, LeftOut};
-pub use output::{About, Output};
+pub(crate) use output::{About, Output};
 pub use parts::is_same_capture;
 pub use reader::TraceRef;
 pub use reader::{Batches, Trace};
 pub use recovery::Recovery;
+pub(crate) use source::Held;
 pub use source::Source;
+pub use sums::FoundGroup;
+pub(crate) use sums::Summing;
 pub use writer::{ROWS_PER_GROUP, Writer};
 
 #[cfg(test)]

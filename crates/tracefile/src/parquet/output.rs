@@ -1,5 +1,5 @@
 //! Writes our files: Parquet with checksums, and with a recovery block before the first row
-//! group and after every one. Traces and step files differ only in their columns.
+//! group and after every one. Traces and cube files differ only in their columns.
 
 use super::block::{self, Kind};
 use super::sums::{FOOTER_END, GroupSum, Summing, UNSEALED};
@@ -39,6 +39,8 @@ pub struct Output<W: Write + Send> {
     /// Time of the last reading that a recovery block holds.
     processors_until_ns: Option<u64>,
     sums: Vec<GroupSum>,
+    /// True if a recovery block follows every row group.
+    has_blocks: bool,
 }
 
 impl<W: Write + Send> Output<W> {
@@ -63,7 +65,14 @@ impl<W: Write + Send> Output<W> {
             processors: Arc::clone(&conditions.processors),
             processors_until_ns: None,
             sums: Vec::new(),
+            has_blocks: true,
         })
+    }
+
+    /// Leaves out the recovery blocks after row groups, for a file that is written whole or not at
+    /// all.
+    pub fn without_blocks(self) -> Self {
+        Output { has_blocks: false, ..self }
     }
 
     /// Sets the conditions that the next recovery block will hold.
@@ -95,7 +104,9 @@ impl<W: Write + Send> Output<W> {
             span_ns: about.span_ns,
             ios: about.ios,
         };
-        self.block_after(&sum)?;
+        if self.has_blocks {
+            self.block_after(&sum)?;
+        }
         self.sums.push(sum);
         Ok(())
     }
@@ -143,7 +154,16 @@ impl<W: Write + Send> Output<W> {
     }
 
     /// Finishes the file with the final conditions and returns the sink.
-    pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
+    pub fn finish(self, conditions: &CaptureConditions) -> Result<W, TraceError> {
+        self.finish_with(conditions, Vec::new())
+    }
+
+    /// Finishes the file with the final conditions and more entries of metadata; returns the sink.
+    pub fn finish_with(
+        mut self,
+        conditions: &CaptureConditions,
+        more: Vec<(&'static str, String)>,
+    ) -> Result<W, TraceError> {
         // The seal comes last: see `sums::of_file`.
         let mut pairs = vec![
             (KEY_FORMAT, FORMAT_VERSION.to_owned()),
@@ -156,6 +176,7 @@ impl<W: Write + Send> Output<W> {
         if !conditions.processors.is_empty() {
             pairs.push((KEY_PROCESSORS, json(&*conditions.processors)?));
         }
+        pairs.extend(more);
         pairs.extend([(KEY_SUMS, json(&self.sums)?), (KEY_SEAL, UNSEALED.to_owned())]);
         for (key, value) in pairs {
             self.parquet.append_key_value_metadata(KeyValue::new(key.to_owned(), value));

@@ -99,7 +99,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     }
 
     fn assemble(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
-        let Footer { groups, conditions, start, recovery, damaged } = found;
+        let Footer { groups, conditions, start, recovery, damaged, .. } = found;
         let checksums = groups.iter().all(|group| group.sum.is_some());
         let length = source.length();
         let checked: Result<Vec<Group>, TraceError> = groups

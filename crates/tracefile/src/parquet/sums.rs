@@ -31,15 +31,18 @@ pub struct GroupSum {
     pub bytes: u64,
     /// XXH3-64 of the bytes, in 16 hexadecimal digits.
     pub xxh3: String,
-    /// First and last issue time in nanoseconds; in a step file, the time of its steps.
+    /// First and last issue time in nanoseconds; in a cube file, the time of its steps.
     pub span_ns: (u64, u64),
     /// Number of I/Os.
     pub ios: u64,
 }
 
 /// A row group and its checksum; `None` if its writer kept none.
+#[derive(Debug, Clone)]
 pub struct FoundGroup {
+    /// Columns of the row group, as the footer or a recovery block lists them.
     pub metadata: RowGroupMetaData,
+    /// Checksum.
     pub sum: Option<GroupSum>,
 }
 

@@ -1,9 +1,12 @@
 //! Values of a batch and how they are encoded in a file.
 
+use parquet::basic::Type as Physical;
 use steadfast_domain::io_event::Command;
 
 /// A value that a column of a batch can hold.
-pub(super) trait Value: Copy + PartialEq {
+pub(crate) trait Value: Copy + PartialEq {
+    /// Type of the column in a file.
+    const PHYSICAL: Physical;
     /// Whether the type is a number.
     const IS_NUMBER: bool;
     /// Converts a number by keeping its low bits.
@@ -21,6 +24,7 @@ pub(super) trait Value: Copy + PartialEq {
 }
 
 impl Value for i64 {
+    const PHYSICAL: Physical = Physical::INT64;
     const IS_NUMBER: bool = true;
     fn of_number(number: i64) -> Self {
         number
@@ -34,6 +38,7 @@ impl Value for i64 {
 }
 
 impl Value for i32 {
+    const PHYSICAL: Physical = Physical::INT32;
     const IS_NUMBER: bool = true;
     fn of_number(number: i64) -> Self {
         number as i32
@@ -44,6 +49,7 @@ impl Value for i32 {
 }
 
 impl Value for Command {
+    const PHYSICAL: Physical = Physical::BYTE_ARRAY;
     const IS_NUMBER: bool = false;
     /// Returns an empty name, because names are never encoded as numbers.
     fn of_number(_: i64) -> Self {

@@ -10,14 +10,14 @@ use std::fmt::Write;
 use std::io::Cursor;
 use std::sync::Arc;
 use steadfast_analysis::filter::Process;
-use steadfast_analysis::{By, Captured, Filter, Pass, StepWriter};
+use steadfast_analysis::{By, Captured, Filter, Pass};
 use steadfast_domain::io_event::{CapturedDevice, IncompleteIos, StreamInStep, flags};
 use steadfast_domain::script::ReplayOmissions;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{
     Bytes, CaptureConditions, Demand, DueIo, IoEvent, IoOp, Layer, Nanos, Op, Script,
 };
-use steadfast_tracefile::Writer;
+use steadfast_tracefile::{StepWriter, Writer};
 use steadfast_workload::replay::script::at_threshold;
 use steadfast_workload::replay::{
     IssueAt, MapRule, NativeSteps, ReplayError, ScriptOptions, Space, StepChoice, StepSource,

@@ -183,8 +183,8 @@ fn finish(
         return Err(misuse("there is no capture to fold"));
     }
     let shown = output.path().display().to_string();
-    let mut sink = BufWriter::new(output.handle()?);
-    merge.write(&mut sink).with_context(|| format!("{shown} cannot be written"))?;
+    let sink = BufWriter::new(output.handle()?);
+    let mut sink = merge.write(sink).with_context(|| format!("{shown} cannot be written"))?;
     sink.flush().with_context(|| format!("{shown} cannot be written"))?;
     drop(sink);
     output.place()?;

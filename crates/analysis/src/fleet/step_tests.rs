@@ -1,6 +1,5 @@
-//! Tests of step files: written and read; complete, killed and damaged.
+//! Tests of captured steps: written and read; complete, killed and damaged.
 
-use super::StepWriter;
 use crate::captured::Captured;
 use crate::filter::Filter;
 use crate::pass::Pass;
@@ -12,7 +11,7 @@ use std::io::Cursor;
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{CaptureConditions, IoOp, Layer, QuarterHistogram};
 use steadfast_tracefile::not_recorded::NotRecorded;
-use steadfast_tracefile::{Trace, TraceError};
+use steadfast_tracefile::{StepWriter, Trace, TraceError};
 
 fn conditions() -> CaptureConditions {
     let step_ns = Some(1_000_000_000);
@@ -97,7 +96,7 @@ fn with_histogram(told: u64) -> Alone {
     let slowest =
         StreamInStep { response_max_ns: 1_000_000, ..row(0, IoOp::Read, false, 4096, 1000) };
     writer.add(&[slowest]);
-    writer.add_responses(60, &[responses, StreamResponses::default()]);
+    writer.add_responses(&[responses, StreamResponses::default()]);
     assert_eq!(writer.rows(), 1);
     open(writer.finish(&conditions()).unwrap())
 }
@@ -195,7 +194,7 @@ fn what_is_recovered_is_finished_and_tells_the_same() {
     dense[QuarterHistogram::index(1000)] = 1000;
     let histogram = QuarterHistogram::from_dense(&dense);
     let responses = StreamResponses { bytes: 4096, histogram, ..StreamResponses::default() };
-    writer.add_responses(1, &[responses]);
+    writer.add_responses(&[responses]);
     writer.flush_before(1).unwrap();
     writer.add(&[row(3, IoOp::Flush, false, 0, 1)]);
     let mut bytes = writer.finish(&conditions()).unwrap();

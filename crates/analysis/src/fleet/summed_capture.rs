@@ -1,0 +1,392 @@
+//! Captures of which only sums were kept: the cube files of `capture --steps`, or one capture in a
+//! fold file.
+
+use super::file::{FoldOptions, Member};
+use crate::annotate::sequence::WINDOW;
+use crate::cells::{BusyInStep, Cell, Cells, Dimensions, Times};
+use crate::fold::Fold;
+use crate::pass::{Pass, PassAccount};
+use std::io::{Read, Seek};
+use steadfast_domain::CaptureConditions;
+use steadfast_tracefile::cube_file::{CubeFile, CubeRows};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::merge_mapping::MergeMapping;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::observed_time::{ObservedTime, StepGrid};
+use steadfast_tracefile::parquet::parts::{Part, both, in_order, none_named, together};
+use steadfast_tracefile::parquet::{Footer, Integrity, Recovery, Source};
+
+/// A capture with sums in place of its single I/Os.
+pub(crate) struct SummedCapture<R> {
+    files: Vec<CubeFile<R>>,
+    conditions: CaptureConditions,
+    start: Option<CaptureConditions>,
+    recovery: Option<Recovery>,
+    integrity: Integrity,
+    step_ns: u64,
+    observed: ObservedTime,
+    /// Description of a capture in a fold file; `None` for captured steps.
+    folded: Option<FoldedCapture>,
+}
+
+/// How a capture was folded.
+struct FoldedCapture {
+    options: FoldOptions,
+    account: PassAccount,
+    filter: Option<String>,
+    files: usize,
+}
+
+impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
+    /// Opens a file of captured steps by its footer or its recovery blocks. Damaged row groups are
+    /// left out, as [`Self::integrity`] reports.
+    ///
+    /// # Errors
+    /// Returns the errors of [`CubeFile::new`] and [`CubeFile::read`].
+    pub(crate) fn of_steps(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+        let Footer { groups, conditions, start, recovery, mut damaged, .. } = found;
+        let file = CubeFile::new(source, groups, conditions.as_ref(), &mut damaged)?;
+        let conditions = conditions.unwrap_or_default();
+        let checksums = file.has_checksums();
+        let integrity = Integrity { checksums, damaged, ..Integrity::default() };
+        let step_ns = file.step_ns();
+        let last_ns = if conditions.lasted_ns == 0 { end_of_steps(&file)? } else { 0 };
+        let observed = ObservedTime::from_file(start.as_ref(), &conditions, last_ns);
+        let (files, folded) = (vec![file], None);
+        Ok(SummedCapture {
+            files,
+            conditions,
+            start,
+            recovery,
+            integrity,
+            step_ns,
+            observed,
+            folded,
+        })
+    }
+
+    /// Takes a capture of a fold file with these options.
+    pub(crate) fn of_fold(options: &FoldOptions, member: &Member, file: CubeFile<R>) -> Self {
+        let reached = member.account.span_ns.map_or(0, |(_, last)| last.saturating_add(1));
+        let lasted_ns = member.conditions.lasted_ns.max(reached);
+        let spans_ns = member.spans_ns.clone().unwrap_or_else(|| vec![(0, lasted_ns)]);
+        SummedCapture {
+            files: vec![file],
+            conditions: member.conditions.clone(),
+            start: None,
+            recovery: member.recovery.clone(),
+            integrity: member.integrity.clone(),
+            step_ns: options.step_ns,
+            observed: ObservedTime::new(spans_ns),
+            folded: Some(FoldedCapture {
+                options: options.clone(),
+                account: member.account,
+                filter: member.filter.clone(),
+                files: member.files.len(),
+            }),
+        }
+    }
+
+    /// Combines the files of one capture, given in any order.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Unsuitable`] if `parts` is empty, the files belong to different
+    /// captures, or a part occurs twice.
+    pub fn together(parts: Vec<Self>) -> Result<Self, TraceError> {
+        let (parts, missing) = in_order(parts)?;
+        let mut whole = parts.into_iter().reduce(Self::and).ok_or_else(none_named)?;
+        whole.integrity.missing_parts = missing;
+        Ok(whole)
+    }
+
+    fn and(mut self, next: Self) -> Self {
+        let before = self.files.len();
+        self.integrity.damaged.extend(next.integrity.damaged.into_iter().map(|mut damage| {
+            damage.file += before;
+            damage
+        }));
+        self.integrity.checksums &= next.integrity.checksums;
+        self.files.extend(next.files);
+        self.observed = self.observed.and(&next.observed);
+        self.conditions = together(&self.conditions, next.conditions);
+        self.recovery = both(self.recovery, next.recovery);
+        self
+    }
+
+    /// Returns the known damage and missing parts.
+    pub fn integrity(&self) -> &Integrity {
+        &self.integrity
+    }
+
+    /// Returns the conditions of the capture.
+    pub fn conditions(&self) -> &CaptureConditions {
+        &self.conditions
+    }
+
+    /// Returns what could not be read because the writer was killed; `None` if the file is
+    /// complete.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        self.recovery.as_ref()
+    }
+
+    /// Returns the width of a step, in nanoseconds.
+    pub fn step_ns(&self) -> u64 {
+        self.step_ns
+    }
+
+    /// Returns the observed time; for a file of a rotated capture, that of this file, and for a
+    /// fold of a part of the time, only that part.
+    pub fn observed(&self) -> &ObservedTime {
+        &self.observed
+    }
+
+    /// Returns the known duration of the capture, in nanoseconds.
+    pub fn lasted_ns(&self) -> u64 {
+        let reached = match &self.folded {
+            Some(folded) => folded.account.span_ns.map(|(_, last)| last.saturating_add(1)),
+            None => self.observed.end_ns(),
+        };
+        self.conditions.lasted_ns.max(reached.unwrap_or(0))
+    }
+
+    /// Returns the number of files of the capture.
+    pub fn files(&self) -> usize {
+        match &self.folded {
+            Some(folded) => folded.files,
+            None => self.files.len(),
+        }
+    }
+
+    /// Returns the filter by which I/Os were folded, in words; `None` if there was none.
+    pub fn filter(&self) -> Option<&String> {
+        self.folded.as_ref().and_then(|folded| folded.filter.as_ref())
+    }
+
+    /// Returns the beginning of the first step, in nanoseconds before the capture began. The steps
+    /// of a fold lie on the grid of the clock.
+    fn phase_ns(&self) -> u64 {
+        let began = self.conditions.began_unix_ns.unwrap_or(0);
+        if self.folded.is_some() { began % self.step_ns } else { 0 }
+    }
+
+    /// Returns the grid of the steps on an axis that begins `shift_ns` before the capture.
+    pub fn step_grid(&self, shift_ns: u64) -> StepGrid {
+        let step_ns = self.step_ns;
+        // Adding a step width keeps the grid and avoids a negative origin.
+        let origin_ns = shift_ns.saturating_add(step_ns).saturating_sub(self.phase_ns()) % step_ns;
+        StepGrid { step_ns, origin_ns }
+    }
+
+    fn dimensions(&self) -> Dimensions {
+        self.folded.as_ref().map_or_else(Dimensions::default, |folded| folded.options.told())
+    }
+
+    /// Checks that the sums can report something that needs single I/Os.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::NotRecorded`] or, for a fold, [`TraceError::Unsuitable`] if not.
+    pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
+        match (&self.folded, what) {
+            (Some(_), NotRecorded::StepPercentiles) => Ok(()),
+            // Filtered I/Os kept devices busy too, so a filtered fold does not know busy time.
+            (Some(folded), NotRecorded::BusyTime) if folded.filter.is_none() => Ok(()),
+            (Some(folded), NotRecorded::Processes) => {
+                let processes = Dimensions { processes: true, ..Dimensions::default() };
+                folded.options.told().check(processes)
+            }
+            _ => Err(self.refusal(what)),
+        }
+    }
+
+    fn refusal(&self, what: NotRecorded) -> TraceError {
+        match (&self.folded, what) {
+            (None, _) => what.into(),
+            (_, NotRecorded::Processes) => Dimensions::without("processes (--no-processes)"),
+            _ => TraceError::Unsuitable(format!(
+                "a fold file holds sums, no single I/Os, so it cannot report {what}; name the \
+                 trace files instead"
+            )),
+        }
+    }
+
+    fn check(&self, pass: &Pass) -> Result<(), TraceError> {
+        let Some(folded) = &self.folded else {
+            return match pass {
+                _ if pass.filter.process.is_some() => Err(NotRecorded::Processes.into()),
+                _ if pass.filter.asks_single_ios() => Err(NotRecorded::SingleIos.into()),
+                _ if pass.window != WINDOW => Err(NotRecorded::OtherWindow.into()),
+                _ => Ok(()),
+            };
+        };
+        let own = folded.options.window;
+        if pass.window != own {
+            return Err(TraceError::Unsuitable(format!(
+                "a fold file cannot decide RND and SEQ again: give --window {own}, with which this \
+                 one was made, or name the trace files instead"
+            )));
+        }
+        folded.options.told().check(pass.filter.asked())
+    }
+
+    /// Reads the rows of every row group.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Result<CubeRows, TraceError>> + '_ {
+        self.files.iter().flat_map(|file| (0..file.groups()).map(|number| file.read(number)))
+    }
+
+    /// Reads the sums once and passes them to all folds, placed among other captures if `place` is
+    /// set. `totals` are those of all captures so far.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::NotRecorded`] or [`TraceError::Unsuitable`] if a fold or the filter
+    /// needs what the sums do not hold, or the errors of reading and of
+    /// [`FoldCells::take_cells`](crate::fold::FoldCells::take_cells).
+    pub(crate) fn run(
+        &self,
+        pass: &Pass,
+        place: Option<&MergeMapping>,
+        folds: &mut [&mut dyn Fold],
+        totals: &mut CellTotals,
+    ) -> Result<PassAccount, TraceError> {
+        self.check(pass)?;
+        let (told, step_ns) = (self.dimensions(), self.step_ns);
+        let folds = folds.iter_mut().map(|fold| fold.as_cell_fold(told));
+        let folds = folds.collect::<Result<Vec<_>, _>>();
+        let mut folds = folds.map_err(|what| self.refusal(what))?;
+        let shift_ns = place.map_or(0, |place| place.shift_ns);
+        let observed = self.observed.shifted(shift_ns);
+        let first_ns = observed.first_ns().unwrap_or(0);
+        let mut account = match &self.folded {
+            Some(folded) => PassAccount { kept: 0, span_ns: None, ..folded.account },
+            None => PassAccount::default(),
+        };
+        for rows in self.rows() {
+            let CubeRows { mut cells, mut responses, mut busy } = rows?;
+            for cell in &mut cells {
+                self.place(cell, place, &observed)?;
+                totals.see(cell)?;
+            }
+            for cell in &mut responses {
+                cell.device = place.map_or(cell.device, |place| place.device(cell.device));
+                totals.see(cell)?;
+            }
+            for part in &mut busy {
+                part.begin_ns = self.placed(part.begin_ns, shift_ns)?;
+                part.device = place.map_or(part.device, |place| place.device(part.device));
+                totals.see_busy(part)?;
+            }
+            if self.folded.is_none() {
+                account.events += cells.iter().map(|cell| cell.ios).sum::<u64>();
+            }
+            cells.retain(|cell| pass.filter.keeps_cell(cell, first_ns));
+            responses.retain(|cell| pass.filter.keeps_responses(cell));
+            busy.retain(|part| pass.filter.keeps_busy(part, first_ns));
+            for cell in &cells {
+                account.kept = account.kept.saturating_add(cell.ios);
+                account.reach(cell.span_ns.0, cell.span_ns.1);
+            }
+            let (cells, busy, responses) = (&cells[..], &busy[..], &responses[..]);
+            let cells = Cells { step_ns, told, cells, busy, responses };
+            folds.iter_mut().try_for_each(|fold| fold.take_cells(&cells))?;
+        }
+        Ok(account)
+    }
+
+    /// Returns the beginning of a step on an axis that begins `shift_ns` before the capture. The
+    /// steps of a fold are counted from the origin of the clock.
+    fn placed(&self, begin_ns: u64, shift_ns: u64) -> Result<u64, TraceError> {
+        let phase_ns = self.phase_ns();
+        let began_ns = match self.folded {
+            Some(_) => self.conditions.began_unix_ns.unwrap_or(0),
+            None => 0,
+        };
+        let since = begin_ns.checked_sub(began_ns - phase_ns).ok_or_else(impossible)?;
+        Ok(since.saturating_add(shift_ns.saturating_sub(phase_ns)))
+    }
+
+    fn place(
+        &self,
+        cell: &mut Cell,
+        place: Option<&MergeMapping>,
+        observed: &ObservedTime,
+    ) -> Result<(), TraceError> {
+        let begin_ns = self.placed(cell.begin_ns, place.map_or(0, |place| place.shift_ns))?;
+        let (first, last) = cell.span_ns;
+        let since_step = |at: u64| begin_ns.saturating_add(at - cell.begin_ns.min(at));
+        cell.span_ns = (since_step(first), since_step(last));
+        cell.begin_ns = begin_ns;
+        if self.folded.is_none() {
+            // The first and the last step count only for as long as the capture was observed.
+            let (first_ns, last_ns) = (observed.first_ns().unwrap_or(0), cell.span_ns.1);
+            let end_ns = observed.end_ns().filter(|end| *end > begin_ns).unwrap_or(last_ns);
+            cell.span_ns = (begin_ns.max(first_ns.min(last_ns)), last_ns.min(end_ns));
+        }
+        if let Some(place) = place {
+            cell.device = place.device(cell.device);
+            cell.who.cgroup = place.cgroup(cell.who.cgroup);
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read + Seek + Send + 'static> Part for SummedCapture<R> {
+    fn conditions(&self) -> &CaptureConditions {
+        &self.conditions
+    }
+    fn start(&self) -> Option<&CaptureConditions> {
+        self.start.as_ref()
+    }
+}
+
+/// Returns the end of the last step, for a file that does not record how long the capture lasted.
+fn end_of_steps<R: Read + Seek + Send + 'static>(file: &CubeFile<R>) -> Result<u64, TraceError> {
+    let mut end = 0;
+    for number in 0..file.groups() {
+        let ends = file.read(number)?.cells.into_iter().map(|cell| cell.begin_ns + file.step_ns());
+        end = ends.fold(end, u64::max);
+    }
+    Ok(end)
+}
+
+/// Totals over all cells. If these fit into 64 bits, so does every sum over some of the cells. No
+/// capture comes close, but a crafted file may exceed it.
+#[derive(Default)]
+pub(crate) struct CellTotals([u64; 11]);
+
+impl CellTotals {
+    fn see(&mut self, cell: &Cell) -> Result<(), TraceError> {
+        let counted = |times: &Times| {
+            times.buckets.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count))
+        };
+        let bytes = cell.ios.checked_mul(u64::from(cell.bytes));
+        let responses = counted(&cell.responses).map(|count| count.max(cell.responses.count));
+        let queued = counted(&cell.queued).map(|count| count.max(cell.queued.count));
+        let flagged = cell.flags.iter().copied().max();
+        let of_cell = [
+            cell.ios.checked_add(cell.beyond),
+            bytes,
+            responses,
+            queued,
+            Some(cell.responses.sum_ns),
+            Some(cell.queued.sum_ns),
+            cell.depth_sum.checked_add(cell.depths),
+            flagged,
+            Some(cell.merged),
+            Some(cell.contents.blocks.max(cell.contents.duplicates)),
+            Some(cell.contents.bytes.max(cell.contents.compressed_bytes)),
+        ];
+        for (sum, value) in self.0.iter_mut().zip(of_cell) {
+            let value = value.ok_or_else(impossible)?;
+            *sum = sum.checked_add(value).ok_or_else(impossible)?;
+        }
+        Ok(())
+    }
+
+    fn see_busy(&self, busy: &BusyInStep) -> Result<(), TraceError> {
+        let most = u64::MAX >> 24;
+        if busy.busy_ns > most { Err(impossible()) } else { Ok(()) }
+    }
+}
+
+fn impossible() -> TraceError {
+    TraceError::damaged("in its rows", "impossible counts or times")
+}

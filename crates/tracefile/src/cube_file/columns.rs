@@ -1,0 +1,412 @@
+//! The columns of a cube file, in file order. One list drives the schema, the writer, the reader
+//! and docs/formats.md.
+
+use super::cell::{Cell, Times};
+use crate::error::TraceError;
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::schema::types::{Type, TypePtr};
+use std::sync::Arc;
+use steadfast_domain::io_event::Command;
+use steadfast_domain::{IoOp, Layer};
+
+/// The dimensions and sums that a cube file has beyond the streams of each device and step.
+/// A column that is not recorded is absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CubeColumns {
+    /// Process ID and command name.
+    pub processes: bool,
+    /// Thread ID and name.
+    pub threads: bool,
+    /// Cgroup.
+    pub cgroups: bool,
+    /// Inode.
+    pub files: bool,
+    /// Merged requests.
+    pub merges: bool,
+    /// Sampled content.
+    pub content: bool,
+    /// True if the cells are sums of single I/Os of any hosts, as a fold has them: with host, issue
+    /// times, queue times, all flags and busy time.
+    pub single_ios: bool,
+}
+
+impl CubeColumns {
+    /// Returns the columns that either has.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        CubeColumns {
+            processes: self.processes || other.processes,
+            threads: self.threads || other.threads,
+            cgroups: self.cgroups || other.cgroups,
+            files: self.files || other.files,
+            merges: self.merges || other.merges,
+            content: self.content || other.content,
+            single_ios: self.single_ios || other.single_ios,
+        }
+    }
+}
+
+/// What a row holds. A key that a row does not distinguish is null.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum RowKind {
+    /// The sums of a cell.
+    #[default]
+    Cell,
+    /// Response times of a stream over several steps: `step` is null.
+    Responses,
+    /// Busy time of a device in a step: `op` is null.
+    Busy,
+}
+
+/// A row of the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct CubeRow {
+    pub kind: RowKind,
+    /// Number of the step.
+    pub step: u64,
+    /// Keys and sums. Times in it count from the beginning of the step.
+    pub cell: Cell,
+    pub busy_ns: u64,
+}
+
+/// The kinds of rows in which a column has values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeldIn {
+    All,
+    Cells,
+    /// Cells and response times.
+    Streams,
+    /// Cells and busy time.
+    Steps,
+    Busy,
+}
+
+impl HeldIn {
+    pub fn has(self, kind: RowKind) -> bool {
+        match self {
+            HeldIn::All => true,
+            HeldIn::Cells => kind == RowKind::Cell,
+            HeldIn::Streams => kind != RowKind::Busy,
+            HeldIn::Steps => kind != RowKind::Responses,
+            HeldIn::Busy => kind == RowKind::Busy,
+        }
+    }
+}
+
+/// How a column stores its values.
+#[derive(Clone, Copy)]
+pub(super) enum Store {
+    /// An unsigned integer of so many bits. `set` returns `None` for an impossible value; null is
+    /// [`NO_STEP`] and [`NO_OP`] in these columns, and 0 in all others.
+    Number { bits: i8, get: fn(&CubeRow) -> u64, set: fn(&mut CubeRow, u64) -> Option<()> },
+    /// A boolean: sequential or random.
+    Sequential,
+    /// A name of up to 15 bytes.
+    Name { get: fn(&Cell) -> Command, set: fn(&mut Cell, Command) },
+    /// A list of histogram buckets, by index.
+    Buckets { of: fn(&Cell) -> &Times },
+    /// A list with the count of each bucket.
+    Counts { of: fn(&Cell) -> &Times, set: fn(&mut Cell) -> &mut Times, buckets: &'static str },
+    /// Host name of the capture; not read back.
+    Host,
+    /// Name of the device; not read back.
+    Disk,
+}
+
+/// Null in the column `step`.
+pub(super) const NO_STEP: u64 = u64::MAX;
+/// Null in the column `op`.
+pub(super) const NO_OP: u64 = u32::MAX as u64;
+
+/// A column of a cube file.
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    pub name: &'static str,
+    pub store: Store,
+    pub held: HeldIn,
+    /// True if values repeat so often that a dictionary is smaller than differences.
+    pub dictionary: bool,
+    is_there: fn(&CubeColumns) -> bool,
+}
+
+/// Defines the store of integers in a field of [`CubeRow`].
+macro_rules! number {
+    ($bits:literal, $($field:tt).+) => {
+        Store::Number {
+            bits: $bits,
+            get: |row| u64::from(row.$($field).+),
+            set: |row, value| {
+                row.$($field).+ = value.try_into().ok()?;
+                Some(())
+            },
+        }
+    };
+}
+
+/// Defines the column of a sum in a field of [`Cell`].
+macro_rules! sum {
+    ($name:literal, $bits:literal, $($field:tt).+, $is_there:expr) => {
+        Column {
+            dictionary: false,
+            ..Column::new($name, number!($bits, cell.$($field).+), HeldIn::Cells).only($is_there)
+        }
+    };
+}
+
+/// Defines the column with the number of I/Os that have a flag.
+macro_rules! flag {
+    ($name:literal, $bit:literal, $is_there:expr) => {
+        Column {
+            dictionary: false,
+            ..Column::new(
+                $name,
+                Store::Number {
+                    bits: 64,
+                    get: |row| row.cell.flags[$bit],
+                    set: |row, value| {
+                        row.cell.flags[$bit] = value;
+                        Some(())
+                    },
+                },
+                HeldIn::Cells,
+            )
+            .only($is_there)
+        }
+    };
+}
+
+/// Defines the two columns of a histogram.
+macro_rules! histogram {
+    ($buckets:expr, $counts:literal, $times:ident, $held:expr, $is_there:expr) => {
+        [
+            Column {
+                dictionary: false,
+                ..Column::new($buckets, Store::Buckets { of: |cell| &cell.$times }, $held)
+                    .only($is_there)
+            },
+            Column {
+                dictionary: false,
+                ..Column::new(
+                    $counts,
+                    Store::Counts {
+                        of: |cell| &cell.$times,
+                        set: |cell| &mut cell.$times,
+                        buckets: $buckets,
+                    },
+                    $held,
+                )
+                .only($is_there)
+            },
+        ]
+    };
+}
+
+impl Column {
+    const fn new(name: &'static str, store: Store, held: HeldIn) -> Self {
+        Column { name, store, held, dictionary: true, is_there: ALWAYS }
+    }
+
+    /// Returns the column for files with some columns only.
+    const fn only(self, is_there: fn(&CubeColumns) -> bool) -> Self {
+        Column { is_there, ..self }
+    }
+
+    /// Returns true if a file without the column cannot be read.
+    pub fn is_indispensable(&self) -> bool {
+        let names = ["step", "device", "op", "sequential", "bytes", "ios", RESPONSE_BUCKET];
+        names.contains(&self.name)
+    }
+
+    /// Returns the path of the values in the Parquet schema.
+    pub fn path(&self) -> String {
+        match self.store {
+            Store::Buckets { .. } | Store::Counts { .. } => element_of(self.name),
+            _ => self.name.to_owned(),
+        }
+    }
+}
+
+/// Returns the path of the elements of a list column.
+pub(super) fn element_of(name: &str) -> String {
+    format!("{name}.list.element")
+}
+
+const ALWAYS: fn(&CubeColumns) -> bool = |_| true;
+const OF_FOLD: fn(&CubeColumns) -> bool = |columns| columns.single_ios;
+const OF_PROCESSES: fn(&CubeColumns) -> bool = |columns| columns.processes;
+const OF_THREADS: fn(&CubeColumns) -> bool = |columns| columns.threads;
+const OF_CONTENT: fn(&CubeColumns) -> bool = |columns| columns.content;
+
+/// The list that every cube file has, with which older files of steps are told apart.
+pub(super) const RESPONSE_BUCKET: &str = "response_bucket";
+
+const RESPONSES: [Column; 2] =
+    histogram!(RESPONSE_BUCKET, "response_bucket_ios", responses, HeldIn::Streams, ALWAYS);
+const QUEUED: [Column; 2] =
+    histogram!("queued_bucket", "queued_bucket_ios", queued, HeldIn::Cells, OF_FOLD);
+
+/// All columns, in file order.
+const ALL: [Column; 49] = [
+    Column::new("host", Store::Host, HeldIn::All).only(OF_FOLD),
+    Column::new("disk", Store::Disk, HeldIn::All),
+    Column {
+        dictionary: false,
+        ..Column::new(
+            "step",
+            Store::Number {
+                bits: 64,
+                get: |row| row.step,
+                set: |row, value| {
+                    row.step = value;
+                    if value == NO_STEP {
+                        row.kind = RowKind::Responses;
+                    }
+                    Some(())
+                },
+            },
+            HeldIn::Steps,
+        )
+    },
+    Column::new("device", number!(16, cell.device), HeldIn::All),
+    Column::new(
+        "layer",
+        Store::Number {
+            bits: 8,
+            get: |row| row.cell.layer as u64,
+            set: |row, value| {
+                let layers = [Layer::Block, Layer::FileSystem];
+                row.cell.layer = *layers.get(usize::try_from(value).ok()?)?;
+                Some(())
+            },
+        },
+        HeldIn::All,
+    ),
+    Column::new(
+        "op",
+        Store::Number {
+            bits: 8,
+            get: |row| row.cell.op as u64,
+            set: |row, value| {
+                match (value, row.kind) {
+                    (NO_OP, RowKind::Cell) => row.kind = RowKind::Busy,
+                    _ => row.cell.op = IoOp::of_number(u8::try_from(value).ok()?)?,
+                }
+                Some(())
+            },
+        },
+        HeldIn::Streams,
+    ),
+    Column::new("sequential", Store::Sequential, HeldIn::Streams),
+    Column::new("bytes", number!(32, cell.bytes), HeldIn::Streams),
+    Column::new("pid", number!(32, cell.who.pid), HeldIn::Cells).only(OF_PROCESSES),
+    Column::new(
+        "command",
+        Store::Name { get: |cell| cell.who.command, set: |cell, name| cell.who.command = name },
+        HeldIn::Cells,
+    )
+    .only(OF_PROCESSES),
+    Column::new("tid", number!(32, cell.who.tid), HeldIn::Cells).only(OF_THREADS),
+    Column::new(
+        "thread",
+        Store::Name { get: |cell| cell.who.thread, set: |cell, name| cell.who.thread = name },
+        HeldIn::Cells,
+    )
+    .only(OF_THREADS),
+    Column::new("cgroup", number!(16, cell.who.cgroup), HeldIn::Cells)
+        .only(|columns| columns.cgroups),
+    Column::new("inode", number!(64, cell.who.inode), HeldIn::Cells).only(|columns| columns.files),
+    sum!("ios", 64, ios, ALWAYS),
+    sum!("first_ns", 64, span_ns.0, OF_FOLD),
+    sum!("last_ns", 64, span_ns.1, OF_FOLD),
+    sum!("responses", 64, responses.count, ALWAYS),
+    sum!("response_sum_ns", 64, responses.sum_ns, ALWAYS),
+    sum!("response_max_ns", 64, responses.max_ns, ALWAYS),
+    RESPONSES[0],
+    RESPONSES[1],
+    sum!("queued", 64, queued.count, OF_FOLD),
+    sum!("queued_sum_ns", 64, queued.sum_ns, OF_FOLD),
+    sum!("queued_max_ns", 64, queued.max_ns, OF_FOLD),
+    QUEUED[0],
+    QUEUED[1],
+    sum!("both_queued_ns", 64, both_queued_ns, OF_FOLD),
+    sum!("both_response_ns", 64, both_response_ns, OF_FOLD),
+    sum!("depth_sum", 64, depth_sum, ALWAYS),
+    sum!("depths", 64, depths, OF_FOLD),
+    sum!("depth_max", 32, depth_max, ALWAYS),
+    sum!("offsets", 64, offsets, ALWAYS),
+    flag!("sync", 0, OF_FOLD),
+    flag!("fua", 1, OF_FOLD),
+    flag!("preflush", 2, OF_FOLD),
+    flag!("meta", 3, OF_FOLD),
+    flag!("read_ahead", 4, OF_FOLD),
+    flag!("writeback", 5, OF_FOLD),
+    flag!("failed", 6, ALWAYS),
+    flag!("requeued", 7, OF_FOLD),
+    flag!("direct", 8, OF_FOLD),
+    sum!("beyond", 64, beyond, OF_FOLD),
+    sum!("merged", 64, merged, |columns| columns.merges),
+    sum!("sampled_blocks", 64, contents.blocks, OF_CONTENT),
+    sum!("duplicate_blocks", 64, contents.duplicates, OF_CONTENT),
+    sum!("sampled_bytes", 64, contents.bytes, OF_CONTENT),
+    sum!("compressed_bytes", 64, contents.compressed_bytes, OF_CONTENT),
+    Column {
+        dictionary: false,
+        ..Column::new("busy_ns", number!(64, busy_ns), HeldIn::Busy).only(OF_FOLD)
+    },
+];
+
+/// Returns the columns that a file has, in file order.
+pub(super) fn columns_of(columns: CubeColumns) -> Vec<Column> {
+    ALL.into_iter().filter(|column| (column.is_there)(&columns)).collect()
+}
+
+/// Returns all columns that a file may have.
+pub(super) fn all_columns() -> &'static [Column] {
+    const EVERY: &[Column] = &ALL;
+    EVERY
+}
+
+/// Returns the Parquet schema of a file with these columns.
+pub(super) fn schema(columns: &[Column]) -> Result<TypePtr, TraceError> {
+    let fields = columns.iter().map(|column| field(column).map(Arc::new));
+    let fields = fields.collect::<parquet::errors::Result<Vec<_>>>().map_err(TraceError::Encode)?;
+    let schema = Type::group_type_builder("cube").with_fields(fields).build();
+    schema.map(Arc::new).map_err(TraceError::Encode)
+}
+
+fn field(column: &Column) -> parquet::errors::Result<Type> {
+    let repetition =
+        if column.held == HeldIn::All { Repetition::REQUIRED } else { Repetition::OPTIONAL };
+    let list_of = |bits| {
+        let element = Arc::new(number("element", bits, Repetition::REQUIRED)?);
+        let list = Type::group_type_builder("list").with_repetition(Repetition::REPEATED);
+        let list = Arc::new(list.with_fields(vec![element]).build()?);
+        Type::group_type_builder(column.name)
+            .with_repetition(repetition)
+            .with_logical_type(Some(LogicalType::List))
+            .with_fields(vec![list])
+            .build()
+    };
+    match column.store {
+        Store::Number { bits, .. } => number(column.name, bits, repetition),
+        Store::Sequential => Type::primitive_type_builder(column.name, Physical::BOOLEAN)
+            .with_repetition(repetition)
+            .build(),
+        Store::Name { .. } | Store::Host | Store::Disk => {
+            Type::primitive_type_builder(column.name, Physical::BYTE_ARRAY)
+                .with_logical_type(Some(LogicalType::String))
+                .with_repetition(repetition)
+                .build()
+        }
+        Store::Buckets { .. } => list_of(16),
+        Store::Counts { .. } => list_of(64),
+    }
+}
+
+fn number(name: &str, bits: i8, repetition: Repetition) -> parquet::errors::Result<Type> {
+    let physical = if bits == 64 { Physical::INT64 } else { Physical::INT32 };
+    Type::primitive_type_builder(name, physical)
+        .with_logical_type(Some(LogicalType::integer(bits, false)))
+        .with_repetition(repetition)
+        .build()
+}

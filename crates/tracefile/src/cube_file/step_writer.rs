@@ -1,0 +1,122 @@
+//! Writes the cube file of a capture of steps.
+
+use super::cell::Cell;
+use super::columns::CubeColumns;
+use super::reader::CubeRows;
+use super::writer::CubeWriter;
+use crate::error::TraceError;
+use std::collections::BTreeMap;
+use std::io::Write;
+use steadfast_domain::io_event::{StreamInStep, StreamResponses};
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
+
+type Key = (u64, u16, Layer, IoOp, bool, u32);
+
+/// A writer of the I/O streams of capture steps. Parts of the same stream and step are summed while
+/// they wait in memory.
+pub struct StepWriter<W: Write + Send> {
+    cube: CubeWriter<W>,
+    step_ns: u64,
+    waiting: BTreeMap<Key, StreamInStep>,
+    /// Response times that wait for the next row group.
+    responses: Vec<Cell>,
+    rows: u64,
+}
+
+impl<W: Write + Send> StepWriter<W> {
+    /// Begins a file with the conditions known so far; their `step_ns` is the step width.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
+        Ok(StepWriter {
+            cube: CubeWriter::new(sink, CubeColumns::default(), conditions)?,
+            step_ns: conditions.step_ns.unwrap_or(1),
+            waiting: BTreeMap::new(),
+            responses: Vec::new(),
+            rows: 0,
+        })
+    }
+
+    /// Adds parts of steps.
+    pub fn add(&mut self, parts: &[StreamInStep]) {
+        for part in parts {
+            match self.waiting.get_mut(&part.key()) {
+                Some(row) => row.merge(part),
+                None => {
+                    self.waiting.insert(part.key(), *part);
+                }
+            }
+        }
+    }
+
+    /// Adds response times of streams over the steps since the last call. They are written with the
+    /// next row group.
+    pub fn add_responses(&mut self, responses: &[StreamResponses]) {
+        let any = responses.iter().filter(|part| part.histogram.total() > 0);
+        self.responses.extend(any.map(Cell::from_responses));
+    }
+
+    /// Updates the conditions, for the case that the file is never finished.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
+    pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
+        self.cube.update(conditions)
+    }
+
+    /// Writes the steps before `step` as a row group. They survive a kill once they reached the
+    /// sink. Parts of these steps that are added later get rows of their own.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn flush_before(&mut self, step: u64) -> Result<(), TraceError> {
+        let later = self.waiting.split_off(&(step, 0, Layer::Block, IoOp::Read, false, 0));
+        for row in std::mem::replace(&mut self.waiting, later).into_values() {
+            let begin_ns = row.step.saturating_mul(self.step_ns);
+            self.rows += 1;
+            self.cube.add(Cell::from_step(&row, begin_ns, (begin_ns, begin_ns)))?;
+        }
+        self.write_responses()?;
+        self.cube.flush()
+    }
+
+    fn write_responses(&mut self) -> Result<(), TraceError> {
+        self.responses.drain(..).try_for_each(|cell| self.cube.add_responses(cell))
+    }
+
+    /// Adds the rows of a row group of another file as a row group.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn copy(&mut self, rows: CubeRows) -> Result<(), TraceError> {
+        self.rows += rows.cells.len() as u64;
+        rows.cells.into_iter().try_for_each(|cell| self.cube.add(cell))?;
+        rows.responses.into_iter().try_for_each(|cell| self.cube.add_responses(cell))?;
+        self.cube.flush()
+    }
+
+    /// Returns the number of streams of steps that were written or wait.
+    pub fn rows(&self) -> u64 {
+        self.rows + self.waiting() as u64
+    }
+
+    /// Returns the number of streams of steps that are only in memory.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Returns the size of the file so far, in bytes.
+    pub fn bytes_written(&self) -> u64 {
+        self.cube.bytes_written()
+    }
+
+    /// Finishes the file with the final conditions and returns the sink.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
+        self.flush_before(u64::MAX)?;
+        self.cube.finish(conditions)
+    }
+}

@@ -1,0 +1,416 @@
+//! Writes a cube file, row group by row group.
+
+use super::cell::{BusyInStep, Cell};
+use super::columns::{Column, CubeColumns, CubeRow, HeldIn, RowKind, Store, columns_of, schema};
+use super::reader::CubeFile;
+use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, fold_conditions};
+use crate::error::TraceError;
+use crate::parquet::{About, Output, Summing};
+use crate::schema::{KEY_FOLD, author};
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{
+    SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter,
+};
+use parquet::schema::types::ColumnPath;
+use rustc_hash::FxHashMap;
+use std::io::{Read, Seek, Write};
+use std::sync::Arc;
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::Command;
+
+/// A cube file that is being written. Rows keep their order. A row group ends when it is full, or
+/// at [`Self::flush`].
+pub struct CubeWriter<W: Write + Send> {
+    output: Output<W>,
+    columns: Vec<Column>,
+    properties: WriterPropertiesPtr,
+    step_ns: u64,
+    names: DeviceNames,
+    rows: Vec<CubeRow>,
+    /// Histogram buckets in the waiting rows.
+    buckets: usize,
+}
+
+/// The texts of the columns `host` and `disk`.
+struct DeviceNames {
+    host: ByteArray,
+    disks: Vec<ByteArray>,
+}
+
+impl DeviceNames {
+    fn of(conditions: &CaptureConditions) -> Self {
+        let text = |text: &str| ByteArray::from(text);
+        DeviceNames {
+            host: text(conditions.host.as_deref().unwrap_or_default()),
+            disks: conditions.devices.iter().map(|device| text(&device.name)).collect(),
+        }
+    }
+
+    /// Returns the name of a device; empty if the conditions do not list it.
+    fn disk(&self, device: u16) -> ByteArray {
+        self.disks.get(usize::from(device)).cloned().unwrap_or_else(|| ByteArray::from(""))
+    }
+}
+
+impl<W: Write + Send> CubeWriter<W> {
+    /// Begins a file with the conditions known so far; their `step_ns` is the width of a step.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn new(
+        sink: W,
+        columns: CubeColumns,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        let columns = columns_of(columns);
+        let properties = properties(&columns, conditions)?;
+        Ok(CubeWriter {
+            output: Output::begin(sink, schema(&columns)?, properties.clone(), conditions)?,
+            columns,
+            properties: Arc::new(properties),
+            step_ns: conditions.step_ns.unwrap_or(1).max(1),
+            names: DeviceNames::of(conditions),
+            rows: Vec::new(),
+            buckets: 0,
+        })
+    }
+
+    /// Begins a fold file, which is written whole or not at all. `of` are the conditions of the
+    /// capture whose cells are added; row groups of other captures can be appended.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn fold(
+        sink: W,
+        columns: CubeColumns,
+        step_ns: u64,
+        of: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        let writer = Self::new(sink, columns, &fold_conditions(step_ns))?;
+        let output = writer.output.without_blocks();
+        Ok(CubeWriter { output, names: DeviceNames::of(of), ..writer })
+    }
+
+    /// Adds the sums of a cell.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn add(&mut self, mut cell: Cell) -> Result<(), TraceError> {
+        let begin_ns = std::mem::take(&mut cell.begin_ns);
+        let (first, last) = cell.span_ns;
+        cell.span_ns = (first.saturating_sub(begin_ns), last.saturating_sub(begin_ns));
+        self.push(RowKind::Cell, begin_ns, cell, 0)
+    }
+
+    /// Adds response times of a stream over several steps.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn add_responses(&mut self, cell: Cell) -> Result<(), TraceError> {
+        self.push(RowKind::Responses, 0, cell, 0)
+    }
+
+    /// Adds the busy time of a device in a step.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn add_busy(&mut self, busy: BusyInStep) -> Result<(), TraceError> {
+        let BusyInStep { begin_ns, device, layer, busy_ns } = busy;
+        self.push(RowKind::Busy, begin_ns, Cell { device, layer, ..Cell::default() }, busy_ns)
+    }
+
+    fn push(
+        &mut self,
+        kind: RowKind,
+        begin_ns: u64,
+        cell: Cell,
+        busy_ns: u64,
+    ) -> Result<(), TraceError> {
+        self.buckets += cell.responses.buckets.len() + cell.queued.buckets.len();
+        self.rows.push(CubeRow { kind, step: begin_ns / self.step_ns, cell, busy_ns });
+        if self.rows.len() >= ROWS_PER_GROUP || self.buckets >= BUCKETS_PER_GROUP {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Updates the conditions, for the case that the file is never finished.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
+    pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
+        self.names = DeviceNames::of(conditions);
+        self.output.update(conditions)
+    }
+
+    /// Writes the waiting rows as a row group. They survive a kill once they reached the sink.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn flush(&mut self) -> Result<(), TraceError> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let about = about(&self.rows, self.step_ns);
+        let (rows, columns, names) = (&self.rows, &self.columns, &self.names);
+        self.output.row_group(about, |group| write_columns(group, columns, rows, names))?;
+        self.rows.clear();
+        self.buckets = 0;
+        Ok(())
+    }
+
+    /// Appends a row group of another file as it is, after checking its checksum. Columns that only
+    /// this file has are null.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Damaged`] if the row group does not match its checksum, or
+    /// [`TraceError::Encode`] or [`TraceError::Io`] if reading or writing fails.
+    pub fn append<R: Read + Seek + Send + 'static>(
+        &mut self,
+        file: &CubeFile<R>,
+        number: usize,
+    ) -> Result<(), TraceError> {
+        self.flush()?;
+        let (metadata, about, held) = file.held(number)?;
+        let (columns, properties) = (&self.columns, &self.properties);
+        let rows = usize::try_from(metadata.num_rows()).unwrap_or(0).min(ROWS_PER_GROUP);
+        self.output.row_group(about, |group| {
+            for column in columns {
+                let path = column.path();
+                let chunk =
+                    metadata.columns().iter().find(|one| one.column_path().string() == path);
+                match chunk {
+                    Some(chunk) => group.append_column(&held, copied(chunk, rows)?)?,
+                    None => {
+                        let (bytes, chunk) = null_chunk(column, rows, properties)?;
+                        group.append_column(&bytes, copied(&chunk, rows)?)?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns the size of the file so far, in bytes.
+    pub fn bytes_written(&self) -> u64 {
+        self.output.bytes_written()
+    }
+
+    /// Finishes the file with the final conditions and returns the sink.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
+        self.flush()?;
+        self.output.finish(conditions)
+    }
+
+    /// Finishes a fold file with the description of its captures and returns the sink.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails, or
+    /// [`TraceError::Unsuitable`] if the description cannot be written as JSON.
+    pub fn finish_fold(mut self, fold: &impl serde::Serialize) -> Result<W, TraceError> {
+        self.flush()?;
+        let text = serde_json::to_string(fold)
+            .map_err(|error| TraceError::Unsuitable(format!("the fold is not JSON: {error}")))?;
+        self.output.finish_with(&fold_conditions(self.step_ns), vec![(KEY_FOLD, text)])
+    }
+}
+
+/// Returns the time and the number of I/Os of some rows.
+fn about(rows: &[CubeRow], step_ns: u64) -> About {
+    let steps = || rows.iter().filter(|row| row.kind != RowKind::Responses).map(|row| row.step);
+    let (first, last) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
+    let end = last.saturating_add(1).saturating_mul(step_ns).saturating_sub(1);
+    let ios = rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.cell.ios));
+    About { span_ns: (first.saturating_mul(step_ns), end), ios }
+}
+
+type Group<'g, W> = SerializedRowGroupWriter<'g, Summing<W>>;
+
+fn write_columns<W: Write + Send>(
+    group: &mut Group<'_, W>,
+    columns: &[Column],
+    rows: &[CubeRow],
+    names: &DeviceNames,
+) -> parquet::errors::Result<()> {
+    let mut lists = ListLevels::default();
+    for column in columns {
+        let Some(mut open) = group.next_column()? else { break };
+        let held: Vec<&CubeRow> = rows.iter().filter(|row| column.held.has(row.kind)).collect();
+        let levels = levels(column.held, rows);
+        let levels = levels.as_deref();
+        match column.store {
+            Store::Number { bits: 64, get, .. } => {
+                let values: Vec<i64> = held.iter().map(|row| get(row).cast_signed()).collect();
+                open.typed::<Int64Type>().write_batch(&values, levels, None)?;
+            }
+            Store::Number { get, .. } => {
+                let values: Vec<i32> = held.iter().map(|row| get(row) as u32 as i32).collect();
+                open.typed::<Int32Type>().write_batch(&values, levels, None)?;
+            }
+            Store::Sequential => {
+                let values: Vec<bool> = held.iter().map(|row| row.cell.sequential).collect();
+                open.typed::<BoolType>().write_batch(&values, levels, None)?;
+            }
+            Store::Name { get, .. } => {
+                let mut known: FxHashMap<Command, ByteArray> = FxHashMap::default();
+                let mut text = |command: Command| {
+                    let text = || ByteArray::from(command.to_string().into_bytes());
+                    known.entry(command).or_insert_with(text).clone()
+                };
+                let values: Vec<ByteArray> = held.iter().map(|row| text(get(&row.cell))).collect();
+                open.typed::<ByteArrayType>().write_batch(&values, levels, None)?;
+            }
+            Store::Host => {
+                let values = vec![names.host.clone(); held.len()];
+                open.typed::<ByteArrayType>().write_batch(&values, levels, None)?;
+            }
+            Store::Disk => {
+                let values: Vec<ByteArray> =
+                    held.iter().map(|row| names.disk(row.cell.device)).collect();
+                open.typed::<ByteArrayType>().write_batch(&values, levels, None)?;
+            }
+            Store::Buckets { of } => {
+                lists = ListLevels::of(column.held, rows, |row| of(&row.cell).buckets.len());
+                let buckets = held.iter().flat_map(|row| &of(&row.cell).buckets);
+                let values: Vec<i32> = buckets.map(|(bucket, _)| i32::from(*bucket)).collect();
+                let (def, rep) = (Some(&lists.definition[..]), Some(&lists.repetition[..]));
+                open.typed::<Int32Type>().write_batch(&values, def, rep)?;
+            }
+            // The counts follow their buckets and have the same lengths.
+            Store::Counts { of, .. } => {
+                let buckets = held.iter().flat_map(|row| &of(&row.cell).buckets);
+                let values: Vec<i64> = buckets.map(|(_, count)| count.cast_signed()).collect();
+                let (def, rep) = (Some(&lists.definition[..]), Some(&lists.repetition[..]));
+                open.typed::<Int64Type>().write_batch(&values, def, rep)?;
+            }
+        }
+        open.close()?;
+    }
+    Ok(())
+}
+
+/// Returns 1 for each row that has a value, or `None` if the column is never null.
+fn levels(held: HeldIn, rows: &[CubeRow]) -> Option<Vec<i16>> {
+    let of_row = |row: &CubeRow| i16::from(held.has(row.kind));
+    (held != HeldIn::All).then(|| rows.iter().map(of_row).collect())
+}
+
+/// Levels of a list column: a row is null, empty, or has elements.
+#[derive(Default)]
+struct ListLevels {
+    definition: Vec<i16>,
+    repetition: Vec<i16>,
+}
+
+impl ListLevels {
+    fn of(held: HeldIn, rows: &[CubeRow], length: impl Fn(&CubeRow) -> usize) -> Self {
+        let mut levels = ListLevels::default();
+        for row in rows {
+            match length(row) {
+                _ if !held.has(row.kind) => levels.push(0, 1),
+                0 => levels.push(1, 1),
+                elements => levels.push(2, elements),
+            }
+        }
+        levels
+    }
+
+    fn push(&mut self, definition: i16, entries: usize) {
+        let begin = self.definition.len();
+        self.definition.resize(begin + entries, definition);
+        self.repetition.resize(begin + entries, 1);
+        self.repetition[begin] = 0;
+    }
+}
+
+/// Returns the account of a column chunk that is copied as it is.
+fn copied(chunk: &ColumnChunkMetaData, rows: usize) -> parquet::errors::Result<ColumnCloseResult> {
+    Ok(ColumnCloseResult {
+        bytes_written: u64::try_from(chunk.compressed_size())?,
+        rows_written: rows as u64,
+        metadata: chunk.clone(),
+        bloom_filter: None,
+        column_index: None,
+        offset_index: None,
+    })
+}
+
+/// Returns a column chunk of nulls as it is read from a file, so that a copy of it is the same.
+fn null_chunk(
+    column: &Column,
+    rows: usize,
+    properties: &WriterPropertiesPtr,
+) -> parquet::errors::Result<(Bytes, ColumnChunkMetaData)> {
+    let schema = schema(&[*column]).map_err(|error| ParquetError::External(Box::new(error)))?;
+    let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::clone(properties))?;
+    let mut group = file.next_row_group()?;
+    if let Some(mut open) = group.next_column()? {
+        write_nulls(&mut open, column, rows)?;
+        open.close()?;
+    }
+    group.close()?;
+    let bytes = Bytes::from(file.into_inner()?);
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
+    Ok((bytes, metadata.row_group(0).column(0).clone()))
+}
+
+fn write_nulls(
+    open: &mut SerializedColumnWriter<'_>,
+    column: &Column,
+    rows: usize,
+) -> parquet::errors::Result<()> {
+    let levels = vec![0i16; rows];
+    let none = Some(&levels[..]);
+    match column.store {
+        Store::Number { bits: 64, .. } => {
+            open.typed::<Int64Type>().write_batch(&[], none, None)?;
+        }
+        Store::Number { .. } => {
+            open.typed::<Int32Type>().write_batch(&[], none, None)?;
+        }
+        Store::Sequential => {
+            open.typed::<BoolType>().write_batch(&[], none, None)?;
+        }
+        Store::Name { .. } | Store::Host | Store::Disk => {
+            open.typed::<ByteArrayType>().write_batch(&[], none, None)?;
+        }
+        Store::Buckets { .. } => {
+            open.typed::<Int32Type>().write_batch(&[], none, none)?;
+        }
+        Store::Counts { .. } => {
+            open.typed::<Int64Type>().write_batch(&[], none, none)?;
+        }
+    }
+    Ok(())
+}
+
+fn properties(
+    columns: &[Column],
+    conditions: &CaptureConditions,
+) -> Result<WriterProperties, TraceError> {
+    let level = ZstdLevel::try_new(1).map_err(TraceError::Encode)?;
+    let mut properties = WriterProperties::builder()
+        .set_created_by(author(conditions))
+        .set_compression(Compression::ZSTD(level))
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_column_statistics_enabled(ColumnPath::from("step"), EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(None);
+    for column in columns.iter().filter(|column| !column.dictionary) {
+        let parts: Vec<String> = column.path().split('.').map(str::to_owned).collect();
+        let path = ColumnPath::new(parts);
+        properties = properties
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    }
+    Ok(properties.build())
+}

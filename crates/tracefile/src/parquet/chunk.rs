@@ -1,0 +1,118 @@
+//! Reads whole columns of a row group.
+
+use super::guard::guarded;
+use super::packed::{Packed, PageMemory};
+use super::pages::{Pages, are_decoded_here};
+use super::source::{Held, Source};
+use super::value::Value;
+use crate::error::TraceError;
+use parquet::column::reader::get_column_reader;
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+
+/// The lists of a column. A null is an empty list.
+pub(crate) struct Lists<T> {
+    /// Number of elements, by row.
+    pub lengths: Vec<usize>,
+    /// Elements of all rows.
+    pub values: Vec<T>,
+}
+
+/// Reads a column of `rows` numbers or names, with `absent` for a null.
+///
+/// # Errors
+/// Returns [`TraceError::Damaged`] if the column cannot be read.
+pub(crate) fn values<R: Read + Seek + Send + 'static, T: Value>(
+    source: &Source<R>,
+    chunk: &ColumnChunkMetaData,
+    rows: usize,
+    absent: T,
+) -> Result<Vec<T>, TraceError> {
+    let place = place_of(chunk);
+    let mut values = Vec::new();
+    let (found, _) = guarded(&place, || {
+        if chunk.column_type() != T::PHYSICAL || !are_decoded_here(chunk) {
+            return Err(ParquetError::General("it has another type or encoding".into()));
+        }
+        let nullable = chunk.column_descr().max_def_level() > 0;
+        let mut pages = Pages::new(open(source, chunk, rows)?, nullable);
+        pages.read(rows, &mut values, absent)
+    })?;
+    if found < rows {
+        return Err(TraceError::damaged(place, format!("{} rows are missing", rows - found)));
+    }
+    Ok(values)
+}
+
+/// Reads a column of `rows` lists or nullable values with at most `entries_max` entries.
+///
+/// # Errors
+/// Returns [`TraceError::Damaged`] if the column cannot be read.
+pub(crate) fn lists<R: Read + Seek + Send + 'static, T: DataType>(
+    source: &Source<R>,
+    chunk: &ColumnChunkMetaData,
+    rows: usize,
+    entries_max: usize,
+) -> Result<Lists<T::T>, TraceError> {
+    let place = place_of(chunk);
+    let descriptor = chunk.column_descr_ptr();
+    let (mut values, mut known, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
+    guarded(&place, || {
+        let pages = open(source, chunk, entries_max)?;
+        let reader = get_column_reader(Arc::clone(&descriptor), Box::new(pages));
+        let reader = T::get_column_reader(reader);
+        let mut reader =
+            reader.ok_or_else(|| ParquetError::General("it has another type".into()))?;
+        let mut left = rows;
+        while left > 0 {
+            let (known, repeated) = (Some(&mut known), Some(&mut repeated));
+            let (found, ..) = reader.read_records(left, known, repeated, &mut values)?;
+            if found == 0 {
+                break;
+            }
+            left -= found;
+        }
+        Ok(())
+    })?;
+    let whole = descriptor.max_def_level();
+    let is_list = descriptor.max_rep_level() > 0;
+    let entries = if whole > 0 { known.len() } else { values.len() };
+    let (mut lengths, mut total) = (Vec::with_capacity(rows), 0);
+    for at in 0..entries {
+        if !is_list || repeated.get(at) == Some(&0) || lengths.is_empty() {
+            lengths.push(0);
+        }
+        if let Some(last) = lengths.last_mut()
+            && (whole == 0 || known[at] == whole)
+        {
+            *last += 1;
+            total += 1;
+        }
+    }
+    if lengths.len() == rows && total == values.len() {
+        Ok(Lists { lengths, values })
+    } else {
+        let missing = rows.abs_diff(lengths.len()).max(1);
+        Err(TraceError::damaged(place, format!("{missing} rows are missing")))
+    }
+}
+
+fn place_of(chunk: &ColumnChunkMetaData) -> String {
+    format!("in column {}", chunk.column_path().parts().first().map_or("", String::as_str))
+}
+
+fn open<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    chunk: &ColumnChunkMetaData,
+    entries_max: usize,
+) -> parquet::errors::Result<Packed> {
+    let (start, length) = chunk.byte_range();
+    if start.checked_add(length).is_none_or(|end| end > source.length()) {
+        return Err(ParquetError::General("it lies outside the file".into()));
+    }
+    let held = Held::new(source, start, usize::try_from(length)?)?;
+    Packed::open(Arc::new(held), chunk, entries_max, PageMemory::new())
+}
