@@ -78,8 +78,8 @@ pub use roots::Roots;
 pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;
 pub use sensors::{
-    HostCounters, OwnCgroups, PowerMeter, PowerReport, PowerSource, QuotaCounts, host_counters,
-    kernel_counters, processor_times, temperature,
+    HostCounters, OwnCgroups, PowerMeter, PowerReport, PowerSource, ProcessorTimes, QuotaCounts,
+    host_counters, kernel_counters, processor_times, temperature,
 };
 pub use settings::{
     PURGE_PASSWORD, Undone, conditions, is_password, make_change, plan_changes, undo_change, unlock,

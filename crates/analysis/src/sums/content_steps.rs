@@ -33,7 +33,10 @@ impl ContentSteps {
     /// Returns the figures by step number; steps without a sampled block are absent.
     pub fn figures(&self, conditions: &CaptureConditions) -> BTreeMap<u64, ContentFigures> {
         let told = ContentTold::of(conditions);
-        self.steps.iter().map(|(step, contents)| (*step, contents.figures(told))).collect()
+        self.steps
+            .iter()
+            .map(|(step, contents)| (*step, ContentFigures::new(*contents, told)))
+            .collect()
     }
 
     fn at(&mut self, time_ns: u64) -> &mut Contents {

@@ -2,8 +2,8 @@
 
 use crate::iometer::config::{AccessLine, AccessSpec, Assignment, LineNumber, TestType};
 use crate::iometer::results::{
-    DirectionTotals, ErrorTotals, HostRates, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable,
-    RowKind, RunEnding, SpecResults, TestFigures, read, write,
+    DirectionTotals, ErrorTotals, HostRates, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun,
+    ResultTable, RowKind, RunEnding, SpecResults, TestFigures, read, write,
 };
 use crate::iometer::version::Version;
 

@@ -12,8 +12,8 @@ use steadfast_domain::measurement::{HostActivity, HostCpu, StreamTally};
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, Tally};
 use steadfast_exchange::iometer::results::{
-    DirectionTotals, ErrorTotals, HostRates, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable,
-    RowKind, RunEnding, SpecResults, TestFigures, write,
+    DirectionTotals, ErrorTotals, HostRates, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun,
+    ResultTable, RowKind, RunEnding, SpecResults, TestFigures, write,
 };
 use steadfast_exchange::iometer::{
     AccessSpec, ActiveWorker, Dialect, IometerTest, RecordedRows, TestType, loads_of_workers,
