@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn every_chosen_section_must_exist() {
-        let words = ["--name=a", "--rw=read", "--name=b", "--rw=read"];
+        let words = ["name=a", "rw=read", "name=b", "rw=read"];
         let jobs = || JobFile { sections: FioCommandLine::parse(words).jobs };
         for (chosen, kept) in [
             (&[][..], Some(&["a", "b"][..])),
