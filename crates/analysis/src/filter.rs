@@ -4,6 +4,7 @@
 
 use crate::cells::{BusyInStep, Cell, Dimensions};
 use crate::clock::Clock;
+use crate::owner::owner_of_cgroup;
 use crate::questions::compare::{cgroup_name, device_name, host_name};
 use crate::questions::streams::StreamKey;
 use steadfast_domain::io_event::{CapturedDevice, StreamResponses};
@@ -92,7 +93,8 @@ impl Filter {
         }
     }
 
-    /// Adds a cgroup, named by its path or the last component of its path.
+    /// Adds a cgroup, named by its path, by the container, pod, virtual machine or service that it
+    /// belongs to, or by the last component of its path.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if the trace has no such cgroup. The error lists the
@@ -107,18 +109,28 @@ impl Filter {
         let all =
             (1..=u16::try_from(count).unwrap_or(u16::MAX)).map(|number| (named(&number), number));
         let all: Vec<(String, u16)> = all.collect();
+        let path = |number: u16| {
+            let cgroup = conditions.cgroups.as_ref()?.get(usize::from(number) - 1)?;
+            cgroup.path.as_deref()
+        };
         let chosen = |is: &dyn Fn(&str, u16) -> bool| -> Vec<u16> {
             all.iter().filter(|(path, number)| is(path, *number)).map(|(_, at)| *at).collect()
         };
         let mut numbers = chosen(&|path, _| path == name);
         if numbers.is_empty() {
             // With several hosts, a plain path selects the cgroup of this path on each host.
-            let own = |number: u16| conditions.cgroups.as_ref()?.get(usize::from(number) - 1);
-            let path = |number: u16| own(number).and_then(|cgroup| cgroup.path.as_deref());
             numbers = chosen(&|_, number| path(number) == Some(name));
         }
         if numbers.is_empty() {
-            numbers = chosen(&|path, _| path.rsplit('/').next() == Some(name));
+            // A pod or a virtual machine may have several cgroups.
+            let owner = |number: u16| path(number).and_then(owner_of_cgroup);
+            numbers = chosen(&|_, number| {
+                owner(number).is_some_and(|owner| owner.split(", ").any(|part| part == name))
+            });
+        }
+        if numbers.is_empty() {
+            let last = |number: u16| path(number).and_then(|path| path.rsplit('/').next());
+            numbers = chosen(&|_, number| last(number) == Some(name));
         }
         if numbers.is_empty() {
             let names: Vec<String> = all.into_iter().map(|(name, _)| name).collect();

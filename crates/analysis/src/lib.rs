@@ -18,6 +18,7 @@ pub mod filter;
 pub mod findings;
 pub mod fleet;
 pub mod fold;
+pub mod owner;
 pub mod pass;
 pub mod questions;
 mod side_by_side;

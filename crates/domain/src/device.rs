@@ -62,6 +62,21 @@ pub enum Zoned {
     HostManaged,
 }
 
+/// An array of disks as its driver reports it (sysfs).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct DiskArray {
+    /// Level, such as `raid5`; `None` behind a controller, which does not report it here.
+    pub level: Option<String>,
+    /// Members, each with its model and serial number if known; empty behind a controller.
+    pub members: Vec<String>,
+    /// Members that the array should have; `None` if unknown.
+    pub wanted: Option<u32>,
+    /// Bytes that lie on one member before the next one follows; `None` if unknown.
+    pub chunk: Option<Bytes>,
+    /// Bytes of a full stripe; `None` if unknown.
+    pub stripe: Option<Bytes>,
+}
+
 impl fmt::Display for Zoned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -106,6 +121,9 @@ pub struct Device {
     /// Zone model; `None` if the device has no zones, or the kernel does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zoned: Option<Zoned>,
+    /// The array that the device is; `None` if it is none, or nothing reports one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<DiskArray>,
     /// Users of the device: mount points, swap, holders; empty if it is free.
     pub in_use: Vec<String>,
 }

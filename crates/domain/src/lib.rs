@@ -48,7 +48,7 @@ pub mod varint;
 pub use applied::{AppliedStep, AppliedWorkload};
 pub use bench::{Bench, Halt, Procedure};
 pub use conditions::{Conditions, WriteCache};
-pub use device::{Device, Host, Transport, Zoned};
+pub use device::{Device, DiskArray, Host, Transport, Zoned};
 pub use direct_buffer::DirectBuffer;
 pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
 pub use foreign::{

@@ -224,6 +224,7 @@ mod tests {
             write_cache: None,
             link: None,
             zoned: None,
+            array: None,
             in_use: Vec::new(),
         }
     }

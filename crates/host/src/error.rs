@@ -25,6 +25,14 @@ pub enum HostError {
         /// File type that the path resolves to, such as "a directory".
         kind: &'static str,
     },
+    /// Nothing is mounted at the directory.
+    #[error("nothing is mounted at {path}; it lies on the mount {above}: give that")]
+    NoMountPoint {
+        /// Directory as given.
+        path: PathBuf,
+        /// Mount point that holds it.
+        above: PathBuf,
+    },
     /// sysfs does not list the block device.
     #[error("{path} is a block device that {sys} does not list; check that sysfs is mounted")]
     Unlisted {

@@ -94,6 +94,7 @@ fn describe_file(anchor: &PinnedPath, path: &Path, roots: &Roots) -> Result<Devi
         write_cache: None,
         link: None,
         zoned: None,
+        array: None,
     })
 }
 
@@ -137,6 +138,7 @@ pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
         write_cache: kernel_write_cache(&whole),
         link: link(&whole, &transport),
         zoned: zoned(&whole),
+        array: crate::disk_array::read(&whole, roots),
         in_use: occupancy::seen_uses(node, roots),
         transport,
     }
@@ -264,6 +266,12 @@ impl Udev {
     fn any(&self, names: &[&str]) -> Option<String> {
         names.iter().find_map(|name| self.property(name))
     }
+}
+
+/// Returns model and serial number of a whole device.
+pub(crate) fn model_and_serial(whole: &Node, roots: &Roots) -> (Option<String>, Option<String>) {
+    let (vital, udev) = (VitalPages::read(whole), Udev::read(whole, roots));
+    (model(whole, &vital, &udev), serial(whole, &vital, &udev, roots))
 }
 
 fn model(whole: &Node, vital: &VitalPages, udev: &Udev) -> Option<String> {

@@ -11,6 +11,7 @@ mod ata_security;
 mod backing;
 mod checkup;
 mod device_log;
+mod disk_array;
 mod error;
 mod extents;
 mod facts;
@@ -64,7 +65,10 @@ pub use proof::{
     check_clocks, directory_proof, monotonic, proof, since_boot, wait_until, wall_clock_unix_ms,
 };
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
-pub use queue::{BlockQueue, FileSystem, Partition, block_queue, disk_sequence, file_systems_on};
+pub use queue::{
+    BlockQueue, FileSystem, MountedFileSystem, Partition, block_queue, disk_sequence,
+    file_systems_on, mounted_at,
+};
 pub use refusal::Refusal;
 pub use remote::{
     HostsConsent, RemoteError, RemoteHost, RemoteTarget, arm_hosts, attend_host, look_from_hosts,

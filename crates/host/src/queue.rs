@@ -1,10 +1,12 @@
 //! Facts of a block device that a capture needs: its number, its request queue, its partition.
 
-use crate::mounts::mounts;
+use crate::error::HostError;
+use crate::mounts::{Mount, mounts};
 use crate::node::Node;
 use crate::roots::Roots;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use steadfast_domain::{Bytes, Device};
 
 /// Number, queue type and partition of a block device.
@@ -59,6 +61,37 @@ pub struct FileSystem {
 /// number (btrfs).
 pub fn file_systems_on(device: &Device, roots: &Roots) -> Vec<FileSystem> {
     Node::named(&device.name, roots).map(|node| file_systems_above(node, roots)).unwrap_or_default()
+}
+
+/// A mounted file system, found by the directory where it is mounted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MountedFileSystem {
+    /// Directory where it is mounted.
+    pub point: PathBuf,
+    /// Major and minor number in the superblock.
+    pub number: (u32, u32),
+    /// File system type, such as `nfs4`, `overlay` or `fuse.sshfs`.
+    pub kind: String,
+    /// What was mounted, such as `server:/export`.
+    pub source: String,
+}
+
+/// Returns the file system that is mounted at a directory.
+///
+/// # Errors
+/// The directory cannot be resolved, the mounts cannot be read, or nothing is mounted there.
+pub fn mounted_at(path: &Path, roots: &Roots) -> Result<MountedFileSystem, HostError> {
+    let point = std::fs::canonicalize(path).map_err(|e| HostError::io("find it", path, e))?;
+    let mut all = mounts(roots)?;
+    // Of several mounts at one place the last one covers the others.
+    let Some(at) = all.iter().rposition(|mount| mount.point == point) else {
+        let holds = |mount: &&Mount| point.starts_with(&mount.point);
+        let above = all.iter().filter(holds).max_by_key(|mount| mount.point.as_os_str().len());
+        let above = above.map(|mount| mount.point.clone()).unwrap_or_default();
+        return Err(HostError::NoMountPoint { path: path.to_owned(), above });
+    };
+    let mount = all.swap_remove(at);
+    Ok(MountedFileSystem { point, number: mount.number, kind: mount.kind, source: mount.source })
 }
 
 fn file_systems_above(node: Node, roots: &Roots) -> Vec<FileSystem> {

@@ -187,6 +187,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_table_of_open_questions_names_parameters_that_there_are() {
+        let page = include_str!("../../../docs/methods.md");
+        let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| U-")).collect();
+        assert_eq!(rows.len(), 15);
+        let mut named = 0;
+        for (row, number) in rows.iter().zip(1..) {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            assert_eq!(cells[0], format!("| U-{number}"));
+            let quoted = cells[3].split('`').skip(1).step_by(2);
+            for (procedure, parameter) in quoted.filter_map(|held| held.split_once(": ")) {
+                let offer = PROCEDURES.iter().find(|offer| offer.name == procedure).unwrap();
+                let known = offer.parameters.iter().any(|known| known.name == parameter);
+                assert!(known, "U-{number}: {procedure} has no {parameter}");
+                named += 1;
+            }
+        }
+        assert!(named > 25, "{named}");
+    }
+
     fn has_profiles(name: &str) -> bool {
         !OF_SEVERAL.iter().any(|several| several.name == name)
             && !OF_NO_SPECIFICATION.contains(&name)

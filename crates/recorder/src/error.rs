@@ -18,6 +18,9 @@ pub enum RecordError {
     /// The path names a file or a simulated device.
     #[error("{0} is not a block device; give one, such as /dev/nvme0n1")]
     NoBlockDevice(PathBuf),
+    /// A mount point was given, but the block layer is asked for.
+    #[error("{} is captured at the file-system layer; give --layer filesystem", .0.display())]
+    NotABlockLayer(PathBuf),
     /// No process has this number.
     #[error("no process {0} is running; give the number of a running process")]
     NoProcess(u32),

@@ -7,7 +7,7 @@ use steadfast_capture::{
     ContentSampler, FileSystem, FilesWay, Listened, Options, SampledDevice, SourceName, WHOLE_DISK,
 };
 use steadfast_domain::io_event::{CapturedDevice, ContentSample, Merging};
-use steadfast_domain::{Bytes, CaptureConditions, Device, Layer, Nanos};
+use steadfast_domain::{Bytes, CaptureConditions, Device, Layer, Nanos, Transport};
 use steadfast_host::{Directory, Existing, FileError, NewFile, Readers, Roots};
 
 /// Parameters of a capture and of its files.
@@ -15,6 +15,8 @@ use steadfast_host::{Directory, Existing, FileError, NewFile, Readers, Roots};
 pub struct Recording {
     /// Block devices, by the paths the user gave.
     pub devices: Vec<PathBuf>,
+    /// Mount points whose file systems are captured at the file-system layer.
+    pub mounts: Vec<PathBuf>,
     /// Layers to capture.
     pub layers: Vec<Layer>,
     /// Duration; `None` captures until stopped.
@@ -123,6 +125,11 @@ impl Recording {
         if self.content_sample.is_some() && !options.layers.contains(&Layer::Block) {
             return Err(RecordError::NoBlockLayer);
         }
+        if let Some(mount) = self.mounts.first()
+            && options.layers.contains(&Layer::Block)
+        {
+            return Err(RecordError::NotABlockLayer(mount.clone()));
+        }
         self.output.refuse_existing()?;
         match self.process {
             Some(process) if !steadfast_host::process_exists(process, &Roots::real()) => {
@@ -193,8 +200,9 @@ impl Found {
             host: None,
             model: device.model.clone(),
             serial: device.serial.clone(),
-            capacity: Some(device.capacity),
-            logical_sector: Some(device.logical_sector),
+            // A mounted file system has offsets in files only.
+            capacity: (device.transport != Transport::File).then_some(device.capacity),
+            logical_sector: (device.transport != Transport::File).then_some(device.logical_sector),
         }
     }
 
@@ -215,10 +223,45 @@ impl Found {
     }
 }
 
-/// Inspects the given devices.
-pub(crate) fn find(named: &[PathBuf]) -> Result<Vec<Found>, RecordError> {
+/// Inspects the given devices and mount points, in this order.
+pub(crate) fn find(named: &[PathBuf], mounts: &[PathBuf]) -> Result<Vec<Found>, RecordError> {
     let roots = Roots::real();
-    named.iter().map(|path| found(path, &roots)).collect()
+    let devices = named.iter().map(|path| found(path, &roots));
+    devices.chain(mounts.iter().map(|path| found_mount(path, &roots))).collect()
+}
+
+/// Inspects a mounted file system, which may lie on no block device of this host.
+fn found_mount(path: &Path, roots: &Roots) -> Result<Found, RecordError> {
+    let mounted = steadfast_host::mounted_at(path, roots)?;
+    let name = mounted.point.to_string_lossy().into_owned();
+    let device = Device {
+        path: name.clone(),
+        name: name.clone(),
+        transport: Transport::File,
+        model: Some(format!("{}, {}", mounted.kind, mounted.source)),
+        serial: None,
+        firmware: None,
+        wwid: None,
+        capacity: Bytes(0),
+        logical_sector: 512,
+        physical_sector: 512,
+        rotational: None,
+        discard: false,
+        write_cache: None,
+        link: None,
+        zoned: None,
+        array: None,
+        in_use: Vec::new(),
+    };
+    let file_systems = vec![FileSystem { number: mounted.number, kind: Some(mounted.kind) }];
+    let listened = Listened {
+        name,
+        number: mounted.number,
+        sectors: WHOLE_DISK,
+        bio_based: false,
+        file_systems,
+    };
+    Ok(Found { device, listened })
 }
 
 fn found(path: &Path, roots: &Roots) -> Result<Found, RecordError> {
@@ -285,6 +328,7 @@ mod tests {
             paths: false,
             cgroups: false,
             merges: false,
+            mounts: Vec::new(),
             output: Output {
                 path: output.to_owned(),
                 existing: Existing::Keep,
@@ -313,6 +357,7 @@ mod tests {
             write_cache: None,
             link: None,
             zoned: None,
+            array: None,
             in_use: Vec::new(),
         };
         let listened = Listened {

@@ -33,7 +33,7 @@ pub fn record(
     is_stopped: &dyn Fn() -> bool,
     progress: &mut dyn RecordingProgress,
 ) -> Result<Recorded, RecordError> {
-    let devices = recording::find(&recording.devices)?;
+    let devices = recording::find(&recording.devices, &recording.mounts)?;
     let options = recording.options(&devices);
     recording.check(&options)?;
     let directory = recording.output.open_directory()?;

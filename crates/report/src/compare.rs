@@ -297,6 +297,7 @@ fn frame(title: &str, sides: &[Side<'_>]) -> Findings {
         headline: same(&|f| f.headline.clone(), ""),
         simulated: all.iter().any(|f| parts::simulated(f)),
         run_unix_ms: (began, ended),
+        activity: all.first().map(|f| f.activity).unwrap_or_default(),
         digest: digests.join(" "),
         software: same(&|f| f.software.clone(), "several versions of the program"),
         ..Findings::new(title, header)

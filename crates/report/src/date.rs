@@ -1,5 +1,8 @@
 //! Formats dates in UTC from milliseconds since 1970.
 
+use steadfast_domain::Findings;
+use steadfast_domain::findings::Activity;
+
 /// Year, month, day, hour, minute, second.
 pub(crate) type Civil = (i64, u32, u32, u32, u32, u32);
 
@@ -31,13 +34,17 @@ pub(crate) fn date_time(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
-/// Returns the sentence about the begin and end of a run; 0 stands for an unknown time.
-pub(crate) fn run_sentence(begin_unix_ms: u64, end_unix_ms: u64) -> String {
-    match (begin_unix_ms, end_unix_ms) {
-        (0, 0) => "The time of the run is not stated.".to_owned(),
-        (0, end) => format!("Run until {}.", date_time(end)),
-        (begin, 0) => format!("Run from {}.", date_time(begin)),
-        (begin, end) => format!("Run {} to {}.", date_time(begin), date_time(end)),
+/// Returns the sentence about the begin and end of a run or a capture.
+pub(crate) fn time_sentence(findings: &Findings) -> String {
+    let (done, what) = match findings.activity {
+        Activity::Run => ("Run", "run"),
+        Activity::Capture => ("Captured", "capture"),
+    };
+    match findings.run_unix_ms {
+        (0, 0) => format!("The time of the {what} is not stated."),
+        (0, end) => format!("{done} until {}.", date_time(end)),
+        (begin, 0) => format!("{done} from {}.", date_time(begin)),
+        (begin, end) => format!("{done} {} to {}.", date_time(begin), date_time(end)),
     }
 }
 
@@ -56,14 +63,34 @@ pub fn date_stamp(unix_ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::findings::FormHeader;
 
     #[test]
     fn unknown_times_of_a_run_are_left_out() {
-        assert_eq!(run_sentence(0, 0), "The time of the run is not stated.");
-        assert_eq!(run_sentence(0, 60_000), "Run until 1970-01-01 00:01 UTC.");
-        assert_eq!(run_sentence(60_000, 0), "Run from 1970-01-01 00:01 UTC.");
+        let sentence = |run_unix_ms, activity| {
+            let header = FormHeader {
+                issuer: String::new(),
+                specification: String::new(),
+                lesser: None,
+                test: String::new(),
+                subtitle: String::new(),
+                revision: String::new(),
+                vendor: None,
+                model: None,
+                sponsor: None,
+                blocks: Vec::new(),
+            };
+            time_sentence(&Findings { run_unix_ms, activity, ..Findings::new("x", header) })
+        };
+        let run = |begin, end| sentence((begin, end), Activity::Run);
+        assert_eq!(run(0, 0), "The time of the run is not stated.");
+        assert_eq!(run(0, 60_000), "Run until 1970-01-01 00:01 UTC.");
+        assert_eq!(run(60_000, 0), "Run from 1970-01-01 00:01 UTC.");
         let both = "Run 1970-01-01 00:01 UTC to 1970-01-01 00:02 UTC.";
-        assert_eq!(run_sentence(60_000, 120_000), both);
+        assert_eq!(run(60_000, 120_000), both);
+        let capture = |begin, end| sentence((begin, end), Activity::Capture);
+        assert_eq!(capture(0, 0), "The time of the capture is not stated.");
+        assert_eq!(capture(60_000, 120_000), both.replace("Run", "Captured"));
     }
 
     #[test]

@@ -177,7 +177,7 @@ fn cover(out: &mut String, findings: &Findings, printed: &Printed) {
         out,
         "<p class=\"dates\">{} Report made {}. {} disclosure{}: see the last \
          section.</p>\n</section>",
-        date::run_sentence(findings.run_unix_ms.0, findings.run_unix_ms.1),
+        date::time_sentence(findings),
         date::date_time(printed.report_unix_ms),
         all.len(),
         if all.len() == 1 { "" } else { "s" }

@@ -7,7 +7,7 @@ use crate::layout::{
 };
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
 use crate::summary::{self, anchor};
-use crate::svg::{svg, svg_low, svg_small, svg_tall, svgs_beside, visible};
+use crate::svg::{svg, svg_across, svg_low, svg_small, svg_tall, svgs_beside, visible};
 use crate::{Printed, ReportError, date, number};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -187,7 +187,7 @@ fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
         "tests": summary::tests(findings).as_ref().map(table_content),
         "plots": small_plots(&summary::plots(findings), desk),
         "summary": summaries,
-        "run": date::run_sentence(findings.run_unix_ms.0, findings.run_unix_ms.1),
+        "run": date::time_sentence(findings),
         "disclosed": all.len(),
     })
 }
@@ -289,7 +289,11 @@ fn form(findings: &Findings, number: usize, printed: &Printed, desk: &mut TypstW
     let header = &findings.header;
     let mut page = |page: &Page| {
         let shown: Vec<Shown<'_>> = page.exhibits.iter().map(as_is).collect();
-        let drawn: fn(&Plot) -> String = if shares_width(&shown) { svg_tall } else { svg };
+        let drawn: fn(&Plot) -> String = match shown.as_slice() {
+            [Shown::Plot(_)] => svg_across,
+            shown if shares_width(shown) => svg_tall,
+            _ => svg,
+        };
         let content = |one: &Shown<'_>| match one {
             Shown::Plot(plot) => plot_content(plot, drawn(plot), desk),
             other => exhibit_content(other, desk),

@@ -59,6 +59,11 @@ pub(crate) fn svg_tall(plot: &Plot) -> String {
     drawn(plot, frame::TALL).0.finish(&plot.title)
 }
 
+/// The same for one that fills a page across.
+pub(crate) fn svg_across(plot: &Plot) -> String {
+    drawn(plot, frame::ACROSS).0.finish(&plot.title)
+}
+
 /// Returns a plot for a web page: its SVG, and its values if the script can use them.
 pub(crate) fn svg_of_page(plot: &Plot) -> (String, Option<Chart>) {
     let (drawing, chart) = drawn(plot, frame::FULL);

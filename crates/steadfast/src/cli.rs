@@ -14,6 +14,8 @@ mod overview;
 mod procedure;
 pub mod questions;
 pub mod replay;
+#[cfg(test)]
+mod seeds;
 mod selection;
 pub mod tkperf;
 pub mod trace;
@@ -23,6 +25,7 @@ pub use procedure::ProcedureArguments;
 
 use crate::exit;
 use crate::terminal;
+use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use common::{more_than_nothing, percentage};
@@ -684,10 +687,19 @@ pub enum LiveFormat {
 #[derive(Debug, Args)]
 pub struct CaptureArguments {
     /// A block device: a disk or a partition, also zram, device-mapper or md; up to 16
-    #[arg(long, required = true, value_name = "D")]
+    #[arg(long, required_unless_present = "mount", value_name = "D")]
     pub device: Vec<PathBuf>,
-    /// Layers to capture: block, filesystem, or both
-    #[arg(long, value_delimiter = ',', default_value = "block")]
+    /// A mount point whose file system is captured, whatever it lies on: NFS, SMB, FUSE, overlay,
+    /// ZFS, tmpfs
+    #[arg(long, value_name = "DIR")]
+    pub mount: Vec<PathBuf>,
+    /// Layers to capture: block, filesystem, or both; with --mount filesystem only
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "block",
+        default_value_if("mount", ArgPredicate::IsPresent, "filesystem")
+    )]
     pub layer: Vec<trace::LayerName>,
     /// Capture time; default: until Ctrl-C
     #[arg(long, value_parser = more_than_nothing::<Nanos>)]

@@ -165,6 +165,7 @@ fn future_file(name: &str, size: Bytes) -> Device {
         write_cache: None,
         link: None,
         zoned: None,
+        array: None,
         in_use: Vec::new(),
     }
 }

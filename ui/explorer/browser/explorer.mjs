@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BACKUP, capture, COUNTS, explore, going, HOSTILE, resumed, simulated, TOTAL } from "./made.mjs";
+import { BACKUP, capture, COUNTS, DEVICES, devices, explore, going, HOSTILE, resumed, simulated, TOTAL } from "./made.mjs";
 
 const program = process.argv[2];
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path));
@@ -197,6 +197,36 @@ const tests = {
     await $(".chip").first().click();
     await settled();
     assert.equal((await rows("processes")).length, 3);
+  },
+
+  async "rows are filtered by operation and by device"() {
+    const ios = async () => (await rows("processes")).map((row) => Number(row[1].replace(/,/g, "")));
+    const select = async (facet, value) => {
+      await $(`select[data-facet="${facet}"]`).selectOption(value);
+      await settled();
+    };
+    await visit("n=5&table=processes");
+    assert.deepEqual(await ios(), [DEVICES.first + DEVICES.second]);
+    await select("device", "second");
+    assert.equal(hash().get("device"), "second");
+    assert.deepEqual(await ios(), [DEVICES.second]);
+    await select("op", "write");
+    assert.deepEqual(await ios(), [Math.ceil(DEVICES.second / 4)]);
+    assert.match(await $(".chips").textContent(), /second.*write|write.*second/);
+    await table("ios");
+    const shown = await rows("ios");
+    assert.ok(shown.length > 0 && shown.every((row) => row.some((cell) => /write| W$/.test(cell))), JSON.stringify(shown[0]));
+    await select("device", "");
+    assert.equal(hash().get("device"), null);
+    await table("processes");
+    assert.deepEqual(await ios(), [Math.ceil(DEVICES.first / 4) + Math.ceil(DEVICES.second / 4)]);
+    // A capture without files, cgroups or threads answers their filters with nothing, in words.
+    for (const facet of ["file", "cgroup", "tid"]) {
+      await visit(`n=5&table=processes&${facet}=4711`);
+      const text = await panel("processes").textContent();
+      assert.ok((await rows("processes")).length === 0 && !/undefined|NaN/.test(text), `${facet}: ${text.slice(0, 200)}`);
+      assert.equal(await $(".chip").count() > 0, true, facet);
+    }
   },
 
   async "an area of the stream map filters too"() {
@@ -434,7 +464,7 @@ async function prepare() {
   const live = (going_on = going(program, directory));
   children.push(live.child);
   for (let n = 0; n < 1200 && !existsSync(join(live.run, "settings.json")); n += 1) await new Promise((done) => setTimeout(done, 100));
-  const served = await explore(program, [...files, live.run]);
+  const served = await explore(program, [...files, live.run, devices(program, directory, "devices")]);
   children.push(served.child);
   base = served.address;
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"], timeout: 120_000 });

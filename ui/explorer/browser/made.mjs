@@ -43,6 +43,21 @@ export function capture(program, directory, name, seed) {
   return file;
 }
 
+/** I/Os of each device of the second kind of capture: of every four, one writes. */
+export const DEVICES = { first: 412, second: 825 };
+
+/** A capture of two devices, with threads. */
+export function devices(program, directory, name) {
+  const [csv, file] = [join(directory, `${name}.csv`), join(directory, `${name}.parquet`)];
+  const rows = [];
+  for (const [device, count] of Object.entries(DEVICES)) {
+    for (let n = 0; n < count; n += 1) rows.push([n * 10_000, n % 4 === 0 ? "w" : "r", n * 4096, 4096, 150, 21, "server", device]);
+  }
+  writeFileSync(csv, rows.sort((a, b) => a[0] - b[0]).map((row) => row.join(",")).join("\n") + "\n");
+  execFileSync(program, ["trace", "import", csv, "--csv", `${COLUMNS},device=8`, "-o", file], { stdio: "pipe" });
+  return file;
+}
+
 /** A finished run on a simulated drive. */
 export function simulated(program, directory, name) {
   const run = join(directory, name);

@@ -49,7 +49,7 @@ fn curves(study: &Study, singles: &SingleIos) -> Option<Plot> {
         "miss-ratios",
         "Miss ratio v cache size",
         Axis::new("Cache size (MB)", Scale::Log10),
-        Axis::new("Accesses missed (%)", Scale::Linear),
+        Axis::new("Accesses missed (%)", Scale::Percent),
     )
     .caption(format!(
         "LRU cache, blocks of 4 KiB; a block's first access is a miss at every size. {sample}.{error}"

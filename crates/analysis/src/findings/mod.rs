@@ -18,7 +18,8 @@ use crate::sums::io_sums::Sums;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
-    Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Origin, Page, Setting, Subject, Table,
+    Activity, Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Origin, Page, Setting, Subject,
+    Table,
 };
 use steadfast_domain::io_event::{ContentSample, Share};
 use steadfast_domain::text::number;
@@ -58,6 +59,7 @@ pub fn self_test(study: &Study, software: &str) -> Findings {
         method: METHOD.into(),
         headline: headline(study),
         run_unix_ms: study.totals.conditions.began_unix_ns.map_or((0, 0), run),
+        activity: Activity::Capture,
         digest: digest(study),
         software: software.to_owned(),
         ending: ending(study),
@@ -166,16 +168,13 @@ fn chapters(study: &Study) -> Vec<Page> {
 }
 
 fn processes(study: &Study, singles: &SingleIos) -> Page {
-    Page::new(
-        "Processes",
-        vec![
-            Exhibit::Plot(plots::process_map(study, singles)),
-            Exhibit::Table(tables::processes(singles, 25)),
-            Exhibit::Table(tables::process_streams(study, singles)),
-            Exhibit::Table(tables::kinds(study, singles)),
-            Exhibit::Table(tables::kinds_of_processes(study, singles)),
-        ],
-    )
+    let mut exhibits = vec![
+        Exhibit::Plot(plots::process_map(study, singles)),
+        Exhibit::Table(tables::processes(singles, 25)),
+        Exhibit::Table(tables::process_streams(study, singles)),
+    ];
+    exhibits.extend(tables::kinds(study, singles).into_iter().map(Exhibit::Table));
+    Page::new("Processes", exhibits)
 }
 
 fn hit_maps(study: &Study, singles: &SingleIos) -> Option<Page> {
@@ -204,7 +203,8 @@ fn sizes(study: &Study) -> Page {
     let histogram = Exhibit::Plot(plots::response_histogram(study));
     let percentiles = Exhibit::Table(tables::response_times(study));
     let mut exhibits = vec![sizes, histogram, percentiles];
-    if let Some(singles) = &study.single_ios {
+    let is_queue_recorded = study.steps.values().any(|step| step.queued.count > 0);
+    if let Some(singles) = study.single_ios.as_ref().filter(|_| is_queue_recorded) {
         let queue_times =
             [tables::queue_times(study, singles), tables::queue_times_of_processes(study, singles)];
         exhibits.extend(queue_times.map(Exhibit::Table));

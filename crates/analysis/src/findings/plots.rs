@@ -127,6 +127,12 @@ fn over_time(
     plot
 }
 
+/// Makes the left axis one of shares of a whole.
+fn of_shares(mut plot: Plot) -> Plot {
+    plot.y.scale = Scale::Percent;
+    plot
+}
+
 fn line(
     clock: &Timeline,
     steps: &BTreeMap<u64, CaptureStep>,
@@ -187,6 +193,7 @@ pub(super) fn distribution(study: &Study) -> Plot {
         By::Count => Some(cell.ios as f64),
         By::Bytes => Some(cell.bytes as f64),
     };
+    let plot = of_shares(plot);
     let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), measure);
     let places = clock.last - clock.first + 1;
     for at in 0..usize::try_from(places).unwrap_or(0) {
@@ -466,7 +473,7 @@ pub(super) fn utilisation(study: &Study) -> Plot {
         let part = parts.get(&step).copied().unwrap_or_else(|| clock.per_second(step, 0.0));
         part.map(|part| part * 100.0)
     };
-    plot.with(Series::new("Busy", Stroke::Measured, clock.points(busy)))
+    of_shares(plot).with(Series::new("Busy", Stroke::Measured, clock.points(busy)))
 }
 
 /// Plots the share of sequential reads and writes.
@@ -481,7 +488,7 @@ pub(super) fn sequentiality(study: &Study) -> Plot {
             (op.ios > 0).then(|| op.sequential as f64 * 100.0 / op.ios as f64)
         }
     };
-    plot.with(line(&clock, &study.steps, "Reads", share(IoOp::Read))).with(line(
+    of_shares(plot).with(line(&clock, &study.steps, "Reads", share(IoOp::Read))).with(line(
         &clock,
         &study.steps,
         "Writes",
@@ -516,7 +523,7 @@ pub(super) fn duplicates(study: &Study) -> Plot {
         let (Share::Exact(share) | Share::AtLeast(share)) = study.content_of(step).duplicates?;
         Some(share * 100.0)
     });
-    plot.with(Series::new("Duplicates", Stroke::Measured, share))
+    of_shares(plot).with(Series::new("Duplicates", Stroke::Measured, share))
 }
 
 /// Plots operations over time.
@@ -562,7 +569,7 @@ pub(super) fn sizes(study: &Study) -> Plot {
         "sizes",
         "Transfer sizes",
         Axis::new("Transfer size (KiB)", Scale::Categories(names)),
-        Axis::new("Share of reads and writes (%)", Scale::Linear),
+        Axis::new("Share of reads and writes (%)", Scale::Percent),
     )
     .caption(format!("The sizes shown hold {:.1} % of the reads and writes.", share(shown)))
     .with(series("Reads", 0))

@@ -118,16 +118,21 @@ pub(super) fn queue_times_of_processes(study: &Study, singles: &SingleIos) -> Ta
     groups(names, &by(singles, Facet::Process), study, Show::Times)
 }
 
-/// Returns the flags that the kernel recorded, by stream.
-pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Table {
-    let names = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
-    without_zeros(groups(names, &by(singles, Facet::Stream), study, Show::Kinds), study)
+/// Returns the flags that the kernel recorded, by stream and by process; empty if the trace holds
+/// none.
+pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Vec<Table> {
+    let by_stream = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
+    let by_process = ["kinds-processes", "Kinds of I/Os by process", "Process"];
+    let tables = [(by_stream, Facet::Stream), (by_process, Facet::Process)];
+    let tables = tables.map(|(names, facet)| groups(names, &by(singles, facet), study, Show::Kinds));
+    let recorded = tables.into_iter().filter(|table| has_values_beyond(table, 1));
+    recorded.map(|table| without_zeros(table, study)).collect()
 }
 
-/// Returns the flags that the kernel recorded, by process.
-pub(super) fn kinds_of_processes(study: &Study, singles: &SingleIos) -> Table {
-    let names = ["kinds-processes", "Kinds of I/Os by process", "Process"];
-    without_zeros(groups(names, &by(singles, Facet::Process), study, Show::Kinds), study)
+/// Returns true if any column from this one on has a value.
+fn has_values_beyond(table: &Table, column: usize) -> bool {
+    let mut cells = table.rows.iter().flat_map(|row| row.cells.iter().skip(column));
+    cells.any(|cell| !matches!(cell, Cell::Missing))
 }
 
 /// Removes columns that hold only zeros and names them in the title. Only the file-system layer

@@ -3,6 +3,7 @@
 
 use crate::cells::{Cells, Dimensions};
 use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::owner::owner_of_cgroup;
 use crate::questions::steps::{CaptureStep, STEP_FIELDS, StepColumns, Steps};
 use crate::sums::step_width::made_of;
 use crate::tables::smallest_keys::{Place, SmallestKeys};
@@ -57,13 +58,20 @@ pub fn host_name(conditions: &CaptureConditions, device: u16) -> String {
     named.unwrap_or_else(|| UNKNOWN_HOST.to_owned())
 }
 
-/// Returns the path of a cgroup, or its number if the path is not known. The host's name precedes
-/// it if captures of several hosts are read together. Returns `None` for 0 and for a cgroup that
-/// the conditions do not list.
+/// Returns the path of a cgroup, or its number if the path is not known. The name of the container,
+/// pod, virtual machine or service precedes the path if it has one, and the host's name if captures
+/// of several hosts are read together. Returns `None` for 0 and for a cgroup that the conditions do
+/// not list.
 pub fn cgroup_name(conditions: &CaptureConditions, number: u16) -> Option<String> {
     let at = usize::from(number).checked_sub(1)?;
     let cgroup = conditions.cgroups.as_ref()?.get(at)?;
-    let name = cgroup.path.clone().unwrap_or_else(|| format!("cgroup {}", cgroup.id));
+    let name = match &cgroup.path {
+        Some(path) => match owner_of_cgroup(path) {
+            Some(owner) => format!("{owner} ({path})"),
+            None => path.clone(),
+        },
+        None => format!("cgroup {}", cgroup.id),
+    };
     let hosts: BTreeSet<&Option<String>> = conditions.devices.iter().map(|one| &one.host).collect();
     match &cgroup.host {
         Some(host) if hosts.len() > 1 => Some(format!("{host}:{name}")),

@@ -5,7 +5,7 @@ use crate::questions::delta::{Align, Delta};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
-    Exhibit, FormBlock, FormHeader, Page, Row, Setting, Subject, Table,
+    Activity, Exhibit, FormBlock, FormHeader, Page, Row, Setting, Subject, Table,
 };
 use steadfast_domain::{CaptureConditions, Caveat, Findings, Nanos};
 
@@ -48,6 +48,7 @@ pub fn findings(compared: &Compared<'_>, software: &str) -> Findings {
             compared.names[0], compared.names[1], compared.align, compared.by
         ),
         run_unix_ms: after.began_unix_ns.map_or((0, 0), run),
+        activity: Activity::Capture,
         digest: digest(compared),
         software: software.to_owned(),
         ending: ending(compared),

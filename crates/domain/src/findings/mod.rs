@@ -94,6 +94,25 @@ impl FormBlock {
     }
 }
 
+/// What the findings are of.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Activity {
+    /// A run of a procedure.
+    #[default]
+    Run,
+    /// The capture of a workload.
+    Capture,
+}
+
+impl Activity {
+    fn is_run(&self) -> bool {
+        *self == Activity::Run
+    }
+}
+
 /// Results of a procedure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Findings {
@@ -113,6 +132,9 @@ pub struct Findings {
     /// Wall-clock times of the beginning and the end, in milliseconds since 1970 (UTC); 0 if
     /// unknown.
     pub run_unix_ms: (u64, u64),
+    /// What these times are of.
+    #[serde(default, skip_serializing_if = "Activity::is_run")]
+    pub activity: Activity,
     /// SHA-256 of the measured entries from which the findings were computed.
     pub digest: String,
     /// Name and version of the program that computed the findings.
@@ -158,6 +180,7 @@ impl Findings {
             headline: String::new(),
             simulated: false,
             run_unix_ms: (0, 0),
+            activity: Activity::Run,
             digest: String::new(),
             software: String::new(),
             end: EndState::Complete,

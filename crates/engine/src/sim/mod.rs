@@ -462,6 +462,7 @@ fn device(spec: &DriveSpec, write_cache: WriteCache) -> Device {
         write_cache: Some(write_cache),
         link: Some(format!("simulated, {} MB/s each way", spec.link_mb_per_second)),
         zoned: None,
+        array: None,
         in_use: Vec::new(),
     }
 }

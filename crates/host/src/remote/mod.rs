@@ -173,6 +173,7 @@ pub fn unseen(path: &str, size: Bytes) -> Device {
         write_cache: None,
         link: None,
         zoned: None,
+        array: None,
         in_use: Vec::new(),
     }
 }

@@ -256,13 +256,15 @@ impl TkperfRun {
     fn setup_information(&self, record: &Record) -> Page {
         let mut exhibits = Vec::new();
         exhibits.extend(record.opening().map(|(device, ..)| {
-            Exhibit::Facts(Facts::new("Tested Device").rows([
+            let rows = [
                 Setting::identity("Model number", &device.model),
                 Setting::identity("Serial number", &device.serial),
                 Setting::identity("Firmware revision", &device.firmware),
                 Setting::identity("Device size", device.capacity.to_string()),
                 Setting::identity("Write cache", device.write_cache.map(|c| c.to_string())),
-            ]))
+            ];
+            let array = device.array.as_ref().map(disclosure::array_rows).unwrap_or_default();
+            Exhibit::Facts(Facts::new("Tested Device").rows(rows).rows(array))
         }));
         let user_texts = [
             (DESCRIPTION, "The device in the words of the user (-dsc):"),

@@ -37,6 +37,7 @@ impl Ruler {
         let logarithmic = matches!(scale, Scale::Log10 | Scale::Log2);
         let (min, max) = range(values, logarithmic).unwrap_or((1.0, 10.0));
         match scale {
+            Scale::Linear if (min, max) == (0.0, 0.0) => linear(0.0, 1.0, 0.0),
             Scale::Linear => linear(min.min(0.0), max.max(0.0), 0.0),
             Scale::Percent => percent(max),
             Scale::LinearFitted => linear(min, max, 0.08),
@@ -175,9 +176,10 @@ fn linear(min: f64, max: f64, pad: f64) -> Ruler {
     Ruler::stepped((low, high), step)
 }
 
-/// From zero to 100 at most: no part is larger than the whole.
+/// From zero to 100 at most: no part is larger than the whole. Without any value above zero to
+/// 100: a line along the axis says "none of it".
 fn percent(max: f64) -> Ruler {
-    let max = max.clamp(0.0, 100.0);
+    let max = if max > 0.0 { max.min(100.0) } else { 100.0 };
     let ruler = linear(0.0, max, 0.0);
     if ruler.high > 100.0 { Ruler::stepped((0.0, 100.0), nice_step(100.0)) } else { ruler }
 }
@@ -379,6 +381,12 @@ mod tests {
         assert_eq!(labels(&Scale::Log2, &many), ["1", "2", "4", "8", "16", "32"]);
         assert_eq!(labels(&Scale::Percent, &[0.0, 98.5, 100.000_001])[5..], ["100"]);
         assert_eq!(labels(&Scale::Percent, &[2.9]).last().unwrap(), "3");
+        for (scale, last) in [(Scale::Percent, "100"), (Scale::Linear, "1")] {
+            for values in [&[0.0][..], &[0.0, 0.0]] {
+                let all = labels(&scale, values);
+                assert_eq!((all[0].as_str(), all[all.len() - 1].as_str()), ("0", last), "{all:?}");
+            }
+        }
         assert_eq!(labels(&Scale::Integers, &[0.5, 5.5]), ["1", "2", "3", "4", "5"]);
         assert_eq!(labels(&Scale::Integers, &[1.0, 5.0]), ["1", "2", "3", "4", "5"]);
         assert_eq!(labels(&Scale::Linear, &[0.0, 93.0]), ["0", "20", "40", "60", "80", "100"]);

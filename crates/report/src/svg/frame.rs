@@ -34,6 +34,9 @@ pub const SMALL: Size = Size { width: 350.0, height: 132.0, left: 60.0, legend_b
 /// One of two drawings on a page of the report form.
 pub const TALL: Size = Size { width: 500.0, height: 330.0, left: 76.0, legend_beside: 0 };
 
+/// A drawing alone on a page of the report form, 273 mm wide, where its letters have 9 points.
+pub const ACROSS: Size = Size { width: 1117.0, height: 376.0, left: 92.0, legend_beside: 18 };
+
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 52.0;
 /// Width of a legend's line and its gap.

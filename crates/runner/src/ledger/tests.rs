@@ -25,6 +25,7 @@ fn run_settings() -> RunPlan {
             write_cache: None,
             link: None,
             zoned: None,
+            array: None,
             in_use: Vec::new(),
         },
         settings: Settings::new("iops", 7),

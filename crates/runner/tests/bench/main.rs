@@ -72,6 +72,7 @@ fn device() -> Device {
         write_cache: None,
         link: None,
         zoned: None,
+        array: None,
         in_use: Vec::new(),
     }
 }

@@ -128,7 +128,8 @@ pub struct VerifyArguments {
     /// from the mark 'replay begins', if the capture has it
     #[arg(long, value_name = "TIME")]
     pub replayed_from: Option<Nanos>,
-    /// Of the replay, I/Os issued before this time from its capture's beginning
+    /// Of the replay, I/Os issued before this time from its capture's beginning; default: up to
+    /// the mark 'replay ends', if the capture has it
     #[arg(long, value_name = "TIME")]
     pub replayed_to: Option<Nanos>,
     /// The replay was played so many times as fast

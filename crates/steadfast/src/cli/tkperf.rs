@@ -13,6 +13,7 @@ pub const EXAMPLES: &str = "Examples:
   steadfast tkperf ssd p4610 /dev/nvme1n1 -rt 30 -nj 4 -iod 64 -dsc p4610.dsc --plan
   steadfast tkperf ssd trial scratch.bin --size 1GiB -rt 1 -ssdt tp
   steadfast tkperf hdd wd40 /dev/sdc -hddt iops --yes-destroy SERIAL
+  steadfast tkperf raid r5 /dev/md0 --yes-destroy md0
   steadfast tkperf --read intel320.xml --out old   (a log that TKperf wrote)
   steadfast compare intel320.xml intel320          (that log and a new run)
 docs/coming-from.md says what differs from TKperf and what its numbers are worth.";
@@ -58,7 +59,7 @@ pub struct AnyArguments {
 #[derive(Debug, Args)]
 #[command(args_override_self = true)]
 pub struct TkperfArguments {
-    /// ssd, hdd, or raid (says what to do instead)
+    /// ssd, hdd, or raid (an array that exists; none is made)
     #[arg(required_unless_present_any = ["read", "version"])]
     pub mode: Option<Mode>,
     /// What to call the run: the run directory, and NAME.xml with -xml
@@ -102,7 +103,7 @@ pub struct TkperfArguments {
     /// -xml: no test; read NAME.xml, which TKperf wrote, and report it
     #[arg(long = "xml", alias = "fromxml")]
     pub from_xml: bool,
-    /// Of raid mode; not used
+    /// Ignored: arrays are not made
     #[arg(short = 'c', long = "config", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Ignored: no mail is sent

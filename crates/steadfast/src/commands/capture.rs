@@ -33,6 +33,7 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
     let Rule { existing, readers } = Rule::of(&arguments.writing)?;
     Ok(Recording {
         devices: arguments.device.clone(),
+        mounts: arguments.mount.clone(),
         layers: arguments.layer.iter().map(|layer| (*layer).into()).collect(),
         duration: arguments.duration,
         step: arguments.steps,

@@ -80,15 +80,26 @@ impl Conduct<'_> {
     }
 }
 
-/// Marks the beginning of a replay of single I/Os in captures that run at the same time, so that
-/// `replay verify` tells its I/Os from what the run did on its target before.
+/// Marks the beginning and the end of a replay of single I/Os in captures that run at the same
+/// time, so that `replay verify` tells its I/Os from what was done to its target before and after.
 struct ReplayMarks<'p, 'e>(Both<'p, 'e>);
 
 impl Progress for ReplayMarks<'_, '_> {
     fn tell(&mut self, event: &Event<'_>) {
-        if let Event::Begins(Step { load: Load::Script(_), continues: false, .. }) = event {
+        let mark = match event {
+            Event::Begins(Step { load: Load::Script(_), continues: false, .. }) => {
+                Some(replay::BEGINS)
+            }
+            Event::Finished { step, outcome, replayed: false }
+                if matches!(step.load, Load::Script(_)) && outcome.measurement.complete =>
+            {
+                Some(replay::ENDS)
+            }
+            _ => None,
+        };
+        if let Some(mark) = mark {
             // Mostly there is no capture; a user who is not root may not mark one.
-            let _ = steadfast_recorder::mark(replay::BEGINS, None);
+            let _ = steadfast_recorder::mark(mark, None);
         }
         self.0.tell(event);
     }

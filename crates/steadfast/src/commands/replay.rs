@@ -20,6 +20,9 @@ const SECTOR: u32 = 512;
 /// The mark that a replay of single I/Os leaves in running captures when its first I/O is due.
 pub const BEGINS: &str = "replay begins";
 
+/// The mark that it leaves after its last I/O.
+pub const ENDS: &str = "replay ends";
+
 /// Runs one of the commands.
 pub fn run(arguments: &ReplayCommandArguments) -> anyhow::Result<ExitState> {
     match &arguments.command {
@@ -84,22 +87,19 @@ fn is_same(found: &Fidelity) -> bool {
     counts[0] == counts[1]
 }
 
-/// The filter of the replay: what belongs to the captured host is not asked of it. Unless a time
-/// is given it begins with the replay's mark: the run read from its target before.
+/// The filter of the replay: what belongs to the captured host is not asked of it. Unless times
+/// are given it lies between the replay's marks: the run reads from its target before, and the
+/// host's udev looks at a device that was closed after writing.
 fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     let filter = &arguments.filter;
-    let begins = || -> anyhow::Result<Option<Moment>> {
-        let replayed = selected::open(&arguments.replayed)?;
-        let is_marked = replayed.conditions().marks.iter().any(|mark| mark.name == BEGINS);
-        Ok(is_marked.then(|| Moment::Mark(BEGINS.to_owned())))
-    };
-    let from = match arguments.replayed_from {
-        Some(time) => Some(Moment::After(time)),
-        None => begins()?,
+    let marks = selected::open(&arguments.replayed)?.conditions().marks.clone();
+    let marked = |name: &str| {
+        let is_there = marks.iter().any(|mark| mark.name == name);
+        is_there.then(|| Moment::Mark(name.to_owned()))
     };
     Ok(FilterArguments {
-        from,
-        to: arguments.replayed_to.map(Moment::After),
+        from: arguments.replayed_from.map(Moment::After).or_else(|| marked(BEGINS)),
+        to: arguments.replayed_to.map(Moment::After).or_else(|| marked(ENDS)),
         zone: None,
         event: Vec::new(),
         pid: arguments.replayed_pid.clone(),

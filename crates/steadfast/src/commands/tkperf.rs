@@ -11,7 +11,8 @@ use crate::{output, terminal};
 use clap::ValueEnum;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use steadfast_host::read_regular;
+use steadfast_domain::{DiskArray, Transport};
+use steadfast_host::{Roots, read_regular};
 
 /// The longest description or feature matrix: it is kept in the settings of the run.
 const TEXT_MAX: usize = 64 << 10;
@@ -34,19 +35,56 @@ pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
         let log = PathBuf::from(format!("{name}.xml"));
         return read(&log, arguments.ours.out.as_deref(), arguments);
     }
-    if mode == Mode::Raid {
-        return Err(misuse(format!(
-            "raid mode: steadfast creates and deletes no arrays; create the array with mdadm or \
-             the controller's tool, then test it like a drive: steadfast tkperf ssd {name} \
-             {device} --yes-destroy NAME_OR_SERIAL (or: steadfast run suite --target {device})"
-        )));
-    }
+    let mode = if mode == Mode::Raid { mode_of_array(name, device, arguments)? } else { mode };
     check_tests(mode, arguments)?;
     check_planned(device, &arguments.ours)?;
     if !arguments.quiet {
         remarks(arguments).iter().for_each(|line| terminal::tell(line));
     }
     begin(&words(mode, (name, device), arguments)?)
+}
+
+/// Returns the mode whose tests fit an existing array, and prints what is known of the array.
+fn mode_of_array(name: &str, device: &str, arguments: &TkperfArguments) -> anyhow::Result<Mode> {
+    let found = steadfast_host::inspect(Path::new(device), &Roots::real()).map_err(|error| {
+        misuse(format!(
+            "{error}; steadfast creates and deletes no arrays: create it with mdadm or the \
+             controller's tool, then: steadfast tkperf raid {name} DEVICE"
+        ))
+    })?;
+    let may_be_behind_a_controller =
+        matches!(found.transport, Transport::Sas | Transport::Virtio | Transport::Other);
+    if found.array.is_none() && !may_be_behind_a_controller {
+        return Err(misuse(format!(
+            "{device} is no array ({}); test it with: steadfast tkperf ssd {name} {device}",
+            found.transport
+        )));
+    }
+    let spins = found.rotational == Some(true);
+    let mode = match (arguments.disk_tests.is_empty(), arguments.ssd_tests.is_empty()) {
+        (false, true) => Mode::Hdd,
+        (true, true) if spins => Mode::Hdd,
+        _ => Mode::Ssd,
+    };
+    if !arguments.quiet {
+        terminal::tell(&array_line(device, found.array.as_ref()));
+    }
+    Ok(mode)
+}
+
+/// Returns a line about an array: level, members and chunk size.
+fn array_line(device: &str, array: Option<&DiskArray>) -> String {
+    let Some(array) = array else {
+        return format!("{device}: the controller reports neither members nor chunk size.");
+    };
+    let level = array.level.as_deref().unwrap_or("level not reported");
+    let members = if array.members.is_empty() {
+        "members not reported".to_owned()
+    } else {
+        format!("members {}", array.members.join(", "))
+    };
+    let chunk = array.chunk.map_or("not reported".to_owned(), |chunk| chunk.binary());
+    format!("{device}: {level}, {members}, chunk size {chunk}. No array is created or changed.")
 }
 
 /// `tkperf-cmp`.
@@ -113,7 +151,7 @@ fn remarks(arguments: &TkperfArguments) -> Vec<String> {
         ),
         (arguments.generator.is_some(), "-g: ignored; report.pdf and report.html are always made."),
         (arguments.debug, "-d: ignored; the run directory holds every step and its job."),
-        (arguments.config.is_some(), "-c: ignored; it belongs to raid mode."),
+        (arguments.config.is_some(), "-c: ignored; no array is made of it."),
     ];
     said.into_iter().filter(|(given, _)| *given).map(|(_, text)| text.to_owned()).collect()
 }

@@ -10,14 +10,56 @@ use steadfast_report::text_table;
 use steadfast_workload::WorkloadFile;
 
 /// Every one: its name and its text.
-const ALL: [(&str, &str); 7] = [
+const ALL: [(&str, &str); 8] = [
     ("retail-web-portal", include_str!("../../workloads/retail-web-portal.toml")),
     ("retail-backup", include_str!("../../workloads/retail-backup.toml")),
+    ("green-storage", include_str!("../../workloads/green-storage.toml")),
     ("seven-steps", include_str!("../../workloads/seven-steps.toml")),
     ("two-minutes", include_str!("../../workloads/two-minutes.toml")),
     ("jesd219", include_str!("../../workloads/jesd219.toml")),
     ("pgbench", include_str!("../../workloads/pgbench.toml")),
     ("sqlite", include_str!("../../workloads/sqlite.toml")),
+];
+
+/// A reference workload of the SNIA SSSI, whose captures are not public.
+#[derive(Serialize, schemars::JsonSchema)]
+struct SssiExample {
+    /// Number and name that the SNIA tutorial gives it.
+    example: &'static str,
+    /// Names of the workloads that hold what is known of it.
+    workloads: &'static [&'static str],
+    /// What is public.
+    public: &'static str,
+    /// What of these workloads is estimated.
+    estimated: &'static str,
+    /// What is missing.
+    missing: &'static str,
+}
+
+/// The reference workloads that the SNIA tutorial names.
+const SSSI: [SssiExample; 3] = [
+    SssiExample {
+        example: "3, 24-h Retail Web Portal",
+        workloads: &["retail-web-portal", "retail-backup"],
+        public: "drive 0: nine streams of 1,033 with their counts; the stream of the 2 am backup",
+        estimated: "nothing",
+        missing: "drive 1, the capture steps, queue depths, the other streams",
+    },
+    SssiExample {
+        example: "4, Green Storage TWG",
+        workloads: &["green-storage"],
+        public: "the load that was captured: the hot band of the SNIA Emerald script",
+        estimated: "three of the four bands, the sequential streams, the transfer sizes",
+        missing: "the capture: its steps, queue depths and times",
+    },
+    SssiExample {
+        example: "6, 24-h GPS Navigation Portal",
+        workloads: &[],
+        public: "totals of drive C, file system: nine streams are 86 % (9.942 of 11.526 million \
+                 I/Os); by amount sixteen are 68.8 of 89.8 GiB",
+        estimated: "nothing; no workload can be made of totals",
+        missing: "every stream and its count",
+    },
 ];
 
 /// One as it is listed.
@@ -35,6 +77,8 @@ struct Listed {
 #[derive(Serialize, schemars::JsonSchema)]
 struct Answer {
     workloads: Vec<Listed>,
+    /// What is known of the SSSI reference workloads.
+    sssi: &'static [SssiExample],
 }
 
 /// The schema of the JSON output.
@@ -62,7 +106,7 @@ pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
     let listed: anyhow::Result<Vec<Listed>> = ALL.iter().map(listed).collect();
     let listed = listed?;
     if arguments.json {
-        terminal::print_json(&Answer { workloads: listed })?;
+        terminal::print_json(&Answer { workloads: listed, sssi: &SSSI })?;
         return Ok(ExitState::Done);
     }
     let head = ["Name", "Streams", "I/Os", "Steps", "Demand", "What"].map(str::to_owned);
@@ -74,7 +118,20 @@ pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
     });
     let rows: Vec<[String; 6]> = std::iter::once(head).chain(rows).collect();
     terminal::print(&text_table::with_left(&rows, |column| matches!(column, 0 | 5)))?;
+    terminal::print("\nReference workloads of the SNIA SSSI, whose captures are not public:")?;
+    for one in &SSSI {
+        terminal::print(&described(one))?;
+    }
     Ok(ExitState::Done)
+}
+
+/// Returns what is known of an SSSI workload, in lines.
+fn described(one: &SssiExample) -> String {
+    let here = if one.workloads.is_empty() { "none".to_owned() } else { one.workloads.join(", ") };
+    format!(
+        "Example {}\n  here:      {here}\n  public:    {}\n  estimated: {}\n  missing:   {}",
+        one.example, one.public, one.estimated, one.missing
+    )
 }
 
 fn listed((name, text): &(&'static str, &'static str)) -> anyhow::Result<Listed> {
@@ -99,6 +156,7 @@ pub fn show(arguments: &ShowArguments) -> anyhow::Result<ExitState> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::stimulus::Order;
     use steadfast_domain::{Bytes, IoStream, Op};
 
     /// I/Os of the whole, I/Os of the streams, streams, steps.
@@ -122,6 +180,45 @@ mod tests {
         assert_eq!(counts("retail-backup"), (166_224, 134_808, 1, 0));
         assert_eq!(counts("seven-steps"), (5_345, 3_353, 5, 7));
         assert_eq!(counts("two-minutes"), (5_164, 4_882, 21, 1));
+    }
+
+    /// 6 % uniform, half of it reads; four bands with 28, 14, 7 and 5 %; 40 % sequential, of which
+    /// 25 are reads.
+    #[test]
+    fn the_hot_band_workload_has_the_weights_of_its_script() {
+        assert_eq!(counts("green-storage"), (1_000_000, 1_000_000, 48, 0));
+        let file = WorkloadFile::read(find("green-storage").unwrap()).unwrap();
+        let (streams, _) = file.io_streams().unwrap();
+        let is_random = |stream: &IoStream| stream.order == Order::Random;
+        let ios = |of: &dyn Fn(&IoStream) -> bool| -> u64 {
+            streams.iter().filter(|s| of(s)).map(|s| u64::from(s.weight)).sum()
+        };
+        let all = ios(&|_| true);
+        assert_eq!(ios(&is_random) * 100, all * 60);
+        let random_reads = ios(&|s| is_random(s) && s.op == Op::Read);
+        assert_eq!(random_reads * 1000, all * 408, "6 x 50 % + 54 x 70 %");
+        let sequential_reads = ios(&|s| !is_random(s) && s.op == Op::Read);
+        assert_eq!(sequential_reads * 100, all * 25);
+        assert_eq!(ios(&|s| s.size == Bytes::kib(8)) * 100, all * 31);
+        for stream in streams.iter().filter(|s| is_random(s)) {
+            let shares: u32 = stream.zones.iter().map(|z| z.weight).sum();
+            let first = stream.zones.iter().find(|z| z.from_ppm == 100_000).unwrap();
+            // 28 of 60, and 8 % of the uniform 6.
+            assert_eq!(first.to_ppm, 180_000);
+            assert_eq!(u64::from(first.weight) * 6000, u64::from(shares) * 2848);
+        }
+    }
+
+    #[test]
+    fn every_sssi_workload_says_what_is_public() {
+        for one in &SSSI {
+            assert!(one.workloads.iter().all(|name| find(name).is_some()), "{}", one.example);
+            for text in [one.public, one.estimated, one.missing] {
+                assert!(!text.is_empty() && described(one).contains(text));
+            }
+        }
+        let numbers = SSSI.iter().map(|one| one.example.split(',').next().unwrap());
+        assert!(numbers.eq(["3", "4", "6"]));
     }
 
     /// Its mean transfer is the published one, its zones take the published shares, and

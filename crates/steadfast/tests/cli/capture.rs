@@ -33,11 +33,16 @@ impl Running {
     }
 
     fn on(test: &str, directory: &Path, device: &str, more: &[&str]) -> Option<Running> {
+        Running::of(test, directory, &[&["--device", device], more].concat())
+    }
+
+    /// The same with the options that name what is captured.
+    fn of(test: &str, directory: &Path, what: &[&str]) -> Option<Running> {
         let errors = directory.join("capture.txt");
         let mut child = steadfast()
             .current_dir(directory)
-            .args(["capture", "--device", device, "-o", "trace.parquet"])
-            .args(more)
+            .args(["capture", "-o", "trace.parquet"])
+            .args(what)
             .stderr(File::create(&errors).unwrap())
             .stdout(Stdio::null())
             .spawn()
@@ -326,6 +331,84 @@ fn files_that_have_one_inode_after_the_other_keep_their_paths_apart() {
     // The last writes have the path, or none where they may be of either file.
     let (known, unknown) = (writes(Some(&wal), true), writes(None, true));
     assert!((40..=50).contains(&known) && known + unknown == 50, "{json}");
+}
+
+/// Unmounts when the test ends, however it does.
+struct Unmounted(PathBuf);
+
+impl Drop for Unmounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Mounts a file system on a new directory; `None` if the kernel has no such file system.
+fn mounted_kind(kind: &str, directory: &Path) -> Option<Unmounted> {
+    let point = directory.join(kind);
+    std::fs::create_dir(&point).unwrap();
+    let layers = ["low", "up", "work"].map(|name| directory.join(name));
+    let options = match kind {
+        "overlay" => {
+            layers.iter().for_each(|layer| std::fs::create_dir(layer).unwrap());
+            let [low, up, work] = layers.each_ref().map(|layer| layer.display());
+            format!("lowerdir={low},upperdir={up},workdir={work}")
+        }
+        _ => "size=16m".to_owned(),
+    };
+    let words = ["-t", kind, kind, "-o", &options];
+    let done = Command::new("mount").args(words).arg(&point).output().unwrap();
+    done.status.success().then_some(Unmounted(point))
+}
+
+/// File systems that lie on no block device are captured by their mount points.
+#[test]
+fn a_mount_is_captured_by_its_files() {
+    let test = "a_mount_is_captured_by_its_files";
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    // overlayfs takes no layers on another overlayfs as its upper one.
+    let memory = mounted_kind("tmpfs", here);
+    let overlay = memory.as_ref().and_then(|memory| mounted_kind("overlay", &memory.0));
+    let points: Vec<&Path> =
+        memory.iter().chain(&overlay).map(|mounted| mounted.0.as_path()).collect();
+    let [first, rest @ ..] = points.as_slice() else { return skip(test, "tmpfs is not mounted") };
+    let mounts = points.iter().flat_map(|point| ["--mount", point.to_str().unwrap()]);
+    let what: Vec<&str> = mounts.chain(["--paths"]).collect();
+    let Some(capture) = Running::of(test, here, &what) else { return };
+    let file = first.join("on-memory");
+    File::create(&file).unwrap().write_all_at(&[7; 12_288], 4096).unwrap();
+    for point in rest {
+        let file = File::create(point.join("on-overlay")).unwrap();
+        (0..10).for_each(|block| file.write_all_at(&[7; 4096], block * 4096).unwrap());
+        file.sync_all().unwrap();
+        assert_eq!(std::fs::read(point.join("on-overlay")).unwrap().len(), 40_960);
+    }
+    let (conditions, events) = capture.end();
+    assert_eq!(conditions.lost, 0);
+    let names: Vec<&str> = conditions.devices.iter().map(|device| device.name.as_str()).collect();
+    let named: Vec<&str> = points.iter().map(|point| point.to_str().unwrap()).collect();
+    assert_eq!(names, named);
+    assert_eq!(conditions.devices[0].model.as_deref(), Some("tmpfs, tmpfs"));
+    assert!(events.iter().all(|event| event.layer == Layer::FileSystem));
+    let of = |device: u16| -> Vec<IoEvent> {
+        events.iter().filter(|event| event.device == device).cloned().collect()
+    };
+    // What is written through the overlay reaches the file system below it as the kernel's own I/O,
+    // which is no call of a program.
+    assert_eq!(sum(&of(0), IoOp::Write), (1, 12_288));
+    if !rest.is_empty() {
+        assert_eq!(sum(&of(1), IoOp::Write), (10, 40_960));
+        assert_eq!(sum(&of(1), IoOp::Flush).0, 1);
+        assert_eq!(sum(&of(1), IoOp::Read).1, 40_960);
+    }
+    let words = ["trace", "groups", "trace.parquet", "--by", "file", "--layer", "filesystem"];
+    let groups = succeed(here, &words);
+    assert!(groups.contains("on-memory") || groups.contains("inode"), "{groups}");
+    refuse(here, &["capture", "--mount", "tmpfs/nowhere", "-o", "x.parquet"], &["find it"]);
+    std::fs::create_dir(here.join("plain")).unwrap();
+    refuse(here, &["capture", "--mount", "plain", "-o", "x.parquet"], &["nothing is mounted"]);
+    let both = ["capture", "--mount", "tmpfs", "--layer", "block", "-o", "x.parquet"];
+    refuse(here, &both, &["--layer filesystem"]);
 }
 
 /// Another disk that gets the number of one that went away has a name of its own.

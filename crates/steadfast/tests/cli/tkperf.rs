@@ -74,11 +74,17 @@ fn options_that_do_nothing_here_say_so_in_a_line() {
 }
 
 #[test]
-fn raid_mode_and_tkperf_cmp_say_what_to_type_instead() {
+fn wrong_modes_and_tkperf_cmp_say_what_to_type_instead() {
     let scratch = tempfile::tempdir().unwrap();
     let here = scratch.path();
-    let raid = ["tkperf", "raid", "r5", "/dev/md0", "-c", "raid.cfg"];
-    refuse(here, &raid, &["no arrays", "mdadm", "steadfast tkperf ssd r5 /dev/md0"]);
+    let raid = ["tkperf", "raid", "r5", "/dev/not-here", "-c", "raid.cfg"];
+    refuse(here, &raid, &["no arrays", "mdadm", "steadfast tkperf raid r5 DEVICE"]);
+    std::fs::write(here.join("image"), [0; 4096]).unwrap();
+    refuse(
+        here,
+        &["tkperf", "raid", "r5", "image"],
+        &["no array", "steadfast tkperf ssd r5 image"],
+    );
     refuse(here, &["tkperf-cmp", "ssd", "a.xml", "b.xml", "-z"], &["steadfast compare A B"]);
     refuse(here, &["tkperf", "ssd", "a", "sim:small", "-hddt", "tp"], &["-hddt", "hdd mode"]);
     refuse(here, &["tkperf", "hdd", "a", "sim:small", "-ssdt", "tp"], &["-ssdt", "ssd mode"]);

@@ -115,7 +115,7 @@ pub(super) fn gaps(number: usize, pair: &DevicePair) -> Option<Plot> {
         &format!("replay-gaps-{number}"),
         format!("Inter-arrival times of {}", devices(pair)),
         Axis::new("Time to the next I/O (ms)", Scale::Log10),
-        Axis::new("I/Os up to this (%)", Scale::Linear),
+        Axis::new("I/Os up to this (%)", Scale::Percent),
     );
     Some(plot.caption(caption).series(cumulative(gaps.histograms.each_ref().map(Some), 1e6)))
 }
@@ -128,7 +128,7 @@ pub(super) fn start_errors(number: usize, pair: &DevicePair) -> Option<Plot> {
         &format!("replay-start-errors-{number}"),
         format!("Start-time error of {}", devices(pair)),
         Axis::new("Early or late by (ms)", Scale::Log10),
-        Axis::new("I/Os up to this (%)", Scale::Linear),
+        Axis::new("I/Os up to this (%)", Scale::Percent),
     );
     let caption = "Each I/O is compared with the I/O of the same number in issue order. Times \
         count from the first I/O of each capture.";
@@ -144,7 +144,7 @@ pub(super) fn depths(found: &Fidelity) -> Option<Plot> {
         "replay-depth-distribution",
         "Queue depth at issue",
         Axis::new("I/Os outstanding, itself included", Scale::Log2),
-        Axis::new("I/Os up to this (%)", Scale::Linear),
+        Axis::new("I/Os up to this (%)", Scale::Percent),
     );
     (!series.is_empty()).then(|| plot.series(series))
 }

@@ -15,7 +15,7 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{SettingName, SteadyStateMethod};
 use steadfast_domain::{
-    Class, Conditions, Criteria, Demand, Device, Entry, Profile, Purge, ReadBack, Record,
+    Class, Conditions, Criteria, Demand, Device, DiskArray, Entry, Profile, Purge, ReadBack, Record,
 };
 
 /// Everything chosen, in full, for the chapter of settings.
@@ -185,20 +185,41 @@ pub fn device_facts(device: &Device) -> Facts {
         format!("{} B logical, {} B physical", device.logical_sector, device.physical_sector);
     let capacity = format!("{} ({} bytes)", device.capacity, number(device.capacity.0 as f64, 0));
     let cache = device.write_cache.map(|c| c.to_string());
-    Facts::new("Tested device").rows([
-        Setting::identity("Device", &device.path),
-        Setting::identity("Model number", &device.model),
-        Setting::identity("Serial number", &device.serial),
-        Setting::identity("Firmware revision", &device.firmware),
-        Setting::identity("World-wide identifier", &device.wwid),
-        Setting::identity("User capacity", capacity),
-        Setting::identity("Sectors", sectors),
-        Setting::identity("Interface", device.transport.to_string()),
-        Setting::identity("Link", &device.link),
-        Setting::identity("Rotational", device.rotational.map(|r| if r { "yes" } else { "no" })),
-        Setting::identity("Discard", if device.discard { "yes" } else { "no" }),
-        Setting::identity("Write cache as found", cache),
-    ])
+    Facts::new("Tested device")
+        .rows([
+            Setting::identity("Device", &device.path),
+            Setting::identity("Model number", &device.model),
+            Setting::identity("Serial number", &device.serial),
+            Setting::identity("Firmware revision", &device.firmware),
+            Setting::identity("World-wide identifier", &device.wwid),
+            Setting::identity("User capacity", capacity),
+            Setting::identity("Sectors", sectors),
+            Setting::identity("Interface", device.transport.to_string()),
+            Setting::identity("Link", &device.link),
+            Setting::identity(
+                "Rotational",
+                device.rotational.map(|r| if r { "yes" } else { "no" }),
+            ),
+            Setting::identity("Discard", if device.discard { "yes" } else { "no" }),
+            Setting::identity("Write cache as found", cache),
+        ])
+        .rows(device.array.as_ref().map(array_rows).unwrap_or_default())
+}
+
+/// What an array consists of; behind a controller most of it is a dash.
+pub fn array_rows(array: &DiskArray) -> Rows {
+    let members = (!array.members.is_empty()).then(|| array.members.join("; "));
+    let missing = array.wanted.map(|wanted| (wanted as usize).saturating_sub(array.members.len()));
+    let missing = missing.filter(|missing| *missing > 0 && members.is_some());
+    vec![
+        Setting::identity("Array", &array.level),
+        Setting::identity("Members", members),
+        Setting::identity("Chunk size", array.chunk.map(|chunk| chunk.binary())),
+        Setting::identity("Stripe", array.stripe.map(|stripe| stripe.binary())),
+    ]
+    .into_iter()
+    .chain(missing.map(|missing| Setting::outcome("Members missing", missing.to_string())))
+    .collect()
 }
 
 /// The facts of the machine and the program.

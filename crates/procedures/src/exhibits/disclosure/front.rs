@@ -6,7 +6,7 @@ use super::form::preconditioning_amount;
 use crate::ground::choices::Choices;
 use crate::words::{number, own};
 use steadfast_domain::findings::{Front, Origin, Setting};
-use steadfast_domain::{Device, Record};
+use steadfast_domain::{Device, DiskArray, Record};
 
 /// Device and conditions of a run; its figures and plots are the procedure's to add.
 pub fn front(choices: &Choices<'_>, record: &Record) -> Front {
@@ -28,14 +28,27 @@ fn device_rows(device: &Device) -> Vec<Setting> {
         Some(link) => format!("{transport}, {link}"),
         None => transport,
     };
-    vec![
+    let rows = [
         Setting::identity("Model", &device.model),
         Setting::identity("Serial number", &device.serial),
         Setting::identity("Firmware", &device.firmware),
         Setting::identity("Capacity", capacity),
         Setting::identity("Sector format", sectors),
         Setting::identity("Interface", interface),
-    ]
+    ];
+    let array = device.array.as_ref().map(|array| Setting::identity("Array", array_text(array)));
+    rows.into_iter().chain(array).collect()
+}
+
+/// Returns `raid5, 3 members, chunk 512 KiB`.
+fn array_text(array: &DiskArray) -> String {
+    let members = array.members.len();
+    let parts = [
+        array.level.clone(),
+        (members > 0).then(|| format!("{members} members")),
+        array.chunk.map(|chunk| format!("chunk {}", chunk.binary())),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn condition_rows(choices: &Choices<'_>, record: &Record) -> Vec<Setting> {

@@ -9,7 +9,8 @@ mod front;
 
 pub use caveats::caveats;
 pub use facts::{
-    conditions_facts, criteria_text, device_facts, host_facts, parameters_facts, settings_facts,
+    array_rows, conditions_facts, criteria_text, device_facts, host_facts, parameters_facts,
+    settings_facts,
 };
 pub use form::{
     Form, SECOND_STIMULUS, common_set_up_rows, common_test_rows, form_header, headline,
