@@ -4,14 +4,13 @@
 //! slaves, and two drivers of RAID controllers name the level of a volume. What lies behind any
 //! other controller is hidden from Linux.
 
-use crate::identity::model_and_serial;
 use crate::node::Node;
-use crate::roots::Roots;
 use steadfast_domain::{Bytes, DiskArray};
 
-/// Returns the array that a whole device is; `None` if nothing reports one.
-pub(crate) fn read(whole: &Node, roots: &Roots) -> Option<DiskArray> {
-    let members = whole.slaves().unwrap_or_default();
+/// Returns the array that a whole device is; `None` if nothing reports one. `name` returns what a
+/// member is called.
+pub(crate) fn read(whole: &Node, name: impl Fn(&Node) -> String) -> Option<DiskArray> {
+    let members: Vec<String> = whole.slaves().unwrap_or_default().iter().map(name).collect();
     let known = |bytes: Option<u64>| bytes.filter(|bytes| *bytes > 0).map(Bytes);
     let stripe = known(whole.number("queue/optimal_io_size"));
     // A limit that equals the stripe, or stands alone, is no chunk.
@@ -20,7 +19,7 @@ pub(crate) fn read(whole: &Node, roots: &Roots) -> Option<DiskArray> {
     if let Some(level) = whole.text("md/level").filter(|level| !level.is_empty()) {
         return Some(DiskArray {
             level: Some(level),
-            members: members.iter().map(|member| named(member, roots)).collect(),
+            members,
             wanted: whole.number("md/raid_disks"),
             chunk: known(whole.number("md/chunk_size")),
             stripe,
@@ -31,23 +30,11 @@ pub(crate) fn read(whole: &Node, roots: &Roots) -> Option<DiskArray> {
     let is_mapped = whole.name.starts_with("dm-") && members.len() > 1;
     (level.is_some() || is_mapped).then(|| DiskArray {
         level,
-        members: members.iter().map(|member| named(member, roots)).collect(),
+        members,
         wanted: None,
         chunk: least,
         stripe,
     })
-}
-
-/// Returns `sda1 (Samsung SSD 870, S/N 10007)`.
-fn named(member: &Node, roots: &Roots) -> String {
-    let (model, serial) = model_and_serial(&member.whole(), roots);
-    let facts: Vec<String> =
-        model.into_iter().chain(serial.map(|serial| format!("S/N {serial}"))).collect();
-    if facts.is_empty() {
-        member.name.clone()
-    } else {
-        format!("{} ({})", member.name, facts.join(", "))
-    }
 }
 
 #[cfg(test)]
@@ -55,17 +42,18 @@ mod tests {
     use super::*;
     use crate::machine::Machine;
 
+    fn named(member: &Node) -> String {
+        format!("{} ({})", member.name, member.text("device/model").unwrap_or_default())
+    }
+
     #[test]
     fn an_md_array_has_its_level_members_and_chunk() {
         let machine = Machine::new();
         let array = machine.block("virtual/block/md0", "9:0", 6000);
-        for (name, number) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {
-            let disk = machine.sata(name, number, 3000);
-            machine.set(&disk, "device/model", format!("Model {name}\n"));
-            machine.stack(
-                &array,
-                &machine.partition(&disk, &format!("{name}1"), &format!("{number}1"), 2000),
-            );
+        for controller in 0..3 {
+            let disk = machine.nvme(controller, 1, 3000);
+            machine.set(&disk, "device/model", format!("Model {controller}\n"));
+            machine.stack(&array, &disk);
         }
         for (attribute, value) in [
             ("md/level", "raid5\n"),
@@ -76,29 +64,29 @@ mod tests {
         ] {
             machine.set(&array, attribute, value);
         }
-        let found = read(&array, &machine.roots).unwrap();
+        let found = read(&array, named).unwrap();
         assert_eq!(found.level.as_deref(), Some("raid5"));
         assert_eq!((found.wanted, found.chunk), (Some(3), Some(Bytes(524_288))));
         assert_eq!(found.stripe, Some(Bytes(1_048_576)));
         let names: Vec<&str> = found.members.iter().map(|m| m.split(' ').next().unwrap()).collect();
-        assert_eq!(names, ["sda1", "sdb1", "sdc1"]);
-        assert!(found.members[1].contains("Model sdb"), "{found:?}");
+        assert_eq!(names, ["nvme0n1", "nvme1n1", "nvme2n1"]);
+        assert!(found.members[1].contains("Model 1"), "{found:?}");
         // A mirror has no chunks.
         machine.set(&array, "md/chunk_size", "0\n");
-        assert_eq!(read(&array, &machine.roots).unwrap().chunk, None);
+        assert_eq!(read(&array, named).unwrap().chunk, None);
     }
 
     #[test]
     fn a_controller_may_name_the_level_and_a_disk_is_no_array() {
         let machine = Machine::new();
         let volume = machine.scsi("2:1:0:0", "sdd", "8:48", 6000);
-        assert_eq!(read(&volume, &machine.roots), None);
+        assert_eq!(read(&volume, named), None);
         machine.set(&volume, "device/raid_level", "N/A\n");
-        assert_eq!(read(&volume, &machine.roots), None);
+        assert_eq!(read(&volume, named), None);
         machine.set(&volume, "device/raid_level", "RAID 5\n");
         machine.set(&volume, "queue/minimum_io_size", "262144\n");
         machine.set(&volume, "queue/optimal_io_size", "786432\n");
-        let found = read(&volume, &machine.roots).unwrap();
+        let found = read(&volume, named).unwrap();
         assert_eq!(found.level.as_deref(), Some("RAID 5"));
         assert_eq!((found.chunk, found.stripe), (Some(Bytes(262_144)), Some(Bytes(786_432))));
         assert!(found.members.is_empty() && found.wanted.is_none());
@@ -109,8 +97,8 @@ mod tests {
         let machine = Machine::new();
         let mapped = machine.block("virtual/block/dm-0", "253:0", 4000);
         machine.stack(&mapped, &machine.nvme(0, 1, 3000));
-        assert_eq!(read(&mapped, &machine.roots), None);
+        assert_eq!(read(&mapped, named), None);
         machine.stack(&mapped, &machine.nvme(1, 1, 3000));
-        assert_eq!(read(&mapped, &machine.roots).unwrap().members.len(), 2);
+        assert_eq!(read(&mapped, named).unwrap().members.len(), 2);
     }
 }

@@ -8,6 +8,7 @@
 //! then identifies exactly what will be overwritten, and a resumed run cannot confuse two
 //! namespaces or partitions.
 
+use crate::disk_array;
 use crate::anchor::PinnedPath;
 use crate::backing::FileId;
 use crate::error::HostError;
@@ -138,7 +139,7 @@ pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
         write_cache: kernel_write_cache(&whole),
         link: link(&whole, &transport),
         zoned: zoned(&whole),
-        array: crate::disk_array::read(&whole, roots),
+        array: disk_array::read(&whole, |member| member_name(member, roots)),
         in_use: occupancy::seen_uses(node, roots),
         transport,
     }
@@ -268,10 +269,17 @@ impl Udev {
     }
 }
 
-/// Returns model and serial number of a whole device.
-pub(crate) fn model_and_serial(whole: &Node, roots: &Roots) -> (Option<String>, Option<String>) {
-    let (vital, udev) = (VitalPages::read(whole), Udev::read(whole, roots));
-    (model(whole, &vital, &udev), serial(whole, &vital, &udev, roots))
+/// Returns the name of an array's member: `sda1 (Samsung SSD 870, S/N 10007)`.
+fn member_name(member: &Node, roots: &Roots) -> String {
+    let whole = member.whole();
+    let (vital, udev) = (VitalPages::read(&whole), Udev::read(&whole, roots));
+    let serial = serial(&whole, &vital, &udev, roots).map(|serial| format!("S/N {serial}"));
+    let facts: Vec<String> = model(&whole, &vital, &udev).into_iter().chain(serial).collect();
+    if facts.is_empty() {
+        member.name.clone()
+    } else {
+        format!("{} ({})", member.name, facts.join(", "))
+    }
 }
 
 fn model(whole: &Node, vital: &VitalPages, udev: &Udev) -> Option<String> {

@@ -85,3 +85,28 @@ fn drawn(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
         PlotKind::HeatMap => heat_map::draw(plot, size),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::findings::{Axis, Scale, Series, Stroke};
+
+    /// The letters of a drawing have 9 points wherever it stands: over the width of the text, 176 mm,
+    /// and over that of a page across, 273 mm.
+    #[test]
+    fn letters_are_of_one_size_on_every_page() {
+        let axis = |label| Axis::new(label, Scale::Linear);
+        let points = vec![(0.0, Some(1.0)), (1.0, Some(2.0))];
+        let plot = Plot::new(PlotKind::Lines, "p", "p", axis("x"), axis("y")).with(Series::new(
+            "s",
+            Stroke::Measured,
+            points,
+        ));
+        let number = |text: &str| text.split('"').next().and_then(|text| text.parse::<f64>().ok());
+        for (drawing, millimeters) in [(svg(&plot), 176.0), (svg_across(&plot), 273.0)] {
+            let after = |name: &str| drawing.split(name).skip(1).find_map(number).unwrap();
+            let points = millimeters / 25.4 * 72.0 / after(" width=\"") * after("font-size=\"");
+            assert!((9.0..10.0).contains(&points.next_up()), "{points} over {millimeters} mm");
+        }
+    }
+}

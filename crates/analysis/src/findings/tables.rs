@@ -124,7 +124,8 @@ pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Vec<Table> {
     let by_stream = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
     let by_process = ["kinds-processes", "Kinds of I/Os by process", "Process"];
     let tables = [(by_stream, Facet::Stream), (by_process, Facet::Process)];
-    let tables = tables.map(|(names, facet)| groups(names, &by(singles, facet), study, Show::Kinds));
+    let tables =
+        tables.map(|(names, facet)| groups(names, &by(singles, facet), study, Show::Kinds));
     let recorded = tables.into_iter().filter(|table| has_values_beyond(table, 1));
     recorded.map(|table| without_zeros(table, study)).collect()
 }

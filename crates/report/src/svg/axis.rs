@@ -37,7 +37,7 @@ impl Ruler {
         let logarithmic = matches!(scale, Scale::Log10 | Scale::Log2);
         let (min, max) = range(values, logarithmic).unwrap_or((1.0, 10.0));
         match scale {
-            Scale::Linear if (min, max) == (0.0, 0.0) => linear(0.0, 1.0, 0.0),
+            Scale::Linear if (min, max) == (0.0, 0.0) => Ruler::stepped((0.0, 1.0), 0.2),
             Scale::Linear => linear(min.min(0.0), max.max(0.0), 0.0),
             Scale::Percent => percent(max),
             Scale::LinearFitted => linear(min, max, 0.08),

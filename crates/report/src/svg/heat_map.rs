@@ -195,7 +195,10 @@ fn shade_ruler(plot: &Plot, values: &[f64]) -> Ruler {
 
 /// Returns an axis with the names of rows; if there are many, most are blank.
 fn rows_axis(names: &[String]) -> Axis {
-    let every = names.len().div_ceil(NAMES).max(1);
+    // Rows of equal height have round names at round distances.
+    let least = names.len().div_ceil(NAMES).max(1);
+    let every = [1, 2, 5, 10, 20, 25, 50, 100].into_iter().find(|step| *step >= least);
+    let every = every.unwrap_or(least);
     let shown = names.iter().enumerate().map(|(index, name)| {
         if index % every == 0 { super::frame::shown(name, 16) } else { String::new() }
     });
@@ -358,6 +361,18 @@ mod tests {
         let png = png.unwrap();
         // The top row comes first; the column at 30 has no values.
         assert_eq!(decoded(&png, 4, 2), [[33, 0, 0, 64], [1, 64, 0, 0]]);
+    }
+
+    #[test]
+    fn many_rows_have_names_at_round_distances() {
+        let named = |count: usize| {
+            let names: Vec<String> = (0..count).map(|row| format!("{row}")).collect();
+            let Scale::Categories(shown) = rows_axis(&names).scale else { unreachable!() };
+            shown.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>()
+        };
+        assert_eq!(named(3), ["0", "1", "2"]);
+        assert_eq!(named(200)[..3], ["0", "20", "40"]);
+        assert!(named(1000).len() <= NAMES);
     }
 
     #[test]

@@ -328,7 +328,7 @@ fn reference_workloads_are_listed_shown_and_applied() {
     let listed: Value =
         serde_json::from_str(&succeed(here, &["workload", "list", "--json"])).unwrap();
     let listed = listed["workloads"].as_array().unwrap();
-    assert_eq!(listed.len(), 7);
+    assert_eq!(listed.len(), 8);
     for one in listed {
         let name = one["name"].as_str().unwrap();
         let shown = WorkloadFile::read(&succeed(here, &["workload", "show", name])).unwrap();
