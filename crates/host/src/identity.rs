@@ -8,9 +8,9 @@
 //! then identifies exactly what will be overwritten, and a resumed run cannot confuse two
 //! namespaces or partitions.
 
-use crate::disk_array;
 use crate::anchor::PinnedPath;
 use crate::backing::FileId;
+use crate::disk_array;
 use crate::error::HostError;
 use crate::node::Node;
 use crate::occupancy::{self, DeviceProbe};

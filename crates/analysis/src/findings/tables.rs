@@ -126,14 +126,20 @@ pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Vec<Table> {
     let tables = [(by_stream, Facet::Stream), (by_process, Facet::Process)];
     let tables =
         tables.map(|(names, facet)| groups(names, &by(singles, facet), study, Show::Kinds));
-    let recorded = tables.into_iter().filter(|table| has_values_beyond(table, 1));
+    let recorded = tables.into_iter().filter(|table| columns_with_values(table) > ALWAYS_KNOWN);
     recorded.map(|table| without_zeros(table, study)).collect()
 }
 
-/// Returns true if any column from this one on has a value.
-fn has_values_beyond(table: &Table, column: usize) -> bool {
-    let mut cells = table.rows.iter().flat_map(|row| row.cells.iter().skip(column));
-    cells.any(|cell| !matches!(cell, Cell::Missing))
+/// Columns of the table of flags that every trace has: the I/Os, and those that failed.
+const ALWAYS_KNOWN: usize = 2;
+
+/// Returns the number of columns with a value in any row.
+fn columns_with_values(table: &Table) -> usize {
+    let is_known = |at: usize| {
+        let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
+        cells.any(|cell| !matches!(cell, Cell::Missing))
+    };
+    (0..table.columns.len()).filter(|at| is_known(*at)).count()
 }
 
 /// Removes columns that hold only zeros and names them in the title. Only the file-system layer

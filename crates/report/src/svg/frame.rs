@@ -521,7 +521,8 @@ fn names_below(scale: &Scale, width: f64) -> (bool, f64) {
 /// Returns the labels of a vertical axis that do not overlap.
 fn apart(ruler: &Ruler, height: f64) -> impl Iterator<Item = (f64, &str)> {
     let mut last = f64::NEG_INFINITY;
-    ruler.ticks.labelled.iter().filter_map(move |(part, label)| {
+    let named = ruler.ticks.labelled.iter().filter(|(_, label)| !label.is_empty());
+    named.filter_map(move |(part, label)| {
         let room = (part - last) * height >= LABEL_SIZE;
         room.then(|| {
             last = *part;
