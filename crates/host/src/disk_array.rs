@@ -28,13 +28,10 @@ pub(crate) fn read(whole: &Node, name: impl Fn(&Node) -> String) -> Option<DiskA
     // hpsa and smartpqi; a disk that the controller passes through is "N/A".
     let level = whole.text("device/raid_level").filter(|level| level != "N/A");
     let is_mapped = whole.name.starts_with("dm-") && members.len() > 1;
-    (level.is_some() || is_mapped).then(|| DiskArray {
-        level,
-        members,
-        wanted: None,
-        chunk: least,
-        stripe,
-    })
+    if level.is_none() && !is_mapped {
+        return None;
+    }
+    Some(DiskArray { level, members, wanted: None, chunk: least, stripe })
 }
 
 #[cfg(test)]

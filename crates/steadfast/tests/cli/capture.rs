@@ -5,7 +5,7 @@ use super::scratch::{
 };
 use serde_json::Value;
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -409,6 +409,51 @@ fn a_mount_is_captured_by_its_files() {
     refuse(here, &["capture", "--mount", "plain", "-o", "x.parquet"], &["nothing is mounted"]);
     let both = ["capture", "--mount", "tmpfs", "--layer", "block", "-o", "x.parquet"];
     refuse(here, &both, &["--layer filesystem"]);
+}
+
+/// A FUSE file system, whose server is a process like any other, is captured by its mount point.
+#[test]
+fn a_fuse_mount_is_captured_by_its_calls() {
+    let test = "a_fuse_mount_is_captured_by_its_calls";
+    let scratch = tempfile::tempdir().unwrap();
+    let point = scratch.path().join("point");
+    std::fs::create_dir(&point).unwrap();
+    let mut server = Command::new("python3")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fuse_file.py"))
+        .arg(&point)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    let _ = BufReader::new(server.stdout.take().unwrap()).read_line(&mut said);
+    let mounted = Unmounted(point);
+    let what = ["--mount", mounted.0.to_str().unwrap()];
+    let capture = (!said.is_empty()).then(|| Running::of(test, scratch.path(), &what)).flatten();
+    let events = capture.map(|capture| {
+        let file = File::options().read(true).write(true).open(mounted.0.join("file")).unwrap();
+        (0..10).for_each(|block| file.write_all_at(&[7; 4096], block * 4096).unwrap());
+        file.sync_all().unwrap();
+        (0..5).for_each(|block| file.read_exact_at(&mut [0; 8192], block * 8192).unwrap());
+        drop(file);
+        capture.end()
+    });
+    drop(mounted);
+    let _ = server.kill();
+    let _ = server.wait();
+    let Some((conditions, events)) = events else {
+        if said.is_empty() {
+            skip(test, "FUSE is not mounted");
+        }
+        return;
+    };
+    assert_eq!(conditions.lost, 0);
+    assert_eq!(conditions.devices[0].model.as_deref(), Some("fuse, fuse"));
+    assert_eq!(sum(&events, IoOp::Write), (10, 40_960));
+    assert_eq!(sum(&events, IoOp::Read), (5, 40_960));
+    assert_eq!(sum(&events, IoOp::Flush).0, 1);
+    let offsets = events.iter().filter(|event| event.op == IoOp::Write).map(|event| event.offset);
+    assert!(offsets.eq((0..10).map(|block| block * 4096)));
 }
 
 /// Another disk that gets the number of one that went away has a name of its own.
