@@ -420,8 +420,8 @@ fn a_doctor_lists_what_limits_the_trust() {
         assert!(has(&chapters, table), "{table}");
     }
     // A log of fio has neither queue times nor flags: there are no tables of dashes.
-    succeed(here, &["trace", "report", "log.parquet", "-o", "log", "--format", "json"]);
-    let report = std::fs::read_to_string(here.join("log/findings.json")).unwrap();
+    succeed(here, &["trace", "report", "log.parquet", "-o", "from-log", "--format", "json"]);
+    let report = std::fs::read_to_string(here.join("from-log/findings.json")).unwrap();
     for table in of_kernel {
         assert!(!has(&report, table), "{table}");
     }
