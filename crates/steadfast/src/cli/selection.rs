@@ -1,5 +1,6 @@
 //! Selection of I/Os: the files of a trace and the filters of its rows.
 
+use super::heading;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use steadfast_analysis::clock::Moment;
@@ -26,6 +27,7 @@ impl Selection {
 
 /// Which I/Os count.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = heading::SELECTION)]
 pub struct FilterArguments {
     /// I/Os issued at or after this moment: a time from the start of the capture (90min,
     /// 2h5min), a time of day (02:00), "2026-11-21 06:16:17", or a mark (backup+5min);
@@ -35,28 +37,28 @@ pub struct FilterArguments {
     /// I/Os issued before this moment
     #[arg(long, value_name = "MOMENT")]
     pub to: Option<Moment>,
-    /// The zone of clock times, such as UTC or +01:00; default: the captured host's
+    /// Time zone of clock times, such as UTC or +01:00; default: the captured host's
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
-    pub zone: Option<Zone>,
+    pub time_zone: Option<Zone>,
     /// I/Os from this event mark to the next (repeatable)
     #[arg(long, value_name = "MARK")]
     pub event: Vec<String>,
-    /// I/Os of this process number or command name
+    /// I/Os of this process only; by its number or command name
     #[arg(long, value_name = "PID|COMMAND")]
     pub pid: Option<String>,
     /// I/Os of this thread
     #[arg(long, value_name = "TID")]
     pub tid: Option<u32>,
-    /// I/Os of processes in this cgroup, by its path or the last part of it (capture --cgroups)
+    /// I/Os of processes in this cgroup; by its path or the last part of it (capture --cgroups)
     #[arg(long, value_name = "CGROUP")]
     pub cgroup: Vec<String>,
-    /// I/Os on this file, by its path (capture --paths) or its inode (layer filesystem)
+    /// I/Os on this file; by its path (capture --paths) or its inode (layer filesystem)
     #[arg(long, value_name = "PATH|INODE")]
     pub file: Vec<String>,
     /// I/Os of this operation
     #[arg(long, value_name = "OP")]
     pub op: Vec<OpName>,
-    /// I/Os on this device, by its name in the trace
+    /// I/Os on this device; by its name in the trace
     #[arg(long, value_name = "NAME")]
     pub device: Vec<String>,
     /// I/Os of this host
@@ -69,16 +71,16 @@ pub struct FilterArguments {
     #[arg(long, value_name = "FILE", requires = "role")]
     pub tags: Option<PathBuf>,
     /// I/Os of this layer; default for a trace of both: block (compare: both)
-    #[arg(long)]
+    #[arg(long, value_name = "LAYER")]
     pub layer: Option<LayerChoice>,
     /// I/Os of this stream, such as "RND 4K W"
     #[arg(long, value_name = "STREAM")]
     pub stream: Vec<StreamKey>,
     /// An I/O is sequential if it starts where one of this many I/Os before it ended
-    #[arg(long, default_value_t = steadfast_analysis::annotate::sequence::WINDOW, value_name = "I/OS",
+    #[arg(long, default_value_t = steadfast_analysis::annotate::sequence::WINDOW, value_name = "N",
         value_parser = window)]
     pub window: usize,
-    /// Exit with 0 even if damaged or missing parts of the capture are left out
+    /// Exit with 0 even if damaged or missing parts of a capture are left out
     #[arg(long)]
     pub accept_damage: bool,
 }
@@ -89,7 +91,7 @@ impl FilterArguments {
         let given = [
             ("--from", self.from.is_some()),
             ("--to", self.to.is_some()),
-            ("--zone", self.zone.is_some()),
+            ("--time-zone", self.time_zone.is_some()),
             ("--event", !self.event.is_empty()),
             ("--pid", self.pid.is_some()),
             ("--tid", self.tid.is_some()),

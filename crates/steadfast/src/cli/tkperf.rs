@@ -1,6 +1,7 @@
 //! TKperf's command line: its long options have one dash.
 
 use crate::cli::common::{EngineName, WritingArguments, more_than_nothing};
+use crate::cli::heading;
 use crate::cli::hosts::HostsArguments;
 use clap::{Args, ValueEnum};
 use std::ffi::{OsStr, OsString};
@@ -13,7 +14,7 @@ pub const EXAMPLES: &str = "Examples:
   steadfast tkperf ssd p4610 /dev/nvme1n1 -rt 30 -nj 4 -iod 64 -dsc p4610.dsc --plan
   steadfast tkperf ssd trial scratch.bin --size 1GiB -rt 1 -ssdt tp
   steadfast tkperf hdd wd40 /dev/sdc -hddt iops --yes-destroy SERIAL
-  steadfast tkperf --read intel320.xml --out old   (a log that TKperf wrote)
+  steadfast tkperf --read intel320.xml -o old   (a log that TKperf wrote)
   steadfast compare intel320.xml intel320          (that log and a new run)
 docs/coming-from.md says what differs from TKperf and what its numbers are worth.";
 
@@ -123,9 +124,6 @@ pub struct TkperfArguments {
     /// Ignored: the run directory holds every step
     #[arg(short = 'd', long)]
     pub debug: bool,
-    /// Say nothing about options that have no effect here
-    #[arg(short = 'q', long)]
-    pub quiet: bool,
     /// Print the version
     #[arg(short = 'v', long)]
     pub version: bool,
@@ -135,52 +133,52 @@ pub struct TkperfArguments {
     pub writing: WritingArguments,
 }
 
-/// What this program has beside TKperf's options.
+/// What this program has in addition to TKperf's options.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Options of steadfast")]
 pub struct OurArguments {
-    /// Report a log that TKperf wrote; no test is run
-    #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["mode", "plan"])]
+    /// Report a result that the other tool saved; nothing is tested
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mode", "plan"])]
     pub read: Option<PathBuf>,
     /// Show what would run and how long it takes; touches nothing
     #[arg(long)]
     pub plan: bool,
-    /// With --plan: sequential write rate per second, such as 500MB
+    /// Sequential write rate per second, such as 2GB, to estimate steps that end by their bytes
     #[arg(long, value_name = "BYTES", requires = "plan",
           value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
     /// Create the target file with this size
-    #[arg(long, value_parser = more_than_nothing::<Bytes>)]
+    #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
-    /// The serial number of the device that may be overwritten (its kernel name if it
-    /// has none)
+    /// Serial number of the device that may be overwritten (its kernel name if it has none)
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
     #[command(flatten)]
     pub hosts: HostsArguments,
-    /// The run directory, or with --read and -xml the directory of the report;
-    /// default: NAME
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Purge method; see `steadfast run --help`
+    /// Where the result goes: the run directory, or with --read and -xml the directory of the
+    /// report; default: NAME
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Purge method; `steadfast run --help` lists them
     #[arg(long, value_name = "METHOD")]
     pub purge: Option<PurgeChoice>,
-    /// If the purge fails: halt, or continue without a purge; default: halt
-    #[arg(long, value_name = "ANSWER")]
+    /// What to do if the purge fails: halt (the default), or continue without a purge
+    #[arg(long, value_name = "ACTION")]
     pub purge_failed: Option<PurgeFailure>,
     /// Maximum number of rounds; default: 25, of writesat 1440
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_rounds: Option<u32>,
-    /// hdd mode: number of zones; default: 128
+    /// Number of zones; of hdd mode. Default: 128
     #[arg(long, value_name = "N")]
     pub zones: Option<u32>,
     /// Seed of every random choice; printed and recorded
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// uring, fio or sim; default: uring, or sim for a simulated target
+    /// What submits the I/Os; default: uring, or sim for a simulated target
     #[arg(long)]
     pub engine: Option<EngineName>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -249,9 +247,9 @@ mod tests {
 
     #[test]
     fn options_with_one_dash_get_their_second_one() {
-        let line = "steadfast tkperf ssd a /dev/x -nj 2 -iod=16 -rfb -i nvme -ssd tp -q --out o";
+        let line = "steadfast tkperf ssd a /dev/x -nj 2 -iod=16 -rfb -i nvme -ssd tp -q -o o";
         let expected =
-            "steadfast tkperf ssd a /dev/x --nj 2 --iod=16 --rfb -i nvme --ssdt tp -q --out o";
+            "steadfast tkperf ssd a /dev/x --nj 2 --iod=16 --rfb -i nvme --ssdt tp -q -o o";
         assert_eq!(dashed(line), expected);
         let other = "steadfast run iops -nj 2";
         assert_eq!(dashed(other), other, "only of this command");

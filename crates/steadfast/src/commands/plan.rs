@@ -84,11 +84,11 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     };
     let mut targets = Vec::new();
     for own in workloads::each_target(chosen)? {
-        let target = own.target.first().map_or("", String::as_str);
-        let device = target::foresee(target, chosen.size)?;
+        let target = own.target.names.first().map_or("", String::as_str);
+        let device = target::foresee(target, chosen.target.size)?;
         let mut settings = settings(&own, 1, &device)?;
         add_purge(&mut settings, arguments.purge, None);
-        if let [_] = chosen.target.as_slice() {
+        if let [_] = chosen.target.names.as_slice() {
             return show(&settings, device, arguments.assume, wanted);
         }
         targets.push(Answer::of(&settings, device, arguments.assume)?);

@@ -93,8 +93,8 @@ pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<ExitState> {
         tell(&answer, false, "Nothing to unlock: this run left no password on its drive.")?;
         return Ok(ExitState::Done);
     }
-    let Some(device) = &arguments.device else {
-        bail!("give a run directory, or a drive with --device");
+    let Some(device) = &arguments.target else {
+        bail!("give a run directory, or a drive with --target");
     };
     let password = arguments.password.as_deref().unwrap_or(steadfast_host::PURGE_PASSWORD);
     let (path, shown) = (Path::new(device), device.as_str());

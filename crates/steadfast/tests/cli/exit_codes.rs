@@ -95,7 +95,7 @@ fn an_import_says_what_must_be_unpacked_first() {
     let here = scratch.path();
     let tar = [vec![b'x'; 257], b"ustar".to_vec()].concat();
     let kinds: [(&[u8], &str); 5] = [
-        (b"nothing known", "--format (blktrace"),
+        (b"nothing known", "--input-format (blktrace"),
         (b"\xfd7zXZ\0", "xz -dk"),
         (b"BZh91AY", "bzip2 -dk"),
         (b"\x04\x22\x4d\x18", "lz4 -d"),
@@ -105,7 +105,7 @@ fn an_import_says_what_must_be_unpacked_first() {
         std::fs::write(here.join("packed"), start).unwrap();
         refuse(here, &["trace", "import", "packed", "-o", "u.parquet"], &[remedy]);
     }
-    let as_fio = ["trace", "import", "packed", "--format", "fio-iolog", "-o", "u.parquet"];
+    let as_fio = ["trace", "import", "packed", "--input-format", "fio-iolog", "-o", "u.parquet"];
     refuse(here, &as_fio, &["a tar archive"]);
     let seconds = "time=1,op=2,offset=3,bytes=4";
     std::fs::write(here.join("t.csv"), "1281000000000000000,R,0,4096\n").unwrap();
@@ -150,7 +150,7 @@ fn every_json_document_has_a_version_and_one_style_of_units() {
         &["plan", "latency", "--target", "sim:small", "--json"],
         &["restore", "--json"],
         &short,
-        &["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "r", "--json"],
+        &["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "r", "--json"],
     ];
     for command in commands {
         let json: Value = serde_json::from_str(&succeed(here, command)).unwrap();
@@ -199,7 +199,7 @@ fn a_reader_that_went_away_changes_no_exit_code() {
     };
     assert_eq!(ended_with(&["devices"]), Some(0));
     let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick"];
-    let unsteady = [&quick[..], &["--max-rounds", "3", "--out", "run"]].concat();
+    let unsteady = [&quick[..], &["--max-rounds", "3", "-o", "run"]].concat();
     assert_eq!(ended_with(&unsteady), Some(3));
     assert!(scratch.path().join("run/report.pdf").exists());
 }

@@ -66,7 +66,7 @@ fn print_table((found, conditions): Shown<'_>, axis: &Axis) -> anyhow::Result<()
 /// Every capture step with an I/O, or with one outstanding.
 pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let asked = arguments.step.map(|step| step.0);
+    let asked = arguments.axis.step.map(|step| step.0);
     let Answer { found, account } =
         selected.answer(|captured, pass| captured.steps(pass, asked))?;
     let shown = (&found, selected.conditions());
@@ -76,7 +76,7 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     } else {
         let over = (found.width_ns, account.span_ns.unwrap_or_default());
         let filter = &arguments.selection.filter;
-        let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
+        let axis = Axis::of(selected.conditions(), filter, arguments.axis.time_axis, over);
         print_table(shown, &axis)?;
     }
     Ok(selected.ending())
@@ -105,8 +105,8 @@ pub fn schema_of_map() -> schemars::Schema {
 /// Streams over time.
 pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let asked = arguments.step.map(|step| step.0);
-    let choice = (arguments.by, arguments.threshold);
+    let asked = arguments.axis.step.map(|step| step.0);
+    let choice = (arguments.shares.of, arguments.shares.threshold);
     let Answer { found, account } =
         selected.answer(|captured, pass| captured.map(pass, asked, choice))?;
     let content = MapContent::of(&found);
@@ -115,8 +115,8 @@ pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     } else {
         let over = (content.step_ns, account.span_ns.unwrap_or_default());
         let filter = &arguments.selection.filter;
-        let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
-        terminal::print(&content.lines(arguments.by, &axis))?;
+        let axis = Axis::of(selected.conditions(), filter, arguments.axis.time_axis, over);
+        terminal::print(&content.lines(arguments.shares.of, &axis))?;
     }
     Ok(selected.ending())
 }
