@@ -55,16 +55,15 @@ pub struct Cli {
 
 /// Options of every command.
 #[derive(Debug, Args)]
-#[command(next_help_heading = heading::OUTPUT)]
 pub struct GlobalArguments {
     /// Print JSON
-    #[arg(long, global = true, hide = true)]
+    #[arg(help_heading = heading::OUTPUT, long, global = true, hide = true)]
     json: bool,
     /// Print results, warnings and errors only
-    #[arg(long, short, global = true)]
+    #[arg(help_heading = heading::OUTPUT, long, short, global = true)]
     pub quiet: bool,
     /// Colors on the terminal
-    #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t)]
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "WHEN", global = true, value_enum, default_value_t)]
     pub color: ColorChoice,
 }
 
@@ -82,7 +81,7 @@ pub enum ColorChoice {
 
 /// Reads the command line; a wrong one ends the process with code 2.
 pub fn parse() -> Cli {
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let words = words();
     if let Some((at, word)) = words.iter().enumerate().find(|(_, word)| word.to_str().is_none()) {
         let shown = word.to_string_lossy();
         end(&Cli::command().error(
@@ -103,6 +102,22 @@ pub fn parse() -> Cli {
         .try_get_matches_from(words)
         .and_then(|matches| with_json_if_known(&matches).and(Cli::from_arg_matches(&matches)));
     parsed.unwrap_or_else(|error| end(&in_plain_words(error)))
+}
+
+/// The words of the command line, with the command before the options that may stand before it.
+pub fn words() -> Vec<OsString> {
+    command_first(std::env::args_os().collect())
+}
+
+fn command_first(mut words: Vec<OsString>) -> Vec<OsString> {
+    let mut at = 1;
+    while words.get(at).is_some_and(|word| word.as_encoded_bytes().starts_with(b"-")) {
+        at += if words[at] == "--color" { 2 } else { 1 };
+    }
+    if at < words.len() {
+        words[1..=at].rotate_right(1);
+    }
+    words
 }
 
 /// Refuses `--json` of a command that prints no JSON.
@@ -842,4 +857,36 @@ pub struct SchemaArguments {
 pub struct CompletionsArguments {
     /// The shell
     pub shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_every_command_may_stand_before_it() {
+        let ordered = |line: &str| {
+            let words = command_first(line.split(' ').map(OsString::from).collect());
+            words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(ordered("s -q --color never plan iops"), "s plan -q --color never iops");
+        assert_eq!(ordered("s --help"), "s --help");
+        assert_eq!(ordered("s plan --json"), "s plan --json");
+    }
+
+    #[test]
+    fn json_is_refused_by_a_command_that_has_none() {
+        let refused = |line: &str| {
+            let matches = Cli::command().try_get_matches_from(line.split(' ')).unwrap();
+            with_json_if_known(&matches).is_err()
+        };
+        assert!(refused("steadfast mark name --json"));
+        assert!(refused("steadfast --json trace recover a -o b"));
+        assert!(!refused("steadfast mark name"));
+        assert!(!refused("steadfast devices --json"));
+        assert!(!refused("steadfast --json trace streams a.parquet"));
+        let cli = Cli::try_parse_from(["steadfast", "--json", "devices", "-q"]).unwrap();
+        let Command::Devices(devices) = cli.command else { panic!("another command") };
+        assert!(devices.json && cli.global.quiet);
+    }
 }

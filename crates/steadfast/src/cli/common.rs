@@ -13,32 +13,29 @@ pub(super) const DEMAND_MAX: i64 = 4096;
 
 /// The targets of a load.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = heading::TARGET)]
 pub struct TargetArguments {
     /// Target: a block device, a file, or sim:NAME (a simulated drive). Repeat it to test several
     /// at the same time (docs/targets.md)
-    #[arg(id = "target", long = "target", value_name = "TARGET")]
+    #[arg(help_heading = heading::TARGET, id = "target", long = "target", value_name = "TARGET")]
     pub names: Vec<String>,
     /// Create the target file with this size
-    #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
+    #[arg(help_heading = heading::TARGET, long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
 }
 
 /// How files are written that the user names.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = heading::OUTPUT)]
 pub struct WritingArguments {
     /// Overwrite an existing regular file
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub force: bool,
     /// Let this group read the files written; otherwise only root can read what root writes
-    #[arg(long, value_name = "GROUP")]
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "GROUP")]
     pub group: Option<String>,
 }
 
 /// A report that is written if its directory is named.
 #[derive(Debug, Args)]
-#[command(next_help_heading = heading::OUTPUT)]
 pub struct ReportFiles {
     /// Where the result goes: a directory for a report; created if missing
     #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]

@@ -27,61 +27,60 @@ impl Selection {
 
 /// Which I/Os count.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = heading::SELECTION)]
 pub struct FilterArguments {
     /// I/Os issued at or after this moment: a time from the start of the capture (90min,
     /// 2h5min), a time of day (02:00), "2026-11-21 06:16:17", or a mark (backup+5min);
     /// --from 02:00 --to 02:30 takes that time of every day
-    #[arg(long, value_name = "MOMENT")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "MOMENT")]
     pub from: Option<Moment>,
     /// I/Os issued before this moment
-    #[arg(long, value_name = "MOMENT")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "MOMENT")]
     pub to: Option<Moment>,
     /// Time zone of clock times, such as UTC or +01:00; default: the captured host's
-    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "ZONE", allow_hyphen_values = true)]
     pub time_zone: Option<Zone>,
     /// I/Os from this event mark to the next (repeatable)
-    #[arg(long, value_name = "MARK")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "MARK")]
     pub event: Vec<String>,
     /// I/Os of this process only; by its number or command name
-    #[arg(long, value_name = "PID|COMMAND")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "PID|COMMAND")]
     pub pid: Option<String>,
     /// I/Os of this thread
-    #[arg(long, value_name = "TID")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "TID")]
     pub tid: Option<u32>,
     /// I/Os of processes in this cgroup; by its path or the last part of it (capture --cgroups)
-    #[arg(long, value_name = "CGROUP")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "CGROUP")]
     pub cgroup: Vec<String>,
     /// I/Os on this file; by its path (capture --paths) or its inode (layer filesystem)
-    #[arg(long, value_name = "PATH|INODE")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "PATH|INODE")]
     pub file: Vec<String>,
     /// I/Os of this operation
-    #[arg(long, value_name = "OP")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "OP")]
     pub op: Vec<OpName>,
     /// I/Os on this device; by its name in the trace
-    #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "NAME")]
     pub device: Vec<String>,
     /// I/Os of this host
-    #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "NAME")]
     pub host: Vec<String>,
     /// I/Os of hosts with this role in the tags file
-    #[arg(long, value_name = "ROLE", requires = "tags")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "ROLE", requires = "tags")]
     pub role: Vec<String>,
     /// Which roles hosts have: a text with lines HOST ROLE [ROLE ...]
-    #[arg(long, value_name = "FILE", requires = "role")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "FILE", requires = "role")]
     pub tags: Option<PathBuf>,
     /// I/Os of this layer; default for a trace of both: block (compare: both)
-    #[arg(long, value_name = "LAYER")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "LAYER")]
     pub layer: Option<LayerChoice>,
     /// I/Os of this stream, such as "RND 4K W"
-    #[arg(long, value_name = "STREAM")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "STREAM")]
     pub stream: Vec<StreamKey>,
     /// An I/O is sequential if it starts where one of this many I/Os before it ended
-    #[arg(long, default_value_t = steadfast_analysis::annotate::sequence::WINDOW, value_name = "N",
+    #[arg(help_heading = heading::SELECTION, long, default_value_t = steadfast_analysis::annotate::sequence::WINDOW, value_name = "N",
         value_parser = window)]
     pub window: usize,
     /// Exit with 0 even if damaged or missing parts of a capture are left out
-    #[arg(long)]
+    #[arg(help_heading = heading::SELECTION, long)]
     pub accept_damage: bool,
 }
 

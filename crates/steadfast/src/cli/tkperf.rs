@@ -106,13 +106,13 @@ pub struct TkperfArguments {
     /// Of raid mode; not used
     #[arg(short = 'c', long = "config", value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Ignored: no mail is sent
+    /// Recipient of TKperf's mail; ignored: no mail is sent
     #[arg(short = 'm', long = "mail", value_name = "TO")]
     pub mail: Option<String>,
-    /// Ignored: no mail is sent
+    /// Server of TKperf's mail; ignored: no mail is sent
     #[arg(short = 's', long = "smtp", value_name = "HOST")]
     pub smtp: Option<String>,
-    /// Ignored: report.pdf is always written
+    /// TKperf's report generator; ignored: report.pdf is always written
     #[arg(
         short = 'g',
         long = "gen_report",
@@ -121,7 +121,7 @@ pub struct TkperfArguments {
         allow_hyphen_values = true
     )]
     pub generator: Option<String>,
-    /// Ignored: the run directory holds every step
+    /// TKperf's debug log; ignored: the run directory holds every step
     #[arg(short = 'd', long)]
     pub debug: bool,
     /// Print the version

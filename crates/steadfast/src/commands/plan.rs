@@ -2,7 +2,7 @@
 
 use super::begin::geometry;
 use crate::asked::{add_purge, settings};
-use crate::cli::PlanArguments;
+use crate::cli::{self, PlanArguments};
 use crate::exit::ExitState;
 use crate::target::{self, Named};
 use crate::{terminal, workloads};
@@ -208,7 +208,7 @@ fn sequence_text(answer: &Answer, sequence: &Sequence) -> String {
 /// confirmation.
 fn closing(answer: &Answer, alters: bool) -> String {
     let words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        cli::words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut command = run_command(&words);
     let is_confirmed = words.iter().any(|word| word.starts_with("--yes-destroy"));
     if let Some(confirmation) = &answer.confirmation
