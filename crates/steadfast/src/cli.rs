@@ -62,8 +62,8 @@ pub struct GlobalArguments {
     /// Print results, warnings and errors only
     #[arg(help_heading = heading::OUTPUT, long, short, global = true)]
     pub quiet: bool,
-    /// Colors on the terminal
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "WHEN", global = true, value_enum, default_value_t)]
+    /// Colors on the terminal: auto (on a terminal, unless NO_COLOR is set), always or never
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "WHEN", global = true, value_enum, default_value_t, hide_possible_values = true, hide_default_value = true)]
     pub color: ColorChoice,
 }
 
@@ -201,14 +201,14 @@ pub enum Command {
     /// List block devices and simulated drives
     #[command(after_help = "Example:\n  steadfast devices --json")]
     Devices(DevicesArguments),
-    /// Check device and host for anything that would distort a measurement
+    /// Check device and host for what would distort a measurement
     #[command(after_help = "Examples:\n  steadfast doctor /dev/nvme0n1\n  \
         steadfast doctor /dev/sda --json")]
     Doctor(DoctorArguments),
     /// Show the steps and the time of a run; touches nothing
     #[command(after_help = "Example:\n  steadfast plan iops --target /dev/nvme0n1 --assume 2GB")]
     Plan(PlanArguments),
-    /// Run a test procedure, write its report. DESTROYS everything on the target
+    /// Run a test procedure. DESTROYS everything on the target
     #[command(after_help = "Examples:\n  \
         steadfast run iops --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
         steadfast run iops --target scratch.bin --size 4GiB --profile quick\n  \
@@ -230,7 +230,7 @@ pub enum Command {
         steadfast calibrate --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
         steadfast calibrate --target scratch.bin --size 1GiB --points \"RND 4K R T1Q1\" --time 2s")]
     Calibrate(CalibrateArguments),
-    /// Resume a run after a crash, a reboot or Ctrl-C; repeats no finished step
+    /// Resume a halted run; repeats no finished step
     #[command(after_help = "Examples:\n  steadfast resume RUN_DIR\n  \
         steadfast resume RUN_DIR --max-rounds 40   (more rounds than the cap)\n  \
         steadfast resume RUN_DIR --stop        (end with the rounds that are complete)\n  \
@@ -240,7 +240,7 @@ pub enum Command {
     #[command(after_help = "Examples:\n  steadfast restore           (after killed \
         commands without a run directory)\n  steadfast restore RUN_DIR   (after a killed run)")]
     Restore(RestoreArguments),
-    /// Remove the ATA password that a killed run's purge left on a drive
+    /// Remove the ATA password that a killed run left on a drive
     #[command(after_help = "Examples:\n  steadfast unlock RUN_DIR\n  \
         steadfast unlock --target /dev/sda --password steadfast")]
     Unlock(UnlockArguments),
@@ -279,7 +279,7 @@ pub enum Command {
     #[command(after_help = "Examples:\n  steadfast mark \"backup begins\"\n  \
         steadfast mark \"backup begins\" --capture monday.parquet")]
     Mark(MarkArguments),
-    /// Analyze a trace: I/O streams, capture steps, maps, processes, a report
+    /// Analyze a trace: I/O streams, steps, maps, processes, reports
     Trace(trace::TraceArguments),
     /// Explore captures and runs in a browser, also during a run
     #[cfg(feature = "explorer")]
@@ -289,9 +289,9 @@ pub enum Command {
         steadfast explore results/iops-1 monday.parquet\n  \
         steadfast explore monday.parquet -o monday.html")]
     Explore(explore::ExploreArguments),
-    /// Derive a workload from a trace, or show the reference workloads
+    /// Derive a workload from a trace; list the reference workloads
     Workload(trace::WorkloadArguments),
-    /// CrystalDiskMark's tests, or its saved results. WRITES to the target
+    /// CrystalDiskMark's tests and results. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast crystaldiskmark --target scratch.bin --size 2GiB -r result.txt\n  \
         steadfast crystaldiskmark --target /dev/nvme0n1 --nvme --plan\n  \
@@ -302,17 +302,17 @@ pub enum Command {
         steadfast atto --target scratch.bin --size 1GiB\n  \
         steadfast atto --target /dev/nvme0n1 --max-size 8MiB --plan")]
     Atto(front::AttoArguments),
-    /// Iometer's configurations (.icf), results as its CSV. WRITES to the target
+    /// Iometer's configurations and results. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast iometer test.icf --target scratch.bin --size 2GiB -r results.csv\n  \
         steadfast iometer test.icf --target /dev/nvme0n1 --time 30 --plan\n  \
         steadfast iometer --preset viking --target /dev/nvme0n1 --yes-destroy SERIAL\n  \
         steadfast iometer export iops --target /dev/nvme0n1 -o iops.icf")]
     Iometer(Box<iometer::IometerArguments>),
-    /// fio's job files and command lines. WRITES where the jobs write
+    /// fio's job files and options. WRITES where the jobs write
     #[command(after_help = fio::EXAMPLES)]
     Fio(front::FioArguments),
-    /// FioSynth's suites; targets become limits of `check`. WRITES to the target
+    /// FioSynth's suites and their limits. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast fiosynth suite.json --target /dev/nvme0n1 --templates jobfiles --plan\n  \
         steadfast check RUN_DIR   (the suite's targets)")]
@@ -325,7 +325,7 @@ pub enum Command {
     #[command(after_help = "Examples:\n  steadfast schema   (all names)\n  \
         steadfast schema findings > findings.schema.json")]
     Schema(SchemaArguments),
-    /// TKperf's command line and tests. DESTROYS everything on the device
+    /// TKperf's command line. DESTROYS everything on the device
     #[command(after_help = tkperf::EXAMPLES)]
     Tkperf(Box<tkperf::TkperfArguments>),
     /// TKperf's comparison: says what to type instead
@@ -546,7 +546,7 @@ pub struct MeasureArguments {
 /// `calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArguments {
-    /// Target: a block device or a file
+    /// Device or file to work on: a block device or a file
     #[arg(long, value_name = "TARGET")]
     pub target: String,
     /// Create the target file with this size
@@ -634,7 +634,7 @@ pub struct UnlockArguments {
     /// The directory of the run that set the password
     #[arg(required_unless_present = "target", conflicts_with = "target")]
     pub run_dir: Option<PathBuf>,
-    /// Target: the drive, if there is no run directory
+    /// Device or file to work on: the drive, if there is no run directory
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
     /// The drive's user password; default: the one that a purge sets

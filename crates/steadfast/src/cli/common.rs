@@ -14,7 +14,7 @@ pub(super) const DEMAND_MAX: i64 = 4096;
 /// The targets of a load.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TargetArguments {
-    /// Target: a block device, a file, or sim:NAME (a simulated drive). Repeat it to test several
+    /// Device or file to work on: a block device, a file, or sim:NAME (a simulated drive). Repeat it to test several
     /// at the same time (docs/targets.md)
     #[arg(help_heading = heading::TARGET, id = "target", long = "target", value_name = "TARGET")]
     pub names: Vec<String>,
@@ -75,7 +75,7 @@ pub struct SharesArguments {
     /// Smallest share of a stream that is listed separately
     #[arg(long, value_name = "PERCENT", default_value_t = Threshold::USUAL)]
     pub threshold: Threshold,
-    /// Shares of I/Os (count) or of bytes
+    /// What shares are computed from: I/Os (count) or bytes
     #[arg(id = "shares", long = "shares", value_name = "count|bytes", default_value_t)]
     pub of: By,
 }

@@ -200,7 +200,8 @@ fn commands(found: &[Found]) -> String {
             named.join(", ")
         }
     });
-    shown.collect::<Vec<_>>().join(", ")
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if shown.split(", ").count() > 12 { format!("{} commands", found.len()) } else { shown }
 }
 
 /// The repository.

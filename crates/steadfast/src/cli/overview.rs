@@ -35,14 +35,14 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
 
 const EXAMPLES: &str = "\
 Examples:
-  steadfast run iops --target sim:small              a simulated drive: takes seconds
-  steadfast devices                                  drives, their serial numbers and uses
-  steadfast plan iops --target /dev/nvme0n1          steps and time of a test; touches nothing
+  steadfast run iops --target sim:small        a simulated drive: takes seconds
+  steadfast devices                            drives and their serial numbers
+  steadfast plan iops --target /dev/nvme0n1    steps and time of a test
   steadfast run iops --target /dev/nvme0n1 --yes-destroy SERIAL
   steadfast measure \"RND 4K R\" --target /dev/nvme0n1 --demand T4Q32
   steadfast capture --device /dev/nvme0n1 --duration 24h -o monday.parquet
-  steadfast run replay-native --workload monday.parquet --target /dev/nvme1n1 --yes-destroy SERIAL
-  steadfast help topics                              safety, steady state, exit codes and others";
+  steadfast run replay-native --workload monday.parquet --target sim:small
+  steadfast help topics                        safety, steady state, exit codes";
 
 const TEMPLATE: &str = "{about-with-newline}
 {usage-heading} {usage}
@@ -79,7 +79,7 @@ fn commands_by_purpose(command: &Command) -> String {
         for name in names {
             let about = command.find_subcommand(name).and_then(Command::get_about);
             let about = about.map_or_else(help_about, StyledStr::to_string);
-            let _ = writeln!(text, "  {name:<15}  {}", first_sentence(&about));
+            let _ = writeln!(text, "  {name:<16} {}", first_sentence(&about));
         }
         text.push('\n');
     }
@@ -88,7 +88,7 @@ fn commands_by_purpose(command: &Command) -> String {
 
 /// Describes `help`, which clap adds only later.
 fn help_about() -> String {
-    "Print the help of a command or a topic; `help topics` lists the topics".to_owned()
+    "Print the help of a command or a topic (`help topics`)".to_owned()
 }
 
 fn first_sentence(about: &str) -> String {
@@ -135,6 +135,13 @@ mod tests {
             .map(Command::get_name)
             .collect();
         assert_eq!(unique, visible);
+    }
+
+    #[test]
+    fn the_first_screen_has_80_columns() {
+        for line in commands_by_purpose(&Cli::command()).lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ fn procedure_names() -> String {
 
 /// What is tested, and how.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = heading::METHOD, mut_arg("target", |target| target.required(true)))]
+#[command(mut_arg("target", |target| target.required(true)))]
 pub struct ProcedureArguments {
     /// The procedure's name.
     #[arg(help = procedure_names())]
@@ -30,75 +30,75 @@ pub struct ProcedureArguments {
     pub target: TargetArguments,
     /// Class of the drive: enterprise (write cache off, all of the capacity, T4Q32; the default)
     /// or client (write cache on, 75 %, T2Q16)
-    #[arg(long, value_name = "CLASS")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "CLASS")]
     pub class: Option<Class>,
     /// Set of parameters: pts-2.0 (the default), pts-1.1, tkperf, or quick (a short check, not
     /// the full method)
-    #[arg(long, value_name = "PROFILE")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "PROFILE")]
     pub profile: Option<Profile>,
     /// Threads of the measured steps
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=DEMAND_MAX))]
+    #[arg(help_heading = heading::METHOD, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=DEMAND_MAX))]
     pub threads: Option<u32>,
     /// Outstanding I/Os per thread of the measured steps
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=DEMAND_MAX))]
+    #[arg(help_heading = heading::METHOD, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=DEMAND_MAX))]
     pub depth: Option<u32>,
     /// Length of a measured step, such as 60s
-    #[arg(long, value_name = "TIME")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "TIME")]
     pub step_time: Option<Nanos>,
     /// Part of the capacity to use; such as 75%
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    #[arg(help_heading = heading::METHOD, long, value_name = "PERCENT", value_parser = parse_percent)]
     pub active_range: Option<u8>,
     /// When the measurement ends: rounds (stop when steady; the default) or post-25 (run 25
     /// rounds, then judge every window); for wsat also btw (writes between measured minutes),
     /// time:6h, bytes:8TB, fills:4
-    #[arg(long, value_name = "RULE")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "RULE")]
     pub steady_state: Option<SteadyStateMethod>,
     /// Maximum number of rounds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(help_heading = heading::METHOD, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_rounds: Option<u32>,
     /// Data to write: random-unique (the default), random-once, zero, repeating:HEX, file:PATH or
     /// entropy:RANDOM%,DUPLICATE%
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "PATTERN")]
     pub data_pattern: Option<DataPattern>,
     /// What submits the I/Os; default: uring, or sim for a simulated target
-    #[arg(long)]
+    #[arg(help_heading = heading::METHOD, long)]
     pub engine: Option<EngineName>,
     /// Seed of every random choice; printed and recorded
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "N")]
     pub seed: Option<u64>,
     /// Simulate an interruption: a gap in virtual time before this step, such as
     /// 120:1h. Simulated drives only
-    #[arg(long, value_name = "STEP:TIME")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "STEP:TIME")]
     pub sim_gap: Option<SimGap>,
     /// Check that data read back is what was written
-    #[arg(long)]
+    #[arg(help_heading = heading::METHOD, long)]
     pub verify: bool,
     /// Workload to apply: for wsat and dirth an access pattern ("RND 4K W", "SEQ 128K RW90",
     /// composite, ...); for the procedures of captured workloads a trace, a step file, a workload
     /// file, a Replay representation, or a name of `workload list`; of a rotated capture all its
     /// files, each with --workload
-    #[arg(long, value_name = "PATTERN|FILE|NAME")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "PATTERN|FILE|NAME")]
     pub workload: Vec<String>,
     /// Mix of reads and writes; of a composite workload, such as 40/60
-    #[arg(long, value_name = "MIX")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "MIX")]
     pub mix: Option<String>,
     /// The procedures of a suite, such as iops,latency
-    #[arg(long, value_name = "LIST")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "LIST")]
     pub procedures: Option<String>,
     /// Keep the processors out of slow idle states during the run
     /// (/dev/cpu_dma_latency)
-    #[arg(long)]
+    #[arg(help_heading = heading::METHOD, long)]
     pub hold_c_states: bool,
     /// Command that prints the device's power: milliwatts, or with a unit
     /// (4.2 W). Run once a second, without a shell
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "COMMAND")]
     pub power_command: Option<String>,
     /// Alignment of random offsets: auto (the block size; 4K for composite), 4K
     /// or 512 bytes
-    #[arg(long, value_name = "auto|4K|512")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "auto|4K|512")]
     pub alignment: Option<String>,
     /// Parameter of the procedure; docs/procedures lists them
-    #[arg(long, value_name = "NAME=VALUE")]
+    #[arg(help_heading = heading::METHOD, long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Facts for the report that steadfast cannot read; key=value, or a file of such lines
     /// (vendor, model, sponsor, nand, form-factor, note, ...)

@@ -22,7 +22,7 @@ pub struct ReplayArguments {
     /// Default: 2% of a capture, and every stream of a workload file or with --exact
     #[arg(long, value_name = "PERCENT")]
     pub threshold: Option<Threshold>,
-    /// Shares of I/Os (count) or of bytes
+    /// What shares are computed from: I/Os (count) or bytes
     #[arg(long, value_name = "count|bytes", default_value_t)]
     pub shares: By,
     /// Width of a step of the capture's time; default: as kept, or by the capture's length

@@ -68,42 +68,42 @@ pub struct TkperfArguments {
     /// A block device, a file, or sim:NAME (a simulated drive)
     #[arg(required_unless_present_any = ["read", "version"])]
     pub device: Option<String>,
-    /// -nj: threads; default: 1
+    /// Threads of the test; -nj of TKperf. Default: 1
     #[arg(long = "nj", alias = "numjobs", value_name = "N")]
     pub jobs: Option<u32>,
-    /// -iod: outstanding I/Os of each thread; default: 1
+    /// Outstanding I/Os of each thread; -iod of TKperf. Default: 1
     #[arg(long = "iod", alias = "iodepth", value_name = "N")]
     pub depth: Option<u32>,
-    /// -rt: seconds of a step; default: 60
+    /// Seconds of a step; -rt of TKperf. Default: 60
     #[arg(long = "rt", alias = "runtime", value_name = "SECONDS",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub runtime: Option<u64>,
-    /// -rfb: refill buffers; always so here: every sector written is unique
+    /// Refill buffers; -rfb of TKperf. Always so here: every sector written is unique
     #[arg(long = "rfb", alias = "refill_buffers", alias = "refill-buffers")]
     pub refill: bool,
-    /// The interface; not needed here: the device's own commands are asked for
+    /// Interface of the device; not needed here: the device is asked
     #[arg(short = 'i', long = "interface", value_name = "NAME")]
     pub interface: Option<Interface>,
-    /// -dsc: a file that describes the device; printed as it is
+    /// File that describes the device; -dsc of TKperf. Printed as it is
     #[arg(long = "dsc", alias = "desc_file", value_name = "FILE")]
     pub description: Option<PathBuf>,
-    /// -fm: a file with a feature matrix; printed as it is
+    /// File with a feature matrix; -fm of TKperf. Printed as it is
     #[arg(long = "fm", alias = "feature_matrix", value_name = "FILE")]
     pub features: Option<PathBuf>,
-    /// -ft: no question is asked here; it waives neither the serial number nor the
-    /// check for a device in use
+    /// Ask no question; -ft of TKperf. It waives neither the serial number nor the check for a
+    /// device in use
     #[arg(long = "ft", alias = "force_test")]
     pub force_test: bool,
-    /// -ssdt: a test of an SSD, repeatable: iops, lat, tp, writesat; default: all four
+    /// Test of an SSD; -ssdt of TKperf, repeatable: iops, lat, tp, writesat. Default: all four
     #[arg(long = "ssdt", alias = "ssd_type", value_name = "TEST")]
     pub ssd_tests: Vec<SsdTest>,
-    /// -hddt: a test of a hard disk, repeatable: iops, tp; default: both
+    /// Test of a hard disk; -hddt of TKperf, repeatable: iops, tp. Default: both
     #[arg(long = "hddt", alias = "hdd_type", value_name = "TEST")]
     pub disk_tests: Vec<DiskTest>,
-    /// -xml: no test; read NAME.xml, which TKperf wrote, and report it
+    /// Report NAME.xml, which TKperf wrote; -xml of TKperf. Nothing is tested
     #[arg(long = "xml", alias = "fromxml")]
     pub from_xml: bool,
-    /// Of raid mode; not used
+    /// Configuration of raid mode; not used
     #[arg(short = 'c', long = "config", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Recipient of TKperf's mail; ignored: no mail is sent
