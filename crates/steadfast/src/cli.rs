@@ -79,6 +79,17 @@ pub enum ColorChoice {
     Never,
 }
 
+impl ColorChoice {
+    /// Whether output is colored; `None` leaves that to the terminal.
+    pub fn forced(self) -> Option<bool> {
+        match self {
+            ColorChoice::Auto => None,
+            ColorChoice::Always => Some(true),
+            ColorChoice::Never => Some(false),
+        }
+    }
+}
+
 /// Reads the command line; a wrong one ends the process with code 2.
 pub fn parse() -> Cli {
     let words = words();
@@ -476,9 +487,13 @@ impl From<TogetherName> for steadfast_runner::StartSync {
     }
 }
 
+/// Help of `--target` of `measure`.
+const MEASURED_TARGETS: &str = "Device or file to work on: a block device, a file, or sim:NAME (a \
+    simulated drive). Repeat it to measure several at the same time: their loads begin together";
+
 /// `measure`.
 #[derive(Debug, Args)]
-#[command(mut_arg("target", |target| target.required(true)))]
+#[command(mut_arg("target", |target| target.required(true).help(MEASURED_TARGETS)))]
 pub struct MeasureArguments {
     /// The access pattern: "RND 4K RW65", "SEQ 128K W"
     #[arg(conflicts_with = "workload")]

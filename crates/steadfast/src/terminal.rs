@@ -1,7 +1,6 @@
 //! Standard output and standard error. Nothing from outside acts on the terminal:
 //! every text is spelled out here, whoever wrote what is in it.
 
-use crate::cli::{ColorChoice, GlobalArguments};
 use anyhow::Context;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -163,16 +162,14 @@ static STANDS: AtomicBool = AtomicBool::new(false);
 /// Whether only results, warnings and errors are printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Applies the options of every command.
-pub fn set_up(options: &GlobalArguments) {
-    QUIET.store(options.quiet, Ordering::Relaxed);
-    let colored = match options.color {
-        ColorChoice::Auto => return,
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-    };
-    console::set_colors_enabled(colored);
-    console::set_colors_enabled_stderr(colored);
+/// Sets whether only results, warnings and errors are printed, and whether they are colored;
+/// `None` leaves that to the terminal.
+pub fn set_up(quiet: bool, colored: Option<bool>) {
+    QUIET.store(quiet, Ordering::Relaxed);
+    if let Some(colored) = colored {
+        console::set_colors_enabled(colored);
+        console::set_colors_enabled_stderr(colored);
+    }
 }
 
 /// What empties the line that the cursor is in.

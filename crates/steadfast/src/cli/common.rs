@@ -14,8 +14,7 @@ pub(super) const DEMAND_MAX: i64 = 4096;
 /// The targets of a load.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TargetArguments {
-    /// Device or file to work on: a block device, a file, or sim:NAME (a simulated drive). Repeat it to test several
-    /// at the same time (docs/targets.md)
+    /// Device or file to work on: a block device, a file, or sim:NAME (a simulated drive)
     #[arg(help_heading = heading::TARGET, id = "target", long = "target", value_name = "TARGET")]
     pub names: Vec<String>,
     /// Create the target file with this size

@@ -18,9 +18,14 @@ fn procedure_names() -> String {
     format!("{others} (several of the others); of a captured workload: {captured}")
 }
 
+/// Help of `--target`.
+const SEVERAL_TARGETS: &str = "Device or file to work on: a block device, a file, or sim:NAME (a \
+    simulated drive). Repeat it to test several at the same time, each in a run of its own; \
+    DEVICE=TARGET plays the I/Os of this captured device on it (docs/targets.md)";
+
 /// What is tested, and how.
 #[derive(Debug, Clone, Args)]
-#[command(mut_arg("target", |target| target.required(true)))]
+#[command(mut_arg("target", |target| target.required(true).help(SEVERAL_TARGETS)))]
 pub struct ProcedureArguments {
     /// The procedure's name.
     #[arg(help = procedure_names())]

@@ -165,6 +165,25 @@ fn every_json_document_has_a_version_and_one_style_of_units() {
     }
 }
 
+/// With `--quiet` only results, warnings and errors are printed; with `--color` a pipe has colors.
+#[test]
+fn options_of_every_command_hold_before_and_after_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick"];
+    let told = run_in(here, &[&run[..], &["-o", "a"]].concat());
+    assert_ne!(stderr(&told), "");
+    let quiet = run_in(here, &[&["-q"], &run[..], &["-o", "b"]].concat());
+    assert_eq!((code(&quiet), stderr(&quiet)), (code(&told), String::new()));
+    assert_eq!(quiet.stdout.is_empty(), told.stdout.is_empty());
+    let has_colors = |when: &str| {
+        succeed(here, &["doctor", "sim:small", "--color", when]).contains("\x1b[32m")
+    };
+    assert!(has_colors("always") && !has_colors("auto") && !has_colors("never"));
+    refuse(here, &["schema", "--json"], &["`steadfast schema` prints no JSON"]);
+    assert!(succeed(here, &["help", "topics"]).contains("\n  safety  "));
+}
+
 /// A plan shows what follows on steady state, which the last round may bring.
 #[test]
 fn the_plan_of_the_latency_test_has_its_histogram_run() {
