@@ -145,7 +145,7 @@ def folded(how: How, captures: Iterable[Capture]) -> Iterator[Part]:
             paths = fetched(how, capture.files, Path(directory))
             fold = Path(directory) / "part.fold"
             names = [path for _, path in paths]
-            words = ["trace", "fold", "--leave-out", *how.options, "-o", str(fold), *names]
+            words = ["trace", "fold", "--skip-unreadable", *how.options, "-o", str(fold), *names]
             told = run(how, words)
             parts.append(Part(fold.read_bytes(), losses(told, paths)))
     if parts:

@@ -263,7 +263,7 @@ pub fn check(options: &Options) -> Result<(), CaptureError> {
     if options.files.is_some() && !options.layers.contains(&Layer::FileSystem) {
         return Err(CaptureError::new(
             "the file-system layer is not captured",
-            "add --layer filesystem, or omit --files",
+            "add --layer filesystem, or omit --file-probes",
         ));
     }
     if options.step_ns.is_some() {
@@ -311,7 +311,7 @@ fn check_asked(options: &Options) -> Result<(), CaptureError> {
     if single && options.step_ns.is_some() {
         return refuse(
             "a capture of steps cannot record paths, cgroups or merges",
-            "omit --steps, or --paths, --cgroups and --merges",
+            "omit --totals-every, or --paths, --cgroups and --merges",
         );
     }
     if needs_ebpf(options) && options.source == Some(SourceName::Tracefs) {
@@ -332,7 +332,7 @@ fn needs_ebpf(options: &Options) -> bool {
 fn check_steps(options: &Options) -> Result<(), CaptureError> {
     let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
     if options.source == Some(SourceName::Tracefs) {
-        return refuse("tracefs cannot add up capture steps", "omit --source, or --steps");
+        return refuse("tracefs cannot add up capture steps", "omit --source, or --totals-every");
     }
     if !STEP_NS.contains(&options.step_ns.unwrap_or(0)) {
         return refuse("this width of a capture step is impossible", "give 100us to 1h");

@@ -504,7 +504,7 @@ fn refuse_kept(
     let mut kept = Vec::new();
     for (what, path) in precious(keep) {
         let remedy = match path.to_str() {
-            _ if keep.contains(&path) => "give --out on a file system of a disk or in memory",
+            _ if keep.contains(&path) => "give -o DIR on a file system of a disk or in memory",
             Some("/") => ANOTHER_ROOT,
             _ => "copy the program to a file system of a disk or in memory",
         };

@@ -104,7 +104,7 @@ impl Identity {
             _ if enhanced && !self.enhanced => "the drive has no enhanced erase".to_owned(),
             Identity { frozen: true, .. } => UNFREEZE.to_owned(),
             Identity { enabled: true, .. } | Identity { locked: true, .. } => format!(
-                "a password is set on the drive{}; remove it with steadfast unlock --device \
+                "a password is set on the drive{}; remove it with steadfast unlock --target \
                  {device} --password PASSWORD",
                 if self.locked { ", which is locked" } else { "" }
             ),

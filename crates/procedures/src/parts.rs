@@ -305,7 +305,7 @@ pub(crate) fn caveats(
         let mut remedies: Vec<String> = running
             .iter()
             .map(|part| {
-                format!("Continue {} with `steadfast resume RUN_DIR --rounds N`.", part.title())
+                format!("Continue {} with `steadfast resume RUN_DIR --max-rounds N`.", part.title())
             })
             .collect();
         if !over.is_empty() {

@@ -64,7 +64,7 @@ impl Run {
             .arg("--target")
             .arg(target)
             .args(more)
-            .arg("--out")
+            .arg("-o")
             .arg(&out)
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -7,6 +7,8 @@ pub mod export;
 pub mod fio;
 pub mod fleet;
 pub mod front;
+#[cfg(test)]
+mod grammar;
 pub mod heading;
 pub mod hosts;
 pub mod iometer;
@@ -18,17 +20,18 @@ pub mod replay;
 mod seeds;
 mod selection;
 pub mod tkperf;
+mod topics;
 pub mod trace;
 
-pub use common::{EngineName, Format, WritingArguments};
+pub use common::{EngineName, Format, TimeAxis, WritingArguments};
 pub use procedure::ProcedureArguments;
 
 use crate::exit;
 use crate::terminal;
 use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use common::{more_than_nothing, percentage};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use common::{TargetArguments, more_than_nothing, percentage};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -49,11 +52,50 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub global: GlobalArguments,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub struct GlobalArguments {
+    /// Print JSON
+    #[arg(help_heading = heading::OUTPUT, long, global = true, hide = true)]
+    json: bool,
+    /// Print results, warnings and errors only
+    #[arg(help_heading = heading::OUTPUT, long, short, global = true)]
+    pub quiet: bool,
+    /// Colors on the terminal: auto (on a terminal, unless NO_COLOR is set), always or never
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "WHEN", global = true, value_enum, default_value_t, hide_possible_values = true, hide_default_value = true)]
+    pub color: ColorChoice,
+}
+
+/// When output is colored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl ColorChoice {
+    /// Whether output is colored; `None` leaves that to the terminal.
+    pub fn forced(self) -> Option<bool> {
+        match self {
+            ColorChoice::Auto => None,
+            ColorChoice::Always => Some(true),
+            ColorChoice::Never => Some(false),
+        }
+    }
 }
 
 /// Reads the command line; a wrong one ends the process with code 2.
 pub fn parse() -> Cli {
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let words = words();
     if let Some((at, word)) = words.iter().enumerate().find(|(_, word)| word.to_str().is_none()) {
         let shown = word.to_string_lossy();
         end(&Cli::command().error(
@@ -64,27 +106,72 @@ pub fn parse() -> Cli {
             ),
         ));
     }
+    if let Some(page) = topics::asked_for(&words) {
+        end_after(terminal::print_lines(page), 0);
+    }
     let words = iometer::without_slashes(tkperf::double_dashed(words.into_iter()));
     let words = fio::separated(words, &Cli::command())
         .unwrap_or_else(|why| end(&Cli::command().error(ErrorKind::UnknownArgument, why)));
     let parsed = overview::add_to(Cli::command())
         .try_get_matches_from(words)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+        .and_then(|matches| with_json_if_known(&matches).and(Cli::from_arg_matches(&matches)));
     parsed.unwrap_or_else(|error| end(&in_plain_words(error)))
+}
+
+/// The words of the command line, with the command before the options that may stand before it.
+pub fn words() -> Vec<OsString> {
+    command_first(std::env::args_os().collect())
+}
+
+fn command_first(mut words: Vec<OsString>) -> Vec<OsString> {
+    let mut at = 1;
+    while words.get(at).is_some_and(|word| word.as_encoded_bytes().starts_with(b"-")) {
+        at += if words[at] == "--color" { 2 } else { 1 };
+    }
+    if at < words.len() {
+        words[1..=at].rotate_right(1);
+    }
+    words
+}
+
+/// Refuses `--json` of a command that prints no JSON.
+fn with_json_if_known(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let root = Cli::command();
+    let (mut command, mut matches, mut name) = (&root, matches, Vec::new());
+    while let Some((word, inner)) = matches.subcommand()
+        && let Some(subcommand) = command.find_subcommand(word)
+    {
+        (command, matches) = (subcommand, inner);
+        name.push(word);
+    }
+    if !matches.get_flag("json") || command.get_arguments().any(|known| known.get_id() == "json") {
+        return Ok(());
+    }
+    let text = format!("`steadfast {}` prints no JSON; omit --json", name.join(" "));
+    Err(Cli::command().error(ErrorKind::UnknownArgument, text))
 }
 
 /// Prints a help text or an error and ends the process. A help text that cannot be printed
 /// is a failure.
-#[expect(clippy::exit, reason = "nothing runs yet, and clap ends the process here as well")]
 fn end(error: &clap::Error) -> ! {
     let printed = error.print().and_then(|()| std::io::stdout().flush());
-    let code = match printed {
-        Err(why) if !error.use_stderr() && why.kind() != std::io::ErrorKind::BrokenPipe => {
-            terminal::complain(&format!("steadfast: standard output: {why}"));
-            1
+    let is_failure =
+        |why: &std::io::Error| !error.use_stderr() && why.kind() != std::io::ErrorKind::BrokenPipe;
+    match printed {
+        Err(why) if is_failure(&why) => {
+            end_after(Err(anyhow::anyhow!("standard output: {why}")), 1)
         }
-        _ => error.exit_code(),
-    };
+        _ => end_after(Ok(()), error.exit_code()),
+    }
+}
+
+/// Ends the process with a code, or with 1 if printing failed.
+#[expect(clippy::exit, reason = "nothing runs yet, and clap ends the process here as well")]
+fn end_after(printed: anyhow::Result<()>, code: i32) -> ! {
+    if let Err(why) = printed {
+        terminal::complain(&format!("steadfast: {}", exit::said(&why)));
+        std::process::exit(1);
+    }
     std::process::exit(code)
 }
 
@@ -128,18 +215,18 @@ pub enum Command {
     /// List block devices and simulated drives
     #[command(after_help = "Example:\n  steadfast devices --json")]
     Devices(DevicesArguments),
-    /// Check device and host for anything that would distort a measurement
+    /// Check device and host for what would distort a measurement
     #[command(after_help = "Examples:\n  steadfast doctor /dev/nvme0n1\n  \
         steadfast doctor /dev/sda --json")]
     Doctor(DoctorArguments),
     /// Show the steps and the time of a run; touches nothing
     #[command(after_help = "Example:\n  steadfast plan iops --target /dev/nvme0n1 --assume 2GB")]
     Plan(PlanArguments),
-    /// Run a test procedure, write its report. DESTROYS everything on the target
+    /// Run a test procedure. DESTROYS everything on the target
     #[command(after_help = "Examples:\n  \
         steadfast run iops --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
         steadfast run iops --target scratch.bin --size 4GiB --profile quick\n  \
-        steadfast run iops --target sim:small --out trial\n  \
+        steadfast run iops --target sim:small -o trial\n  \
         steadfast run iops --target /dev/sda --target /dev/sdb --yes-destroy A1 --yes-destroy B2\n  \
         steadfast run multi-wsat --workload retail-web-portal --target sim:small\n  \
         steadfast run replay-native --workload monday.parquet --exact --target T")]
@@ -157,9 +244,9 @@ pub enum Command {
         steadfast calibrate --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
         steadfast calibrate --target scratch.bin --size 1GiB --points \"RND 4K R T1Q1\" --time 2s")]
     Calibrate(CalibrateArguments),
-    /// Resume a run after a crash, a reboot or Ctrl-C; repeats no finished step
+    /// Resume a halted run; repeats no finished step
     #[command(after_help = "Examples:\n  steadfast resume RUN_DIR\n  \
-        steadfast resume RUN_DIR --rounds 40   (more rounds than the cap)\n  \
+        steadfast resume RUN_DIR --max-rounds 40   (more rounds than the cap)\n  \
         steadfast resume RUN_DIR --stop        (end with the rounds that are complete)\n  \
         steadfast resume RUN_DIR --yes-destroy loop0   (confirm a device again)")]
     Resume(ResumeArguments),
@@ -167,9 +254,9 @@ pub enum Command {
     #[command(after_help = "Examples:\n  steadfast restore           (after killed \
         commands without a run directory)\n  steadfast restore RUN_DIR   (after a killed run)")]
     Restore(RestoreArguments),
-    /// Remove the ATA password that a killed run's purge left on a drive
+    /// Remove the ATA password that a killed run left on a drive
     #[command(after_help = "Examples:\n  steadfast unlock RUN_DIR\n  \
-        steadfast unlock --device /dev/sda --password steadfast")]
+        steadfast unlock --target /dev/sda --password steadfast")]
     Unlock(UnlockArguments),
     /// Compute the findings again from the record
     #[command(after_help = "Example:\n  steadfast study RUN_DIR --json")]
@@ -200,13 +287,13 @@ pub enum Command {
         steadfast capture --device /dev/nvme0n1 --duration 24h -o monday.parquet\n  \
         steadfast capture --device /dev/sda --device /dev/sdb --rotate-time 1h -o db.parquet\n  \
         steadfast capture --device /dev/sda --layer block,filesystem -o both.parquet\n  \
-        steadfast capture --device /dev/sda --steps 1s --duration 24h -o day.parquet")]
+        steadfast capture --device /dev/sda --totals-every 1s --duration 24h -o day.parquet")]
     Capture(CaptureArguments),
     /// Put a named mark into running captures
     #[command(after_help = "Examples:\n  steadfast mark \"backup begins\"\n  \
         steadfast mark \"backup begins\" --capture monday.parquet")]
     Mark(MarkArguments),
-    /// Analyze a trace: I/O streams, capture steps, maps, processes, a report
+    /// Analyze a trace: I/O streams, steps, maps, processes, reports
     Trace(trace::TraceArguments),
     /// Explore captures and runs in a browser, also during a run
     #[cfg(feature = "explorer")]
@@ -214,11 +301,11 @@ pub enum Command {
         steadfast explore monday.parquet\n  \
         steadfast explore before.parquet after.parquet --port 8080 --no-browser\n  \
         steadfast explore results/iops-1 monday.parquet\n  \
-        steadfast explore monday.parquet --export monday.html")]
+        steadfast explore monday.parquet -o monday.html")]
     Explore(explore::ExploreArguments),
-    /// Derive a workload from a trace, or show the reference workloads
+    /// Derive a workload from a trace; list the reference workloads
     Workload(trace::WorkloadArguments),
-    /// CrystalDiskMark's tests, or its saved results. WRITES to the target
+    /// CrystalDiskMark's tests and results. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast crystaldiskmark --target scratch.bin --size 2GiB -r result.txt\n  \
         steadfast crystaldiskmark --target /dev/nvme0n1 --nvme --plan\n  \
@@ -227,19 +314,19 @@ pub enum Command {
     /// ATTO Disk Benchmark's transfer sizes. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast atto --target scratch.bin --size 1GiB\n  \
-        steadfast atto --target /dev/nvme0n1 --to 8MiB --plan")]
+        steadfast atto --target /dev/nvme0n1 --max-size 8MiB --plan")]
     Atto(front::AttoArguments),
-    /// Iometer's configurations (.icf), results as its CSV. WRITES to the target
+    /// Iometer's configurations and results. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast iometer test.icf --target scratch.bin --size 2GiB -r results.csv\n  \
         steadfast iometer test.icf --target /dev/nvme0n1 --time 30 --plan\n  \
         steadfast iometer --preset viking --target /dev/nvme0n1 --yes-destroy SERIAL\n  \
         steadfast iometer export iops --target /dev/nvme0n1 -o iops.icf")]
     Iometer(Box<iometer::IometerArguments>),
-    /// fio's job files and command lines. WRITES where the jobs write
+    /// fio's job files and options. WRITES where the jobs write
     #[command(after_help = fio::EXAMPLES)]
     Fio(front::FioArguments),
-    /// FioSynth's suites; targets become limits of `check`. WRITES to the target
+    /// FioSynth's suites and their limits. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast fiosynth suite.json --target /dev/nvme0n1 --templates jobfiles --plan\n  \
         steadfast check RUN_DIR   (the suite's targets)")]
@@ -252,7 +339,7 @@ pub enum Command {
     #[command(after_help = "Examples:\n  steadfast schema   (all names)\n  \
         steadfast schema findings > findings.schema.json")]
     Schema(SchemaArguments),
-    /// TKperf's command line and tests. DESTROYS everything on the device
+    /// TKperf's command line. DESTROYS everything on the device
     #[command(after_help = tkperf::EXAMPLES)]
     Tkperf(Box<tkperf::TkperfArguments>),
     /// TKperf's comparison: says what to type instead
@@ -301,7 +388,7 @@ fn process_number(text: &str) -> Result<u32, String> {
 #[derive(Debug, Args)]
 pub struct DevicesArguments {
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -311,7 +398,7 @@ pub struct DoctorArguments {
     /// A block device, a file, or sim:NAME (a simulated drive); it is not written to
     pub device: String,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -320,14 +407,13 @@ pub struct DoctorArguments {
 pub struct PlanArguments {
     #[command(flatten)]
     pub procedure: ProcedureArguments,
-    /// Sequential write rate per second, to estimate preconditioning time, such as 2GB
+    /// Sequential write rate per second, such as 2GB, to estimate steps that end by their bytes
     #[arg(help_heading = heading::METHOD, long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
-    /// The purge that the run would be asked for: a method, auto (the default) or none
-    /// (docs/purge.md)
+    /// Purge method; that of the run to be planned (`steadfast run --help` lists them)
     #[arg(help_heading = heading::METHOD, long, value_name = "METHOD")]
     pub purge: Option<PurgeChoice>,
-    /// List every step; otherwise what repeats is summed up
+    /// Print every step; otherwise steps that repeat are summed up
     #[arg(help_heading = heading::OUTPUT, long)]
     pub verbose: bool,
     /// Print JSON
@@ -342,18 +428,18 @@ pub struct RunArguments {
     pub procedure: ProcedureArguments,
     #[command(flatten)]
     pub hosts: hosts::HostsArguments,
-    /// The run directory to create; it must not exist. With several targets, the directory
-    /// of their run directories
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    /// Where the result goes: the run directory, which must not exist; with several targets,
+    /// the directory of their run directories
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
     /// With several targets, what begins at the same moment on all of them: every step
     /// (steps), the first step of every phase (phases), or only the first one (start).
     /// Default: steps; phases where --target names captured devices
     #[arg(help_heading = heading::TARGET, long, value_name = "WHAT")]
     pub together: Option<TogetherName>,
-    /// The serial number of the device that may be overwritten (its kernel
-    /// name if it has none); repeat for each other namespace that the purge
-    /// erases. With --hosts, HOST:SERIAL for each host
+    /// Serial number of the device that may be overwritten (its kernel name if it has none);
+    /// repeat for each other namespace that the purge erases. With --hosts, HOST:SERIAL for
+    /// each host
     #[arg(help_heading = heading::TARGET, long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
     /// Purge method: auto (the best one that the device supports; the default), nvme-format, nvme-format-crypto, nvme-sanitize-block,
@@ -364,25 +450,21 @@ pub struct RunArguments {
     /// (docs/purge.md)
     #[arg(help_heading = heading::METHOD, long, value_name = "METHOD")]
     pub purge: Option<PurgeChoice>,
-    /// If the purge fails: halt (the default), or continue without a purge
-    #[arg(help_heading = heading::METHOD, long, value_name = "ANSWER")]
+    /// What to do if the purge fails: halt (the default), or continue without a purge
+    #[arg(help_heading = heading::METHOD, long, value_name = "ACTION")]
     pub purge_failed: Option<PurgeFailure>,
-    /// Let this group read the run directory; otherwise only root can read what
-    /// root writes
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "NAME")]
+    /// Let this group read the files written; otherwise only root can read what root writes
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "GROUP")]
     pub group: Option<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE")]
     pub prometheus: Option<PathBuf>,
-    /// Where no terminal shows the run: print every step; otherwise steps that repeat are summed
-    /// up
+    /// Print every step; otherwise steps that repeat are summed up. Not on a terminal, which
+    /// shows the run live
     #[arg(help_heading = heading::OUTPUT, long)]
     pub verbose: bool,
-    /// prometheus: as --prometheus steadfast.prom, where no other file is named
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "FORMAT")]
-    pub format: Option<LiveFormat>,
-    /// Print the findings as JSON when the run ends
+    /// Print JSON: the findings when the run ends
     #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
@@ -408,61 +490,62 @@ impl From<TogetherName> for steadfast_runner::StartSync {
     }
 }
 
+/// Help of `--target` of `measure`.
+const MEASURED_TARGETS: &str = "Device or file to work on: a block device, a file, or sim:NAME (a \
+    simulated drive). Repeat it to measure several at the same time: their loads begin together";
+
 /// `measure`.
 #[derive(Debug, Args)]
+#[command(mut_arg("target", |target| target.required(true).help(MEASURED_TARGETS)))]
 pub struct MeasureArguments {
     /// The access pattern: "RND 4K RW65", "SEQ 128K W"
     #[arg(conflicts_with = "workload")]
     pub pattern: Option<AccessPattern>,
-    /// Apply the workload of this file, as `workload derive` writes it, of a Replay representation,
-    /// or a reference workload by its name in `workload list`
+    /// Workload to apply: a file that `workload derive` wrote, a Replay representation, or a
+    /// reference workload by its name in `workload list`
     #[arg(help_heading = heading::LOAD, long, value_name = "FILE|NAME")]
     pub workload: Option<PathBuf>,
-    /// A block device, a file, or sim:NAME. Repeat it to measure several at the same
-    /// time: their loads begin together
-    #[arg(help_heading = heading::TARGET, long, value_name = "T", required = true)]
-    pub target: Vec<String>,
-    /// Create the target file with this size
-    #[arg(help_heading = heading::TARGET, long, value_parser = more_than_nothing::<Bytes>)]
-    pub size: Option<Bytes>,
+    /// What is measured; the loads of several targets begin together.
+    #[command(flatten)]
+    pub target: TargetArguments,
     /// Threads and outstanding I/Os per thread, such as T4Q32; default: the workload's, or T1Q1
-    #[arg(help_heading = heading::LOAD, long)]
+    #[arg(help_heading = heading::LOAD, long, value_name = "TnQm")]
     pub demand: Option<Demand>,
     /// Measured time; default: 10s
-    #[arg(help_heading = heading::LOAD, long, value_parser = more_than_nothing::<Nanos>)]
+    #[arg(help_heading = heading::LOAD, long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub time: Option<Nanos>,
     /// Number of measured I/Os, with or instead of a time
-    #[arg(help_heading = heading::LOAD, long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(help_heading = heading::LOAD, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub ios: Option<u64>,
     /// Ramp-up time before the measurement, not measured
-    #[arg(help_heading = heading::LOAD, long, default_value = "0s")]
+    #[arg(help_heading = heading::LOAD, long, value_name = "TIME", default_value = "0s")]
     pub ramp: Nanos,
-    /// Measure this many times in a row; prints each run, the mean and the standard deviation
+    /// Number of measured runs; prints each run, the mean and the standard deviation
     #[arg(help_heading = heading::LOAD, long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
     /// Part of the capacity to use
-    #[arg(help_heading = heading::TARGET, long, value_parser = parse_percent, default_value = "100%")]
+    #[arg(help_heading = heading::TARGET, long, value_name = "PERCENT", value_parser = parse_percent, default_value = "100%")]
     pub active_range: u8,
     /// Data to write; default: the workload's, or random-unique
-    #[arg(help_heading = heading::LOAD, long)]
+    #[arg(help_heading = heading::LOAD, long, value_name = "PATTERN")]
     pub data_pattern: Option<DataPattern>,
     /// Seed of every random choice
-    #[arg(help_heading = heading::LOAD, long, default_value_t = 1)]
+    #[arg(help_heading = heading::LOAD, long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Check that data read back is what this command wrote
+    /// Check that data read back is what was written
     #[arg(help_heading = heading::LOAD, long)]
     pub verify: bool,
-    /// The serial number of the device that may be overwritten; only for writes. Repeat it
-    /// for each target. With --hosts, HOST:SERIAL for each host
+    /// Serial number of the device that may be overwritten (its kernel name if it has none);
+    /// only for writes. Repeat it for each target. With --hosts, HOST:SERIAL for each host
     #[arg(help_heading = heading::TARGET, long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
     #[command(flatten)]
     pub hosts: hosts::HostsArguments,
-    /// uring, fio or sim; default: uring, or sim for a simulated target
+    /// What submits the I/Os; default: uring, or sim for a simulated target
     #[arg(help_heading = heading::LOAD, long)]
     pub engine: Option<EngineName>,
-    /// Keep fio's job file and output in this directory
+    /// Keep fio's job files and output in this directory
     #[arg(help_heading = heading::OUTPUT, long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// Write every run as a Markdown table
@@ -471,7 +554,7 @@ pub struct MeasureArguments {
     /// Write every run as CSV
     #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE")]
     pub export_csv: Option<PathBuf>,
-    #[command(flatten, next_help_heading = heading::OUTPUT)]
+    #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
     #[arg(help_heading = heading::OUTPUT, long)]
@@ -481,45 +564,45 @@ pub struct MeasureArguments {
 /// `calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArguments {
-    /// A block device or a file
-    #[arg(long, value_name = "T")]
+    /// Device or file to work on: a block device or a file
+    #[arg(long, value_name = "TARGET")]
     pub target: String,
     /// Create the target file with this size
-    #[arg(long, value_parser = more_than_nothing::<Bytes>)]
+    #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
     /// Access patterns with their demand, such as "RND 4K R T1Q32,SEQ 128K W
     /// T1Q32"; default: RND 4K at Q1 and Q32 and SEQ 128K at Q32, with writes if
     /// they are allowed
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub points: Vec<Point>,
-    /// Measured time of every run
-    #[arg(long, default_value = "5s", value_parser = more_than_nothing::<Nanos>)]
+    /// Measured time; of every run
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = more_than_nothing::<Nanos>)]
     pub time: Nanos,
     /// Ramp-up time before the measurement, not measured
-    #[arg(long, default_value = "0s")]
+    #[arg(long, value_name = "TIME", default_value = "0s")]
     pub ramp: Nanos,
-    /// Runs of every point with each engine; an even number lets both engines go
-    /// first equally often
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub repeats: u32,
-    /// Use only the first bytes of the target
-    #[arg(long, default_value = "8GiB", value_parser = more_than_nothing::<Bytes>)]
-    pub range: Bytes,
+    /// Number of measured runs; of every point with each engine. An even number lets both
+    /// engines go first equally often
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub runs: u32,
+    /// Bytes to use, from the beginning of the target
+    #[arg(long, value_name = "BYTES", default_value = "8GiB", value_parser = more_than_nothing::<Bytes>)]
+    pub test_size: Bytes,
     /// Largest difference in IOPS, in percent, at which the engines agree
     #[arg(long, default_value_t = 5.0, value_name = "PERCENT", value_parser = percentage)]
     pub within: f64,
     /// Seed of every random choice
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Keep fio's job files and output in this directory
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
-    /// The serial number of the device that may be overwritten; without it a
-    /// device is only read
+    /// Serial number of the device that may be overwritten (its kernel name if it has none);
+    /// without it a device is only read
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Option<String>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -528,29 +611,27 @@ pub struct CalibrateArguments {
 pub struct ResumeArguments {
     /// The run directory, or the directory of several targets' runs
     pub run_dir: PathBuf,
-    /// Raise the maximum number of rounds to this total
-    #[arg(long, conflicts_with = "stop", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub rounds: Option<u32>,
+    /// Maximum number of rounds; more than the run had
+    #[arg(long, value_name = "N", conflicts_with = "stop", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub max_rounds: Option<u32>,
     /// Stop with the complete rounds and write the report
     #[arg(long)]
     pub stop: bool,
-    /// Confirm the device again if steadfast cannot prove that it is the same one;
-    /// repeat for each other namespace that the purge erases
+    /// Serial number of the device that may be overwritten (its kernel name if it has none);
+    /// needed if steadfast cannot prove that it is the same one, and for each other namespace
+    /// that the purge erases
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
+    #[arg(long, value_name = "FILE")]
     pub prometheus: Option<PathBuf>,
-    /// Where no terminal shows the run: print every step; otherwise steps that repeat are summed
-    /// up
+    /// Print every step; otherwise steps that repeat are summed up. Not on a terminal, which
+    /// shows the run live
     #[arg(long)]
     pub verbose: bool,
-    /// prometheus: as --prometheus steadfast.prom, where no other file is named
-    #[arg(long, value_name = "FORMAT")]
-    pub format: Option<LiveFormat>,
-    /// Print the findings as JSON when the run ends
-    #[arg(long)]
+    /// Print JSON: the findings when the run ends
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -561,7 +642,7 @@ pub struct RestoreArguments {
     /// calibrate and capture left behind
     pub run_dir: Option<PathBuf>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -569,13 +650,13 @@ pub struct RestoreArguments {
 #[derive(Debug, Args)]
 pub struct UnlockArguments {
     /// The directory of the run that set the password
-    #[arg(required_unless_present = "device", conflicts_with = "device")]
+    #[arg(required_unless_present = "target", conflicts_with = "target")]
     pub run_dir: Option<PathBuf>,
-    /// The drive, if there is no run directory
-    #[arg(long, value_name = "D")]
-    pub device: Option<String>,
+    /// Device or file to work on: the drive, if there is no run directory
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
     /// The drive's user password; default: the one that a purge sets
-    #[arg(long, value_name = "P", requires = "device")]
+    #[arg(long, value_name = "PASSWORD", requires = "target")]
     pub password: Option<String>,
 }
 
@@ -585,7 +666,7 @@ pub struct StudyArguments {
     /// A run directory, or results of another tool, which are printed
     pub run_dir: PathBuf,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -595,14 +676,14 @@ pub struct ReportArguments {
     /// A run directory, or results of another tool; several files of results are rounds
     #[arg(required = true, num_args = 1.., value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Directory for the report of another tool's results; a run's report goes into the run
-    /// directory. Without it results are printed
-    #[arg(long, short, value_name = "DIR")]
+    /// Where the result goes: the directory for the report of another tool's results, which
+    /// are printed without it; a run's report goes into the run directory
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
-    /// Formats: html, pdf, csv, json, text (printed)
-    #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json")]
+    /// Formats of the report; text is printed
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "FORMATS", value_delimiter = ',', default_value = "html,pdf,csv,json")]
     pub format: Vec<Format>,
 }
 
@@ -619,21 +700,21 @@ pub enum LongFormat {
 #[derive(Debug, Args)]
 pub struct CompareArguments {
     /// Run directories, findings.json files, or results of other tools; percentages relate to
-    /// the first. Two to seven; any number with --format csv or parquet
+    /// the first. Two to seven; any number with --long-table
     #[arg(required = true, num_args = 1.., value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// A directory for compare.html, compare.pdf and the tables as CSV, or one
-    /// file ending in .html, .pdf, .json, .csv or .parquet
-    #[arg(long, short, value_name = "DIR|FILE")]
+    /// Where the result goes: a directory for compare.html, compare.pdf and the tables as CSV,
+    /// or one file ending in .html, .pdf, .json, .csv or .parquet
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR|FILE")]
     pub output: Option<PathBuf>,
     /// Every number of all runs as one long table instead: run, metric, point, size, mix,
     /// direction, unit, value. CSV goes to standard output without -o
-    #[arg(long, value_enum, conflicts_with = "json")]
-    pub format: Option<LongFormat>,
+    #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "json")]
+    pub long_table: Option<LongFormat>,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -652,8 +733,9 @@ pub struct CheckArguments {
     /// method, or another name that check prints. Without it such a run does not pass
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "list")]
     pub allow: Vec<String>,
-    /// Directory for check.html and check.pdf; default: the run directory
-    #[arg(long, short, value_name = "DIR", conflicts_with = "no_report")]
+    /// Where the result goes: a directory for check.html and check.pdf; default: the run
+    /// directory
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR", conflicts_with = "no_report")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
@@ -661,7 +743,7 @@ pub struct CheckArguments {
     #[arg(long)]
     pub no_report: bool,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -672,51 +754,45 @@ pub struct IdentifyAnyArguments {
     #[arg(required = true, num_args = 1.., value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
-}
-
-/// How a live run is told to other programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LiveFormat {
-    /// A file for Prometheus' textfile collector.
-    Prometheus,
 }
 
 /// `capture`.
 #[derive(Debug, Args)]
 pub struct CaptureArguments {
-    /// A block device: a disk or a partition, also zram, device-mapper or md; up to 16
-    #[arg(long, required_unless_present = "mount", value_name = "D")]
+    /// I/Os on this device; a disk or a partition, also zram, device-mapper or md. Up to 16
+    #[arg(long, required_unless_present = "mount", value_name = "PATH")]
     pub device: Vec<PathBuf>,
-    /// A mount point whose file system is captured, whatever it lies on: NFS, SMB, FUSE, overlay,
+    /// Mount point whose file system is captured, whatever it lies on: NFS, SMB, FUSE, overlay,
     /// ZFS, tmpfs
     #[arg(long, value_name = "DIR")]
     pub mount: Vec<PathBuf>,
-    /// Layers to capture: block, filesystem, or both; with --mount filesystem only
+    /// I/Os of this layer; block,filesystem for both; with --mount filesystem only
     #[arg(
         long,
+        value_name = "LAYER",
         value_delimiter = ',',
         default_value = "block",
         default_value_if("mount", ArgPredicate::IsPresent, "filesystem")
     )]
     pub layer: Vec<trace::LayerName>,
     /// Capture time; default: until Ctrl-C
-    #[arg(long, value_parser = more_than_nothing::<Nanos>)]
+    #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub duration: Option<Nanos>,
     /// Record only totals per I/O stream and capture step of this width (100us to
     /// 1h), added up in the kernel, instead of every I/O
-    #[arg(long, value_name = "WIDTH")]
-    pub steps: Option<Nanos>,
-    /// Capture only I/Os that this process submitted
-    #[arg(long, value_parser = process_number)]
+    #[arg(long, value_name = "TIME")]
+    pub totals_every: Option<Nanos>,
+    /// I/Os of this process only; by its number
+    #[arg(long, value_name = "PID", value_parser = process_number)]
     pub pid: Option<u32>,
     /// Put a mark with this name at the start
     #[arg(long, value_name = "NAME", value_parser = mark_name)]
     pub mark: Option<String>,
-    /// What the captured workload is called, kept in the file
+    /// What the captured workload is called; kept in the file
     #[arg(long, value_name = "NAME")]
-    pub workload: Option<String>,
+    pub workload_name: Option<String>,
     /// A comment, kept in the file
     #[arg(long, value_name = "TEXT")]
     pub comment: Option<String>,
@@ -726,29 +802,29 @@ pub struct CaptureArguments {
     /// Sample written data: read back one 4 KiB block in N after its write and
     /// measure its compressibility and duplicates
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000),
-          conflicts_with = "steps")]
+          conflicts_with = "totals_every")]
     pub content_sample: Option<u64>,
     /// Buffer between kernel and reader, a power of two; default: 16 MiB, or 1 MiB
     /// per processor if there are more than 16
-    #[arg(long)]
+    #[arg(long, value_name = "BYTES")]
     pub buffer: Option<Bytes>,
-    /// ebpf or tracefs; default: ebpf if it works, otherwise tracefs
+    /// Where the events come from; default: ebpf if it works, otherwise tracefs
     #[arg(long)]
     pub source: Option<CaptureSource>,
     /// Probes for the layer filesystem: entry-points (of ext4, xfs and btrfs) or
     /// calls (system calls, io_uring); default: entry-points if they work
-    #[arg(long)]
-    pub files: Option<CaptureFiles>,
+    #[arg(long, value_name = "PROBES")]
+    pub file_probes: Option<CaptureFiles>,
     /// Store the paths of files (layer filesystem); without it the trace has inode numbers only.
     /// Whoever can read the trace sees the paths
-    #[arg(long, conflicts_with = "steps")]
+    #[arg(long, conflicts_with = "totals_every")]
     pub paths: bool,
     /// Record the cgroup (container, service) of each I/O's process; its path is stored. Needs eBPF
-    #[arg(long, conflicts_with = "steps")]
+    #[arg(long, conflicts_with = "totals_every")]
     pub cgroups: bool,
     /// Count the requests that the kernel merges into each I/O, and those that it splits.
     /// Needs eBPF
-    #[arg(long, conflicts_with = "steps")]
+    #[arg(long, conflicts_with = "totals_every")]
     pub merges: bool,
     /// Start a new file at this size: NAME.2.parquet, ...
     #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
@@ -756,8 +832,8 @@ pub struct CaptureArguments {
     /// Start a new file after this time
     #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub rotate_time: Option<Nanos>,
-    /// The trace file to write
-    #[arg(long, short, value_name = "FILE")]
+    /// Where the result goes: the trace file
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
@@ -809,4 +885,36 @@ pub struct SchemaArguments {
 pub struct CompletionsArguments {
     /// The shell
     pub shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_every_command_may_stand_before_it() {
+        let ordered = |line: &str| {
+            let words = command_first(line.split(' ').map(OsString::from).collect());
+            words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(ordered("s -q --color never plan iops"), "s plan -q --color never iops");
+        assert_eq!(ordered("s --help"), "s --help");
+        assert_eq!(ordered("s plan --json"), "s plan --json");
+    }
+
+    #[test]
+    fn json_is_refused_by_a_command_that_has_none() {
+        let refused = |line: &str| {
+            let matches = Cli::command().try_get_matches_from(line.split(' ')).unwrap();
+            with_json_if_known(&matches).is_err()
+        };
+        assert!(refused("steadfast mark name --json"));
+        assert!(refused("steadfast --json trace recover a -o b"));
+        assert!(!refused("steadfast mark name"));
+        assert!(!refused("steadfast devices --json"));
+        assert!(!refused("steadfast --json trace streams a.parquet"));
+        let cli = Cli::try_parse_from(["steadfast", "--json", "devices", "-q"]).unwrap();
+        let Command::Devices(devices) = cli.command else { panic!("another command") };
+        assert!(devices.json && cli.global.quiet);
+    }
 }

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         )));
     }
     let cli = cli::parse();
+    terminal::set_up(cli.global.quiet, cli.global.color.forced());
     if cli.command.works_on_devices() {
         commands::restore::remind();
     }

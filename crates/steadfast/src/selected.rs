@@ -261,7 +261,7 @@ pub fn filtered(
     layers: Layers,
     (conditions, span_ns): (&CaptureConditions, (u64, u64)),
 ) -> anyhow::Result<Filter> {
-    let calendar = Calendar::of(conditions, arguments.zone.as_ref(), span_ns);
+    let calendar = Calendar::of(conditions, arguments.time_zone.as_ref(), span_ns);
     let mut filter = filter(arguments, conditions, calendar).with_context(|| name.to_owned())?;
     if layers == Layers::One && conditions.layers.len() > 1 && arguments.layer.is_none() {
         filter.layer = Some(Layer::Block);

@@ -159,6 +159,19 @@ fn escaped(json: &str) -> String {
 /// its place.
 static STANDS: AtomicBool = AtomicBool::new(false);
 
+/// Whether only results, warnings and errors are printed.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether only results, warnings and errors are printed, and whether they are colored;
+/// `None` leaves that to the terminal.
+pub fn set_up(quiet: bool, colored: Option<bool>) {
+    QUIET.store(quiet, Ordering::Relaxed);
+    if let Some(colored) = colored {
+        console::set_colors_enabled(colored);
+        console::set_colors_enabled_stderr(colored);
+    }
+}
+
 /// What empties the line that the cursor is in.
 const EMPTIED: &str = "\r\x1b[2K";
 
@@ -168,14 +181,19 @@ pub fn complain(text: &str) {
     line(text);
 }
 
-/// Says on standard error what happens, in a line that stays.
+/// Says on standard error what happens, in a line that stays; nothing with `--quiet`.
 pub fn tell(text: &str) {
-    line(text);
+    if !QUIET.load(Ordering::Relaxed) {
+        line(text);
+    }
 }
 
 /// Says on standard error how far something is, until the next line of any kind
 /// takes its place. Only for a terminal.
 pub fn tell_over(text: &str) {
+    if QUIET.load(Ordering::Relaxed) {
+        return;
+    }
     STANDS.store(true, Ordering::Relaxed);
     let _ = write!(io::stderr().lock(), "{EMPTIED}{}\r", printable(text));
 }
@@ -191,16 +209,16 @@ fn line(text: &str) {
 pub fn for_watchers(text: &str) -> String {
     let text = printable(text);
     let room = error_width() - 1;
-    if is_watched() && text.chars().count() > room {
+    if io::stderr().is_terminal() && text.chars().count() > room {
         wrapped(&text, room, "  ").join("\n")
     } else {
         text.into_owned()
     }
 }
 
-/// Whether a person watches standard error.
+/// Whether a person watches standard error, and wants progress there.
 pub fn is_watched() -> bool {
-    io::stderr().is_terminal()
+    io::stderr().is_terminal() && !QUIET.load(Ordering::Relaxed)
 }
 
 /// Columns of the terminal; 100 where there is none.

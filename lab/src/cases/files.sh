@@ -33,15 +33,15 @@ listen() {
     way=$2
     shift 2
     steadfast capture --device /dev/nvme0n1 --device /dev/nvme1n1 --device /dev/nvme2n1 \
-        --layer filesystem --files $way "$@" -o $name.parquet >$name.stdout 2>$name.stderr &
+        --layer filesystem --file-probes $way "$@" -o $name.parquet >$name.stdout 2>$name.stderr &
 }
 listen entry-points entry-points
 entries=$!
 listen calls calls
 calls=$!
-listen entry-steps entry-points --steps 100ms
+listen entry-steps entry-points --totals-every 100ms
 entry_steps=$!
-listen call-steps calls --steps 100ms
+listen call-steps calls --totals-every 100ms
 call_steps=$!
 for name in entry-points calls entry-steps call-steps; do
     await 120 grep -q 'Ctrl-C ends it' $name.stderr
@@ -103,5 +103,5 @@ echo $? >call-steps.code
 umount /tmp/xfs
 ask chosen steadfast capture --device /dev/nvme0n1 --layer filesystem --duration 1s -o a.parquet
 ask unmounted steadfast capture --device /dev/nvme1n1 --layer filesystem --duration 1s -o b.parquet
-ask refused steadfast capture --device /dev/nvme1n1 --layer filesystem --files entry-points \
+ask refused steadfast capture --device /dev/nvme1n1 --layer filesystem --file-probes entry-points \
     --duration 1s -o c.parquet

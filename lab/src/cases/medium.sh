@@ -4,4 +4,4 @@ await 20 [ -b /dev/sda ]
 ask nvme steadfast measure "SEQ 128K R" --target /dev/nvme0n1 --demand T1Q1 --time 2s --json
 ask scsi steadfast measure "SEQ 128K R" --target /dev/sda --demand T1Q1 --time 2s --json
 ask run steadfast run iops --profile quick --target /dev/nvme1n1 --yes-destroy LABDEAD1 --purge none \
-    --out /out/run
+    -o /out/run

@@ -4,11 +4,11 @@ ask doctor steadfast doctor /dev/nvme0n2 --json
 ask before sha256sum /dev/nvme0n1
 
 ask whole-drive steadfast run iops --profile quick --target /dev/nvme0n2 --yes-destroy LABTWO1 \
-    --out /out/whole-drive
+    -o /out/whole-drive
 ask sibling steadfast run iops --profile quick --target /dev/nvme0n2 --yes-destroy LABTWO1-n1 \
-    --out /out/sibling
+    -o /out/sibling
 ask run steadfast run iops --step-time 100ms --max-rounds 1 \
-    --target /dev/nvme0n2 --yes-destroy LABTWO1-n2 --out /out/run &
+    --target /dev/nvme0n2 --yes-destroy LABTWO1-n2 -o /out/run &
 conclude 200 run
 wait $!
 ask study steadfast study /out/run --json

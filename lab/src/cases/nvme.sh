@@ -5,15 +5,15 @@ ask cache-before nvme get-feature /dev/nvme0 -f 6
 ask doctor steadfast doctor /dev/nvme0n1 --json
 ask doctor-root steadfast doctor /dev/vda --json
 
-ask unnamed steadfast run iops --profile quick --target /dev/nvme0n1 --out /out/unnamed
+ask unnamed steadfast run iops --profile quick --target /dev/nvme0n1 -o /out/unnamed
 ask misnamed steadfast run iops --profile quick --target /dev/nvme0n1 --yes-destroy LABNVME2 \
-    --out /out/misnamed
+    -o /out/misnamed
 ask root-disk steadfast run iops --profile quick --target /dev/vda --yes-destroy vda \
-    --out /out/root-disk
+    -o /out/root-disk
 ask smart-before nvme smart-log /dev/nvme0 -o json
 
 ask run steadfast run iops --profile quick --step-time 300ms --max-rounds 5 \
-    --target /dev/nvme0n1 --yes-destroy LABNVME1 --out /out/run &
+    --target /dev/nvme0n1 --yes-destroy LABNVME1 -o /out/run &
 await 60 finished run 3
 ask cache-meanwhile nvme get-feature /dev/nvme0 -f 6
 wait $!
@@ -34,7 +34,7 @@ ask large-transfer steadfast measure "RND 4K R" --target /dev/nvme0n1 --time 1s 
 # The same by a run, which keeps the sector size; stopped after it has begun.
 if steadfast run --help | grep -q -- --purge; then
     ask purge-run steadfast run iops --profile quick --step-time 100ms --purge nvme-format \
-        --target /dev/nvme0n1 --yes-destroy LABNVME1 --out /out/purge-run &
+        --target /dev/nvme0n1 --yes-destroy LABNVME1 -o /out/purge-run &
     await 60 finished purge-run 3
     killall -TERM steadfast
     wait $!

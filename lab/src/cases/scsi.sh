@@ -28,12 +28,12 @@ for kind in scsi sata debug; do
     readlink /tmp/$kind >"/out/$kind"
 done
 ask wrong steadfast run iops --profile quick --target /tmp/sata --yes-destroy LABSCSI1 \
-    --out /out/wrong-run
+    -o /out/wrong-run
 
 # To the end on one drive, stopped with a signal on the others.
 ask debug-before cache /tmp/debug
 ask debug-run steadfast run iops --profile quick --step-time 100ms --max-rounds 5 \
-    --target /tmp/debug --yes-destroy 2000 --out /out/debug-run &
+    --target /tmp/debug --yes-destroy 2000 -o /out/debug-run &
 await 60 finished debug-run 3
 ask debug-meanwhile cache /tmp/debug
 conclude 200 debug-run
@@ -42,17 +42,17 @@ ask debug-after cache /tmp/debug
 
 # A drive that answers FORMAT UNIT with GOOD and erases nothing.
 ask scsi-format steadfast run iops --profile quick --target /tmp/scsi --yes-destroy LABSCSI1 \
-    --purge scsi-format --out /out/scsi-format-run
+    --purge scsi-format -o /out/scsi-format-run
 ask scsi-sanitize steadfast run iops --profile quick --target /tmp/scsi --yes-destroy LABSCSI1 \
-    --purge scsi-sanitize-block --out /out/scsi-sanitize-run
+    --purge scsi-sanitize-block -o /out/scsi-sanitize-run
 ask sata-erase steadfast run iops --profile quick --target /tmp/sata --yes-destroy LABSATA1 \
-    --purge ata-security-erase --out /out/sata-erase-run
+    --purge ata-security-erase -o /out/sata-erase-run
 
 for kind in scsi sata; do
     serial=$(echo $kind | sed 's/scsi/LABSCSI1/; s/sata/LABSATA1/')
     ask $kind-before cache /tmp/$kind
     ask $kind-run steadfast run iops --profile quick --step-time 100ms --target /tmp/$kind \
-        --yes-destroy "$serial" --out /out/$kind-run &
+        --yes-destroy "$serial" -o /out/$kind-run &
     await 60 finished $kind-run 3
     ask $kind-meanwhile cache /tmp/$kind
     killall -TERM steadfast

@@ -3,7 +3,7 @@ has_drive() {
 }
 
 ask run steadfast run iops --verbose --profile quick --step-time 500ms \
-    --target /dev/nvme0n1 --yes-destroy LABGONE1 --out /out/run &
+    --target /dev/nvme0n1 --yes-destroy LABGONE1 -o /out/run &
 await 60 finished run 5
 tell pull it out
 wait $!

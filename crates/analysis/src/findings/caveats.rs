@@ -49,7 +49,7 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
          cgroups and files, LBA range hit maps, working set and reuse.",
         Nanos(kept)
     );
-    let remedy = "Capture without --steps to include them.";
+    let remedy = "Capture without --totals-every to include them.";
     Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy))
 }
 

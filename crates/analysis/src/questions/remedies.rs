@@ -7,14 +7,14 @@ const UNSEEN: &[(&str, &str)] = &[
     ("(mmap)", BLOCK_LAYER),
     (
         "(io_submit)",
-        "Capture with --files entry-points, which sees them (ext4, xfs, btrfs), or with --layer \
+        "Capture with --file-probes entry-points, which sees them (ext4, xfs, btrfs), or with --layer \
          block,filesystem, which has their device I/Os.",
     ),
     ("copies inside the kernel", BLOCK_LAYER),
     ("sync_file_range", BLOCK_LAYER),
     (
         "32-bit programs",
-        "Capture with --files entry-points (ext4, xfs, btrfs), or with --layer block,filesystem, \
+        "Capture with --file-probes entry-points (ext4, xfs, btrfs), or with --layer block,filesystem, \
          which has their device I/Os.",
     ),
     ("not completed at the end", "Stop the load before the capture."),

@@ -267,7 +267,7 @@ impl Evidence {
             return remark(true, ids::NO_CLOCK, text.to_owned(), remedy);
         }
         let text = "The trace has no time zone: clock times are in UTC.";
-        let remedy = "Give the zone: --zone +01:00.";
+        let remedy = "Give the zone: --time-zone +01:00.";
         remark(self.conditions.zone.is_none(), ids::ZONE_UNKNOWN, text.to_owned(), remedy)
     }
 
@@ -383,7 +383,7 @@ impl Evidence {
             Nanos(lasted),
             share * 100.0
         );
-        let remedy = "Capture step sums instead of every I/O: --steps.";
+        let remedy = "Capture step sums instead of every I/O: --totals-every.";
         remark(lasted > 0 && share > COSTLY, ids::CAPTURE_COST, text, remedy)
     }
 

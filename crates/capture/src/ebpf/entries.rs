@@ -85,7 +85,7 @@ fn mounted(options: &Options) -> BTreeSet<&str> {
 /// Refuses kinds of file system without known entry points: their I/O would be missed.
 fn check(mounted: &BTreeSet<&str>, known: &[&str]) -> Result<(), CaptureError> {
     let refuse = |what: String| {
-        let remedy = "omit --files, or give --files calls";
+        let remedy = "omit --file-probes, or give --file-probes calls";
         Err(CaptureError::new(what, remedy))
     };
     if mounted.is_empty() {

@@ -46,7 +46,7 @@ pub(crate) fn not_steady(of: &str, record: &Record, results: &Results) -> Option
         CaveatKind::Invalidates,
         ids::STEADY_STATE_NOT_ACHIEVED,
         format!("STEADY STATE NOT ACHIEVED{of}: the values are those of {reported}."),
-        "Continue with `steadfast resume RUN_DIR --rounds N`.",
+        "Continue with `steadfast resume RUN_DIR --max-rounds N`.",
     ))
 }
 

@@ -1,22 +1,82 @@
 //! Arguments and values that several commands have in common.
 
+use super::heading;
 use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 use std::str::FromStr;
-use steadfast_domain::Nanos;
+use steadfast_analysis::questions::cumulative::Threshold;
+use steadfast_analysis::questions::streams::By;
+use steadfast_domain::{Bytes, Nanos};
 
 /// The most threads or outstanding I/Os per thread that are accepted.
 pub(super) const DEMAND_MAX: i64 = 4096;
+
+/// The targets of a load.
+#[derive(Debug, Clone, Default, Args)]
+pub struct TargetArguments {
+    /// Device or file to work on: a block device, a file, or sim:NAME (a simulated drive)
+    #[arg(help_heading = heading::TARGET, id = "target", long = "target", value_name = "TARGET")]
+    pub names: Vec<String>,
+    /// Create the target file with this size
+    #[arg(help_heading = heading::TARGET, long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
+    pub size: Option<Bytes>,
+}
 
 /// How files are written that the user names.
 #[derive(Debug, Default, Args)]
 pub struct WritingArguments {
     /// Overwrite an existing regular file
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub force: bool,
-    /// Let this group read the files written; otherwise only root can read what
-    /// root writes
-    #[arg(long, value_name = "GROUP")]
+    /// Let this group read the files written; otherwise only root can read what root writes
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "GROUP")]
     pub group: Option<String>,
+}
+
+/// A report that is written if its directory is named.
+#[derive(Debug, Args)]
+pub struct ReportFiles {
+    /// Where the result goes: a directory for a report; created if missing
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Formats of the report
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "FORMATS", value_delimiter = ',', default_value = "html,pdf,csv,json", requires = "output")]
+    pub format: Vec<Format>,
+    #[command(flatten)]
+    pub writing: WritingArguments,
+}
+
+/// The time axis of a table or a plot.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct AxisArguments {
+    /// Width of a step of the capture's time: 100us to 1h, or whole hours; default: by the
+    /// capture's length
+    #[arg(long, value_name = "TIME", value_parser = capture_step)]
+    pub step: Option<Nanos>,
+    /// Times of day, or relative to the start
+    #[arg(long, value_name = "AXIS", value_enum, default_value_t)]
+    pub time_axis: TimeAxis,
+}
+
+/// How times are printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum TimeAxis {
+    /// Times of day, if the trace has a start time.
+    #[default]
+    Clock,
+    /// Seconds from the start.
+    Relative,
+}
+
+/// Which I/O streams count.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct SharesArguments {
+    /// Smallest share of a stream that is listed separately
+    #[arg(long, value_name = "PERCENT", default_value_t = Threshold::USUAL)]
+    pub threshold: Threshold,
+    /// What shares are computed from: I/Os (count) or bytes
+    #[arg(id = "shares", long = "shares", value_name = "count|bytes", default_value_t)]
+    pub of: By,
 }
 
 /// A width that capture steps can have.

@@ -1,6 +1,7 @@
 //! The command line of `steadfast explore`.
 
 use super::common::WritingArguments;
+use super::heading;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -11,7 +12,7 @@ pub struct ExploreArguments {
     #[arg(required = true, value_name = "FILE|RUN_DIR")]
     pub paths: Vec<PathBuf>,
     /// The port on 127.0.0.1; default: any free one
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub port: u16,
     /// Print the address only; start no browser
     #[arg(long)]
@@ -19,9 +20,9 @@ pub struct ExploreArguments {
     /// Do not read or keep an index in the cache directory
     #[arg(long)]
     pub no_cache: bool,
-    /// Write one self-contained page of the first views instead of serving
-    #[arg(long, value_name = "FILE")]
-    pub export: Option<PathBuf>,
+    /// Where the result goes: one self-contained page of the first views; nothing is served
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
 }

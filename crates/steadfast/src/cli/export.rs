@@ -1,6 +1,7 @@
 //! The command line of `export parquet`.
 
 use super::common::WritingArguments;
+use super::heading;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -10,12 +11,12 @@ pub struct ParquetArguments {
     /// Run directories, or directories of several targets' runs
     #[arg(required = true, value_name = "RUN_DIR")]
     pub runs: Vec<PathBuf>,
-    /// The file to write
-    #[arg(long, short, value_name = "FILE")]
+    /// Where the result goes: the Parquet file
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
     pub output: PathBuf,
-    /// One row for each second of each step, not one for each step
+    /// One row for each second of each step; otherwise one for each step
     #[arg(long)]
-    pub intervals: bool,
+    pub per_second: bool,
     #[command(flatten)]
     pub writing: WritingArguments,
 }

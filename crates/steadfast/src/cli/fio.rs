@@ -16,7 +16,7 @@ creates the target file; without it, --size is this program's. All other options
 this program's. docs/coming-from.md says what differs from fio.";
 
 /// Options of the program fio that have no effect here, with whether they have a value.
-const IDLE: [(&str, bool); 15] = [
+const IDLE: [(&str, bool); 14] = [
     ("alloc-size", true),
     ("append-terse", false),
     ("aux-path", true),
@@ -28,7 +28,6 @@ const IDLE: [(&str, bool); 15] = [
     ("idle-prof", true),
     ("max-jobs", true),
     ("minimal", false),
-    ("output", true),
     ("output-format", true),
     ("status-interval", true),
     ("terse-version", true),
@@ -51,7 +50,7 @@ const REFUSED: [(&str, &str); 9] = [
 fn own_options(command: &clap::Command) -> Vec<(String, bool)> {
     let Some(fio) = command.find_subcommand("fio") else { return Vec::new() };
     let mut own = vec![("help".to_owned(), false), ("h".to_owned(), false)];
-    for argument in fio.get_arguments() {
+    for argument in command.get_arguments().chain(fio.get_arguments()) {
         let takes_value = argument.get_action().takes_values();
         own.extend(argument.get_long().map(|long| (long.to_owned(), takes_value)));
         own.extend(argument.get_short().map(|short| (short.to_string(), takes_value)));

@@ -1,6 +1,7 @@
 //! The command line of captures of many hosts: fold, merge, hosts.
 
 use super::common::WritingArguments;
+use super::heading;
 use super::selection::{FilterArguments, Selection};
 use clap::Args;
 use std::path::PathBuf;
@@ -15,29 +16,29 @@ pub struct FoldArguments {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub filter: FilterArguments,
-    /// Width of a step; must divide an hour. Tables over time and filters of time have this
-    /// resolution
-    #[arg(long, default_value = "1min", value_parser = super::common::capture_step)]
+    /// Width of a step of the capture's time; must divide an hour. Tables over time and filters
+    /// of time have this resolution
+    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = super::common::capture_step)]
     pub step: Nanos,
-    /// Do not tell processes and threads apart: a smaller file
+    /// Do not distinguish processes and threads; makes a smaller file
     #[arg(long)]
     pub no_processes: bool,
-    /// Do not tell threads apart
+    /// Do not distinguish threads
     #[arg(long)]
     pub no_threads: bool,
-    /// Do not tell files apart, and keep no paths
+    /// Do not distinguish files, and keep no paths
     #[arg(long)]
     pub no_files: bool,
-    /// Leave out files that cannot be read, and count them; default: refuse
+    /// Skip files that cannot be read, and count them; default: refuse
     #[arg(long)]
-    pub leave_out: bool,
-    /// The fold file to write
-    #[arg(long, short, value_name = "FILE")]
+    pub skip_unreadable: bool,
+    /// Where the result goes: the fold file
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -48,7 +49,7 @@ pub struct IdentifyArguments {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -58,16 +59,16 @@ pub struct MergeArguments {
     /// The fold files; a capture that is in several counts once
     #[arg(required = true, value_name = "FOLD")]
     pub files: Vec<PathBuf>,
-    /// The fold file to write
-    #[arg(long, short, value_name = "FILE")]
+    /// Where the result goes: the fold file
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
-    /// Exit with 0 even if damaged or missing parts of captures are left out
+    /// Exit with 0 even if damaged or missing parts of a capture are left out
     #[arg(long)]
     pub accept_damage: bool,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -76,17 +77,17 @@ pub struct MergeArguments {
 pub struct HostsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Largest first by: iops, bytes, mean, p99, p99.9, max (response times), qd, reads, seq,
-    /// failed
+    /// Largest first by this figure: iops, bytes, mean, p99, p99.9, max (response times), qd,
+    /// reads, seq, failed
     #[arg(long, default_value_t, value_name = "FIGURE")]
     pub rank: HostRank,
     /// Print at most this many rows; JSON has all
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value_t = 40)]
     pub top: usize,
     /// Only hosts that stand apart from the rest by this figure
     #[arg(long)]
     pub outliers: bool,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }

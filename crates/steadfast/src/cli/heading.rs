@@ -6,7 +6,9 @@ pub const TARGET: &str = "Target";
 pub const LOAD: &str = "Load";
 /// Parameters of the procedure.
 pub const METHOD: &str = "Method";
-/// Selection and replay of a capture.
-pub const CAPTURED: &str = "Captured workloads";
+/// How a captured workload is applied or replayed.
+pub const CAPTURED: &str = "Captured workload";
+/// Which I/Os of a capture count.
+pub const SELECTION: &str = "Selection of captured I/Os";
 /// Files and printed output.
 pub const OUTPUT: &str = "Output";

@@ -2,6 +2,7 @@
 
 use super::common::{WritingArguments, more_than_nothing};
 use super::front::FrontArguments;
+use super::heading;
 use super::procedure::ProcedureArguments;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -33,29 +34,29 @@ pub struct IometerArguments {
     pub file: Option<PathBuf>,
     #[command(flatten)]
     pub front: FrontArguments,
-    /// Write Iometer's results here, in the form of the configuration's version
-    #[arg(long, short, value_name = "CSV", conflicts_with = "plan")]
+    /// Write the result as a file of the other tool; in the form of the configuration's version
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE", conflicts_with = "plan")]
     pub result: Option<PathBuf>,
-    /// Overwrite an existing file of results
-    #[arg(long)]
+    /// Overwrite an existing regular file
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub force: bool,
-    /// Measured time of every test, in place of the file's (Iometer's /t)
-    #[arg(long, value_name = "SECONDS", value_parser = more_than_nothing::<Nanos>)]
+    /// Measured time; of every test, instead of the file's (Iometer's /t)
+    #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub time: Option<Nanos>,
     /// Only the I/Os that go to this disk of the file
     #[arg(long, value_name = "NAME", conflicts_with = "preset")]
     pub disk: Option<String>,
     /// Write the results of this finished run of the same file; nothing is tested
     #[arg(long, value_name = "RUN_DIR", requires = "result", conflicts_with_all = ["target", "preset"])]
-    pub from: Option<PathBuf>,
+    pub from_run: Option<PathBuf>,
     /// A procedure that is known without a file
-    #[arg(long, value_enum)]
+    #[arg(long, value_name = "NAME", value_enum)]
     pub preset: Option<IometerPreset>,
-    /// For --preset viking: how often the preconditioning writes the whole target
-    #[arg(long, default_value_t = 2, requires = "preset",
+    /// How often the preconditioning writes the whole target; with --preset viking
+    #[arg(long, value_name = "N", default_value_t = 2, requires = "preset",
           value_parser = clap::value_parser!(u64).range(1..=100))]
     pub fills: u64,
-    /// For --preset viking: leave out the purge and the tests of the fresh drive
+    /// Leave out the purge and the tests of the fresh drive; with --preset viking
     #[arg(long, requires = "preset")]
     pub no_fresh: bool,
 }
@@ -110,11 +111,12 @@ pub struct ReportResultsArguments {
     /// Iometer's file of results
     #[arg(value_name = "CSV")]
     pub file: PathBuf,
-    /// The directory for the report: JSON, CSV, HTML, PDF; default: text on the screen
-    #[arg(long, short, value_name = "DIR")]
+    /// Where the result goes: the directory for the report (JSON, CSV, HTML, PDF); default: text
+    /// on the screen
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Print the findings as JSON
-    #[arg(long)]
+    /// Print JSON: the findings
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
     #[command(flatten)]
     pub writing: WritingArguments,
@@ -123,11 +125,11 @@ pub struct ReportResultsArguments {
 /// A configuration that is written.
 #[derive(Debug, Args)]
 pub struct ConfigurationArguments {
-    /// The file to write; /dev/stdout prints it
-    #[arg(long, short, value_name = "ICF")]
+    /// Where the result goes: the configuration; /dev/stdout prints it
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
     pub output: PathBuf,
-    /// The version of Iometer that is to read it
-    #[arg(long, value_enum, default_value_t)]
+    /// Version of Iometer that is to read the file
+    #[arg(long, value_name = "VERSION", value_enum, default_value_t)]
     pub icf_version: IcfVersion,
     #[command(flatten)]
     pub writing: WritingArguments,

@@ -7,28 +7,42 @@ use steadfast_domain::nearest;
 use steadfast_procedures::PROCEDURES;
 
 /// The commands by purpose. A test holds that every command is in one group.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure a drive", &["devices", "doctor", "plan", "run", "resume", "measure", "calibrate"]),
-    ("Read results", &["report", "study", "compare", "check", "export"]),
+pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     (
-        "Learn a workload and replay it",
-        &["capture", "mark", "trace", "workload", "explore", "replay"],
+        "Measure",
+        &[
+            "devices",
+            "doctor",
+            "plan",
+            "run",
+            "resume",
+            "measure",
+            "calibrate",
+            "report",
+            "study",
+            "compare",
+            "check",
+        ],
     ),
+    ("Learn", &["capture", "mark", "trace", "explore"]),
+    ("Replay", &["workload", "replay"]),
     (
-        "Other tools' tests and files",
-        &["identify", "crystaldiskmark", "atto", "iometer", "fio", "fiosynth", "tkperf"],
+        "Other tools' files",
+        &["identify", "export", "fio", "fiosynth", "iometer", "crystaldiskmark", "atto", "tkperf"],
     ),
     ("Housekeeping", &["restore", "unlock", "schema", "completions", "man", "help"]),
 ];
 
 const EXAMPLES: &str = "\
 Examples:
-  steadfast run iops --target sim:small              a simulated drive: takes seconds
-  steadfast devices                                  drives, their serial numbers and uses
-  steadfast plan iops --target /dev/nvme0n1          steps and time of a test; touches nothing
+  steadfast run iops --target sim:small        a simulated drive: takes seconds
+  steadfast devices                            drives and their serial numbers
+  steadfast plan iops --target /dev/nvme0n1    steps and time of a test
   steadfast run iops --target /dev/nvme0n1 --yes-destroy SERIAL
   steadfast measure \"RND 4K R\" --target /dev/nvme0n1 --demand T4Q32
-  steadfast capture --device /dev/nvme0n1 --duration 24h -o monday.parquet";
+  steadfast capture --device /dev/nvme0n1 --duration 24h -o monday.parquet
+  steadfast run replay-native --workload monday.parquet --target sim:small
+  steadfast help topics                        safety, steady state, exit codes";
 
 const TEMPLATE: &str = "{about-with-newline}
 {usage-heading} {usage}
@@ -65,7 +79,7 @@ fn commands_by_purpose(command: &Command) -> String {
         for name in names {
             let about = command.find_subcommand(name).and_then(Command::get_about);
             let about = about.map_or_else(help_about, StyledStr::to_string);
-            let _ = writeln!(text, "  {name:<15}  {}", first_sentence(&about));
+            let _ = writeln!(text, "  {name:<16} {}", first_sentence(&about));
         }
         text.push('\n');
     }
@@ -74,7 +88,7 @@ fn commands_by_purpose(command: &Command) -> String {
 
 /// Describes `help`, which clap adds only later.
 fn help_about() -> String {
-    "Print the help of a command".to_owned()
+    "Print the help of a command or a topic (`help topics`)".to_owned()
 }
 
 fn first_sentence(about: &str) -> String {
@@ -124,6 +138,13 @@ mod tests {
     }
 
     #[test]
+    fn the_first_screen_has_80_columns() {
+        for line in commands_by_purpose(&Cli::command()).lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+
+    #[test]
     fn other_names_lead_to_commands() {
         let command = Cli::command();
         for (other, name) in OTHER_NAMES {
@@ -155,8 +176,9 @@ mod tests {
                     .collect()
             };
             let captured = headed(crate::cli::heading::CAPTURED);
-            assert!(captured.contains("exact") && captured.contains("cgroup"), "{captured:?}");
-            for other in ["target", "out", "yes_destroy", "purge", "hosts", "json", "verbose"] {
+            assert!(captured.contains("exact") && captured.contains("map"), "{captured:?}");
+            assert!(headed(crate::cli::heading::SELECTION).contains("cgroup"));
+            for other in ["target", "output", "yes_destroy", "purge", "hosts", "json", "verbose"] {
                 assert!(!captured.contains(other), "{name}: {other}");
             }
             assert!(headed(crate::cli::heading::OUTPUT).contains("json"));

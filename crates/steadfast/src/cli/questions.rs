@@ -1,9 +1,10 @@
 //! The command line of what an administrator asks of a capture: who did what, which
 //! drives, at which time of day, and how far it can be trusted.
 
+use super::common::{AxisArguments, SharesArguments};
+use super::heading;
 use super::selection::Selection;
 use clap::{Args, ValueEnum};
-use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::delta::Rank;
 use steadfast_analysis::questions::group_figures::Show;
 use steadfast_analysis::questions::groups::Facet;
@@ -16,22 +17,21 @@ use steadfast_domain::Nanos;
 pub struct GroupsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// What a group's I/Os have in common: host, device, process, command, thread, cgroup, file,
-    /// stream, op, cpu; several separated by commas
+    /// What I/Os are grouped by: host, device, process, command, thread, cgroup, file, stream, op,
+    /// cpu; several separated by commas
     #[arg(long, value_delimiter = ',', default_value = "process,stream", value_name = "FACETS")]
     pub by: Vec<Facet>,
-    /// What to show of each: counts, times (queue time beside response time), kinds (shares
-    /// of synchronous, FUA, metadata, read-ahead and writeback I/Os; merged requests)
-    #[arg(long, value_enum, default_value_t)]
+    /// What to show: of each group
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     pub show: ShowName,
-    /// Largest first by I/Os (count) or by bytes
-    #[arg(long, default_value_t)]
+    /// Largest first by this figure: I/Os (count) or bytes
+    #[arg(long, value_name = "FIGURE", default_value_t)]
     pub rank: By,
     /// Print at most this many rows; JSON has all
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value_t = 40)]
     pub top: usize,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -41,9 +41,9 @@ pub enum ShowName {
     /// Counts, amounts, response times.
     #[default]
     Counts,
-    /// Queue time beside response time.
+    /// Queue time and response time.
     Times,
-    /// Shares of kinds of I/Os.
+    /// Shares of synchronous, FUA, metadata, read-ahead and writeback I/Os; merged requests.
     Kinds,
     /// Compression and duplicates of what was written (capture --content-sample).
     Content,
@@ -85,16 +85,6 @@ impl From<RankName> for Rank {
     }
 }
 
-/// How moments are printed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum TimeAxis {
-    /// As the clock showed them, where the trace tells when it began.
-    #[default]
-    Clock,
-    /// In seconds from the start.
-    Relative,
-}
-
 /// What a hit map shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum HitsName {
@@ -122,14 +112,14 @@ impl From<HitsName> for HitsShown {
 pub struct HotArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Number of LBA ranges to divide the device into: 1000 for 0.1 % each
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    /// Number of LBA ranges to divide the device into; 1000 for 0.1 % each
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub ranges: u32,
-    /// Print at most this many ranges of each device; JSON has as many
-    #[arg(long, default_value_t = 20)]
+    /// Print at most this many rows; of each device. JSON has as many
+    #[arg(long, value_name = "N", default_value_t = 20)]
     pub top: usize,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -139,7 +129,7 @@ pub struct DrivesArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -148,11 +138,11 @@ pub struct DrivesArguments {
 pub struct ProfileArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Width of an interval; must divide a day
-    #[arg(long, default_value = "1h")]
+    /// Width of a step of the capture's time; must divide a day
+    #[arg(long, value_name = "TIME", default_value = "1h")]
     pub step: Nanos,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -162,7 +152,7 @@ pub struct DoctorArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -172,7 +162,7 @@ pub struct LocalityArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -181,19 +171,11 @@ pub struct LocalityArguments {
 pub struct ShapeArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Omit streams with a smaller share from the table of gaps
-    #[arg(long, default_value_t = Threshold::USUAL)]
-    pub threshold: Threshold,
-    /// Compute shares by I/Os (count) or by bytes
-    #[arg(long, default_value_t)]
-    pub by: By,
-    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
-    #[arg(long, value_parser = super::common::capture_step)]
-    pub step: Option<Nanos>,
-    /// Time as the clock showed it, or relative to the start
-    #[arg(long, value_enum, default_value_t)]
-    pub time: TimeAxis,
+    #[command(flatten)]
+    pub shares: SharesArguments,
+    #[command(flatten)]
+    pub axis: AxisArguments,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }

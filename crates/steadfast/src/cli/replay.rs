@@ -1,7 +1,7 @@
 //! The command line of captured workloads: what of a capture a test applies, how
 //! single I/Os are replayed, and how a replay is compared with its capture.
 
-use super::common::{Format, WritingArguments};
+use super::common::ReportFiles;
 use super::heading;
 use super::selection::FilterArguments;
 use clap::{Args, Subcommand, ValueEnum};
@@ -18,37 +18,36 @@ pub struct ReplayArguments {
     /// Which I/Os.
     #[command(flatten)]
     pub filter: FilterArguments,
-    /// The smallest share of an I/O stream that is applied; by default 2% of a
-    /// capture, and every stream of a workload file or with --exact
-    #[arg(long)]
+    /// Smallest share of a stream that is listed separately; only such streams are applied.
+    /// Default: 2% of a capture, and every stream of a workload file or with --exact
+    #[arg(long, value_name = "PERCENT")]
     pub threshold: Option<Threshold>,
-    /// Shares of I/Os (count) or of bytes
-    #[arg(long, default_value_t)]
-    pub by: By,
-    /// Width of a capture step; by default as kept, or by the capture's length
-    #[arg(long, value_parser = super::common::capture_step)]
+    /// What shares are computed from: I/Os (count) or bytes
+    #[arg(long, value_name = "count|bytes", default_value_t)]
+    pub shares: By,
+    /// Width of a step of the capture's time; default: as kept, or by the capture's length
+    #[arg(long, value_name = "TIME", value_parser = super::common::capture_step)]
     pub step: Option<Nanos>,
-    /// replay-native: play every single I/O of the trace, not its steps
+    /// Play every single I/O of the trace, not its steps; with replay-native
     #[arg(long)]
     pub exact: bool,
-    /// original, faster:N or closed (as soon as there is room)
-    #[arg(long, requires = "exact", value_name = "TIMING")]
+    /// When each I/O is played: original, faster:N or closed (as soon as there is room)
+    #[arg(long, requires = "exact", value_name = "RULE")]
     pub timing: Option<Timing>,
-    /// The captured time that counts: queue or issue; by default queue, where the
-    /// trace holds it
-    #[arg(long, requires = "exact", value_name = "TIME")]
+    /// Captured time that counts: queue or issue; default: queue, if the trace has it
+    #[arg(long, requires = "exact", value_name = "queue|issue")]
     pub issue_at: Option<IssueAt>,
-    /// Due times count from this time of the capture; by default from the first chosen I/O,
-    /// and with --target DEVICE=T from the first of all these devices
+    /// Count due times from this time of the capture; default: from the first chosen I/O, and
+    /// with --target DEVICE=TARGET from the first of all these devices
     #[arg(long, requires = "exact", value_name = "TIME")]
     pub counted_from: Option<Nanos>,
-    /// I/Os that overlap in flight: keep, or order (one waits for the other)
+    /// What to do with I/Os that overlap in flight: keep, or order (one waits for the other)
     #[arg(long, requires = "exact", value_name = "RULE")]
     pub overlaps: Option<Overlaps>,
-    /// Addresses: same, wrap, pack or scale; by default same where all fit, or wrap
+    /// How addresses are mapped: same, wrap, pack or scale; default: same if all fit, else wrap
     #[arg(long, requires = "exact", value_name = "RULE")]
     pub map: Option<MapRule>,
-    /// Do not play these: flush, fua, discard
+    /// Do not play these operations: flush, fua, discard
     #[arg(long, requires = "exact", value_delimiter = ',', value_name = "LIST")]
     pub leave_out: Vec<LeftOutName>,
 }
@@ -78,7 +77,7 @@ impl ReplayArguments {
     pub fn first_given(&self) -> Option<&'static str> {
         let given = [
             ("--threshold", self.threshold.is_some()),
-            ("--by", self.by != By::default()),
+            ("--shares", self.shares != By::default()),
             ("--step", self.step.is_some()),
             ("--exact", self.exact),
         ];
@@ -98,11 +97,11 @@ pub struct ReplayCommandArguments {
 /// What can be done with replays.
 #[derive(Debug, Subcommand)]
 pub enum ReplayCommand {
-    /// How true a replay was: its capture beside the original, or any two captures
+    /// Compare a replay's capture with the original, or any two captures
     #[command(after_help = "Examples:\n  \
         steadfast replay verify monday.parquet replayed.parquet\n  \
         steadfast replay verify monday.parquet replayed.parquet --device sda --map wrap -o verified\n\n\
-        Exits with 0 where the replay has the same I/Os as the original, with 5 where it differs.")]
+        Exits with 0 if the replay has the same I/Os as the original, with 5 if it differs.")]
     Verify(VerifyArguments),
 }
 
@@ -121,36 +120,30 @@ pub struct VerifyArguments {
     /// Of the replay, I/Os on this device only
     #[arg(long, value_name = "NAME")]
     pub replayed_device: Vec<String>,
-    /// Of the replay, I/Os of this process only
+    /// Of the replay, I/Os of this process only; by its number or command name
     #[arg(long, value_name = "PID|COMMAND")]
     pub replayed_pid: Option<String>,
-    /// Of the replay, I/Os issued at or after this time from its capture's beginning; default:
-    /// from the mark 'replay begins', if the capture has it
+    /// Of the replay, I/Os issued at or after this time from its capture's start; default: the
+    /// mark 'replay begins', if the capture has it
     #[arg(long, value_name = "TIME")]
     pub replayed_from: Option<Nanos>,
-    /// Of the replay, I/Os issued before this time from its capture's beginning; default: up to
-    /// the mark 'replay ends', if the capture has it
+    /// Of the replay, I/Os issued before this time from its capture's start; default: the mark
+    /// 'replay ends', if the capture has it
     #[arg(long, value_name = "TIME")]
     pub replayed_to: Option<Nanos>,
-    /// The replay was played so many times as fast
+    /// Speed of the replay, as a multiple of the original
     #[arg(long, default_value_t = 1.0, value_name = "N")]
     pub faster: f64,
-    /// How the replay mapped addresses: same, wrap, pack or scale, onto the device of
-    /// its capture
+    /// How addresses are mapped: same, wrap, pack or scale, onto the device of the replay's
+    /// capture
     #[arg(long, value_name = "RULE")]
     pub map: Option<MapRule>,
-    /// Width of a step of the pictures over time; by default by the length
-    #[arg(long, value_parser = super::common::capture_step)]
+    /// Width of a step of the capture's time; default: by the capture's length
+    #[arg(long, value_name = "TIME", value_parser = super::common::capture_step)]
     pub step: Option<Nanos>,
-    /// Write a report into this directory; made where it is missing
-    #[arg(long, short, value_name = "DIR")]
-    pub output: Option<PathBuf>,
-    /// What the report is written as: html, pdf, csv, json
-    #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json", requires = "output")]
-    pub format: Vec<Format>,
     #[command(flatten)]
-    pub writing: WritingArguments,
+    pub report: ReportFiles,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }

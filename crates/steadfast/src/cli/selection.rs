@@ -1,5 +1,6 @@
 //! Selection of I/Os: the files of a trace and the filters of its rows.
 
+use super::heading;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use steadfast_analysis::clock::Moment;
@@ -30,56 +31,56 @@ pub struct FilterArguments {
     /// I/Os issued at or after this moment: a time from the start of the capture (90min,
     /// 2h5min), a time of day (02:00), "2026-11-21 06:16:17", or a mark (backup+5min);
     /// --from 02:00 --to 02:30 takes that time of every day
-    #[arg(long, value_name = "MOMENT")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "MOMENT")]
     pub from: Option<Moment>,
     /// I/Os issued before this moment
-    #[arg(long, value_name = "MOMENT")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "MOMENT")]
     pub to: Option<Moment>,
-    /// The zone of clock times, such as UTC or +01:00; default: the captured host's
-    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
-    pub zone: Option<Zone>,
+    /// Time zone of clock times, such as UTC or +01:00; default: the captured host's
+    #[arg(help_heading = heading::SELECTION, long, value_name = "ZONE", allow_hyphen_values = true)]
+    pub time_zone: Option<Zone>,
     /// I/Os from this event mark to the next (repeatable)
-    #[arg(long, value_name = "MARK")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "MARK")]
     pub event: Vec<String>,
-    /// I/Os of this process number or command name
-    #[arg(long, value_name = "PID|COMMAND")]
+    /// I/Os of this process only; by its number or command name
+    #[arg(help_heading = heading::SELECTION, long, value_name = "PID|COMMAND")]
     pub pid: Option<String>,
     /// I/Os of this thread
-    #[arg(long, value_name = "TID")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "TID")]
     pub tid: Option<u32>,
-    /// I/Os of processes in this cgroup, by its path or the last part of it (capture --cgroups)
-    #[arg(long, value_name = "CGROUP")]
+    /// I/Os of processes in this cgroup; by its path or the last part of it (capture --cgroups)
+    #[arg(help_heading = heading::SELECTION, long, value_name = "CGROUP")]
     pub cgroup: Vec<String>,
-    /// I/Os on this file, by its path (capture --paths) or its inode (layer filesystem)
-    #[arg(long, value_name = "PATH|INODE")]
+    /// I/Os on this file; by its path (capture --paths) or its inode (layer filesystem)
+    #[arg(help_heading = heading::SELECTION, long, value_name = "PATH|INODE")]
     pub file: Vec<String>,
     /// I/Os of this operation
-    #[arg(long, value_name = "OP")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "OP")]
     pub op: Vec<OpName>,
-    /// I/Os on this device, by its name in the trace
-    #[arg(long, value_name = "NAME")]
+    /// I/Os on this device; by its name in the trace
+    #[arg(help_heading = heading::SELECTION, long, value_name = "NAME")]
     pub device: Vec<String>,
     /// I/Os of this host
-    #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "NAME")]
     pub host: Vec<String>,
     /// I/Os of hosts with this role in the tags file
-    #[arg(long, value_name = "ROLE", requires = "tags")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "ROLE", requires = "tags")]
     pub role: Vec<String>,
     /// Which roles hosts have: a text with lines HOST ROLE [ROLE ...]
-    #[arg(long, value_name = "FILE", requires = "role")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "FILE", requires = "role")]
     pub tags: Option<PathBuf>,
     /// I/Os of this layer; default for a trace of both: block (compare: both)
-    #[arg(long)]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "LAYER")]
     pub layer: Option<LayerChoice>,
     /// I/Os of this stream, such as "RND 4K W"
-    #[arg(long, value_name = "STREAM")]
+    #[arg(help_heading = heading::SELECTION, long, value_name = "STREAM")]
     pub stream: Vec<StreamKey>,
     /// An I/O is sequential if it starts where one of this many I/Os before it ended
-    #[arg(long, default_value_t = steadfast_analysis::annotate::sequence::WINDOW, value_name = "I/OS",
+    #[arg(help_heading = heading::SELECTION, long, default_value_t = steadfast_analysis::annotate::sequence::WINDOW, value_name = "N",
         value_parser = window)]
     pub window: usize,
-    /// Exit with 0 even if damaged or missing parts of the capture are left out
-    #[arg(long)]
+    /// Exit with 0 even if damaged or missing parts of a capture are left out
+    #[arg(help_heading = heading::SELECTION, long)]
     pub accept_damage: bool,
 }
 
@@ -89,7 +90,7 @@ impl FilterArguments {
         let given = [
             ("--from", self.from.is_some()),
             ("--to", self.to.is_some()),
-            ("--zone", self.zone.is_some()),
+            ("--time-zone", self.time_zone.is_some()),
             ("--event", !self.event.is_empty()),
             ("--pid", self.pid.is_some()),
             ("--tid", self.tid.is_some()),

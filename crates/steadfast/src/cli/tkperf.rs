@@ -1,6 +1,7 @@
 //! TKperf's command line: its long options have one dash.
 
 use crate::cli::common::{EngineName, WritingArguments, more_than_nothing};
+use crate::cli::heading;
 use crate::cli::hosts::HostsArguments;
 use clap::{Args, ValueEnum};
 use std::ffi::{OsStr, OsString};
@@ -14,7 +15,7 @@ pub const EXAMPLES: &str = "Examples:
   steadfast tkperf ssd trial scratch.bin --size 1GiB -rt 1 -ssdt tp
   steadfast tkperf hdd wd40 /dev/sdc -hddt iops --yes-destroy SERIAL
   steadfast tkperf raid r5 /dev/md0 --yes-destroy md0
-  steadfast tkperf --read intel320.xml --out old   (a log that TKperf wrote)
+  steadfast tkperf --read intel320.xml -o old   (a log that TKperf wrote)
   steadfast compare intel320.xml intel320          (that log and a new run)
 docs/coming-from.md says what differs from TKperf and what its numbers are worth.";
 
@@ -68,51 +69,51 @@ pub struct TkperfArguments {
     /// A block device, a file, or sim:NAME (a simulated drive)
     #[arg(required_unless_present_any = ["read", "version"])]
     pub device: Option<String>,
-    /// -nj: threads; default: 1
+    /// Threads of the test; -nj of TKperf. Default: 1
     #[arg(long = "nj", alias = "numjobs", value_name = "N")]
     pub jobs: Option<u32>,
-    /// -iod: outstanding I/Os of each thread; default: 1
+    /// Outstanding I/Os of each thread; -iod of TKperf. Default: 1
     #[arg(long = "iod", alias = "iodepth", value_name = "N")]
     pub depth: Option<u32>,
-    /// -rt: seconds of a step; default: 60
+    /// Seconds of a step; -rt of TKperf. Default: 60
     #[arg(long = "rt", alias = "runtime", value_name = "SECONDS",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub runtime: Option<u64>,
-    /// -rfb: refill buffers; always so here: every sector written is unique
+    /// Refill buffers; -rfb of TKperf. Always so here: every sector written is unique
     #[arg(long = "rfb", alias = "refill_buffers", alias = "refill-buffers")]
     pub refill: bool,
-    /// The interface; not needed here: the device's own commands are asked for
+    /// Interface of the device; not needed here: the device is asked
     #[arg(short = 'i', long = "interface", value_name = "NAME")]
     pub interface: Option<Interface>,
-    /// -dsc: a file that describes the device; printed as it is
+    /// File that describes the device; -dsc of TKperf. Printed as it is
     #[arg(long = "dsc", alias = "desc_file", value_name = "FILE")]
     pub description: Option<PathBuf>,
-    /// -fm: a file with a feature matrix; printed as it is
+    /// File with a feature matrix; -fm of TKperf. Printed as it is
     #[arg(long = "fm", alias = "feature_matrix", value_name = "FILE")]
     pub features: Option<PathBuf>,
-    /// -ft: no question is asked here; it waives neither the serial number nor the
-    /// check for a device in use
+    /// Ask no question; -ft of TKperf. It waives neither the serial number nor the check for a
+    /// device in use
     #[arg(long = "ft", alias = "force_test")]
     pub force_test: bool,
-    /// -ssdt: a test of an SSD, repeatable: iops, lat, tp, writesat; default: all four
+    /// Test of an SSD; -ssdt of TKperf, repeatable: iops, lat, tp, writesat. Default: all four
     #[arg(long = "ssdt", alias = "ssd_type", value_name = "TEST")]
     pub ssd_tests: Vec<SsdTest>,
-    /// -hddt: a test of a hard disk, repeatable: iops, tp; default: both
+    /// Test of a hard disk; -hddt of TKperf, repeatable: iops, tp. Default: both
     #[arg(long = "hddt", alias = "hdd_type", value_name = "TEST")]
     pub disk_tests: Vec<DiskTest>,
-    /// -xml: no test; read NAME.xml, which TKperf wrote, and report it
+    /// Report NAME.xml, which TKperf wrote; -xml of TKperf. Nothing is tested
     #[arg(long = "xml", alias = "fromxml")]
     pub from_xml: bool,
-    /// Ignored: arrays are not made
+    /// Configuration of raid mode; not used
     #[arg(short = 'c', long = "config", value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Ignored: no mail is sent
+    /// Recipient of TKperf's mail; ignored: no mail is sent
     #[arg(short = 'm', long = "mail", value_name = "TO")]
     pub mail: Option<String>,
-    /// Ignored: no mail is sent
+    /// Server of TKperf's mail; ignored: no mail is sent
     #[arg(short = 's', long = "smtp", value_name = "HOST")]
     pub smtp: Option<String>,
-    /// Ignored: report.pdf is always written
+    /// TKperf's report generator; ignored: report.pdf is always written
     #[arg(
         short = 'g',
         long = "gen_report",
@@ -121,12 +122,9 @@ pub struct TkperfArguments {
         allow_hyphen_values = true
     )]
     pub generator: Option<String>,
-    /// Ignored: the run directory holds every step
+    /// TKperf's debug log; ignored: the run directory holds every step
     #[arg(short = 'd', long)]
     pub debug: bool,
-    /// Say nothing about options that have no effect here
-    #[arg(short = 'q', long)]
-    pub quiet: bool,
     /// Print the version
     #[arg(short = 'v', long)]
     pub version: bool,
@@ -136,52 +134,52 @@ pub struct TkperfArguments {
     pub writing: WritingArguments,
 }
 
-/// What this program has beside TKperf's options.
+/// What this program has in addition to TKperf's options.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Options of steadfast")]
 pub struct OurArguments {
-    /// Report a log that TKperf wrote; no test is run
-    #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["mode", "plan"])]
+    /// Report a result that the other tool saved; nothing is tested
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mode", "plan"])]
     pub read: Option<PathBuf>,
     /// Show what would run and how long it takes; touches nothing
     #[arg(long)]
     pub plan: bool,
-    /// With --plan: sequential write rate per second, such as 500MB
+    /// Sequential write rate per second, such as 2GB, to estimate steps that end by their bytes
     #[arg(long, value_name = "BYTES", requires = "plan",
           value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
     /// Create the target file with this size
-    #[arg(long, value_parser = more_than_nothing::<Bytes>)]
+    #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
-    /// The serial number of the device that may be overwritten (its kernel name if it
-    /// has none)
+    /// Serial number of the device that may be overwritten (its kernel name if it has none)
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
     #[command(flatten)]
     pub hosts: HostsArguments,
-    /// The run directory, or with --read and -xml the directory of the report;
-    /// default: NAME
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Purge method; see `steadfast run --help`
+    /// Where the result goes: the run directory, or with --read and -xml the directory of the
+    /// report; default: NAME
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Purge method; `steadfast run --help` lists them
     #[arg(long, value_name = "METHOD")]
     pub purge: Option<PurgeChoice>,
-    /// If the purge fails: halt, or continue without a purge; default: halt
-    #[arg(long, value_name = "ANSWER")]
+    /// What to do if the purge fails: halt (the default), or continue without a purge
+    #[arg(long, value_name = "ACTION")]
     pub purge_failed: Option<PurgeFailure>,
     /// Maximum number of rounds; default: 25, of writesat 1440
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_rounds: Option<u32>,
-    /// hdd mode: number of zones; default: 128
+    /// Number of zones; of hdd mode. Default: 128
     #[arg(long, value_name = "N")]
     pub zones: Option<u32>,
     /// Seed of every random choice; printed and recorded
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// uring, fio or sim; default: uring, or sim for a simulated target
+    /// What submits the I/Os; default: uring, or sim for a simulated target
     #[arg(long)]
     pub engine: Option<EngineName>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -250,9 +248,9 @@ mod tests {
 
     #[test]
     fn options_with_one_dash_get_their_second_one() {
-        let line = "steadfast tkperf ssd a /dev/x -nj 2 -iod=16 -rfb -i nvme -ssd tp -q --out o";
+        let line = "steadfast tkperf ssd a /dev/x -nj 2 -iod=16 -rfb -i nvme -ssd tp -q -o o";
         let expected =
-            "steadfast tkperf ssd a /dev/x --nj 2 --iod=16 --rfb -i nvme --ssdt tp -q --out o";
+            "steadfast tkperf ssd a /dev/x --nj 2 --iod=16 --rfb -i nvme --ssdt tp -q -o o";
         assert_eq!(dashed(line), expected);
         let other = "steadfast run iops -nj 2";
         assert_eq!(dashed(other), other, "only of this command");

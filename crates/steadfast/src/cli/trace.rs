@@ -1,10 +1,11 @@
 //! The command line of `steadfast trace`.
 
-use super::common::{Format, WritingArguments};
+use super::common::{AxisArguments, Format, ReportFiles, SharesArguments, WritingArguments};
 use super::fleet::{FoldArguments, HostsArguments, IdentifyArguments, MergeArguments};
+use super::heading;
 use super::questions::{
     DoctorArguments, DrivesArguments, GroupsArguments, HitsName, HotArguments, LocalityArguments,
-    ProfileArguments, RankName, ShapeArguments, TimeAxis,
+    ProfileArguments, RankName, ShapeArguments,
 };
 pub use super::selection::{FilterArguments, LayerChoice, LayerName, Selection};
 use clap::{Args, Subcommand, ValueEnum};
@@ -13,7 +14,6 @@ use steadfast_analysis::clock::Moment;
 use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::delta::Align;
 use steadfast_analysis::questions::groups::Facet;
-use steadfast_analysis::questions::streams::By;
 use steadfast_domain::{Demand, Nanos};
 
 /// `trace`.
@@ -29,7 +29,7 @@ pub struct TraceArguments {
 pub enum TraceCommand {
     /// I/O streams: operation x RND/SEQ x size, with counts, QD and response times
     #[command(after_help = "Example:\n  \
-        steadfast trace streams monday.parquet --threshold 2% --by bytes\n  \
+        steadfast trace streams monday.parquet --threshold 2% --shares bytes\n  \
         steadfast trace streams monday.parquet monday.*.parquet")]
     Streams(StreamsArguments),
     /// Capture steps over time: IOPS, MB/s, response times, QD, busy
@@ -40,7 +40,7 @@ pub enum TraceCommand {
     Map(MapArguments),
     /// I/Os by process
     #[command(after_help = "Example:\n  \
-        steadfast trace processes monday.parquet --from 2h --to 3h --by-command")]
+        steadfast trace processes monday.parquet --from 2h --to 3h --by command")]
     Processes(ProcessesArguments),
     /// I/Os by what you choose: host, process, command, stream, device, op, cpu, or several
     /// together
@@ -100,7 +100,7 @@ pub enum TraceCommand {
     /// Convert another tool's trace into a trace file; reads gzip and zstd directly
     #[command(after_help = "Examples:\n  \
         steadfast trace import sda.blktrace.0 sda.blktrace.1 -o sda.parquet\n  \
-        steadfast trace import usr_0.csv.gz --format msr-cambridge -o usr0.parquet\n  \
+        steadfast trace import usr_0.csv.gz --input-format msr-cambridge -o usr0.parquet\n  \
         steadfast trace import t.csv --csv time=2:us,op=3,offset=5:sectors,bytes=4 -o t.parquet")]
     Import(ImportArguments),
     /// Fold captures of any hosts into one small file of sums, which other commands read
@@ -123,17 +123,14 @@ pub enum TraceCommand {
 
 /// `trace streams`.
 #[derive(Debug, Args)]
+#[command(mut_arg("threshold", |threshold| threshold.default_value("0%")))]
 pub struct StreamsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Omit streams with a smaller share
-    #[arg(long, default_value = "0%")]
-    pub threshold: Threshold,
-    /// Compute shares by I/Os (count) or by bytes
-    #[arg(long, default_value_t)]
-    pub by: By,
+    #[command(flatten)]
+    pub shares: SharesArguments,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -142,14 +139,10 @@ pub struct StreamsArguments {
 pub struct StepsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
-    #[arg(long, value_parser = super::common::capture_step)]
-    pub step: Option<Nanos>,
-    /// Time as the clock showed it, or relative to the start
-    #[arg(long, value_enum, default_value_t)]
-    pub time: TimeAxis,
+    #[command(flatten)]
+    pub axis: AxisArguments,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -158,20 +151,12 @@ pub struct StepsArguments {
 pub struct MapArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Group streams with a smaller share as "others"
-    #[arg(long, default_value_t = Threshold::USUAL)]
-    pub threshold: Threshold,
-    /// Compute shares by I/Os (count) or by bytes
-    #[arg(long, default_value_t)]
-    pub by: By,
-    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
-    #[arg(long, value_parser = super::common::capture_step)]
-    pub step: Option<Nanos>,
-    /// Time as the clock showed it, or relative to the start
-    #[arg(long, value_enum, default_value_t)]
-    pub time: TimeAxis,
+    #[command(flatten)]
+    pub shares: SharesArguments,
+    #[command(flatten)]
+    pub axis: AxisArguments,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -180,12 +165,22 @@ pub struct MapArguments {
 pub struct ProcessesArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Group processes by command name
-    #[arg(long)]
-    pub by_command: bool,
+    /// What I/Os are grouped by: process, or all processes of a command name
+    #[arg(long, value_name = "FACETS", value_enum, default_value_t)]
+    pub by: ProcessFacet,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
+}
+
+/// How processes are grouped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum ProcessFacet {
+    /// Each process.
+    #[default]
+    Process,
+    /// All processes of a command name.
+    Command,
 }
 
 /// `trace hits`.
@@ -194,33 +189,29 @@ pub struct HitsArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Number of LBA ranges to divide the device into
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub ranges: u32,
     /// Read the map out at this moment: how much each stream moved, and at which percent of the
     /// device; for as long as --step, default 1s
     #[arg(long, value_name = "MOMENT", conflicts_with = "show")]
     pub at: Option<Moment>,
-    /// What to show of each range and step: hits (count), bytes, or the stream with the most
-    /// hits (streams)
-    #[arg(long, value_enum, default_value_t)]
+    /// What to show: of each range and step
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     pub show: HitsName,
-    /// With --show streams and --at: group streams with a smaller share as "others"; default: 2%,
-    /// with --at 0%
-    #[arg(long)]
+    /// Smallest share of a stream that is listed separately; with --show streams (default: 2%)
+    /// and --at (default: 0%)
+    #[arg(long, value_name = "PERCENT")]
     pub threshold: Option<Threshold>,
-    /// Time as the clock showed it, or relative to the start
-    #[arg(long, value_enum, default_value_t)]
-    pub time: TimeAxis,
-    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
-    #[arg(long, value_parser = super::common::capture_step)]
-    pub step: Option<Nanos>,
+    #[command(flatten)]
+    pub axis: AxisArguments,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
 /// `trace compare`.
 #[derive(Debug, Args)]
+#[command(mut_arg("output", |output| output.requires("by")))]
 pub struct CompareArguments {
     /// The traces; the files of a rotated capture count as one
     #[command(flatten)]
@@ -228,36 +219,26 @@ pub struct CompareArguments {
     /// Compare all files before with these: each side may be several captures, or fold files
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub after: Vec<PathBuf>,
-    /// Lay captures beside each other from their start, by the clock, or from a mark
-    /// (mark:NAME); default: clock if they overlap in time, otherwise start
+    /// Align captures at their start, by the clock, or at a mark (mark:NAME); default: clock if
+    /// they overlap in time, otherwise start
     #[arg(long, value_name = "start|clock|mark:NAME")]
     pub align: Option<Align>,
-    /// What changed from the first capture to the second, by host, stream, process, device, op
-    /// or cpu
-    #[arg(long, value_name = "FACET")]
+    /// What I/Os are grouped by: host, stream, process, device, op or cpu; prints what changed
+    /// from the first capture to the second
+    #[arg(long, value_name = "FACETS")]
     pub by: Option<Facet>,
-    /// With --by: what the largest change is
-    #[arg(long, value_enum, default_value_t, requires = "by")]
+    /// Largest first by this figure; the largest change, with --by
+    #[arg(long, value_name = "FIGURE", value_enum, default_value_t, requires = "by")]
     pub rank: RankName,
-    /// With --by: print at most this many rows
-    #[arg(long, default_value_t = 40, requires = "by")]
+    /// Print at most this many rows; with --by
+    #[arg(long, value_name = "N", default_value_t = 40, requires = "by")]
     pub top: usize,
-    /// With --by: write a report into this directory; created if missing
-    #[arg(long, short, value_name = "DIR", requires = "by")]
-    pub output: Option<PathBuf>,
     #[command(flatten)]
-    pub writing: WritingArguments,
-    /// Formats of the report: html, pdf, csv, json
-    #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json", requires = "output")]
-    pub format: Vec<Format>,
-    /// Time as the clock showed it, or relative to the start
-    #[arg(long, value_enum, default_value_t)]
-    pub time: TimeAxis,
-    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
-    #[arg(long, value_parser = super::common::capture_step)]
-    pub step: Option<Nanos>,
+    pub report: ReportFiles,
+    #[command(flatten)]
+    pub axis: AxisArguments,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -292,7 +273,7 @@ pub enum WorkloadCommand {
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -309,17 +290,13 @@ pub struct DeriveArguments {
     /// The trace, or a text file that begins with "### Replay representation"
     #[command(flatten)]
     pub selection: Selection,
-    /// Smallest share of a stream to keep
-    #[arg(long, default_value_t = Threshold::USUAL)]
-    pub threshold: Threshold,
-    /// Compute shares by I/Os (count) or by bytes
-    #[arg(long, default_value_t)]
-    pub by: By,
-    /// Threads and queue depth of the applied workload; default: as captured
-    #[arg(long)]
+    #[command(flatten)]
+    pub shares: SharesArguments,
+    /// Threads and outstanding I/Os per thread, such as T4Q32; default: as captured
+    #[arg(long, value_name = "TnQm")]
     pub demand: Option<Demand>,
-    /// Width of a capture step; default: chosen from the capture's length
-    #[arg(long, value_parser = super::common::capture_step)]
+    /// Width of a step of the capture's time; default: by the capture's length
+    #[arg(long, value_name = "TIME", value_parser = super::common::capture_step)]
     pub step: Option<Nanos>,
     /// Keep the capture steps in the workload file, for replay-native
     #[arg(long)]
@@ -327,13 +304,13 @@ pub struct DeriveArguments {
     /// Write the steps in the export format of TestMyWorkload.com
     #[arg(long, value_name = "FILE")]
     pub replay_representation: Option<PathBuf>,
-    /// Write the workload file (TOML, editable by hand)
-    #[arg(long, short, value_name = "FILE")]
+    /// Where the result goes: the workload file (TOML, editable by hand)
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -342,29 +319,20 @@ pub struct DeriveArguments {
 pub struct ReportArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Smallest share of a stream to list separately
-    #[arg(long, default_value_t = Threshold::USUAL)]
-    pub threshold: Threshold,
-    /// Compute shares by I/Os (count) or by bytes
-    #[arg(long, default_value_t)]
-    pub by: By,
-    /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
-    #[arg(long, value_parser = super::common::capture_step)]
-    pub step: Option<Nanos>,
-    /// What the LBA range hit maps show: hits (count), bytes, or the stream with the most hits
-    /// (streams)
-    #[arg(long, value_enum, default_value_t)]
-    pub hit_map: HitsName,
-    /// Time as the clock showed it, or relative to the start
-    #[arg(long, value_enum, default_value_t)]
-    pub time: TimeAxis,
-    /// The directory for the report; created if missing
-    #[arg(long, short, value_name = "DIR")]
+    #[command(flatten)]
+    pub shares: SharesArguments,
+    #[command(flatten)]
+    pub axis: AxisArguments,
+    /// What to show: of each range and step, in the LBA range hit maps
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
+    pub show: HitsName,
+    /// Where the result goes: the directory for the report; created if missing
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
-    /// Formats: html, pdf, csv, json, text (printed)
-    #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json")]
+    /// Formats of the report; text is printed
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "FORMATS", value_delimiter = ',', default_value = "html,pdf,csv,json")]
     pub format: Vec<Format>,
 }
 
@@ -373,28 +341,14 @@ pub struct ReportArguments {
 pub struct SelfTestArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// The smallest share of a stream that is told apart
-    #[arg(long, default_value_t = Threshold::USUAL)]
-    pub threshold: Threshold,
-    /// Shares of I/Os (count) or of bytes
-    #[arg(long, default_value_t)]
-    pub by: By,
-    /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
-    #[arg(long, value_parser = super::common::capture_step)]
-    pub step: Option<Nanos>,
-    /// Time as the clock showed it, or relative to the start
-    #[arg(long, value_enum, default_value_t)]
-    pub time: TimeAxis,
-    /// Write the four reports into this directory; made where it is missing
-    #[arg(long, short, value_name = "DIR")]
-    pub output: Option<PathBuf>,
     #[command(flatten)]
-    pub writing: WritingArguments,
-    /// What is written: html, pdf, csv, json
-    #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json", requires = "output")]
-    pub format: Vec<Format>,
-    /// Print the findings as JSON
-    #[arg(long)]
+    pub shares: SharesArguments,
+    #[command(flatten)]
+    pub axis: AxisArguments,
+    #[command(flatten)]
+    pub report: ReportFiles,
+    /// Print JSON: the findings
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -404,26 +358,26 @@ pub struct ImportArguments {
     /// The files; several blktrace files are merged by time
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// The format; default: recognized from the start of the file
-    #[arg(long)]
-    pub format: Option<ImportFormat>,
+    /// Format of the input; default: recognized from the start of the file
+    #[arg(long, value_name = "FORMAT")]
+    pub input_format: Option<ImportFormat>,
     /// Columns of any CSV file, counted from 1, with their units (s, ms, us, ns, 100ns,
     /// bytes, KiB, sectors): time=2:us,op=3,offset=5:sectors,bytes=4
     /// [,response=6:us][,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes];
     /// op=3:0=write;1=read maps the values of column 3 to operations; time=2:us:unix has the time
     /// of a clock; completed=2:us in place of time is the time of completion
-    #[arg(long, value_name = "COLUMNS", conflicts_with = "format")]
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "input_format")]
     pub csv: Option<String>,
     /// When the trace began, in UTC (2026-11-21 06:16:17), if its times do not tell
     #[arg(long, value_name = "DATE")]
     pub began: Option<Moment>,
-    /// The trace file to write
-    #[arg(long, short, value_name = "FILE")]
+    /// Where the result goes: the trace file
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -452,8 +406,8 @@ pub struct RecoverArguments {
     /// The damaged or incomplete trace file; for a rotated capture, all its files
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The new trace file
-    #[arg(long, short, value_name = "FILE")]
+    /// Where the result goes: the new trace file
+    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,

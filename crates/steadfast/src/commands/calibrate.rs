@@ -53,7 +53,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitState> {
         course: Course::of(arguments.seed),
         stop: target::stop_on_signals()?,
         directory: kept.path().to_owned(),
-        repeats: arguments.repeats,
+        repeats: arguments.runs,
     };
     let calibrated = calibration.conduct(&mut bench)?;
     print(arguments, &device, &calibrated)?;
@@ -82,11 +82,11 @@ fn calibration(arguments: &CalibrateArguments, device: &Device, may_write: bool)
         arguments.points.clone()
     };
     Calibration {
-        range: Calibration::range(&points, arguments.range, device.capacity),
+        range: Calibration::range(&points, arguments.test_size, device.capacity),
         points,
         time: arguments.time,
         ramp: arguments.ramp,
-        repeats: arguments.repeats,
+        repeats: arguments.runs,
         within_percent: arguments.within,
         seed: arguments.seed,
         may_write,
@@ -249,11 +249,11 @@ fn verdict(comparisons: &[Comparison], within: f64) -> String {
         (Judgement::Differ, "The engines DIFFER at"),
         (
             Judgement::Unsteady,
-            "The device is too unsteady to compare; use more --repeats or a longer --time, at",
+            "The device is too unsteady to compare; use more --runs or a longer --time, at",
         ),
         (
             Judgement::TooFew,
-            "Too few pairs of runs to tell a difference from noise; use --repeats 4 or more, at",
+            "Too few pairs of runs to tell a difference from noise; use --runs 4 or more, at",
         ),
         (
             Judgement::CpuBound,

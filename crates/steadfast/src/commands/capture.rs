@@ -36,11 +36,11 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
         mounts: arguments.mount.clone(),
         layers: arguments.layer.iter().map(|layer| (*layer).into()).collect(),
         duration: arguments.duration,
-        step: arguments.steps,
+        step: arguments.totals_every,
         process: arguments.pid,
         commands: !arguments.no_commands,
         mark: arguments.mark.clone(),
-        workload: arguments.workload.clone(),
+        workload: arguments.workload_name.clone(),
         comment: arguments.comment.clone(),
         content_sample: arguments.content_sample,
         buffer: arguments.buffer,
@@ -48,7 +48,7 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
             CaptureSource::Ebpf => SourceName::Ebpf,
             CaptureSource::Tracefs => SourceName::Tracefs,
         }),
-        files: arguments.files.map(|files| match files {
+        files: arguments.file_probes.map(|files| match files {
             CaptureFiles::EntryPoints => FilesWay::EntryPoints,
             CaptureFiles::Calls => FilesWay::Calls,
         }),

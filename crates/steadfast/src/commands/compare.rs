@@ -55,9 +55,9 @@ fn long_format(arguments: &CompareArguments) -> anyhow::Result<Option<LongFormat
         Some("parquet") => Some(LongFormat::Parquet),
         _ => None,
     };
-    match (arguments.format, by_ending, &arguments.output) {
+    match (arguments.long_table, by_ending, &arguments.output) {
         (Some(format), Some(other), Some(output)) if format != other => Err(misuse(format!(
-            "{} does not end as --format asks; omit --format, or name another file",
+            "{} does not end as --long-table asks; omit --long-table, or name another file",
             output.display()
         ))),
         (Some(LongFormat::Parquet), _, None) => {

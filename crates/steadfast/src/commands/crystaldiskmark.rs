@@ -24,8 +24,8 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
     }
     let preset = CrystalDiskMark {
         test_size: arguments.test_size,
-        loops: arguments.loops,
-        measure: arguments.measure,
+        loops: arguments.runs,
+        measure: arguments.time,
         interval: arguments.interval,
         nvme: arguments.nvme,
         mix: arguments.mix,
@@ -42,10 +42,10 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
     Ok(conducted.state)
 }
 
-/// Reports a saved result; `--out` is the directory of the report.
+/// Reports a saved result; `-o` is the directory of the report.
 fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<ExitState> {
     let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
-    let shelf = match &arguments.front.out {
+    let shelf = match &arguments.front.output {
         Some(path) => {
             Some(OutputDir::named(path, Rule::of(&arguments.writing())?, &output::names(&formats))?)
         }

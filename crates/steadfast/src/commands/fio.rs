@@ -46,14 +46,14 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     choose_sections(&mut file, &arguments.section)?;
     let named = files(&file);
     let front = aimed(arguments, &named, !line.jobs.is_empty())?;
-    let as_named = front.target.len() == 1 && arguments.front.target.is_empty();
+    let as_named = front.target.names.len() == 1 && arguments.front.target.names.is_empty();
     let complete = |sequence: Sequence| {
         let title = source.name.clone();
         Sequence { title, source: Some(source.clone()), ..sequence }
     };
-    let targets = targets_by_name(&front.target, &named)?;
+    let targets = targets_by_name(&front.target.names, &named)?;
     if targets.is_empty() {
-        let (is_new, capacity) = match front.target.as_slice() {
+        let (is_new, capacity) = match front.target.names.as_slice() {
             [only] => (as_named && is_new_file(only), capacity(&front, only)?),
             _ => (false, None),
         };
@@ -104,14 +104,14 @@ fn aimed(
         // fio's own --size has another meaning.
         front.size_option = "--target-size";
     }
-    if !front.target.is_empty() || arguments.file.is_some() {
+    if !front.target.names.is_empty() || arguments.file.is_some() {
         return Ok(front);
     }
     let are_devices = named.iter().all(|name| name.starts_with("/dev/"));
     match named {
-        [only] => front.target = vec![only.clone()],
+        [only] => front.target.names = vec![only.clone()],
         [_, ..] if are_devices => {
-            front.target = named.iter().map(|name| format!("{name}={name}")).collect();
+            front.target.names = named.iter().map(|name| format!("{name}={name}")).collect();
         }
         [_, ..] => {
             return Err(misuse(
@@ -133,8 +133,11 @@ const SMALLEST: Bytes = Bytes::mib(64);
 
 /// Sets the size of a file that the jobs name and that does not exist to what they need.
 fn sized(mut front: FrontArguments, sequence: &Sequence, as_named: bool) -> FrontArguments {
-    if as_named && front.size.is_none() && front.target.iter().all(|target| is_new_file(target)) {
-        front.size = sequence.reach().map(|reach| reach.max(SMALLEST));
+    if as_named
+        && front.target.size.is_none()
+        && front.target.names.iter().all(|target| is_new_file(target))
+    {
+        front.target.size = sequence.reach().map(|reach| reach.max(SMALLEST));
     }
     front
 }
@@ -145,7 +148,7 @@ fn is_new_file(target: &str) -> bool {
 
 /// Returns the capacity of a target; `None` if it is unknown before the run.
 fn capacity(front: &FrontArguments, target: &str) -> anyhow::Result<Option<Bytes>> {
-    if front.hosts.list()?.is_some() || front.size.is_none() && is_new_file(target) {
+    if front.hosts.list()?.is_some() || front.target.size.is_none() && is_new_file(target) {
         return Ok(None);
     }
     Ok(Some(front::foresee(front, target)?.capacity))

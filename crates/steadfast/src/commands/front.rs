@@ -55,7 +55,7 @@ impl SequenceOutcome {
 
 /// Returns the only target of the command line.
 pub fn target(arguments: &FrontArguments) -> anyhow::Result<&str> {
-    match arguments.target.as_slice() {
+    match arguments.target.names.as_slice() {
         [only] => Ok(only),
         [] => {
             Err(misuse("name what is to be tested: --target, a block device, a file or sim:NAME"))
@@ -68,7 +68,8 @@ pub fn target(arguments: &FrontArguments) -> anyhow::Result<&str> {
 
 /// Returns the description of a target without touching it.
 pub fn foresee(arguments: &FrontArguments, target: &str) -> anyhow::Result<Device> {
-    let foreseen = hosts::foresee_from(arguments.hosts.list()?.as_ref(), target, arguments.size);
+    let foreseen =
+        hosts::foresee_from(arguments.hosts.list()?.as_ref(), target, arguments.target.size);
     foreseen.map_err(|error| match error.downcast::<NoSuchFile>() {
         Ok(missing) => NoSuchFile { size_option: arguments.size_option, ..missing }.into(),
         Err(other) => other,
@@ -82,7 +83,7 @@ fn check_readable(
     target: &str,
 ) -> anyhow::Result<()> {
     if let (Some(sequence), None) = (reading(settings), &settings.hosts) {
-        target::find_to_read(target, arguments.size, &sequence.title)?;
+        target::find_to_read(target, arguments.target.size, &sequence.title)?;
     }
     Ok(())
 }
@@ -146,9 +147,9 @@ fn print_remarks(settings: &Settings) {
 fn beginning<'a>(arguments: &'a FrontArguments, target: &'a str) -> Beginning<'a> {
     Beginning {
         target,
-        size: arguments.size,
+        size: arguments.target.size,
         engine: arguments.engine,
-        out: arguments.out.as_deref(),
+        out: arguments.output.as_deref(),
         yes_destroy: &arguments.yes_destroy,
         group: arguments.group.as_deref(),
         json: arguments.json,

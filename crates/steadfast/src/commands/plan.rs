@@ -2,7 +2,7 @@
 
 use super::begin::geometry;
 use crate::asked::{add_purge, settings};
-use crate::cli::PlanArguments;
+use crate::cli::{self, PlanArguments};
 use crate::exit::ExitState;
 use crate::target::{self, Named};
 use crate::{terminal, workloads};
@@ -84,11 +84,11 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     };
     let mut targets = Vec::new();
     for own in workloads::each_target(chosen)? {
-        let target = own.target.first().map_or("", String::as_str);
-        let device = target::foresee(target, chosen.size)?;
+        let target = own.target.names.first().map_or("", String::as_str);
+        let device = target::foresee(target, chosen.target.size)?;
         let mut settings = settings(&own, 1, &device)?;
         add_purge(&mut settings, arguments.purge, None);
-        if let [_] = chosen.target.as_slice() {
+        if let [_] = chosen.target.names.as_slice() {
             return show(&settings, device, arguments.assume, wanted);
         }
         targets.push(Answer::of(&settings, device, arguments.assume)?);
@@ -208,7 +208,7 @@ fn sequence_text(answer: &Answer, sequence: &Sequence) -> String {
 /// confirmation.
 fn closing(answer: &Answer, alters: bool) -> String {
     let words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        cli::words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut command = run_command(&words);
     let is_confirmed = words.iter().any(|word| word.starts_with("--yes-destroy"));
     if let Some(confirmation) = &answer.confirmation

@@ -34,9 +34,9 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     if !(arguments.faster.is_finite() && arguments.faster > 0.0) {
         return Err(misuse("--faster: give a number above 0, such as 2"));
     }
-    let names = output::names(&arguments.format);
-    let rule = Rule::of(&arguments.writing)?;
-    let shelf = arguments.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
+    let names = output::names(&arguments.report.format);
+    let rule = Rule::of(&arguments.report.writing)?;
+    let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
     let original = FilteredCapture::files(slice::from_ref(&arguments.original), &arguments.filter)?;
     let replayed =
@@ -59,7 +59,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
         terminal::print(&format!("\n{}", shown.ending))?;
     }
     if let Some(shelf) = shelf {
-        for file in output::write(&shelf, &shown, &arguments.format)? {
+        for file in output::write(&shelf, &shown, &arguments.report.format)? {
             terminal::tell(&file.display().to_string());
         }
     }
@@ -100,7 +100,7 @@ fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     Ok(FilterArguments {
         from: arguments.replayed_from.map(Moment::After).or_else(|| marked(BEGINS)),
         to: arguments.replayed_to.map(Moment::After).or_else(|| marked(ENDS)),
-        zone: None,
+        time_zone: None,
         event: Vec::new(),
         pid: arguments.replayed_pid.clone(),
         tid: None,

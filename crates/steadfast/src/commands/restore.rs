@@ -86,8 +86,8 @@ pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<ExitState> {
         let nothing = "Nothing to unlock: this run left no password on its drive.";
         return put_back(run_dir, steadfast_host::is_password, false, nothing);
     }
-    let Some(device) = &arguments.device else {
-        bail!("give a run directory, or a drive with --device");
+    let Some(device) = &arguments.target else {
+        bail!("give a run directory, or a drive with --target");
     };
     let password = arguments.password.as_deref().unwrap_or(steadfast_host::PURGE_PASSWORD);
     let (path, shown) = (Path::new(device), device.as_str());

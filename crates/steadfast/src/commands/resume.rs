@@ -21,7 +21,7 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     }
     let stop = target::stop_on_signals()?;
     let opened = Ledger::open(&arguments.run_dir)?;
-    let is_amended = arguments.rounds.is_some() || arguments.stop;
+    let is_amended = arguments.max_rounds.is_some() || arguments.stop;
     if !is_amended && is_complete(&opened.1.lines, &arguments.run_dir) {
         say_complete(&arguments.run_dir);
         return Ok(ExitState::Done);
@@ -42,12 +42,12 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
         metrics: metrics.as_ref(),
     };
     let state = conduct.to_the_end(rig.as_mut(), ledger, &contents.lines, &stop)?;
-    if let Some(rounds) = arguments.rounds {
+    if let Some(rounds) = arguments.max_rounds {
         let now = Ledger::read(&arguments.run_dir)?;
         if now.lines.iter().filter(is_step).count() == contents.lines.iter().filter(is_step).count()
         {
             terminal::complain(&format!(
-                "steadfast: --rounds {rounds} changed nothing: the last test has no rounds to add \
+                "steadfast: --max-rounds {rounds} changed nothing: the last test has no rounds to add \
                  (it has ended for another reason, or has as many). The rounds of earlier tests \
                  cannot be continued; run them again with a larger --max-rounds"
             ));

@@ -236,7 +236,7 @@ fn amendment(
     arguments: &ResumeArguments,
     contents: &Contents,
 ) -> anyhow::Result<Option<Amendment>> {
-    if let Some(rounds) = arguments.rounds {
+    if let Some(rounds) = arguments.max_rounds {
         return Ok(Some(Amendment::RoundsMax(rounds)));
     }
     if !arguments.stop {

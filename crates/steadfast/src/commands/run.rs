@@ -13,8 +13,9 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
     let list = arguments.hosts.list()?;
     let own = workloads::each_target(chosen)?;
-    let targets: Vec<&str> = own.iter().flat_map(|one| &one.target).map(String::as_str).collect();
-    let foresee = |target: &&str| hosts::foresee_from(list.as_ref(), target, chosen.size);
+    let targets: Vec<&str> =
+        own.iter().flat_map(|one| &one.target.names).map(String::as_str).collect();
+    let foresee = |target: &&str| hosts::foresee_from(list.as_ref(), target, chosen.target.size);
     let foreseen = targets.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
     let seed = chosen.seed.unwrap_or_else(|| default_seed(&foreseen[0]));
     let each = own.iter().zip(targets).zip(&foreseen).enumerate();
@@ -25,9 +26,9 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
         settings.hosts = list.clone().map(Box::new);
         let beginning = Beginning {
             target,
-            size: chosen.size,
+            size: chosen.target.size,
             engine: chosen.engine,
-            out: arguments.out.as_deref(),
+            out: arguments.output.as_deref(),
             yes_destroy: &arguments.yes_destroy,
             group: arguments.group.as_deref(),
             json: arguments.json,

@@ -24,7 +24,7 @@ pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
         return Ok(ExitState::Done);
     }
     if let Some(log) = &arguments.ours.read {
-        return read(log, arguments.ours.out.as_deref(), arguments);
+        return read(log, arguments.ours.output.as_deref(), arguments);
     }
     let (Some(mode), Some(name), Some(device)) =
         (arguments.mode, &arguments.name, &arguments.device)
@@ -33,14 +33,12 @@ pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     };
     if arguments.from_xml {
         let log = PathBuf::from(format!("{name}.xml"));
-        return read(&log, arguments.ours.out.as_deref(), arguments);
+        return read(&log, arguments.ours.output.as_deref(), arguments);
     }
     let mode = if mode == Mode::Raid { mode_of_array(name, device, arguments)? } else { mode };
     check_tests(mode, arguments)?;
     check_planned(device, &arguments.ours)?;
-    if !arguments.quiet {
-        remarks(arguments).iter().for_each(|line| terminal::tell(line));
-    }
+    remarks(arguments).iter().for_each(|line| terminal::tell(line));
     begin(&words(mode, (name, device), arguments)?)
 }
 
@@ -201,9 +199,9 @@ fn words(
 
 /// Appends the options that only a run has.
 fn of_run(words: &mut Vec<String>, name: &str, arguments: &TkperfArguments) {
-    let OurArguments { out, purge, purge_failed, yes_destroy, hosts, .. } = &arguments.ours;
-    let out = out.clone().unwrap_or_else(|| PathBuf::from(name));
-    words.push(format!("--out={}", out.display()));
+    let OurArguments { output, purge, purge_failed, yes_destroy, hosts, .. } = &arguments.ours;
+    let output = output.clone().unwrap_or_else(|| PathBuf::from(name));
+    words.push(format!("--output={}", output.display()));
     option(words, "purge", purge);
     option(words, "purge-failed", purge_failed);
     option(words, "group", &arguments.writing.group);
@@ -277,7 +275,7 @@ fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::
              directory.",
             out.display()
         ),
-        None => "Write a report with --out DIR.".to_owned(),
+        None => "Write a report with -o DIR.".to_owned(),
     };
     let log = log.display();
     terminal::print(&format!(

@@ -13,12 +13,13 @@ use steadfast_domain::Nanos;
 /// Returns an error if only some targets name a captured device, or the capture has no device of
 /// that name.
 pub fn each_target(chosen: &ProcedureArguments) -> anyhow::Result<Vec<ProcedureArguments>> {
-    let parts: Vec<_> = chosen.target.iter().map(|text| split(&chosen.procedure, text)).collect();
+    let parts: Vec<_> =
+        chosen.target.names.iter().map(|text| split(&chosen.procedure, text)).collect();
     let mut each: Vec<ProcedureArguments> = parts
         .iter()
         .map(|(device, target)| {
             let mut own = chosen.clone();
-            own.target = vec![(*target).to_owned()];
+            own.target.names = vec![(*target).to_owned()];
             own.replay.filter.device.extend(device.map(str::to_owned));
             own
         })
@@ -36,7 +37,7 @@ pub fn each_target(chosen: &ProcedureArguments) -> anyhow::Result<Vec<ProcedureA
 
 /// Returns true if the targets name the captured devices to replay on them.
 pub fn is_apportioned(chosen: &ProcedureArguments) -> bool {
-    chosen.target.iter().any(|text| split(&chosen.procedure, text).0.is_some())
+    chosen.target.names.iter().any(|text| split(&chosen.procedure, text).0.is_some())
 }
 
 /// Splits `DEVICE=TARGET`. Text with a slash before the equals sign is a path without a device.

@@ -31,7 +31,7 @@ pub(super) fn step_choice(opened: &Opened, replay: &ReplayArguments) -> StepChoi
     };
     StepChoice {
         pass: opened.pass.clone(),
-        by: replay.by,
+        by: replay.shares,
         threshold: replay.threshold.unwrap_or(usual),
         step_ns: replay.step.map(|step| step.0),
     }

@@ -84,7 +84,7 @@ fn options(
     let captured = single_ios(opened)?;
     let mut pass = opened.pass.clone();
     if let Some(threshold) = replay.threshold {
-        let chosen = at_threshold(captured, &pass, (replay.by, threshold));
+        let chosen = at_threshold(captured, &pass, (replay.shares, threshold));
         pass.filter = chosen.with_context(|| opened.name.clone())?;
     }
     Ok(ScriptOptions {
@@ -186,7 +186,7 @@ fn single_ios(opened: &Opened) -> anyhow::Result<&Captured<File>> {
     };
     bail!(
         "{} {holds} and no single I/O; leave out --exact to replay its steps, or capture again \
-         without --steps",
+         without --totals-every",
         opened.name
     )
 }

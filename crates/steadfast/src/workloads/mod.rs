@@ -97,8 +97,8 @@ pub fn kept_steps(arguments: &DeriveArguments) -> anyhow::Result<Vec<WorkloadSte
     let opened = Opened::of(&arguments.selection.files, &arguments.selection.filter)?;
     let choice = StepChoice {
         pass: opened.pass.clone(),
-        by: arguments.by,
-        threshold: arguments.threshold,
+        by: arguments.shares.of,
+        threshold: arguments.shares.threshold,
         step_ns: arguments.step.map(|step| step.0),
     };
     Ok(capture_steps(&opened, &choice).with_context(|| opened.name.clone())?.kept())

@@ -4,7 +4,7 @@ use super::scratch::{LoopDevice, code, is_root, refuse, run_in, skip, stderr, su
 use std::path::Path;
 use steadfast_domain::record::RECORD_VERSION;
 
-const QUICK: [&str; 7] = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out"];
+const QUICK: [&str; 7] = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o"];
 
 fn quick_run(scratch: &Path) {
     let mut arguments = QUICK.to_vec();
@@ -179,7 +179,7 @@ fn a_block_device_needs_its_name_and_the_right_one() {
     let test = "a_block_device_needs_its_name_and_the_right_one";
     let Some(device) = LoopDevice::new(test, 256) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let run = ["run", "iops", "--profile", "quick", "--target", &device.path, "--out", "run"];
+    let run = ["run", "iops", "--profile", "quick", "--target", &device.path, "-o", "run"];
     refuse(scratch.path(), &run, &["--yes-destroy", device.name()]);
     let mut wrong = run.to_vec();
     wrong.extend(["--yes-destroy", "loop999"]);
@@ -216,7 +216,7 @@ fn the_disk_that_holds_the_run_directory_is_refused() {
         &device.path,
         "--yes-destroy",
         device.name(),
-        "--out",
+        "-o",
         out.to_str().unwrap(),
     ];
     let output = run_in(mount.path(), &arguments);

@@ -528,7 +528,7 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     settled(&device);
     let own = std::process::id().to_string();
-    let steps = ["--steps", "100ms", "--pid", &own];
+    let steps = ["--totals-every", "100ms", "--pid", &own];
     let Some(steps) = Running::new(test, added.path(), &device, &steps) else { return };
     let ios = Running::new(test, every.path(), &device, &["--pid", &own]).unwrap();
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
@@ -620,8 +620,8 @@ fn capture_steps_of_both_layers_equal_those_of_every_io() {
     let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mount = mounted(&device, every.path());
     let own = std::process::id().to_string();
-    let both = ["--layer", "block,filesystem", "--files", "calls", "--pid", &own];
-    let steps = [&both[..], &["--steps", "100ms"]].concat();
+    let both = ["--layer", "block,filesystem", "--file-probes", "calls", "--pid", &own];
+    let steps = [&both[..], &["--totals-every", "100ms"]].concat();
     let steps = Running::new(test, added.path(), &device, &steps);
     let ios = Running::new(test, every.path(), &device, &both);
     let create = |name| File::create_new(mount.join(name)).unwrap();
@@ -748,7 +748,7 @@ fn a_killed_capture_of_steps_is_recovered() {
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
     // So many narrow steps that they are on disk long before a minute is over.
-    let steps = ["--steps", "100us", "--pid", &std::process::id().to_string()];
+    let steps = ["--totals-every", "100us", "--pid", &std::process::id().to_string()];
     let Some(mut capture) = Running::new(test, scratch.path(), &device, &steps) else { return };
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
     let end = Instant::now() + Duration::from_secs(180);
@@ -931,7 +931,7 @@ fn written_blocks_are_sampled_by_their_content() {
 #[test]
 fn content_is_not_sampled_of_steps_or_files_alone() {
     for (more, why) in [
-        (["--steps", "1s"], "cannot be used with"),
+        (["--totals-every", "1s"], "cannot be used with"),
         (["--layer", "filesystem"], "add --layer block"),
     ] {
         let scratch = tempfile::tempdir().unwrap();

@@ -164,7 +164,7 @@ fn a_database_is_replayed_with_its_reads_and_writes() {
         .current_dir(here)
         .args(["run", "replay-native", "--exact", "--timing", "faster:4", "--purge", "none"])
         .args(["--workload", "original.parquet", "--set", "preconditioning=none"])
-        .args(["--target", &other.path, "--yes-destroy", other.name(), "--out", "replay"])
+        .args(["--target", &other.path, "--yes-destroy", other.name(), "-o", "replay"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

@@ -44,7 +44,7 @@ fn a_name_confirms_one_target() {
         assert_eq!(ended, 1, "{names:?}: {said}");
         assert!(said.contains("not confirmed"), "{names:?}: {said}");
     }
-    let run = ["run", "iops", "--profile", "quick", "--out", "out", "--yes-destroy", "s.bin"];
+    let run = ["run", "iops", "--profile", "quick", "-o", "out", "--yes-destroy", "s.bin"];
     let output = run_in(scratch.path(), &[&run[..], &targets].concat());
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     assert!(!scratch.path().join("out").exists());

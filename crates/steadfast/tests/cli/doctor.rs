@@ -65,7 +65,7 @@ fn a_run_examines_senses_and_tells() {
         "scratch.bin",
         "--size",
         "64MiB",
-        "--out",
+        "-o",
         "run",
         "--hold-c-states",
         "--power-command",

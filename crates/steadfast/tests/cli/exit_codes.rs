@@ -95,7 +95,7 @@ fn an_import_says_what_must_be_unpacked_first() {
     let here = scratch.path();
     let tar = [vec![b'x'; 257], b"ustar".to_vec()].concat();
     let kinds: [(&[u8], &str); 5] = [
-        (b"nothing known", "--format (blktrace"),
+        (b"nothing known", "--input-format (blktrace"),
         (b"\xfd7zXZ\0", "xz -dk"),
         (b"BZh91AY", "bzip2 -dk"),
         (b"\x04\x22\x4d\x18", "lz4 -d"),
@@ -105,7 +105,7 @@ fn an_import_says_what_must_be_unpacked_first() {
         std::fs::write(here.join("packed"), start).unwrap();
         refuse(here, &["trace", "import", "packed", "-o", "u.parquet"], &[remedy]);
     }
-    let as_fio = ["trace", "import", "packed", "--format", "fio-iolog", "-o", "u.parquet"];
+    let as_fio = ["trace", "import", "packed", "--input-format", "fio-iolog", "-o", "u.parquet"];
     refuse(here, &as_fio, &["a tar archive"]);
     let seconds = "time=1,op=2,offset=3,bytes=4";
     std::fs::write(here.join("t.csv"), "1281000000000000000,R,0,4096\n").unwrap();
@@ -150,7 +150,7 @@ fn every_json_document_has_a_version_and_one_style_of_units() {
         &["plan", "latency", "--target", "sim:small", "--json"],
         &["restore", "--json"],
         &short,
-        &["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "r", "--json"],
+        &["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "r", "--json"],
     ];
     for command in commands {
         let json: Value = serde_json::from_str(&succeed(here, command)).unwrap();
@@ -163,6 +163,25 @@ fn every_json_document_has_a_version_and_one_style_of_units() {
         let json: Value = serde_json::from_str(&succeed(here, command)).unwrap();
         assert!(json["version"].is_u64(), "{command:?}");
     }
+}
+
+/// With `--quiet` only results, warnings and errors are printed; with `--color` a pipe has colors.
+#[test]
+fn options_of_every_command_hold_before_and_after_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick"];
+    let told = run_in(here, &[&run[..], &["-o", "a"]].concat());
+    assert_ne!(stderr(&told), "");
+    let quiet = run_in(here, &[&["-q"], &run[..], &["-o", "b"]].concat());
+    assert_eq!((code(&quiet), stderr(&quiet)), (code(&told), String::new()));
+    assert_eq!(quiet.stdout.is_empty(), told.stdout.is_empty());
+    let has_colors = |when: &str| {
+        succeed(here, &["doctor", "sim:small", "--color", when]).contains("\x1b[32m")
+    };
+    assert!(has_colors("always") && !has_colors("auto") && !has_colors("never"));
+    refuse(here, &["schema", "--json"], &["`steadfast schema` prints no JSON"]);
+    assert!(succeed(here, &["help", "topics"]).contains("\n  safety  "));
 }
 
 /// A plan shows what follows on steady state, which the last round may bring.
@@ -199,7 +218,7 @@ fn a_reader_that_went_away_changes_no_exit_code() {
     };
     assert_eq!(ended_with(&["devices"]), Some(0));
     let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick"];
-    let unsteady = [&quick[..], &["--max-rounds", "3", "--out", "run"]].concat();
+    let unsteady = [&quick[..], &["--max-rounds", "3", "-o", "run"]].concat();
     assert_eq!(ended_with(&unsteady), Some(3));
     assert!(scratch.path().join("run/report.pdf").exists());
 }

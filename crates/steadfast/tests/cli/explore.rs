@@ -416,7 +416,7 @@ fn names_stay_names() {
     let meta = explorer.get("api/meta");
     assert!(meta.head.contains("content-type: application/json"), "{}", meta.head);
     assert_eq!(meta.json()["items"][0]["processes"][0]["name"], "<script>");
-    succeed(home, &["explore", "<script>alert(1)<.parquet", "--export", "page.html", "--no-cache"]);
+    succeed(home, &["explore", "<script>alert(1)<.parquet", "-o", "page.html", "--no-cache"]);
     let page = fs::read_to_string(home.join("page.html")).unwrap();
     assert!(page.len() < 5_000_000, "{}", page.len());
     // Nothing of the capture opens or ends an element.
@@ -428,11 +428,7 @@ fn names_stay_names() {
     assert!(answers["api/heat?c=0&cells=512&kind=lba&op=read&rows=128"]["counts"].is_array());
     assert!(!page.contains("src=\"explorer.js\"") && !page.contains("href=\"explorer.css\""));
     // What stands there is not replaced unasked.
-    refuse(
-        home,
-        &["explore", "<script>alert(1)<.parquet", "--export", "page.html"],
-        &["page.html"],
-    );
+    refuse(home, &["explore", "<script>alert(1)<.parquet", "-o", "page.html"], &["page.html"]);
 }
 
 #[test]
@@ -477,7 +473,7 @@ fn what_cannot_be_explored_is_refused_and_what_is_poor_is_shown() {
 fn a_run_is_shown_finished_and_unfinished() {
     let directory = tempfile::tempdir().unwrap();
     let home = directory.path();
-    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     let output = super::scratch::run_in(home, &run);
     assert!(home.join("run/journal.jsonl").exists(), "{}", super::scratch::stderr(&output));
     let explorer = Explorer::ready(home, &["run"]);

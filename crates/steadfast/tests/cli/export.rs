@@ -10,7 +10,7 @@ use steadfast_runner::Ledger;
 /// Two short simulated runs, `a` and `b`.
 fn two_runs(place: &Path) {
     for (name, drive) in [("a", "sim:small"), ("b", "sim:client")] {
-        let run = ["run", "iops", "--profile", "quick", "--target", drive, "--out", name];
+        let run = ["run", "iops", "--profile", "quick", "--target", drive, "-o", name];
         let output = run_in(place, &run);
         assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     }
@@ -38,7 +38,7 @@ fn duckdb_reads_all_steps_of_two_runs() {
     let place = scratch.path();
     two_runs(place);
     succeed(place, &["export", "parquet", "a", "b", "-o", "steps.parquet"]);
-    succeed(place, &["export", "parquet", "a", "b", "--intervals", "-o", "seconds.parquet"]);
+    succeed(place, &["export", "parquet", "a", "b", "--per-second", "-o", "seconds.parquet"]);
     refuse(place, &["export", "parquet", "a", "-o", "steps.parquet"], &["exists", "--force"]);
     refuse(place, &["export", "parquet", "nowhere", "-o", "x.parquet"], &["nowhere"]);
     assert!(!place.join("x.parquet").exists());
@@ -97,7 +97,7 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
     std::fs::create_dir(place.join(odd)).unwrap();
     let out = format!("{odd}/run");
     let quick = ["run", "iops", "--profile", "quick", "--prometheus", "run.prom"];
-    let one = [&quick[..], &["--target", "sim:small", "--out", &out]].concat();
+    let one = [&quick[..], &["--target", "sim:small", "-o", &out]].concat();
     let output = run_in(place, &one);
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     let text = std::fs::read_to_string(place.join("run.prom")).unwrap();
@@ -107,14 +107,14 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
     let steps = Ledger::read(&place.join(&out)).unwrap().lines;
     let steps = steps.iter().filter(|line| matches!(line.entry, Entry::Applied { .. })).count();
     assert!(text.contains(&format!("}} {steps}\n")), "{steps} steps: {text}");
-    let two = [&quick[..], &["--target", "sim:small", "--target", "sim:client", "--out", "two"]];
+    let two = [&quick[..], &["--target", "sim:small", "--target", "sim:client", "-o", "two"]];
     let output = run_in(place, &two.concat());
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     let text = std::fs::read_to_string(place.join("run.prom")).unwrap();
     let both = checked(&text);
     assert_eq!(both.iter().filter(|(name, _)| name == "steadfast_run_running").count(), 2);
     std::fs::write(place.join("own.prom"), "mine 1\n").unwrap();
-    let target = ["--target", "sim:small", "--out", "no"];
+    let target = ["--target", "sim:small", "-o", "no"];
     // What is no text is not ours either, nor what is no file.
     std::fs::write(place.join("odd.prom"), [0xff, 0xfe, 0x00]).unwrap();
     std::fs::create_dir(place.join("dir.prom")).unwrap();

@@ -90,7 +90,7 @@ fn streams_kinds_and_processes_are_as_python_counts_them() {
         descending(&streams["streams"], "count");
         let narrow = &found(place, &["streams", "--window", "3"])["streams"];
         same_rows(narrow, "stream", &counted["streams_of_a_narrow_window"], "window of 3");
-        let by_bytes = found(place, &["streams", "--by", "bytes", "--threshold", "1.5%"]);
+        let by_bytes = found(place, &["streams", "--shares", "bytes", "--threshold", "1.5%"]);
         descending(&by_bytes["streams"], "amount");
         assert_eq!(json!(names(&by_bytes["streams"])), counted["streams_by_bytes"]);
         for by in ["stream", "process"] {

@@ -44,7 +44,7 @@ fn the_quick_test_runs_through_fio_and_is_resumed() {
     let scratch = tempfile::tempdir().unwrap();
     let mut arguments = vec!["run", "iops", "--engine", "fio", "--profile", "quick"];
     arguments.extend(["--step-time", "150ms", "--target", "f.bin", "--size", "64MiB"]);
-    arguments.extend(["--max-rounds", "5", "--out", "run"]);
+    arguments.extend(["--max-rounds", "5", "-o", "run"]);
     let output = unless_stalled(|| {
         // Every step is to be there once.
         let _ = std::fs::remove_dir_all(scratch.path().join("run"));
@@ -60,7 +60,7 @@ fn the_quick_test_runs_through_fio_and_is_resumed() {
         skip(test, "steady after five rounds, so that there is nothing to resume");
         return;
     }
-    let output = run_in(scratch.path(), &["resume", "run", "--rounds", "6"]);
+    let output = run_in(scratch.path(), &["resume", "run", "--max-rounds", "6"]);
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     assert_eq!(steps_with_files(scratch.path()).0, 1 + 6 * 9);
 }
@@ -76,8 +76,8 @@ fn both_engines_agree_on_a_throttled_device() {
     let Some(throttle) = Throttle::new(test, &device, THROTTLED) else { return };
     let mut command = steadfast();
     command.args(["calibrate", "--target", &device.path, "--yes-destroy", device.name()]);
-    command.args(["--points", "RND 4K R T1Q16,RND 4K W T2Q8", "--range", "16MiB"]);
-    command.args(["--ramp", "1s", "--time", "3s", "--repeats", "2", "--within", "10", "--json"]);
+    command.args(["--points", "RND 4K R T1Q16,RND 4K W T2Q8", "--test-size", "16MiB"]);
+    command.args(["--ramp", "1s", "--time", "3s", "--runs", "2", "--within", "10", "--json"]);
     // A busy machine may starve one attempt, not three.
     let mut said = Vec::new();
     while said.len() < 3 {
@@ -136,7 +136,7 @@ fn what_fio_cannot_do_is_said_before_anything_is_done() {
     refuse(scratch.path(), &arguments, &["engine fio", "restarts both"]);
     let mut arguments = vec!["run", "throughput", "--engine", "fio", "--target", "g.bin"];
     arguments.extend(["--size", "256MiB", "--profile", "pts-1.1", "--class", "client"]);
-    arguments.extend(["--set", "ar-amount=32MiB", "--set", "ar-segments=16", "--out", "run"]);
+    arguments.extend(["--set", "ar-amount=32MiB", "--set", "ar-segments=16", "-o", "run"]);
     let said = ["16 segments of 2 MiB at random places", "engine uring"];
     refuse(scratch.path(), &arguments, &said);
     assert!(!scratch.path().join("run").exists());
@@ -201,7 +201,7 @@ fn our_counts(throttle: &Throttle, device: &LoopDevice, directory: &Path, run: &
     let output = unless_stalled(|| {
         let _ = std::fs::remove_dir_all(directory.join(run));
         let mut steadfast = steadfast();
-        steadfast.args(["fio", "job.fio", "--target", &device.path, "--out", run]);
+        steadfast.args(["fio", "job.fio", "--target", &device.path, "-o", run]);
         throttle.run(steadfast.current_dir(directory))
     });
     assert_eq!(code(&output), 0, "{}", stderr(&output));

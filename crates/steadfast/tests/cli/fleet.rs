@@ -115,13 +115,13 @@ fn content(mut found: serde_json::Value) -> serde_json::Value {
 /// Commands that a fold answers like the I/Os themselves.
 const QUESTIONS: [&[&str]; 16] = [
     &["streams"],
-    &["streams", "--by", "bytes", "--threshold", "2%", "--host", "web1"],
+    &["streams", "--shares", "bytes", "--threshold", "2%", "--host", "web1"],
     &["streams", "--device", "sda", "--op", "write"],
     &["steps", "--step", "5min"],
     &["steps", "--step", "1min", "--host", "db1"],
     &["map", "--step", "10min"],
     &["processes"],
-    &["processes", "--pid", "mysqld", "--by-command"],
+    &["processes", "--pid", "mysqld", "--by", "command"],
     &["groups", "--by", "host"],
     &["groups", "--by", "host,device,stream", "--show", "times"],
     &["groups", "--by", "command,op", "--stream", "SEQ 4K W"],
@@ -446,7 +446,7 @@ fn files_that_cannot_be_read_are_left_out_and_counted() {
     let fold = [&["trace", "fold"], &files[..], &["-o", "a.fold"]].concat();
     refuse(here, &fold, &["text.parquet", "not a trace"]);
     assert!(!here.join("a.fold").exists());
-    let made = run_in(here, &[&fold[..], &["--leave-out", "--json"]].concat());
+    let made = run_in(here, &[&fold[..], &["--skip-unreadable", "--json"]].concat());
     assert_eq!(code(&made), 1, "{}", stderr(&made));
     let told: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap();
     assert_eq!((told["captures"].as_u64(), told["ios"].as_u64()), (Some(2), Some(5004)));

@@ -32,15 +32,15 @@ fn cell(findings: &Value, table: &str, row: &str, column: &str) -> f64 {
 fn crystaldiskmark_runs_and_its_result_reads_back_to_the_same_numbers() {
     let scratch = tempfile::tempdir().unwrap();
     let mut arguments = vec!["crystaldiskmark", "--target", "sim:small", "--test-size", "64MiB"];
-    arguments.extend(["--loops", "2", "--measure", "1s", "--interval", "1s", "--mix", "70%"]);
-    arguments.extend(["--out", "run", "-r", "result.txt"]);
+    arguments.extend(["--runs", "2", "--time", "1s", "--interval", "1s", "--mix", "70%"]);
+    arguments.extend(["-o", "run", "-r", "result.txt"]);
     let output = run_in(scratch.path(), &arguments);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let run = findings(&scratch.path().join("run"));
     assert_eq!(run["id"], "crystaldiskmark");
     let text = std::fs::read_to_string(scratch.path().join("result.txt")).unwrap();
     assert!(text.contains("[Mix] Read 70%/Write 30%\r\n"), "{text}");
-    let read = ["crystaldiskmark", "--read", "result.txt", "--out", "old"];
+    let read = ["crystaldiskmark", "--read", "result.txt", "-o", "old"];
     succeed(scratch.path(), &read);
     let old = findings(&scratch.path().join("old"));
     for row in ["SEQ1M Q8T1", "SEQ1M Q1T1", "RND4K Q32T1", "RND4K Q1T1"] {
@@ -57,8 +57,8 @@ fn crystaldiskmark_runs_and_its_result_reads_back_to_the_same_numbers() {
 #[test]
 fn atto_leaves_out_what_the_sectors_cannot_hold_and_plans_without_touching_anything() {
     let scratch = tempfile::tempdir().unwrap();
-    let mut arguments = vec!["atto", "--target", "f.bin", "--size", "64MiB", "--length", "8MiB"];
-    arguments.extend(["--from", "64KiB", "--to", "256KiB", "--out", "run"]);
+    let mut arguments = vec!["atto", "--target", "f.bin", "--size", "64MiB", "--test-size", "8MiB"];
+    arguments.extend(["--min-size", "64KiB", "--max-size", "256KiB", "-o", "run"]);
     let mut plan = arguments.clone();
     plan.push("--plan");
     let shown = succeed(scratch.path(), &plan);
@@ -84,7 +84,7 @@ fn a_job_file_runs_whole_or_not_at_all() {
          include more.inc\n",
     );
     let target = ["--target", "f.bin", "--size", "64MiB"];
-    let run = [&["fio", "good.fio", "--out", "run"][..], &target].concat();
+    let run = [&["fio", "good.fio", "-o", "run"][..], &target].concat();
     let shown = succeed(scratch.path(), &run);
     assert!(shown.contains("mix"), "{shown}");
     let found = findings(&scratch.path().join("run"));
@@ -95,7 +95,7 @@ fn a_job_file_runs_whole_or_not_at_all() {
         "bad.fio",
         "[a]\nrw=randrw\nrandom_distribution=zipf:1.2\nverify=md5\n[b]\nrw=read\nnonsense=1\n",
     );
-    let bad = [&["fio", "bad.fio", "--out", "never"][..], &target].concat();
+    let bad = [&["fio", "bad.fio", "-o", "never"][..], &target].concat();
     let parts =
         ["bad.fio: line 3: [a] random_distribution", "line 4: [a] verify", "line 7: [b] nonsense"];
     refuse(scratch.path(), &bad, &parts);
@@ -112,7 +112,7 @@ fn jobs_without_stonewall_run_at_once_as_fio_runs_them() {
                 [writes]\nrw=write\nbs=16k\nio_size=5m\n[more]\nrw=randrw\nrwmixread=30\n\
                 bs=8k\nnumber_ios=503\n";
     std::fs::write(scratch.path().join("job.fio"), text).unwrap();
-    let run = ["fio", "job.fio", "--target", "f.bin", "--size", "64MiB", "--out", "run"];
+    let run = ["fio", "job.fio", "--target", "f.bin", "--size", "64MiB", "-o", "run"];
     succeed(scratch.path(), &run);
     let found = findings(&scratch.path().join("run"));
     let step = "reads + writes + more";
@@ -152,7 +152,7 @@ fn targets_of_a_suite_are_checked() {
     for (name, iops, expected) in [("low", 1, 0), ("high", 1_000_000_007, 5)] {
         let file = format!("{name}.json");
         std::fs::write(scratch.path().join(&file), suite(iops)).unwrap();
-        let run = ["fiosynth", &file, "--target", "sim:small", "--out", name];
+        let run = ["fiosynth", &file, "--target", "sim:small", "-o", name];
         succeed(scratch.path(), &run);
         let output =
             run_in(scratch.path(), &["check", name, "--no-report", "--allow", "simulated"]);
@@ -493,7 +493,7 @@ fn a_plan_of_reads_needs_a_file_as_the_run_does() {
     let of_jobs = ["fio", "--name=r", "--rw=randread", "--filename=missing", "--size=1m"];
     for words in [&of_file[..], &of_jobs] {
         let planned = run_in(here, &[words, &["--plan"]].concat());
-        let ran = run_in(here, &[words, &["--out", "run"]].concat());
+        let ran = run_in(here, &[words, &["-o", "run"]].concat());
         let why = |output: &std::process::Output| {
             stderr(output).lines().last().unwrap_or_default().to_owned()
         };
@@ -521,7 +521,7 @@ fn the_command_line_of_fio_runs() {
         succeed(scratch.path(), &joined.split('\u{1}').collect::<Vec<_>>())
     };
     run("-direct=1 -ioengine libaio --name=t --rw=randwrite --bs 4k --iodepth=4 --norandommap \
-         --size=1m --filename=f.bin --group_reporting --out run");
+         --size=1m --filename=f.bin --group_reporting -o run");
     assert_eq!(std::fs::metadata(scratch.path().join("f.bin")).unwrap().len(), 64 << 20);
     let found = findings(&scratch.path().join("run"));
     assert_eq!(cell(&found, "sequence-writes", "t", "ios"), 256.0);
@@ -557,7 +557,7 @@ fn jobs_begin_after_their_delay_and_end_once_they_are_steady() {
     let file = std::fs::File::create(scratch.path().join("f.bin")).unwrap();
     file.set_len(64 << 20).unwrap();
     for (target, out) in [("f.bin", "native"), ("sim:small", "sim")] {
-        let words = ["fio", "job.fio", "--target", target, "--out", out];
+        let words = ["fio", "job.fio", "--target", target, "-o", out];
         succeed(scratch.path(), &words);
         let found = findings(&scratch.path().join(out));
         for job in ["a", "b"] {
@@ -571,7 +571,7 @@ fn jobs_begin_after_their_delay_and_end_once_they_are_steady() {
     let steady = "[s]\nfilename=/dev/x\nioengine=libaio\ndirect=1\nnorandommap\nrw=randread\nrate_iops=100\n\
                   time_based\nruntime=500\nss=iops:20%\nss_dur=5\nss_ramp=3\n";
     std::fs::write(scratch.path().join("steady.fio"), steady).unwrap();
-    succeed(scratch.path(), &["fio", "steady.fio", "--target", "sim:small", "--out", "steady"]);
+    succeed(scratch.path(), &["fio", "steady.fio", "--target", "sim:small", "-o", "steady"]);
     let found = findings(&scratch.path().join("steady"));
     let ios = cell(&found, "sequence-reads", "s", "ios");
     assert!((ios - 1000.0).abs() <= 2.0, "two parts of 5 s: {ios}");
@@ -580,17 +580,21 @@ fn jobs_begin_after_their_delay_and_end_once_they_are_steady() {
 #[test]
 fn steps_of_a_run_are_exported_by_their_number() {
     let scratch = tempfile::tempdir().unwrap();
-    let mut arguments = vec!["atto", "--target", "sim:small", "--length", "8MiB", "--out", "run"];
-    arguments.extend(["--from", "64KiB", "--to", "128KiB"]);
+    let mut arguments = vec!["atto", "--target", "sim:small", "--test-size", "8MiB", "-o", "run"];
+    arguments.extend(["--min-size", "64KiB", "--max-size", "128KiB"]);
     succeed(scratch.path(), &arguments);
     let all = succeed(scratch.path(), &["export", "fio", "run", "--filename", "x.bin"]);
     assert_eq!(all.matches("stonewall").count(), 4, "{all}");
     // fio would split the name of a simulated drive at its colon.
     refuse(scratch.path(), &["export", "fio", "run"], &["sim:small", "--filename"]);
-    let mut one = vec!["export", "fio", "run", "--step", "3", "-o", "step3.fio"];
+    let mut one = vec!["export", "fio", "run", "--step-number", "3", "-o", "step3.fio"];
     one.extend(["--filename", "x.bin"]);
     succeed(scratch.path(), &one);
     let text = std::fs::read_to_string(scratch.path().join("step3.fio")).unwrap();
     assert!(text.contains("[step-3]") && text.contains("bs=131072"), "{text}");
-    refuse(scratch.path(), &["export", "fio", "run", "--step", "9"], &["steps 1 to 4, not 9"]);
+    refuse(
+        scratch.path(),
+        &["export", "fio", "run", "--step-number", "9"],
+        &["steps 1 to 4, not 9"],
+    );
 }

@@ -240,7 +240,7 @@ fn short_traces_do_not_take_the_memory() {
         Bomb { command: 16_000, compression, ..usual() }.write(&here.join("t.parquet"));
         let said = bounded_refusal(here, &ask);
         assert!(said.contains("64 MiB"), "{said}");
-        bounded_refusal(here, &["explore", "t.parquet", "--export", "page.html"]);
+        bounded_refusal(here, &["explore", "t.parquet", "-o", "page.html"]);
     }
     // Texts that take no room in the page, each of them 1 MB.
     let encoding = Encoding::DELTA_BYTE_ARRAY;
@@ -292,7 +292,7 @@ fn our_own_files_do_not_take_the_memory() {
         bounded(here, &[&["plan", "replay-native", "--workload", "r.txt"][..], &target].concat());
     }
     // Settings of a run.
-    succeed(here, &["run", "iops", "--profile", "quick", "--target", "sim:small", "--out", "run"]);
+    succeed(here, &["run", "iops", "--profile", "quick", "--target", "sim:small", "-o", "run"]);
     let settings = here.join("run/settings.json");
     let own = fs::read_to_string(&settings).unwrap();
     let (start, end) = own.split_at(own.rfind('}').unwrap());
@@ -316,7 +316,7 @@ fn no_flipped_bit_changes_findings_unseen() {
     const FLIPS: u64 = 300;
     let scratch = tempfile::tempdir().unwrap();
     let here = scratch.path();
-    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     succeed(here, &run);
     let whole = fs::read(here.join("run/findings.json")).unwrap();
     let said = steadfast_report::parse_findings(&whole).unwrap();

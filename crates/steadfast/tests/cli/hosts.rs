@@ -564,7 +564,7 @@ fn a_procedure_runs_from_several_hosts() {
         "time:3s",
         "--step-time",
         "1s",
-        "--out",
+        "-o",
         "run",
         "--target",
     ]
@@ -620,7 +620,7 @@ fn tests_of_other_tools_run_from_several_hosts() {
                [reads]\nrw=randread\nbs=4k\niodepth=8\n\
                [writes]\nstonewall\nrw=randwrite\nbs=8k\niodepth=4\n";
     fs::write(scratch.path().join("two.fio"), job).unwrap();
-    let mut arguments = ["fio", "two.fio", "--out", "run", "--target"].map(str::to_owned).to_vec();
+    let mut arguments = ["fio", "two.fio", "-o", "run", "--target"].map(str::to_owned).to_vec();
     arguments.push(device.path.clone());
     arguments.extend(hosts.options());
     let output = run_in(scratch.path(), &words(&arguments));
@@ -653,11 +653,11 @@ fn presets_run_from_several_hosts() {
     let scratch = tempfile::tempdir().unwrap();
     let icf = super::iometer::ICF.replace("131072,2048", "65536,2048");
     fs::write(scratch.path().join("two.icf"), icf).unwrap();
-    let marks = "crystaldiskmark --test-size 16MiB --loops 1 --measure 1s --interval 0s";
-    let bars = "atto --from 4KiB --to 8KiB --length 4MiB";
+    let marks = "crystaldiskmark --test-size 16MiB --runs 1 --time 1s --interval 0s";
+    let bars = "atto --min-size 4KiB --max-size 8KiB --test-size 4MiB";
     for (run, command) in [("i", "iometer two.icf"), ("c", marks), ("a", bars)] {
         let mut arguments: Vec<String> = command.split(' ').map(str::to_owned).collect();
-        arguments.extend(["--out", run, "--target", &device.path].map(str::to_owned));
+        arguments.extend(["-o", run, "--target", &device.path].map(str::to_owned));
         arguments.extend(hosts.options());
         arguments.extend(hosts.consent(device.name()));
         let before = counted(&device);

@@ -36,7 +36,7 @@ fn is_free(device: &LoopDevice) -> bool {
 fn long_run(hosts: &Hosts, device: &LoopDevice) -> Vec<String> {
     let run = ["run", "wsat", "--profile", "quick", "--steady-state", "time:10s", "--step-time"];
     let mut all: Vec<String> = run.map(str::to_owned).to_vec();
-    all.extend(["1s", "--purge", "none", "--out", "run", "--target"].map(str::to_owned));
+    all.extend(["1s", "--purge", "none", "-o", "run", "--target"].map(str::to_owned));
     all.push(device.path.clone());
     all.extend(hosts.options());
     all.extend(hosts.consent(device.name()));
@@ -63,7 +63,7 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
         match ending {
             "SIGINT" => {
                 // The hosts hold the device: no other run gets it, purges least of all.
-                let mut other = vec!["run", "iops", "--profile", "quick", "--out", "other"];
+                let mut other = vec!["run", "iops", "--profile", "quick", "-o", "other"];
                 other.extend(["--target", &device.path, "--yes-destroy", device.name()]);
                 refuse(here, &other, &[&device.path, "open for writing"]);
                 signal(child, libc::SIGINT);

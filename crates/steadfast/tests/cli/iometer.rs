@@ -113,10 +113,8 @@ fn a_configuration_is_planned_without_touching_anything() {
 fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
     let scratch = here();
     let path = scratch.path();
-    let run = [
-        "iometer", "two.icf", "--target", "f.bin", "--size", "256MiB", "--out", "run", "-r",
-        "r.csv",
-    ];
+    let run =
+        ["iometer", "two.icf", "--target", "f.bin", "--size", "256MiB", "-o", "run", "-r", "r.csv"];
     succeed(path, &run);
     let found: Value =
         serde_json::from_slice(&std::fs::read(path.join("run/findings.json")).unwrap()).unwrap();
@@ -179,7 +177,7 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
         assert_eq!(cell(row, "% Interrupt Time"), percent(cpu.interrupts.unwrap()));
         assert_eq!(cell(row, "IOps"), "");
     }
-    let again = ["iometer", "two.icf", "--from", "run", "-r", "again.csv"];
+    let again = ["iometer", "two.icf", "--from-run", "run", "-r", "again.csv"];
     succeed(path, &again);
     let text = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
     assert_eq!(text("again.csv"), text("r.csv"));
@@ -214,7 +212,7 @@ fn steps_of_a_procedure_and_of_a_run_are_exported_and_run_again() {
     assert!(stderr(&exported).contains("it ends after an amount"), "{}", stderr(&exported));
     let plan = succeed(path, &["iometer", "iops.icf", "--target", "sim:small", "--plan"]);
     assert!(plan.contains("RND 4K"), "{plan}");
-    let run = ["iometer", "two.icf", "--target", "sim:small", "--out", "run"];
+    let run = ["iometer", "two.icf", "--target", "sim:small", "-o", "run"];
     succeed(path, &run);
     succeed(path, &["iometer", "export-run", "run", "--icf-version", "1.1.0", "-o", "again.icf"]);
     let again = std::fs::read_to_string(path.join("again.icf")).unwrap();
@@ -230,7 +228,7 @@ fn the_viking_procedure_compares_the_fresh_drive_with_the_preconditioned_one() {
     let viking = ["iometer", "--preset", "viking", "--target", "sim:small", "--time", "2"];
     let plan = succeed(path, &[&viking[..], &["--plan"]].concat());
     assert!(plan.contains("Preconditioning") && plan.contains("2 x the range"), "{plan}");
-    succeed(path, &[&viking[..], &["--out", "run", "-r", "results.csv"]].concat());
+    succeed(path, &[&viking[..], &["-o", "run", "-r", "results.csv"]].concat());
     let written = std::fs::read_to_string(path.join("results.csv")).unwrap();
     assert_eq!(written.matches("'Results").count(), 2 * 6 + 4 * 6, "every test: {written}");
     let old = succeed(path, &["iometer", "report", "results.csv", "-o", "old", "--json"]);
@@ -271,7 +269,7 @@ fn workers_that_differ_run_at_once_and_have_rows_with_their_own_numbers() {
     let run = ["iometer", "unlike.icf", "--target", "f.bin", "--size", "64MiB"];
     let plan = succeed(path, &[&run[..], &["--plan"]].concat());
     assert!(plan.contains("Worker 1") && plan.contains("Worker 2"), "each by its name: {plan}");
-    succeed(path, &[&run[..], &["--out", "run", "-r", "r.csv"]].concat());
+    succeed(path, &[&run[..], &["-o", "run", "-r", "r.csv"]].concat());
     let rows = rows(&path.join("r.csv"));
     let of = |kind: &str| -> Vec<f64> {
         let rows = rows.iter().filter(|row| row[0].1 == kind);
@@ -302,7 +300,7 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
     let run = ["iometer", "two.icf", "--target", "F:=sim:client", "--target", "E:=sim:small"];
     let plan = succeed(path, &[&run[..], &["--plan"]].concat());
     assert!(plan.contains("sim:client:") && plan.contains("T1Q8"), "{plan}");
-    succeed(path, &[&run[..], &["--out", "both", "-r", "both.csv"]].concat());
+    succeed(path, &[&run[..], &["-o", "both", "-r", "both.csv"]].concat());
     let all = rows(&path.join("both.csv"));
     let kinds: Vec<&str> =
         all.iter().map(|row| row[0].1.as_str()).filter(|k| *k != "PROCESSOR").collect();
@@ -321,7 +319,7 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
         assert_eq!(disks, ["E:", "F:"]);
         assert!(of("DISK").all(|row| number(row, "IOps") > 0.0));
     }
-    succeed(path, &["iometer", "two.icf", "--from", "both", "-r", "again.csv"]);
+    succeed(path, &["iometer", "two.icf", "--from-run", "both", "-r", "again.csv"]);
     let text = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
     assert_eq!(text("again.csv"), text("both.csv"));
     succeed(path, &["compare", "both.csv", "again.csv", "-o", "compared"]);
@@ -354,7 +352,7 @@ fn a_disk_takes_part_in_the_tests_that_iometer_gives_it() {
         .replace("CYCLE_OUTSTANDING_IOS", "CYCLE_OUTSTANDING_IOS_AND_TARGETS");
     std::fs::write(path.join("cycled.icf"), text).unwrap();
     let run = ["iometer", "cycled.icf", "--target", "sim:small", "--target", "sim:client"];
-    succeed(path, &[&run[..], &["--out", "both", "-r", "r.csv"]].concat());
+    succeed(path, &[&run[..], &["-o", "both", "-r", "r.csv"]].concat());
     let rows = rows(&path.join("r.csv"));
     let disks: Vec<String> =
         rows.iter().filter(|row| row[0].1 == "ALL").map(|row| cell(row, "# Disks")).collect();

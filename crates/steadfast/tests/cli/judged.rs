@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Runs of the small simulated drive in `one` and `two`, which differ in their demand.
 fn two_runs(directory: &Path) {
-    let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out"];
+    let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o"];
     run_in(directory, &[quick.as_slice(), &["one"]].concat());
     run_in(directory, &[quick.as_slice(), &["two", "--threads", "2"]].concat());
 }
@@ -32,7 +32,7 @@ fn runs_are_compared_and_judged() {
 /// One line for every number of every run, however many there are.
 fn long_form(here: &Path) {
     let runs = ["one", "two", "one", "two", "one", "two", "one", "two"];
-    let printed = succeed(here, &[&["compare"], &runs[..], &["--format", "csv"]].concat());
+    let printed = succeed(here, &[&["compare"], &runs[..], &["--long-table", "csv"]].concat());
     let mut lines = printed.lines();
     let head = "run,procedure,metric,point,size_bytes,read_percent,direction,unit,value,low,high,\
                 simulated";
@@ -105,7 +105,7 @@ fn objected(here: &Path) {
 fn a_run_that_has_not_ended_does_not_pass() {
     let scratch = tempfile::tempdir().unwrap();
     let here = scratch.path();
-    let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let quick = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     run_in(here, &quick);
     let text = "[[limit]]\ntable='iops'\nrow='4'\ncolumn='100/0'\nmin=1\n";
     std::fs::write(here.join("limits.toml"), text).unwrap();
@@ -151,8 +151,8 @@ fn refused(here: &Path) {
     let said = ["none.json cannot be used", "contains no findings"];
     refuse(here, &["compare", "one", "none.json"], &said);
     refuse(here, &["compare", "one", "two", "-o", "x.txt"], &[".html, .pdf or .json"]);
-    refuse(here, &["compare", "one", "--format", "parquet"], &["-o FILE.parquet"]);
-    refuse(here, &["compare", "one", "--format", "csv", "-o", "x.parquet"], &["--format"]);
+    refuse(here, &["compare", "one", "--long-table", "parquet"], &["-o FILE.parquet"]);
+    refuse(here, &["compare", "one", "--long-table", "csv", "-o", "x.parquet"], &["--long-table"]);
     refuse(here, &["compare", "one", "--json", "-o", "x.csv"], &["--json"]);
     refuse(here, &["check", "one"], &["--limits"]);
     refuse(here, &["check", "one", "--limits", "bad.toml"], &["bad.toml", "line 2"]);

@@ -302,8 +302,10 @@ fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
     assert_eq!(seen, counted["hot"].as_object().unwrap().len());
     let text = succeed(place, &["trace", "hits", "t.parquet", "--show", "streams"]);
     assert!(text.contains("A = ") && text.contains("from 16:30:44.562"), "{text}");
-    let text =
-        succeed(place, &["trace", "hits", "t.parquet", "--show", "bytes", "--time", "relative"]);
+    let text = succeed(
+        place,
+        &["trace", "hits", "t.parquet", "--show", "bytes", "--time-axis", "relative"],
+    );
     assert!(text.contains("darkest: ") && !text.contains("2026-"), "{text}");
     let text = succeed(place, &["trace", "hot", "t.parquet", "--top", "3"]);
     assert!(text.contains("mysqld (100) ") && text.contains("of 1000 ranges"), "{text}");

@@ -177,7 +177,7 @@ fn a_run_directory_takes_its_own_reports_only() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     write_trace(&here.join("t.parquet"));
-    run_in(here, &["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"]);
+    run_in(here, &["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"]);
     let files = || -> Vec<(String, Vec<u8>)> {
         let names = names(&here.join("run")).into_iter();
         names.map(|name| (name.clone(), fs::read(here.join("run").join(&name)).unwrap())).collect()

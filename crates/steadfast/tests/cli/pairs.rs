@@ -44,13 +44,13 @@ fn a_comparison_of_any_two_kinds_has_every_file_once() {
             "verify-write" => &["--target", "scratch.bin", "--size", "64MiB"],
             _ => &["--target", "sim:small"],
         };
-        let words = [target, &["--profile", "quick", "--out", &name]].concat();
+        let words = [target, &["--profile", "quick", "-o", &name]].concat();
         let output = run_in(here, &[&["run"], &kind[..], &words[..]].concat());
         assert!(matches!(code(&output), 0 | 3), "{kind:?}: {}", stderr(&output));
         found.push((kind[0].to_owned(), findings(&here.join(&name))));
     }
-    let marks = ["crystaldiskmark", "--test-size", "16MiB", "--loops", "1", "--measure", "1s"];
-    let marks = [&marks[..], &["--target", "sim:small", "--out", "marks"]].concat();
+    let marks = ["crystaldiskmark", "--test-size", "16MiB", "--runs", "1", "--time", "1s"];
+    let marks = [&marks[..], &["--target", "sim:small", "-o", "marks"]].concat();
     succeed(here, &marks);
     found.push(("crystaldiskmark".into(), findings(&here.join("marks"))));
     let mut compared = 0;

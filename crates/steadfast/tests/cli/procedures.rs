@@ -12,7 +12,7 @@ use std::path::Path;
 fn accepted(name: &str, arguments: &[&str], ends_with: i32) {
     let scratch = tempfile::tempdir().unwrap();
     let here = scratch.path();
-    let output = run_in(here, &[&["run"], arguments, &["--out", "run"]].concat());
+    let output = run_in(here, &[&["run"], arguments, &["-o", "run"]].concat());
     assert_eq!(code(&output), ends_with, "{}", stderr(&output));
     pages::are_readable(here, "run");
     let mut found = succeed(here, &["report", "run", "--format", "text"]);
@@ -189,7 +189,7 @@ fn a_gap_in_a_long_load_does_not_change_what_is_found() {
     let scratch = tempfile::tempdir().unwrap();
     let here = scratch.path();
     let base = ["run", "wsat", "--target", "sim:small", "--steady-state", "btw", "--step-time"];
-    let base = [&base[..], &["1s", "--set", "between-time=9s", "--out"]].concat();
+    let base = [&base[..], &["1s", "--set", "between-time=9s", "-o"]].concat();
     let steady = |name: &str, more: &[&str]| {
         let output = run_in(here, &[&base, &[name][..], more].concat());
         assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -223,7 +223,7 @@ fn a_gap_in_a_long_load_does_not_change_what_is_found() {
 fn a_drive_that_fails_after_three_hours_leaves_what_was_finished() {
     let scratch = tempfile::tempdir().unwrap();
     let here = scratch.path();
-    let output = run_in(here, &["run", "hir", "--target", "sim:failing", "--out", "run"]);
+    let output = run_in(here, &["run", "hir", "--target", "sim:failing", "-o", "run"]);
     let said = stderr(&output) + &stdout(&output);
     assert!(code(&output) > 3 || code(&output) == 1, "{said}");
     assert!(said.contains("no longer answers"), "{said}");

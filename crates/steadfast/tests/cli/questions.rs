@@ -180,7 +180,7 @@ fn times_are_given_by_the_clock_and_by_marks() {
     let nights = inside(&[night, (night.0 + day, night.1 + day)]);
     assert_eq!(kept(&["--from", "02:00", "--to", "02:30"]), nights);
     // The same on a clock an hour behind it.
-    assert_eq!(kept(&["--from", "01:00", "--to", "01:30", "--zone", "UTC"]), nights);
+    assert_eq!(kept(&["--from", "01:00", "--to", "01:30", "--time-zone", "UTC"]), nights);
     let on_the_22nd = inside(&[(night.0 + day, night.1 + day)]);
     assert_eq!(kept(&["--from", "2026-11-22 02:00", "--to", "2026-11-22T02:30:00"]), on_the_22nd);
     assert_eq!(
@@ -200,7 +200,7 @@ fn times_are_given_by_the_clock_and_by_marks() {
     let steps = ["trace", "steps", "t.parquet", "--step", "1h"];
     let text = succeed(directory.path(), &steps);
     assert!(text.contains("2026-11-21 02:00:00"), "{text}");
-    let text = succeed(directory.path(), &[&steps[..], &["--time", "relative"]].concat());
+    let text = succeed(directory.path(), &[&steps[..], &["--time-axis", "relative"]].concat());
     assert!(text.contains("Start s") && text.contains("10800.0000"), "{text}");
 }
 
@@ -259,7 +259,8 @@ fn a_night_with_a_change_of_the_clock_has_its_hours() {
         (&54_000.0.into(), &1_792_839_600.0.into())
     );
     let axis =
-        report("q", &["--time", "relative"])["form_pages"][1]["exhibits"][0]["plot"]["x"].clone();
+        report("q", &["--time-axis", "relative"])["form_pages"][1]["exhibits"][0]["plot"]["x"]
+            .clone();
     assert_eq!(
         (&axis["label"], &axis["clock"]),
         (&"Time since the capture began (s)".into(), &serde_json::Value::Null)

@@ -39,7 +39,7 @@ fn every_step_of_the_quick_test_agrees_with_diskstats() {
         &device.path,
         "--yes-destroy",
         device.name(),
-        "--out",
+        "-o",
         "run",
     ];
     let output = run_in(scratch.path(), &arguments);

@@ -53,7 +53,7 @@ fn spawn(directory: &Path, arguments: &[&str]) -> Child {
 fn begin(directory: &Path, target: &[&str]) -> PathBuf {
     let run = directory.join("run");
     let quick = ["run", "iops", "--profile", "quick", "--step-time", "60s", "--purge", "none"];
-    let child = spawn(directory, &[&quick, target, &["--out", "run"]].concat());
+    let child = spawn(directory, &[&quick, target, &["-o", "run"]].concat());
     assert!(kill_when_opened(child, &run, 1), "the run did not begin");
     run
 }

@@ -45,7 +45,7 @@ fn settings(procedure: &str, more: &[(&str, &str)], gap: Option<SimGap>) -> Sett
 fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
     let line = ["run", procedure, "--target", "sim:small", "--profile", "quick", "--seed", "11"];
     let mut line: Vec<String> = line.map(str::to_owned).to_vec();
-    line.extend(["--out".to_owned(), "run".to_owned()]);
+    line.extend(["-o".to_owned(), "run".to_owned()]);
     for (name, value) in more {
         match *name {
             "steady-state" => line.extend([format!("--{name}"), (*value).to_owned()]),

@@ -118,7 +118,7 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
     write(&here.join("t.parquet"), Kind::Long);
     let run = ["run", "replay-native", "--target", "scratch.bin", "--size", "512MiB", "--exact"];
     let how = ["--purge", "none", "--set", "preconditioning=none", "--set", "cut=2s"];
-    let what = ["--workload", "t.parquet", "--out", "run"];
+    let what = ["--workload", "t.parquet", "-o", "run"];
     let mut child = steadfast()
         .current_dir(here)
         .args([&run[..], &how, &what].concat())
@@ -217,7 +217,7 @@ fn two_captured_devices_replay_together_each_on_its_target() {
     let [b, a] = [("sdb", &first), ("sda", &second)]
         .map(|(captured, target)| format!("{captured}={}", target.path));
     let targets = ["--target", &b, "--target", &a, "--set", "preconditioning=none"];
-    let sure = ["--yes-destroy", first.name(), "--yes-destroy", second.name(), "--out", "both"];
+    let sure = ["--yes-destroy", first.name(), "--yes-destroy", second.name(), "-o", "both"];
     let ran = run_in(here, &[&run[..], &targets, &sure].concat());
     assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
     let runs = [&second, &first].map(|device| here.join("both").join(device.name()));
@@ -465,7 +465,7 @@ fn a_replay_has_the_captured_ios_in_their_order() {
     let of = ["--workload", "original.parquet", "--exact", "--pid", &process, "--from", &from];
     // Issued at the times of issue: on one queue, in the order of the capture.
     let run = ["run", "replay-native", "--purge", "none", "--set", "preconditioning=none"];
-    let run = [&run[..], &of, &["--issue-at", "issue", "--out", "replay"]].concat();
+    let run = [&run[..], &of, &["--issue-at", "issue", "-o", "replay"]].concat();
     let replayed = captured(here, test, &second, &run, "replayed.parquet");
     if replayed.is_none() {
         return;
@@ -488,7 +488,7 @@ fn a_replay_is_resumed_with_its_own_trace_only() {
     let here = directory.path();
     write(&here.join("t.parquet"), Kind::Whole);
     let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
-    let plainly = ["--exact", "--set", "preconditioning=none", "--out", "run"];
+    let plainly = ["--exact", "--set", "preconditioning=none", "-o", "run"];
     let ran = run_in(here, &[&run[..], &plainly].concat());
     assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
     let (reads, _, source) = script(&here.join("run"));
@@ -512,7 +512,7 @@ fn a_replay_resumes_whatever_its_command_line_says() {
     let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
     let chosen = ["--exact", "--op", "read", "--from", "100ms", "--window", "7", "--map", "wrap"];
     let played = ["--timing", "faster:2", "--overlaps", "order", "--set", "preconditioning=none"];
-    let ran = run_in(here, &[&run[..], &chosen, &played, &["--out", "run"]].concat());
+    let ran = run_in(here, &[&run[..], &chosen, &played, &["-o", "run"]].concat());
     assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
     assert_eq!(script(&here.join("run")).0, 909);
     resumes_without_its_command_line(&here.join("run"));

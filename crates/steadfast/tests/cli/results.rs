@@ -161,7 +161,7 @@ fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
         cell(&report, "sequence-apart", "reader + writer: writer", "iops"),
         iops("writer", "write"),
     );
-    succeed(here, &["fio", "job.fio", "--target", "sim:small", "--out", "run"]);
+    succeed(here, &["fio", "job.fio", "--target", "sim:small", "-o", "run"]);
     succeed(here, &["compare", "result.json", "run", "-o", "comparison"]);
     let text = std::fs::read_to_string(here.join("comparison/sequence.csv")).unwrap();
     let row = text.lines().find(|line| line.starts_with("last · IOPS")).unwrap();

@@ -153,7 +153,7 @@ pub fn resumes_without_its_command_line(run: &Path) {
 #[test]
 fn a_run_resumes_whatever_its_command_line_says() {
     let scratch = tempfile::tempdir().unwrap();
-    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     let chosen = ["--class", "enterprise", "--seed", "7", "--data-pattern", "random-unique"];
     let ran = run_in(scratch.path(), &[&run[..], &chosen].concat());
     assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
@@ -164,7 +164,7 @@ fn a_run_resumes_whatever_its_command_line_says() {
 #[test]
 fn a_complete_run_says_so_and_nothing_else() {
     let scratch = tempfile::tempdir().unwrap();
-    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     assert!(matches!(code(&run_in(scratch.path(), &run)), 0 | 3));
     let directory = scratch.path().join("run");
     let journal = || std::fs::read(directory.join("journal.jsonl")).unwrap();
@@ -181,14 +181,14 @@ fn a_complete_run_says_so_and_nothing_else() {
 
 #[test]
 fn a_simulated_run_killed_sixty_times_finds_what_an_unbroken_one_finds() {
-    killed(60, &["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"]);
+    killed(60, &["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"]);
 }
 
 /// The segments of every active range lie where they lay.
 #[test]
 fn a_run_on_scattered_ranges_killed_ten_times_finds_the_same() {
     let mut begin = vec!["run", "throughput", "--target", "sim:small", "--step-time", "5s"];
-    begin.extend(["--profile", "pts-1.1", "--class", "client", "--out", "run"]);
+    begin.extend(["--profile", "pts-1.1", "--class", "client", "-o", "run"]);
     begin.extend(["--set", "ar-amount=64MiB,256MiB", "--set", "ar-segments=64"]);
     killed(10, &begin);
 }
@@ -207,7 +207,7 @@ fn a_real_run_killed_ten_times_repeats_no_finished_step() {
         "128MiB",
         "--step-time",
         "200ms",
-        "--out",
+        "-o",
         "run",
     ];
     // Every third kill falls into the time in which the run is taken up.
@@ -229,7 +229,7 @@ fn a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step() {
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", "100ms"];
-    begin.extend(["--target", &device.path, "--yes-destroy", device.name(), "--out", "run"]);
+    begin.extend(["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"]);
     let mut all = moments(31, 44, 0, (20, 400));
     for (index, long) in moments(37, 16, 1, (0, 200)).into_iter().enumerate() {
         all.insert(index * 3, long);
@@ -269,7 +269,7 @@ fn bytes_written_by_a_killed_step_are_counted() {
         "none",
         "--steady-state",
         "time:8s",
-        "--out",
+        "-o",
         "run",
     ];
     let before = kernel_written(&device);
@@ -303,7 +303,7 @@ fn a_deleted_run_directory_is_noticed() {
     let scratch = tempfile::tempdir().unwrap();
     let run = scratch.path().join("run");
     let mut begin = vec!["run", "iops", "--profile", "quick", "--step-time", "300ms"];
-    begin.extend(["--target", "scratch.bin", "--size", "64MiB", "--out", "run"]);
+    begin.extend(["--target", "scratch.bin", "--size", "64MiB", "-o", "run"]);
     let mut child = steadfast()
         .current_dir(scratch.path())
         .args(begin)
@@ -331,10 +331,10 @@ fn a_deleted_run_directory_is_noticed() {
 fn a_log_has_the_time_and_the_time_left_and_replays_nothing() {
     let scratch = tempfile::tempdir().unwrap();
     let mut begin = vec!["run", "iops", "--profile", "quick", "--target", "f.bin"];
-    begin.extend(["--size", "64MiB", "--max-rounds", "1", "--out", "run"]);
+    begin.extend(["--size", "64MiB", "--max-rounds", "1", "-o", "run"]);
     let run = run_in(scratch.path(), &begin);
     assert!(matches!(code(&run), 0 | 3), "{}", stderr(&run));
-    let resumed = run_in(scratch.path(), &["resume", "run", "--rounds", "2"]);
+    let resumed = run_in(scratch.path(), &["resume", "run", "--max-rounds", "2"]);
     assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
     let is_timed = |line: &str| {
         let time: Vec<&str> =
@@ -354,8 +354,8 @@ fn a_log_has_the_time_and_the_time_left_and_replays_nothing() {
     assert!(!said.contains("Purged") && !said.contains("round 1,"), "{said}");
     assert!(said.contains("round 2, step 1 ("), "{said}");
     // Nothing is left to add to two rounds of two.
-    let again = run_in(scratch.path(), &["resume", "run", "--rounds", "2"]);
-    assert!(stderr(&again).contains("--rounds 2 changed nothing"), "{}", stderr(&again));
+    let again = run_in(scratch.path(), &["resume", "run", "--max-rounds", "2"]);
+    assert!(stderr(&again).contains("--max-rounds 2 changed nothing"), "{}", stderr(&again));
 }
 
 /// A disk that is full when the run begins leaves nothing that stands in the
@@ -374,7 +374,7 @@ fn a_run_that_could_not_begin_leaves_no_directory() {
     if !mounted.is_ok_and(|status| status.success()) {
         return skip(test, "tmpfs cannot be mounted");
     }
-    let begin = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let begin = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     let mut tried = Vec::new();
     // Room for nothing; then for the settings alone.
     for filled in [2, 1] {
@@ -439,7 +439,7 @@ fn halted_by_ctrl_c() -> Duration {
         "128MiB",
         "--step-time",
         "60s",
-        "--out",
+        "-o",
         "run",
     ];
     let child = steadfast()
@@ -483,7 +483,7 @@ fn a_full_disk_halts_the_run_resumably() {
     if !tmpfs("size=64k") {
         return skip(test, "tmpfs cannot be mounted");
     }
-    let begin = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let begin = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     let output = run_in(mount.path(), &begin);
     let (halted, said) = (code(&output), stderr(&output));
     let read = Ledger::read(&mount.path().join("run")).map(|contents| contents.lines.len());
@@ -514,7 +514,7 @@ fn another_device_under_the_same_name_is_refused() {
         &device.path,
         "--yes-destroy",
         device.name(),
-        "--out",
+        "-o",
         "run",
     ];
     let child = steadfast()

@@ -47,9 +47,9 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
         assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
         String::from_utf8(output.stdout).unwrap()
     };
-    let found = run(&["--out", "run", "--json"]);
-    run(&["--out", "other", "--seed", "7"]);
-    let several = run(&["--target", "sim:client", "--out", "both", "--json"]);
+    let found = run(&["-o", "run", "--json"]);
+    run(&["-o", "other", "--seed", "7"]);
+    let several = run(&["--target", "sim:client", "-o", "both", "--json"]);
     let any = |words: &[&str]| String::from_utf8(run_in(place, words).stdout).unwrap();
     let read = |path: &str| std::fs::read_to_string(place.join(path)).unwrap();
     let mut events = String::from("time,op,offset,bytes,latency\n");
@@ -116,7 +116,7 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
     all.push(("record", serde_json::to_string(&record).unwrap()));
     if Command::new("fio").arg("--version").output().is_ok() {
         let calibrate = ["calibrate", "--target", "f.bin", "--size", "16MiB", "--time", "1s"];
-        let points = ["--points", "RND 4K R T1Q1", "--repeats", "2", "--json"];
+        let points = ["--points", "RND 4K R T1Q1", "--runs", "2", "--json"];
         all.push(("calibrate", any(&[&calibrate[..], &points].concat())));
     }
     let lines = read("run/journal.jsonl");

@@ -32,7 +32,7 @@ const RUN: [&str; 11] = [
     "64MiB",
     "--step-time",
     "500ms",
-    "--out",
+    "-o",
 ];
 
 fn steps(directory: &Path) -> usize {
@@ -141,7 +141,7 @@ fn sigquit_and_sigterm_halt_and_sighup_under_nohup_does_nothing() {
 fn a_limit_of_file_sizes_is_an_error_with_a_name() {
     let scratch = tempfile::tempdir().unwrap();
     let program = env!("CARGO_BIN_EXE_steadfast");
-    let run = "run iops --target sim:small --profile quick --out run";
+    let run = "run iops --target sim:small --profile quick -o run";
     let output = Command::new("bash")
         .current_dir(scratch.path())
         .args(["-c", &format!("ulimit -f 16; exec {program} {run}")])

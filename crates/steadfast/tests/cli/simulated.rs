@@ -23,7 +23,7 @@ fn findings(directory: &Path) -> serde_json::Value {
 #[test]
 fn the_full_method_ends_in_a_report_that_says_simulated() {
     let scratch = tempfile::tempdir().unwrap();
-    let shown = succeed(scratch.path(), &["run", "iops", "--target", "sim:small", "--out", "run"]);
+    let shown = succeed(scratch.path(), &["run", "iops", "--target", "sim:small", "-o", "run"]);
     assert!(
         shown.contains("SIMULATED") && shown.contains("0.5") && shown.contains("1024"),
         "{shown}"
@@ -45,7 +45,7 @@ fn the_full_method_ends_in_a_report_that_says_simulated() {
 #[test]
 fn study_and_report_compute_the_same_again() {
     let scratch = tempfile::tempdir().unwrap();
-    let arguments = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let arguments = ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", "run"];
     run_in(scratch.path(), &arguments);
     let run = scratch.path().join("run");
     let before = findings(&run);
@@ -73,13 +73,13 @@ fn a_run_that_is_never_steady_exits_with_3_and_goes_on_when_told() {
         "quick",
         "--max-rounds",
         "3",
-        "--out",
+        "-o",
         "run",
     ];
     let output = run_in(scratch.path(), &arguments);
     assert_eq!(code(&output), 3);
     assert!(stdout(&output).contains("NOT ACHIEVED"), "{}", stdout(&output));
-    let output = run_in(scratch.path(), &["resume", "run", "--rounds", "25"]);
+    let output = run_in(scratch.path(), &["resume", "run", "--max-rounds", "25"]);
     assert!(matches!(code(&output), 0 | 3), "{output:?}");
     let rounds = std::fs::read_to_string(scratch.path().join("run/rounds.csv")).unwrap();
     assert!(rounds.lines().count() > 4, "{rounds}");

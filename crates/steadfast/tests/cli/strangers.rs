@@ -19,7 +19,7 @@ const STRANGER: u32 = 64_321;
 
 /// A quick test on a simulated drive.
 const SIMULATED: [&str; 8] =
-    ["run", "iops", "--profile", "quick", "--target", "sim:small", "--out", "his/run"];
+    ["run", "iops", "--profile", "quick", "--target", "sim:small", "-o", "his/run"];
 
 /// Job files that `measure` and `calibrate` keep.
 const JOBS: [&str; 7] = [
@@ -165,14 +165,14 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
     let disk = fs::read_dir("/sys/block").unwrap().next().unwrap().unwrap().file_name();
     let disk = format!("/dev/{}", disk.into_string().unwrap());
     let measure = ["measure", "RND 4K W", "--time", "300ms", "--engine", "fio"];
-    let calibrate = ["calibrate", "--time", "300ms", "--repeats", "1"];
+    let calibrate = ["calibrate", "--time", "300ms", "--runs", "1"];
     let rows: Vec<(&str, Vec<&str>)> = vec![
         ("run", SIMULATED.to_vec()),
         ("run --engine fio", {
             let run = ["run", "iops", "--profile", "quick", "--step-time", "300ms"];
-            [&run[..], &file, &["--engine", "fio", "--out", "his/run"]].concat()
+            [&run[..], &file, &["--engine", "fio", "-o", "his/run"]].concat()
         }),
-        ("run below", vec!["run", "iops", "--target", "sim:small", "--out", "his/out/a/b"]),
+        ("run below", vec!["run", "iops", "--target", "sim:small", "-o", "his/out/a/b"]),
         ("measure --engine fio", [&measure[..], &file, &["--keep", "his/kept"]].concat()),
         ("calibrate", [&calibrate[..], &file, &["--keep", "his/kept"]].concat()),
         ("resume", vec!["resume", "his/run"]),
@@ -181,10 +181,10 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
         ("compare, a file", vec!["compare", "root/run", "root/other", "-o", "his/out/c.html"]),
         (
             "trace import",
-            vec!["trace", "import", "log", "--format", "fio-iolog", "-o", "his/out/t"],
+            vec!["trace", "import", "log", "--input-format", "fio-iolog", "-o", "his/out/t"],
         ),
         ("trace report", vec!["trace", "report", "t.parquet", "-o", "his/out"]),
-        ("explore", vec!["explore", "t.parquet", "--export", "his/out/page.html"]),
+        ("explore", vec!["explore", "t.parquet", "-o", "his/out/page.html"]),
         ("capture", {
             let capture = ["capture", "--device", &disk, "--duration", "300ms"];
             [&capture[..], &["-o", "his/out/c.parquet"]].concat()
@@ -193,16 +193,16 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
         ("report", vec!["report", "his/done", "--format", "html,csv,json"]),
         ("restore", vec!["restore", "his/done"]),
         ("unlock", vec!["unlock", "his/done"]),
-        ("fio", vec!["fio", "job.fio", "--target", "sim:small", "--out", "his/run"]),
+        ("fio", vec!["fio", "job.fio", "--target", "sim:small", "-o", "his/run"]),
         ("fio --engine fio", {
-            [&["fio", "job.fio"][..], &file, &["--engine", "fio", "--out", "his/run"]].concat()
+            [&["fio", "job.fio"][..], &file, &["--engine", "fio", "-o", "his/run"]].concat()
         }),
         ("run --prometheus", {
-            let metrics = ["--out", "root/metrics", "--prometheus", "his/out/m.prom"];
+            let metrics = ["-o", "root/metrics", "--prometheus", "his/out/m.prom"];
             [&SIMULATED[..6], &metrics].concat()
         }),
         ("run of two targets", {
-            [&SIMULATED[..6], &["--target", "sim:client", "--out", "his/run"]].concat()
+            [&SIMULATED[..6], &["--target", "sim:client", "-o", "his/run"]].concat()
         }),
         ("measure --target", {
             let scratch = ["--target", "his/out/s.bin", "--size", "1MiB"];
@@ -220,7 +220,7 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
     }
     let log = "fio version 2 iolog\nsdb add\nsdb open\nsdb read 0 4096\nsdb close\n";
     fs::write(here.join("log"), log).unwrap();
-    let import = ["trace", "import", "log", "--format", "fio-iolog", "-o", "t.parquet"];
+    let import = ["trace", "import", "log", "--input-format", "fio-iolog", "-o", "t.parquet"];
     assert!(run_in(&here, &import).status.success());
     fs::write(here.join("job.fio"), "[x]\nrw=randwrite\nsize=4m\nruntime=1\n").unwrap();
     stranger.begin();
@@ -296,7 +296,7 @@ fn a_file_system_that_another_user_serves_takes_no_run() {
     let scratch = tempfile::tempdir().unwrap();
     let point = scratch.path().join("point");
     fs::create_dir(&point).unwrap();
-    let simulated = ["run", "iops", "--profile", "quick", "--target", "sim:small", "--out"];
+    let simulated = ["run", "iops", "--profile", "quick", "--target", "sim:small", "-o"];
     for (user, sudo, is_refused) in
         [(STRANGER, None, true), (STRANGER, Some(STRANGER), false), (0, None, false)]
     {
@@ -527,7 +527,7 @@ fn no_signal_ends_a_run_without_an_end() {
         let scratch = tempfile::tempdir().unwrap();
         let mut command = steadfast();
         let run = ["run", "iops", "--profile", "quick", "--step-time", "500ms"];
-        let file = ["--target", "s.bin", "--size", "64MiB", "--out", "run"];
+        let file = ["--target", "s.bin", "--size", "64MiB", "-o", "run"];
         command.current_dir(scratch.path()).args(run).args(file);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();

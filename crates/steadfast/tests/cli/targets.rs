@@ -20,7 +20,7 @@ fn begin<'a>(devices: &'a [LoopDevice; 2], step: &'a str) -> Vec<&'a str> {
     for device in devices {
         begin.extend(["--target", &device.path, "--yes-destroy", device.name()]);
     }
-    begin.extend(["--out", "both"]);
+    begin.extend(["-o", "both"]);
     begin
 }
 
@@ -216,7 +216,7 @@ fn simulated_drives_run_as_each_does_alone() {
     let drives = ["sim:small", "sim:client"];
     let quick = ["run", "iops", "--profile", "quick"];
     let together =
-        [&quick[..], &["--target", drives[0], "--target", drives[1], "--out", "both", "--json"]];
+        [&quick[..], &["--target", drives[0], "--target", drives[1], "-o", "both", "--json"]];
     let output = run_in(scratch.path(), &together.concat());
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
@@ -226,7 +226,7 @@ fn simulated_drives_run_as_each_does_alone() {
     for (at, drive) in drives.iter().enumerate() {
         let alone = run_in(
             scratch.path(),
-            &[&quick[..], &["--target", drive, "--out", &at.to_string()]].concat(),
+            &[&quick[..], &["--target", drive, "-o", &at.to_string()]].concat(),
         );
         worst = worst.max(code(&alone));
         let of = |run: &Path| {
@@ -293,7 +293,7 @@ fn several_targets_are_measured_from_one_moment() {
 #[test]
 fn runs_that_had_not_begun_are_resumed_with_the_others() {
     let scratch = tempfile::tempdir().unwrap();
-    let mut run = vec!["run", "iops", "--profile", "quick", "--out", "both"];
+    let mut run = vec!["run", "iops", "--profile", "quick", "-o", "both"];
     run.extend(["--target", "sim:small", "--target", "sim:client"]);
     let whole = run_in(scratch.path(), &run);
     assert!(matches!(code(&whole), 0 | 3), "{}", stderr(&whole));
@@ -322,7 +322,7 @@ fn runs_that_had_not_begun_are_resumed_with_the_others() {
 fn a_group_without_all_of_its_runs_says_what_to_do() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path();
-    let mut run = vec!["run", "iops", "--profile", "quick", "--out", "both"];
+    let mut run = vec!["run", "iops", "--profile", "quick", "-o", "both"];
     run.extend(["--target", "sim:small", "--target", "sim:client"]);
     assert!(matches!(code(&run_in(path, &run)), 0 | 3));
     let member = |name: &str| path.join("both").join(name);

@@ -209,7 +209,7 @@ fn a_log_of_tkperf_is_reported_and_compared_with_a_new_run() {
     std::fs::write(here.join("old.xml"), log()).unwrap();
     let text = succeed(here, &["tkperf", "ssd", "old", "/dev/gone", "-xml"]);
     assert!(text.contains("10,007") && text.contains("own run, read from its XML log"), "{text}");
-    succeed(here, &["tkperf", "--read", "old.xml", "--out", "report"]);
+    succeed(here, &["tkperf", "--read", "old.xml", "-o", "report"]);
     let found = findings(&here.join("report"));
     assert_eq!(found.chapters[0].title, "What TKperf's numbers are worth");
     let html = std::fs::read_to_string(here.join("report/report.html")).unwrap();

@@ -200,7 +200,7 @@ fn other_tools_traces_are_imported() {
     let plan = "time=2:ms,op=1,offset=3:sectors,bytes=4,separator=semicolon";
     let import = ["trace", "import", "t.csv", "--csv", plan, "-o", "c.parquet", "--json"];
     assert_eq!(json(here, &import)["events"], 2);
-    refuse(here, &["trace", "import", "t.csv", "-o", "d.parquet"], &["--format", "--csv"]);
+    refuse(here, &["trace", "import", "t.csv", "-o", "d.parquet"], &["--input-format", "--csv"]);
     refuse(here, &["trace", "import", "log", "-o", "c.parquet"], &["c.parquet", "exists"]);
     std::fs::write(here.join("bad"), iolog.replace("77 sdb read", "77 sdb raed")).unwrap();
     refuse(here, &["trace", "import", "bad", "-o", "e.parquet"], &["bad", "line 81", "raed"]);
@@ -442,7 +442,8 @@ fn a_latency_log_of_rounded_times_tells_no_queue_depth() {
     let log: String =
         (0..8_000).map(|n| format!("{}, 100000, 0, 4096, {}, 0\n", n / 80, n * 8192)).collect();
     std::fs::write(here.join("lat.log"), log).unwrap();
-    let import = ["trace", "import", "lat.log", "--format", "fio-latency-log", "-o", "t.parquet"];
+    let import =
+        ["trace", "import", "lat.log", "--input-format", "fio-latency-log", "-o", "t.parquet"];
     succeed(here, &import);
     let streams = json(here, &["trace", "streams", "t.parquet", "--json"]);
     let total = &streams["total"];

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const SIZE: u64 = 256 << 20;
 const BEGIN: [&str; 8] =
-    ["run", "verify-write", "--target", "f.bin", "--size", "256MiB", "--out", "run"];
+    ["run", "verify-write", "--target", "f.bin", "--size", "256MiB", "-o", "run"];
 
 fn findings(here: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(here.join("run/findings.json")).unwrap()).unwrap()
@@ -35,7 +35,7 @@ fn what_was_written_reads_back_and_the_run_is_planned_reported_and_studied_like_
 #[test]
 fn a_drive_that_keeps_no_data_is_refused_before_anything_is_done() {
     let scratch = tempfile::tempdir().unwrap();
-    let run = ["run", "verify-write", "--target", "sim:small", "--out", "run"];
+    let run = ["run", "verify-write", "--target", "sim:small", "-o", "run"];
     refuse(scratch.path(), &run, &["verif"]);
     refuse(scratch.path(), &["plan", "verify-write", "--target", "sim:small"], &["verif"]);
 }

@@ -56,7 +56,7 @@ pub fn import(
     }?;
     if imported.events == 0 {
         return Err(ImportError::Unsuitable(format!(
-            "{}: no I/O among its {} records; check --format or --csv",
+            "{}: no I/O among its {} records; check --input-format or --csv",
             names.join(", "),
             imported.records
         )));

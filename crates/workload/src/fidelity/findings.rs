@@ -213,7 +213,7 @@ pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
     let text = "One of the two kept sums and no single I/O. Left out, because each needs single I/Os \
                 of both: order, start times, inter-arrival times and the distribution of queue \
                 depths.";
-    let remedy = "Capture without --steps for these.";
+    let remedy = "Capture without --totals-every for these.";
     say(found.devices.is_none(), CaveatKind::Remark, ids::STEPS_ONLY, text.into(), remedy);
     let devices = found.sides.each_ref().map(|side| side.devices.len());
     let paired = found.devices.as_ref().map_or(0, Vec::len);

@@ -40,7 +40,7 @@ pub enum ReplayError {
     /// A script needs single I/Os, but the capture kept sums.
     #[error(
         "the capture kept the I/O streams of every capture step of {0}, but no single I/Os, so it \
-         cannot be replayed as a script; replay its steps instead, or capture without --steps"
+         cannot be replayed as a script; replay its steps instead, or capture without --totals-every"
     )]
     SingleIosNeeded(Nanos),
     /// The I/Os belong to several devices, but a script plays those of one.

@@ -58,7 +58,7 @@ fn no_password_is_set_that_is_not_in_the_journal() {
 fn frozen_locked_and_unsupported_are_explained() {
     for (drive, why) in [
         (identity(&[], &security("not", "not", "")), "suspend the machine to RAM"),
-        (identity(&[], &security("", "not", "not")), "steadfast unlock --device"),
+        (identity(&[], &security("", "not", "not")), "steadfast unlock --target"),
         (identity(&[], &security("", "", "not")), "which is locked; remove it"),
         (identity(&[], ""), "no ATA security"),
     ] {

@@ -93,7 +93,11 @@ fn of_the_method(choices: &Choices<'_>) -> Vec<Caveat> {
         && settings.profile != Profile::Quick
     {
         let text = format!("At most {rounds} rounds instead of {}.", method.rounds_max);
-        deviation(ids::ROUNDS_MAX, text, "Continue with `steadfast resume RUN_DIR --rounds 25`.");
+        deviation(
+            ids::ROUNDS_MAX,
+            text,
+            "Continue with `steadfast resume RUN_DIR --max-rounds 25`.",
+        );
     }
     if !choices.block_sizes_left_out.is_empty() {
         let sizes: Vec<_> =

@@ -38,7 +38,7 @@ pub fn run(arguments: &ExploreArguments) -> anyhow::Result<ExitState> {
             None
         })
     };
-    match &arguments.export {
+    match &arguments.output {
         Some(path) => written(arguments, &shown, cache.as_ref(), path),
         None => served(arguments, &shown, cache),
     }

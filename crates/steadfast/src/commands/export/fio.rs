@@ -100,11 +100,11 @@ fn chosen<'c>(
         bail!("{run} has no finished step");
     }
     let last = steps.len();
-    match arguments.step {
+    match arguments.step_number {
         None => steps.retain(|(_, step)| !step.continues),
         Some(wanted) => steps.retain(|(number, _)| *number == wanted),
     }
-    match (steps.is_empty(), arguments.step) {
+    match (steps.is_empty(), arguments.step_number) {
         (true, Some(wanted)) => Err(misuse(format!("{run} has steps 1 to {last}, not {wanted}"))),
         _ => Ok(steps),
     }

@@ -39,14 +39,14 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
         directories.extend(runs_in(run)?);
     }
     let handle = BufWriter::new(file.handle()?);
-    let (rows, sink) = if arguments.intervals {
+    let (rows, sink) = if arguments.per_second {
         table(handle, &directories, &step_columns::of_seconds(), Run::seconds)?
     } else {
         table(handle, &directories, &step_columns::of_steps(), Run::steps)?
     };
     sink.into_inner().map_err(std::io::IntoInnerError::into_error)?.flush()?;
     file.place()?;
-    let what = if arguments.intervals { "seconds" } else { "steps" };
+    let what = if arguments.per_second { "seconds" } else { "steps" };
     terminal::tell(&format!(
         "Written: {} ({rows} {what} of {} runs)",
         arguments.output.display(),

@@ -106,10 +106,10 @@ fn of_run(directory: &Path) -> anyhow::Result<ExportedSteps> {
 }
 
 fn of_procedure(chosen: &ProcedureArguments) -> anyhow::Result<ExportedSteps> {
-    let [target] = chosen.target.as_slice() else {
+    let [target] = chosen.target.names.as_slice() else {
         return Err(misuse("a configuration is written for one target: give --target once"));
     };
-    let device = target::foresee(target, chosen.size)?;
+    let device = target::foresee(target, chosen.target.size)?;
     let settings = settings(chosen, 1, &device)?;
     let procedure = steadfast_procedures::procedure(&settings, geometry(&device), &[])?;
     Ok(ExportedSteps {

@@ -30,11 +30,13 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
         (Some(IometerCommand::ExportRun(steps)), ..) => export::run(steps),
         (Some(IometerCommand::Report(results)), ..) => report(results),
         (None, None, Some(IometerPreset::Viking)) => viking(arguments),
-        (None, Some(file), _) => match (&arguments.from, arguments.front.target.as_slice()) {
-            (Some(directory), _) => from_run(arguments, file, directory),
-            (None, [_, _, ..]) => several_targets(arguments, file),
-            (None, _) => configured(arguments, file),
-        },
+        (None, Some(file), _) => {
+            match (&arguments.from_run, arguments.front.target.names.as_slice()) {
+                (Some(directory), _) => from_run(arguments, file, directory),
+                (None, [_, _, ..]) => several_targets(arguments, file),
+                (None, _) => configured(arguments, file),
+            }
+        }
         (None, None, None) => Err(misuse("name a configuration (.icf), or --preset viking")),
     }
 }
@@ -84,7 +86,7 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
     let all = PlannedConfig::of_disk(arguments, file, (SECTOR, false), None)?.disks();
     let mut readies = Vec::new();
     let mut each = Vec::new();
-    for (disk, target) in assigned(&arguments.front.target, &all, file)? {
+    for (disk, target) in assigned(&arguments.front.target.names, &all, file)? {
         let device = front::foresee(&arguments.front, target)?;
         let sector = u64::from(device.logical_sector);
         let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();

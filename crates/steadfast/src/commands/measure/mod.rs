@@ -155,13 +155,13 @@ fn arm(
     kept: Option<&Kept>,
     stop: &Stop,
 ) -> anyhow::Result<Vec<Armed>> {
-    let alone = arguments.target.len() == 1;
+    let alone = arguments.target.names.len() == 1;
     if list.is_none() && kept.is_some() && !alone {
         return Err(misuse("fio measures one target; name one, or use --engine uring"));
     }
     let mover = kept.map_or(EngineChoice::Uring, |kept| EngineChoice::Fio(kept.path().to_owned()));
     let mut all = Vec::new();
-    for (target, at) in arguments.target.iter().zip(1u32..) {
+    for (target, at) in arguments.target.names.iter().zip(1u32..) {
         let rig = match (list, kept) {
             (Some(list), Some(kept)) => {
                 let own =
@@ -209,7 +209,7 @@ fn print(
     asked: &Single,
     runs: &[Vec<Answer<'_>>],
 ) -> anyhow::Result<()> {
-    let names = || arguments.target.iter().map(String::as_str).enumerate();
+    let names = || arguments.target.names.iter().map(String::as_str).enumerate();
     let figures_of = |at: usize| -> Vec<&[OperationFigures]> {
         runs.iter().map(|run| run[at].results.as_slice()).collect()
     };
@@ -257,7 +257,7 @@ fn rows<'a>(
     runs: &'a [Vec<Answer<'a>>],
 ) -> Vec<RunRow<'a>> {
     let of_run = |(run, answers): (u32, &'a Vec<Answer<'a>>)| {
-        arguments.target.iter().zip(answers).map(move |(target, answer)| RunRow {
+        arguments.target.names.iter().zip(answers).map(move |(target, answer)| RunRow {
             target,
             load: &asked.name,
             demand: asked.demand.to_string(),
@@ -327,12 +327,12 @@ fn worse(one: ExitState, other: ExitState) -> ExitState {
 fn refuse_unclear(arguments: &MeasureArguments, asked: &Single) -> anyhow::Result<()> {
     let foresee = |target: &String| {
         if !asked.alters() {
-            target::find_to_read(target, arguments.size, &asked.name)?;
+            target::find_to_read(target, arguments.target.size, &asked.name)?;
         }
-        target::foresee(target, arguments.size)
+        target::foresee(target, arguments.target.size)
     };
-    let devices = arguments.target.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
-    let targets: Vec<&str> = arguments.target.iter().map(String::as_str).collect();
+    let devices = arguments.target.names.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
+    let targets: Vec<&str> = arguments.target.names.iter().map(String::as_str).collect();
     devices.iter().try_for_each(|device| check_engine(arguments.engine, device))?;
     several::refuse_same(&targets, &devices)?;
     begin::refuse_ambiguous(&arguments.yes_destroy, &devices)
@@ -353,12 +353,12 @@ fn rig_here(
     (mover, stop): (&EngineChoice, &Stop),
 ) -> anyhow::Result<Box<dyn Rig>> {
     let (named, consent) = if asked.alters() {
-        let named = target::find(target, arguments.size)?;
-        let alone = arguments.target.len() == 1;
+        let named = target::find(target, arguments.target.size)?;
+        let alone = arguments.target.names.len() == 1;
         let confirmation = begin::confirmation(&arguments.yes_destroy, &named, alone);
         (named, Consent::Destroy { confirmation })
     } else {
-        (target::find_to_read(target, arguments.size, &asked.name)?, Consent::Read)
+        (target::find_to_read(target, arguments.target.size, &asked.name)?, Consent::Read)
     };
     target::rig(mover, &named, &consent, &[], Course::of(arguments.seed), stop)
 }
@@ -373,7 +373,7 @@ fn rig_of_hosts(
 ) -> anyhow::Result<Box<dyn Rig>> {
     let consent =
         if writes { HostsConsent::Named(&arguments.yes_destroy) } else { HostsConsent::Read };
-    hosts::rig(list, target, arguments.size, consent, directory, stop)
+    hosts::rig(list, target, arguments.target.size, consent, directory, stop)
 }
 
 /// Prepares a run on an armed target.

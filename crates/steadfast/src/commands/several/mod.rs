@@ -95,7 +95,7 @@ pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<Exit
     let mut all = Vec::new();
     for (at, member) in group.members.iter().enumerate() {
         let own = arguments_of(arguments, group, at, &devices);
-        if arguments.rounds.is_none() && group.has_ended(member)? {
+        if arguments.max_rounds.is_none() && group.has_ended(member)? {
             continue;
         }
         let refused = || format!("{}; no run was resumed", member.target);
@@ -136,11 +136,10 @@ fn arguments_of(
     let typed = arguments.yes_destroy.iter().filter(|typed| !is_of_another(typed));
     ResumeArguments {
         run_dir: group.directory_of(&group.members[at]),
-        rounds: arguments.rounds,
+        max_rounds: arguments.max_rounds,
         stop: arguments.stop,
         yes_destroy: typed.cloned().collect(),
         prometheus: None,
-        format: None,
         json: false,
         verbose: false,
     }

@@ -1,6 +1,6 @@
 //! First column of a table over time: clock time, or time since the start.
 
-use crate::cli::questions::TimeAxis;
+use crate::cli::TimeAxis;
 use crate::cli::trace::FilterArguments;
 use steadfast_analysis::clock::Clock;
 use steadfast_domain::CaptureConditions;
@@ -11,7 +11,7 @@ pub fn clock(
     filter: &FilterArguments,
     asked: TimeAxis,
 ) -> Option<Clock> {
-    Clock::of(conditions, filter.zone.as_ref()).filter(|_| asked == TimeAxis::Clock)
+    Clock::of(conditions, filter.time_zone.as_ref()).filter(|_| asked == TimeAxis::Clock)
 }
 
 /// Row labels of a table over time.

@@ -4,7 +4,7 @@
 use super::axis::Axis;
 use super::columns::{aligned, texts};
 use super::deltas;
-use crate::cli::questions::TimeAxis;
+use crate::cli::TimeAxis;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
 use crate::selected::{self, FilteredCapture, Layers, open};
@@ -137,7 +137,7 @@ fn no_file_twice<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result
 
 /// Returns the step width in nanoseconds: the requested one, or one that suits the first capture.
 fn width(first: &FilteredCapture, arguments: &CompareArguments) -> anyhow::Result<u64> {
-    let asked = arguments.step.map(|step| step.0);
+    let asked = arguments.axis.step.map(|step| step.0);
     first.ask(|captured, pass| captured.width(asked, captured.span_ns(pass)?, STEPS_MAX as u64))
 }
 
@@ -192,7 +192,7 @@ fn axis(arguments: &CompareArguments, all: &[FilteredCapture], step_ns: u64) -> 
     let is_by_clock = all.len() < 2
         || arguments.align == Some(Align::Clock)
         || arguments.align.is_none() && overlap(all);
-    let time = if is_by_clock { arguments.time } else { TimeAxis::Relative };
+    let time = if is_by_clock { arguments.axis.time_axis } else { TimeAxis::Relative };
     let earliest = all.iter().min_by_key(|capture| capture.conditions().began_unix_ns);
     let conditions = earliest.map(|capture| capture.conditions().clone()).unwrap_or_default();
     let end = all.iter().map(|capture| capture.captured.end_ns()).max().unwrap_or(0);

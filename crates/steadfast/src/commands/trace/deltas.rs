@@ -41,9 +41,9 @@ pub fn run(
     by: Facet,
     mut both: [FilteredCapture; 2],
 ) -> anyhow::Result<ExitState> {
-    let rule = Rule::of(&arguments.writing)?;
-    let names = output::names(&arguments.format);
-    let shelf = arguments.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
+    let rule = Rule::of(&arguments.report.writing)?;
+    let names = output::names(&arguments.report.format);
+    let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
     let align = align(arguments, &mut both)?;
     let mut sides = Vec::new();
@@ -69,7 +69,8 @@ pub fn run(
     };
     show(arguments, &both[0], &compared, account.unwrap_or_default())?;
     if let Some(shelf) = shelf {
-        for file in output::write(&shelf, &findings(&compared, SOFTWARE), &arguments.format)? {
+        for file in output::write(&shelf, &findings(&compared, SOFTWARE), &arguments.report.format)?
+        {
             terminal::tell(&file.display().to_string());
         }
     }

@@ -150,7 +150,7 @@ fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Resul
     if let Some(output) = output {
         write_steps(&steps, output)?;
     }
-    let workload = steps.workload(arguments.by, arguments.threshold);
+    let workload = steps.workload(arguments.shares.of, arguments.shares.threshold);
     let conditions = steps.conditions();
     let demand = steps.demand_seen();
     Ok(Derived {
@@ -166,7 +166,7 @@ fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Resul
 
 fn from_trace(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Result<Derived> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let options = selected.options(arguments.by, arguments.threshold, arguments.step);
+    let options = selected.options(arguments.shares.of, arguments.shares.threshold, arguments.step);
     let derivation =
         selected.ask(|captured, _| Derivation::of(captured, &options, output.is_some()))?;
     if derivation.totals.mixes_layers() {

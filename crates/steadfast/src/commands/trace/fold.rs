@@ -67,7 +67,7 @@ pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
     for files in captures(arguments, &mut merge, &mut twice)? {
         match folded(&files, arguments, &options) {
             Ok(folded) => twice.extend(merge.add(folded)?),
-            Err(error) if arguments.leave_out => {
+            Err(error) if arguments.skip_unreadable => {
                 for file in files {
                     leave_out(&mut merge, &file.path, &error);
                 }
@@ -102,7 +102,7 @@ fn captures(
     for path in &arguments.files {
         let seen = match look(path) {
             Ok(seen) => seen,
-            Err(error) if arguments.leave_out => {
+            Err(error) if arguments.skip_unreadable => {
                 leave_out(merge, path, &error);
                 continue;
             }

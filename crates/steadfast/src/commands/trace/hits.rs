@@ -126,7 +126,7 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
         return Ok(selected.ending());
     }
     let over = (steps.width_ns, account.span_ns.unwrap_or_default());
-    let axis = Axis::of(conditions, &arguments.selection.filter, arguments.time, over);
+    let axis = Axis::of(conditions, &arguments.selection.filter, arguments.axis.time_axis, over);
     for map in &maps {
         let name = printable(&name(map)).into_owned();
         let picture = match &streams {
@@ -221,7 +221,7 @@ impl Empty {
         })?;
         let keys =
             Workload::of(&table, By::Count, arguments.threshold.unwrap_or(Threshold::USUAL)).keys();
-        let steps = match arguments.step {
+        let steps = match arguments.axis.step {
             None => HitSteps::over(span, 60),
             Some(asked) => {
                 let width = selected.captured.width(Some(asked.0), span, HIT_STEPS_MAX)?;

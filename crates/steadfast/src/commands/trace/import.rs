@@ -31,7 +31,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     let mut first = Vec::new();
     for path in &arguments.files {
         let (input, beginning) = open(path)?;
-        // Check even with --format: binary data would be parsed as lines.
+        // Check even with --input-format: binary data would be parsed as lines.
         if let Some(found) = recognize(path, &beginning)
             && found.kind.is_some_and(|kind| kind.is_packed() || kind == FileKind::Parquet)
         {
@@ -54,7 +54,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
             let names = formats.filter_map(ValueEnum::to_possible_value);
             let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
             bail!(
-                "{}: unknown format; give --format ({}), or the columns of a text file with --csv",
+                "{}: unknown format; give --input-format ({}), or the columns of a text file with --csv",
                 path.display(),
                 names.join(", ")
             )
@@ -72,7 +72,7 @@ fn format(arguments: &ImportArguments) -> anyhow::Result<Option<Format>> {
         let plan = ColumnPlan::parse(columns).map_err(|what| misuse(format!("--csv: {what}")))?;
         return Ok(Some(Format::Columns(plan)));
     }
-    Ok(arguments.format.map(|format| match format {
+    Ok(arguments.input_format.map(|format| match format {
         ImportFormat::Blktrace => Format::Blktrace,
         ImportFormat::Blkparse => Format::Blkparse,
         ImportFormat::FioIolog => Format::FioIolog,

@@ -65,7 +65,7 @@ fn print_table((found, conditions): Shown<'_>, axis: &Axis) -> anyhow::Result<()
 /// Prints every capture step that has an I/O issued or outstanding.
 pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let asked = arguments.step.map(|step| step.0);
+    let asked = arguments.axis.step.map(|step| step.0);
     let Answer { found, account } =
         selected.answer(|captured, pass| captured.steps(pass, asked))?;
     let shown = (&found, selected.conditions());
@@ -75,7 +75,7 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     } else {
         let over = (found.width_ns, account.span_ns.unwrap_or_default());
         let filter = &arguments.selection.filter;
-        let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
+        let axis = Axis::of(selected.conditions(), filter, arguments.axis.time_axis, over);
         print_table(shown, &axis)?;
     }
     Ok(selected.ending())
@@ -104,8 +104,8 @@ pub fn schema_of_map() -> schemars::Schema {
 /// Prints streams over time.
 pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let asked = arguments.step.map(|step| step.0);
-    let choice = (arguments.by, arguments.threshold);
+    let asked = arguments.axis.step.map(|step| step.0);
+    let choice = (arguments.shares.of, arguments.shares.threshold);
     let Answer { found, account } =
         selected.answer(|captured, pass| captured.map(pass, asked, choice))?;
     let content = MapContent::of(&found);
@@ -114,8 +114,8 @@ pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     } else {
         let over = (content.step_ns, account.span_ns.unwrap_or_default());
         let filter = &arguments.selection.filter;
-        let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
-        terminal::print(&content.lines(arguments.by, &axis))?;
+        let axis = Axis::of(selected.conditions(), filter, arguments.axis.time_axis, over);
+        terminal::print(&content.lines(arguments.shares.of, &axis))?;
     }
     Ok(selected.ending())
 }

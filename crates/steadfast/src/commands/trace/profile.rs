@@ -26,7 +26,7 @@ pub fn schema() -> schemars::Schema {
 /// Prints the load by time of day.
 pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let zone = arguments.selection.filter.zone.as_ref();
+    let zone = arguments.selection.filter.time_zone.as_ref();
     let clock = Clock::of(selected.conditions(), zone).with_context(|| {
         format!(
             "{} has no start time, so times of day are unavailable; use: steadfast trace steps",

@@ -15,9 +15,13 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let shelf = OutputDir::named(&arguments.output, Rule::of(&arguments.writing)?, &names)?;
     let selected = FilteredCapture::open(&arguments.selection)?;
     let options = StudyOptions {
-        hits: arguments.hit_map.into(),
-        clock: axis::clock(selected.conditions(), &arguments.selection.filter, arguments.time),
-        ..selected.options(arguments.by, arguments.threshold, arguments.step)
+        hits: arguments.show.into(),
+        clock: axis::clock(
+            selected.conditions(),
+            &arguments.selection.filter,
+            arguments.axis.time_axis,
+        ),
+        ..selected.options(arguments.shares.of, arguments.shares.threshold, arguments.axis.step)
     };
     let study = selected.ask(|captured, _| Study::of(captured, &options))?;
     let findings = findings(&study, SOFTWARE);

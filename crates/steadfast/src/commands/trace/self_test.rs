@@ -13,14 +13,18 @@ use steadfast_analysis::{Study, StudyOptions};
 
 /// Prints the four reports or writes them.
 pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
-    let names = output::names(&arguments.format);
-    let rule = Rule::of(&arguments.writing)?;
-    let shelf = arguments.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
+    let names = output::names(&arguments.report.format);
+    let rule = Rule::of(&arguments.report.writing)?;
+    let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
     let selected = FilteredCapture::open(&arguments.selection)?;
     let options = StudyOptions {
-        clock: axis::clock(selected.conditions(), &arguments.selection.filter, arguments.time),
-        ..selected.options(arguments.by, arguments.threshold, arguments.step)
+        clock: axis::clock(
+            selected.conditions(),
+            &arguments.selection.filter,
+            arguments.axis.time_axis,
+        ),
+        ..selected.options(arguments.shares.of, arguments.shares.threshold, arguments.axis.step)
     };
     let study = selected.ask(|captured, _| Study::of(captured, &options))?;
     let findings = self_test(&study, SOFTWARE);
@@ -30,7 +34,7 @@ pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
         terminal::print(&steadfast_report::text(&findings, terminal::width()))?;
     }
     if let Some(shelf) = shelf {
-        for file in output::write(&shelf, &findings, &arguments.format)? {
+        for file in output::write(&shelf, &findings, &arguments.report.format)? {
             terminal::tell(&file.display().to_string());
         }
     }

@@ -35,8 +35,8 @@ pub fn schema() -> schemars::Schema {
 /// Prints the shape of the load.
 pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let asked = arguments.step.map(|step| step.0);
-    let choice = (arguments.by, arguments.threshold);
+    let asked = arguments.axis.step.map(|step| step.0);
+    let choice = (arguments.shares.of, arguments.shares.threshold);
     let Answer { found, account } = selected.answer(|captured, pass| {
         let (found, account) = ShapeFound::of(captured, pass, asked, choice)?;
         Ok(Answer { found, account })
@@ -54,7 +54,7 @@ pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
     }
     let filter = &arguments.selection.filter;
     let over = (content.step_ns, account.span_ns.unwrap_or_default());
-    let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
+    let axis = Axis::of(selected.conditions(), filter, arguments.axis.time_axis, over);
     terminal::print(&content.lines(&axis))?;
     Ok(selected.ending())
 }

@@ -1,7 +1,7 @@
 //! `trace streams` and `trace processes`: figures by I/O stream and by process.
 
 use super::columns::listed;
-use crate::cli::trace::{ProcessesArguments, StreamsArguments};
+use crate::cli::trace::{ProcessFacet, ProcessesArguments, StreamsArguments};
 use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
@@ -45,10 +45,10 @@ pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
 impl StreamsContent {
     fn of(table: &StreamTable, arguments: &StreamsArguments) -> Self {
         StreamsContent {
-            by: arguments.by,
-            threshold_percent: f64::from(arguments.threshold.0) / 1e4,
-            total: table.total_figures(arguments.by),
-            streams: table.listing_from(arguments.by, arguments.threshold),
+            by: arguments.shares.of,
+            threshold_percent: f64::from(arguments.shares.threshold.0) / 1e4,
+            total: table.total_figures(arguments.shares.of),
+            streams: table.listing_from(arguments.shares.of, arguments.shares.threshold),
             streams_in_all: table.len(),
             unlisted_count: table.unlisted().count(),
         }
@@ -86,7 +86,7 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
         let account = captured.run(pass, &mut [&mut found])?;
         Ok(Answer { found, account })
     })?;
-    if arguments.by_command {
+    if arguments.by == ProcessFacet::Command {
         table = table.by_command();
     }
     let content =

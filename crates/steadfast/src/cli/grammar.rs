@@ -1,0 +1,299 @@
+//! One grammar of options: a name means one thing in every command, and docs/options.md lists it.
+
+use super::Cli;
+use super::overview::GROUPS;
+use clap::{Arg, Command, CommandFactory};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// One option of one command.
+struct Found {
+    command: String,
+    group: &'static str,
+    short: Option<char>,
+    values: Vec<String>,
+    help: String,
+}
+
+/// Heading of the options that every command has.
+const EVERY: &str = "Every command";
+/// Heading of the options of commands of more than one group.
+const SEVERAL: &str = "Several groups";
+
+/// A value of these kinds is a number; an option that takes one takes nothing else.
+const QUANTITIES: [&str; 4] = ["N", "TIME", "BYTES", "PERCENT"];
+
+/// Returns every visible option by its long name.
+fn options() -> BTreeMap<String, Vec<Found>> {
+    let mut found: BTreeMap<String, Vec<Found>> = BTreeMap::new();
+    let root = Cli::command();
+    for argument in root.get_arguments() {
+        add(&mut found, "", EVERY, argument);
+    }
+    for (group, names) in GROUPS {
+        for command in names.iter().filter_map(|name| root.find_subcommand(name)) {
+            walk(&mut found, command.get_name(), group, command);
+        }
+    }
+    found
+}
+
+fn walk(
+    found: &mut BTreeMap<String, Vec<Found>>,
+    name: &str,
+    group: &'static str,
+    command: &Command,
+) {
+    for argument in command.get_arguments() {
+        add(found, name, group, argument);
+    }
+    for subcommand in command.get_subcommands() {
+        walk(found, &format!("{name} {}", subcommand.get_name()), group, subcommand);
+    }
+}
+
+fn add(
+    found: &mut BTreeMap<String, Vec<Found>>,
+    command: &str,
+    group: &'static str,
+    argument: &Arg,
+) {
+    let Some(long) = argument.get_long().filter(|_| !argument.is_hide_set()) else { return };
+    let takes_value = argument.get_action().takes_values();
+    let values = argument.get_value_names().unwrap_or_default();
+    let values = values.iter().filter(|_| takes_value).flat_map(|name| name.split('|'));
+    let option = Found {
+        command: command.to_owned(),
+        group,
+        short: argument.get_short(),
+        values: values.map(str::to_owned).collect(),
+        help: argument.get_help().map(ToString::to_string).unwrap_or_default(),
+    };
+    found.entry(long.to_owned()).or_default().push(option);
+}
+
+/// The part of a help text that is the same in all commands: what follows `:`, `;`, a full stop or
+/// a parenthesis is the command's own.
+fn meaning(help: &str) -> &str {
+    let ends = [": ", "; ", ". ", " ("].iter().filter_map(|end| help.find(end));
+    &help[..ends.min().unwrap_or(help.len())]
+}
+
+#[test]
+fn a_name_means_one_thing_and_a_meaning_has_one_name() {
+    let mut wrong = Vec::new();
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    for (long, found) in options() {
+        let meanings: BTreeSet<&str> = found.iter().map(|option| meaning(&option.help)).collect();
+        if meanings.len() > 1 {
+            wrong.push(format!("--{long} means several things: {meanings:#?}"));
+        }
+        for meaning in meanings {
+            if let Some(other) = names.insert(meaning.to_owned(), long.clone()) {
+                wrong.push(format!("--{long} and --{other} both mean: {meaning}"));
+            }
+        }
+        let values: BTreeSet<&str> =
+            found.iter().flat_map(|option| &option.values).map(String::as_str).collect();
+        if values.len() > 1 && QUANTITIES.iter().any(|kind| values.contains(kind)) {
+            wrong.push(format!("--{long} takes values of several kinds: {values:?}"));
+        }
+        let takes_value: BTreeSet<bool> =
+            found.iter().map(|option| option.values.is_empty()).collect();
+        if takes_value.len() > 1 {
+            wrong.push(format!("--{long} takes a value in some commands only"));
+        }
+        // TKperf's one-letter options stay TKperf's.
+        let ours = found.iter().filter(|option| option.command != "tkperf");
+        let shorts: BTreeSet<Option<char>> = ours.map(|option| option.short).collect();
+        if shorts.len() > 1 {
+            wrong.push(format!("--{long} has a short form in some commands only: {shorts:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// With `BLESS=1` the page is written.
+#[test]
+fn the_page_of_options_lists_them_all() {
+    let page = page();
+    let path = root().join("docs/options.md");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(there == page, "{}: run this test with BLESS=1, read the diff", path.display());
+}
+
+fn page() -> String {
+    let mut page = "\
+# Options
+
+Every option has one name and one meaning in all commands. `steadfast COMMAND --help` says what a command adds to it. This page is
+made of the program's own help (`BLESS=1 cargo test --bin steadfast grammar`).
+
+```
+steadfast run --help          the options of one command
+steadfast help topics         pages that can be read in a terminal
+```
+
+Values: TIME is a duration (`90s`, `5min`, `24h`), BYTES a size (`4KiB`, `2GB`), MOMENT a time in a capture (`90min` from its start,
+`02:00`, `2026-11-21 06:16:17`, a mark), N a whole number, PERCENT a share (`75%`). Lists are separated by commas.
+"
+    .to_owned();
+    let options = options();
+    let headings = [EVERY, SEVERAL].into_iter().chain(GROUPS.iter().map(|(group, _)| *group));
+    for heading in headings {
+        let rows: Vec<String> = options
+            .iter()
+            .filter(|(_, found)| heading_of(found) == heading)
+            .map(|(long, found)| row(long, found))
+            .collect();
+        if rows.is_empty() {
+            continue;
+        }
+        // Writing to a String cannot fail.
+        let _ = write!(page, "\n## {heading}\n\n| option | value | meaning | commands |\n");
+        let _ = writeln!(page, "|---|---|---|---|\n{}", rows.join("\n"));
+    }
+    page
+}
+
+fn heading_of(found: &[Found]) -> &'static str {
+    let groups: BTreeSet<&'static str> = found.iter().map(|option| option.group).collect();
+    if groups.contains(EVERY) {
+        EVERY
+    } else if groups.len() > 1 {
+        SEVERAL
+    } else {
+        found[0].group
+    }
+}
+
+fn row(long: &str, found: &[Found]) -> String {
+    let short = found.iter().find_map(|option| option.short);
+    let short = short.map(|short| format!("`-{short}`, ")).unwrap_or_default();
+    let values: BTreeSet<&str> =
+        found.iter().flat_map(|option| &option.values).map(String::as_str).collect();
+    let values = values.into_iter().collect::<Vec<_>>().join(", ");
+    let meaning = meaning(&found[0].help).replace('|', "\\|");
+    format!("| {short}`--{long}` | {values} | {meaning} | {} |", commands(found))
+}
+
+/// The commands of an option; of those with many subcommands, how many.
+fn commands(found: &[Found]) -> String {
+    let mut by_parent: Vec<(&str, Vec<&str>)> = Vec::new();
+    for option in found {
+        let (parent, own) = option.command.split_once(' ').unwrap_or((&option.command, ""));
+        match by_parent.last_mut() {
+            Some((last, owns)) if *last == parent => owns.push(own),
+            _ => by_parent.push((parent, vec![own])),
+        }
+    }
+    let shown = by_parent.into_iter().map(|(parent, owns)| match owns.as_slice() {
+        owns if owns.len() > 7 => format!("{parent} ({} commands)", owns.len()),
+        [""] => parent.to_owned(),
+        owns => {
+            let named: Vec<String> =
+                owns.iter().map(|own| format!("{parent} {own}").trim_end().to_owned()).collect();
+            named.join(", ")
+        }
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if shown.split(", ").count() > 12 { format!("{} commands", found.len()) } else { shown }
+}
+
+/// The repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every command line of this program in code, scripts and docs has options that its command has.
+#[test]
+fn the_commands_that_are_advised_have_their_options() {
+    let command = Cli::command();
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for place in ["crates", "docs", "scripts", "fleet", "lab/src", "packaging", "README.md"] {
+        for file in files(&root().join(place)) {
+            let Ok(text) = std::fs::read_to_string(&file) else { continue };
+            let is_code = file.extension().is_some_and(|extension| extension == "rs");
+            for line in command_lines(&text, is_code) {
+                checked += 1;
+                let unknown = unknown_options(&command, &line);
+                wrong.extend(unknown.map(|option| format!("{}: {option}: {line}", file.display())));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(checked > 500, "{checked} command lines found");
+}
+
+/// The text files below a directory, without what was built or recorded.
+fn files(place: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(place) else { return vec![place.to_owned()] };
+    let mut found = Vec::new();
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !["journal", "assets", "data", "target", "tests"].contains(&name.as_ref()) {
+            found.extend(files(&path));
+        }
+    }
+    found
+}
+
+/// The command lines of this program in a text.
+fn command_lines(text: &str, is_code: bool) -> Vec<String> {
+    let text = text.split("\nmod tests {").next().unwrap_or_default();
+    // A line that ends with a backslash continues.
+    let mut joined = String::new();
+    for line in text.lines() {
+        match line.strip_suffix('\\') {
+            Some(part) => {
+                joined += part.trim_start();
+                joined.push(' ');
+            }
+            None => {
+                joined += line.trim_start();
+                joined.push('\n');
+            }
+        }
+    }
+    if is_code {
+        joined = joined.replace("\\n", "\n").replace("\\\"", "'");
+    }
+    let ends = if is_code { &['\n', '`', ';', '"'][..] } else { &['\n', '`', ';'] };
+    joined
+        .match_indices("steadfast ")
+        .map(|(at, _)| joined[at..].split(ends).next().unwrap_or_default())
+        .filter_map(|line| line.split("   ").next()?.split(" (").next())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The options of a command line that its command does not have.
+fn unknown_options<'a>(root: &Command, line: &'a str) -> impl Iterator<Item = &'a str> {
+    let mut command = root;
+    let mut words = line.split_whitespace().skip(1).peekable();
+    while let Some(subcommand) = words.peek().and_then(|word| command.find_subcommand(word)) {
+        words.next();
+        command = subcommand;
+    }
+    let is_known = command.get_name() != root.get_name();
+    let mut known: Vec<String> = ["help", "quiet", "color"].map(str::to_owned).to_vec();
+    known.extend(
+        command.get_arguments().filter_map(|argument| Some(argument.get_long()?.to_owned())),
+    );
+    let is_fio = command.get_name() == "fio";
+    let options = words.filter_map(|word| word.strip_prefix("--"));
+    let options =
+        options.map(|word| word.split(|c: char| !c.is_alphanumeric() && !"-_".contains(c)));
+    options.filter_map(|mut parts| parts.next()).filter(move |name| {
+        let is_option = known.iter().any(|known| known == name)
+            || is_fio
+                && (*name == "target-size"
+                    || steadfast_exchange::fio::option_names().any(|known| known == *name));
+        is_known && !name.is_empty() && !is_option
+    })
+}
