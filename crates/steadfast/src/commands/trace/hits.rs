@@ -152,10 +152,10 @@ fn read_out(
 ) -> anyhow::Result<ExitState> {
     let conditions = selected.conditions();
     let span_ns = (selected.captured.begin_ns(), selected.captured.end_ns());
-    let zone = arguments.selection.filter.zone.as_ref();
+    let zone = arguments.selection.filter.time_zone.as_ref();
     let from_ns = Calendar::of(conditions, zone, span_ns).moment(at, 0);
     let from_ns = from_ns.with_context(|| selected.name.clone())?;
-    let step_ns = arguments.step.map_or(READ_OUT_NS, |step| step.0);
+    let step_ns = arguments.axis.step.map_or(READ_OUT_NS, |step| step.0);
     let choice = ReadOutChoice {
         from_ns,
         to_ns: from_ns.saturating_add(step_ns),
@@ -180,7 +180,7 @@ fn read_out(
         return Ok(selected.ending());
     }
     let over = (step_ns.min(READ_OUT_NS), span_ns);
-    let axis = Axis::of(conditions, &arguments.selection.filter, arguments.time, over);
+    let axis = Axis::of(conditions, &arguments.selection.filter, arguments.axis.time_axis, over);
     for read_out in &found {
         terminal::print(&format!(
             "{}: {} from {}, {} ranges of {}\n{}\n",
