@@ -92,7 +92,9 @@ pub enum LedgerError {
         source: io::Error,
     },
     /// The directory already holds a run.
-    #[error("{0} already exists; choose another directory with -o, or resume it: steadfast resume {0}")]
+    #[error(
+        "{0} already exists; choose another directory with -o, or resume it: steadfast resume {0}"
+    )]
     Exists(PathBuf),
     /// The path exists and is something else.
     #[error("{path} already exists and is {what}; choose another directory with -o")]

@@ -176,9 +176,8 @@ fn options_of_every_command_hold_before_and_after_it() {
     let quiet = run_in(here, &[&["-q"], &run[..], &["-o", "b"]].concat());
     assert_eq!((code(&quiet), stderr(&quiet)), (code(&told), String::new()));
     assert_eq!(quiet.stdout.is_empty(), told.stdout.is_empty());
-    let has_colors = |when: &str| {
-        succeed(here, &["doctor", "sim:small", "--color", when]).contains("\x1b[32m")
-    };
+    let has_colors =
+        |when: &str| succeed(here, &["doctor", "sim:small", "--color", when]).contains("\x1b[32m");
     assert!(has_colors("always") && !has_colors("auto") && !has_colors("never"));
     refuse(here, &["schema", "--json"], &["`steadfast schema` prints no JSON"]);
     assert!(succeed(here, &["help", "topics"]).contains("\n  safety  "));
