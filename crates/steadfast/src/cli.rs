@@ -144,7 +144,8 @@ fn with_json_if_known(matches: &ArgMatches) -> Result<(), clap::Error> {
         (command, matches) = (subcommand, inner);
         name.push(word);
     }
-    if !matches.get_flag("json") || command.get_arguments().any(|known| known.get_id() == "json") {
+    let is_asked = matches.try_get_one("json").is_ok_and(|json| json == Some(&true));
+    if !is_asked || command.get_arguments().any(|known| known.get_id() == "json") {
         return Ok(());
     }
     let text = format!("`steadfast {}` prints no JSON; omit --json", name.join(" "));
@@ -911,6 +912,7 @@ mod tests {
         assert!(refused("steadfast mark name --json"));
         assert!(refused("steadfast --json trace recover a -o b"));
         assert!(!refused("steadfast mark name"));
+        assert!(!refused("steadfast iometer export iops --target sim:small -o a.icf"));
         assert!(!refused("steadfast devices --json"));
         assert!(!refused("steadfast --json trace streams a.parquet"));
         let cli = Cli::try_parse_from(["steadfast", "--json", "devices", "-q"]).unwrap();

@@ -329,7 +329,7 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
     assert!(path.join("both/report.pdf").exists());
     let other = runs.iter().find(|run| run.file_name().to_string_lossy().contains("client"));
     let directory = other.unwrap().path();
-    let from = ["--disk", "F:", "--from", directory.to_str().unwrap(), "-r", "f.csv"];
+    let from = ["--disk", "F:", "--from-run", directory.to_str().unwrap(), "-r", "f.csv"];
     succeed(path, &[&["iometer", "two.icf"], &from[..]].concat());
     assert_eq!(rows(&path.join("f.csv")).iter().filter(|row| row[0].1 == "DISK").count(), 2);
     let one = ["iometer", "two.icf", "--target", "G:=sim:small", "--target", "E:=sim:client"];
