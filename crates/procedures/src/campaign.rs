@@ -23,7 +23,7 @@ const CAMPAIGN_WORKLOADS: Parameter = Parameter {
     name: "workloads",
     default: "metadata,write-intensive,read-intensive,oltp,video,composite",
     meaning: "the standard workloads in order, each once, separated by commas; give a parameter of \
-        the test as NAME=VALUE, or as WORKLOAD.NAME=VALUE for one workload only",
+        the test as NAME=VALUE, or as oltp.NAME=VALUE for one workload only",
     source: "the six standard synthetic workloads of PTS 2.0.1 (SNIA tutorial)",
     ..Parameter::PLAIN
 };

@@ -34,8 +34,8 @@ const PROCEDURES: Parameter = Parameter {
     name: "procedures",
     default: "iops,throughput,latency",
     meaning: "the procedures in order, separated by commas; the parts of one that is listed \
-        several times are NAME-1, NAME-2, ...; give a parameter as NAME=VALUE, as \
-        PROCEDURE.NAME=VALUE for one procedure, or as PART.NAME=VALUE for one part only",
+        several times have numbers (wsat-1, wsat-2); give a parameter as NAME=VALUE, or as \
+        PROCEDURE.NAME=VALUE for one procedure or one part only",
     source: "our choice: the basic tests of PTS 2.0.x",
     ..Parameter::PLAIN
 };

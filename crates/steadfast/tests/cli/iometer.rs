@@ -164,7 +164,7 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
         })
         .collect();
     let host = sensed.last().unwrap();
-    let last = of("MANAGER").last().unwrap();
+    let last = of("MANAGER").next_back().unwrap();
     let rate = host.interrupts.unwrap() as f64 / host.elapsed.as_secs_f64();
     assert_eq!(cell(last, "Interrupts per Second"), format!("{rate:.6}"));
     let processors: Vec<_> = of("PROCESSOR").collect();
