@@ -136,7 +136,8 @@ fn form_pages(study: &Study) -> Vec<Page> {
 /// Returns the plot of outstanding I/Os and, where it is known, that of the server's processors.
 fn outstanding(study: &Study) -> Vec<Exhibit> {
     let mut plots = vec![plots::outstanding(study)];
-    if !study.totals.conditions.processors.is_empty() {
+    // Steps much narrower than the time between two readings have none.
+    if study.step_figures().any(|step| step.processors.is_some()) {
         plots.push(plots::processors(study));
     }
     plots.into_iter().map(Exhibit::Plot).collect()
