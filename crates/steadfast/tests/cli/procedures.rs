@@ -116,7 +116,7 @@ fn a_campaign_is_planned_whole_and_resumed_in_its_part() {
     let arguments = [&["wsat-campaign"], &QUICK[..], &two[..]].concat();
     let plan = succeed(here, &[&["plan"], &arguments[..]].concat());
     assert!(plan.contains("oltp/") && plan.contains("video/"), "{plan}");
-    succeed(here, &[&["run"], &arguments[..], &["--out", "run"]].concat());
+    succeed(here, &[&["run"], &arguments[..], &["-o", "run"]].concat());
     let journal = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap();
     let text = |run: &str| std::fs::read_to_string(here.join(run).join("metrics.csv")).unwrap();
     // Cut in the second workload, five steps after it began.
