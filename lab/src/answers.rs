@@ -6,26 +6,26 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use steadfast_domain::{Entry, Outcome, Step};
+use steadfast_domain::{JournalEntry, Outcome, Step};
 use steadfast_runner::Ledger;
-use steadfast_runner::ledger::Contents;
+use steadfast_runner::ledger::LedgerContents;
 
 /// The output of one guest: the results of its commands, and run directories.
 #[derive(Debug)]
-pub struct Answers {
+pub struct GuestOutput {
     directory: PathBuf,
 }
 
-impl Answers {
+impl GuestOutput {
     /// Unpacks the archive that a guest wrote to its second disk.
     ///
     /// # Errors
     /// The guest wrote none.
-    pub fn unpack(disk: &Path, directory: PathBuf) -> anyhow::Result<Answers> {
+    pub fn unpack(disk: &Path, directory: PathBuf) -> anyhow::Result<GuestOutput> {
         fs::create_dir_all(&directory)?;
         output(Command::new("tar").arg("-C").arg(&directory).arg("-xf").arg(disk))
             .context("the guest left no answers")?;
-        Ok(Answers { directory })
+        Ok(GuestOutput { directory })
     }
 
     /// Returns the path of a file that the guest wrote to /out.
@@ -53,7 +53,7 @@ impl Answers {
     /// Returns the standard output of a command.
     ///
     /// # Errors
-    /// As for [`Answers::code`].
+    /// As for [`GuestOutput::code`].
     pub fn stdout(&self, name: &str) -> anyhow::Result<String> {
         self.text(&format!("{name}.stdout"))
     }
@@ -61,7 +61,7 @@ impl Answers {
     /// Returns the standard error of a command.
     ///
     /// # Errors
-    /// As for [`Answers::code`].
+    /// As for [`GuestOutput::code`].
     pub fn stderr(&self, name: &str) -> anyhow::Result<String> {
         self.text(&format!("{name}.stderr"))
     }
@@ -110,8 +110,8 @@ impl Answers {
     ///
     /// # Errors
     /// The journal is missing or damaged.
-    pub fn run(&self, name: &str) -> anyhow::Result<Run> {
-        Ok(Run { contents: Ledger::read(&self.path(name))? })
+    pub fn run(&self, name: &str) -> anyhow::Result<GuestRun> {
+        Ok(GuestRun { contents: Ledger::read(&self.path(name))? })
     }
 }
 
@@ -123,20 +123,20 @@ fn tail(text: &str) -> String {
 
 /// The journal of a run in a guest.
 #[derive(Debug)]
-pub struct Run {
-    contents: Contents,
+pub struct GuestRun {
+    contents: LedgerContents,
 }
 
-impl Run {
+impl GuestRun {
     /// Returns every entry, in order.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub fn entries(&self) -> impl Iterator<Item = &JournalEntry> {
         self.contents.lines.iter().map(|line| &line.entry)
     }
 
     /// Returns every finished step, in order.
     pub fn steps(&self) -> impl Iterator<Item = (&Step, &Outcome)> {
         self.entries().filter_map(|entry| match entry {
-            Entry::Applied { step, outcome } => Some((&**step, &**outcome)),
+            JournalEntry::Applied { step, outcome } => Some((&**step, &**outcome)),
             _ => None,
         })
     }

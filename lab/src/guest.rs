@@ -1,9 +1,9 @@
 //! A guest: a machine with drives, its script, and the cases its output must pass.
 
-use crate::answers::Answers;
-use crate::machine::Drive;
+use crate::answers::GuestOutput;
+use crate::machine::GuestDrive;
 use crate::qmp::Qmp;
-use crate::root::Root;
+use crate::root::GuestRoot;
 use anyhow::{Context, bail};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ pub struct Guest {
     /// Name of the guest and of its script.
     pub name: &'static str,
     /// Drives of the guest; a script may create one more (`scsi_debug`).
-    pub drives: Vec<Drive>,
+    pub drives: Vec<GuestDrive>,
     /// Shell script that the guest runs.
     pub script: &'static str,
     /// Actions from outside while the guest runs, in order.
-    pub meanwhile: Vec<Meanwhile>,
+    pub meanwhile: Vec<OutsideAction>,
     /// Time after which the guest is ended, whatever it does.
     pub limit: Duration,
     /// Output files to keep as artifacts.
@@ -27,11 +27,11 @@ pub struct Guest {
     /// Conditions that the output must meet.
     pub cases: Vec<Case>,
     /// Returns the table of measurements, for guests that are benches.
-    pub table: Option<fn(&Answers) -> anyhow::Result<String>>,
+    pub table: Option<fn(&GuestOutput) -> anyhow::Result<String>>,
 }
 
 /// An action from outside, triggered by a line of the guest (`tell`).
-pub struct Meanwhile {
+pub struct OutsideAction {
     /// The text of the line.
     pub word: &'static str,
     /// The action.
@@ -43,20 +43,20 @@ pub struct Case {
     /// The condition in words.
     pub name: &'static str,
     /// Checks the condition; an error is a failure.
-    pub check: fn(&Answers) -> anyhow::Result<()>,
+    pub check: fn(&GuestOutput) -> anyhow::Result<()>,
 }
 
 /// The reason why a case cannot be checked here.
 #[derive(Debug)]
-pub struct Skipped(pub String);
+pub struct SkipReason(pub String);
 
-impl std::fmt::Display for Skipped {
+impl std::fmt::Display for SkipReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Skipped {}
+impl std::error::Error for SkipReason {}
 
 /// Memory of a guest in MiB: for the program, a run directory and the disk of scsi_debug.
 const MEMORY_MIB: u32 = 1024;
@@ -71,9 +71,9 @@ const LOOK: Duration = Duration::from_millis(50);
 pub const CONSOLE: &str = "console.log";
 
 /// A QEMU process, killed on drop.
-struct Running(Child);
+struct QemuProcess(Child);
 
-impl Drop for Running {
+impl Drop for QemuProcess {
     fn drop(&mut self) {
         // It may have exited already.
         let _ = self.0.kill();
@@ -87,25 +87,25 @@ impl Guest {
     ///
     /// # Errors
     /// QEMU does not start, the guest does not end in time, or it leaves no output.
-    pub fn run(&self, root: &Root, directory: &Path) -> anyhow::Result<Answers> {
+    pub fn run(&self, root: &GuestRoot, directory: &Path) -> anyhow::Result<GuestOutput> {
         let _ = fs::remove_dir_all(directory);
         fs::create_dir_all(directory)?;
         let disk = directory.join("answers.img");
         let mut images = vec![(disk.clone(), ANSWERS_MIB)];
-        let of_drives = self.drives.iter().flat_map(Drive::images);
+        let of_drives = self.drives.iter().flat_map(GuestDrive::images);
         images.extend(of_drives.map(|(name, mib)| (directory.join(name), mib)));
         for (path, mib) in &images {
             File::create(path)?.set_len(mib << 20)?;
         }
         let result = self.to_its_end(root, directory);
-        let answers = result.and_then(|()| Answers::unpack(&disk, directory.join("out")));
+        let answers = result.and_then(|()| GuestOutput::unpack(&disk, directory.join("out")));
         for (path, _) in &images {
             fs::remove_file(path)?;
         }
         answers
     }
 
-    fn to_its_end(&self, root: &Root, directory: &Path) -> anyhow::Result<()> {
+    fn to_its_end(&self, root: &GuestRoot, directory: &Path) -> anyhow::Result<()> {
         let (began, console) = (Instant::now(), directory.join(CONSOLE));
         let errors = File::create(directory.join("qemu.stderr"))?;
         let child = Command::new("qemu-system-x86_64")
@@ -116,7 +116,7 @@ impl Guest {
             .stderr(errors)
             .spawn()
             .context("cannot run QEMU; install it as root with scripts/tools lab")?;
-        let mut running = Running(child);
+        let mut running = QemuProcess(child);
         let pipes = running.0.stdin.take().zip(running.0.stdout.take());
         let (commands, answers) = pipes.context("QEMU has no pipes")?;
         let mut qmp = Qmp::new(commands, answers).with_context(|| {
@@ -138,7 +138,7 @@ impl Guest {
         }
     }
 
-    fn arguments(&self, root: &Root) -> anyhow::Result<Vec<String>> {
+    fn arguments(&self, root: &GuestRoot) -> anyhow::Result<Vec<String>> {
         let absolute = |path: &PathBuf| -> anyhow::Result<String> {
             Ok(fs::canonicalize(path)?.to_string_lossy().into_owned())
         };
@@ -163,7 +163,7 @@ impl Guest {
         arguments.extend(["-append".to_owned(), boot]);
         arguments.extend(disk(&absolute(&root.disk)?, ",readonly=on"));
         arguments.extend(disk("answers.img", ""));
-        arguments.extend(self.drives.iter().flat_map(Drive::arguments));
+        arguments.extend(self.drives.iter().flat_map(GuestDrive::arguments));
         Ok(arguments)
     }
 }

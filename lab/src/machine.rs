@@ -2,17 +2,17 @@
 
 /// A drive over empty images.
 #[derive(Debug, Clone)]
-pub struct Drive {
+pub struct GuestDrive {
     /// Serial number; also QEMU's id for the device.
     pub serial: &'static str,
-    interface: Interface,
+    interface: DriveInterface,
     /// One medium, or the namespaces of an NVMe drive, numbered from 1.
     media: Vec<Medium>,
 }
 
 /// Command set and transport of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Interface {
+enum DriveInterface {
     Nvme,
     Scsi,
     Sata,
@@ -31,13 +31,13 @@ pub struct Medium {
 /// bytes.
 #[derive(Debug, Clone, Copy)]
 struct MediumFault {
-    direction: Failing,
+    direction: FaultDirection,
     sector: Option<u64>,
 }
 
 /// Direction of the failing I/Os.
 #[derive(Debug, Clone, Copy)]
-pub enum Failing {
+pub enum FaultDirection {
     /// Reads.
     Reads,
     /// Writes.
@@ -61,7 +61,7 @@ impl Medium {
     }
 
     /// Adds a fault.
-    pub fn failing(mut self, direction: Failing, sector: Option<u64>) -> Self {
+    pub fn failing(mut self, direction: FaultDirection, sector: Option<u64>) -> Self {
         self.faults.push(MediumFault { direction, sector });
         self
     }
@@ -87,8 +87,8 @@ impl MediumFault {
     fn rule(self, number: usize) -> String {
         let key = format!("file.inject-error.{number}");
         let direction = match self.direction {
-            Failing::Reads => "read",
-            Failing::Writes => "write",
+            FaultDirection::Reads => "read",
+            FaultDirection::Writes => "write",
         };
         let place = self.sector.map(|sector| format!(",{key}.sector={sector}"));
         let place = place.unwrap_or_default();
@@ -96,10 +96,10 @@ impl MediumFault {
     }
 }
 
-impl Drive {
+impl GuestDrive {
     /// Returns an NVMe drive with one namespace.
     pub fn nvme(serial: &'static str, medium: Medium) -> Self {
-        Drive { serial, interface: Interface::Nvme, media: vec![medium] }
+        GuestDrive { serial, interface: DriveInterface::Nvme, media: vec![medium] }
     }
 
     /// Adds a namespace.
@@ -111,12 +111,12 @@ impl Drive {
     /// Returns a SCSI disk of vendor LAB, product LABDISK, revision 0042, behind a controller of
     /// its own.
     pub fn scsi(serial: &'static str, medium: Medium) -> Self {
-        Drive { serial, interface: Interface::Scsi, media: vec![medium] }
+        GuestDrive { serial, interface: DriveInterface::Scsi, media: vec![medium] }
     }
 
     /// Returns an ATA disk of model LABSATA, firmware 0042.
     pub fn sata(serial: &'static str, medium: Medium) -> Self {
-        Drive { serial, interface: Interface::Sata, media: vec![medium] }
+        GuestDrive { serial, interface: DriveInterface::Sata, media: vec![medium] }
     }
 
     /// Returns file name and size in MiB of each image.
@@ -132,9 +132,9 @@ impl Drive {
     pub fn arguments(&self) -> Vec<String> {
         let serial = self.serial;
         let mut devices: Vec<String> = match self.interface {
-            Interface::Nvme => vec![format!("nvme,id={serial},serial={serial}")],
-            Interface::Scsi => vec![format!("pvscsi,id={serial}")],
-            Interface::Sata => Vec::new(),
+            DriveInterface::Nvme => vec![format!("nvme,id={serial},serial={serial}")],
+            DriveInterface::Scsi => vec![format!("pvscsi,id={serial}")],
+            DriveInterface::Sata => Vec::new(),
         };
         devices.extend(self.media.iter().zip(1..).map(|(m, number)| self.disk(m, number)));
         let media = self.media.iter().zip(1..).map(|(medium, number)| {
@@ -151,12 +151,12 @@ impl Drive {
     fn disk(&self, medium: &Medium, number: u32) -> String {
         let (serial, sector) = (self.serial, medium.sector);
         let (kind, identity) = match self.interface {
-            Interface::Nvme => ("nvme-ns", format!("bus={serial},nsid={number}")),
-            Interface::Scsi => (
+            DriveInterface::Nvme => ("nvme-ns", format!("bus={serial},nsid={number}")),
+            DriveInterface::Scsi => (
                 "scsi-hd",
                 format!("bus={serial}.0,serial={serial},vendor=LAB,product=LABDISK,ver=0042"),
             ),
-            Interface::Sata => {
+            DriveInterface::Sata => {
                 ("ide-hd", format!("bus=ide.0,serial={serial},model=LABSATA,ver=0042"))
             }
         };
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn a_drive_in_qemus_words() {
-        let medium = Medium::new(64).with_sector(4096).failing(Failing::Reads, Some(7));
-        let drive = Drive::nvme("A1", medium).and_namespace(Medium::new(32).capped(9));
+        let medium = Medium::new(64).with_sector(4096).failing(FaultDirection::Reads, Some(7));
+        let drive = GuestDrive::nvme("A1", medium).and_namespace(Medium::new(32).capped(9));
         assert_eq!(
             drive.arguments(),
             [

@@ -19,11 +19,11 @@ use anyhow::{Context, anyhow};
 use clap::Parser;
 use guest::Guest;
 use kernel::Kernel;
-use root::Root;
+use root::GuestRoot;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tally::Tally;
+use tally::CaseTally;
 
 /// Runs the program against NVMe and SCSI command sets in guests under QEMU.
 #[derive(Debug, Parser)]
@@ -52,15 +52,15 @@ const UNFIT: u8 = 77;
 
 /// The reason why this machine cannot run guests.
 #[derive(Debug)]
-struct Unfit(String);
+struct UnfitHost(String);
 
-impl std::fmt::Display for Unfit {
+impl std::fmt::Display for UnfitHost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "guests are unavailable here: {}", self.0)
     }
 }
 
-impl std::error::Error for Unfit {}
+impl std::error::Error for UnfitHost {}
 
 impl Arguments {
     /// Returns the directory for guests of a kernel.
@@ -76,18 +76,18 @@ fn main() -> ExitCode {
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
             tally::say(&format!("lab: {error:#}"));
-            if error.is::<Unfit>() { ExitCode::from(UNFIT) } else { ExitCode::FAILURE }
+            if error.is::<UnfitHost>() { ExitCode::from(UNFIT) } else { ExitCode::FAILURE }
         }
     }
 }
 
 /// Runs every guest under every kernel.
-fn visit(arguments: &Arguments) -> anyhow::Result<Tally> {
+fn visit(arguments: &Arguments) -> anyhow::Result<CaseTally> {
     let guests = chosen(&arguments.guests)?;
-    let mut tally = Tally::default();
+    let mut tally = CaseTally::default();
     for package in &arguments.kernels {
         let root = prepare(package, &guests, arguments)
-            .map_err(|error| anyhow!(Unfit(format!("{error:#}"))))?;
+            .map_err(|error| anyhow!(UnfitHost(format!("{error:#}"))))?;
         let place = arguments.place(&root.kernel);
         tally::say(&format!("Kernel {}", root.kernel.release));
         for guest in &guests {
@@ -101,14 +101,14 @@ fn visit(arguments: &Arguments) -> anyhow::Result<Tally> {
 }
 
 /// Builds the files that guests start from, and checks that a guest starts.
-fn prepare(package: &str, guests: &[Guest], arguments: &Arguments) -> anyhow::Result<Root> {
+fn prepare(package: &str, guests: &[Guest], arguments: &Arguments) -> anyhow::Result<GuestRoot> {
     let kernel = Kernel::fetch(package, &arguments.directory.join("kernels"))?;
     let place = arguments.place(&kernel);
     fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
     let first = cases::first();
     let all = guests.iter().chain([&first]);
     let scripts: Vec<_> = all.map(|guest| (guest.name, guest.script)).collect();
-    let root = Root::build(kernel, &arguments.program, &scripts, &place)?;
+    let root = GuestRoot::build(kernel, &arguments.program, &scripts, &place)?;
     first.run(&root, &place.join(first.name)).context("the first guest")?;
     fs::remove_dir_all(place.join(first.name))?;
     Ok(root)
@@ -132,10 +132,10 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<Guest>> {
 /// Runs one guest, checks its cases, and keeps or removes its output.
 fn receive(
     guest: &Guest,
-    root: &Root,
+    root: &GuestRoot,
     directory: &Path,
     arguments: &Arguments,
-    tally: &mut Tally,
+    tally: &mut CaseTally,
 ) -> anyhow::Result<()> {
     let mut result = guest.run(root, directory);
     if arguments.again && tally::fail(guest, &result) {

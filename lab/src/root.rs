@@ -64,7 +64,7 @@ const SLACK_MIB: u64 = 32;
 
 /// The files that every guest of a kernel starts from.
 #[derive(Debug, Clone)]
-pub struct Root {
+pub struct GuestRoot {
     /// The kernel.
     pub kernel: Kernel,
     /// Image of the root disk.
@@ -73,7 +73,7 @@ pub struct Root {
     pub first: PathBuf,
 }
 
-impl Root {
+impl GuestRoot {
     /// Builds both in `directory`, with the program under test and the guests' scripts, given by
     /// name and content.
     ///
@@ -84,7 +84,7 @@ impl Root {
         program: &Path,
         scripts: &[(&str, &str)],
         directory: &Path,
-    ) -> anyhow::Result<Root> {
+    ) -> anyhow::Result<GuestRoot> {
         let tree = directory.join("root");
         let _ = fs::remove_dir_all(&tree);
         for name in DIRECTORIES {
@@ -115,7 +115,7 @@ impl Root {
         fs::remove_dir_all(&tree)?;
         let first = directory.join("first.cpio");
         pack_first(&kernel, &first)?;
-        Ok(Root { kernel, disk, first })
+        Ok(GuestRoot { kernel, disk, first })
     }
 }
 

@@ -1,28 +1,28 @@
 //! Counts and prints cases passed, failed and skipped.
 
-use crate::answers::Answers;
-use crate::guest::{Case, Guest, Skipped};
+use crate::answers::GuestOutput;
+use crate::guest::{Case, Guest, SkipReason};
 use anyhow::anyhow;
 use std::io::Write;
 use std::time::Instant;
 
 /// Counts of cases.
-pub struct Tally {
+pub struct CaseTally {
     passed: u32,
     failed: u32,
     skipped: u32,
     began: Instant,
 }
 
-impl Default for Tally {
+impl Default for CaseTally {
     fn default() -> Self {
-        Tally { passed: 0, failed: 0, skipped: 0, began: Instant::now() }
+        CaseTally { passed: 0, failed: 0, skipped: 0, began: Instant::now() }
     }
 }
 
-impl Tally {
+impl CaseTally {
     /// Checks and prints every case of a guest; returns true if none failed.
-    pub fn judge(&mut self, guest: &Guest, result: &anyhow::Result<Answers>) -> bool {
+    pub fn judge(&mut self, guest: &Guest, result: &anyhow::Result<GuestOutput>) -> bool {
         let before = self.failed;
         for case in &guest.cases {
             self.count(&format!("{}: {}", guest.name, case.name), verdict(case, result));
@@ -36,7 +36,7 @@ impl Tally {
                 self.passed += 1;
                 say(&format!("pass  {name}"));
             }
-            Err(error) if error.is::<Skipped>() => {
+            Err(error) if error.is::<SkipReason>() => {
                 self.skipped += 1;
                 say(&format!("skip  {name}: {error}"));
             }
@@ -65,11 +65,11 @@ impl Tally {
 }
 
 /// Checks every case of a guest and prints those that fail; returns true if any does.
-pub fn fail(guest: &Guest, result: &anyhow::Result<Answers>) -> bool {
+pub fn fail(guest: &Guest, result: &anyhow::Result<GuestOutput>) -> bool {
     let mut any = false;
     for case in &guest.cases {
         if let Err(error) = verdict(case, result)
-            && !error.is::<Skipped>()
+            && !error.is::<SkipReason>()
         {
             say(&format!("again {}: {}: {error:#}", guest.name, case.name));
             any = true;
@@ -78,7 +78,7 @@ pub fn fail(guest: &Guest, result: &anyhow::Result<Answers>) -> bool {
     any
 }
 
-fn verdict(case: &Case, result: &anyhow::Result<Answers>) -> anyhow::Result<()> {
+fn verdict(case: &Case, result: &anyhow::Result<GuestOutput>) -> anyhow::Result<()> {
     match result {
         Ok(answers) => (case.check)(answers),
         Err(error) => Err(anyhow!("{error:#}")),

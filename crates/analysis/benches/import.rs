@@ -16,8 +16,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use steadfast_analysis::StreamTable;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
-use steadfast_tracefile::import::{Format, Input, import};
-use steadfast_tracefile::{Trace, Writer};
+use steadfast_tracefile::import::{ImportInput, TraceFormat, import};
+use steadfast_tracefile::{Trace, TraceWriter};
 use synthetic::Server;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
@@ -40,7 +40,7 @@ fn main() -> Fallible<()> {
     told("stream table of the imported trace", events, || {
         let trace = Trace::open(File::open(directory.path().join("t.parquet"))?)?;
         let mut streams = StreamTable::new();
-        steadfast_analysis::Pass::default().run(&trace, &mut [&mut streams])?;
+        steadfast_analysis::PassOptions::default().run(&trace, &mut [&mut streams])?;
         Ok(())
     })?;
     println!("  peak memory {} MB", peak_memory_mb());
@@ -73,20 +73,20 @@ fn file(base: &Path, processor: usize) -> PathBuf {
     base.with_extension(format!("blktrace.{processor}"))
 }
 
-fn inputs(base: &Path) -> Fallible<Vec<Input<'static>>> {
-    let input = |processor| -> Fallible<Input<'static>> {
+fn inputs(base: &Path) -> Fallible<Vec<ImportInput<'static>>> {
+    let input = |processor| -> Fallible<ImportInput<'static>> {
         let path = file(base, processor);
         let content = Box::new(File::open(&path)?);
-        Ok(Input { name: path.display().to_string(), content })
+        Ok(ImportInput { name: path.display().to_string(), content })
     };
     (0..PROCESSORS).map(input).collect()
 }
 
 fn imported(base: &Path, to: &Path) -> Fallible<()> {
     let conditions = CaptureConditions::default();
-    let mut writer = Writer::new(BufWriter::new(File::create(to)?), &conditions)?;
+    let mut writer = TraceWriter::new(BufWriter::new(File::create(to)?), &conditions)?;
     let mut waiting = Vec::with_capacity(4096);
-    let imported = import(&Format::Blktrace, inputs(base)?, &mut |event| {
+    let imported = import(&TraceFormat::Blktrace, inputs(base)?, &mut |event| {
         waiting.push(*event);
         if waiting.len() == waiting.capacity() {
             writer.write(&waiting)?;
@@ -100,7 +100,7 @@ fn imported(base: &Path, to: &Path) -> Fallible<()> {
 }
 
 fn read_only(base: &Path) -> Fallible<()> {
-    import(&Format::Blktrace, inputs(base)?, &mut |_| Ok(()))?;
+    import(&TraceFormat::Blktrace, inputs(base)?, &mut |_| Ok(()))?;
     Ok(())
 }
 

@@ -16,18 +16,20 @@ mod synthetic;
 #[path = "usage/mod.rs"]
 mod usage;
 
-use drives::Drives;
+use drives::PacedDrives;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use steadfast_analysis::crew::{Crew, Task};
+use steadfast_analysis::crew::{PoolTask, ThreadPool};
 use steadfast_analysis::questions::steps::Steps;
-use steadfast_analysis::{Captured, Derivation, Fold, Pass, StreamTable, Study, StudyOptions};
+use steadfast_analysis::{
+    Captured, Derivation, Fold, PassOptions, StreamTable, Study, StudyOptions,
+};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{IoEvent, IoOp};
-use steadfast_tracefile::{Trace, Writer};
+use steadfast_tracefile::{Trace, TraceWriter};
 use synthetic::{SECOND, Server, by_completion, conditions};
 use usage::{peak_memory_mb, process_seconds};
 
@@ -61,11 +63,11 @@ fn main() -> Fallible<()> {
 
 struct Threads(usize);
 
-impl Crew for Threads {
+impl ThreadPool for Threads {
     fn size(&self) -> usize {
         self.0
     }
-    fn side_by_side(&self, tasks: Vec<Task<'_>>) {
+    fn side_by_side(&self, tasks: Vec<PoolTask<'_>>) {
         std::thread::scope(|scope| {
             for task in tasks {
                 scope.spawn(task);
@@ -79,7 +81,7 @@ fn ask(path: &Path) -> Fallible<()> {
     let all = std::thread::available_parallelism()?.get();
     let threads: Vec<usize> =
         if std::env::args().any(|word| word == "all") { vec![all] } else { vec![1, all] };
-    let (pass, options) = (Pass::default(), StudyOptions::default());
+    let (pass, options) = (PassOptions::default(), StudyOptions::default());
     for threads in threads {
         let captured = Captured::open(File::open(path)?)?.with_crew(Arc::new(Threads(threads)));
         println!("{threads} threads");
@@ -123,9 +125,9 @@ fn timed(name: &str, ask: impl FnOnce() -> Fallible<u64>) -> Fallible<()> {
 fn write(path: &Path, millions: u64) -> Fallible<()> {
     let rate = 100_000;
     let seconds = millions * 1_000_000 / rate;
-    let mut server = Server::new(seconds, rate).map(Drives::default().serving());
+    let mut server = Server::new(seconds, rate).map(PacedDrives::default().serving());
     let file = BufWriter::new(File::create(path)?);
-    let mut writer = Writer::new(file, &conditions(seconds))?;
+    let mut writer = TraceWriter::new(file, &conditions(seconds))?;
     let mut spent = 0;
     loop {
         let mut events: Vec<IoEvent> = by_completion(server.by_ref().take(STRIDE));
@@ -163,7 +165,7 @@ fn into_many_streams(event: &mut IoEvent) {
 fn fold(name: &str, path: &Path, fold: &mut dyn Fold) -> Fallible<u64> {
     let trace = Trace::open(File::open(path)?)?;
     let (begin, processor) = (Instant::now(), processor_ns());
-    let account = Pass::default().run(&trace, &mut [fold])?;
+    let account = PassOptions::default().run(&trace, &mut [fold])?;
     let spent = (processor_ns() - processor) as f64 / 1e9;
     println!(
         "  {name}: {:.1} million I/Os per second of processor time ({spent:.2} s, {:.2} s by the clock)",

@@ -12,10 +12,10 @@ use std::error::Error;
 use std::fs::{File, create_dir_all};
 use std::io::BufWriter;
 use std::path::Path;
-use steadfast_domain::io_event::{CapturePart, CapturedDevice, Command, flags};
+use steadfast_domain::io_event::{CapturePart, CapturedDevice, CommandName, flags};
 use steadfast_domain::step::mix64;
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_tracefile::Writer;
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
+use steadfast_tracefile::TraceWriter;
 
 const SECOND: u64 = 1_000_000_000;
 /// 2026-11-20 22:00 UTC.
@@ -44,7 +44,7 @@ fn conditions(host: u64, capture: u64) -> CaptureConditions {
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1"), device("nvme1n1")],
         began_unix_ns: Some(BEGAN + capture * (LASTS + 5 * SECOND) + late),
-        zone: Some(Zone::fixed(0, Some("UTC"))),
+        zone: Some(TimeZone::fixed(0, Some("UTC"))),
         lasted_ns: LASTS,
         ..CaptureConditions::default()
     }
@@ -77,7 +77,7 @@ fn ios(hosts: u64, host: u64, capture: u64, count: u64) -> Vec<IoEvent> {
             device: device as u16,
             op: if draw >> 50 & 3 == 0 { IoOp::Read } else { IoOp::Write },
             layer: Layer::Block,
-            command: Command::new(name),
+            command: CommandName::new(name),
             ..IoEvent::default()
         }
     };
@@ -89,7 +89,7 @@ fn write(
     conditions: &CaptureConditions,
     ios: &[IoEvent],
 ) -> Result<(), Box<dyn Error>> {
-    let mut writer = Writer::new(BufWriter::new(File::create(path)?), conditions)?;
+    let mut writer = TraceWriter::new(BufWriter::new(File::create(path)?), conditions)?;
     ios.chunks(1 << 16).try_for_each(|some| writer.write(some))?;
     writer.finish(conditions.clone())?;
     Ok(())

@@ -14,11 +14,11 @@ use std::error::Error;
 use std::fs::File;
 use std::io::BufWriter;
 use steadfast_domain::io_event::{
-    CapturePart, CapturedDevice, Command, Content, ContentSample, Mark, Share, flags,
+    CapturePart, CapturedDevice, CommandName, ContentMeasurement, ContentSample, Mark, Share, flags,
 };
 use steadfast_domain::step::mix64;
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_tracefile::Writer;
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
+use steadfast_tracefile::TraceWriter;
 
 const SECOND: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * SECOND;
@@ -30,8 +30,8 @@ const BEGAN: u64 = 1_795_129_200 * SECOND;
 
 /// The tutorial's nine streams: sequential, size, I/Os, and which programs do them, with the
 /// parts of each. As in the tutorial, a stream has several processes at one moment, or one.
-type Stream = (bool, u32, u64, &'static [(usize, u64)]);
-const STREAMS: [Stream; 9] = [
+type TutorialStream = (bool, u32, u64, &'static [(usize, u64)]);
+const STREAMS: [TutorialStream; 9] = [
     (true, 4096, 757_697, &[(SQLSERVER, 7), (MYSQLD, 2), (LSASS, 1)]),
     (false, 16_384, 422_999, &[(SQLSERVER, 5), (MYSQLD, 3)]),
     (true, 512, 409_357, &[(MYSQLD, 6), (SYSTEM, 1), (SVCHOST, 1)]),
@@ -97,7 +97,7 @@ fn conditions(ios: u64) -> CaptureConditions {
         operating_system: Some("made up".into()),
         devices: vec![device("drive0", "EXAMPLE SSD", 480), device("drive1", "EXAMPLE HDD", 960)],
         began_unix_ns: Some(BEGAN),
-        zone: Some(Zone::fixed(3600, Some("CET"))),
+        zone: Some(TimeZone::fixed(3600, Some("CET"))),
         workload: Some("Retail Web Portal, made up".into()),
         comment: Some("A day of two drives, block layer".into()),
         // What tells a day from one of another size.
@@ -117,13 +117,13 @@ fn conditions(ios: u64) -> CaptureConditions {
 }
 
 /// Draws I/Os.
-struct Portal {
+struct RetailWebPortal {
     state: u64,
     cursors: [u64; STREAMS.len()],
     backup: u64,
 }
 
-impl Portal {
+impl RetailWebPortal {
     fn draw(&mut self, below: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix64(self.state) % below
@@ -191,7 +191,7 @@ impl Portal {
             queued_ns: 2000 + self.draw(60_000),
             pid,
             tid: pid + self.draw(THREADS) as u32,
-            command: Command::new(name),
+            command: CommandName::new(name),
             cpu: self.draw(8) as u16,
             ..IoEvent::default()
         }
@@ -200,16 +200,16 @@ impl Portal {
 
 /// What was measured of a write: databases can be compressed better than system files, and
 /// after the start of the machines in the morning much is written that was there already.
-fn content(write: &IoEvent) -> Content {
+fn content(write: &IoEvent) -> ContentMeasurement {
     let blocks = write.bytes.div_ceil(4096);
     let drawn = mix64(write.offset ^ write.issued_ns);
     let is_database =
-        [SQLSERVER, MYSQLD].iter().any(|at| write.command == Command::new(PROGRAMS[*at].0));
+        [SQLSERVER, MYSQLD].iter().any(|at| write.command == CommandName::new(PROGRAMS[*at].0));
     let percent = if is_database { 22 + drawn % 12 } else { 45 + drawn % 30 };
     let is_boot_storm = (6 * HOUR..8 * HOUR).contains(&write.issued_ns);
     let likely = if is_boot_storm { 55 } else { 25 };
     let is_duplicate = |block: &u32| mix64(drawn + u64::from(*block)) % 100 < likely;
-    Content {
+    ContentMeasurement {
         blocks: blocks as u16,
         duplicates: (0..blocks).filter(is_duplicate).count() as u16,
         bytes: write.bytes,
@@ -220,7 +220,7 @@ fn content(write: &IoEvent) -> Content {
 /// Adds what was measured of some I/Os to the sums of the capture.
 fn measure(conditions: &mut CaptureConditions, events: &[IoEvent]) {
     let sample = conditions.content.get_or_insert_default();
-    for Content { blocks, duplicates, bytes, compressed_bytes } in
+    for ContentMeasurement { blocks, duplicates, bytes, compressed_bytes } in
         events.iter().map(|event| event.content)
     {
         sample.blocks += u64::from(blocks);
@@ -248,8 +248,8 @@ pub const IOS: u64 = 100_003;
 /// Where the file cannot be written.
 pub fn write(file: File, ios: u64) -> Result<(), Box<dyn Error>> {
     let mut conditions = conditions(ios);
-    let mut writer = Writer::new(BufWriter::new(file), &conditions)?;
-    let mut portal = Portal { state: 3, cursors: [0; STREAMS.len()], backup: 0 };
+    let mut writer = TraceWriter::new(BufWriter::new(file), &conditions)?;
+    let mut portal = RetailWebPortal { state: 3, cursors: [0; STREAMS.len()], backup: 0 };
     let (parts, mut done, mut so_far) = (HOURS.iter().sum::<u64>() * (STEPS / 24), 0, 0);
     for step in 0..STEPS {
         so_far += HOURS[(step * 24 / STEPS) as usize];

@@ -2,20 +2,20 @@
 //! steps. Both answer the same questions. A question that needs single I/Os fails with one error,
 //! [`NotRecorded`], if these were not kept.
 
-use crate::crew::Crew;
+use crate::crew::ThreadPool;
 use crate::filter::Filter;
 use crate::fleet::{CellTotals, Fleet, FoldFile, Of, SummedCapture};
 use crate::fold::Fold;
-use crate::pass::{Ios, Pass, PassAccount};
-use crate::questions::compare::{Sides, SidesFound, SidesSeen, host_name};
-use crate::questions::cumulative::{Threshold, Workload};
-use crate::questions::series::{SeriesOf, SeriesOverTime};
+use crate::pass::{AnnotatedBatches, PassAccount, PassOptions};
+use crate::questions::compare::{SideSet, Sides, SidesResult, host_name};
+use crate::questions::cumulative::{CumulativeWorkload, Threshold};
+use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::steps::{CaptureStep, STEPS_MAX, StepFigures, Steps};
 use crate::questions::stream_steps::{CELLS_MAX, StreamSteps};
-use crate::questions::streams::{By, StreamKey, StreamTable};
+use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use crate::questions::threads::ThreadSteps;
 use crate::side_by_side;
-use crate::sums::content::{ContentFigures, ContentTold, Contents};
+use crate::sums::content::{ContentFigures, Contents, DuplicateAccuracy};
 use crate::sums::content_steps::ContentSteps;
 use crate::sums::packed_steps::PackedSteps;
 use crate::sums::step_width::{step_width, step_width_of};
@@ -30,19 +30,19 @@ use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, StepGrid, refuse_without_step};
-use steadfast_tracefile::parquet::parts::Part;
+use steadfast_tracefile::parquet::parts::PartFile;
 use steadfast_tracefile::parquet::{
-    Fields, Footer, Integrity, Recovery, Source, Trace, Writer, footer, footer_or_blocks,
-    is_same_capture,
+    Fields, Footer, Integrity, Recovery, SharedMedium, Trace, TraceWriter, footer,
+    footer_or_blocks, is_same_capture,
 };
 
 /// A capture: one file, or several if it was rotated; or several captures read together.
 pub struct Captured<R> {
-    kept: Kept<R>,
-    crew: Option<Arc<dyn Crew>>,
+    kept: CaptureContent<R>,
+    crew: Option<Arc<dyn ThreadPool>>,
 }
 
-enum Kept<R> {
+enum CaptureContent<R> {
     Ios(Arc<Trace<R>>),
     Sums(Box<SummedCapture<R>>),
     /// Several captures, or a fold file.
@@ -51,7 +51,7 @@ enum Kept<R> {
 
 /// The answer to a question, and the account of the pass that found it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer<T> {
+pub struct PassResult<T> {
     /// The answer.
     pub found: T,
     /// Account of the pass.
@@ -60,7 +60,7 @@ pub struct Answer<T> {
 
 /// Capture steps of all I/Os that pass a filter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StepsFound {
+pub struct StepsResult {
     /// Width of a step, in nanoseconds.
     pub width_ns: u64,
     /// Steps by number, counted from the beginning of the capture.
@@ -78,7 +78,7 @@ pub struct StepsFound {
 
 /// I/O streams over capture steps.
 #[derive(Debug, Clone, PartialEq)]
-pub struct MapFound {
+pub struct StreamMapResult {
     /// Width of a step, in nanoseconds.
     pub width_ns: u64,
     /// Streams with a series of their own, in the order of the series.
@@ -87,11 +87,11 @@ pub struct MapFound {
     pub series: SeriesOverTime,
 }
 
-impl StepsFound {
+impl StepsResult {
     /// Returns the figures of every step in ascending order. `conditions` decide whether shares of
     /// duplicate blocks are exact or lower bounds.
     pub fn figures(&self, conditions: &CaptureConditions) -> impl Iterator<Item = StepFigures> {
-        let told = ContentTold::of(conditions);
+        let told = DuplicateAccuracy::of(conditions);
         self.steps.iter().map(move |(at, step)| {
             let contents = self.contents.get(&at).copied().unwrap_or_default();
             StepFigures::of(at, &step, (self.width_ns, &self.observed), self.devices)
@@ -104,13 +104,13 @@ impl StepsFound {
 
 impl<R> From<Trace<R>> for Captured<R> {
     fn from(trace: Trace<R>) -> Self {
-        Captured { kept: Kept::Ios(Arc::new(trace)), crew: None }
+        Captured { kept: CaptureContent::Ios(Arc::new(trace)), crew: None }
     }
 }
 
 impl<R> From<SummedCapture<R>> for Captured<R> {
     fn from(file: SummedCapture<R>) -> Self {
-        Captured { kept: Kept::Sums(Box::new(file)), crew: None }
+        Captured { kept: CaptureContent::Sums(Box::new(file)), crew: None }
     }
 }
 
@@ -122,7 +122,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns [`TraceError::Io`] if reading fails, [`TraceError::NotATrace`] if the file is none
     /// of these, or another [`TraceError`] if the file is damaged or unsupported.
     pub fn open(medium: R) -> Result<Self, TraceError> {
-        let source = Source::new(medium)?;
+        let source = SharedMedium::new(medium)?;
         let found = footer(&source)?;
         Self::of(source, found)
     }
@@ -132,15 +132,15 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// # Errors
     /// Returns the errors of [`Self::open`].
     pub fn recover(medium: R) -> Result<Self, TraceError> {
-        let source = Source::new(medium)?;
+        let source = SharedMedium::new(medium)?;
         let found = footer_or_blocks(&source)?;
         Self::of(source, found)
     }
 
-    fn of(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+    fn of(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         if found.is_fold() {
             let fleet = Fleet::of_file(FoldFile::of(source, found)?)?;
-            Ok(Captured { kept: Kept::Fleet(Box::new(fleet)), crew: None })
+            Ok(Captured { kept: CaptureContent::Fleet(Box::new(fleet)), crew: None })
         } else if found.keeps_steps() {
             SummedCapture::of_steps(source, found).map(Self::from)
         } else {
@@ -157,9 +157,11 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let (mut traces, mut steps) = (Vec::new(), Vec::new());
         for part in parts {
             match part.kept {
-                Kept::Fleet(_) => return Err(one_capture()),
-                Kept::Ios(trace) => traces.push(Arc::into_inner(trace).ok_or_else(being_read)?),
-                Kept::Sums(file) => steps.push(*file),
+                CaptureContent::Fleet(_) => return Err(one_capture()),
+                CaptureContent::Ios(trace) => {
+                    traces.push(Arc::into_inner(trace).ok_or_else(being_read)?)
+                }
+                CaptureContent::Sums(file) => steps.push(*file),
             }
         }
         match (traces.is_empty(), steps.is_empty()) {
@@ -201,9 +203,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
                 _ => Self::together(capture)?,
             };
             match whole.kept {
-                Kept::Ios(trace) => members.push(Of::Ios(trace)),
-                Kept::Sums(file) => members.push(Of::Sums(file)),
-                Kept::Fleet(fleet) => {
+                CaptureContent::Ios(trace) => members.push(Of::Ios(trace)),
+                CaptureContent::Sums(file) => members.push(Of::Sums(file)),
+                CaptureContent::Fleet(fleet) => {
                     let (more, files) = fleet.into_members();
                     members.extend(more);
                     left_out.extend(files);
@@ -212,12 +214,15 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
         left_out.sort();
         left_out.dedup();
-        Ok(Captured { kept: Kept::Fleet(Box::new(Fleet::of(members, left_out)?)), crew: None })
+        Ok(Captured {
+            kept: CaptureContent::Fleet(Box::new(Fleet::of(members, left_out)?)),
+            crew: None,
+        })
     }
 
     /// Returns true if this is a file of the same capture as one of `files`.
     pub fn is_part_of(&self, files: &[Self]) -> bool {
-        let is_file = |one: &Self| !matches!(one.kept, Kept::Fleet(_));
+        let is_file = |one: &Self| !matches!(one.kept, CaptureContent::Fleet(_));
         is_file(self)
             && files
                 .iter()
@@ -228,8 +233,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// than each of them.
     pub fn is_further_part_of(&self, files: &[Self]) -> bool {
         let is_at_place = |file: &Self| match (&self.kept, &file.kept) {
-            (Kept::Ios(one), Kept::Ios(other)) => one.is_at_place_of(other.as_ref()),
-            (Kept::Sums(one), Kept::Sums(other)) => one.is_at_place_of(other.as_ref()),
+            (CaptureContent::Ios(one), CaptureContent::Ios(other)) => {
+                one.is_at_place_of(other.as_ref())
+            }
+            (CaptureContent::Sums(one), CaptureContent::Sums(other)) => {
+                one.is_at_place_of(other.as_ref())
+            }
             _ => false,
         };
         self.is_part_of(files) && !files.iter().any(is_at_place)
@@ -239,26 +248,26 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// capture.
     pub fn captures(&self) -> Option<usize> {
         match &self.kept {
-            Kept::Fleet(fleet) => Some(fleet.captures()),
+            CaptureContent::Fleet(fleet) => Some(fleet.captures()),
             _ => None,
         }
     }
 
     /// Returns true if this is a fold file or several captures.
     pub fn is_several(&self) -> bool {
-        matches!(self.kept, Kept::Fleet(_))
+        matches!(self.kept, CaptureContent::Fleet(_))
     }
 
     /// Returns the observed time of each host that passes a filter.
     pub fn observed_by_host(&self, filter: &Filter) -> BTreeMap<String, ObservedTime> {
         match &self.kept {
-            Kept::Fleet(fleet) => fleet.observed_by_host(filter),
+            CaptureContent::Fleet(fleet) => fleet.observed_by_host(filter),
             _ => BTreeMap::from([(host_name(self.conditions(), 0), self.observed(filter))]),
         }
     }
 
     /// Sets the threads for reading single I/Os. Results do not depend on them.
-    pub fn with_crew(mut self, crew: Arc<dyn Crew>) -> Self {
+    pub fn with_crew(mut self, crew: Arc<dyn ThreadPool>) -> Self {
         self.crew = Some(crew);
         self
     }
@@ -267,9 +276,11 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// which any of them was observed; it begins after the origin of their axis and may have gaps.
     pub fn observed(&self, filter: &Filter) -> ObservedTime {
         match &self.kept {
-            Kept::Ios(trace) => trace.observed().passing(&filter.spans_ns, None),
-            Kept::Sums(file) => file.observed().passing(&filter.spans_ns, Some(file.step_grid(0))),
-            Kept::Fleet(fleet) => {
+            CaptureContent::Ios(trace) => trace.observed().passing(&filter.spans_ns, None),
+            CaptureContent::Sums(file) => {
+                file.observed().passing(&filter.spans_ns, Some(file.step_grid(0)))
+            }
+            CaptureContent::Fleet(fleet) => {
                 let hosts = fleet.observed_by_host(filter).into_values();
                 hosts.fold(ObservedTime::default(), |all, host| all.and(&host))
             }
@@ -285,7 +296,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// including its later parts, and the beginning of the first capture for several.
     pub fn begin_ns(&self) -> u64 {
         match &self.kept {
-            Kept::Fleet(fleet) => fleet.begin_ns(),
+            CaptureContent::Fleet(fleet) => fleet.begin_ns(),
             _ => 0,
         }
     }
@@ -294,18 +305,18 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// were kept or captures have different grids.
     pub fn step_grid(&self) -> Option<StepGrid> {
         match &self.kept {
-            Kept::Ios(_) => None,
-            Kept::Sums(file) => Some(file.step_grid(0)),
-            Kept::Fleet(fleet) => fleet.step_grid(),
+            CaptureContent::Ios(_) => None,
+            CaptureContent::Sums(file) => Some(file.step_grid(0)),
+            CaptureContent::Fleet(fleet) => fleet.step_grid(),
         }
     }
 
     /// Returns the conditions of the capture.
     pub fn conditions(&self) -> &CaptureConditions {
         match &self.kept {
-            Kept::Ios(trace) => trace.conditions(),
-            Kept::Sums(file) => file.conditions(),
-            Kept::Fleet(fleet) => fleet.conditions(),
+            CaptureContent::Ios(trace) => trace.conditions(),
+            CaptureContent::Sums(file) => file.conditions(),
+            CaptureContent::Fleet(fleet) => fleet.conditions(),
         }
     }
 
@@ -313,9 +324,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// complete.
     pub fn recovery(&self) -> Option<&Recovery> {
         match &self.kept {
-            Kept::Ios(trace) => trace.recovery(),
-            Kept::Sums(file) => file.recovery(),
-            Kept::Fleet(fleet) => fleet.recovery(),
+            CaptureContent::Ios(trace) => trace.recovery(),
+            CaptureContent::Sums(file) => file.recovery(),
+            CaptureContent::Fleet(fleet) => fleet.recovery(),
         }
     }
 
@@ -323,16 +334,16 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// read.
     pub fn integrity(&self) -> Integrity {
         match &self.kept {
-            Kept::Ios(trace) => trace.integrity(),
-            Kept::Sums(file) => file.integrity().clone(),
-            Kept::Fleet(fleet) => fleet.integrity(),
+            CaptureContent::Ios(trace) => trace.integrity(),
+            CaptureContent::Sums(file) => file.integrity().clone(),
+            CaptureContent::Fleet(fleet) => fleet.integrity(),
         }
     }
 
     /// Returns the number of files of rotated captures that precede the first file given.
     pub fn earlier_parts(&self) -> u64 {
         match &self.kept {
-            Kept::Fleet(fleet) => fleet.earlier_parts(),
+            CaptureContent::Fleet(fleet) => fleet.earlier_parts(),
             _ => self.conditions().earlier_parts(),
         }
     }
@@ -344,31 +355,35 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// file cannot.
     pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
         match &self.kept {
-            Kept::Ios(_) => Ok(()),
-            Kept::Sums(file) => file.tells(what),
-            Kept::Fleet(fleet) => fleet.tells(what),
+            CaptureContent::Ios(_) => Ok(()),
+            CaptureContent::Sums(file) => file.tells(what),
+            CaptureContent::Fleet(fleet) => fleet.tells(what),
         }
     }
 
     /// Reads the capture once and passes every batch to all folds.
     ///
     /// # Errors
-    /// Returns the errors of [`Pass::run`], [`TraceError::NotRecorded`] if a fold or the filter
+    /// Returns the errors of [`PassOptions::run`], [`TraceError::NotRecorded`] if a fold or the filter
     /// needs single I/Os that were not kept, or [`TraceError::Unsuitable`] if no kept step begins
     /// within a time filter or a fold file lacks what is needed.
-    pub fn run(&self, pass: &Pass, folds: &mut [&mut dyn Fold]) -> Result<PassAccount, TraceError> {
+    pub fn run(
+        &self,
+        pass: &PassOptions,
+        folds: &mut [&mut dyn Fold],
+    ) -> Result<PassAccount, TraceError> {
         match &self.kept {
-            Kept::Ios(trace) => match &self.crew {
+            CaptureContent::Ios(trace) => match &self.crew {
                 Some(crew) => side_by_side::run(pass, (trace.as_ref(), None), folds, crew.as_ref()),
                 _ => pass.run(trace, folds),
             },
-            Kept::Sums(file) => {
+            CaptureContent::Sums(file) => {
                 let grid = file.step_grid(0);
                 let span = file.observed().span_without_step(&pass.filter.spans_ns, grid);
                 refuse_without_step(span, grid.step_ns)?;
                 file.run(pass, None, folds, &mut CellTotals::default())
             }
-            Kept::Fleet(fleet) => fleet.run(pass, folds, self.crew.as_deref()),
+            CaptureContent::Fleet(fleet) => fleet.run(pass, folds, self.crew.as_deref()),
         }
     }
 
@@ -378,11 +393,15 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if no single I/Os were kept, or
     /// [`TraceError::Unsuitable`] for several captures or a fold file.
-    pub fn ios(&self, pass: &Pass, fields: Fields) -> Result<Ios<'_, R>, TraceError> {
+    pub fn ios(
+        &self,
+        pass: &PassOptions,
+        fields: Fields,
+    ) -> Result<AnnotatedBatches<'_, R>, TraceError> {
         match &self.kept {
-            Kept::Ios(trace) => Ok(pass.ios(trace, fields)),
-            Kept::Sums(_) => Err(NotRecorded::SingleIos.into()),
-            Kept::Fleet(fleet) => Err(fleet.refusal(NotRecorded::SingleIos)),
+            CaptureContent::Ios(trace) => Ok(pass.ios(trace, fields)),
+            CaptureContent::Sums(_) => Err(NotRecorded::SingleIos.into()),
+            CaptureContent::Fleet(fleet) => Err(fleet.refusal(NotRecorded::SingleIos)),
         }
     }
 
@@ -393,9 +412,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// [`TraceError::Unsuitable`] for several captures or a fold file.
     pub fn shared_trace(&self) -> Result<Arc<Trace<R>>, TraceError> {
         match &self.kept {
-            Kept::Ios(trace) => Ok(Arc::clone(trace)),
-            Kept::Sums(_) => Err(NotRecorded::SingleIos.into()),
-            Kept::Fleet(fleet) => Err(fleet.refusal(NotRecorded::SingleIos)),
+            CaptureContent::Ios(trace) => Ok(Arc::clone(trace)),
+            CaptureContent::Sums(_) => Err(NotRecorded::SingleIos.into()),
+            CaptureContent::Fleet(fleet) => Err(fleet.refusal(NotRecorded::SingleIos)),
         }
     }
 
@@ -403,9 +422,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// reading the I/Os.
     pub(crate) fn end_of_range(&self) -> Option<u64> {
         match &self.kept {
-            Kept::Ios(trace) => trace.end_of_range(),
-            Kept::Sums(_) => None,
-            Kept::Fleet(fleet) => fleet.end_of_range(),
+            CaptureContent::Ios(trace) => trace.end_of_range(),
+            CaptureContent::Sums(_) => None,
+            CaptureContent::Fleet(fleet) => fleet.end_of_range(),
         }
     }
 
@@ -420,8 +439,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns the number of single I/Os, or `None` if no single I/Os were kept.
     pub fn rows(&self) -> Option<u64> {
         match &self.kept {
-            Kept::Ios(trace) => Some(trace.rows()),
-            Kept::Sums(_) | Kept::Fleet(_) => None,
+            CaptureContent::Ios(trace) => Some(trace.rows()),
+            CaptureContent::Sums(_) | CaptureContent::Fleet(_) => None,
         }
     }
 
@@ -434,7 +453,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`], or [`TraceError::Unsuitable`] if nothing passes.
-    pub fn span_ns(&self, pass: &Pass) -> Result<(u64, u64), TraceError> {
+    pub fn span_ns(&self, pass: &PassOptions) -> Result<(u64, u64), TraceError> {
         match self.span_unread(pass) {
             Some(span) => Ok(span),
             None => self.span_of(pass, &self.run(pass, &mut [])?),
@@ -442,9 +461,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     }
 
     /// Returns [`Self::span_ns`] if it is known without reading the I/Os.
-    pub(crate) fn span_unread(&self, pass: &Pass) -> Option<(u64, u64)> {
+    pub(crate) fn span_unread(&self, pass: &PassOptions) -> Option<(u64, u64)> {
         match &self.kept {
-            Kept::Ios(trace) if pass.filter == Filter::default() => trace.span_ns(),
+            CaptureContent::Ios(trace) if pass.filter == Filter::default() => trace.span_ns(),
             _ => None,
         }
     }
@@ -453,7 +472,11 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] with the reason if the pass found nothing.
-    pub fn span_of(&self, pass: &Pass, account: &PassAccount) -> Result<(u64, u64), TraceError> {
+    pub fn span_of(
+        &self,
+        pass: &PassOptions,
+        account: &PassAccount,
+    ) -> Result<(u64, u64), TraceError> {
         account.span_ns.ok_or_else(|| {
             TraceError::Unsuitable(match pass.filter.names_who() {
                 _ if account.events == 0 => "it contains no I/O".to_owned(),
@@ -480,9 +503,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         most: u64,
     ) -> Result<u64, TraceError> {
         match &self.kept {
-            Kept::Ios(_) => step_width(asked, span_ns, most),
-            Kept::Sums(file) => step_width_of(file.step_ns(), asked, span_ns, most),
-            Kept::Fleet(fleet) => match fleet.step_ns() {
+            CaptureContent::Ios(_) => step_width(asked, span_ns, most),
+            CaptureContent::Sums(file) => step_width_of(file.step_ns(), asked, span_ns, most),
+            CaptureContent::Fleet(fleet) => match fleet.step_ns() {
                 Some(kept_ns) => step_width_of(kept_ns, asked, span_ns, most),
                 None => step_width(asked, span_ns, most),
             },
@@ -494,10 +517,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`].
-    pub fn streams(&self, pass: &Pass) -> Result<Answer<StreamTable>, TraceError> {
+    pub fn streams(&self, pass: &PassOptions) -> Result<PassResult<StreamTable>, TraceError> {
         let mut found = StreamTable::new();
         let account = self.run(pass, &mut [&mut found])?;
-        Ok(Answer { found, account })
+        Ok(PassResult { found, account })
     }
 
     /// Returns capture steps of the width `asked` for, or of a width that suits the length.
@@ -505,10 +528,14 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// # Errors
     /// Returns the errors of [`Self::run`] and [`Self::width`], or [`TraceError::Unsuitable`] if
     /// nothing passes.
-    pub fn steps(&self, pass: &Pass, asked: Option<u64>) -> Result<Answer<StepsFound>, TraceError> {
+    pub fn steps(
+        &self,
+        pass: &PassOptions,
+        asked: Option<u64>,
+    ) -> Result<PassResult<StepsResult>, TraceError> {
         let span_ns = self.span_ns(pass)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
-        let (mut steps, mut sides) = (steps_over(pass, span_ns, width_ns), SidesSeen::default());
+        let (mut steps, mut sides) = (steps_over(pass, span_ns, width_ns), SideSet::default());
         let mut contents = ContentSteps::of(self.conditions(), width_ns);
         let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut sides];
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
@@ -520,8 +547,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let devices = is_told.then_some(sides.count());
         let contents = contents.map(|found| found.steps).unwrap_or_default();
         let observed = self.observed(&pass.filter);
-        let found = StepsFound { width_ns, steps, observed, devices, contents, threads };
-        Ok(Answer { found, account })
+        let found = StepsResult { width_ns, steps, observed, devices, contents, threads };
+        Ok(PassResult { found, account })
     }
 
     /// Returns the empty fold of the threads in each step of `width_ns` nanoseconds, or `None` if the
@@ -529,8 +556,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// threads of different hosts have the same numbers.
     pub fn thread_steps(&self, width_ns: u64) -> Option<ThreadSteps> {
         match &self.kept {
-            Kept::Ios(trace) => ThreadSteps::of(trace.conditions(), width_ns),
-            Kept::Sums(_) | Kept::Fleet(_) => None,
+            CaptureContent::Ios(trace) => ThreadSteps::of(trace.conditions(), width_ns),
+            CaptureContent::Sums(_) | CaptureContent::Fleet(_) => None,
         }
     }
 
@@ -540,10 +567,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Returns the errors of [`Self::steps`].
     pub fn map(
         &self,
-        pass: &Pass,
+        pass: &PassOptions,
         asked: Option<u64>,
-        (by, threshold): (By, Threshold),
-    ) -> Result<Answer<MapFound>, TraceError> {
+        (by, threshold): (ShareMeasure, Threshold),
+    ) -> Result<PassResult<StreamMapResult>, TraceError> {
         let mut over_time = self.gathering(pass, asked, STEPS_MAX as u64);
         let mut table = StreamTable::new();
         let mut folds: Vec<&mut dyn Fold> = vec![&mut table];
@@ -551,16 +578,16 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let account = self.run(pass, &mut folds)?;
         let span_ns = self.span_of(pass, &account)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
-        let keys = Workload::of(&table, by, threshold).keys();
+        let keys = CumulativeWorkload::of(&table, by, threshold).keys();
         let series = self.series(pass, over_time.as_ref(), (width_ns, &keys))?;
-        Ok(Answer { found: MapFound { width_ns, keys, series }, account })
+        Ok(PassResult { found: StreamMapResult { width_ns, keys, series }, account })
     }
 
     /// Returns a fold that gathers all streams over steps during a first pass, or `None` if no
     /// single I/Os were kept or the step width is unknown before the pass.
     pub(crate) fn gathering(
         &self,
-        pass: &Pass,
+        pass: &PassOptions,
         asked: Option<u64>,
         steps_max: u64,
     ) -> Option<StreamSteps> {
@@ -576,14 +603,14 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// by a second pass.
     pub(crate) fn series(
         &self,
-        pass: &Pass,
+        pass: &PassOptions,
         gathered: Option<&StreamSteps>,
         (width_ns, keys): (u64, &[StreamKey]),
     ) -> Result<SeriesOverTime, TraceError> {
         if let Some(series) = gathered.and_then(|found| found.chosen(width_ns, keys)) {
             return Ok(series);
         }
-        let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.to_vec()));
+        let mut series = SeriesOverTime::new(width_ns, &SeriesSelection::Streams(keys.to_vec()));
         self.run(pass, &mut [&mut series])?;
         Ok(series)
     }
@@ -592,11 +619,15 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     ///
     /// # Errors
     /// Returns the errors of [`Self::steps`].
-    pub fn sides(&self, pass: &Pass, width_ns: u64) -> Result<Answer<SidesFound>, TraceError> {
+    pub fn sides(
+        &self,
+        pass: &PassOptions,
+        width_ns: u64,
+    ) -> Result<PassResult<SidesResult>, TraceError> {
         let span_ns = self.span_ns(pass)?;
         let mut sides = Sides::new(width_ns, until(pass, span_ns, width_ns));
         let account = self.run(pass, &mut [&mut sides])?;
-        Ok(Answer { found: sides.finish()?, account })
+        Ok(PassResult { found: sides.finish()?, account })
     }
 
     /// Returns true if busy time is known and covers all I/Os of the devices. It is unknown for
@@ -604,7 +635,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// source whose response times are missing or rounded.
     pub fn tells_busy_time<S: Borrow<CaptureStep>>(
         &self,
-        pass: &Pass,
+        pass: &PassOptions,
         mut steps: impl Iterator<Item = S>,
     ) -> bool {
         self.tells(NotRecorded::BusyTime).is_ok()
@@ -623,11 +654,11 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         &self,
         sink: W,
         conditions: impl FnOnce() -> CaptureConditions,
-    ) -> Result<(W, Copied), TraceError> {
+    ) -> Result<(W, CopyCounts), TraceError> {
         match &self.kept {
-            Kept::Ios(trace) => copy_ios(trace, sink, conditions),
-            Kept::Sums(file) => copy_sums(file, sink, conditions),
-            Kept::Fleet(_) => Err(one_capture()),
+            CaptureContent::Ios(trace) => copy_ios(trace, sink, conditions),
+            CaptureContent::Sums(file) => copy_sums(file, sink, conditions),
+            CaptureContent::Fleet(_) => Err(one_capture()),
         }
     }
 }
@@ -642,26 +673,26 @@ fn being_read() -> TraceError {
 }
 
 /// Returns an empty fold into steps of a width over a span.
-pub fn steps_over(pass: &Pass, span_ns: (u64, u64), width_ns: u64) -> Steps {
+pub fn steps_over(pass: &PassOptions, span_ns: (u64, u64), width_ns: u64) -> Steps {
     Steps::new(width_ns).until(until(pass, span_ns, width_ns))
 }
 
 /// Returns the end of the last step of a span, or the end of the filter if that is earlier.
-pub(crate) fn until(pass: &Pass, span_ns: (u64, u64), width_ns: u64) -> u64 {
+pub(crate) fn until(pass: &PassOptions, span_ns: (u64, u64), width_ns: u64) -> u64 {
     let end_ns = (span_ns.1 / width_ns.max(1) + 1).saturating_mul(width_ns);
     end_ns.min(pass.filter.end_ns().unwrap_or(u64::MAX))
 }
 
 /// Counts of a finished copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Copied {
+pub struct CopyCounts {
     /// Number of I/Os, single or within sums.
     pub ios: u64,
     /// Number of rows of sums; `None` if every row is one I/O.
     pub sums: Option<u64>,
 }
 
-impl fmt::Display for Copied {
+impl fmt::Display for CopyCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} I/Os", self.ios)?;
         self.sums.map_or(Ok(()), |rows| write!(f, " in {rows} rows of streams and steps"))
@@ -675,15 +706,15 @@ fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
     trace: &Trace<R>,
     sink: W,
     conditions: impl FnOnce() -> CaptureConditions,
-) -> Result<(W, Copied), TraceError> {
-    let mut writer = Writer::new(sink, trace.conditions())?;
+) -> Result<(W, CopyCounts), TraceError> {
+    let mut writer = TraceWriter::new(sink, trace.conditions())?;
     let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
     while batches.read(STRIDE, &mut batch)? > 0 {
         let events: Vec<_> = (0..batch.len()).map(|row| batch.event(row)).collect();
         writer.write(&events)?;
         batch.clear();
     }
-    let copied = Copied { ios: writer.rows(), sums: None };
+    let copied = CopyCounts { ios: writer.rows(), sums: None };
     Ok((writer.finish(conditions())?, copied))
 }
 
@@ -691,7 +722,7 @@ fn copy_sums<R: Read + Seek + Send + 'static, W: Write + Send>(
     file: &SummedCapture<R>,
     sink: W,
     conditions: impl FnOnce() -> CaptureConditions,
-) -> Result<(W, Copied), TraceError> {
+) -> Result<(W, CopyCounts), TraceError> {
     let mut writer = StepWriter::new(sink, file.conditions())?;
     let mut ios = 0u64;
     for rows in file.rows() {
@@ -699,6 +730,6 @@ fn copy_sums<R: Read + Seek + Send + 'static, W: Write + Send>(
         ios = rows.cells.iter().fold(ios, |sum, cell| sum.saturating_add(cell.ios));
         writer.copy(rows)?;
     }
-    let copied = Copied { ios, sums: Some(writer.rows()) };
+    let copied = CopyCounts { ios, sums: Some(writer.rows()) };
     Ok((writer.finish(&conditions())?, copied))
 }

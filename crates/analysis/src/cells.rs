@@ -52,7 +52,7 @@ impl Dimensions {
 
 /// Cells that passed the filter.
 #[derive(Debug, Clone, Copy)]
-pub struct Cells<'a> {
+pub struct FilteredCells<'a> {
     /// Width of a step, in nanoseconds.
     pub step_ns: u64,
     /// Dimensions that the cells distinguish.

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{CaptureConditions, Nanos, Zone};
+use steadfast_domain::{CaptureConditions, Nanos, TimeZone};
 use steadfast_tracefile::error::TraceError;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -13,34 +13,34 @@ pub const DAY_NS: u64 = 86_400 * SECOND_NS;
 
 /// A conversion from capture time to wall-clock time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clock {
+pub struct CaptureClock {
     /// Periods with a constant clock offset, in ascending order. The first starts at 0.
-    spells: Vec<Spell>,
+    spells: Vec<ClockPeriod>,
 }
 
 /// A period during which the clock offset did not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spell {
+pub struct ClockPeriod {
     /// Start of the period in capture time, in nanoseconds.
     pub from_ns: u64,
     /// Wall-clock time at the beginning of the capture by the offset of this period, in nanoseconds
     /// since 1970.
     pub ahead_ns: u64,
     /// Time zone during the period.
-    pub zone: Zone,
+    pub zone: TimeZone,
 }
 
-impl Clock {
+impl CaptureClock {
     /// Returns the clock of a capture in the given zone, or else in its own, or else in UTC.
     /// Returns `None` if the capture does not record when it began.
-    pub fn of(conditions: &CaptureConditions, zone: Option<&Zone>) -> Option<Clock> {
+    pub fn of(conditions: &CaptureConditions, zone: Option<&TimeZone>) -> Option<CaptureClock> {
         let began = conditions.began_unix_ns?;
-        let utc = Zone::fixed(0, Some("UTC"));
+        let utc = TimeZone::fixed(0, Some("UTC"));
         let zone = zone.or(conditions.zone.as_ref()).unwrap_or(&utc);
         let spell = |from_ns: u64, offset_s: i32, name: Option<&str>| {
             let offset_ns = i64::from(offset_s).checked_mul(1_000_000_000)?;
             let ahead_ns = began.checked_add_signed(offset_ns)?;
-            Some(Spell { from_ns, ahead_ns, zone: Zone::fixed(offset_s, name) })
+            Some(ClockPeriod { from_ns, ahead_ns, zone: TimeZone::fixed(offset_s, name) })
         };
         let mut spells = vec![spell(0, zone.offset_s, zone.name.as_deref())?];
         for change in &zone.changes {
@@ -49,11 +49,11 @@ impl Clock {
             spells.retain(|spell| spell.from_ns < from_ns);
             spells.push(spell(from_ns, change.offset_s, change.name.as_deref())?);
         }
-        Some(Clock { spells })
+        Some(CaptureClock { spells })
     }
 
     /// Returns the periods with a constant clock offset, in order.
-    pub fn spells(&self) -> &[Spell] {
+    pub fn spells(&self) -> &[ClockPeriod] {
         &self.spells
     }
 
@@ -101,12 +101,12 @@ impl Clock {
     }
 
     /// Returns every period with its end.
-    fn ends(&self) -> impl Iterator<Item = (&Spell, u64)> {
+    fn ends(&self) -> impl Iterator<Item = (&ClockPeriod, u64)> {
         let ends = self.spells.iter().skip(1).map(|spell| spell.from_ns).chain([u64::MAX]);
         self.spells.iter().zip(ends)
     }
 
-    fn spell_at(&self, at_ns: u64) -> &Spell {
+    fn spell_at(&self, at_ns: u64) -> &ClockPeriod {
         let after = self.spells.partition_point(|spell| spell.from_ns <= at_ns);
         &self.spells[after.saturating_sub(1)]
     }
@@ -127,7 +127,7 @@ impl Clock {
     }
 
     /// Returns the time zone at a capture time.
-    pub fn zone(&self, at_ns: u64) -> &Zone {
+    pub fn zone(&self, at_ns: u64) -> &TimeZone {
         &self.spell_at(at_ns).zone
     }
 
@@ -322,9 +322,9 @@ fn parse_date(text: &str) -> Option<u64> {
 
 /// A resolver of [`Moment`]s within a capture.
 #[derive(Debug, Clone)]
-pub struct Calendar<'c> {
+pub struct MomentResolver<'c> {
     conditions: &'c CaptureConditions,
-    clock: Option<Clock>,
+    clock: Option<CaptureClock>,
     /// Beginning of the first capture on the axis, in nanoseconds; times from the beginning count
     /// from it.
     begin_ns: u64,
@@ -332,14 +332,14 @@ pub struct Calendar<'c> {
     end_ns: u64,
 }
 
-impl<'c> Calendar<'c> {
+impl<'c> MomentResolver<'c> {
     /// Creates a calendar for a capture that lasts from `begin_ns` to `end_ns`.
     pub fn of(
         conditions: &'c CaptureConditions,
-        zone: Option<&Zone>,
+        zone: Option<&TimeZone>,
         (begin_ns, end_ns): (u64, u64),
     ) -> Self {
-        Calendar { conditions, clock: Clock::of(conditions, zone), begin_ns, end_ns }
+        MomentResolver { conditions, clock: CaptureClock::of(conditions, zone), begin_ns, end_ns }
     }
 
     /// Returns the spans between two moments. Two times of day select that time on every day of the
@@ -452,7 +452,7 @@ impl<'c> Calendar<'c> {
         if spans.is_empty() { Err(self.outside(&Moment::TimeOfDay(from))) } else { Ok(spans) }
     }
 
-    fn clock(&self) -> Result<&Clock, TraceError> {
+    fn clock(&self) -> Result<&CaptureClock, TraceError> {
         self.clock.as_ref().ok_or_else(|| {
             let what = "the trace has no start time, so clock times are unavailable; give times \
                 from its start, such as 90min";
@@ -475,7 +475,7 @@ impl<'c> Calendar<'c> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::io_event::{Mark, ZoneChange};
+    use steadfast_domain::io_event::{Mark, TimeZoneChange};
 
     const HOUR: u64 = 3600 * SECOND_NS;
 
@@ -484,7 +484,7 @@ mod tests {
         let mark = |at_ns, name: &str| Mark { at_ns, name: name.into() };
         CaptureConditions {
             began_unix_ns: Some(1_795_212_000 * SECOND_NS),
-            zone: Some(Zone::fixed(3600, Some("CET"))),
+            zone: Some(TimeZone::fixed(3600, Some("CET"))),
             lasted_ns: 50 * HOUR,
             marks: vec![
                 mark(3 * HOUR, "backup"),
@@ -498,7 +498,7 @@ mod tests {
     fn spans(from: &str, to: &str) -> Result<Vec<(u64, u64)>, String> {
         let conditions = conditions();
         let given = |text: &str| (!text.is_empty()).then(|| text.parse::<Moment>().unwrap());
-        let calendar = Calendar::of(&conditions, None, (0, conditions.lasted_ns));
+        let calendar = MomentResolver::of(&conditions, None, (0, conditions.lasted_ns));
         let (from, to) = (given(from), given(to));
         calendar.spans(from.as_ref(), to.as_ref()).map_err(|error| error.to_string())
     }
@@ -527,7 +527,7 @@ mod tests {
 
     #[test]
     fn a_clock_has_the_captures_zone() {
-        let clock = Clock::of(&conditions(), None).unwrap();
+        let clock = CaptureClock::of(&conditions(), None).unwrap();
         assert_eq!(clock.date_time(0), "2026-11-20 23:00:00");
         assert_eq!(clock.date_time(HOUR + 1_500_000_000), "2026-11-21 00:00:01.5");
         assert_eq!(clock.in_table(0, 60 * SECOND_NS, (0, HOUR / 2)), "23:00:00");
@@ -535,12 +535,12 @@ mod tests {
         let odd = 159_742_811;
         let texts = [10 * SECOND_NS, SECOND_NS / 10].map(|step| clock.in_table(odd, step, (0, 1)));
         assert_eq!(texts, ["23:00:00", "23:00:00.1"]);
-        let utc = Zone::fixed(0, None);
+        let utc = TimeZone::fixed(0, None);
         assert_eq!(
-            Clock::of(&conditions(), Some(&utc)).unwrap().date_time(0),
+            CaptureClock::of(&conditions(), Some(&utc)).unwrap().date_time(0),
             "2026-11-20 22:00:00"
         );
-        assert_eq!(Clock::of(&CaptureConditions::default(), None), None);
+        assert_eq!(CaptureClock::of(&CaptureConditions::default(), None), None);
         for day in [0, 59, 60, 11_016, 20_783, 47_540] {
             let parts: Vec<u64> = date(day).split('-').map(|part| part.parse().unwrap()).collect();
             assert_eq!(day_of(parts[0], parts[1], parts[2]), Some(day));
@@ -579,7 +579,7 @@ mod tests {
         let refused = spans("2h", "1h").unwrap_err();
         assert!(refused.contains("--from 2 h is not before --to 1 h; swap them"), "{refused}");
         let without = CaptureConditions::default();
-        let calendar = Calendar::of(&without, None, (0, HOUR));
+        let calendar = MomentResolver::of(&without, None, (0, HOUR));
         assert!(calendar.spans(Some(&Moment::TimeOfDay(0)), None).is_err());
     }
 
@@ -590,10 +590,10 @@ mod tests {
         change: (u64, i32),
         offset_s: i32,
     ) -> CaptureConditions {
-        let change = ZoneChange { at_unix_s: change.0, offset_s: change.1, name: None };
+        let change = TimeZoneChange { at_unix_s: change.0, offset_s: change.1, name: None };
         CaptureConditions {
             began_unix_ns: Some(noon_before_unix_s * SECOND_NS),
-            zone: Some(Zone { changes: vec![change], ..Zone::fixed(offset_s, None) }),
+            zone: Some(TimeZone { changes: vec![change], ..TimeZone::fixed(offset_s, None) }),
             lasted_ns: 72 * HOUR,
             ..CaptureConditions::default()
         }
@@ -603,7 +603,7 @@ mod tests {
     fn a_night_on_which_summer_time_ends_has_an_hour_twice() {
         // 2026-10-24 12:00 CEST; at 2026-10-25 01:00 UTC it is 02:00 CET.
         let conditions = with_change(1_792_836_000, (1_792_890_000, 3600), 7200);
-        let calendar = Calendar::of(&conditions, None, (0, conditions.lasted_ns));
+        let calendar = MomentResolver::of(&conditions, None, (0, conditions.lasted_ns));
         let span = |from: &str, to: &str| {
             let (from, to): (Moment, Moment) = (from.parse().unwrap(), to.parse().unwrap());
             calendar.spans(Some(&from), Some(&to)).unwrap()
@@ -618,15 +618,15 @@ mod tests {
         // A single moment is the first of the two.
         let first = span("2026-10-25 02:15", "2026-10-25 03:00");
         assert_eq!(first, [(change - 45 * minute, change + HOUR)]);
-        let clock = Clock::of(&conditions, None).unwrap();
+        let clock = CaptureClock::of(&conditions, None).unwrap();
         assert_eq!(clock.date_time(change - 1), "2026-10-25 02:59:59.999999999");
         assert_eq!(clock.date_time(change), "2026-10-25 02:00:00");
         let around = (change - HOUR, change + HOUR);
         assert_eq!(clock.in_table(change, minute, around), "02:00:00 +01:00");
         assert_eq!(clock.in_table(change - minute, minute, around), "02:59:00 +02:00");
         // In a fixed zone the clock shows every time once.
-        let zone: Zone = "+01:00".parse().unwrap();
-        let fixed = Calendar::of(&conditions, Some(&zone), (0, conditions.lasted_ns));
+        let zone: TimeZone = "+01:00".parse().unwrap();
+        let fixed = MomentResolver::of(&conditions, Some(&zone), (0, conditions.lasted_ns));
         let time = Some("02:15".parse::<Moment>().unwrap());
         let to = Some("02:30".parse::<Moment>().unwrap());
         let found = fixed.spans(time.as_ref(), to.as_ref()).unwrap();
@@ -637,7 +637,7 @@ mod tests {
     fn a_night_on_which_summer_time_begins_lacks_an_hour() {
         // 2026-03-28 12:00 CET; at 2026-03-29 01:00 UTC it is 03:00 CEST.
         let conditions = with_change(1_774_695_600, (1_774_746_000, 7200), 3600);
-        let calendar = Calendar::of(&conditions, None, (0, conditions.lasted_ns));
+        let calendar = MomentResolver::of(&conditions, None, (0, conditions.lasted_ns));
         let spans = |from: &str, to: &str| {
             let (from, to): (Moment, Moment) = (from.parse().unwrap(), to.parse().unwrap());
             calendar.spans(Some(&from), Some(&to))
@@ -652,12 +652,12 @@ mod tests {
         let found = spans("2026-03-29 02:30", "2026-03-29 04:00").unwrap();
         assert_eq!(found, [(change, change + HOUR)]);
         assert!(spans("2026-03-29 02:10", "2026-03-29 02:50").is_err());
-        let clock = Clock::of(&conditions, None).unwrap();
+        let clock = CaptureClock::of(&conditions, None).unwrap();
         assert_eq!(clock.date_time(change), "2026-03-29 03:00:00");
         // A change before the capture holds from its beginning.
         let mut later = conditions.clone();
         later.began_unix_ns = Some(1_774_800_000 * SECOND_NS);
-        let clock = Clock::of(&later, None).unwrap();
+        let clock = CaptureClock::of(&later, None).unwrap();
         assert_eq!((clock.spells().len(), clock.zone(0).offset_s), (1, 7200));
     }
 }

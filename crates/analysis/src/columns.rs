@@ -8,7 +8,7 @@ use steadfast_domain::findings::{Cell, Row};
 /// A value in its base unit: times in nanoseconds, sizes in bytes, shares as fractions of 1. `None`
 /// is an unknown value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum ListingValue {
     /// A whole number.
     Whole(Option<u64>),
     /// A real number.
@@ -21,7 +21,7 @@ pub enum Value {
 
 /// Format of a printed value. A number in a variant is its count of decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Print {
+pub enum ValueFormat {
     /// The value unchanged.
     Plain(u8),
     /// A fraction of 1, as a percentage.
@@ -36,66 +36,68 @@ pub enum Print {
 
 /// A column of a listing whose rows are `T`.
 #[derive(Debug)]
-pub struct Column<T: 'static> {
+pub struct ListingColumn<T: 'static> {
     /// Name of the JSON field; `response.mean_ns` is a field of the object `response`.
     pub field: &'static str,
     /// Heading of the column.
     pub head: &'static str,
-    print: Print,
-    value: fn(&T) -> Value,
+    print: ValueFormat,
+    value: fn(&T) -> ListingValue,
 }
 
-impl<T> Clone for Column<T> {
+impl<T> Clone for ListingColumn<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Column<T> {}
+impl<T> Copy for ListingColumn<T> {}
 
-impl<T> Column<T> {
+impl<T> ListingColumn<T> {
     /// Creates a column.
     pub const fn new(
         field: &'static str,
         head: &'static str,
-        print: Print,
-        value: fn(&T) -> Value,
+        print: ValueFormat,
+        value: fn(&T) -> ListingValue,
     ) -> Self {
-        Column { field, head, print, value }
+        ListingColumn { field, head, print, value }
     }
     /// Returns this column with another heading.
     pub const fn headed(self, head: &'static str) -> Self {
-        Column { field: self.field, head, print: self.print, value: self.value }
+        ListingColumn { field: self.field, head, print: self.print, value: self.value }
     }
     /// Returns this column with another format.
-    pub const fn printed(self, print: Print) -> Self {
-        Column { field: self.field, head: self.head, print, value: self.value }
+    pub const fn printed(self, print: ValueFormat) -> Self {
+        ListingColumn { field: self.field, head: self.head, print, value: self.value }
     }
 
     /// Returns the cell of a report table.
     pub fn cell(&self, row: &T) -> Cell {
         let decimals = match self.print {
-            Print::Plain(decimals) | Print::Percent(decimals) | Print::Megabytes(decimals) => {
-                decimals
-            }
-            Print::Milliseconds => 3,
-            Print::Seconds => 4,
+            ValueFormat::Plain(decimals)
+            | ValueFormat::Percent(decimals)
+            | ValueFormat::Megabytes(decimals) => decimals,
+            ValueFormat::Milliseconds => 3,
+            ValueFormat::Seconds => 4,
         };
         match (self.value)(row) {
-            Value::Whole(value) => {
+            ListingValue::Whole(value) => {
                 Cell::number(value.map(|value| self.print.scaled(value as f64)), decimals)
             }
-            Value::Real(value) => {
+            ListingValue::Real(value) => {
                 Cell::number(value.map(|value| self.print.scaled(value)), decimals)
             }
-            Value::Text(text) => Cell::known(text),
-            Value::Span(_) => Cell::Missing,
+            ListingValue::Text(text) => Cell::known(text),
+            ListingValue::Span(_) => Cell::Missing,
         }
     }
 
     /// Returns the text of a cell in a terminal table; a dash stands for an unknown value.
     pub fn text(&self, row: &T) -> String {
-        if let (Print::Plain(0), Value::Whole(Some(exact))) = (self.print, (self.value)(row)) {
+        if let (ValueFormat::Plain(0), ListingValue::Whole(Some(exact))) =
+            (self.print, (self.value)(row))
+        {
             return exact.to_string();
         }
         match self.cell(row) {
@@ -106,48 +108,48 @@ impl<T> Column<T> {
     }
 }
 
-impl Print {
+impl ValueFormat {
     fn scaled(self, value: f64) -> f64 {
         match self {
-            Print::Plain(_) => value,
-            Print::Percent(_) => value * 100.0,
-            Print::Megabytes(_) | Print::Milliseconds => value / 1e6,
-            Print::Seconds => value / 1e9,
+            ValueFormat::Plain(_) => value,
+            ValueFormat::Percent(_) => value * 100.0,
+            ValueFormat::Megabytes(_) | ValueFormat::Milliseconds => value / 1e6,
+            ValueFormat::Seconds => value / 1e9,
         }
     }
 }
 
 /// Returns the headings of some columns.
-pub fn heads<T>(columns: &[Column<T>]) -> impl Iterator<Item = &'static str> {
+pub fn heads<T>(columns: &[ListingColumn<T>]) -> impl Iterator<Item = &'static str> {
     columns.iter().map(|column| column.head)
 }
 
 /// Returns the cells of a row; all cells are missing if `row` is `None`.
-pub fn cells<T>(columns: &[Column<T>], row: Option<&T>) -> impl Iterator<Item = Cell> {
+pub fn cells<T>(columns: &[ListingColumn<T>], row: Option<&T>) -> impl Iterator<Item = Cell> {
     columns.iter().map(move |column| row.map_or(Cell::Missing, |row| column.cell(row)))
 }
 
 /// Returns a row of a report table.
-pub fn table_row<T>(head: impl Into<String>, columns: &[Column<T>], row: &T) -> Row {
+pub fn table_row<T>(head: impl Into<String>, columns: &[ListingColumn<T>], row: &T) -> Row {
     Row::new(head, cells(columns, Some(row)))
 }
 
 /// A row that serializes to a JSON object with one field per column.
 #[derive(Debug, Clone)]
-pub struct Object<T: 'static> {
-    columns: &'static [Column<T>],
+pub struct JsonRow<T: 'static> {
+    columns: &'static [ListingColumn<T>],
     /// The row.
     pub row: T,
 }
 
-impl<T> Object<T> {
+impl<T> JsonRow<T> {
     /// Creates a row with these columns.
-    pub fn new(columns: &'static [Column<T>], row: T) -> Self {
-        Object { columns, row }
+    pub fn new(columns: &'static [ListingColumn<T>], row: T) -> Self {
+        JsonRow { columns, row }
     }
 }
 
-impl<T> Serialize for Object<T> {
+impl<T> Serialize for JsonRow<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize(self.columns, &self.row, serializer)
     }
@@ -158,15 +160,15 @@ impl<T> Serialize for Object<T> {
 /// # Errors
 /// Returns the error of the serializer.
 pub fn serialize<T, S: Serializer>(
-    columns: &[Column<T>],
+    columns: &[ListingColumn<T>],
     row: &T,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    Fields { columns, row, within: 0 }.serialize(serializer)
+    JsonFields { columns, row, within: 0 }.serialize(serializer)
 }
 
 /// Returns the JSON schema of a row: every column is required, and an unknown value is null.
-pub fn schema<T>(columns: &[Column<T>]) -> Schema {
+pub fn schema<T>(columns: &[ListingColumn<T>]) -> Schema {
     let mut schema = json_schema!({ "type": "object" });
     for column in columns {
         let parts: Vec<&str> = column.field.split('.').collect();
@@ -202,23 +204,27 @@ fn insert(object: &mut Schema, path: &[&str], head: &str) {
 
 /// Adjacent fields of one object. All their names share a prefix of `within` bytes, the path of the
 /// object.
-struct Fields<'a, T: 'static> {
-    columns: &'a [Column<T>],
+struct JsonFields<'a, T: 'static> {
+    columns: &'a [ListingColumn<T>],
     row: &'a T,
     within: usize,
 }
 
-impl<T> Serialize for Fields<'_, T> {
+impl<T> Serialize for JsonFields<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        let name = |column: &Column<T>| &column.field[self.within..];
-        let object = |column: &Column<T>| name(column).split_once('.').map(|(object, _)| object);
+        let name = |column: &ListingColumn<T>| &column.field[self.within..];
+        let object =
+            |column: &ListingColumn<T>| name(column).split_once('.').map(|(object, _)| object);
         for same in self.columns.chunk_by(|a, b| object(a).is_some() && object(a) == object(b)) {
             let Some(first) = same.first() else { continue };
             match object(first) {
                 Some(object) => {
                     let within = self.within + object.len() + 1;
-                    map.serialize_entry(object, &Fields { columns: same, row: self.row, within })?;
+                    map.serialize_entry(
+                        object,
+                        &JsonFields { columns: same, row: self.row, within },
+                    )?;
                 }
                 None => map.serialize_entry(name(first), &(first.value)(self.row))?,
             }
@@ -227,13 +233,13 @@ impl<T> Serialize for Fields<'_, T> {
     }
 }
 
-impl Serialize for Value {
+impl Serialize for ListingValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Value::Whole(value) => value.serialize(serializer),
-            Value::Real(value) => value.serialize(serializer),
-            Value::Text(text) => text.serialize(serializer),
-            Value::Span(span) => span.serialize(serializer),
+            ListingValue::Whole(value) => value.serialize(serializer),
+            ListingValue::Real(value) => value.serialize(serializer),
+            ListingValue::Text(text) => text.serialize(serializer),
+            ListingValue::Span(span) => span.serialize(serializer),
         }
     }
 }
@@ -273,12 +279,16 @@ mod tests {
         share: f64,
     }
 
-    const COLUMNS: [Column<Drink>; 5] = [
-        Column::new("drink", "Drink", Print::Plain(0), |drink| drink.name.into()),
-        Column::new("poured", "Poured", Print::Plain(0), |drink| drink.poured.into()),
-        Column::new("time.mean_ns", "ms", Print::Milliseconds, |drink| drink.took_ns.into()),
-        Column::new("time.max_ns", "max", Print::Milliseconds, |_| Value::Whole(Some(7))),
-        Column::new("share", "%", Print::Percent(1), |drink| drink.share.into()),
+    const COLUMNS: [ListingColumn<Drink>; 5] = [
+        ListingColumn::new("drink", "Drink", ValueFormat::Plain(0), |drink| drink.name.into()),
+        ListingColumn::new("poured", "Poured", ValueFormat::Plain(0), |drink| drink.poured.into()),
+        ListingColumn::new("time.mean_ns", "ms", ValueFormat::Milliseconds, |drink| {
+            drink.took_ns.into()
+        }),
+        ListingColumn::new("time.max_ns", "max", ValueFormat::Milliseconds, |_| {
+            ListingValue::Whole(Some(7))
+        }),
+        ListingColumn::new("share", "%", ValueFormat::Percent(1), |drink| drink.share.into()),
     ];
 
     #[test]
@@ -287,11 +297,11 @@ mod tests {
         let texts: Vec<String> = COLUMNS.iter().map(|column| column.text(&tea)).collect();
         assert_eq!(texts, ["tea", "18446744073709551615", "1.500", "0.000", "25.0"]);
         assert_eq!(COLUMNS[4].cell(&tea), Cell::number(Some(25.0), 1));
-        let json = serde_json::to_string(&Object::new(&COLUMNS, tea)).unwrap();
+        let json = serde_json::to_string(&JsonRow::new(&COLUMNS, tea)).unwrap();
         let expected = r#"{"drink":"tea","poured":18446744073709551615,"time":{"mean_ns":1500000,"max_ns":7},"share":0.25}"#;
         assert_eq!(json, expected);
         let none = Drink { name: "", poured: 0, took_ns: None, share: f64::NAN };
-        let share = COLUMNS[4].headed("Share").printed(Print::Plain(2));
+        let share = COLUMNS[4].headed("Share").printed(ValueFormat::Plain(2));
         assert_eq!((share.head, share.text(&none)), ("Share", "–".to_owned()));
         assert_eq!(COLUMNS[2].text(&none), "–");
     }

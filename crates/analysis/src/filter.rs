@@ -3,7 +3,7 @@
 //! sequential I/O into a random one.
 
 use crate::cells::{BusyInStep, Cell, Dimensions};
-use crate::clock::Clock;
+use crate::clock::CaptureClock;
 use crate::owner::owner_of_cgroup;
 use crate::questions::compare::{cgroup_name, device_name, host_name};
 use crate::questions::streams::StreamKey;
@@ -16,19 +16,19 @@ use steadfast_tracefile::parquet::{Field, Fields};
 
 /// A process to select I/Os by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Process {
+pub enum ProcessSelector {
     /// The process with this ID.
     Pid(u32),
     /// Every process with this command name.
     Command(String),
 }
 
-impl Process {
+impl ProcessSelector {
     /// Parses a process ID; any other text is a command name.
-    pub fn named(text: &str) -> Process {
+    pub fn named(text: &str) -> ProcessSelector {
         match text.parse() {
-            Ok(pid) => Process::Pid(pid),
-            Err(_) => Process::Command(text.to_owned()),
+            Ok(pid) => ProcessSelector::Pid(pid),
+            Err(_) => ProcessSelector::Command(text.to_owned()),
         }
     }
 }
@@ -44,7 +44,7 @@ pub struct Filter {
     /// matches if it was issued within any of them; the end is exclusive.
     pub spans_ns: Vec<(u64, u64)>,
     /// Process ID or command name.
-    pub process: Option<Process>,
+    pub process: Option<ProcessSelector>,
     /// Thread ID.
     pub thread: Option<u32>,
     /// Cgroups, each as its name as given and its positions in the conditions.
@@ -327,8 +327,8 @@ impl Filter {
     pub fn told(&self, conditions: &CaptureConditions) -> Option<String> {
         let device = |number: &u16| device_name(conditions, *number);
         let process = self.process.as_ref().map(|process| match process {
-            Process::Pid(pid) => format!("process {pid}"),
-            Process::Command(name) => format!("command {name}"),
+            ProcessSelector::Pid(pid) => format!("process {pid}"),
+            ProcessSelector::Command(name) => format!("command {name}"),
         });
         let parts = [
             either("issued ", self.spans_ns.iter().map(|span| span_told(span, conditions))),
@@ -349,8 +349,8 @@ impl Filter {
     /// Returns the columns that the filter reads.
     pub(crate) fn fields(&self) -> Fields {
         let process = match self.process {
-            Some(Process::Pid(_)) => Fields::of(&[Field::Pid]),
-            Some(Process::Command(_)) => Fields::of(&[Field::Command]),
+            Some(ProcessSelector::Pid(_)) => Fields::of(&[Field::Pid]),
+            Some(ProcessSelector::Command(_)) => Fields::of(&[Field::Command]),
             None => Fields::NONE,
         };
         let asked = [
@@ -391,8 +391,8 @@ impl Filter {
             && self.keeps_place(batch.op(row), batch.device(row), batch.layer(row))
             && self.keeps_stream(key)
             && self.process.as_ref().is_none_or(|process| match process {
-                Process::Pid(pid) => *pid == batch.pid(row),
-                Process::Command(name) => batch.command(row).to_string() == *name,
+                ProcessSelector::Pid(pid) => *pid == batch.pid(row),
+                ProcessSelector::Command(name) => batch.command(row).to_string() == *name,
             })
             && self.thread.is_none_or(|tid| tid == batch.tid(row))
             && (self.cgroups.is_empty() || self.keeps_cgroup(batch.cgroup(row)))
@@ -427,8 +427,8 @@ impl Filter {
             && self.keeps_place(cell.op, cell.device, cell.layer)
             && self.keeps_stream(|| StreamKey { op, sequential, bytes })
             && self.process.as_ref().is_none_or(|process| match process {
-                Process::Pid(pid) => *pid == cell.who.pid,
-                Process::Command(name) => cell.who.command.to_string() == *name,
+                ProcessSelector::Pid(pid) => *pid == cell.who.pid,
+                ProcessSelector::Command(name) => cell.who.command.to_string() == *name,
             })
             && self.thread.is_none_or(|tid| tid == cell.who.tid)
             && (self.cgroups.is_empty() || self.keeps_cgroup(cell.who.cgroup))
@@ -497,7 +497,7 @@ fn either(what: &str, names: impl Iterator<Item = String>) -> Option<String> {
 /// Formats a span as in `from 10 s to 25.5 s`, with the time on the clock of the host if its zone
 /// is known.
 fn span_told((from, to): &(u64, u64), conditions: &CaptureConditions) -> String {
-    let clock = Clock::of(conditions, None).filter(|_| conditions.zone.is_some());
+    let clock = CaptureClock::of(conditions, None).filter(|_| conditions.zone.is_some());
     let told = |ns: u64| match &clock {
         Some(clock) => format!("{} s ({})", ns as f64 / 1e9, clock.date_time(ns)),
         None => format!("{} s", ns as f64 / 1e9),
@@ -519,7 +519,7 @@ mod tests {
         let conditions = CaptureConditions::default();
         assert_eq!(Filter::default().told(&conditions), None);
         let filter = Filter {
-            process: Some(Process::named("postgres")),
+            process: Some(ProcessSelector::named("postgres")),
             ops: vec![IoOp::Read, IoOp::Flush],
             layer: Some(Layer::Block),
             devices: vec![3],

@@ -6,8 +6,8 @@
 //! would depend on the order of folding and merging.
 
 use crate::annotate::checkpoint::Checkpoint;
-use crate::annotate::sequence::{After, Busy};
-use crate::cells::{Cells, Dimensions};
+use crate::annotate::sequence::{BusySpan, IoAnnotations};
+use crate::cells::{Dimensions, FilteredCells};
 use std::any::Any;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_tracefile::batch::Batch;
@@ -16,7 +16,7 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::Fields;
 
 /// A batch of single I/Os, annotated from the I/Os before them. Slices have one entry per row.
-pub struct Rows<'a> {
+pub struct AnnotatedRows<'a> {
     /// The events.
     pub batch: &'a Batch,
     /// True for each sequential I/O.
@@ -25,7 +25,7 @@ pub struct Rows<'a> {
     pub depth: &'a [u32],
     /// The time in which the device would have been idle without the I/O. Empty unless a fold asks
     /// for [`Fields::BUSY`].
-    pub busy: &'a [Busy],
+    pub busy: &'a [BusySpan],
     /// True for each I/O that passes the filter.
     pub kept: &'a [bool],
     /// Issue times, in nanoseconds, that strictly increase in file order: I/Os issued at the same
@@ -33,14 +33,14 @@ pub struct Rows<'a> {
     pub order_ns: &'a [u64],
     /// Gap, idle time and run position of the I/O. Empty unless a fold asks for
     /// [`Fields::NEIGHBORS`].
-    pub after: &'a [After],
+    pub after: &'a [IoAnnotations],
     /// Number of checkpoints taken so far, including [`Self::place`]; 0 if the pass takes none.
     pub stretch: usize,
     /// The checkpoint just before these I/Os, or `None` if none was taken here.
     pub place: Option<&'a Checkpoint>,
 }
 
-impl Rows<'_> {
+impl AnnotatedRows<'_> {
     /// Returns the rows that passed the filter.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(row, _)| row)
@@ -71,7 +71,7 @@ pub trait Fold {
     ///
     /// # Errors
     /// Returns [`TraceError::TooFine`] if the result exceeds the memory limit.
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError>;
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError>;
 
     /// Returns a handle for folding in parallel, or `None` if this fold must see all rows in order.
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
@@ -104,7 +104,7 @@ pub trait FoldCells {
     /// # Errors
     /// Returns [`TraceError::TooFine`] if the result exceeds the memory limit, or
     /// [`TraceError::Unsuitable`] if the cells lack a dimension that the fold needs.
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError>;
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError>;
 }
 
 /// A fold that can create an empty fold with the same settings.
@@ -114,26 +114,26 @@ pub trait EmptyLike {
 }
 
 /// A part of a fold, which may be filled on another thread.
-pub trait Part: Fold + Send + Any {}
+pub trait FoldPart: Fold + Send + Any {}
 
-impl<F: Fold + Send + Any> Part for F {}
+impl<F: Fold + Send + Any> FoldPart for F {}
 
 /// A fold that several threads can fill in parts.
 pub trait ParallelFold {
     /// Returns an empty fold for a part of the capture.
-    fn part(&self) -> Box<dyn Part>;
+    fn part(&self) -> Box<dyn FoldPart>;
     /// Merges a part that was created by [`Self::part`]. A part of another type is ignored.
     ///
     /// # Errors
     /// Returns the errors of [`Fold::merge`].
-    fn join(&mut self, part: Box<dyn Part>) -> Result<(), TraceError>;
+    fn join(&mut self, part: Box<dyn FoldPart>) -> Result<(), TraceError>;
 }
 
 impl<F: Fold + EmptyLike + Send + Any> ParallelFold for F {
-    fn part(&self) -> Box<dyn Part> {
+    fn part(&self) -> Box<dyn FoldPart> {
         Box::new(self.alike())
     }
-    fn join(&mut self, part: Box<dyn Part>) -> Result<(), TraceError> {
+    fn join(&mut self, part: Box<dyn FoldPart>) -> Result<(), TraceError> {
         let part: Box<dyn Any> = part;
         part.downcast::<F>().map_or(Ok(()), |part| self.merge(*part))
     }

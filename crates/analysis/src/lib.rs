@@ -4,7 +4,7 @@
 //! [`Captured`] answers for what a capture left, whether that is every I/O or the
 //! sums of its capture steps. A question is a [`Fold`] over single I/Os or sums; folds over
 //! parts merge to the fold over the whole, exactly. Nothing here opens a file, reads a clock
-//! or starts a thread: a caller lends threads ([`Crew`]).
+//! or starts a thread: a caller lends threads ([`ThreadPool`]).
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -27,11 +27,11 @@ mod tables;
 pub mod threshold;
 
 pub use captured::Captured;
-pub use crew::Crew;
+pub use crew::ThreadPool;
 pub use filter::Filter;
 pub use findings::findings;
-pub use fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
-pub use pass::Pass;
-pub use questions::streams::{By, StreamTable};
+pub use fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+pub use pass::PassOptions;
+pub use questions::streams::{ShareMeasure, StreamTable};
 pub use questions::study::Study;
-pub use questions::totals::{Derivation, StudyOptions, Totals};
+pub use questions::totals::{CaptureTotals, Derivation, StudyOptions};

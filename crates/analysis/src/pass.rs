@@ -2,9 +2,9 @@
 //! sequentiality and filtered; sums come as the file holds them.
 
 pub use crate::annotate::checkpoint::Checkpoint;
-use crate::annotate::sequence::{After, Busy, Depths, Sequencer, WINDOW};
+use crate::annotate::sequence::{BusySpan, DepthSource, IoAnnotations, Sequencer, WINDOW};
 use crate::filter::Filter;
-use crate::fold::{Fold, Rows};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::streams::{STREAMS_MAX, StreamKey};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ use steadfast_tracefile::simd;
 
 /// Settings of a pass over a capture.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pass {
+pub struct PassOptions {
     /// The I/Os that count. Sequentiality, depth and busy time are determined before filtering.
     pub filter: Filter,
     /// Number of earlier I/Os that an I/O is compared with for sequentiality.
@@ -33,17 +33,17 @@ pub struct Pass {
     pub waiting_max: usize,
     /// Checkpoint at which the pass begins; `None` for the beginning of the capture. I/Os issued
     /// before it are neither read nor counted, but the checkpoint remembers their state: the rest
-    /// is annotated as if they had been read, except for the gaps of [`After`], which start afresh.
+    /// is annotated as if they had been read, except for the gaps of [`IoAnnotations`], which start afresh.
     /// Sums are always read from the beginning.
     pub start: Option<Arc<Checkpoint>>,
-    /// Minimum number of I/Os between two checkpoints ([`Rows::place`]); `None` takes no
+    /// Minimum number of I/Os between two checkpoints ([`AnnotatedRows::place`]); `None` takes no
     /// checkpoints.
     pub places_every: Option<u64>,
 }
 
-impl Default for Pass {
+impl Default for PassOptions {
     fn default() -> Self {
-        Pass {
+        PassOptions {
             filter: Filter::default(),
             window: WINDOW,
             waiting_max: WAITING_MAX,
@@ -90,17 +90,17 @@ pub(crate) struct AnnotatedBatch {
     pub(crate) batch: Batch,
     sequential: Vec<bool>,
     depth: Vec<u32>,
-    busy: Vec<Busy>,
+    busy: Vec<BusySpan>,
     kept: Vec<bool>,
     order_ns: Vec<u64>,
-    after: Vec<After>,
+    after: Vec<IoAnnotations>,
     stretch: usize,
     place: Option<Checkpoint>,
 }
 
 impl AnnotatedBatch {
-    pub(crate) fn rows(&self) -> Rows<'_> {
-        Rows {
+    pub(crate) fn rows(&self) -> AnnotatedRows<'_> {
+        AnnotatedRows {
             stretch: self.stretch,
             place: self.place.as_ref(),
             batch: &self.batch,
@@ -120,7 +120,7 @@ pub(crate) struct Annotator {
     filter: Filter,
     times: TimeSums,
     arrivals: Option<Arrivals>,
-    /// The earliest time that the next I/O may get in [`Rows::order_ns`]; `None` if no fold asks
+    /// The earliest time that the next I/O may get in [`AnnotatedRows::order_ns`]; `None` if no fold asks
     /// for it.
     order_ns: Option<u64>,
     /// Mapping of the capture into the merged captures; `None` if it is read alone.
@@ -136,8 +136,8 @@ pub(crate) struct Annotator {
 }
 
 impl Annotator {
-    pub(crate) fn of(pass: &Pass, conditions: &CaptureConditions, fields: Fields) -> Self {
-        let sequencer = Sequencer::new(pass.window).with(Depths::of(conditions));
+    pub(crate) fn of(pass: &PassOptions, conditions: &CaptureConditions, fields: Fields) -> Self {
+        let sequencer = Sequencer::new(pass.window).with(DepthSource::of(conditions));
         let sequencer = match &pass.start {
             Some(start) => sequencer.going_on(&start.neighbors),
             None => sequencer,
@@ -226,21 +226,21 @@ impl Annotator {
 }
 
 /// The single I/Os of a capture in issue order, in annotated and filtered batches.
-pub struct Ios<'t, R> {
+pub struct AnnotatedBatches<'t, R> {
     order: IssueOrder<'t, R>,
     judge: Annotator,
     judged: AnnotatedBatch,
     trace: TraceRef<'t, R>,
 }
 
-impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
-    /// Returns the next batch, or `None` if no further I/O can pass. [`Rows::iter`] yields the rows
+impl<R: Read + Seek + Send + 'static> AnnotatedBatches<'_, R> {
+    /// Returns the next batch, or `None` if no further I/O can pass. [`AnnotatedRows::iter`] yields the rows
     /// that pass the filter.
     ///
     /// # Errors
     /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Damaged`] if the trace
     /// contains impossible values.
-    pub fn next_rows(&mut self) -> Result<Option<Rows<'_>>, TraceError> {
+    pub fn next_rows(&mut self) -> Result<Option<AnnotatedRows<'_>>, TraceError> {
         let until_ns = self.order.given_out_until();
         if self.judge.is_over || !self.order.next_batch(&mut self.judged.batch)? {
             return Ok(None);
@@ -257,13 +257,13 @@ impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
     }
 }
 
-impl Pass {
+impl PassOptions {
     /// Reads the single I/Os of a trace, with these columns.
     pub fn ios<'t, R: Read + Seek + Send + 'static>(
         &self,
         trace: &'t Trace<R>,
         fields: Fields,
-    ) -> Ios<'t, R> {
+    ) -> AnnotatedBatches<'t, R> {
         self.ios_of(TraceRef::Borrowed(trace), fields)
     }
 
@@ -272,7 +272,7 @@ impl Pass {
         &self,
         trace: &Arc<Trace<R>>,
         fields: Fields,
-    ) -> Ios<'static, R> {
+    ) -> AnnotatedBatches<'static, R> {
         self.ios_of(TraceRef::Shared(Arc::clone(trace)), fields)
     }
 
@@ -280,13 +280,13 @@ impl Pass {
         &self,
         trace: TraceRef<'t, R>,
         fields: Fields,
-    ) -> Ios<'t, R> {
+    ) -> AnnotatedBatches<'t, R> {
         let fields = self.fields(fields);
         let last = self.groups(&trace);
         let order = IssueOrder::new(trace.clone(), fields)
             .waiting_at_most(self.waiting_max)
             .ending_before(last);
-        Ios {
+        AnnotatedBatches {
             order: match &self.start {
                 Some(start) => order.beginning_at(start.group, start.at_ns),
                 None => order,
@@ -312,7 +312,7 @@ impl Pass {
     /// Reads a trace once and passes every batch to all folds.
     ///
     /// # Errors
-    /// Returns the errors of [`Ios::next_rows`] and of [`Fold::take`].
+    /// Returns the errors of [`AnnotatedBatches::next_rows`] and of [`Fold::take`].
     pub fn run<R: Read + Seek + Send + 'static>(
         &self,
         trace: &Trace<R>,
@@ -337,7 +337,7 @@ impl Pass {
     }
 
     fn fold_all<R: Read + Seek + Send + 'static>(
-        mut ios: Ios<'_, R>,
+        mut ios: AnnotatedBatches<'_, R>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
         while let Some(rows) = ios.next_rows()? {

@@ -3,16 +3,16 @@
 //! (sequentiality, queue depth) is computed by one thread at a time in file order, so that the
 //! result does not depend on the number of threads.
 
-use crate::crew::{Crew, Task};
-use crate::fold::{Fold, Part};
-use crate::pass::{AnnotatedBatch, Annotator, Pass, PassAccount, fields_of};
+use crate::crew::{PoolTask, ThreadPool};
+use crate::fold::{Fold, FoldPart};
+use crate::pass::{AnnotatedBatch, Annotator, PassAccount, PassOptions, fields_of};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{Read, Seek};
 use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use steadfast_tracefile::batch::{Batch, SortSpace};
+use steadfast_tracefile::batch::{Batch, SortBuffers};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::issue_order::Line;
+use steadfast_tracefile::issue_order::ReorderBuffer;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::parquet::{Damage, Field, Fields, ROWS_PER_GROUP, Trace};
 
@@ -20,23 +20,23 @@ use steadfast_tracefile::parquet::{Damage, Field, Fields, ROWS_PER_GROUP, Trace}
 /// one, a fold cannot be split, or row groups are too large to hold in memory.
 ///
 /// # Errors
-/// Returns the errors of [`Pass::run`].
+/// Returns the errors of [`PassOptions::run`].
 pub(crate) fn run<R: Read + Seek + Send + 'static>(
-    pass: &Pass,
+    pass: &PassOptions,
     (trace, place): (&Trace<R>, Option<&MergeMapping>),
     folds: &mut [&mut dyn Fold],
-    crew: &dyn Crew,
+    crew: &dyn ThreadPool,
 ) -> Result<PassAccount, TraceError> {
     let first = pass.start.as_ref().map_or(0, |start| start.group);
     let groups = pass.groups(trace).saturating_sub(first);
     let threads = crew.size().min(groups);
-    let parts: Option<Vec<Parts>> = (0..threads).map(|_| parts_of(folds)).collect();
+    let parts: Option<Vec<FoldParts>> = (0..threads).map(|_| parts_of(folds)).collect();
     let Some(mut parts) = parts.filter(|_| threads > 1 && trace.largest_group() <= ROWS_PER_GROUP)
     else {
         return pass.run_placed(trace, place, folds);
     };
-    let work = Work::of(pass, (trace, place), fields_of(folds), threads);
-    let tasks = parts.iter_mut().map(|parts| Box::new(|| work.take_part(parts)) as Task<'_>);
+    let work = SharedPass::of(pass, (trace, place), fields_of(folds), threads);
+    let tasks = parts.iter_mut().map(|parts| Box::new(|| work.take_part(parts)) as PoolTask<'_>);
     crew.side_by_side(tasks.collect());
     let account = work.finish()?;
     for parts in parts {
@@ -53,14 +53,14 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
 const SPARE_EACH: usize = 2;
 
 /// One part of every fold.
-type Parts = Vec<Box<dyn Part>>;
+type FoldParts = Vec<Box<dyn FoldPart>>;
 
-fn parts_of(folds: &mut [&mut dyn Fold]) -> Option<Parts> {
+fn parts_of(folds: &mut [&mut dyn Fold]) -> Option<FoldParts> {
     folds.iter_mut().map(|fold| fold.in_parts().map(|fold| fold.part())).collect()
 }
 
 /// A pass that several threads share.
-struct Work<'t, R> {
+struct SharedPass<'t, R> {
     trace: &'t Trace<R>,
     fields: Fields,
     /// Events issued before this time are skipped, because the pass begins in the middle.
@@ -69,19 +69,19 @@ struct Work<'t, R> {
     groups: usize,
     /// Maximum number of decoded row groups that wait, and of batches that wait to be folded.
     ahead: usize,
-    state: Mutex<State>,
+    state: Mutex<SharedPassState>,
     changed: Condvar,
 }
 
 /// Progress of the pass.
-struct State {
+struct SharedPassState {
     /// The next row group to decode.
     undecoded: usize,
-    decoded: BTreeMap<usize, Decoded>,
+    decoded: BTreeMap<usize, DecodedGroup>,
     /// The next row group to annotate.
     next: usize,
     /// The ordered stage; `None` while a thread works on it.
-    queue: Option<Box<Queue>>,
+    queue: Option<Box<OrderedStage>>,
     judged: VecDeque<AnnotatedBatch>,
     spare: Vec<AnnotatedBatch>,
     spare_batches: Vec<Batch>,
@@ -91,11 +91,11 @@ struct State {
 }
 
 /// Outcome of decoding a row group.
-type Decoded = Result<Result<Batch, Damage>, TraceError>;
+type DecodedGroup = Result<Result<Batch, Damage>, TraceError>;
 
 /// The ordered stage, which annotates I/Os in issue order.
-struct Queue {
-    line: Line,
+struct OrderedStage {
+    line: ReorderBuffer,
     judge: Annotator,
 }
 
@@ -104,31 +104,31 @@ struct Queue {
     clippy::large_enum_variant,
     reason = "it lives from being chosen to being done; a box would cost an allocation"
 )]
-enum Next {
+enum PassTask {
     Decode(usize, Batch),
-    Annotator(Box<Queue>, usize, Decoded),
-    End(Box<Queue>),
+    Annotator(Box<OrderedStage>, usize, DecodedGroup),
+    End(Box<OrderedStage>),
     Fold(AnnotatedBatch),
 }
 
-impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
+impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
     fn of(
-        pass: &Pass,
+        pass: &PassOptions,
         (trace, place): (&'t Trace<R>, Option<&MergeMapping>),
         fields: Fields,
         threads: usize,
     ) -> Self {
-        let line = Line::new(trace.earliest_to_come()).waiting_at_most(pass.waiting_max);
+        let line = ReorderBuffer::new(trace.earliest_to_come()).waiting_at_most(pass.waiting_max);
         let fields = pass.fields(fields).and(Fields::of(&[Field::Issued]));
         let mut judge = Annotator::of(pass, trace.conditions(), fields);
         judge.place = place.cloned();
-        let queue = Queue { line, judge };
+        let queue = OrderedStage { line, judge };
         let (first, from_ns) = match &pass.start {
             Some(start) => (start.group, start.at_ns),
             None => (0, 0),
         };
         let groups = pass.groups(trace);
-        let state = State {
+        let state = SharedPassState {
             undecoded: first,
             decoded: BTreeMap::new(),
             next: first,
@@ -140,23 +140,23 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
             failed: None,
         };
         let (state, changed) = (Mutex::new(state), Condvar::new());
-        Work { trace, fields, from_ns, groups, ahead: threads, state, changed }
+        SharedPass { trace, fields, from_ns, groups, ahead: threads, state, changed }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SharedPassState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Works on tasks until none is left.
-    fn take_part(&self, parts: &mut Parts) {
-        let at_work = AtWork(self);
-        let mut space = SortSpace::default();
+    fn take_part(&self, parts: &mut FoldParts) {
+        let at_work = PanicGuard(self);
+        let mut space = SortBuffers::default();
         while let Some(next) = self.next() {
             match next {
-                Next::Decode(number, spare) => self.decode(number, spare, &mut space),
-                Next::Annotator(queue, number, decoded) => self.judge(queue, number, decoded),
-                Next::End(queue) => self.end(queue),
-                Next::Fold(judged) => self.fold(judged, parts),
+                PassTask::Decode(number, spare) => self.decode(number, spare, &mut space),
+                PassTask::Annotator(queue, number, decoded) => self.judge(queue, number, decoded),
+                PassTask::End(queue) => self.end(queue),
+                PassTask::Fold(judged) => self.fold(judged, parts),
             }
             self.changed.notify_all();
         }
@@ -164,7 +164,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
     }
 
     /// Waits for the next task; returns `None` once there will be no more.
-    fn next(&self) -> Option<Next> {
+    fn next(&self) -> Option<PassTask> {
         let mut state = self.lock();
         loop {
             if state.failed.is_some() || (state.is_over && state.judged.is_empty()) {
@@ -177,7 +177,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         }
     }
 
-    fn decode(&self, number: usize, mut batch: Batch, space: &mut SortSpace) {
+    fn decode(&self, number: usize, mut batch: Batch, space: &mut SortBuffers) {
         batch.clear();
         let read = self.trace.read_group(number, self.fields, &mut batch);
         batch.sort(space);
@@ -189,7 +189,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         self.lock().decoded.insert(number, decoded);
     }
 
-    fn judge(&self, mut queue: Box<Queue>, number: usize, decoded: Decoded) {
+    fn judge(&self, mut queue: Box<OrderedStage>, number: usize, decoded: DecodedGroup) {
         let outcome = match decoded {
             Ok(Ok(batch)) if batch.is_empty() => Ok(()),
             Ok(Ok(batch)) => {
@@ -209,7 +209,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
     }
 
     /// Ends the file: all waiting events are in order now.
-    fn end(&self, mut queue: Box<Queue>) {
+    fn end(&self, mut queue: Box<OrderedStage>) {
         queue.line.end();
         let outcome = self.give_out(&mut queue);
         let mut state = self.lock();
@@ -219,7 +219,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
     }
 
     /// Annotates the I/Os that are in order and queues them for folding.
-    fn give_out(&self, queue: &mut Queue) -> Result<(), TraceError> {
+    fn give_out(&self, queue: &mut OrderedStage) -> Result<(), TraceError> {
         let mut next = self.spare();
         loop {
             let until_ns = queue.line.given_out_until();
@@ -241,7 +241,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         self.lock().spare.pop().unwrap_or_default()
     }
 
-    fn fold(&self, mut judged: AnnotatedBatch, parts: &mut Parts) {
+    fn fold(&self, mut judged: AnnotatedBatch, parts: &mut FoldParts) {
         let rows = judged.rows();
         let outcome = parts.iter_mut().try_for_each(|part| part.take(&rows));
         let mut state = self.lock();
@@ -267,9 +267,9 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
     }
 }
 
-impl State {
+impl SharedPassState {
     /// Returns the next task. What other threads wait for comes first.
-    fn take(&mut self, groups: usize, ahead: usize) -> Option<Next> {
+    fn take(&mut self, groups: usize, ahead: usize) -> Option<PassTask> {
         if self.judged.len() < ahead
             && !self.is_over
             && let Some(next) = self.take_in_line(groups)
@@ -277,25 +277,25 @@ impl State {
             return Some(next);
         }
         if let Some(judged) = self.judged.pop_front() {
-            return Some(Next::Fold(judged));
+            return Some(PassTask::Fold(judged));
         }
         let may_decode = self.undecoded < groups.min(self.next + ahead) && !self.is_over;
         may_decode.then(|| {
             self.undecoded += 1;
-            Next::Decode(self.undecoded - 1, self.spare_batches.pop().unwrap_or_default())
+            PassTask::Decode(self.undecoded - 1, self.spare_batches.pop().unwrap_or_default())
         })
     }
 
-    fn take_in_line(&mut self, groups: usize) -> Option<Next> {
+    fn take_in_line(&mut self, groups: usize) -> Option<PassTask> {
         if self.next == groups {
-            return self.queue.take().map(Next::End);
+            return self.queue.take().map(PassTask::End);
         }
         if self.queue.is_none() || !self.decoded.contains_key(&self.next) {
             return None;
         }
         let (queue, decoded) = self.queue.take().zip(self.decoded.remove(&self.next))?;
         self.next += 1;
-        Some(Next::Annotator(queue, self.next - 1, decoded))
+        Some(PassTask::Annotator(queue, self.next - 1, decoded))
     }
 
     /// Keeps the first error.
@@ -307,9 +307,9 @@ impl State {
 }
 
 /// Wakes the other threads with an error if a thread panics. They would otherwise wait forever.
-struct AtWork<'w, 't, R: Read + Seek + Send + 'static>(&'w Work<'t, R>);
+struct PanicGuard<'w, 't, R: Read + Seek + Send + 'static>(&'w SharedPass<'t, R>);
 
-impl<R: Read + Seek + Send + 'static> Drop for AtWork<'_, '_, R> {
+impl<R: Read + Seek + Send + 'static> Drop for PanicGuard<'_, '_, R> {
     fn drop(&mut self) {
         self.0.lock().fail_if(Err(abandoned()));
         self.0.changed.notify_all();

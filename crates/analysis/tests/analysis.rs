@@ -12,18 +12,20 @@ mod synthetic;
 
 use std::io::Cursor;
 use std::process::Command as Program;
-use steadfast_analysis::questions::reach::Distinct;
+use steadfast_analysis::questions::reach::DistinctCounter;
 use steadfast_analysis::questions::read_out::{ReadOut, ReadOutChoice, StreamPlace};
 use steadfast_analysis::questions::steps::Steps;
-use steadfast_analysis::questions::streams::By;
-use steadfast_analysis::{Captured, Filter, Pass, StreamTable, Study, StudyOptions, findings};
+use steadfast_analysis::questions::streams::ShareMeasure;
+use steadfast_analysis::{
+    Captured, Filter, PassOptions, StreamTable, Study, StudyOptions, findings,
+};
 use steadfast_domain::findings::Exhibit;
-use steadfast_domain::io_event::{CapturedDevice, Command};
+use steadfast_domain::io_event::{CapturedDevice, CommandName};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_tracefile::Trace;
-use synthetic::{SECOND, Server, by_completion, key, known, opened, server, written};
+use synthetic::{SECOND, SyntheticServer, by_completion, key, known, opened, server, written};
 
-fn streams(trace: &Trace<Cursor<Vec<u8>>>, pass: &Pass) -> StreamTable {
+fn streams(trace: &Trace<Cursor<Vec<u8>>>, pass: &PassOptions) -> StreamTable {
     let mut table = StreamTable::new();
     pass.run(trace, &mut [&mut table]).unwrap();
     table
@@ -71,7 +73,7 @@ fn the_hit_map_is_read_out_as_the_tutorial_prints_it() {
             ranges: 1000,
             threshold: threshold.parse().unwrap(),
         };
-        ReadOut::of(&capture, &Pass::default(), &choice).unwrap().found
+        ReadOut::of(&capture, &PassOptions::default(), &choice).unwrap().found
     };
     let found = read_out("0%");
     assert_eq!((found.len(), found[0].range_bytes), (1, DEVICE / 1000));
@@ -93,7 +95,7 @@ fn the_hit_map_is_read_out_as_the_tutorial_prints_it() {
 #[test]
 fn a_known_composition_is_found_exactly() {
     let trace = opened(&known(), CaptureConditions::default());
-    let table = streams(&trace, &Pass::default());
+    let table = streams(&trace, &PassOptions::default());
     let found = |name: &str| table.get(key(name)).map_or(0, |tally| tally.count());
     // The first I/O of a sequential run continues nothing: it is random.
     for (name, ios) in [
@@ -118,7 +120,7 @@ fn a_known_composition_is_found_exactly() {
     assert_eq!(table.get(key("RND 8K W")).unwrap().alignment(), Some(65_536));
     let longest = known().iter().map(|event| event.response_ns).max().unwrap();
     assert_eq!(total.responses.max_ns, longest);
-    let listing = table.listing(By::Bytes);
+    let listing = table.listing(ShareMeasure::Bytes);
     assert_eq!(listing[0].key, key("SEQ 128K W"));
     assert!((listing[0].share - 3000.0 * 131_072.0 / amount as f64).abs() < 1e-12);
 }
@@ -128,7 +130,7 @@ fn a_filter_never_makes_a_sequential_io_random() {
     let trace = opened(&known(), CaptureConditions::default());
     let from = 40_000_000;
     let filter = Filter { ops: vec![IoOp::Write], ..Filter::default() };
-    let pass = Pass { filter: filter.between(Some(from), None), ..Pass::default() };
+    let pass = PassOptions { filter: filter.between(Some(from), None), ..PassOptions::default() };
     let table = streams(&trace, &pass);
     let expected = |kind: u32| {
         known()
@@ -150,7 +152,7 @@ fn a_window_of_one_sees_interleaved_streams_as_random() {
     }
     let trace = opened(&events, CaptureConditions::default());
     let found = |window| {
-        let table = streams(&trace, &Pass { window, ..Pass::default() });
+        let table = streams(&trace, &PassOptions { window, ..PassOptions::default() });
         table.get(key("SEQ 4K R")).map_or(0, |tally| tally.count())
     };
     assert_eq!((found(1), found(2), found(32)), (0, 998, 998));
@@ -175,7 +177,7 @@ fn steps_hold_what_was_issued_in_them() {
     ];
     let trace = opened(&events, CaptureConditions::default());
     let mut steps = Steps::new(1_000_000);
-    Pass::default().run(&trace, &mut [&mut steps]).unwrap();
+    PassOptions::default().run(&trace, &mut [&mut steps]).unwrap();
     let steps = steps.finish().unwrap();
     let ios: Vec<(u64, u64, u64)> =
         steps.iter().map(|(at, step)| (*at, step.ios(), step.busy_ns)).collect();
@@ -193,7 +195,7 @@ fn an_endless_io_ends_the_pass_not_the_memory() {
     ];
     let trace = opened(&events, CaptureConditions::default());
     let mut steps = Steps::new(100_000);
-    Pass::default().run(&trace, &mut [&mut steps]).unwrap();
+    PassOptions::default().run(&trace, &mut [&mut steps]).unwrap();
     let error = steps.finish().unwrap_err().to_string();
     assert!(error.contains("wider"), "{error}");
     let study = Study::of(&trace.into(), &StudyOptions::default()).unwrap();
@@ -214,7 +216,7 @@ fn marks_name_spans_and_wrong_names_are_refused() {
 #[test]
 fn distinct_things_are_counted_within_two_percent() {
     for count in [1u64, 100, 10_007, 1_000_003] {
-        let mut distinct = Distinct::default();
+        let mut distinct = DistinctCounter::default();
         (0..count).for_each(|n| distinct.see(n * 8));
         (0..count / 2).for_each(|n| distinct.see(n * 8));
         let error = distinct.estimate() / count as f64 - 1.0;
@@ -224,7 +226,7 @@ fn distinct_things_are_counted_within_two_percent() {
 
 /// I/Os in all.
 fn ios(captured: &Captured<Cursor<Vec<u8>>>) -> u64 {
-    captured.run(&Pass::default(), &mut []).unwrap().events
+    captured.run(&PassOptions::default(), &mut []).unwrap().events
 }
 
 #[test]
@@ -238,7 +240,7 @@ fn a_study_shows_every_picture_and_adds_up() {
     assert_eq!(sides, ios(&trace));
     let cells: u64 = study.streams_over_time.steps().values().flatten().map(|cell| cell.ios).sum();
     assert_eq!(cells, ios(&trace));
-    let backup = Server::new(80, 500).filter(|e| e.bytes == 65_536 && e.op == IoOp::Read);
+    let backup = SyntheticServer::new(80, 500).filter(|e| e.bytes == 65_536 && e.op == IoOp::Read);
     let found = study.totals.streams.get(key("SEQ 64K R")).unwrap().count();
     assert_eq!(found, backup.count() as u64 - 1);
     let shown = findings(&study, "test");
@@ -276,8 +278,10 @@ fn a_study_shows_every_picture_and_adds_up() {
 fn an_empty_selection_is_an_error_that_says_so() {
     let trace = server(8);
     let filter = Filter::default().between(Some(u64::MAX - 1), None);
-    let options =
-        StudyOptions { pass: Pass { filter, ..Pass::default() }, ..StudyOptions::default() };
+    let options = StudyOptions {
+        pass: PassOptions { filter, ..PassOptions::default() },
+        ..StudyOptions::default()
+    };
     let error = Study::of(&trace, &options).err().unwrap().to_string();
     assert!(error.contains("filter"), "{error}");
 }
@@ -294,7 +298,7 @@ fn duckdb_reads_a_trace() {
     let mut events = known();
     events[0].response_ns = u64::MAX;
     events[0].depth = 0;
-    events[1].command = Command::new("postgres");
+    events[1].command = CommandName::new("postgres");
     std::fs::write(&file, written(&events, synthetic::conditions(80))).unwrap();
     let script = format!(
         "import duckdb, json\n\

@@ -1,8 +1,8 @@
 //! The cgroups of a capture: their paths, and their numbers in the events of all sources.
 
 use crate::error::CaptureError;
-use crate::handles::{self, Number};
-use crate::source::Source;
+use crate::handles::{self, HandleNumber};
+use crate::source::EventSource;
 use crate::tree;
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -40,7 +40,7 @@ impl Cgroups {
     /// Replaces the source's cgroup numbers in events by those of the capture.
     pub(crate) fn complete(
         &mut self,
-        (number, source): (usize, &dyn Source),
+        (number, source): (usize, &dyn EventSource),
         events: &mut [IoEvent],
     ) -> Result<(), CaptureError> {
         for event in events.iter_mut().filter(|event| event.cgroup > 0) {
@@ -57,7 +57,7 @@ impl Cgroups {
         numbers.get(usize::from(number)).copied().filter(|number| *number > 0)
     }
 
-    fn learn(&mut self, number: usize, source: &dyn Source) -> Result<(), CaptureError> {
+    fn learn(&mut self, number: usize, source: &dyn EventSource) -> Result<(), CaptureError> {
         let mut numbered = Vec::new();
         source.cgroups(&mut |number, id| numbered.push((number, id)))?;
         if self.numbers.len() <= number {
@@ -87,7 +87,8 @@ impl Cgroups {
     }
 
     fn path(&self, id: u64) -> Option<String> {
-        let opened = self.mount.as_ref().map(|mount| handles::open(mount, Number::Cgroup(id)));
+        let opened =
+            self.mount.as_ref().map(|mount| handles::open(mount, HandleNumber::Cgroup(id)));
         let by_handle = opened.and_then(|file| handles::path(&file.ok()?).ok());
         let path = by_handle.or_else(|| searched(&self.place, id))?;
         let below = path.strip_prefix(&self.place).ok()?;

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use steadfast_domain::io_event::{Content, ContentSample, FINGERPRINTS, flags};
+use steadfast_domain::io_event::{ContentMeasurement, ContentSample, FINGERPRINTS, flags};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{DirectBuffer, IoEvent, IoOp, Layer};
 
@@ -46,7 +46,7 @@ const HELD: Duration = Duration::from_secs(1);
 const HELD_MAX: usize = 1 << 18;
 
 /// A block to be read, and the I/O that wrote it.
-struct Wanted {
+struct SampleRequest {
     number: u64,
     device: usize,
     offset: u64,
@@ -55,10 +55,10 @@ struct Wanted {
 
 /// Results of the reader thread.
 #[derive(Default)]
-struct Done {
+struct SampleResults {
     sample: ContentSample,
     /// Measurements since the last collection, by I/O number.
-    measured: Vec<(u64, Content)>,
+    measured: Vec<(u64, ContentMeasurement)>,
     /// Blocks measured or found unreadable since the last collection.
     answered: usize,
 }
@@ -73,9 +73,9 @@ pub struct ContentSampler {
     /// Written blocks until the next sampled one.
     left: u64,
     drawn: u64,
-    wanted: Option<SyncSender<Wanted>>,
+    wanted: Option<SyncSender<SampleRequest>>,
     reader: Option<JoinHandle<()>>,
-    done: Arc<Mutex<Done>>,
+    done: Arc<Mutex<SampleResults>>,
     /// I/Os held back; `first` is the number of the oldest.
     held: VecDeque<IoEvent>,
     first: u64,
@@ -92,10 +92,10 @@ impl ContentSampler {
     pub fn begin(devices: &[SampledDevice], every: u64) -> Result<ContentSampler, CaptureError> {
         let files = devices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let sample = ContentSample { every, ..ContentSample::default() };
-        let done = Arc::new(Mutex::new(Done { sample, ..Done::default() }));
+        let done = Arc::new(Mutex::new(SampleResults { sample, ..SampleResults::default() }));
         let (wanted, queue) = sync_channel(WAITING);
         let shared = Arc::clone(&done);
-        let reader = std::thread::spawn(move || Reader::new(files).read(&queue, &shared));
+        let reader = std::thread::spawn(move || SampleReader::new(files).read(&queue, &shared));
         let mut sampler = ContentSampler {
             bases: devices.iter().map(|device| device.base).collect(),
             every: every.max(1),
@@ -154,7 +154,7 @@ impl ContentSampler {
         }
     }
 
-    fn done(&self) -> MutexGuard<'_, Done> {
+    fn done(&self) -> MutexGuard<'_, SampleResults> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -211,7 +211,7 @@ impl ContentSampler {
     fn request_block(&mut self, (device, offset): (usize, u64), length: usize, now: Instant) {
         let Some(base) = self.bases.get(device) else { return };
         let number = self.first + self.held.len() as u64;
-        let wanted = Wanted { number, device, offset: offset.saturating_sub(*base), length };
+        let wanted = SampleRequest { number, device, offset: offset.saturating_sub(*base), length };
         let taken = self.wanted.as_ref().is_some_and(|queue| queue.try_send(wanted).is_ok());
         if taken {
             self.pending.push_back((number, now))
@@ -244,7 +244,7 @@ fn open(device: &SampledDevice) -> Result<File, CaptureError> {
 }
 
 /// Reads sampled blocks and measures them.
-struct Reader {
+struct SampleReader {
     files: Vec<File>,
     memory: DirectBuffer,
     compressed: Vec<u8>,
@@ -253,9 +253,9 @@ struct Reader {
     seen: HashSet<u64>,
 }
 
-impl Reader {
-    fn new(files: Vec<File>) -> Reader {
-        Reader {
+impl SampleReader {
+    fn new(files: Vec<File>) -> SampleReader {
+        SampleReader {
             files,
             memory: DirectBuffer::new(BLOCK),
             compressed: vec![0; zstd::zstd_safe::compress_bound(BLOCK)],
@@ -264,7 +264,7 @@ impl Reader {
         }
     }
 
-    fn read(&mut self, queue: &Receiver<Wanted>, done: &Mutex<Done>) {
+    fn read(&mut self, queue: &Receiver<SampleRequest>, done: &Mutex<SampleResults>) {
         for wanted in queue {
             let measured = self.measure(&wanted);
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -284,7 +284,7 @@ impl Reader {
 
     /// Returns the compressed length of the block and whether it is a duplicate of an earlier one,
     /// or `None` if it cannot be read.
-    fn measure(&mut self, wanted: &Wanted) -> Option<Content> {
+    fn measure(&mut self, wanted: &SampleRequest) -> Option<ContentMeasurement> {
         let block = self.memory.get_mut(..wanted.length)?;
         self.files.get(wanted.device)?.read_exact_at(block, wanted.offset).ok()?;
         let fingerprint = self.hasher.hash_one(&*block);
@@ -293,7 +293,7 @@ impl Reader {
             self.seen.insert(fingerprint);
         }
         let length = zstd::bulk::compress_to_buffer(block, &mut self.compressed, LEVEL).ok()?;
-        Some(Content {
+        Some(ContentMeasurement {
             blocks: 1,
             duplicates: u16::from(duplicate),
             bytes: u32::try_from(wanted.length).ok()?,
@@ -321,7 +321,7 @@ mod tests {
         sampler.look(&mut events);
         sampler.finish(&mut events);
         assert_eq!(events.len(), writes.len(), "none is lost");
-        let (mut found, all) = (Contents::default(), sampler.so_far());
+        let (mut found, all) = (SampledCounts::default(), sampler.so_far());
         for (event, write) in events.iter().zip(writes) {
             assert_eq!(event.offset, write.offset, "they stay in their order");
             found.0 += u64::from(event.content.blocks);
@@ -337,7 +337,7 @@ mod tests {
 
     /// Blocks, compressed bytes and duplicates.
     #[derive(Default)]
-    struct Contents(u64, u64, u64);
+    struct SampledCounts(u64, u64, u64);
 
     /// Blocks that all differ, half of each random.
     fn half_random(blocks: usize) -> Vec<u8> {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// `struct file_handle` with the 8 bytes that are needed here.
 #[repr(C)]
-struct Handle {
+struct ShortHandle {
     bytes: u32,
     kind: i32,
     number: [u8; 8],
@@ -18,28 +18,28 @@ struct Handle {
 
 /// What a number is that a handle is made of.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Number {
+pub(crate) enum HandleNumber {
     /// A cgroup's.
     Cgroup(u64),
     /// An inode of ext4, whichever file it is of at the moment.
     Inode(u32),
 }
 
-impl Number {
-    fn handle(self) -> Handle {
+impl HandleNumber {
+    fn handle(self) -> ShortHandle {
         let (kind, number) = match self {
             // FILEID_KERNFS of include/linux/exportfs.h.
-            Number::Cgroup(id) => (0xfe, id.to_ne_bytes()),
+            HandleNumber::Cgroup(id) => (0xfe, id.to_ne_bytes()),
             // FILEID_INO32_GEN: inode and generation, 0 for any.
-            Number::Inode(inode) => (1, u64::from(inode).to_le_bytes()),
+            HandleNumber::Inode(inode) => (1, u64::from(inode).to_le_bytes()),
         };
-        Handle { bytes: 8, kind, number }
+        ShortHandle { bytes: 8, kind, number }
     }
 }
 
 /// Opens what has this number on the file system that `mount` lies on, without the
 /// right to read it.
-pub(crate) fn open(mount: &File, number: Number) -> io::Result<File> {
+pub(crate) fn open(mount: &File, number: HandleNumber) -> io::Result<File> {
     let mut handle = number.handle();
     let flags = libc::O_PATH | libc::O_CLOEXEC;
     // SAFETY: `handle` is laid out as the kernel has it and lives through the call; the

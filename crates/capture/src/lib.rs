@@ -22,36 +22,36 @@ mod tree;
 pub use content::{ContentSampler, SampledDevice};
 pub use error::CaptureError;
 pub use options::{
-    DEVICES_MAX, FileSystem, FilesWay, Listened, Options, STEP_NS, SourceName, WHOLE_DISK,
-    usual_buffer,
+    CaptureDevice, CaptureFileSystem, CaptureOptions, DEVICES_MAX, FileCaptureMode, STEP_NS,
+    SourceName, WHOLE_DISK, usual_buffer,
 };
-pub use source::Counters;
+pub use source::CaptureCounters;
 pub use tracefs::remove_left_behind;
 
 use cgroups::Cgroups;
 use clock::monotonic_ns;
-use paths::Paths;
+use paths::FilePaths;
 use process_names::ProcessNames;
-use source::Source;
+use source::EventSource;
 use std::path::PathBuf;
 use std::sync::Arc;
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{
-    CapturedCgroup, FileName, Layer, Merging, StreamInStep, StreamResponses,
+    CapturedCgroup, FileName, Layer, MergeCounts, StreamInStep, StreamResponses,
 };
 
 /// A running capture. Dropping it detaches the probes.
 pub struct Capture {
     /// One source per layer.
-    sources: Vec<Box<dyn Source>>,
+    sources: Vec<Box<dyn EventSource>>,
     began_monotonic_ns: u64,
     closed_monotonic_ns: Option<u64>,
     remarks: Vec<String>,
     names: ProcessNames,
     cgroups: Option<Cgroups>,
-    paths: Option<Paths>,
+    paths: Option<FilePaths>,
     /// Merged requests by device; `None` if merges are not counted.
-    merging: Option<Vec<Merging>>,
+    merging: Option<Vec<MergeCounts>>,
 }
 
 impl Capture {
@@ -60,7 +60,7 @@ impl Capture {
     /// # Errors
     /// The options are invalid, or no source works on this host; the error names the reason and the
     /// remedy for each.
-    pub fn begin(options: &Options) -> Result<Capture, CaptureError> {
+    pub fn begin(options: &CaptureOptions) -> Result<Capture, CaptureError> {
         check(options)?;
         let cgroup_setup = CgroupSetup::of(options)?;
         let mut opened = Vec::new();
@@ -84,8 +84,8 @@ impl Capture {
             cgroups: cgroup_setup.place.map(Cgroups::of),
             paths: options
                 .paths
-                .then(|| Paths::of(options, monotonic_ns().saturating_sub(began_monotonic_ns))),
-            merging: options.merges.then(|| vec![Merging::default(); options.devices.len()]),
+                .then(|| FilePaths::of(options, monotonic_ns().saturating_sub(began_monotonic_ns))),
+            merging: options.merges.then(|| vec![MergeCounts::default(); options.devices.len()]),
         })
     }
     /// Returns the cgroups, in the order of their numbers in events; `None` if cgroups are not
@@ -95,19 +95,19 @@ impl Capture {
     }
     /// Returns the paths of files; `None` if paths are not captured.
     pub fn files(&self) -> Option<&Arc<Vec<FileName>>> {
-        self.paths.as_ref().map(Paths::found)
+        self.paths.as_ref().map(FilePaths::found)
     }
     /// Returns the number of files with a path and of files without; `None` if paths are not
     /// captured.
     pub fn paths(&self) -> Option<(u64, u64)> {
-        self.paths.as_ref().map(Paths::counts)
+        self.paths.as_ref().map(FilePaths::counts)
     }
     /// Returns the merged and split requests by device, with the splits taken from `counters`;
     /// `None` if merges are not counted.
-    pub fn merging(&self, counters: &Counters) -> Option<Vec<Merging>> {
+    pub fn merging(&self, counters: &CaptureCounters) -> Option<Vec<MergeCounts>> {
         let splits = counters.splits.iter().copied().chain(std::iter::repeat(0));
         let merging = self.merging.as_ref()?.iter().zip(splits);
-        Some(merging.map(|(merging, split)| Merging { split, ..*merging }).collect())
+        Some(merging.map(|(merging, split)| MergeCounts { split, ..*merging }).collect())
     }
     /// Returns one line that names the sources.
     pub fn describe(&self) -> String {
@@ -147,7 +147,7 @@ impl Capture {
     fn each(
         &mut self,
         into: &mut Vec<IoEvent>,
-        append: impl Fn(&mut dyn Source, &mut Vec<IoEvent>) -> Result<(), CaptureError>,
+        append: impl Fn(&mut dyn EventSource, &mut Vec<IoEvent>) -> Result<(), CaptureError>,
     ) -> Result<(), CaptureError> {
         let Capture { sources, names, cgroups, paths, merging, .. } = self;
         for (number, source) in sources.iter_mut().enumerate() {
@@ -190,13 +190,13 @@ impl Capture {
     ///
     /// # Errors
     /// A source has failed.
-    pub fn counters(&mut self) -> Result<Counters, CaptureError> {
+    pub fn counters(&mut self) -> Result<CaptureCounters, CaptureError> {
         let each = self.sources.iter_mut().map(|source| source.counters());
-        each.reduce(|a, b| Ok(a?.and(b?))).unwrap_or_else(|| Ok(Counters::default()))
+        each.reduce(|a, b| Ok(a?.and(b?))).unwrap_or_else(|| Ok(CaptureCounters::default()))
     }
 }
 
-fn count_merged(merging: &mut [Merging], events: &[IoEvent]) {
+fn count_merged(merging: &mut [MergeCounts], events: &[IoEvent]) {
     for event in events {
         if let Some(merging) = merging.get_mut(usize::from(event.device)) {
             merging.merged += u64::from(event.merged);
@@ -209,14 +209,14 @@ fn count_merged(merging: &mut [Merging], events: &[IoEvent]) {
 #[derive(Default)]
 struct CgroupSetup {
     #[cfg(feature = "ebpf")]
-    hierarchy: Option<ebpf::Hierarchy>,
+    hierarchy: Option<ebpf::CgroupHierarchy>,
     place: Option<PathBuf>,
     remark: Option<String>,
 }
 
 impl CgroupSetup {
     #[cfg(feature = "ebpf")]
-    fn of(options: &Options) -> Result<CgroupSetup, CaptureError> {
+    fn of(options: &CaptureOptions) -> Result<CgroupSetup, CaptureError> {
         if !options.cgroups {
             return Ok(CgroupSetup::default());
         }
@@ -232,7 +232,7 @@ impl CgroupSetup {
     }
 
     #[cfg(not(feature = "ebpf"))]
-    fn of(_: &Options) -> Result<CgroupSetup, CaptureError> {
+    fn of(_: &CaptureOptions) -> Result<CgroupSetup, CaptureError> {
         Ok(CgroupSetup::default())
     }
 }
@@ -241,7 +241,7 @@ impl CgroupSetup {
 ///
 /// # Errors
 /// An option is invalid or contradicts another; the error names the remedy.
-pub fn check(options: &Options) -> Result<(), CaptureError> {
+pub fn check(options: &CaptureOptions) -> Result<(), CaptureError> {
     if options.devices.is_empty() || options.devices.len() > DEVICES_MAX {
         return Err(CaptureError::new(
             format!("cannot capture {} devices at once", options.devices.len()),
@@ -281,19 +281,19 @@ pub fn check(options: &Options) -> Result<(), CaptureError> {
 }
 
 /// Returns the names of the first two devices that share sectors of a disk.
-fn overlap(devices: &[Listened]) -> Option<(&str, &str)> {
+fn overlap(devices: &[CaptureDevice]) -> Option<(&str, &str)> {
     let pairs = devices
         .iter()
         .enumerate()
         .flat_map(|(at, one)| devices.iter().skip(at + 1).map(move |other| (one, other)));
-    let meets = |a: &Listened, b: &Listened| {
+    let meets = |a: &CaptureDevice, b: &CaptureDevice| {
         a.number == b.number && a.sectors.start < b.sectors.end && b.sectors.start < a.sectors.end
     };
     pairs.into_iter().find(|(a, b)| meets(a, b)).map(|(a, b)| (&*a.name, &*b.name))
 }
 
 /// Checks the options for paths, cgroups and merges.
-fn check_asked(options: &Options) -> Result<(), CaptureError> {
+fn check_asked(options: &CaptureOptions) -> Result<(), CaptureError> {
     let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
     if options.paths && !options.layers.contains(&Layer::FileSystem) {
         return refuse(
@@ -324,12 +324,12 @@ fn check_asked(options: &Options) -> Result<(), CaptureError> {
 }
 
 /// Returns true if the options need something that tracefs cannot provide.
-fn needs_ebpf(options: &Options) -> bool {
+fn needs_ebpf(options: &CaptureOptions) -> bool {
     options.step_ns.is_some() || options.cgroups || options.merges
 }
 
 /// Checks the options for capture steps, which only the eBPF programs can add up.
-fn check_steps(options: &Options) -> Result<(), CaptureError> {
+fn check_steps(options: &CaptureOptions) -> Result<(), CaptureError> {
     let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
     if options.source == Some(SourceName::Tracefs) {
         return refuse("tracefs cannot add up capture steps", "omit --source, or --totals-every");
@@ -340,9 +340,9 @@ fn check_steps(options: &Options) -> Result<(), CaptureError> {
     Ok(())
 }
 
-type Opened = (Box<dyn Source>, Option<String>);
+type LayerSource = (Box<dyn EventSource>, Option<String>);
 
-fn open(options: &Options, cgroup_setup: &CgroupSetup) -> Result<Opened, CaptureError> {
+fn open(options: &CaptureOptions, cgroup_setup: &CgroupSetup) -> Result<LayerSource, CaptureError> {
     match options.source {
         Some(SourceName::Ebpf) => Ok((open_ebpf(options, cgroup_setup)?, None)),
         Some(SourceName::Tracefs) => Ok((open_tracefs(options)?, None)),
@@ -365,38 +365,44 @@ fn open(options: &Options, cgroup_setup: &CgroupSetup) -> Result<Opened, Capture
 
 /// Opens the file-system layer, which only eBPF can capture.
 #[cfg(feature = "ebpf")]
-fn open_files(options: &Options, cgroup_setup: &CgroupSetup) -> Result<Opened, CaptureError> {
+fn open_files(
+    options: &CaptureOptions,
+    cgroup_setup: &CgroupSetup,
+) -> Result<LayerSource, CaptureError> {
     if options.source == Some(SourceName::Tracefs) {
         return Err(CaptureError::new(
             "the file-system layer cannot be captured through tracefs",
             "omit --source, or capture --layer block",
         ));
     }
-    let (files, why) = ebpf::Files::open(options, cgroup_setup.hierarchy)?;
+    let (files, why) = ebpf::FileSource::open(options, cgroup_setup.hierarchy)?;
     Ok((Box::new(files), why))
 }
 
 #[cfg(not(feature = "ebpf"))]
-fn open_files(options: &Options, cgroup_setup: &CgroupSetup) -> Result<Opened, CaptureError> {
+fn open_files(
+    options: &CaptureOptions,
+    cgroup_setup: &CgroupSetup,
+) -> Result<LayerSource, CaptureError> {
     Ok((open_ebpf(options, cgroup_setup)?, None))
 }
 
 #[cfg(feature = "ebpf")]
 fn open_ebpf(
-    options: &Options,
+    options: &CaptureOptions,
     cgroup_setup: &CgroupSetup,
-) -> Result<Box<dyn Source>, CaptureError> {
-    Ok(Box::new(ebpf::Blocks::open(options, cgroup_setup.hierarchy)?))
+) -> Result<Box<dyn EventSource>, CaptureError> {
+    Ok(Box::new(ebpf::BlockSource::open(options, cgroup_setup.hierarchy)?))
 }
 
 #[cfg(not(feature = "ebpf"))]
-fn open_ebpf(_: &Options, _: &CgroupSetup) -> Result<Box<dyn Source>, CaptureError> {
+fn open_ebpf(_: &CaptureOptions, _: &CgroupSetup) -> Result<Box<dyn EventSource>, CaptureError> {
     Err(CaptureError::new(
         "this program was built without eBPF",
         "build it with `make build`, or with cargo's --features ebpf",
     ))
 }
 
-fn open_tracefs(options: &Options) -> Result<Box<dyn Source>, CaptureError> {
+fn open_tracefs(options: &CaptureOptions) -> Result<Box<dyn EventSource>, CaptureError> {
     Ok(Box::new(tracefs::Tracefs::open(options)?))
 }

@@ -20,7 +20,7 @@ pub fn usual_buffer() -> u32 {
 
 /// A block device to capture: a disk, or a partition of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listened {
+pub struct CaptureDevice {
     /// Kernel name of the device.
     pub name: String,
     /// Major and minor number of the disk.
@@ -32,26 +32,26 @@ pub struct Listened {
     /// device-mapper, md).
     pub bio_based: bool,
     /// File systems that may be on the device; used at the file-system layer.
-    pub file_systems: Vec<FileSystem>,
+    pub file_systems: Vec<CaptureFileSystem>,
 }
 
 /// A device number under which a file system may be mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileSystem {
+pub struct CaptureFileSystem {
     /// Major and minor number, as in the super block.
     pub number: (u32, u32),
     /// Type of the mounted file system (`ext4`); `None` if nothing is mounted.
     pub kind: Option<String>,
 }
 
-/// Range of [`Listened::sectors`] for a whole disk.
+/// Range of [`CaptureDevice::sectors`] for a whole disk.
 pub const WHOLE_DISK: std::ops::Range<u64> = 0..u64::MAX;
 
 /// Options of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct CaptureOptions {
     /// Devices to capture, at most [`DEVICES_MAX`]; events carry an index into this list.
-    pub devices: Vec<Listened>,
+    pub devices: Vec<CaptureDevice>,
     /// Layers to capture; at least one.
     pub layers: Vec<Layer>,
     /// Process to capture; `None` captures I/Os of all processes.
@@ -67,7 +67,7 @@ pub struct Options {
     /// Source of the block layer's events; `None` selects the best that works on this host.
     pub source: Option<SourceName>,
     /// Way to capture the file-system layer; `None` selects the best that works on this host.
-    pub files: Option<FilesWay>,
+    pub files: Option<FileCaptureMode>,
     /// Find the paths of files (file-system layer).
     pub paths: bool,
     /// Record the cgroup of every I/O's process.
@@ -87,7 +87,7 @@ pub enum SourceName {
 
 /// Ways to capture the file-system layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FilesWay {
+pub enum FileCaptureMode {
     /// Functions of the file systems (ext4, xfs, btrfs): I/O of any origin.
     EntryPoints,
     /// System calls and io_uring: any file system, but only I/O requested by programs.

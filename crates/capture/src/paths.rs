@@ -3,8 +3,8 @@
 //! one of an inode alone (ext4), else among the open files of the process. How many are
 //! looked for at once is bounded; what is not found has no path.
 
-use crate::handles::{self, FileHandle, Number};
-use crate::options::Options;
+use crate::handles::{self, FileHandle, HandleNumber};
+use crate::options::CaptureOptions;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
@@ -36,17 +36,17 @@ const TICKS_LATE: u64 = 10;
 const USERS_MAX: usize = 16;
 
 /// A file: the device's index, and the inode.
-type Key = (u16, u64);
+type InodeKey = (u16, u64);
 
 /// A file system of a device.
-struct System {
+struct FileSystemMount {
     device: u16,
     number: u64,
-    mount: Option<Mount>,
+    mount: Option<MountPoint>,
 }
 
 /// Where it is mounted.
-struct Mount {
+struct MountPoint {
     directory: File,
     makes_handles: bool,
 }
@@ -106,9 +106,9 @@ fn remember(users: &mut Vec<u32>, pid: u32) {
 /// The paths of a capture's files. A deleted file's inode is given to the next file, so a path
 /// belongs to a file by its identity and its time of birth: an I/O that was issued before a file
 /// was made is one of an earlier file, and an I/O that may be of either has no path.
-pub(crate) struct Paths {
-    systems: Vec<System>,
-    inodes: HashMap<Key, InodeState>,
+pub(crate) struct FilePaths {
+    systems: Vec<FileSystemMount>,
+    inodes: HashMap<InodeKey, InodeState>,
     found: Arc<Vec<FileName>>,
     /// Number of distinct files, with a path or without.
     files: u64,
@@ -120,17 +120,17 @@ pub(crate) struct Paths {
     tick_ns: u64,
 }
 
-impl Paths {
+impl FilePaths {
     /// Creates the table for the files of these devices; `lasted_ns` is the age of the capture.
-    pub(crate) fn of(options: &Options, lasted_ns: u64) -> Self {
+    pub(crate) fn of(options: &CaptureOptions, lasted_ns: u64) -> Self {
         let devices = (0u16..).zip(&options.devices);
         let systems = devices.flat_map(|(device, listened)| {
             listened.file_systems.iter().map(move |system| {
                 let number = libc::makedev(system.number.0, system.number.1);
-                System { device, number, mount: None }
+                FileSystemMount { device, number, mount: None }
             })
         });
-        Paths {
+        FilePaths {
             systems: systems.collect(),
             inodes: HashMap::new(),
             found: Arc::default(),
@@ -149,14 +149,15 @@ impl Paths {
 
     /// Files with a path, and files without.
     pub(crate) fn counts(&self) -> (u64, u64) {
-        let with: BTreeSet<Key> = self.found.iter().map(|file| (file.device, file.inode)).collect();
+        let with: BTreeSet<InodeKey> =
+            self.found.iter().map(|file| (file.device, file.inode)).collect();
         (with.len() as u64, self.files.saturating_sub(with.len() as u64))
     }
 
     /// Looks for the files of these events, and tells files apart that have one inode after the
     /// other: all but the first have it with the number of the file in its upper bits.
     pub(crate) fn look(&mut self, events: &mut [IoEvent]) {
-        let mut seen: BTreeMap<Key, (u64, u32)> = BTreeMap::new();
+        let mut seen: BTreeMap<InodeKey, (u64, u32)> = BTreeMap::new();
         for event in events.iter().filter(|event| is_of_file(event)) {
             let first =
                 seen.entry((event.device, event.inode)).or_insert((event.issued_ns, event.pid));
@@ -166,7 +167,7 @@ impl Paths {
             return;
         }
         self.find_mounts();
-        let mut wanted: Vec<Key> = Vec::new();
+        let mut wanted: Vec<InodeKey> = Vec::new();
         for (key, (_, pid)) in &seen {
             if !self.inodes.contains_key(key) {
                 if self.inodes.len() >= FILES_MAX {
@@ -213,7 +214,7 @@ impl Paths {
     }
 
     /// Whether the file that an inode had is there still; follows it where it was renamed.
-    fn is_still_there(&mut self, key: Key) -> bool {
+    fn is_still_there(&mut self, key: InodeKey) -> bool {
         let Some(state) = self.inodes.get(&key) else { return false };
         let Some(identity) = &state.identity else { return false };
         if handles::identity(&state.path).is_ok_and(|now| now == *identity) {
@@ -237,7 +238,7 @@ impl Paths {
     }
 
     /// The next I/Os of an inode are those of another file.
-    fn leave(&mut self, key: Key) {
+    fn leave(&mut self, key: InodeKey) {
         if let Some(state) = self.inodes.get_mut(&key) {
             let earlier_users = std::mem::take(&mut state.users);
             let (file, pid) = (state.file + 1, state.pid);
@@ -247,7 +248,7 @@ impl Paths {
     }
 
     /// Takes a file that was found; `first_ns` is the first I/O on its inode in this look.
-    fn take(&mut self, key: Key, found: FileAtPath, first_ns: Option<u64>) {
+    fn take(&mut self, key: InodeKey, found: FileAtPath, first_ns: Option<u64>) {
         let Some(state) = self.inodes.get_mut(&key) else { return };
         let before = [state.first_ns, first_ns.filter(|_| state.file == 0)];
         let earliest = before.into_iter().flatten().min();
@@ -267,8 +268,8 @@ impl Paths {
     }
 
     /// Finds files by their inodes: by handles, and among the open files of processes.
-    fn find(&mut self, wanted: &[Key]) -> Vec<(Key, FileAtPath)> {
-        let mut found: BTreeMap<Key, FileAtPath> = BTreeMap::new();
+    fn find(&mut self, wanted: &[InodeKey]) -> Vec<(InodeKey, FileAtPath)> {
+        let mut found: BTreeMap<InodeKey, FileAtPath> = BTreeMap::new();
         for key in wanted.iter().take(HANDLES_AT_ONCE) {
             let systems = self.systems.iter().filter(|system| system.device == key.0);
             let paths: Vec<PathBuf> =
@@ -280,7 +281,7 @@ impl Paths {
                 found.insert(*key, file);
             }
         }
-        let mut of_process: BTreeMap<u32, Vec<Key>> = BTreeMap::new();
+        let mut of_process: BTreeMap<u32, Vec<InodeKey>> = BTreeMap::new();
         for key in wanted.iter().filter(|key| !found.contains_key(key)) {
             if let Some(state) = self.inodes.get_mut(key) {
                 state.tries += 1;
@@ -318,7 +319,7 @@ impl Paths {
     }
 
     /// Which file of the devices lies behind a link, if it is one.
-    fn key_of(&self, link: &Path) -> Option<Key> {
+    fn key_of(&self, link: &Path) -> Option<InodeKey> {
         let file = fs::metadata(link).ok().filter(fs::Metadata::is_file)?;
         let system = self.systems.iter().find(|system| system.number == file.dev())?;
         Some((system.device, file.ino()))
@@ -339,19 +340,20 @@ impl Paths {
         self.mounts_read = Some(Instant::now());
         let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else { return };
         for (number, place, kind) in mounts.lines().filter_map(mounted) {
-            let wanted = |system: &&mut System| system.number == number && system.mount.is_none();
+            let wanted =
+                |system: &&mut FileSystemMount| system.number == number && system.mount.is_none();
             let Some(system) = self.systems.iter_mut().find(wanted) else { continue };
             let makes_handles = kind == "ext4";
             let directory = File::open(place);
-            system.mount = directory.ok().map(|directory| Mount { directory, makes_handles });
+            system.mount = directory.ok().map(|directory| MountPoint { directory, makes_handles });
         }
     }
 }
 
-impl System {
+impl FileSystemMount {
     fn by_handle(&self, inode: u64) -> Option<PathBuf> {
         let mount = self.mount.as_ref().filter(|mount| mount.makes_handles)?;
-        let number = Number::Inode(u32::try_from(inode).ok()?);
+        let number = HandleNumber::Inode(u32::try_from(inode).ok()?);
         let file = handles::open(&mount.directory, number).ok()?;
         let path = handles::path(&file).ok()?;
         // Of a file whose directory the kernel has forgotten the path is not known.

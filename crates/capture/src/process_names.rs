@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::{Duration, Instant};
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::CommandName;
 
 /// Time for which a name is valid: a process may rename itself, and its PID may be reused.
 const FRESH: Duration = Duration::from_secs(1);
@@ -16,7 +16,7 @@ const KEPT: usize = 1 << 16;
 /// Cached names of processes with several threads.
 #[derive(Default)]
 pub(crate) struct ProcessNames {
-    known: HashMap<u32, (Command, Instant)>,
+    known: HashMap<u32, (CommandName, Instant)>,
 }
 
 impl ProcessNames {
@@ -24,7 +24,7 @@ impl ProcessNames {
     /// that goes to the event's `thread`.
     pub(crate) fn complete(&mut self, events: &mut [IoEvent]) {
         let now = Instant::now();
-        let mut last = (0, Command::default());
+        let mut last = (0, CommandName::default());
         for event in events.iter_mut().filter(|event| event.tid != event.pid) {
             if event.command.is_empty() || event.tid == 0 {
                 continue;
@@ -39,7 +39,7 @@ impl ProcessNames {
     }
 
     /// Returns the name of a process; empty if it ended before its name was read.
-    fn name(&mut self, pid: u32, now: Instant) -> Command {
+    fn name(&mut self, pid: u32, now: Instant) -> CommandName {
         let known = self.known.get(&pid).copied();
         if let Some((name, _)) = known.filter(|(_, asked)| now.duration_since(*asked) < FRESH) {
             return name;
@@ -53,9 +53,9 @@ impl ProcessNames {
     }
 }
 
-fn read_name(pid: u32) -> Option<Command> {
+fn read_name(pid: u32) -> Option<CommandName> {
     let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
-    Some(Command::new(&String::from_utf8_lossy(name.trim_ascii_end())))
+    Some(CommandName::new(&String::from_utf8_lossy(name.trim_ascii_end())))
 }
 
 #[cfg(test)]
@@ -67,19 +67,19 @@ mod tests {
         let own = std::process::id();
         let process = read_name(own).unwrap();
         let event = |tid, command| IoEvent { pid: own, tid, command, ..IoEvent::default() };
-        let worker = Command::new("a-worker");
+        let worker = CommandName::new("a-worker");
         let mut events = [
             event(own, process),
             event(own + 1, worker),
             event(own + 2, process),
-            event(own + 3, Command::default()),
+            event(own + 3, CommandName::default()),
             event(0, worker),
             // No process has this PID.
             IoEvent { pid: 1 << 23, ..event(1 << 24, worker) },
         ];
         ProcessNames::default().complete(&mut events);
         let names = events.map(|event| (event.command, event.thread));
-        let none = Command::default();
+        let none = CommandName::default();
         assert_eq!(
             names,
             [

@@ -6,7 +6,7 @@ use steadfast_domain::io_event::{IncompleteIos, StreamInStep, StreamResponses};
 
 /// Counters of a capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct CaptureCounters {
     /// Completed I/Os that were lost because the buffer was full.
     pub lost: u64,
     /// Runs of the probes that the kernel skipped because one was already running on that
@@ -28,9 +28,9 @@ pub struct Counters {
     pub kernel_runs: u64,
 }
 
-impl Counters {
+impl CaptureCounters {
     /// Returns the sums of these counters and of another source's.
-    pub(crate) fn and(mut self, other: Counters) -> Counters {
+    pub(crate) fn and(mut self, other: CaptureCounters) -> CaptureCounters {
         self.lost += other.lost;
         self.skipped += other.skipped;
         self.in_part.begun_before += other.in_part.begun_before;
@@ -50,7 +50,7 @@ impl Counters {
 }
 
 /// A source of events.
-pub(crate) trait Source {
+pub(crate) trait EventSource {
     fn describe(&self) -> String;
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError>;
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
@@ -75,5 +75,5 @@ pub(crate) trait Source {
     fn cgroups(&self, _show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {
         Ok(())
     }
-    fn counters(&mut self) -> Result<Counters, CaptureError>;
+    fn counters(&mut self) -> Result<CaptureCounters, CaptureError>;
 }

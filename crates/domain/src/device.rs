@@ -55,7 +55,7 @@ impl fmt::Display for Transport {
 /// Kind of a device whose zones are meant to be written sequentially.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Zoned {
+pub enum ZoneModel {
     /// Zones may be written in any order, at a cost.
     HostAware,
     /// Zones can only be written sequentially.
@@ -77,11 +77,11 @@ pub struct DiskArray {
     pub stripe: Option<Bytes>,
 }
 
-impl fmt::Display for Zoned {
+impl fmt::Display for ZoneModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Zoned::HostAware => "host-aware zones",
-            Zoned::HostManaged => "host-managed zones",
+            ZoneModel::HostAware => "host-aware zones",
+            ZoneModel::HostManaged => "host-managed zones",
         })
     }
 }
@@ -120,7 +120,7 @@ pub struct Device {
     pub link: Option<String>,
     /// Zone model; `None` if the device has no zones, or the kernel does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub zoned: Option<Zoned>,
+    pub zoned: Option<ZoneModel>,
     /// The array that the device is; `None` if it is none, or nothing reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<DiskArray>,

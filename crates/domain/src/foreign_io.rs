@@ -5,7 +5,7 @@
 //! step, but the same number of bytes. Bytes above the step's own come from another source. Only if
 //! the bytes agree do the numbers of I/Os show whether some were split.
 
-use crate::kernel_counts::DirectionCounts;
+use crate::kernel_counts::KernelOpCount;
 use crate::measurement::Measurement;
 use crate::step::{Load, Step};
 use crate::stimulus::Op;
@@ -68,23 +68,23 @@ impl Measurement {
     }
 
     /// Returns the step's own I/Os of one operation, in and outside the measured time.
-    fn own_counts(&self, op: Op) -> DirectionCounts {
+    fn own_counts(&self, op: Op) -> KernelOpCount {
         let measured = self.direction(op);
         let outside = self.unmeasured.iter().filter(|part| part.op == op);
-        outside.fold(DirectionCounts { ios: measured.ios, bytes: measured.bytes.0 }, |sum, part| {
-            DirectionCounts { ios: sum.ios + part.ios, bytes: sum.bytes + part.bytes.0 }
+        outside.fold(KernelOpCount { ios: measured.ios, bytes: measured.bytes.0 }, |sum, part| {
+            KernelOpCount { ios: sum.ios + part.ios, bytes: sum.bytes + part.bytes.0 }
         })
     }
 
     /// Returns the difference from the kernel's counts that needs no other source: failed I/Os,
     /// I/Os that never completed, and those at the boundaries of a step that continues a load or
     /// leaves it running.
-    fn allowance(&self, step: &Step, own: DirectionCounts) -> DirectionCounts {
+    fn allowance(&self, step: &Step, own: KernelOpCount) -> KernelOpCount {
         let is_chained = step.continues || !self.complete;
         let seams = if is_chained { 2 * outstanding(&step.load) } else { 0 };
         let ios = self.fault_count + self.outstanding + seams;
         let percent = if is_chained { CHAINED_PERCENT } else { 0 };
-        DirectionCounts {
+        KernelOpCount {
             ios: ios + own.ios / 100 * percent,
             bytes: ios.saturating_mul(largest(&step.load)) + own.bytes / 100 * percent,
         }
@@ -114,16 +114,16 @@ fn largest(load: &Load) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{KernelCounters, StreamTally, Unmeasured};
-    use crate::stimulus::{ActiveRange, Demand, IoStream, Order, Stimulus, Until};
-    use crate::{Nanos, Place, Tally};
+    use crate::measurement::{KernelCounters, StreamTally, UnmeasuredIos};
+    use crate::stimulus::{ActiveRange, Demand, IoStream, LoadLimits, Order, Stimulus};
+    use crate::{Nanos, StepPlace, Tally};
 
     fn step() -> Step {
         let streams = vec![IoStream::new(Op::Write, Order::Random, Bytes(4096))];
         let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
-        let until = Until::time(Nanos::SECOND);
+        let until = LoadLimits::time(Nanos::SECOND);
         Step::alone(
-            Place::new("x", 0, 1, ""),
+            StepPlace::new("x", 0, 1, ""),
             Stimulus::new(streams, range, Demand::new(2, 4), until),
         )
     }
@@ -132,7 +132,7 @@ mod tests {
     fn measurement() -> Measurement {
         let bytes = Bytes(1000 * 4096);
         let tally = Tally { ios: 1000, bytes, ..Tally::default() };
-        let late = Unmeasured { op: Op::Write, ios: 8, bytes: Bytes(8 * 4096) };
+        let late = UnmeasuredIos { op: Op::Write, ios: 8, bytes: Bytes(8 * 4096) };
         Measurement {
             complete: true,
             streams: vec![StreamTally { op: Op::Write, tally }],

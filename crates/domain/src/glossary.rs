@@ -8,12 +8,12 @@ pub struct Abbreviation {
     pub short: &'static str,
     /// Meaning, in one line.
     pub meaning: &'static str,
-    form: Form,
+    form: AbbreviationForm,
 }
 
 /// Spellings of an abbreviation in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum AbbreviationForm {
     /// The abbreviation itself, also of several (`SSDs`) and behind a number (`64MiB`).
     Word,
     /// The letters alone or with digits behind them: `AR` of `AR100`, `RND` of `RND4K`.
@@ -27,19 +27,19 @@ enum Form {
 }
 
 const fn word(short: &'static str, meaning: &'static str) -> Abbreviation {
-    Abbreviation { short, meaning, form: Form::Word }
+    Abbreviation { short, meaning, form: AbbreviationForm::Word }
 }
 
-const fn like(form: Form, short: &'static str, meaning: &'static str) -> Abbreviation {
+const fn like(form: AbbreviationForm, short: &'static str, meaning: &'static str) -> Abbreviation {
     Abbreviation { short, meaning, form }
 }
 
 /// Every abbreviation that a report may use, in alphabetical order.
 pub const ABBREVIATIONS: &[Abbreviation] = &[
-    like(Form::Size, "4K", "transfer size in KiB: here 4 KiB (4,096 bytes)"),
+    like(AbbreviationForm::Size, "4K", "transfer size in KiB: here 4 KiB (4,096 bytes)"),
     word("Aln", "alignment: the multiple at which random I/Os start (BS: the block size)"),
     like(
-        Form::Numbered("AR"),
+        AbbreviationForm::Numbered("AR"),
         "AR",
         "active range: the part of the capacity that is tested, in percent",
     ),
@@ -60,7 +60,7 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     word("IO", "input or output: a read or a write, also written I/O"),
     word("IOPS", "I/Os per second"),
     word("JEDEC", "the standards body of the semiconductor industry"),
-    like(Form::Numbered("JESD"), "JESD219", "JEDEC's standard of endurance workloads"),
+    like(AbbreviationForm::Numbered("JESD"), "JESD219", "JEDEC's standard of endurance workloads"),
     word("KiB", "1,024 bytes"),
     word("LAT", "latency test"),
     word("LBA", "logical block address"),
@@ -83,14 +83,22 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     ),
     word("QD", "queue depth: outstanding I/Os of each thread"),
     word("QoS", "quality of service: the response times that the slowest I/Os had"),
-    like(Form::Mix, "R, W, RW65", "reads, writes, and a mix of 65 % reads and 35 % writes"),
-    like(Form::Numbered("RND"), "RND", "random offsets"),
+    like(
+        AbbreviationForm::Mix,
+        "R, W, RW65",
+        "reads, writes, and a mix of 65 % reads and 35 % writes",
+    ),
+    like(AbbreviationForm::Numbered("RND"), "RND", "random offsets"),
     word("RWSW", "SNIA's Real World Storage Workload specification"),
     word("SAS", "Serial Attached SCSI: an interface of drives"),
     word("SATA", "Serial ATA: an interface of drives"),
     word("SCSI", "the command set of SAS drives"),
-    like(Form::Numbered("SEQ"), "SEQ", "sequential offsets"),
-    like(Form::Numbered("SHA"), "SHA-256", "a checksum that changes with every change of the data"),
+    like(AbbreviationForm::Numbered("SEQ"), "SEQ", "sequential offsets"),
+    like(
+        AbbreviationForm::Numbered("SHA"),
+        "SHA-256",
+        "a checksum that changes with every change of the data",
+    ),
     word("SNIA", "Storage Networking Industry Association"),
     word("SS", "steady state"),
     word("SSD", "solid-state drive"),
@@ -98,7 +106,7 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     word("SSSI", "SNIA's Solid State Storage Initiative"),
     word("SW", "software"),
     like(
-        Form::Demand,
+        AbbreviationForm::Demand,
         "T4Q32",
         "4 threads with 32 outstanding I/Os each (T: threads, Q: queue depth)",
     ),
@@ -122,18 +130,18 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
 impl Abbreviation {
     fn is_used_by(&self, word: &str) -> bool {
         match self.form {
-            Form::Word => {
+            AbbreviationForm::Word => {
                 let word = word.trim_start_matches(|c: char| c.is_ascii_digit());
                 word == self.short || word.strip_suffix('s') == Some(self.short)
             }
-            Form::Numbered(letters) => word.strip_prefix(letters).is_some_and(|rest| {
+            AbbreviationForm::Numbered(letters) => word.strip_prefix(letters).is_some_and(|rest| {
                 rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit())
             }),
-            Form::Demand => is_demand(word),
-            Form::Mix => {
+            AbbreviationForm::Demand => is_demand(word),
+            AbbreviationForm::Mix => {
                 matches!(word, "R" | "W" | "RW") || word.strip_prefix("RW").is_some_and(is_number)
             }
-            Form::Size => word.strip_suffix('K').is_some_and(is_number),
+            AbbreviationForm::Size => word.strip_suffix('K').is_some_and(is_number),
         }
     }
 }

@@ -155,16 +155,16 @@ impl fmt::Display for Layer {
 /// A command name as the kernel stores it: up to 15 bytes, padded with zeros. All zeros if the name
 /// was not recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Command(pub [u8; 16]);
+pub struct CommandName(pub [u8; 16]);
 
-impl Command {
+impl CommandName {
     /// Creates a command name from the first 15 bytes of `name`.
     pub fn new(name: &str) -> Self {
         let mut bytes = [0; 16];
         for (to, from) in bytes.iter_mut().zip(name.bytes().take(15)) {
             *to = from;
         }
-        Command(bytes)
+        CommandName(bytes)
     }
     /// Returns true if no name was recorded.
     pub fn is_empty(&self) -> bool {
@@ -172,7 +172,7 @@ impl Command {
     }
 }
 
-impl fmt::Display for Command {
+impl fmt::Display for CommandName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let length = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
         f.write_str(&String::from_utf8_lossy(&self.0[..length]))
@@ -217,18 +217,18 @@ pub struct IoEvent {
     /// Layer at which the I/O was captured.
     pub layer: Layer,
     /// Command name of the process.
-    pub command: Command,
+    pub command: CommandName,
     /// Name of the thread; empty if it is the same as that of the process.
-    pub thread: Command,
+    pub thread: CommandName,
     /// File-system layer: inode of the file; 0 at the block layer.
     pub inode: u64,
     /// Sampled content of the written blocks; all zeros if none was sampled.
-    pub content: Content,
+    pub content: ContentMeasurement,
 }
 
 /// Sampled content of the blocks that one I/O wrote.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Content {
+pub struct ContentMeasurement {
     /// Blocks read back.
     pub blocks: u16,
     /// Blocks equal to one that was read back earlier.
@@ -239,9 +239,9 @@ pub struct Content {
     pub compressed_bytes: u32,
 }
 
-impl Content {
+impl ContentMeasurement {
     /// Adds the figures of further blocks, saturating.
-    pub fn add(&mut self, more: Content) {
+    pub fn add(&mut self, more: ContentMeasurement) {
         self.blocks = self.blocks.saturating_add(more.blocks);
         self.duplicates = self.duplicates.saturating_add(more.duplicates);
         self.bytes = self.bytes.saturating_add(more.bytes);
@@ -368,7 +368,7 @@ pub struct CapturedCgroup {
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(default)]
-pub struct Merging {
+pub struct MergeCounts {
     /// Requests merged into the I/O of another request.
     pub merged: u64,
     /// Number of times that a request was split because it was too large for the device or crossed
@@ -452,20 +452,20 @@ pub fn paths_by_inode(files: &[FileName]) -> BTreeMap<(u16, u64), String> {
 /// Time zone of a host's clock when a capture began, and its changes during the capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Zone {
+pub struct TimeZone {
     /// Offset from UTC in seconds, positive if the clock is ahead.
     pub offset_s: i32,
     /// Abbreviation that the host uses, such as `CET`; `None` if unknown.
     pub name: Option<String>,
     /// Changes to or from daylight saving time during the capture, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<ZoneChange>,
+    pub changes: Vec<TimeZoneChange>,
 }
 
 /// A change of a host's clock to or from daylight saving time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct ZoneChange {
+pub struct TimeZoneChange {
     /// Time of the change, in seconds since 1970 (UTC).
     pub at_unix_s: u64,
     /// Offset from UTC after the change, in seconds, positive if the clock is ahead.
@@ -474,10 +474,10 @@ pub struct ZoneChange {
     pub name: Option<String>,
 }
 
-impl Zone {
+impl TimeZone {
     /// Creates a zone whose offset never changes.
-    pub fn fixed(offset_s: i32, name: Option<&str>) -> Zone {
-        Zone { offset_s, name: name.map(str::to_owned), changes: Vec::new() }
+    pub fn fixed(offset_s: i32, name: Option<&str>) -> TimeZone {
+        TimeZone { offset_s, name: name.map(str::to_owned), changes: Vec::new() }
     }
     /// Returns the offset as text, such as `+01:00`.
     pub fn offset(&self) -> String {
@@ -487,7 +487,7 @@ impl Zone {
     }
 }
 
-impl FromStr for Zone {
+impl FromStr for TimeZone {
     type Err = UnitError;
     /// Parses `UTC`, `Z` or an offset such as `+01:00`, `-0330` or `+9`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
@@ -497,7 +497,7 @@ impl FromStr for Zone {
             example: "UTC, +01:00 or -03:30",
         };
         if ["UTC", "Z"].iter().any(|name| text.eq_ignore_ascii_case(name)) {
-            return Ok(Zone::fixed(0, Some("UTC")));
+            return Ok(TimeZone::fixed(0, Some("UTC")));
         }
         let sign = match text.as_bytes().first() {
             Some(b'+') => 1,
@@ -515,12 +515,12 @@ impl FromStr for Zone {
             text.parse::<i32>().ok().filter(|number| is_number && *number < below)
         };
         let (hours, minutes) = part(hours, 15).zip(part(minutes, 60)).ok_or_else(wrong)?;
-        Ok(Zone::fixed(sign * (hours * 3600 + minutes * 60), None))
+        Ok(TimeZone::fixed(sign * (hours * 3600 + minutes * 60), None))
     }
 }
 
 /// Prints `CET (UTC+01:00)`, `UTC-03:30` or `UTC`.
-impl fmt::Display for Zone {
+impl fmt::Display for TimeZone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let offset = format!("UTC{}", self.offset());
         match self.name.as_deref() {
@@ -724,7 +724,7 @@ pub struct CaptureConditions {
     /// Time zone of the host when the capture began, and its changes during the capture; `None` if
     /// the source does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub zone: Option<Zone>,
+    pub zone: Option<TimeZone>,
     /// Name that the user gave the captured workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
@@ -760,7 +760,7 @@ pub struct CaptureConditions {
     /// Merged and split requests per device, in the order of `devices`; `None` if they were not
     /// counted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub merging: Option<Vec<Merging>>,
+    pub merging: Option<Vec<MergeCounts>>,
     /// Number of files with a stored path and of files without one; `None` if paths were not
     /// captured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -810,9 +810,9 @@ mod tests {
 
     #[test]
     fn commands_are_cut_where_the_kernel_cuts_them() {
-        assert_eq!(Command::new("postgres").to_string(), "postgres");
-        assert_eq!(Command::new("a-name-that-is-too-long").to_string(), "a-name-that-is-");
-        assert!(Command::default().is_empty());
+        assert_eq!(CommandName::new("postgres").to_string(), "postgres");
+        assert_eq!(CommandName::new("a-name-that-is-too-long").to_string(), "a-name-that-is-");
+        assert!(CommandName::default().is_empty());
     }
 
     #[test]
@@ -868,13 +868,13 @@ mod tests {
             ("-0330", -12_600, "UTC-03:30"),
             ("+9", 32_400, "UTC+09:00"),
         ] {
-            let zone: Zone = text.parse().unwrap();
+            let zone: TimeZone = text.parse().unwrap();
             assert_eq!((zone.offset_s, zone.to_string()), (offset_s, printed.to_owned()));
         }
         for text in ["", "CET", "+", "+15:00", "+01:60", "01:00", "+1:0:0", "+é"] {
-            assert!(text.parse::<Zone>().is_err(), "{text}");
+            assert!(text.parse::<TimeZone>().is_err(), "{text}");
         }
-        let named = Zone::fixed(3600, Some("CET"));
+        let named = TimeZone::fixed(3600, Some("CET"));
         assert_eq!(named.to_string(), "CET (UTC+01:00)");
     }
 

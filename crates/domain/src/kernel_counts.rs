@@ -26,7 +26,7 @@ pub struct KernelCounters {
 
 /// I/Os and bytes of one operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct DirectionCounts {
+pub(crate) struct KernelOpCount {
     pub ios: u64,
     pub bytes: u64,
 }
@@ -62,15 +62,15 @@ impl KernelCounters {
 
     /// Returns the counts of one operation; merged I/Os count separately. All zeros for discards
     /// and flushes.
-    pub(crate) fn direction(&self, op: Op) -> DirectionCounts {
+    pub(crate) fn direction(&self, op: Op) -> KernelOpCount {
         match op {
             Op::Read => {
-                DirectionCounts { ios: self.reads + self.read_merges, bytes: self.read_bytes.0 }
+                KernelOpCount { ios: self.reads + self.read_merges, bytes: self.read_bytes.0 }
             }
             Op::Write => {
-                DirectionCounts { ios: self.writes + self.write_merges, bytes: self.write_bytes.0 }
+                KernelOpCount { ios: self.writes + self.write_merges, bytes: self.write_bytes.0 }
             }
-            Op::Discard | Op::Flush => DirectionCounts::default(),
+            Op::Discard | Op::Flush => KernelOpCount::default(),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::histogram::CoarseHistogram;
 pub use crate::kernel_counts::KernelCounters;
 use crate::replayed::ReplayResult;
 use crate::stimulus::{Op, Pace};
-pub use crate::tally::{StreamTally, Tally, Unmeasured, mean, mean_ms};
+pub use crate::tally::{StreamTally, Tally, UnmeasuredIos, mean, mean_ms};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -363,7 +363,7 @@ pub struct Measurement {
     /// they were still outstanding. No other count includes them, but the kernel and the device
     /// have seen them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unmeasured: Vec<Unmeasured>,
+    pub unmeasured: Vec<UnmeasuredIos>,
     /// I/Os still outstanding when the engine stopped waiting for them. Their response times in the
     /// tallies are lower bounds: the time until then.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -124,7 +124,7 @@ impl std::fmt::Display for RereadOccasion {
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Entry {
+pub enum JournalEntry {
     /// A process opened the run, for the first time or to resume it.
     Opened {
         /// Name and version of the program.
@@ -200,14 +200,14 @@ pub struct Record {
     /// journal.
     pub digest: String,
     /// All entries, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
 }
 
 impl Record {
     /// Returns all steps with their outcomes, in order.
     pub fn steps(&self) -> impl Iterator<Item = (&Step, &Outcome)> {
         self.entries.iter().filter_map(|entry| match entry {
-            Entry::Applied { step, outcome } => Some((&**step, &**outcome)),
+            JournalEntry::Applied { step, outcome } => Some((&**step, &**outcome)),
             _ => None,
         })
     }
@@ -215,7 +215,7 @@ impl Record {
     /// `None` if no process did.
     pub fn opening(&self) -> Option<(&Device, &Host, &str, &str)> {
         self.entries.iter().find_map(|entry| match entry {
-            Entry::Opened { software, engine, device, host, .. } => {
+            JournalEntry::Opened { software, engine, device, host, .. } => {
                 Some((&**device, &**host, engine.as_str(), software.as_str()))
             }
             _ => None,
@@ -224,7 +224,7 @@ impl Record {
     /// Returns all purges, in order.
     pub fn purges(&self) -> impl Iterator<Item = &Purge> {
         self.entries.iter().filter_map(|entry| match entry {
-            Entry::Purged(purge) => Some(purge),
+            JournalEntry::Purged(purge) => Some(purge),
             _ => None,
         })
     }
@@ -236,7 +236,7 @@ impl Record {
     /// if none did.
     pub fn conditions(&self) -> Option<(&Conditions, &Conditions)> {
         self.entries.iter().rev().find_map(|entry| match entry {
-            Entry::Settled { wanted, got } => Some((wanted, got)),
+            JournalEntry::Settled { wanted, got } => Some((wanted, got)),
             _ => None,
         })
     }
@@ -244,35 +244,35 @@ impl Record {
     /// a later reading. The occasion is `None` for settled conditions and for a resumed run.
     pub fn conditions_last(&self) -> Option<(&Conditions, Option<RereadOccasion>)> {
         self.entries.iter().rev().find_map(|entry| match entry {
-            Entry::Settled { got, .. } => Some((got, None)),
-            Entry::Resettled { got, when } => Some((got, *when)),
+            JournalEntry::Settled { got, .. } => Some((got, None)),
+            JournalEntry::Resettled { got, when } => Some((got, *when)),
             _ => None,
         })
     }
     /// Returns the last checks of host and device, or `None` if there were none.
     pub fn checks(&self) -> Option<&[Check]> {
         self.entries.iter().rev().find_map(|entry| match entry {
-            Entry::Examined(checks) => Some(checks.as_slice()),
+            JournalEntry::Examined(checks) => Some(checks.as_slice()),
             _ => None,
         })
     }
     /// Returns all notes, in order.
     pub fn notes(&self) -> impl Iterator<Item = &Note> {
         self.entries.iter().filter_map(|entry| match entry {
-            Entry::Noted(note) => Some(&**note),
+            JournalEntry::Noted(note) => Some(&**note),
             _ => None,
         })
     }
     /// Returns all amendments, in order.
     pub fn amendments(&self) -> impl Iterator<Item = &Amendment> {
         self.entries.iter().filter_map(|entry| match entry {
-            Entry::Amended(amendment) => Some(amendment),
+            JournalEntry::Amended(amendment) => Some(amendment),
             _ => None,
         })
     }
     /// Returns true if the procedure ran to its end.
     pub fn has_ended(&self) -> bool {
-        matches!(self.entries.last(), Some(Entry::Ended | Entry::HostRestored(_)))
-            && self.entries.iter().any(|e| matches!(e, Entry::Ended))
+        matches!(self.entries.last(), Some(JournalEntry::Ended | JournalEntry::HostRestored(_)))
+            && self.entries.iter().any(|e| matches!(e, JournalEntry::Ended))
     }
 }

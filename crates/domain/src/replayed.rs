@@ -6,7 +6,7 @@
 //! submissions.
 
 use crate::histogram::FineHistogram;
-use crate::tally::{StreamTally, Unmeasured};
+use crate::tally::{StreamTally, UnmeasuredIos};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +80,7 @@ pub struct ReplayResult {
     pub starved_for: Nanos,
     /// I/Os that were not played, by operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<Unmeasured>,
+    pub left_out: Vec<UnmeasuredIos>,
     /// Writes that were played without forced unit access.
     #[serde(default)]
     pub fua_left_out: u64,

@@ -101,7 +101,7 @@ impl Timing {
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Overlaps {
+pub enum OverlapRule {
     /// The I/O is submitted when it is due.
     #[default]
     Keep,
@@ -113,7 +113,7 @@ pub enum Overlaps {
 /// Captured time at which an I/O is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum IssueAt {
+pub enum DueTimeSource {
     /// When it entered the queue: what the programs asked, whatever the device did.
     Queue,
     /// When it was issued to the device: this includes what the captured device's queue held back.
@@ -222,7 +222,7 @@ pub struct ScriptLoad {
     pub timing: Timing,
     /// Treatment of overlapping I/Os.
     #[serde(default)]
-    pub overlaps: Overlaps,
+    pub overlaps: OverlapRule,
     /// Operations that are not played.
     #[serde(default)]
     pub leave_out: ReplayOmissions,
@@ -304,20 +304,20 @@ impl fmt::Display for Timing {
     }
 }
 
-impl fmt::Display for Overlaps {
+impl fmt::Display for OverlapRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Overlaps::Keep => "keep",
-            Overlaps::Order => "order",
+            OverlapRule::Keep => "keep",
+            OverlapRule::Order => "order",
         })
     }
 }
 
-impl fmt::Display for IssueAt {
+impl fmt::Display for DueTimeSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            IssueAt::Queue => "queue",
-            IssueAt::Issue => "issue",
+            DueTimeSource::Queue => "queue",
+            DueTimeSource::Issue => "issue",
         })
     }
 }
@@ -333,7 +333,7 @@ impl fmt::Display for MapRule {
     }
 }
 
-/// Error for a text that is not a [`Timing`], an [`Overlaps`], an [`IssueAt`] or a [`MapRule`].
+/// Error for a text that is not a [`Timing`], an [`OverlapRule`], an [`DueTimeSource`] or a [`MapRule`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{}' is not {wanted}", excerpt(text))]
 pub struct ReplayRuleError {
@@ -362,12 +362,12 @@ impl FromStr for Timing {
     }
 }
 
-impl FromStr for Overlaps {
+impl FromStr for OverlapRule {
     type Err = ReplayRuleError;
     fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
         match text {
-            "keep" => Ok(Overlaps::Keep),
-            "order" => Ok(Overlaps::Order),
+            "keep" => Ok(OverlapRule::Keep),
+            "order" => Ok(OverlapRule::Order),
             _ => {
                 let wanted = "a rule for overlaps; choose keep or order";
                 Err(ReplayRuleError { text: text.to_owned(), wanted })
@@ -376,12 +376,12 @@ impl FromStr for Overlaps {
     }
 }
 
-impl FromStr for IssueAt {
+impl FromStr for DueTimeSource {
     type Err = ReplayRuleError;
     fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
         match text {
-            "queue" => Ok(IssueAt::Queue),
-            "issue" => Ok(IssueAt::Issue),
+            "queue" => Ok(DueTimeSource::Queue),
+            "issue" => Ok(DueTimeSource::Issue),
             _ => {
                 let wanted = "a captured time; choose queue or issue";
                 Err(ReplayRuleError { text: text.to_owned(), wanted })
@@ -423,7 +423,7 @@ mod tests {
             reach: Bytes(1 << 20),
             demand: Demand::new(1, 32),
             timing: Timing::Faster { thousandths: 1500 },
-            overlaps: Overlaps::Order,
+            overlaps: OverlapRule::Order,
             leave_out: ReplayOmissions { flushes: true, ..ReplayOmissions::default() },
             data_pattern: DataPattern::RandomUnique,
             open: None,
@@ -440,9 +440,9 @@ mod tests {
             assert!(bad.parse::<Timing>().is_err(), "{bad}");
         }
         for text in ["keep", "order"] {
-            assert_eq!(text.parse::<Overlaps>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<OverlapRule>().unwrap().to_string(), text);
         }
-        assert!("wait".parse::<Overlaps>().unwrap_err().to_string().contains("keep or order"));
+        assert!("wait".parse::<OverlapRule>().unwrap_err().to_string().contains("keep or order"));
     }
 
     #[test]

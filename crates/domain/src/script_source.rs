@@ -5,7 +5,7 @@
 //! the trace's numbers.
 
 use crate::io_event::{IoOp, Layer};
-use crate::script::{IssueAt, MapRule};
+use crate::script::{DueTimeSource, MapRule};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct ScriptSource {
     /// Number of I/Os looked back at to tell a sequential I/O from a random one.
     pub window: usize,
     /// Captured time at which an I/O is due.
-    pub issue_at: IssueAt,
+    pub issue_at: DueTimeSource,
     /// Rule for the addresses.
     pub map: MapRule,
     /// Time from which due times count, since the start of the capture.

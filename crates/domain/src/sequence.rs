@@ -6,7 +6,7 @@
 //! can be resumed and its report created without the file.
 
 use crate::stimulus::{
-    ActiveRange, DataPattern, Demand, IoStream, Op, Pace, Stimulus, Until, Zone,
+    ActiveRange, DataPattern, Demand, IoStream, LoadLimits, Op, Pace, Stimulus, Zone,
 };
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -400,7 +400,7 @@ impl SequenceEnd {
 
 /// Reason why a load cannot be applied to a device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum LoadError {
     /// A transfer size or an alignment is not a multiple of the device's logical sector size.
     #[error("{0}")]
     Sector(String),
@@ -437,21 +437,21 @@ impl SequenceLoad {
     /// and the default data pattern if the load has none.
     ///
     /// # Errors
-    /// [`Unfit::Sector`] if a transfer size or an alignment is not a multiple of the sector size;
-    /// [`Unfit::Other`] if the load cannot be applied for any other reason, in one sentence.
-    pub fn on(&self, capacity: Bytes, logical_sector: u32) -> Result<Stimulus, Unfit> {
+    /// [`LoadError::Sector`] if a transfer size or an alignment is not a multiple of the sector size;
+    /// [`LoadError::Other`] if the load cannot be applied for any other reason, in one sentence.
+    pub fn on(&self, capacity: Bytes, logical_sector: u32) -> Result<Stimulus, LoadError> {
         let sector = u64::from(logical_sector.max(1));
         self.fits_sectors(sector)?;
         for time in [self.until.time.unwrap_or(Nanos::ZERO), self.ramp] {
             if time > LONGEST {
-                return Err(Unfit::Other(format!(
+                return Err(LoadError::Other(format!(
                     "the load lasts {time}, more than the maximum of {LONGEST} (365 days); choose \
                      a shorter time"
                 )));
             }
         }
         let range = self.range(capacity, sector)?;
-        let until = Until {
+        let until = LoadLimits {
             time: self.until.time,
             bytes: self.bytes(capacity, sector, range)?,
             ios: self.until.ios,
@@ -470,11 +470,11 @@ impl SequenceLoad {
         let stimulus = Stimulus { aligned_to_start, by_thread: self.by_thread, ..stimulus };
         match stimulus.fault() {
             None => Ok(stimulus),
-            Some(fault) => Err(Unfit::Other(fault)),
+            Some(fault) => Err(LoadError::Other(fault)),
         }
     }
 
-    fn fits_sectors(&self, sector: u64) -> Result<(), Unfit> {
+    fn fits_sectors(&self, sector: u64) -> Result<(), LoadError> {
         let whole = |bytes: Bytes| bytes.0.is_multiple_of(sector);
         let odd = self
             .streams
@@ -482,17 +482,17 @@ impl SequenceLoad {
             .filter(|stream| stream.op != Op::Flush)
             .find(|stream| !whole(stream.size) || !whole(stream.alignment()));
         odd.map_or(Ok(()), |stream| {
-            Err(Unfit::Sector(format!(
+            Err(LoadError::Sector(format!(
                 "the transfer size or the alignment of '{stream}' is not a multiple of the sector \
                  size of {sector} B"
             )))
         })
     }
 
-    fn range(&self, capacity: Bytes, sector: u64) -> Result<ActiveRange, Unfit> {
+    fn range(&self, capacity: Bytes, sector: u64) -> Result<ActiveRange, LoadError> {
         let from = match (self.extent.from, self.extent.block) {
             (Amount::Bytes(from), Some(_)) if !from.0.is_multiple_of(sector) => {
-                return Err(Unfit::Sector(format!(
+                return Err(LoadError::Sector(format!(
                     "it begins at byte {}, which is no whole number of sectors of {sector} B",
                     from.0
                 )));
@@ -506,7 +506,7 @@ impl SequenceLoad {
             (share, None) => share.of(capacity, sector),
         };
         if from >= capacity {
-            return Err(Unfit::Other(format!(
+            return Err(LoadError::Other(format!(
                 "the load begins at byte {}, but the target has only {} bytes",
                 from.0, capacity.0
             )));
@@ -518,7 +518,7 @@ impl SequenceLoad {
                 length if length <= left => length,
                 _ if self.extent.clipped => left,
                 length => {
-                    return Err(Unfit::Other(format!(
+                    return Err(LoadError::Other(format!(
                         "the load needs {} ({} bytes) from byte {}, but the target has only {} \
                          bytes; choose a smaller size or a larger target",
                         length.binary(),
@@ -538,12 +538,12 @@ impl SequenceLoad {
         capacity: Bytes,
         sector: u64,
         range: ActiveRange,
-    ) -> Result<Option<Bytes>, Unfit> {
+    ) -> Result<Option<Bytes>, LoadError> {
         let amount = self.until.bytes.map(|amount| amount.of(capacity, sector));
         let laps = self.until.laps.map(|laps| self.whole_transfers(range).0.saturating_mul(laps));
         let least = amount.into_iter().chain(laps.map(Bytes)).min();
         match least {
-            Some(Bytes(0)) => Err(Unfit::Other("the load ends before its first I/O".into())),
+            Some(Bytes(0)) => Err(LoadError::Other("the load ends before its first I/O".into())),
             least => Ok(least),
         }
     }
@@ -634,7 +634,7 @@ mod tests {
 
     const CAPACITY: Bytes = Bytes(10_007 * 4096);
 
-    fn on(load: SequenceLoad) -> Result<Stimulus, Unfit> {
+    fn on(load: SequenceLoad) -> Result<Stimulus, LoadError> {
         load.on(CAPACITY, 4096)
     }
 
@@ -664,7 +664,7 @@ mod tests {
         assert!(!at(Amount::Bytes(Bytes(8192))).unwrap().aligned_to_start);
         let share = at(Amount::Ppm(300_000)).unwrap().active_range.start;
         assert_eq!(share, Bytes(3003 * 4096), "30 % of 10,007 blocks, rounded up");
-        assert!(matches!(at(Amount::Bytes(Bytes(1024))), Err(Unfit::Sector(_))));
+        assert!(matches!(at(Amount::Bytes(Bytes(1024))), Err(LoadError::Sector(_))));
     }
 
     #[test]
@@ -686,7 +686,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_in_one_sentence() {
-        assert!(matches!(on(load(512)), Err(Unfit::Sector(_))));
+        assert!(matches!(on(load(512)), Err(LoadError::Sector(_))));
         let large = Some(Amount::Bytes(Bytes::gib(1)));
         let extent = Extent { length: large, ..Extent::default() };
         let why = on(load(4096).within(extent)).unwrap_err().to_string();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Value of a tracking variable in one round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Point {
+pub struct TrackPoint {
     /// Number of the round, as in the report.
     pub round: u32,
     /// Value; `None` if the round has none.
@@ -25,7 +25,7 @@ pub struct Track {
     /// Unit of the values, such as `IOPS`.
     pub unit: String,
     /// Values in the order of the rounds.
-    pub points: Vec<Point>,
+    pub points: Vec<TrackPoint>,
 }
 
 /// Criteria for a steady window. Both limits are inclusive.
@@ -183,7 +183,7 @@ fn measure(track: &Track, criteria: &Criteria, points: &[(f64, f64)]) -> TrackVe
     }
 }
 
-struct Fit {
+struct LineFit {
     average: f64,
     slope: f64,
     intercept: f64,
@@ -192,7 +192,7 @@ struct Fit {
 
 /// Fits a line by ordinary least squares, centered on the means so that large values keep their
 /// precision.
-fn fit_line(points: &[(f64, f64)]) -> Fit {
+fn fit_line(points: &[(f64, f64)]) -> LineFit {
     let n = points.len() as f64;
     let mean_x = points.iter().map(|p| p.0).sum::<f64>() / n;
     let mean_y = points.iter().map(|p| p.1).sum::<f64>() / n;
@@ -202,7 +202,7 @@ fn fit_line(points: &[(f64, f64)]) -> Fit {
     let (xx, xy, yy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
     let slope = xy / xx;
     let correlation = (yy > 0.0).then(|| xy / (xx * yy).sqrt());
-    Fit { average: mean_y, slope, intercept: mean_y - slope * mean_x, correlation }
+    LineFit { average: mean_y, slope, intercept: mean_y - slope * mean_x, correlation }
 }
 
 #[cfg(test)]
@@ -218,7 +218,7 @@ mod tests {
         let points = values
             .iter()
             .zip(first_round..)
-            .map(|(value, round)| Point { round, value: Some(*value), after_gap: false })
+            .map(|(value, round)| TrackPoint { round, value: Some(*value), after_gap: false })
             .collect();
         Track { name: "v".into(), unit: "IOPS".into(), points }
     }

@@ -77,7 +77,7 @@ impl From<Stimulus> for Load {
 #[derive(
     Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
-pub struct Place {
+pub struct StepPlace {
     /// Phase: `wipc`, `rounds`, `pre-writes`, ...
     pub phase: String,
     /// Round, starting at 1; 0 outside rounds.
@@ -88,10 +88,10 @@ pub struct Place {
     pub label: String,
 }
 
-impl Place {
+impl StepPlace {
     /// Creates a place.
     pub fn new(phase: &str, round: u32, point: u32, label: impl Into<String>) -> Self {
-        Place { phase: phase.to_owned(), round, point, label: label.into() }
+        StepPlace { phase: phase.to_owned(), round, point, label: label.into() }
     }
     /// Returns the seed of the step: the same in every run with this run seed, different for every
     /// step of a run. The label is ignored, so that a better wording never changes what is
@@ -105,7 +105,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StepPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.round {
             0 => write!(f, "{} {} ({})", self.phase, self.point, self.label),
@@ -128,7 +128,7 @@ pub const fn is_whole(elapsed: Nanos, asked: Nanos) -> bool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Step {
     /// Position in the procedure.
-    pub place: Place,
+    pub place: StepPlace,
     /// Load to apply.
     pub load: Load,
     /// Measured time after which the step ends although the load is not complete; the load is left
@@ -143,12 +143,12 @@ pub struct Step {
 
 impl Step {
     /// Creates a step that starts its load and runs it to the end.
-    pub fn alone(place: Place, load: impl Into<Load>) -> Self {
+    pub fn alone(place: StepPlace, load: impl Into<Load>) -> Self {
         Step { place, load: load.into(), cut: None, continues: false }
     }
     /// Creates a part of a longer load, which is left running after `cut` of measured time;
     /// `continues` is true unless this part starts the load.
-    pub fn part(place: Place, load: impl Into<Load>, cut: Nanos, continues: bool) -> Self {
+    pub fn part(place: StepPlace, load: impl Into<Load>, cut: Nanos, continues: bool) -> Self {
         Step { place, load: load.into(), cut: Some(cut), continues }
     }
 }
@@ -160,12 +160,13 @@ mod tests {
 
     #[test]
     fn loads_at_once_are_kept_as_they_are_and_have_one_ramp() {
-        use crate::stimulus::{ActiveRange, Demand, Op, Order, Until};
+        use crate::stimulus::{ActiveRange, Demand, LoadLimits, Op, Order};
         use crate::units::Bytes;
         let stimulus = |op, ramp| {
             let stream = IoStream::new(op, Order::Random, Bytes(4096));
             let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
-            Stimulus::new(vec![stream], range, Demand::new(1, 2), Until::ios(7)).ramp(Nanos(ramp))
+            Stimulus::new(vec![stream], range, Demand::new(1, 2), LoadLimits::ios(7))
+                .ramp(Nanos(ramp))
         };
         let (reads, writes) = (stimulus(Op::Read, 0), stimulus(Op::Write, 0));
         let load = Load::Together(vec![reads.clone(), writes]);
@@ -182,12 +183,13 @@ mod tests {
 
     #[test]
     fn seeds_repeat_across_runs_and_differ_between_steps() {
-        let places =
-            || (0..25).flat_map(|round| (1..=56).map(move |p| Place::new("rounds", round, p, "")));
+        let places = || {
+            (0..25).flat_map(|round| (1..=56).map(move |p| StepPlace::new("rounds", round, p, "")))
+        };
         let seeds: HashSet<u64> = places().map(|p| p.seed(7)).collect();
         assert_eq!(seeds.len(), 25 * 56);
         assert!(places().all(|p| seeds.contains(&p.seed(7)) && !seeds.contains(&p.seed(8))));
-        let renamed = Place::new("rounds", 1, 1, "another label");
-        assert_eq!(renamed.seed(7), Place::new("rounds", 1, 1, "").seed(7));
+        let renamed = StepPlace::new("rounds", 1, 1, "another label");
+        assert_eq!(renamed.seed(7), StepPlace::new("rounds", 1, 1, "").seed(7));
     }
 }

@@ -221,7 +221,7 @@ pub enum Pace {
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
-pub struct Until {
+pub struct LoadLimits {
     /// Measured time; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Nanos>,
@@ -233,18 +233,18 @@ pub struct Until {
     pub ios: Option<u64>,
 }
 
-impl Until {
+impl LoadLimits {
     /// Ends after this measured time.
     pub fn time(time: Nanos) -> Self {
-        Until { time: Some(time), ..Until::default() }
+        LoadLimits { time: Some(time), ..LoadLimits::default() }
     }
     /// Ends when this many bytes have been transferred.
     pub fn bytes(bytes: Bytes) -> Self {
-        Until { bytes: Some(bytes), ..Until::default() }
+        LoadLimits { bytes: Some(bytes), ..LoadLimits::default() }
     }
     /// Ends after this many I/Os.
     pub fn ios(ios: u64) -> Self {
-        Until { ios: Some(ios), ..Until::default() }
+        LoadLimits { ios: Some(ios), ..LoadLimits::default() }
     }
 }
 
@@ -276,7 +276,7 @@ pub struct Stimulus {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aligned_to_start: bool,
     /// When it is complete.
-    pub until: Until,
+    pub until: LoadLimits,
     /// Seed of every random choice, recorded so that a step can be repeated.
     pub seed: u64,
     /// True to check the stamps of sectors that this run wrote.
@@ -294,7 +294,7 @@ impl Stimulus {
         streams: Vec<IoStream>,
         active_range: ActiveRange,
         demand: Demand,
-        until: Until,
+        until: LoadLimits,
     ) -> Self {
         Stimulus {
             streams,
@@ -356,7 +356,7 @@ impl Stimulus {
         if self.streams.iter().all(|s| s.weight == 0) {
             return Some("every I/O stream has weight 0".into());
         }
-        if self.until == Until::default() {
+        if self.until == LoadLimits::default() {
             return Some("the stimulus has no end: give a time, bytes or I/Os".into());
         }
         let end = self.until.time.map(|time| self.ramp + time);
@@ -490,7 +490,7 @@ mod tests {
         let segments = Segments { count: 4, size: Bytes::mib(2), unit, seed: 1 };
         let range = ActiveRange::new(Bytes(0), Bytes::mib(16));
         let range = ActiveRange { segments: Some(segments), ..range };
-        Stimulus::new(vec![stream], range, Demand::new(1, 1), Until::ios(1)).zones(zones)
+        Stimulus::new(vec![stream], range, Demand::new(1, 1), LoadLimits::ios(1)).zones(zones)
     }
 
     #[test]

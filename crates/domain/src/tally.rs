@@ -101,7 +101,7 @@ pub struct StreamTally {
 
 /// I/Os of one operation that completed outside the measured time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Unmeasured {
+pub struct UnmeasuredIos {
     /// Operation of the I/Os.
     pub op: Op,
     /// I/Os completed.

@@ -19,10 +19,10 @@ use shared::{Fallible, LoopDevice, MemoryFile, SIZE, Zram, new_engine, pin};
 use std::path::Path;
 use std::process::Command;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::stimulus::{ActiveRange, Until};
-use steadfast_domain::{Bytes, Demand, Nanos, Op, Place, Step, Stimulus};
+use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+use steadfast_domain::{Bytes, Demand, Nanos, Op, Step, StepPlace, Stimulus};
 use steadfast_engine::native::Backend;
-use steadfast_engine::{Engine, Start};
+use steadfast_engine::{Engine, StepStart};
 
 /// Default number of pairs of runs per median.
 const PAIRS: usize = 5;
@@ -30,7 +30,7 @@ const SECONDS: u64 = 1;
 
 /// Result of one run.
 #[derive(Clone, Copy)]
-struct Run {
+struct FioComparisonRun {
     iops: f64,
     user_ns: f64,
     system_ns: f64,
@@ -38,13 +38,13 @@ struct Run {
 }
 
 /// One line of the table.
-struct Point {
+struct FioComparisonPoint {
     write: bool,
     depth: u32,
     pinned: bool,
 }
 
-impl Point {
+impl FioComparisonPoint {
     fn load(&self) -> String {
         format!("RND 4K {} Q{}", if self.write { "W" } else { "R" }, self.depth)
     }
@@ -57,14 +57,14 @@ impl Point {
 }
 
 /// The command line.
-struct Choice {
+struct FioComparisonOptions {
     backend: Option<Backend>,
     only: String,
     pairs: usize,
 }
 
-impl Choice {
-    fn of_command_line() -> Choice {
+impl FioComparisonOptions {
+    fn of_command_line() -> FioComparisonOptions {
         let arguments: Vec<String> = std::env::args().collect();
         let backend = arguments.iter().find_map(|argument| match argument.as_str() {
             "uring" => Some(Backend::Uring),
@@ -76,7 +76,7 @@ impl Choice {
             let at = arguments.iter().position(|argument| argument == name)?;
             arguments.get(at + 1).cloned()
         };
-        Choice {
+        FioComparisonOptions {
             backend,
             only: after("--only").unwrap_or_default(),
             pairs: after("--pairs").and_then(|n| n.parse().ok()).unwrap_or(PAIRS).max(1),
@@ -85,7 +85,7 @@ impl Choice {
 }
 
 fn main() -> Fallible<()> {
-    let choice = Choice::of_command_line();
+    let choice = FioComparisonOptions::of_command_line();
     let memory = MemoryFile::new()?;
     compare("file in tmpfs", &memory.path, &choice)?;
     {
@@ -97,12 +97,12 @@ fn main() -> Fallible<()> {
     compare("zram", &zram.path, &choice)
 }
 
-fn points(name: &str, choice: &Choice) -> Vec<Point> {
+fn points(name: &str, choice: &FioComparisonOptions) -> Vec<FioComparisonPoint> {
     let mut points = Vec::new();
     for pinned in [true, false] {
         for depth in [1, 32] {
             for write in [false, true] {
-                points.push(Point { write, depth, pinned });
+                points.push(FioComparisonPoint { write, depth, pinned });
             }
         }
     }
@@ -110,7 +110,7 @@ fn points(name: &str, choice: &Choice) -> Vec<Point> {
     points
 }
 
-fn compare(name: &str, path: &Path, choice: &Choice) -> Fallible<()> {
+fn compare(name: &str, path: &Path, choice: &FioComparisonOptions) -> Fallible<()> {
     let points = points(name, choice);
     if points.is_empty() {
         return Ok(());
@@ -125,7 +125,11 @@ fn compare(name: &str, path: &Path, choice: &Choice) -> Fallible<()> {
     points.iter().try_for_each(|point| print_point(path, choice, point))
 }
 
-fn print_point(path: &Path, choice: &Choice, point: &Point) -> Fallible<()> {
+fn print_point(
+    path: &Path,
+    choice: &FioComparisonOptions,
+    point: &FioComparisonPoint,
+) -> Fallible<()> {
     pin(point.pinned)?;
     let (mut ours, mut theirs, mut leanest) = (Vec::new(), Vec::new(), Vec::new());
     let lean = lean_reader(path, choice, point)?;
@@ -142,7 +146,7 @@ fn print_point(path: &Path, choice: &Choice, point: &Point) -> Fallible<()> {
             leanest.push(run_lean(program, path, point)?);
         }
     }
-    let both = |of: fn(&Run) -> f64| (median(&ours, of), median(&theirs, of));
+    let both = |of: fn(&FioComparisonRun) -> f64| (median(&ours, of), median(&theirs, of));
     let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(a, b)| a.iops / b.iops).collect();
     let (iops, user, system, mean) =
         (both(|r| r.iops), both(|r| r.user_ns), both(|r| r.system_ns), both(|r| r.mean_ns));
@@ -172,7 +176,7 @@ fn print_point(path: &Path, choice: &Choice, point: &Point) -> Fallible<()> {
     Ok(())
 }
 
-fn median(runs: &[Run], of: fn(&Run) -> f64) -> f64 {
+fn median(runs: &[FioComparisonRun], of: fn(&FioComparisonRun) -> f64) -> f64 {
     middle(runs.iter().map(of).collect())
 }
 
@@ -181,7 +185,7 @@ fn middle(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn stimulus(pattern: &str, depth: u32, until: Until) -> Fallible<Stimulus> {
+fn stimulus(pattern: &str, depth: u32, until: LoadLimits) -> Fallible<Stimulus> {
     let streams = pattern.parse::<AccessPattern>()?.streams();
     let range = ActiveRange::new(Bytes(0), SIZE);
     let stimulus = Stimulus::new(streams, range, Demand::new(1, depth), until);
@@ -189,20 +193,24 @@ fn stimulus(pattern: &str, depth: u32, until: Until) -> Fallible<Stimulus> {
 }
 
 fn fill(path: &Path) -> Fallible<()> {
-    let writes = stimulus("SEQ 128K W", 4, Until::bytes(SIZE))?;
-    let step = Step::alone(Place::new("fill", 0, 1, "fill"), writes);
-    new_engine(path, None)?.perform(&step, &Start::default(), &mut |_| {})?;
+    let writes = stimulus("SEQ 128K W", 4, LoadLimits::bytes(SIZE))?;
+    let step = Step::alone(StepPlace::new("fill", 0, 1, "fill"), writes);
+    new_engine(path, None)?.perform(&step, &StepStart::default(), &mut |_| {})?;
     Ok(())
 }
 
-fn run_engine(path: &Path, forced: Option<Backend>, point: &Point) -> Fallible<Run> {
+fn run_engine(
+    path: &Path,
+    forced: Option<Backend>,
+    point: &FioComparisonPoint,
+) -> Fallible<FioComparisonRun> {
     let pattern = if point.write { "RND 4K W" } else { "RND 4K R" };
-    let wanted = stimulus(pattern, point.depth, Until::time(Nanos::from_secs(SECONDS)))?;
-    let step = Step::alone(Place::new("bench", 0, 1, pattern), wanted);
-    let done = new_engine(path, forced)?.perform(&step, &Start::default(), &mut |_| {})?;
+    let wanted = stimulus(pattern, point.depth, LoadLimits::time(Nanos::from_secs(SECONDS)))?;
+    let step = Step::alone(StepPlace::new("bench", 0, 1, pattern), wanted);
+    let done = new_engine(path, forced)?.perform(&step, &StepStart::default(), &mut |_| {})?;
     let tally = done.direction(if point.write { Op::Write } else { Op::Read });
     let cpu = done.cpu.ok_or("the engine measured no processor time")?;
-    Ok(Run {
+    Ok(FioComparisonRun {
         iops: done.iops().unwrap_or(0.0),
         user_ns: cpu.user.0 as f64 / tally.ios as f64,
         system_ns: cpu.system.0 as f64 / tally.ios as f64,
@@ -211,7 +219,11 @@ fn run_engine(path: &Path, forced: Option<Backend>, point: &Point) -> Fallible<R
 }
 
 /// Returns the path of `t/io_uring`, if it is set and does the same as the engine at this point.
-fn lean_reader(path: &Path, choice: &Choice, point: &Point) -> Fallible<Option<String>> {
+fn lean_reader(
+    path: &Path,
+    choice: &FioComparisonOptions,
+    point: &FioComparisonPoint,
+) -> Fallible<Option<String>> {
     let program = std::env::var("T_IO_URING").ok().filter(|program| !program.is_empty());
     let is_uring = || {
         Fallible::Ok(new_engine(path, choice.backend)?.describe().starts_with("uring: io_uring ("))
@@ -223,7 +235,7 @@ fn lean_reader(path: &Path, choice: &Choice, point: &Point) -> Fallible<Option<S
 }
 
 /// Returns the I/Os per second of `t/io_uring` in its best second.
-fn run_lean(program: &str, path: &Path, point: &Point) -> Fallible<f64> {
+fn run_lean(program: &str, path: &Path, point: &FioComparisonPoint) -> Fallible<f64> {
     let output = Command::new(program)
         .args([&format!("-d{}", point.depth), "-s1", "-c1", "-b4096", "-B1", "-F1", "-p0", "-n1"])
         .arg(format!("-r{}", SECONDS + 1))
@@ -241,7 +253,7 @@ fn run_lean(program: &str, path: &Path, point: &Point) -> Fallible<f64> {
     Ok(best[..end].parse::<f64>()? * times)
 }
 
-fn run_fio(path: &Path, point: &Point) -> Fallible<Run> {
+fn run_fio(path: &Path, point: &FioComparisonPoint) -> Fallible<FioComparisonRun> {
     let rw = if point.write { "randwrite" } else { "randread" };
     let output = Command::new("fio")
         .args(["--name=bench", "--bs=4k", "--ioengine=io_uring", "--fixedbufs=1"])
@@ -260,7 +272,7 @@ fn run_fio(path: &Path, point: &Point) -> Fallible<Run> {
     let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
     let ios = number(&direction["total_ios"]);
     let percent_ns = number(&entry["job_runtime"]) * 1e6 / 100.0;
-    Ok(Run {
+    Ok(FioComparisonRun {
         iops: number(&direction["iops"]),
         user_ns: number(&entry["usr_cpu"]) * percent_ns / ios,
         system_ns: number(&entry["sys_cpu"]) * percent_ns / ios,

@@ -1,6 +1,6 @@
 //! Accounting for I/Os: one increment each while they run, everything else later.
 //!
-//! An [`Account`] counts one thread's open interval. When an interval closes, a [`Meter`] adds up
+//! An [`IntervalAccount`] counts one thread's open interval. When an interval closes, a [`StepMeter`] adds up
 //! the accounts of all threads, off the threads that do I/O, and builds the intervals and totals
 //! of a step.
 
@@ -8,12 +8,12 @@ use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally, Thread
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Tally};
 
-/// Largest count of a bucket in an [`Account`], plus one.
+/// Largest count of a bucket in an [`IntervalAccount`], plus one.
 const BUCKET_LIMIT: u64 = 1 << 32;
 
 /// I/Os and response times of one thread's interval, by stream.
 #[derive(Debug, Clone)]
-pub struct Account {
+pub struct IntervalAccount {
     streams: Box<[StreamAccount]>,
     /// One dense histogram per stream, concatenated.
     buckets: Box<[u32]>,
@@ -73,10 +73,10 @@ pub struct PlayedIo {
     pub late_ns: u64,
 }
 
-impl Account {
+impl IntervalAccount {
     /// Creates an empty account of this many streams.
     pub fn new(streams: usize) -> Self {
-        Account {
+        IntervalAccount {
             streams: vec![StreamAccount::EMPTY; streams].into(),
             buckets: vec![0; streams * FineHistogram::LEN].into(),
             overruns: Vec::with_capacity(16),
@@ -161,7 +161,7 @@ impl Account {
 
 /// The accounts of one step, added up by interval.
 #[derive(Debug)]
-pub struct Meter {
+pub struct StepMeter {
     streams: Box<[StreamMeter]>,
     /// Number of streams that count as the step's I/Os; the others hold a script's times from
     /// submission and its lateness.
@@ -169,12 +169,12 @@ pub struct Meter {
     intervals: Vec<Interval>,
     lateness: Vec<IntervalLateness>,
     /// The step's sums of each thread by operation; empty unless threads are told apart.
-    threads: Vec<Vec<(Op, Sum)>>,
+    threads: Vec<Vec<(Op, WideCounts)>>,
 }
 
 /// Results of a played script.
 #[derive(Debug)]
-pub struct Played {
+pub struct PlayedScript {
     /// Tallies by operation, timed from the due time.
     pub streams: Vec<StreamTally>,
     /// Intervals of these tallies.
@@ -191,13 +191,13 @@ pub struct Played {
 struct StreamMeter {
     op: Op,
     size: u64,
-    step: Sum,
-    interval: Sum,
+    step: WideCounts,
+    interval: WideCounts,
 }
 
 /// Counts wide enough to be added up for days.
 #[derive(Debug)]
-struct Sum {
+struct WideCounts {
     ios: u64,
     bytes: u64,
     response_sum: u64,
@@ -209,31 +209,35 @@ struct Sum {
     outstanding: u64,
 }
 
-impl Meter {
+impl StepMeter {
     /// Creates the meter of a step that applies these streams.
     pub fn new<'s>(streams: impl IntoIterator<Item = &'s IoStream>) -> Self {
         let stream_meter = |stream: &IoStream| StreamMeter {
             op: stream.op,
             size: if stream.op == Op::Flush { 0 } else { stream.size.0 },
-            step: Sum::new(),
-            interval: Sum::new(),
+            step: WideCounts::new(),
+            interval: WideCounts::new(),
         };
         let streams: Box<[StreamMeter]> = streams.into_iter().map(stream_meter).collect();
         let own = streams.len();
-        Meter::of(streams, own)
+        StepMeter::of(streams, own)
     }
 
     /// Creates the meter of a step that plays a script.
     pub fn of_script() -> Self {
-        let operation_meter =
-            |op: Op| StreamMeter { op, size: 0, step: Sum::new(), interval: Sum::new() };
+        let operation_meter = |op: Op| StreamMeter {
+            op,
+            size: 0,
+            step: WideCounts::new(),
+            interval: WideCounts::new(),
+        };
         let ops = Op::ALL.into_iter().chain(Op::ALL).chain([Op::Flush]);
-        Meter::of(ops.map(operation_meter).collect(), SERVED)
+        StepMeter::of(ops.map(operation_meter).collect(), SERVED)
     }
 
     fn of(streams: Box<[StreamMeter]>, own: usize) -> Self {
         let (intervals, lateness, threads) = (Vec::new(), Vec::new(), Vec::new());
-        Meter { streams, own, intervals, lateness, threads }
+        StepMeter { streams, own, intervals, lateness, threads }
     }
 
     /// Closes an interval: adds the threads' accounts to it and empties them.
@@ -242,7 +246,7 @@ impl Meter {
     /// nothing completed is kept as well.
     pub fn close_interval<'a>(
         &mut self,
-        accounts: impl IntoIterator<Item = &'a mut Account>,
+        accounts: impl IntoIterator<Item = &'a mut IntervalAccount>,
         begin: Nanos,
         end: Nanos,
         partial: bool,
@@ -252,7 +256,7 @@ impl Meter {
         }
         let tallies = Op::ALL.into_iter().filter_map(|op| self.direction(op)).collect();
         if let Some(late) = self.streams.get(LATE).filter(|_| self.own == SERVED) {
-            let Sum { ios, response_sum, response_max, .. } = late.interval;
+            let WideCounts { ios, response_sum, response_max, .. } = late.interval;
             let (sum, max) = (Nanos(response_sum), Nanos(response_max));
             self.lateness.push(IntervalLateness { ios, sum, max });
         }
@@ -293,7 +297,7 @@ impl Meter {
     }
 
     /// Returns the results of a played script, without operations that had no I/O.
-    pub fn finish_script(self) -> Played {
+    pub fn finish_script(self) -> PlayedScript {
         let any = |mut all: Vec<StreamTally>| {
             all.retain(|stream| stream.tally.ios > 0);
             all
@@ -301,7 +305,7 @@ impl Meter {
         let (own, rest) = self.streams.split_at(SERVED);
         let late = rest[SERVED].step.tally();
         let Tally { ios, response_sum: sum, response_max: max, histogram, .. } = late;
-        Played {
+        PlayedScript {
             streams: any(tallies(own)),
             intervals: self.intervals,
             served: any(tallies(&rest[..SERVED])),
@@ -311,8 +315,8 @@ impl Meter {
     }
 
     /// Adds the account of a thread that is told apart from the others, by its number among the
-    /// threads of all loads; see [`Meter::add`].
-    pub fn add_of_thread(&mut self, account: &mut Account, first: usize, thread: usize) {
+    /// threads of all loads; see [`StepMeter::add`].
+    pub fn add_of_thread(&mut self, account: &mut IntervalAccount, first: usize, thread: usize) {
         if self.threads.len() <= thread {
             self.threads.resize_with(thread + 1, Vec::new);
         }
@@ -334,16 +338,17 @@ impl Meter {
 
     /// Returns the tallies of each thread that was told apart, and forgets them.
     pub fn take_threads(&mut self) -> Vec<ThreadTally> {
-        let tally = |(op, sum): &(Op, Sum)| StreamTally { op: *op, tally: sum.tally() };
+        let tally = |(op, sum): &(Op, WideCounts)| StreamTally { op: *op, tally: sum.tally() };
         let threads = std::mem::take(&mut self.threads);
-        let of =
-            |sums: &Vec<(Op, Sum)>| ThreadTally { operations: sums.iter().map(tally).collect() };
+        let of = |sums: &Vec<(Op, WideCounts)>| ThreadTally {
+            operations: sums.iter().map(tally).collect(),
+        };
         threads.iter().map(of).collect()
     }
 
     /// Adds an account to the open interval and empties it. `first` is the meter's stream that
     /// corresponds to the account's first.
-    pub fn add(&mut self, account: &mut Account, first: usize) {
+    pub fn add(&mut self, account: &mut IntervalAccount, first: usize) {
         if account.is_empty() {
             return;
         }
@@ -372,10 +377,10 @@ impl Meter {
 
     /// Returns the tally of one operation in the interval being closed; `None` if it had no I/O.
     fn direction(&self, op: Op) -> Option<IntervalTally> {
-        let mut sum: Option<Sum> = None;
+        let mut sum: Option<WideCounts> = None;
         let own = self.streams[..self.own].iter();
         for part in own.filter(|s| s.op == op && s.interval.ios > 0) {
-            sum.get_or_insert_with(Sum::new).merge(&part.interval);
+            sum.get_or_insert_with(WideCounts::new).merge(&part.interval);
         }
         sum.map(|sum| IntervalTally {
             op,
@@ -389,9 +394,9 @@ impl Meter {
 }
 
 /// Returns the sum of an operation, which is added if there is none.
-fn sum_of(sums: &mut Vec<(Op, Sum)>, op: Op) -> &mut Sum {
+fn sum_of(sums: &mut Vec<(Op, WideCounts)>, op: Op) -> &mut WideCounts {
     let at = sums.iter().position(|(own, _)| *own == op).unwrap_or_else(|| {
-        sums.push((op, Sum::new()));
+        sums.push((op, WideCounts::new()));
         sums.len() - 1
     });
     &mut sums[at].1
@@ -401,10 +406,10 @@ fn tallies(streams: &[StreamMeter]) -> Vec<StreamTally> {
     streams.iter().map(|s| StreamTally { op: s.op, tally: s.step.tally() }).collect()
 }
 
-impl Sum {
+impl WideCounts {
     fn new() -> Self {
         let buckets = vec![0; FineHistogram::LEN].into();
-        Sum {
+        WideCounts {
             ios: 0,
             bytes: 0,
             response_sum: 0,
@@ -435,7 +440,7 @@ impl Sum {
         self.buckets[FineHistogram::index(response_ns)] += 1;
     }
 
-    fn merge(&mut self, other: &Sum) {
+    fn merge(&mut self, other: &WideCounts) {
         self.ios += other.ios;
         self.bytes += other.bytes;
         self.response_sum += other.response_sum;
@@ -477,8 +482,8 @@ mod tests {
 
     #[test]
     fn intervals_and_totals_come_from_the_same_counts() {
-        let mut accounts = [Account::new(3), Account::new(3)];
-        let mut meter = Meter::new(&streams());
+        let mut accounts = [IntervalAccount::new(3), IntervalAccount::new(3)];
+        let mut meter = StepMeter::new(&streams());
         accounts[0].count(0, 1_000);
         accounts[1].count(0, 3_000);
         accounts[1].count(1, 9_000);
@@ -512,8 +517,8 @@ mod tests {
     /// together are the step.
     #[test]
     fn threads_that_are_told_apart_add_up_to_the_step() {
-        let mut accounts = [Account::new(3), Account::new(3)];
-        let mut meter = Meter::new(&streams());
+        let mut accounts = [IntervalAccount::new(3), IntervalAccount::new(3)];
+        let mut meter = StepMeter::new(&streams());
         accounts[0].count(0, 1_000);
         accounts[0].count(2, 500);
         accounts[1].count(1, 9_000);
@@ -539,8 +544,8 @@ mod tests {
 
     #[test]
     fn an_idle_second_is_an_interval_without_tallies() {
-        let mut meter = Meter::new(&streams());
-        let none: [&mut Account; 0] = [];
+        let mut meter = StepMeter::new(&streams());
+        let none: [&mut IntervalAccount; 0] = [];
         let interval = meter.close_interval(none, Nanos(0), Nanos::SECOND, false);
         assert_eq!(interval.tallies, []);
         assert_eq!(interval.iops(), Some(0.0));
@@ -548,10 +553,10 @@ mod tests {
 
     #[test]
     fn an_outstanding_io_has_a_response_time_and_is_no_completed_io() {
-        let mut account = Account::new(3);
+        let mut account = IntervalAccount::new(3);
         account.count(1, 1_000);
         account.count_outstanding(1, 9_000_000_000);
-        let mut meter = Meter::new(&streams());
+        let mut meter = StepMeter::new(&streams());
         let interval = meter.close_interval([&mut account], Nanos(0), Nanos::SECOND, false);
         assert_eq!(interval.tallies[0].response_max, Nanos(1_000));
         account.count_outstanding(0, 7);
@@ -571,13 +576,13 @@ mod tests {
 
     #[test]
     fn a_bucket_never_saturates() {
-        let mut account = Account::new(2);
+        let mut account = IntervalAccount::new(2);
         let index = FineHistogram::LEN + FineHistogram::index(500);
         account.buckets[index] = u32::MAX;
         account.streams[1].ios = u64::from(u32::MAX);
         account.count(1, 500);
         account.count(1, 500);
-        let mut meter = Meter::new(&streams());
+        let mut meter = StepMeter::new(&streams());
         meter.close_interval([&mut account], Nanos(0), Nanos::SECOND, false);
         assert_eq!(account.ios(), 0);
         let (tallies, _) = meter.finish();
@@ -589,10 +594,10 @@ mod tests {
     fn short_ios_count_what_they_moved_and_flushes_move_nothing() {
         let mut all = streams();
         all.push(IoStream::new(Op::Flush, Order::Random, Bytes(4096)));
-        let mut account = Account::new(4);
+        let mut account = IntervalAccount::new(4);
         account.count_short(1, 10, 4096 + 512);
         account.count(3, 20);
-        let mut meter = Meter::new(&all);
+        let mut meter = StepMeter::new(&all);
         meter.close_interval([&mut account], Nanos(0), Nanos::SECOND, false);
         assert_eq!((meter.ios(), meter.bytes()), (2, Bytes(8192 - 4096 - 512)));
     }

@@ -1,7 +1,7 @@
 //! Drawing the next I/O of a stimulus: which stream, which zone, which offset.
 //!
 //! Pure arithmetic, shared by every engine. A [`DrawPlan`] is resolved once per
-//! load and shared by its threads; a [`Drawer`] is one thread's source of I/Os
+//! load and shared by its threads; a [`IoGenerator`] is one thread's source of I/Os
 //! and neither allocates, locks nor fails.
 //!
 //! Streams and zones are chosen by weight, exactly but for a rounding of 2^-58.
@@ -24,7 +24,7 @@ use steadfast_domain::{Bytes, IoStream, Op, Order, Stimulus};
 
 /// An I/O to be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drawn {
+pub struct DrawnIo {
     /// Index of its stream in the stimulus.
     pub stream: u32,
     /// Operation.
@@ -51,28 +51,28 @@ struct StreamPlan {
     op: Op,
     fua: bool,
     size: u32,
-    place: Placing,
+    place: StreamPlacement,
 }
 
 #[derive(Debug)]
-enum Placing {
+enum StreamPlacement {
     /// A flush, which has no offset.
     Nowhere,
     /// Random in a single zone.
-    Uniform(Positions),
+    Uniform(AlignedPositions),
     /// Random in several zones, chosen by weight.
-    Zoned { choice: AliasTable, zones: Box<[Positions]> },
+    Zoned { choice: AliasTable, zones: Box<[AlignedPositions]> },
     /// Random in segments, all equally likely.
-    Scattered(Scattered),
+    Scattered(SegmentPositions),
     /// Sequential; `cursor` is an index into the plan's cursors.
-    Sequential { cursor: u32, positions: Positions },
+    Sequential { cursor: u32, positions: AlignedPositions },
     /// Sequential through segments; `cursor` is an index into the plan's cursors.
-    SequentialScattered { cursor: u32, scattered: Scattered },
+    SequentialScattered { cursor: u32, scattered: SegmentPositions },
 }
 
 /// The aligned positions of a range: `first + n * alignment`, `n < count`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Positions {
+struct AlignedPositions {
     first: u64,
     count: u64,
     alignment: u64,
@@ -80,10 +80,10 @@ struct Positions {
 
 /// The aligned positions of segments of equal size.
 #[derive(Debug, Clone)]
-struct Scattered {
+struct SegmentPositions {
     /// Offset of each segment, ascending; at least one.
     starts: Arc<[u64]>,
-    within: Positions,
+    within: AlignedPositions,
 }
 
 /// A position that several threads, and possibly several streams, advance.
@@ -108,7 +108,7 @@ impl DrawPlan {
         let weights: Vec<u32> = stimulus.streams.iter().map(|s| s.weight).collect();
         let choice = AliasTable::new(&weights).ok_or("every I/O stream has weight 0")?;
         let mut plan = DrawPlan { choice, streams: Box::default(), cursors: Box::default() };
-        let area = LandingArea { stimulus, starts: segment_starts(stimulus)? };
+        let area = StimulusArea { stimulus, starts: segment_starts(stimulus)? };
         let mut kept = Vec::new();
         let mut streams = Vec::with_capacity(stimulus.streams.len());
         for stream in &stimulus.streams {
@@ -128,10 +128,10 @@ impl DrawPlan {
         // The first of the streams that share a cursor decides where it may lie.
         for stream in self.streams.iter().rev() {
             match &stream.place {
-                Placing::Sequential { cursor, positions } => {
+                StreamPlacement::Sequential { cursor, positions } => {
                     self.cursors[*cursor as usize].place(cursors, |at| positions.clamp(at));
                 }
-                Placing::SequentialScattered { cursor, scattered } => {
+                StreamPlacement::SequentialScattered { cursor, scattered } => {
                     self.cursors[*cursor as usize].place(cursors, |at| scattered.clamp(at));
                 }
                 _ => {}
@@ -155,7 +155,7 @@ fn transfer_size(stream: &IoStream) -> Result<u32, String> {
 }
 
 /// Area in which a stimulus's I/Os lie.
-struct LandingArea<'a> {
+struct StimulusArea<'a> {
     stimulus: &'a Stimulus,
     /// Offsets of the segments of the active range; `None` if it has no segments.
     starts: Option<Arc<[u64]>>,
@@ -167,36 +167,36 @@ fn segment_starts(stimulus: &Stimulus) -> Result<Option<Arc<[u64]>>, String> {
     segments.starts(range).map(|starts| Some(starts.into()))
 }
 
-impl LandingArea<'_> {
+impl StimulusArea<'_> {
     /// Returns a stream's positions in the segments; `None` if there are no segments.
-    fn scattered(&self, stream: &IoStream) -> Result<Option<Scattered>, String> {
+    fn scattered(&self, stream: &IoStream) -> Result<Option<SegmentPositions>, String> {
         let (Some(starts), Some(segments)) = (&self.starts, self.stimulus.active_range.segments)
         else {
             return Ok(None);
         };
-        let within = Positions::within((0, segments.size.0), stream, false)?;
-        Ok(Some(Scattered { starts: Arc::clone(starts), within }))
+        let within = AlignedPositions::within((0, segments.size.0), stream, false)?;
+        Ok(Some(SegmentPositions { starts: Arc::clone(starts), within }))
     }
 }
 
 fn placing(
-    area: &LandingArea<'_>,
+    area: &StimulusArea<'_>,
     stream: &IoStream,
     kept: &mut Vec<SequentialCursor>,
-) -> Result<Placing, String> {
+) -> Result<StreamPlacement, String> {
     if stream.op == Op::Flush {
-        return Ok(Placing::Nowhere);
+        return Ok(StreamPlacement::Nowhere);
     }
     let stimulus = area.stimulus;
     let scattered = area.scattered(stream)?;
     match (stream.order, scattered) {
         (Order::Random, None) => random_placing(stimulus, stream),
-        (Order::Random, Some(scattered)) => Ok(Placing::Scattered(scattered)),
+        (Order::Random, Some(scattered)) => Ok(StreamPlacement::Scattered(scattered)),
         (Order::Sequential(_), None) => sequential_placing(stimulus, stream, kept),
         (Order::Sequential(_), Some(scattered)) => {
             let begin = |offset| scattered.clamp(offset);
             let cursor = cursor_of(stream, whole_range(stimulus), begin, kept)?;
-            Ok(Placing::SequentialScattered { cursor, scattered })
+            Ok(StreamPlacement::SequentialScattered { cursor, scattered })
         }
     }
 }
@@ -205,7 +205,7 @@ fn sequential_placing(
     stimulus: &Stimulus,
     stream: &IoStream,
     kept: &mut Vec<SequentialCursor>,
-) -> Result<Placing, String> {
+) -> Result<StreamPlacement, String> {
     let range = match stream.zones.as_slice() {
         [] => whole_range(stimulus),
         [zone] => zone_range(stimulus, stream, zone),
@@ -213,9 +213,9 @@ fn sequential_placing(
             return Err(format!("'{stream}' is sequential in {} LBA zones; give one", zones.len()));
         }
     };
-    let positions = Positions::within(range, stream, stimulus.aligned_to_start)?;
+    let positions = AlignedPositions::within(range, stream, stimulus.aligned_to_start)?;
     let cursor = cursor_of(stream, range, |offset| positions.clamp(offset), kept)?;
-    Ok(Placing::Sequential { cursor, positions })
+    Ok(StreamPlacement::Sequential { cursor, positions })
 }
 
 /// Returns the index of the stream's cursor, and creates it if it does not exist. `begin` rounds
@@ -241,13 +241,13 @@ fn cursor_of(
     u32::try_from(index).map_err(|_| "the stimulus has too many sequential streams".to_owned())
 }
 
-fn random_placing(stimulus: &Stimulus, stream: &IoStream) -> Result<Placing, String> {
+fn random_placing(stimulus: &Stimulus, stream: &IoStream) -> Result<StreamPlacement, String> {
     let zones = if stream.zones.is_empty() { &stimulus.zones } else { &stream.zones };
     let used: Vec<&Zone> = zones.iter().filter(|z| z.weight > 0).collect();
     if zones.is_empty() {
         let positions =
-            Positions::within(whole_range(stimulus), stream, stimulus.aligned_to_start)?;
-        return Ok(Placing::Uniform(positions));
+            AlignedPositions::within(whole_range(stimulus), stream, stimulus.aligned_to_start)?;
+        return Ok(StreamPlacement::Uniform(positions));
     }
     let weights: Vec<u32> = used.iter().map(|z| z.weight).collect();
     let choice = AliasTable::new(&weights)
@@ -256,12 +256,12 @@ fn random_placing(stimulus: &Stimulus, stream: &IoStream) -> Result<Placing, Str
         .iter()
         .map(|zone| {
             let range = zone_range(stimulus, stream, zone);
-            Positions::within(range, stream, stimulus.aligned_to_start)
+            AlignedPositions::within(range, stream, stimulus.aligned_to_start)
         })
         .collect();
     match resolved?.as_slice() {
-        [only] => Ok(Placing::Uniform(*only)),
-        zones => Ok(Placing::Zoned { choice, zones: zones.into() }),
+        [only] => Ok(StreamPlacement::Uniform(*only)),
+        zones => Ok(StreamPlacement::Zoned { choice, zones: zones.into() }),
     }
 }
 
@@ -285,7 +285,7 @@ fn zone_range(stimulus: &Stimulus, stream: &IoStream, zone: &Zone) -> (u64, u64)
     (inner(zone.from_ppm), to)
 }
 
-impl Positions {
+impl AlignedPositions {
     /// The positions at which a stream's I/O lies wholly inside `range`, the first at its
     /// start if it is `aligned_to_start`.
     fn within(
@@ -302,7 +302,7 @@ impl Positions {
         let room = first.and_then(|first| range.1.checked_sub(first)?.checked_sub(size));
         match (first, room) {
             (Some(first), Some(room)) => {
-                Ok(Positions { first, count: room / alignment + 1, alignment })
+                Ok(AlignedPositions { first, count: room / alignment + 1, alignment })
             }
             _ => Err(format!(
                 "'{stream}' has no position aligned to {} B inside bytes {} to {}",
@@ -342,10 +342,10 @@ impl Positions {
     }
 }
 
-impl Scattered {
+impl SegmentPositions {
     /// Returns a random position of a random segment. All segments have equally many positions.
     #[inline(always)]
-    fn any(&self, random: &mut Random) -> u64 {
+    fn any(&self, random: &mut Xoshiro256) -> u64 {
         let segment = random.below(self.starts.len() as u64);
         self.starts[segment as usize] + self.within.at(random.below(self.within.count))
     }
@@ -389,39 +389,39 @@ impl SequentialCursor {
 
 /// One thread's source of I/Os.
 #[derive(Debug)]
-pub struct Drawer {
+pub struct IoGenerator {
     plan: Arc<DrawPlan>,
-    random: Random,
+    random: Xoshiro256,
 }
 
-impl Drawer {
+impl IoGenerator {
     /// Creates the source of thread number `thread` of a load with this seed.
     pub fn new(plan: Arc<DrawPlan>, seed: u64, thread: u32) -> Self {
-        Drawer { plan, random: Random::new(seed, u64::from(thread)) }
+        IoGenerator { plan, random: Xoshiro256::new(seed, u64::from(thread)) }
     }
 
     /// Draws the next I/O.
     #[inline]
-    pub fn draw(&mut self) -> Drawn {
+    pub fn draw(&mut self) -> DrawnIo {
         let plan = &*self.plan;
         let index = plan.choice.choose(&mut self.random);
         let stream = &plan.streams[index as usize];
         let offset = match &stream.place {
-            Placing::Uniform(positions) => positions.at(self.random.below(positions.count)),
-            Placing::Sequential { cursor, positions } => {
+            StreamPlacement::Uniform(positions) => positions.at(self.random.below(positions.count)),
+            StreamPlacement::Sequential { cursor, positions } => {
                 plan.cursors[*cursor as usize].advance(|at| positions.clamp(at), stream.size)
             }
-            Placing::Scattered(scattered) => scattered.any(&mut self.random),
-            Placing::SequentialScattered { cursor, scattered } => {
+            StreamPlacement::Scattered(scattered) => scattered.any(&mut self.random),
+            StreamPlacement::SequentialScattered { cursor, scattered } => {
                 plan.cursors[*cursor as usize].advance(|at| scattered.clamp(at), stream.size)
             }
-            Placing::Zoned { choice, zones } => {
+            StreamPlacement::Zoned { choice, zones } => {
                 let zone = &zones[choice.choose(&mut self.random) as usize];
                 zone.at(self.random.below(zone.count))
             }
-            Placing::Nowhere => 0,
+            StreamPlacement::Nowhere => 0,
         };
-        Drawn { stream: index, op: stream.op, fua: stream.fua, offset, size: stream.size }
+        DrawnIo { stream: index, op: stream.op, fua: stream.fua, offset, size: stream.size }
     }
 }
 
@@ -429,12 +429,12 @@ impl Drawer {
 /// one random number, one multiplication, one comparison.
 #[derive(Debug)]
 struct AliasTable {
-    columns: Box<[Column]>,
+    columns: Box<[AliasColumn]>,
 }
 
 /// Yields its own index below `threshold` (of 2^64), `alias` above.
 #[derive(Debug, Clone, Copy)]
-struct Column {
+struct AliasColumn {
     threshold: u64,
     alias: u32,
 }
@@ -451,13 +451,13 @@ impl AliasTable {
             weights.iter().map(|w| u128::from(*w) * count as u128).collect();
         let (mut below, mut above): (Vec<usize>, Vec<usize>) =
             (0..count).partition(|i| shares[*i] < total);
-        let mut columns: Vec<Column> =
-            (0..count).map(|i| Column { threshold: u64::MAX, alias: i as u32 }).collect();
+        let mut columns: Vec<AliasColumn> =
+            (0..count).map(|i| AliasColumn { threshold: u64::MAX, alias: i as u32 }).collect();
         // The shares add up to count x total, so for each column below the mean there is one
         // above it to fill it from.
         while let (Some(low), Some(high)) = (below.pop(), above.last().copied()) {
             let threshold = (shares[low] << 64) / total;
-            columns[low] = Column { threshold: threshold as u64, alias: high as u32 };
+            columns[low] = AliasColumn { threshold: threshold as u64, alias: high as u32 };
             shares[high] -= total - shares[low];
             if shares[high] < total {
                 above.pop();
@@ -468,7 +468,7 @@ impl AliasTable {
     }
 
     #[inline(always)]
-    fn choose(&self, random: &mut Random) -> u32 {
+    fn choose(&self, random: &mut Xoshiro256) -> u32 {
         if self.columns.len() == 1 {
             return 0;
         }
@@ -482,16 +482,16 @@ impl AliasTable {
 /// xoshiro256++ (D. Blackman and S. Vigna, "Scrambled Linear Pseudorandom
 /// Number Generators", ACM TOMS 47, 2021): 64 bits at a time, period 2^256 - 1.
 #[derive(Debug, Clone)]
-pub(crate) struct Random {
+pub(crate) struct Xoshiro256 {
     state: [u64; 4],
 }
 
-impl Random {
+impl Xoshiro256 {
     /// Creates the generator of this seed and lane; lanes are independent.
     pub(crate) fn new(seed: u64, lane: u64) -> Self {
         let base = mix64(mix64(seed) ^ mix64(!lane));
         let word = |n: u64| mix64(base.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        Random { state: [word(1), word(2), word(3), word(4) | 1] }
+        Xoshiro256 { state: [word(1), word(2), word(3), word(4) | 1] }
     }
 
     /// Returns 64 random bits.
@@ -545,7 +545,7 @@ mod tests {
         let stream = IoStream::new(Op::Read, Order::Random, Bytes(8192));
         let mut load = stimulus(vec![stream], 12_288, 30_000);
         assert_eq!(
-            Positions::within((12_288, 42_288), &load.streams[0], false).unwrap().first,
+            AlignedPositions::within((12_288, 42_288), &load.streams[0], false).unwrap().first,
             16_384
         );
         load.aligned_to_start = true;
@@ -555,19 +555,19 @@ mod tests {
         offsets.dedup();
         assert_eq!(offsets, [12_288, 20_480, 28_672]);
     }
-    use steadfast_domain::stimulus::{ActiveRange, Cursor, Demand, Until};
+    use steadfast_domain::stimulus::{ActiveRange, Cursor, Demand, LoadLimits};
     use steadfast_domain::{Segments, notation::AccessPattern};
 
     const SEQUENTIAL: Order = Order::Sequential(Cursor::Own);
 
     fn stimulus(streams: Vec<IoStream>, start: u64, length: u64) -> Stimulus {
         let range = ActiveRange::new(Bytes(start), Bytes(length));
-        Stimulus::new(streams, range, Demand::new(1, 1), Until::ios(1)).seed(1)
+        Stimulus::new(streams, range, Demand::new(1, 1), LoadLimits::ios(1)).seed(1)
     }
 
-    fn drawer(stimulus: &Stimulus, seed: u64) -> Drawer {
+    fn drawer(stimulus: &Stimulus, seed: u64) -> IoGenerator {
         let plan = DrawPlan::new(stimulus).unwrap();
-        Drawer::new(Arc::new(plan), seed, 0)
+        IoGenerator::new(Arc::new(plan), seed, 0)
     }
 
     fn random_reads(size: u64) -> IoStream {
@@ -693,7 +693,7 @@ mod tests {
         let wanted = stimulus(vec![random_reads(4096)], 0, 1 << 40);
         let offsets = |seed, thread| {
             let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
-            let mut drawer = Drawer::new(plan, seed, thread);
+            let mut drawer = IoGenerator::new(plan, seed, thread);
             (0..100).map(|_| drawer.draw().offset).collect::<Vec<_>>()
         };
         assert_eq!(offsets(1, 0), offsets(1, 0));
@@ -707,7 +707,7 @@ mod tests {
         let writes = IoStream::new(Op::Write, SEQUENTIAL, Bytes::kib(128));
         let wanted = stimulus(vec![writes], 1 << 20, 10 << 17);
         let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
-        let mut drawers = [0, 1].map(|t| Drawer::new(Arc::clone(&plan), 1, t));
+        let mut drawers = [0, 1].map(|t| IoGenerator::new(Arc::clone(&plan), 1, t));
         let offsets: Vec<u64> = (0..13).map(|n| drawers[n % 2].draw().offset).collect();
         let expected: Vec<u64> = (0..13).map(|n| (1 << 20) + ((n % 10) << 17)).collect();
         assert_eq!(offsets, expected);
@@ -715,7 +715,7 @@ mod tests {
         let cursors = plan.cursors();
         assert_eq!(cursors["SEQ 128K W"], Bytes((1 << 20) + (3 << 17)));
         let later = Arc::new(DrawPlan::new(&wanted).unwrap().going_on_from(&cursors));
-        assert_eq!(Drawer::new(later, 2, 0).draw().offset, (1 << 20) + (3 << 17));
+        assert_eq!(IoGenerator::new(later, 2, 0).draw().offset, (1 << 20) + (3 << 17));
     }
 
     #[test]
@@ -725,7 +725,7 @@ mod tests {
         for stray in [0, 1 << 40, u64::MAX] {
             let cursors = BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(stray))]);
             let plan = Arc::new(DrawPlan::new(&wanted).unwrap().going_on_from(&cursors));
-            assert_eq!(Drawer::new(plan, 1, 0).draw().offset, 1 << 20);
+            assert_eq!(IoGenerator::new(plan, 1, 0).draw().offset, 1 << 20);
         }
     }
 
@@ -733,7 +733,7 @@ mod tests {
     fn reads_and_writes_of_a_sequential_mix_share_one_cursor() {
         let mix: AccessPattern = "SEQ 64K RW90".parse().unwrap();
         let mut drawer = drawer(&stimulus(mix.streams(), 0, 1 << 30), 4);
-        let drawn: Vec<Drawn> = (0..1000).map(|_| drawer.draw()).collect();
+        let drawn: Vec<DrawnIo> = (0..1000).map(|_| drawer.draw()).collect();
         assert!(drawn.iter().enumerate().all(|(n, d)| d.offset == (n as u64) << 16));
         let reads = drawn.iter().filter(|d| d.op == Op::Read).count();
         assert!((850..950).contains(&reads));
@@ -747,7 +747,7 @@ mod tests {
         let mut all: Vec<u64> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|t| {
-                    let mut drawer = Drawer::new(Arc::clone(&plan), 1, t);
+                    let mut drawer = IoGenerator::new(Arc::clone(&plan), 1, t);
                     scope.spawn(move || (0..1000).map(|_| drawer.draw().offset).collect::<Vec<_>>())
                 })
                 .collect();
@@ -797,7 +797,7 @@ mod tests {
             let once: Vec<u64> =
                 starts.iter().flat_map(|start| (0..4).map(move |n| start + (n << 19))).collect();
             let plan = Arc::new(DrawPlan::new(&wanted).unwrap());
-            let mut drawers = [0, 1].map(|t| Drawer::new(Arc::clone(&plan), 1, t));
+            let mut drawers = [0, 1].map(|t| IoGenerator::new(Arc::clone(&plan), 1, t));
             let drawn: Vec<u64> = (0..61).map(|n| drawers[n % 2].draw().offset).collect();
             let expected: Vec<u64> = once.iter().cycle().take(61).copied().collect();
             assert_eq!(drawn, expected);
@@ -805,11 +805,11 @@ mod tests {
             // next segment.
             let cursors = plan.cursors();
             let later = DrawPlan::new(&wanted).unwrap().going_on_from(&cursors);
-            assert_eq!(Drawer::new(Arc::new(later), 2, 0).draw().offset, once[61 % 28]);
+            assert_eq!(IoGenerator::new(Arc::new(later), 2, 0).draw().offset, once[61 % 28]);
             let begin = |at: u64| {
                 let cursors = BTreeMap::from([("SEQ 512K W".to_owned(), Bytes(at))]);
                 let plan = DrawPlan::new(&wanted).unwrap().going_on_from(&cursors);
-                Drawer::new(Arc::new(plan), 2, 0).draw().offset
+                IoGenerator::new(Arc::new(plan), 2, 0).draw().offset
             };
             assert_eq!(begin(starts[2] + (2 << 20)), starts[3], "between two segments");
             assert_eq!(begin(starts[2] + 1), starts[2] + (1 << 19));

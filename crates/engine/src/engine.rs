@@ -1,12 +1,12 @@
 //! What every engine does: prepare a step, apply it, end a load.
 
-use crate::prepared::{Prepared, Refusal};
-use crate::start::Start;
+use crate::prepared::{PreparedStep, StepRefusal};
+use crate::start::StepStart;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{Caveat, Halt, Measurement, Nanos, Step};
 use steadfast_host::{Directory, Target};
 
-/// Waits until a load may begin and returns the time, as in [`Start::begins`].
+/// Waits until a load may begin and returns the time, as in [`StepStart::begins`].
 pub type StartAgreement<'a> = &'a mut dyn FnMut() -> Result<Option<Nanos>, Halt>;
 
 /// Applies loads to a device.
@@ -20,7 +20,7 @@ pub trait Engine: Send {
     /// # Errors
     ///
     /// Why the step cannot be applied.
-    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal>;
+    fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal>;
 
     /// Applies a step and returns its measurement. `watch` is called about once a second with
     /// each finished interval.
@@ -30,8 +30,8 @@ pub trait Engine: Send {
     /// from `start`.
     fn apply(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
+        prepared: PreparedStep,
+        start: &StepStart,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt>;
 
@@ -40,12 +40,12 @@ pub trait Engine: Send {
     /// threads and memory first, so that it only has to wait for that time.
     fn apply_at_common_start(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
+        prepared: PreparedStep,
+        start: &StepStart,
         agree: StartAgreement<'_>,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        let start = Start { begins: agree()?, ..start.clone() };
+        let start = StepStart { begins: agree()?, ..start.clone() };
         self.apply(prepared, &start, watch)
     }
 
@@ -53,7 +53,7 @@ pub trait Engine: Send {
     fn perform(
         &mut self,
         step: &Step,
-        start: &Start,
+        start: &StepStart,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         let prepared = self.prepare(step).map_err(|refusal| refusal.of(step))?;

@@ -3,7 +3,7 @@
 use steadfast_domain::{Halt, Load, Step};
 
 /// A running load.
-pub(crate) trait Runs {
+pub(crate) trait ActiveLoad {
     /// Returns true if it runs this load.
     fn is_of(&self, load: &Load) -> bool;
 }
@@ -19,12 +19,12 @@ pub(crate) enum Handover<R> {
 }
 
 /// Returns true if a step only takes over the running load.
-pub(crate) fn goes_on<R: Runs>(running: &Option<R>, step: &Step) -> bool {
+pub(crate) fn goes_on<R: ActiveLoad>(running: &Option<R>, step: &Step) -> bool {
     step.continues && running.as_ref().is_some_and(|running| running.is_of(&step.load))
 }
 
 /// Hands the running load over to a step.
-pub(crate) fn hand_over<R: Runs>(running: &mut Option<R>, step: &Step) -> Handover<R> {
+pub(crate) fn hand_over<R: ActiveLoad>(running: &mut Option<R>, step: &Step) -> Handover<R> {
     match running.take_if(|_| step.continues) {
         None => Handover::New,
         Some(running) if running.is_of(&step.load) => Handover::Same(running),

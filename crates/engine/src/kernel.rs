@@ -39,27 +39,30 @@ const WHY_NOT_URING: &str =
     " (io_uring would pass every I/O of this target through a kernel thread)";
 
 /// One way to set up a ring.
-struct Setup {
+struct RingSetup {
     name: &'static str,
     apply: fn(&mut Builder) -> &mut Builder,
 }
 
 /// Ways to set up a ring, best first; older kernels refuse the first ones with `EINVAL`.
-const SETUPS: [Setup; 5] = [
-    Setup {
+const SETUPS: [RingSetup; 5] = [
+    RingSetup {
         name: "single issuer, deferred task work, no index array",
         apply: |b| b.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
     },
-    Setup {
+    RingSetup {
         name: "single issuer, deferred task work",
         apply: |b| b.setup_single_issuer().setup_defer_taskrun(),
     },
-    Setup {
+    RingSetup {
         name: "single issuer, cooperative task work (kernel before 6.1)",
         apply: |b| b.setup_single_issuer().setup_coop_taskrun(),
     },
-    Setup { name: "cooperative task work (kernel before 6.0)", apply: |b| b.setup_coop_taskrun() },
-    Setup { name: "no setup flags (kernel before 5.19)", apply: |b| b },
+    RingSetup {
+        name: "cooperative task work (kernel before 6.0)",
+        apply: |b| b.setup_coop_taskrun(),
+    },
+    RingSetup { name: "no setup flags (kernel before 5.19)", apply: |b| b },
 ];
 
 /// Creates a ring for `depth` I/Os and returns it with a description of its setup.

@@ -21,6 +21,6 @@ mod stop;
 mod zones;
 
 pub use engine::{Engine, TargetEngine};
-pub use prepared::{Prepared, Refusal};
-pub use start::{Start, WorkDone};
-pub use stop::Stop;
+pub use prepared::{PreparedStep, StepRefusal};
+pub use start::{StepStart, WorkDone};
+pub use stop::StopSignal;

@@ -1,8 +1,8 @@
-//! A [`Prepared`] step: a step that an engine can apply, with everything made for it.
+//! A [`PreparedStep`] step: a step that an engine can apply, with everything made for it.
 //!
 //! Everything that can be made without touching the device is made once, before the step begins:
 //! the plan that I/Os are drawn from, an opened script, the content of a data pattern, fio's
-//! options. A step that cannot be applied is refused at the same time, with a [`Refusal`].
+//! options. A step that cannot be applied is refused at the same time, with a [`StepRefusal`].
 
 use std::any::Any;
 use std::fmt;
@@ -10,42 +10,42 @@ use steadfast_domain::{Halt, Load, Step};
 
 /// Why an engine cannot apply a step, in one sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal(pub String);
+pub struct StepRefusal(pub String);
 
-impl Refusal {
+impl StepRefusal {
     /// Returns the refusal as the end of a run at this step.
     pub fn of(self, step: &Step) -> Halt {
         Halt::Refused(format!("{}: {self}", step.place))
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for StepRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for StepRefusal {}
 
-impl From<String> for Refusal {
+impl From<String> for StepRefusal {
     fn from(why: String) -> Self {
-        Refusal(why)
+        StepRefusal(why)
     }
 }
 
 /// A step that an engine can apply.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedStep {
     step: Step,
     /// Data that the engine made for the step, of a type known only to that engine; `None` if the
     /// step continues a load that has everything it needs.
     made: Option<Box<dyn Any + Send>>,
 }
 
-impl Prepared {
+impl PreparedStep {
     /// Creates a step for an engine that prepares nothing.
     pub fn plain(step: Step) -> Self {
-        Prepared { step, made: None }
+        PreparedStep { step, made: None }
     }
 
     /// Creates a step with the data that `make` builds from its load, unless the step only
@@ -53,9 +53,9 @@ impl Prepared {
     pub(crate) fn with<M: Any + Send>(
         step: &Step,
         goes_on: bool,
-        make: impl FnOnce(&Load) -> Result<M, Refusal>,
-    ) -> Result<Self, Refusal> {
-        let mut prepared = Prepared::plain(step.clone());
+        make: impl FnOnce(&Load) -> Result<M, StepRefusal>,
+    ) -> Result<Self, StepRefusal> {
+        let mut prepared = PreparedStep::plain(step.clone());
         if !goes_on {
             prepared.made = Some(Box::new(make(&step.load)?));
         }

@@ -23,7 +23,7 @@ pub(crate) struct Watchdog {
 
 /// A wait that ended too late; times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Late {
+pub(crate) struct LateWakeup {
     /// Times at which it should have ended and at which it did.
     pub due: u64,
     pub woke: u64,
@@ -46,7 +46,7 @@ impl Watchdog {
         time: Duration,
         now: impl Fn() -> u64,
         wait: impl FnOnce() -> R,
-    ) -> (R, Option<Late>) {
+    ) -> (R, Option<LateWakeup>) {
         let queued = self.run_queue.nanos();
         // The clocks are read in an order in which a pause between two readings never adds to the
         // suspended time.
@@ -61,13 +61,13 @@ impl Watchdog {
         let late = Duration::from_nanos(woke.saturating_sub(due).max(suspended)) >= LATE;
         let late = late.then(|| {
             let waited = || Some(self.run_queue.nanos()?.saturating_sub(queued?));
-            Late { due, woke, queued: waited().unwrap_or(0), suspended }
+            LateWakeup { due, woke, queued: waited().unwrap_or(0), suspended }
         });
         (result, late)
     }
 }
 
-impl Late {
+impl LateWakeup {
     /// Returns the stall within a measured time from `begin` to `end`: the part of the delay in
     /// which nothing could run. `idle` is the part of the delay, in nanoseconds, in which no
     /// thread that does I/O was seen to run.
@@ -80,7 +80,7 @@ impl Late {
 }
 
 /// Returns how much of a time without a clock reading lies in a wait's delay.
-pub(crate) fn overlap((from, to): (u64, u64), late: &Late) -> u64 {
+pub(crate) fn overlap((from, to): (u64, u64), late: &LateWakeup) -> u64 {
     to.min(late.woke).saturating_sub(from.max(late.due))
 }
 
@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn only_what_is_left_of_a_delay_is_a_stall() {
-        let late = Late { due: 10_000 * MS, woke: 13_000 * MS, queued: 0, suspended: 0 };
-        let lasted = |late: Late, idle: u64| {
+        let late = LateWakeup { due: 10_000 * MS, woke: 13_000 * MS, queued: 0, suspended: 0 };
+        let lasted = |late: LateWakeup, idle: u64| {
             late.stall(idle * MS, (4_000 * MS, u64::MAX)).map(|s| s.lasted.0)
         };
         assert_eq!(late.stall(u64::MAX, (4_000 * MS, u64::MAX)).unwrap().at, Nanos::from_secs(6));
@@ -133,19 +133,19 @@ mod tests {
         assert_eq!(lasted(late, 1_000), Some(1_000 * MS));
         assert_eq!(lasted(late, 40), None);
         // A busy machine: the thread was runnable but not scheduled nearly all the time.
-        let busy = Late { queued: 2_990 * MS, ..late };
+        let busy = LateWakeup { queued: 2_990 * MS, ..late };
         assert_eq!(lasted(busy, 9_999), None);
         // The measured time began or ended within the delay.
         let within = late.stall(u64::MAX, (11_000 * MS, 12_500 * MS)).unwrap();
         assert_eq!((within.at, within.lasted), (Nanos::ZERO, Nanos(1_500 * MS)));
         // Suspended: some clocks do not advance.
-        let asleep = Late { woke: late.due, suspended: 8_000 * MS, ..late };
+        let asleep = LateWakeup { woke: late.due, suspended: 8_000 * MS, ..late };
         assert_eq!(lasted(asleep, 0), Some(8_000 * MS));
     }
 
     #[test]
     fn overlaps_are_cut_to_the_delay() {
-        let late = Late { due: 100, woke: 200, queued: 0, suspended: 0 };
+        let late = LateWakeup { due: 100, woke: 200, queued: 0, suspended: 0 };
         for (time, expected) in
             [((0, 50), 0), ((50, 150), 50), ((120, 130), 10), ((0, u64::MAX), 100), ((250, 300), 0)]
         {

@@ -7,7 +7,7 @@ use steadfast_domain::{Bytes, Nanos};
 
 /// The starting point of a step: what earlier steps of the run left behind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Start {
+pub struct StepStart {
     /// Byte offset of every sequential cursor's next I/O; a cursor that is missing here starts at
     /// the beginning of its range.
     pub cursors: BTreeMap<String, Bytes>,
@@ -29,7 +29,7 @@ pub struct Start {
     pub begins: Option<Nanos>,
 }
 
-impl Start {
+impl StepStart {
     /// Returns the seed of a load's I/Os: `own` if the load starts from the beginning, and a
     /// different one if it continues after a gap. With its own seed it would repeat the I/Os from
     /// before the gap, and a drive that is written for hours would be written in the same places.
@@ -43,10 +43,10 @@ impl Start {
 
     /// Returns the start of one of several loads that are applied at once, with its own work done
     /// and its own cursors. `number` counts from 0.
-    pub fn of_part(&self, number: usize) -> Start {
+    pub fn of_part(&self, number: usize) -> StepStart {
         let own = cursors_of_part(number);
         let cursor = |(key, at): (&String, &Bytes)| Some((key.strip_prefix(&own)?.to_owned(), *at));
-        Start {
+        StepStart {
             cursors: self.cursors.iter().filter_map(cursor).collect(),
             done: self.done_apart.get(number).copied().unwrap_or_default(),
             done_apart: Vec::new(),
@@ -97,9 +97,9 @@ mod tests {
     #[test]
     fn a_delay_counts_from_the_start_of_the_load_and_the_limit_from_its_first_io() {
         let second = |n: u64| Nanos(n * 1_000_000_000);
-        let start = |passed: u64| Start {
+        let start = |passed: u64| StepStart {
             done: WorkDone { time: second(passed), ..WorkDone::default() },
-            ..Start::default()
+            ..StepStart::default()
         };
         let zero = Nanos::ZERO;
         // Delay of 40 s: after 19 s no I/O was due, after 59 s 19 s are measured.

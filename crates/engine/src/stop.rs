@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Requests to a running step that come from signals; cheap to share and to check.
 #[derive(Debug, Clone, Default)]
-pub struct Stop {
+pub struct StopSignal {
     requested: Arc<AtomicBool>,
     hung_up: Arc<AtomicBool>,
 }
 
-impl Stop {
+impl StopSignal {
     /// Returns the flag that requests a stop, for a signal handler to set.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.requested)

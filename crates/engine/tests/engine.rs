@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+use steadfast_domain::stimulus::{ActiveRange, DataPattern, LoadLimits, Pace};
 use steadfast_domain::{
-    Bytes, Demand, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Place, Segments, Step,
+    Bytes, Demand, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Segments, Step, StepPlace,
     Stimulus, Transport,
 };
 use steadfast_engine::native::{Backend, Native, NativeOptions};
-use steadfast_engine::{Engine, Start, Stop, WorkDone};
-use steadfast_host::{Consent, Refusal, Roots, Target, arm, create_scratch, inspect};
+use steadfast_engine::{Engine, StepStart, StopSignal, WorkDone};
+use steadfast_host::{ArmRefusal, Consent, SystemRoots, Target, arm, create_scratch, inspect};
 
 /// A prime, so that no batch or queue depth divides it.
 const PRIME: u64 = 10_007;
@@ -34,10 +34,10 @@ const SOON: Duration = Duration::from_secs(20);
 /// Number of allocations by the threads that do I/O.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-struct Counting;
+struct CountingAllocator;
 
 // SAFETY: every call is passed to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_io_thread() {
             ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
@@ -52,7 +52,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn is_io_thread() -> bool {
     let mut name = [0u8; 16];
@@ -155,8 +155,8 @@ fn armed(path: &Path) -> Target {
     try_to_arm(path).unwrap()
 }
 
-fn try_to_arm(path: &Path) -> Result<Target, Refusal> {
-    let roots = Roots::real();
+fn try_to_arm(path: &Path) -> Result<Target, ArmRefusal> {
+    let roots = SystemRoots::real();
     let device = inspect(path, &roots).unwrap();
     let confirmation = match device.transport {
         Transport::File => path.file_name().unwrap().to_str().unwrap().to_owned(),
@@ -178,26 +178,26 @@ fn armed_soon(path: &Path) -> Target {
 }
 
 fn engine(target: Target) -> Native {
-    Native::new(target, Stop::default(), NativeOptions::default()).unwrap()
+    Native::new(target, StopSignal::default(), NativeOptions::default()).unwrap()
 }
 
 fn engine_on(target: Target, backend: Backend) -> Native {
     let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
-    Native::new(target, Stop::default(), options).unwrap()
+    Native::new(target, StopSignal::default(), options).unwrap()
 }
 
-fn stimulus(pattern: &str, demand: &str, length: u64, until: Until) -> Stimulus {
+fn stimulus(pattern: &str, demand: &str, length: u64, until: LoadLimits) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();
     let range = ActiveRange::new(Bytes(0), Bytes(length));
     Stimulus::new(pattern.streams(), range, demand.parse::<Demand>().unwrap(), until).seed(1)
 }
 
 fn alone_step(stimulus: Stimulus) -> Step {
-    Step::alone(Place::new("test", 0, 1, "step"), stimulus)
+    Step::alone(StepPlace::new("test", 0, 1, "step"), stimulus)
 }
 
 fn apply(engine: &mut Native, stimulus: Stimulus) -> Measurement {
-    engine.perform(&alone_step(stimulus), &Start::default(), &mut |_| {}).unwrap()
+    engine.perform(&alone_step(stimulus), &StepStart::default(), &mut |_| {}).unwrap()
 }
 
 /// Checks that the counts of a measurement agree with one another.
@@ -248,7 +248,7 @@ fn exact_counts_agree_with_the_kernel() {
     for (pattern, blocks) in [("RND 4K R", 1), ("RND 4K W", 1), ("RND 8K RW65", 2)] {
         let mut engine = engine(device.target());
         let before = device.counters();
-        let done = apply(&mut engine, stimulus(pattern, "T2Q16", 64 << 20, Until::ios(PRIME)));
+        let done = apply(&mut engine, stimulus(pattern, "T2Q16", 64 << 20, LoadLimits::ios(PRIME)));
         let [reads, read_merges, read_sectors, writes, write_merges, write_sectors] =
             device.counters_since(&before)[..6]
         else {
@@ -274,7 +274,7 @@ fn every_backend_does_exactly_what_is_asked() {
         let mut engine = engine_on(device.target(), backend);
         assert_eq!(engine.backend(), backend);
         let before = device.counters();
-        let wanted = stimulus("RND 4K RW50", "T2Q4", 32 << 20, Until::ios(PRIME));
+        let wanted = stimulus("RND 4K RW50", "T2Q4", 32 << 20, LoadLimits::ios(PRIME));
         let done = apply(&mut engine, wanted);
         check_consistency(&done);
         let kernel = device.counters_since(&before);
@@ -290,7 +290,7 @@ fn flushes_count_but_move_nothing() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let mut wanted = stimulus("RND 4K W", "T1Q4", 8 << 20, Until::ios(200));
+        let mut wanted = stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(200));
         wanted.streams[0].fua = true;
         wanted.streams.push(IoStream::new(Op::Flush, Order::Random, Bytes(0)).weighing(100));
         let done = apply(&mut engine_on(scratch.target(), backend), wanted);
@@ -306,13 +306,15 @@ fn a_step_of_an_exact_number_of_bytes_moves_exactly_those() {
     let scratch = Scratch::new(10 << 20);
     for (pattern, bytes) in [("SEQ 128K W", 20 << 20), ("SEQ 128K W", (3 << 20) + 512)] {
         let mut engine = engine(scratch.target());
-        let done =
-            apply(&mut engine, stimulus(pattern, "T2Q8", 10 << 20, Until::bytes(Bytes(bytes))));
+        let done = apply(
+            &mut engine,
+            stimulus(pattern, "T2Q8", 10 << 20, LoadLimits::bytes(Bytes(bytes))),
+        );
         check_consistency(&done);
         assert_eq!(done.bytes(), Bytes(bytes));
         assert_eq!(done.total().ios, bytes.div_ceil(128 << 10));
     }
-    let mut mixed = stimulus("RND 4K W", "T2Q8", 10 << 20, Until::bytes(Bytes(5_000_192)));
+    let mut mixed = stimulus("RND 4K W", "T2Q8", 10 << 20, LoadLimits::bytes(Bytes(5_000_192)));
     mixed.streams.push(IoStream::new(Op::Write, Order::Random, Bytes::kib(64)));
     assert_eq!(apply(&mut engine(scratch.target()), mixed).bytes(), Bytes(5_000_192));
 }
@@ -326,7 +328,7 @@ fn segments_are_filled_and_nothing_else_is_touched() {
         let scratch = Scratch::new(32 << 20);
         // Random writes move twenty times as much as sequential ones.
         let bytes = if pattern.starts_with("RND") { mib(200) } else { mib(10) };
-        let mut wanted = stimulus(pattern, "T1Q8", 32 << 20, Until::bytes(bytes));
+        let mut wanted = stimulus(pattern, "T1Q8", 32 << 20, LoadLimits::bytes(bytes));
         wanted.active_range.segments = Some(segments);
         let starts = segments.starts(wanted.active_range).unwrap();
         let expected: HashSet<usize> = starts
@@ -344,7 +346,7 @@ fn seeds_decide_which_blocks_are_touched() {
     let _turn = alone();
     let touched = |seed| {
         let scratch = Scratch::new(64 << 20);
-        let mut wanted = stimulus("RND 4K W", "T1Q8", 64 << 20, Until::ios(400));
+        let mut wanted = stimulus("RND 4K W", "T1Q8", 64 << 20, LoadLimits::ios(400));
         wanted.seed = seed;
         apply(&mut engine(scratch.target()), wanted);
         written_blocks(&scratch.content(), 4096)
@@ -362,8 +364,8 @@ fn a_sequential_chain_covers_its_range_once_and_wraps() {
     let mut engine = engine(scratch.target());
     let mut cursors = BTreeMap::new();
     for (ios, covered) in [(20, 20), (41, 61), (3, 64)] {
-        let start = Start { cursors: cursors.clone(), ..Start::default() };
-        let wanted = stimulus("SEQ 128K W", "T1Q7", 8 << 20, Until::ios(ios));
+        let start = StepStart { cursors: cursors.clone(), ..StepStart::default() };
+        let wanted = stimulus("SEQ 128K W", "T1Q7", 8 << 20, LoadLimits::ios(ios));
         let done = engine.perform(&alone_step(wanted), &start, &mut |_| {}).unwrap();
         cursors = done.cursors;
         let blocks = written_blocks(&scratch.content(), 128 << 10);
@@ -379,11 +381,11 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
     let mut engine = engine(device.target());
     let before = device.counters();
     let total = 60_000;
-    let mut step = alone_step(stimulus("SEQ 4K W", "T2Q8", 64 << 20, Until::ios(total)));
+    let mut step = alone_step(stimulus("SEQ 4K W", "T2Q8", 64 << 20, LoadLimits::ios(total)));
     let (mut ios, mut pieces, mut last) = (0, 0, None);
     loop {
         step.cut = Some(Nanos::from_millis(60));
-        let done = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+        let done = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
         check_consistency(&done);
         ios += done.total().ios;
         pieces += 1;
@@ -410,12 +412,12 @@ fn a_resumed_load_does_what_was_left() {
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
     let mut step =
-        alone_step(stimulus("SEQ 128K W", "T1Q4", 8 << 20, Until::bytes(Bytes(8 << 20))));
+        alone_step(stimulus("SEQ 128K W", "T1Q4", 8 << 20, LoadLimits::bytes(Bytes(8 << 20))));
     step.continues = true;
-    let start = Start {
+    let start = StepStart {
         cursors: BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(5 << 20))]),
         done: WorkDone { bytes: Bytes(5 << 20), ..WorkDone::default() },
-        ..Start::default()
+        ..StepStart::default()
     };
     let done = engine.perform(&step, &start, &mut |_| {}).unwrap();
     assert_eq!(done.bytes(), Bytes(3 << 20));
@@ -429,12 +431,12 @@ fn a_resumed_load_does_not_write_the_same_addresses_again() {
     let _turn = alone();
     let scratch = Scratch::new(16 << 20);
     let mut engine = engine(scratch.target());
-    let load = |ios| stimulus("RND 4K W", "T1Q8", 16 << 20, Until::ios(ios));
+    let load = |ios| stimulus("RND 4K W", "T1Q8", 16 << 20, LoadLimits::ios(ios));
     let mut written = |load: Stimulus, done: u64, resumed: u64| {
         let mut step = alone_step(load);
         step.continues = done > 0;
         let done = WorkDone { ios: done, ..WorkDone::default() };
-        let start = Start { done, resumed, ..Start::default() };
+        let start = StepStart { done, resumed, ..StepStart::default() };
         scratch.blank();
         let measured = engine.perform(&step, &start, &mut |_| {}).unwrap();
         assert_eq!(measured.total().ios, 200);
@@ -459,13 +461,13 @@ fn a_step_that_continues_another_load_is_refused() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
-    let until = Until::time(Nanos::from_secs(60));
+    let until = LoadLimits::time(Nanos::from_secs(60));
     let mut step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, until));
     step.cut = Some(Nanos::from_millis(50));
-    assert!(!engine.perform(&step, &Start::default(), &mut |_| {}).unwrap().complete);
+    assert!(!engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap().complete);
     let mut other = alone_step(stimulus("RND 8K R", "T1Q4", 8 << 20, until));
     other.continues = true;
-    let refused = engine.perform(&other, &Start::default(), &mut |_| {}).unwrap_err();
+    let refused = engine.perform(&other, &StepStart::default(), &mut |_| {}).unwrap_err();
     assert!(refused.to_string().contains("continues a load"), "{refused}");
     engine.end_load();
     engine.end_load();
@@ -476,13 +478,14 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
-    let until = Until::time(Nanos::from_millis(2300));
+    let until = LoadLimits::time(Nanos::from_millis(2300));
     let mut wanted = stimulus("RND 4K R", "T1Q4", 8 << 20, until);
     wanted.ramp = Nanos::from_millis(300);
     let mut watched = Vec::new();
     let begun = Instant::now();
     let step = alone_step(wanted);
-    let done = engine.perform(&step, &Start::default(), &mut |i| watched.push(i.clone())).unwrap();
+    let done =
+        engine.perform(&step, &StepStart::default(), &mut |i| watched.push(i.clone())).unwrap();
     assert!(begun.elapsed() >= Duration::from_millis(2600));
     check_consistency(&done);
     assert_eq!(watched, done.intervals);
@@ -497,7 +500,8 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
 fn a_second_without_ios_is_an_interval() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
-    let mut wanted = stimulus("RND 4K R", "T1Q1", 8 << 20, Until::time(Nanos::from_millis(2100)));
+    let mut wanted =
+        stimulus("RND 4K R", "T1Q1", 8 << 20, LoadLimits::time(Nanos::from_millis(2100)));
     wanted.pace = Pace::Burst { ios: 5, delay: Nanos::from_secs(60) };
     let done = apply(&mut engine(scratch.target()), wanted);
     assert_eq!(done.total().ios, 5);
@@ -512,7 +516,7 @@ fn paced_loads_issue_as_many_ios_as_are_due() {
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let mut wanted =
-            stimulus("RND 4K R", "T2Q4", 8 << 20, Until::time(Nanos::from_millis(500)));
+            stimulus("RND 4K R", "T2Q4", 8 << 20, LoadLimits::time(Nanos::from_millis(500)));
         wanted.pace = Pace::Fixed { ios: 2000, per: Nanos::SECOND };
         let done = apply(&mut engine_on(scratch.target(), backend), wanted.clone());
         let all = done.total().ios + done.unmeasured.iter().map(|u| u.ios).sum::<u64>();
@@ -521,7 +525,7 @@ fn paced_loads_issue_as_many_ios_as_are_due() {
         let done = apply(&mut engine_on(scratch.target(), backend), wanted);
         assert!((800..1200).contains(&done.total().ios), "{backend}: {}", done.total().ios);
     }
-    let mut wanted = stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(57));
+    let mut wanted = stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(57));
     wanted.pace = Pace::Burst { ios: 10, delay: Nanos::from_millis(20) };
     let done = apply(&mut engine(scratch.target()), wanted);
     assert_eq!(done.total().ios, 57);
@@ -533,30 +537,30 @@ fn a_stop_is_obeyed_long_before_the_end() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let stop = Stop::default();
+        let stop = StopSignal::default();
         let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
         let mut engine = Native::new(scratch.target(), stop.clone(), options).unwrap();
-        let until = Until::time(Nanos::from_secs(600));
+        let until = LoadLimits::time(Nanos::from_secs(600));
         let step = alone_step(stimulus("RND 4K W", "T2Q8", 8 << 20, until));
         let asker = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(200));
             stop.request();
             Instant::now()
         });
-        let halt = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
+        let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
         assert_eq!(halt, Halt::Stopped);
         assert!(asker.join().unwrap().elapsed() < SOON, "{backend}");
     }
 }
 
 /// A separate file system that can be frozen, so that writes to it hang.
-struct Frozen {
+struct FrozenFileSystem {
     mount: tempfile::TempDir,
     _device: LoopDevice,
 }
 
-impl Frozen {
-    fn new(test: &str) -> Option<Frozen> {
+impl FrozenFileSystem {
+    fn new(test: &str) -> Option<FrozenFileSystem> {
         let device = LoopDevice::new(test, 64 << 20)?;
         let mount = tempfile::tempdir().unwrap();
         let run = |program: &str, arguments: &[&std::ffi::OsStr]| {
@@ -565,7 +569,7 @@ impl Frozen {
         };
         let (path, place) = (device.path.as_os_str(), mount.path().as_os_str());
         if run("mkfs.ext4", &["-q".as_ref(), path]) && run("mount", &[path, place]) {
-            return Some(Frozen { mount, _device: device });
+            return Some(FrozenFileSystem { mount, _device: device });
         }
         skipped(test, "no ext4 file system of its own (needs mkfs.ext4 and mount)")
     }
@@ -575,7 +579,7 @@ impl Frozen {
     }
 }
 
-impl Drop for Frozen {
+impl Drop for FrozenFileSystem {
     fn drop(&mut self) {
         let _ = Command::new("fsfreeze").arg("--unfreeze").arg(self.mount.path()).output();
         let _ = Command::new("umount").arg("--lazy").arg(self.mount.path()).output();
@@ -585,15 +589,15 @@ impl Drop for Frozen {
 #[test]
 fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
     let _turn = alone();
-    let Some(system) = Frozen::new("stop_while_ios_hang") else { return };
+    let Some(system) = FrozenFileSystem::new("stop_while_ios_hang") else { return };
     let path = system.mount.path().join("scratch");
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
-        let stop = Stop::default();
+        let stop = StopSignal::default();
         let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
         let mut engine = Native::new(armed_soon(&path), stop.clone(), options).unwrap();
         system.freeze("--freeze");
-        let until = Until::time(Nanos::from_secs(600));
+        let until = LoadLimits::time(Nanos::from_secs(600));
         let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
         let asker = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(1200));
@@ -601,12 +605,13 @@ fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
             Instant::now()
         });
         let mut seconds = Vec::new();
-        let halt =
-            engine.perform(&step, &Start::default(), &mut |i| seconds.push(i.clone())).unwrap_err();
+        let halt = engine
+            .perform(&step, &StepStart::default(), &mut |i| seconds.push(i.clone()))
+            .unwrap_err();
         assert_eq!(halt, Halt::Stopped);
         assert!(asker.join().unwrap().elapsed() < SOON, "{backend}");
         assert_eq!(seconds.len(), 1, "a hanging second is an interval too");
-        let again = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
+        let again = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
         assert!(again.to_string().contains("have not completed"), "{again}");
         system.freeze("--unfreeze");
         drop(engine);
@@ -670,9 +675,9 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
         let patience = Duration::from_secs(1);
         let options =
             NativeOptions { backend: Some(backend), patience, ..NativeOptions::default() };
-        let mut engine = Native::new(device.target(), Stop::default(), options).unwrap();
+        let mut engine = Native::new(device.target(), StopSignal::default(), options).unwrap();
         let Some(throttle) = Throttle::new(test, &device, 4) else { return };
-        let second = Until::time(Nanos::SECOND);
+        let second = LoadLimits::time(Nanos::SECOND);
         let done = apply(&mut engine, stimulus("RND 4K R", "T2Q8", 8 << 20, second));
         assert!(done.complete && done.total().ios >= 1, "{backend}: {done:?}");
         assert!(done.elapsed <= Nanos::SECOND, "{backend}: {}", done.elapsed);
@@ -689,7 +694,7 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
         let numbers = fs::read_to_string(group.join("blkio.throttle.read_iops_device")).unwrap();
         let lifted = numbers.replace(" 4", " 0");
         fs::write(group.join("blkio.throttle.read_iops_device"), lifted.trim()).unwrap();
-        let next = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(100)));
+        let next = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(100)));
         assert_eq!((next.total().ios, next.outstanding), (100, 0), "{backend}");
     }
 }
@@ -699,13 +704,13 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
 #[test]
 fn a_hang_across_the_end_is_in_the_response_times() {
     let _turn = alone();
-    let Some(system) = Frozen::new("hang_across_the_end") else { return };
+    let Some(system) = FrozenFileSystem::new("hang_across_the_end") else { return };
     let path = system.mount.path().join("scratch");
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
-        let mut engine = Native::new(armed_soon(&path), Stop::default(), options).unwrap();
-        let until = Until::time(Nanos::from_secs(2));
+        let mut engine = Native::new(armed_soon(&path), StopSignal::default(), options).unwrap();
+        let until = LoadLimits::time(Nanos::from_secs(2));
         let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
         let begun = Instant::now();
         let mut hang = None;
@@ -721,7 +726,7 @@ fn a_hang_across_the_end_is_in_the_response_times() {
                 system.freeze("--unfreeze");
                 lasted
             });
-            let done = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+            let done = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
             hang = Some(freezing.join().unwrap());
             done
         });
@@ -746,19 +751,19 @@ fn a_hang_across_the_end_is_in_the_response_times() {
 #[test]
 fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
     let _turn = alone();
-    let Some(system) = Frozen::new("never_answers") else { return };
+    let Some(system) = FrozenFileSystem::new("never_answers") else { return };
     let path = system.mount.path().join("scratch");
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let patience = Duration::from_millis(500);
         let options =
             NativeOptions { backend: Some(backend), patience, ..NativeOptions::default() };
-        let mut engine = Native::new(armed_soon(&path), Stop::default(), options).unwrap();
+        let mut engine = Native::new(armed_soon(&path), StopSignal::default(), options).unwrap();
         system.freeze("--freeze");
         // With a time limit, and without one.
-        for until in [Until::time(Nanos::from_millis(500)), Until::ios(1000)] {
+        for until in [LoadLimits::time(Nanos::from_millis(500)), LoadLimits::ios(1000)] {
             let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
-            let halt = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
+            let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
             assert!(matches!(halt, Halt::DeviceGone { .. }), "{backend}: {halt}");
             assert!(halt.to_string().contains("completed"), "{backend}: {halt}");
         }
@@ -772,15 +777,15 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
 #[test]
 fn a_device_that_never_answers_is_gone_even_where_no_time_is_set() {
     let _turn = alone();
-    let Some(system) = Frozen::new("never_answers_no_time") else { return };
+    let Some(system) = FrozenFileSystem::new("never_answers_no_time") else { return };
     let path = system.mount.path().join("scratch");
     create_scratch(&path, Bytes(8 << 20)).unwrap();
     let patience = Duration::from_millis(150);
     let options = NativeOptions { patience, ..NativeOptions::default() };
-    let mut engine = Native::new(armed_soon(&path), Stop::default(), options).unwrap();
+    let mut engine = Native::new(armed_soon(&path), StopSignal::default(), options).unwrap();
     system.freeze("--freeze");
-    let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, Until::ios(1000)));
-    let halt = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
+    let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(1000)));
+    let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
     assert!(matches!(halt, Halt::DeviceGone { .. }), "{halt}");
     system.freeze("--unfreeze");
     drop(engine);
@@ -791,7 +796,8 @@ fn a_device_that_never_answers_is_gone_even_where_no_time_is_set() {
 fn paced_ios_that_are_not_due_yet_are_dropped_at_the_end() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
-    let mut wanted = stimulus("RND 4K R", "T4Q32", 8 << 20, Until::time(Nanos::from_millis(300)));
+    let mut wanted =
+        stimulus("RND 4K R", "T4Q32", 8 << 20, LoadLimits::time(Nanos::from_millis(300)));
     wanted.pace = Pace::Fixed { ios: 1, per: Nanos::SECOND };
     let mut engine = engine(scratch.target());
     let begun = Instant::now();
@@ -809,14 +815,14 @@ fn failing_ios_are_located_and_void_the_step() {
         // The file loses its second half without the engine's knowledge.
         File::options().write(true).open(&scratch.path).unwrap().set_len(4 << 20).unwrap();
         let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
-        let mut engine = Native::new(target, Stop::default(), options).unwrap();
-        let few = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(100)));
+        let mut engine = Native::new(target, StopSignal::default(), options).unwrap();
+        let few = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(100)));
         assert_eq!(few.total().ios + few.fault_count, 100);
         assert!(few.fault_count > 20 && few.faults.len() == few.fault_count.min(32) as usize);
         assert!(few.faults.iter().all(|f| f.errno == 0 && f.offset.0 >= 4 << 20));
 
-        let step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(100_000)));
-        match engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err() {
+        let step = alone_step(stimulus("RND 4K R", "T1Q4", 8 << 20, LoadLimits::ios(100_000)));
+        match engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err() {
             Halt::Faults { count, first, .. } => {
                 assert!((101..120).contains(&count), "{count}");
                 assert!(first.contains("fewer bytes"), "{first}");
@@ -834,13 +840,13 @@ fn a_device_without_capacity_is_gone_and_not_faulty() {
     for pattern in ["RND 4K R", "RND 4K W"] {
         let Some(device) = LoopDevice::new("device_without_capacity", 8 << 20) else { return };
         let mut engine = engine(device.target());
-        let load = stimulus(pattern, "T1Q4", 8 << 20, Until::ios(100));
+        let load = stimulus(pattern, "T1Q4", 8 << 20, LoadLimits::ios(100));
         assert_eq!(apply(&mut engine, load.clone()).total().ios, 100);
         fs::File::options().write(true).open(&device.scratch.path).unwrap().set_len(0).unwrap();
         let resized = Command::new("losetup").arg("--set-capacity").arg(&device.path).status();
         assert!(resized.unwrap().success());
         let step = alone_step(load);
-        let halt = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
+        let halt = engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap_err();
         assert!(matches!(&halt, Halt::DeviceGone { .. }), "{pattern}: {halt}");
         assert!(halt.to_string().contains("capacity"), "{halt}");
     }
@@ -852,16 +858,16 @@ fn what_was_written_is_verified_and_a_changed_sector_is_found() {
     let size = 16 << 20;
     let scratch = Scratch::new(size);
     let mut engine = engine(scratch.target());
-    let verified = |pattern: &str, demand: &str, until: Until| {
+    let verified = |pattern: &str, demand: &str, until: LoadLimits| {
         let mut wanted = stimulus(pattern, demand, size, until);
         wanted.verify = true;
         wanted
     };
-    let unknown = apply(&mut engine, verified("SEQ 64K R", "T1Q4", Until::ios(10)));
+    let unknown = apply(&mut engine, verified("SEQ 64K R", "T1Q4", LoadLimits::ios(10)));
     assert_eq!(unknown.verification.unwrap().sectors_unknown, 10 * 128);
 
-    apply(&mut engine, verified("SEQ 64K W", "T1Q8", Until::bytes(Bytes(size))));
-    let read = verified("SEQ 128K R", "T1Q4", Until::bytes(Bytes(size)));
+    apply(&mut engine, verified("SEQ 64K W", "T1Q8", LoadLimits::bytes(Bytes(size))));
+    let read = verified("SEQ 128K R", "T1Q4", LoadLimits::bytes(Bytes(size)));
     let right = apply(&mut engine, read.clone()).verification.unwrap();
     assert_eq!((right.sectors_right, right.sectors_unknown), (size / 512, 0));
     assert_eq!(right.miscompares, 0);
@@ -886,12 +892,12 @@ fn concurrent_writes_are_no_miscompares() {
     let _turn = alone();
     let Some(device) = LoopDevice::new("concurrent_writes", 1 << 20) else { return };
     let mut engine = engine(device.target());
-    let mut wanted = stimulus("SEQ 4K W", "T1Q8", 1 << 20, Until::bytes(Bytes(1 << 20)));
+    let mut wanted = stimulus("SEQ 4K W", "T1Q8", 1 << 20, LoadLimits::bytes(Bytes(1 << 20)));
     wanted.verify = true;
     apply(&mut engine, wanted.clone());
     wanted.streams = "RND 4K RW50".parse::<AccessPattern>().unwrap().streams();
     wanted.demand = Demand::new(2, 16);
-    wanted.until = Until::ios(50_000);
+    wanted.until = LoadLimits::ios(50_000);
     let found = apply(&mut engine, wanted).verification.unwrap();
     assert_eq!((found.miscompares, found.sectors_unknown), (0, 0));
     assert!(found.sectors_right > 100_000);
@@ -905,7 +911,7 @@ fn no_two_sectors_of_several_loads_are_equal() {
     let mut sectors = HashSet::new();
     for (pattern, demand) in [("SEQ 4K W", "T2Q4"), ("SEQ 128K W", "T1Q4"), ("SEQ 0.5K W", "T1Q1")]
     {
-        apply(&mut engine, stimulus(pattern, demand, 2 << 20, Until::bytes(Bytes(2 << 20))));
+        apply(&mut engine, stimulus(pattern, demand, 2 << 20, LoadLimits::bytes(Bytes(2 << 20))));
         for sector in scratch.content().chunks(512) {
             assert!(sectors.insert(sector.to_vec()), "{pattern}");
         }
@@ -921,7 +927,7 @@ fn ios_allocate_nothing() {
         let mut engine = engine_on(scratch.target(), backend);
         let mut allocations = |ios| {
             let before = ALLOCATIONS.load(Ordering::Relaxed);
-            apply(&mut engine, stimulus("RND 4K RW50", "T1Q16", 8 << 20, Until::ios(ios)));
+            apply(&mut engine, stimulus("RND 4K RW50", "T1Q16", 8 << 20, LoadLimits::ios(ios)));
             ALLOCATIONS.load(Ordering::Relaxed) - before
         };
         // A thread that ends during the next step (it destroys a context) allocates a little in
@@ -935,7 +941,8 @@ fn ios_allocate_nothing() {
 fn discards_reach_files_and_devices() {
     let _turn = alone();
     let discards = |length| {
-        let mut wanted = stimulus("SEQ 64K W", "T1Q4", length, Until::bytes(Bytes(length / 2)));
+        let mut wanted =
+            stimulus("SEQ 64K W", "T1Q4", length, LoadLimits::bytes(Bytes(length / 2)));
         wanted.streams[0].op = Op::Discard;
         wanted
     };
@@ -943,7 +950,7 @@ fn discards_reach_files_and_devices() {
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let scratch = Scratch::new(size);
         let mut engine = engine_on(scratch.target(), backend);
-        apply(&mut engine, stimulus("SEQ 64K W", "T1Q4", size, Until::bytes(Bytes(size))));
+        apply(&mut engine, stimulus("SEQ 64K W", "T1Q4", size, LoadLimits::bytes(Bytes(size))));
         let done = apply(&mut engine, discards(size));
         assert_eq!(done.direction(Op::Discard).bytes.0, size / 2, "{backend}");
         assert_eq!(written_blocks(&scratch.content(), 64 << 10), (32..64).collect(), "{backend}");
@@ -965,7 +972,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     let mut engine = engine(scratch.target());
-    let base = || stimulus("RND 4K W", "T1Q4", 8 << 20, Until::ios(10));
+    let base = || stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(10));
     let mut refusal = |change: &dyn Fn(&mut Stimulus)| {
         let mut wanted = base();
         change(&mut wanted);
@@ -990,7 +997,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
         ("pace of its own", &|s| s.streams[0].pace = Some(Pace::Closed)),
         ("at least one I/O", &|s| s.pace = Pace::Fixed { ios: 0, per: Nanos::SECOND }),
         ("ramp", &|s| s.ramp = Nanos::SECOND),
-        ("not a multiple", &|s| s.until = Until::bytes(Bytes(1000))),
+        ("not a multiple", &|s| s.until = LoadLimits::bytes(Bytes(1000))),
         ("random-unique", &|s| {
             s.verify = true;
             s.data_pattern = DataPattern::Zero;
@@ -1024,17 +1031,17 @@ fn what_cannot_be_done_is_refused_beforehand() {
 }
 
 /// Counts how often a file is opened.
-struct Opens(File);
+struct OpenCounter(File);
 
-impl Opens {
-    fn of(path: &Path) -> Opens {
+impl OpenCounter {
+    fn of(path: &Path) -> OpenCounter {
         use std::os::fd::FromRawFd;
         let path = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
         // SAFETY: the path ends with a zero byte; the descriptor is new and has no other owner.
         unsafe {
             let fd = libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK);
             assert!(fd >= 0 && libc::inotify_add_watch(fd, path.as_ptr(), libc::IN_OPEN) >= 0);
-            Opens(File::from_raw_fd(fd))
+            OpenCounter(File::from_raw_fd(fd))
         }
     }
     /// Returns the count since the last call. Every event of one file is sixteen bytes.
@@ -1050,9 +1057,9 @@ fn the_file_of_a_data_pattern_is_read_once_however_often_its_load_is_cut() {
     let scratch = Scratch::new(8 << 20);
     let path = scratch.directory.path().join("content");
     fs::write(&path, b"steadfast").unwrap();
-    let mut opens = Opens::of(&path);
+    let mut opens = OpenCounter::of(&path);
     let mut engine = engine(scratch.target());
-    let end = Until::time(Nanos::from_millis(400));
+    let end = LoadLimits::time(Nanos::from_millis(400));
     let mut wanted = stimulus("RND 4K W", "T1Q4", 8 << 20, end);
     wanted.data_pattern = DataPattern::File(path.to_str().unwrap().to_owned());
     let mut step = alone_step(wanted);
@@ -1060,7 +1067,7 @@ fn the_file_of_a_data_pattern_is_read_once_however_often_its_load_is_cut() {
     // Prepared once to check that it can be applied, as before a purge, and then step by step.
     assert!(engine.prepare(&step).is_ok());
     let mut pieces = 0;
-    while !engine.perform(&step, &Start::default(), &mut |_| {}).unwrap().complete {
+    while !engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap().complete {
         step.continues = true;
         pieces += 1;
     }
@@ -1076,14 +1083,14 @@ fn the_file_of_a_data_pattern_is_read_once_however_often_its_load_is_cut() {
 fn a_target_armed_for_reading_is_never_written() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let device = inspect(&scratch.path, &roots).unwrap();
     let target = arm(&device, &Consent::Read, &[], &roots).unwrap();
     let mut engine = engine(target);
-    let write = alone_step(stimulus("RND 4K RW99", "T1Q1", 8 << 20, Until::ios(10)));
+    let write = alone_step(stimulus("RND 4K RW99", "T1Q1", 8 << 20, LoadLimits::ios(10)));
     assert!(engine.prepare(&write).unwrap_err().0.contains("armed for reading"));
-    assert!(engine.perform(&write, &Start::default(), &mut |_| {}).is_err());
-    let done = apply(&mut engine, stimulus("RND 4K R", "T1Q1", 8 << 20, Until::ios(10)));
+    assert!(engine.perform(&write, &StepStart::default(), &mut |_| {}).is_err());
+    let done = apply(&mut engine, stimulus("RND 4K R", "T1Q1", 8 << 20, LoadLimits::ios(10)));
     assert_eq!(done.total().ios, 10);
     assert!(written_blocks(&scratch.content(), 4096).is_empty());
 }
@@ -1101,7 +1108,8 @@ fn a_file_without_direct_io_works_and_is_said_to() {
     let outcome = std::panic::catch_unwind(|| {
         fs::write(&path, vec![0; 4 << 20]).unwrap();
         let mut engine = engine(armed(&path));
-        let done = apply(&mut engine, stimulus("RND 4K RW50", "T1Q8", 4 << 20, Until::ios(PRIME)));
+        let done =
+            apply(&mut engine, stimulus("RND 4K RW50", "T1Q8", 4 << 20, LoadLimits::ios(PRIME)));
         assert_eq!(done.total().ios, PRIME);
         assert!(engine.describe().contains("page cache"), "{}", engine.describe());
     });
@@ -1117,7 +1125,7 @@ fn a_scratch_directory_is_cleaned_up() {
 
 /// Returns a step of loads that start at the same time.
 fn at_once(loads: Vec<Stimulus>) -> Step {
-    Step::alone(Place::new("test", 0, 1, "at once"), Load::Together(loads))
+    Step::alone(StepPlace::new("test", 0, 1, "at once"), Load::Together(loads))
 }
 
 #[test]
@@ -1127,13 +1135,13 @@ fn loads_at_once_do_exactly_their_own_ios_and_the_kernel_counts_their_sum() {
     let Some(device) = LoopDevice::new(test, 64 << 20) else { return };
     let length = 64 << 20;
     let loads = vec![
-        stimulus("RND 4K R", "T2Q4", length, Until::ios(PRIME)),
-        stimulus("SEQ 16K W", "T1Q2", length, Until::ios(1009)).seed(2),
-        stimulus("RND 8K RW50", "T1Q1", length, Until::ios(503)).seed(3),
+        stimulus("RND 4K R", "T2Q4", length, LoadLimits::ios(PRIME)),
+        stimulus("SEQ 16K W", "T1Q2", length, LoadLimits::ios(1009)).seed(2),
+        stimulus("RND 8K RW50", "T1Q1", length, LoadLimits::ios(503)).seed(3),
     ];
     let mut engine = engine(device.target());
     let before = device.counters();
-    let m = engine.perform(&at_once(loads), &Start::default(), &mut |_| {}).unwrap();
+    let m = engine.perform(&at_once(loads), &StepStart::default(), &mut |_| {}).unwrap();
     assert!(m.complete);
     let ios: Vec<u64> = m.apart().map(|(own, _)| own.iter().map(|s| s.tally.ios).sum()).collect();
     assert_eq!(ios, [PRIME, 1009, 503]);
@@ -1153,7 +1161,7 @@ fn loads_at_once_do_exactly_their_own_ios_and_the_kernel_counts_their_sum() {
 fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
     let _turn = alone();
     let scratch = Scratch::new(16 << 20);
-    let until = |ms| Until::time(Nanos::from_millis(ms));
+    let until = |ms| LoadLimits::time(Nanos::from_millis(ms));
     let pace = Pace::Fixed { ios: 211, per: Nanos::from_secs(1) };
     let loads = vec![
         stimulus("RND 4K R", "T1Q2", 16 << 20, until(700)),
@@ -1162,10 +1170,10 @@ fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
     let mut engine = engine(scratch.target());
     let mut parts = Vec::new();
     for point in 1.. {
-        let place = Place::new("test", 0, point, "at once");
+        let place = StepPlace::new("test", 0, point, "at once");
         let load = Load::Together(loads.clone());
         let step = Step::part(place, load, Nanos::from_millis(600), point > 1);
-        parts.push(engine.perform(&step, &Start::default(), &mut |_| {}).unwrap());
+        parts.push(engine.perform(&step, &StepStart::default(), &mut |_| {}).unwrap());
         if parts.last().unwrap().complete {
             break;
         }
@@ -1189,12 +1197,13 @@ fn loads_at_once_that_have_ended_are_not_begun_again_after_a_gap() {
     let _turn = alone();
     let scratch = Scratch::new(16 << 20);
     let loads = vec![
-        stimulus("RND 4K R", "T1Q2", 16 << 20, Until::ios(101)),
-        stimulus("SEQ 4K W", "T1Q1", 16 << 20, Until::ios(1009)).seed(2),
+        stimulus("RND 4K R", "T1Q2", 16 << 20, LoadLimits::ios(101)),
+        stimulus("SEQ 4K W", "T1Q1", 16 << 20, LoadLimits::ios(1009)).seed(2),
     ];
     let done = |ios| WorkDone { ios, ..WorkDone::default() };
     let cursors = BTreeMap::from([("#2 SEQ 4K W".to_owned(), Bytes(1000 * 4096))]);
-    let start = Start { done_apart: vec![done(101), done(1000)], cursors, ..Start::default() };
+    let start =
+        StepStart { done_apart: vec![done(101), done(1000)], cursors, ..StepStart::default() };
     let mut step = at_once(loads.clone());
     step.continues = true;
     let m = engine(scratch.target()).perform(&step, &start, &mut |_| {}).unwrap();
@@ -1202,6 +1211,7 @@ fn loads_at_once_that_have_ended_are_not_begun_again_after_a_gap() {
     assert_eq!(ios, [0, 9]);
     assert_eq!(m.cursors["#2 SEQ 4K W"], Bytes(1009 * 4096));
     let wrong = vec![loads[0].clone(), loads[1].clone().ramp(Nanos::SECOND)];
-    let refused = engine(scratch.target()).perform(&at_once(wrong), &Start::default(), &mut |_| {});
+    let refused =
+        engine(scratch.target()).perform(&at_once(wrong), &StepStart::default(), &mut |_| {});
     assert!(matches!(refused, Err(Halt::Refused(why)) if why.contains("unmeasured time")));
 }

@@ -22,13 +22,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use steadfast_analysis::crew::{Crew, Task};
+use steadfast_analysis::crew::{PoolTask, ThreadPool};
 use steadfast_domain::IoEvent;
 use steadfast_explorer::answers::answer;
 use steadfast_explorer::cache::IndexStore;
-use steadfast_explorer::capture::{Capture, open_all};
-use steadfast_explorer::query::Query;
-use steadfast_tracefile::Writer;
+use steadfast_explorer::capture::{ExploredCapture, open_all};
+use steadfast_explorer::query::QueryString;
+use steadfast_tracefile::TraceWriter;
 use synthetic::{Server, by_completion, conditions};
 use usage::{peak_memory_mb, process_seconds};
 
@@ -53,16 +53,16 @@ const QUESTIONS: [&str; 10] = [
 /// Threads for every processor.
 struct Threads(usize);
 
-impl Crew for Threads {
+impl ThreadPool for Threads {
     fn size(&self) -> usize {
         self.0
     }
-    fn side_by_side(&self, tasks: Vec<Task<'_>>) {
+    fn side_by_side(&self, tasks: Vec<PoolTask<'_>>) {
         std::thread::scope(|scope| tasks.into_iter().for_each(|task| drop(scope.spawn(task))));
     }
 }
 
-fn crew() -> Arc<dyn Crew> {
+fn crew() -> Arc<dyn ThreadPool> {
     Arc::new(Threads(std::thread::available_parallelism().map_or(1, usize::from)))
 }
 
@@ -126,7 +126,7 @@ fn written(path: &Path, millions: u64) -> Fallible<()> {
     let rate = 20_000;
     let seconds = millions * 1_000_000 / rate;
     let mut server = Server::new(seconds, rate).map(Drives::default().serving());
-    let mut writer = Writer::new(BufWriter::new(File::create(path)?), &conditions(seconds))?;
+    let mut writer = TraceWriter::new(BufWriter::new(File::create(path)?), &conditions(seconds))?;
     loop {
         let events: Vec<IoEvent> = by_completion(server.by_ref().take(STRIDE));
         if events.is_empty() {
@@ -151,7 +151,7 @@ impl IndexStore for BenchStore<'_> {
     }
 }
 
-fn indexed(path: &Path, cache: &Path) -> Fallible<Capture> {
+fn indexed(path: &Path, cache: &Path) -> Fallible<ExploredCapture> {
     let capture = open_all(&[path.to_owned()], Some(&crew()))?.remove(0);
     let (begin, processor) = (Instant::now(), process_seconds());
     capture.prepare(Some(&BenchStore(cache)));
@@ -181,7 +181,7 @@ fn indexed(path: &Path, cache: &Path) -> Fallible<Capture> {
     Ok(again)
 }
 
-fn zoomed(capture: &Capture, part: u64) -> Fallible<()> {
+fn zoomed(capture: &ExploredCapture, part: u64) -> Fallible<()> {
     for filter in FILTERS {
         let count = if part == 1 { 1 } else { WINDOWS };
         for question in QUESTIONS {
@@ -202,7 +202,7 @@ fn zoomed(capture: &Capture, part: u64) -> Fallible<()> {
 
 /// How long one question takes in one of several windows.
 fn asked(
-    capture: &Capture,
+    capture: &ExploredCapture,
     question: &str,
     part: u64,
     (window, count): (u64, u64),
@@ -213,7 +213,7 @@ fn asked(
     let from = (end - width) / count.max(2) * window + window * 104_729;
     let to = (from + width).min(end);
     let (what, query) = question.split_once('?').unwrap_or((question, ""));
-    let query = Query::parse(&format!("{query}&from={from}&to={to}"))?;
+    let query = QueryString::parse(&format!("{query}&from={from}&to={to}"))?;
     let begin = Instant::now();
     answer(capture, what, &query)?;
     Ok(begin.elapsed())

@@ -1,12 +1,12 @@
 //! [`BusyTime`]: the time in each cell during which a device had an I/O outstanding.
 
 use std::mem;
-use steadfast_analysis::Rows;
-use steadfast_analysis::annotate::sequence::Busy;
+use steadfast_analysis::AnnotatedRows;
+use steadfast_analysis::annotate::sequence::BusySpan;
 use steadfast_domain::Layer;
 
 /// A device at a layer.
-type Side = (u16, Layer);
+type DeviceLayer = (u16, Layer);
 
 /// Busy time of cells of equal width, in nanoseconds.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct BusyTime {
     first: u64,
     cells: Vec<u64>,
     /// Busy time that is not yet divided among cells.
-    carried: Vec<(Side, Busy)>,
+    carried: Vec<(DeviceLayer, BusySpan)>,
     /// Index of the entry of `carried` that was used last.
     last: usize,
 }
@@ -28,7 +28,7 @@ impl BusyTime {
     }
 
     /// Takes the selected rows.
-    pub fn take(&mut self, rows: &Rows<'_>) {
+    pub fn take(&mut self, rows: &AnnotatedRows<'_>) {
         for row in rows.iter() {
             let busy = rows.busy[row];
             if busy.1 > busy.0 {
@@ -39,7 +39,7 @@ impl BusyTime {
 
     /// Keeps busy time until its end is known.
     #[inline]
-    fn carry(&mut self, side: Side, busy: Busy) {
+    fn carry(&mut self, side: DeviceLayer, busy: BusySpan) {
         if self.carried.get(self.last).is_none_or(|(last, _)| *last != side) {
             let found = self.carried.iter().position(|(known, _)| *known == side);
             self.last = found.unwrap_or(self.carried.len());
@@ -54,7 +54,7 @@ impl BusyTime {
         }
     }
 
-    fn share_out(&mut self, (from, to): Busy) {
+    fn share_out(&mut self, (from, to): BusySpan) {
         let end = self.first.saturating_add(self.cells.len() as u64);
         let mut from = from.max(self.first.saturating_mul(self.width_ns));
         let to = to.min(end.saturating_mul(self.width_ns));

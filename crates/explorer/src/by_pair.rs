@@ -1,13 +1,13 @@
-//! [`ByPair`]: the I/Os of each stream of each process in a few columns of time, so that a window
+//! [`PairTables`]: the I/Os of each stream of each process in a few columns of time, so that a window
 //! with a filter by operations, streams or processes is answered without reading its I/Os. Only
 //! pairs that occur in a column take memory. If they take too much, the columns are widened, and if
 //! that is not enough, nothing is kept and the I/Os are read.
 
-use crate::cells::{Added, Cells, CellsWanted, Filling, Times};
-use crate::keys::ProcessKeyKept;
-use crate::maps::{FINE_RANGES, HitMap, Maps, PARTS, RANGES, SecondMap, Touched};
-use crate::pairs::{Io, PairKey, Pairs, Passing, Wanted, kept, process};
-use crate::sparse::{Dense, Place, Sparse, later};
+use crate::cells::{CellSpec, PairSums, TimeCells, TimeCellsBuilder, TimeTotals};
+use crate::keys::StoredProcessKey;
+use crate::maps::{FINE_RANGES, IndexHitMap, IndexMaps, PARTS, RANGES, SecondMap, TouchedRanges};
+use crate::pairs::{Breakdowns, CountedIo, PairFilter, PairKey, PairNumbers, kept, process};
+use crate::sparse::{DenseCounts, EntryRange, SparseCounts, later};
 use serde::{Deserialize, Serialize};
 use std::mem;
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
@@ -27,60 +27,65 @@ const SECOND: u64 = 1_000_000_000;
 
 /// The I/Os of a pair in a column.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Piece {
+struct PairPiece {
     column: u32,
     pair: u32,
     ios: u32,
-    times: Times,
+    times: TimeTotals,
     /// Two histograms, or one and an empty one.
-    histograms: [Place; 2],
+    histograms: [EntryRange; 2],
 }
 
 /// Columns of equal width.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Columns {
+struct PairColumns {
     width_ns: u64,
-    pieces: Vec<Piece>,
-    counts: Sparse,
+    pieces: Vec<PairPiece>,
+    counts: SparseCounts,
 }
 
 /// Everything that is kept by pair.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct ByPair {
+pub struct PairTables {
     end_ns: u64,
     /// Key of each pair, by number; `None` for a pair without I/Os of its own.
-    pairs: Vec<Option<(StreamKey, ProcessKeyKept)>>,
+    pairs: Vec<Option<(StreamKey, StoredProcessKey)>>,
     /// Response times and depths.
-    times: Columns,
+    times: PairColumns,
     /// Address ranges.
-    hits: Columns,
+    hits: PairColumns,
     /// Parts of seconds.
-    seconds: Columns,
+    seconds: PairColumns,
 }
 
-impl ByPair {
+impl PairTables {
     /// Returns the width of the columns of response times, in nanoseconds; `None` if nothing is
     /// kept.
     pub fn width_ns(&self) -> Option<u64> {
         (self.times.width_ns > 0).then_some(self.times.width_ns)
     }
 
-    fn passing(&self, passing: Passing<'_>) -> Vec<Option<PairKey>> {
-        let key = |(stream, who): (StreamKey, ProcessKeyKept)| (stream, process(who));
+    fn passing(&self, passing: PairFilter<'_>) -> Vec<Option<PairKey>> {
+        let key = |(stream, who): (StreamKey, StoredProcessKey)| (stream, process(who));
         let keys = self.pairs.iter().map(|pair| pair.map(key));
         keys.map(|key| key.filter(|key| passing.lets(key))).collect()
     }
 
     /// Returns cells from the beginning of the capture, filled with the I/Os that pass in a window.
-    pub fn cells(&self, window_ns: (u64, u64), passing: Passing<'_>, by: Wanted) -> Cells {
+    pub fn cells(
+        &self,
+        window_ns: (u64, u64),
+        passing: PairFilter<'_>,
+        by: Breakdowns,
+    ) -> TimeCells {
         let (passing, width_ns) = (self.passing(passing), self.times.width_ns.max(1));
         let count = self.end_ns.div_ceil(width_ns).max(1) as usize;
-        let mut filling = Filling::new(CellsWanted { width_ns, first: 0, count, by });
-        let mut pairs = Pairs::default();
+        let mut filling = TimeCellsBuilder::new(CellSpec { width_ns, first: 0, count, by });
+        let mut pairs = PairNumbers::default();
         for piece in self.times.of(window_ns) {
             let Some(Some(key)) = passing.get(piece.pair as usize) else { continue };
             let [responses, depths] = &piece.histograms;
-            let added = Added {
+            let added = PairSums {
                 ios: piece.ios,
                 times: &piece.times,
                 histograms: [responses, depths],
@@ -92,7 +97,7 @@ impl ByPair {
     }
 
     /// Returns the hits by address of the I/Os that pass; `None` if they are not kept.
-    pub fn hits(&self, passing: Passing<'_>, all: &Maps) -> Option<HitMap> {
+    pub fn hits(&self, passing: PairFilter<'_>, all: &IndexMaps) -> Option<IndexHitMap> {
         let mut map = all.fine.of_columns(self.hits.width_ns, self.end_ns)?;
         let passing = self.passing(passing);
         for piece in &self.hits.pieces {
@@ -107,7 +112,7 @@ impl ByPair {
     }
 
     /// Returns the parts of seconds of the I/Os that pass; `None` if they are not kept.
-    pub fn seconds(&self, passing: Passing<'_>) -> Option<SecondMap> {
+    pub fn seconds(&self, passing: PairFilter<'_>) -> Option<SecondMap> {
         let seconds = self.seconds.width_ns / SECOND;
         let mut map = SecondMap::of_seconds(seconds, self.end_ns)?;
         let passing = self.passing(passing);
@@ -123,9 +128,9 @@ impl ByPair {
 
     /// Returns the part of a window, in whole columns, in which I/Os that pass can lie; `None` if
     /// there are none.
-    pub fn span_of(&self, window_ns: (u64, u64), passing: Passing<'_>) -> Option<(u64, u64)> {
+    pub fn span_of(&self, window_ns: (u64, u64), passing: PairFilter<'_>) -> Option<(u64, u64)> {
         let passing = self.passing(passing);
-        let passes = |piece: &&Piece| matches!(passing.get(piece.pair as usize), Some(Some(_)));
+        let passes = |piece: &&PairPiece| matches!(passing.get(piece.pair as usize), Some(Some(_)));
         let mut found = self.times.of(window_ns).iter().filter(passes);
         let first = found.next()?;
         let last = found.next_back().unwrap_or(first);
@@ -134,9 +139,9 @@ impl ByPair {
     }
 }
 
-impl Columns {
+impl PairColumns {
     /// Returns the pieces of the columns that a window touches.
-    fn of(&self, (from, to): (u64, u64)) -> &[Piece] {
+    fn of(&self, (from, to): (u64, u64)) -> &[PairPiece] {
         let width_ns = self.width_ns.max(1);
         let (first, end) = (from / width_ns, to.div_ceil(width_ns));
         let before = |column: u64| self.pieces.partition_point(|p| u64::from(p.column) < column);
@@ -144,21 +149,21 @@ impl Columns {
     }
 
     fn bytes(&self) -> usize {
-        self.pieces.len() * size_of::<Piece>() + self.counts.bytes()
+        self.pieces.len() * size_of::<PairPiece>() + self.counts.bytes()
     }
 }
 
 /// A pair in the open column.
 #[derive(Debug)]
-struct Open {
+struct OpenPair {
     ios: u32,
-    times: Times,
-    histograms: [Dense; 2],
+    times: TimeTotals,
+    histograms: [DenseCounts; 2],
 }
 
 /// Columns that are being filled.
 #[derive(Debug)]
-struct Growing {
+struct PairColumnsBuilder {
     column: u32,
     /// Begin and width of the open column; the width is 0 if none is open.
     begin_ns: u64,
@@ -166,14 +171,14 @@ struct Growing {
     /// Number of buckets of the two histograms.
     buckets: [usize; 2],
     end_ns: u64,
-    open: Vec<Option<Box<Open>>>,
+    open: Vec<Option<Box<OpenPair>>>,
     touched: Vec<u32>,
-    done: Columns,
+    done: PairColumns,
 }
 
-impl Growing {
+impl PairColumnsBuilder {
     fn new(width_ns: u64, end_ns: u64, buckets: [usize; 2]) -> Self {
-        Growing {
+        PairColumnsBuilder {
             column: 0,
             begin_ns: 0,
             lasts_ns: 0,
@@ -181,17 +186,17 @@ impl Growing {
             end_ns,
             open: Vec::new(),
             touched: Vec::new(),
-            done: Columns { width_ns, ..Columns::default() },
+            done: PairColumns { width_ns, ..PairColumns::default() },
         }
     }
 
     fn alike(&self, width_ns: u64) -> Self {
-        Growing::new(width_ns, self.end_ns, self.buckets)
+        PairColumnsBuilder::new(width_ns, self.end_ns, self.buckets)
     }
 
     /// Returns the counts of a pair at a time; `None` if counting was given up.
     #[inline]
-    fn at(&mut self, time_ns: u64, pair: u32) -> Option<&mut Open> {
+    fn at(&mut self, time_ns: u64, pair: u32) -> Option<&mut OpenPair> {
         if time_ns.wrapping_sub(self.begin_ns) >= self.lasts_ns {
             self.turn_to(time_ns)?;
         }
@@ -199,15 +204,15 @@ impl Growing {
     }
 
     #[inline]
-    fn of_pair(&mut self, pair: u32) -> &mut Open {
+    fn of_pair(&mut self, pair: u32) -> &mut OpenPair {
         let at = pair as usize;
         if at >= self.open.len() {
             self.open.resize_with(at + 1, || None);
         }
         let buckets = self.buckets;
         let open = self.open[at].get_or_insert_with(|| {
-            let histograms = buckets.map(Dense::new);
-            Box::new(Open { ios: 0, times: Times::default(), histograms })
+            let histograms = buckets.map(DenseCounts::new);
+            Box::new(OpenPair { ios: 0, times: TimeTotals::default(), histograms })
         });
         if open.ios == 0 {
             self.touched.push(pair);
@@ -239,7 +244,7 @@ impl Growing {
             let [one, other] = &mut open.histograms;
             let histograms = [self.done.counts.keep(one), self.done.counts.keep(other)];
             let (ios, times) = (mem::take(&mut open.ios), mem::take(&mut open.times));
-            self.done.pieces.push(Piece { column: self.column, pair, ios, times, histograms });
+            self.done.pieces.push(PairPiece { column: self.column, pair, ios, times, histograms });
         }
     }
 
@@ -258,7 +263,7 @@ impl Growing {
     }
 
     /// Adds columns of the same width or half of it, in order.
-    fn add_all(&mut self, columns: &Columns) {
+    fn add_all(&mut self, columns: &PairColumns) {
         let beside = (self.done.width_ns / columns.width_ns.max(1)).max(1) as u32;
         for piece in &columns.pieces {
             self.turn_to_kept(piece.column / beside);
@@ -280,12 +285,12 @@ impl Growing {
     }
 
     /// Adds the columns of another share of the I/Os. `numbers` are the numbers of its pairs here.
-    fn join(&mut self, mut other: Growing, numbers: &[u32]) {
+    fn join(&mut self, mut other: PairColumnsBuilder, numbers: &[u32]) {
         self.keep();
         other.keep();
         while self.done.width_ns != other.done.width_ns {
             if self.done.width_ns == 0 || other.done.width_ns == 0 {
-                self.done = Columns::default();
+                self.done = PairColumns::default();
                 return;
             }
             let narrower =
@@ -293,14 +298,14 @@ impl Growing {
             narrower.widen();
         }
         let begin = self.done.counts.append(other.done.counts);
-        self.done.pieces.extend(other.done.pieces.into_iter().map(|piece| Piece {
+        self.done.pieces.extend(other.done.pieces.into_iter().map(|piece| PairPiece {
             pair: numbers[piece.pair as usize],
             histograms: piece.histograms.map(|place| later(&place, begin)),
             ..piece
         }));
     }
 
-    fn finish(mut self) -> Columns {
+    fn finish(mut self) -> PairColumns {
         self.close();
         self.done.pieces.sort_by_key(|piece| (piece.column, piece.pair));
         self.done.pieces.shrink_to_fit();
@@ -311,16 +316,16 @@ impl Growing {
 
 /// Everything that is kept by pair, while it is being counted.
 #[derive(Debug)]
-pub struct Filled {
+pub struct PairTablesBuilder {
     end_ns: u64,
-    times: Growing,
-    hits: Growing,
-    seconds: Growing,
+    times: PairColumnsBuilder,
+    hits: PairColumnsBuilder,
+    seconds: PairColumnsBuilder,
     /// Whether there were at most [`PAIRS_MAX`] pairs so far.
     is_whole: bool,
 }
 
-impl Filled {
+impl PairTablesBuilder {
     /// Creates empty counts for a capture whose cells have the width `cell_ns`.
     pub fn new(cell_ns: u64, end_ns: u64) -> Self {
         let width = |base_ns: u64, most: u64| {
@@ -331,17 +336,21 @@ impl Filled {
             width_ns
         };
         let buckets = [CoarseHistogram::LEN, QuarterHistogram::LEN];
-        Filled {
+        PairTablesBuilder {
             end_ns,
-            times: Growing::new(width(cell_ns, COLUMNS), end_ns, buckets),
-            hits: Growing::new(width(cell_ns, PICTURE_COLUMNS), end_ns, [FINE_RANGES, 0]),
-            seconds: Growing::new(width(SECOND, PICTURE_COLUMNS), end_ns, [PARTS, 0]),
+            times: PairColumnsBuilder::new(width(cell_ns, COLUMNS), end_ns, buckets),
+            hits: PairColumnsBuilder::new(
+                width(cell_ns, PICTURE_COLUMNS),
+                end_ns,
+                [FINE_RANGES, 0],
+            ),
+            seconds: PairColumnsBuilder::new(width(SECOND, PICTURE_COLUMNS), end_ns, [PARTS, 0]),
             is_whole: true,
         }
     }
 
     /// Takes I/Os with the first and the last address range that each touches.
-    pub fn take(&mut self, ios: &[Io], touched: &[Touched]) {
+    pub fn take(&mut self, ios: &[CountedIo], touched: &[TouchedRanges]) {
         self.is_whole &= ios.iter().all(|io| io.pair < PAIRS_MAX);
         if self.is_whole {
             self.take_times(ios);
@@ -350,7 +359,7 @@ impl Filled {
         }
     }
 
-    fn take_times(&mut self, ios: &[Io]) {
+    fn take_times(&mut self, ios: &[CountedIo]) {
         for io in ios {
             let Some(open) = self.times.at(io.issued_ns, io.pair) else { return };
             open.ios += 1;
@@ -364,7 +373,7 @@ impl Filled {
         }
     }
 
-    fn take_touched(&mut self, ios: &[Io], touched: &[Touched]) {
+    fn take_touched(&mut self, ios: &[CountedIo], touched: &[TouchedRanges]) {
         for (io, touched) in ios.iter().zip(touched) {
             let Some((first, last)) = *touched else { continue };
             let Some(open) = self.hits.at(io.issued_ns, io.pair) else { return };
@@ -375,7 +384,7 @@ impl Filled {
         }
     }
 
-    fn take_seconds(&mut self, ios: &[Io]) {
+    fn take_seconds(&mut self, ios: &[CountedIo]) {
         for io in ios {
             let Some(open) = self.seconds.at(io.issued_ns, io.pair) else { return };
             open.ios += 1;
@@ -384,7 +393,7 @@ impl Filled {
     }
 
     /// Adds the counts of another share of the I/Os. `numbers` are the numbers of its pairs here.
-    pub fn join(&mut self, other: Filled, numbers: &[u32]) {
+    pub fn join(&mut self, other: PairTablesBuilder, numbers: &[u32]) {
         self.is_whole &= other.is_whole;
         if self.is_whole {
             self.times.join(other.times, numbers);
@@ -394,17 +403,18 @@ impl Filled {
     }
 
     /// Returns the counts; they are empty unless all pairs were counted separately.
-    pub fn finish(self, pairs: &Pairs) -> ByPair {
+    pub fn finish(self, pairs: &PairNumbers) -> PairTables {
         let (times, hits, seconds) =
             (self.times.finish(), self.hits.finish(), self.seconds.finish());
         let all = 0..pairs.all().len() as u32;
         let key = |number: u32| pairs.key(number).map(|(stream, who)| (stream, kept(&who)));
         let keys: Vec<_> = all.map(key).collect();
-        let is_known = |piece: &Piece| keys.get(piece.pair as usize).is_some_and(Option::is_some);
+        let is_known =
+            |piece: &PairPiece| keys.get(piece.pair as usize).is_some_and(Option::is_some);
         if self.is_whole && times.pieces.iter().all(is_known) {
-            ByPair { end_ns: self.end_ns, pairs: keys, times, hits, seconds }
+            PairTables { end_ns: self.end_ns, pairs: keys, times, hits, seconds }
         } else {
-            ByPair::default()
+            PairTables::default()
         }
     }
 }
@@ -414,25 +424,25 @@ mod tests {
     use super::*;
     use steadfast_analysis::Filter;
     use steadfast_analysis::questions::processes::ProcessKey;
-    use steadfast_domain::io_event::{Command, Content};
+    use steadfast_domain::io_event::{CommandName, ContentMeasurement};
 
     const CELL: u64 = 100_000;
 
     fn key(n: u32) -> PairKey {
         let stream =
             StreamKey { op: IoOp::Read, sequential: n.is_multiple_of(2), bytes: 512 * (n % 3 + 1) };
-        (stream, ProcessKey { pid: n % 5 + 1, command: Command::new("x") })
+        (stream, ProcessKey { pid: n % 5 + 1, command: CommandName::new("x") })
     }
 
-    fn io(n: u32, pairs: &mut Pairs) -> Io {
+    fn io(n: u32, pairs: &mut PairNumbers) -> CountedIo {
         let (stream, who) = key(n);
-        Io {
+        CountedIo {
             row: 0,
             pair: pairs.number((stream, who)),
             issued_ns: u64::from(n) * CELL / 3,
             response_ns: 1000 + u64::from(n % 100) * 1000,
             queued_ns: u64::from(n % 3),
-            content: Content::default(),
+            content: ContentMeasurement::default(),
             bytes: stream.bytes,
             depth: n % 7,
             op: stream.op,
@@ -441,10 +451,10 @@ mod tests {
     }
 
     /// Returns the I/Os and the sums of the histograms of each column that is not empty.
-    fn told(by_pair: &ByPair, wide: usize) -> Vec<(usize, u64, u64, u64)> {
+    fn told(by_pair: &PairTables, wide: usize) -> Vec<(usize, u64, u64, u64)> {
         let filter = Filter::default();
-        let passing = Passing::of(&filter, &filter).unwrap();
-        let cells = by_pair.cells((0, by_pair.end_ns), passing, Wanted::default());
+        let passing = PairFilter::of(&filter, &filter).unwrap();
+        let cells = by_pair.cells((0, by_pair.end_ns), passing, Breakdowns::default());
         let mut found = Vec::new();
         cells.columns(0..cells.count, wide, |at, column| {
             let depths = column.depths.iter().sum();
@@ -457,9 +467,12 @@ mod tests {
     fn wider_columns_hold_the_same() {
         let count = 12_000;
         let end_ns = u64::from(count) * CELL / 3;
-        let (mut pairs, mut one, mut other) =
-            (Pairs::default(), Filled::new(CELL, end_ns), Filled::new(CELL, end_ns));
-        let mut all = Filled::new(CELL, end_ns);
+        let (mut pairs, mut one, mut other) = (
+            PairNumbers::default(),
+            PairTablesBuilder::new(CELL, end_ns),
+            PairTablesBuilder::new(CELL, end_ns),
+        );
+        let mut all = PairTablesBuilder::new(CELL, end_ns);
         for n in 0..count {
             let (io, touched) = (io(n, &mut pairs), Some((n as u16 % 1000, n as u16 % 1000 + 3)));
             let part = if n / 1000 % 2 == 0 { &mut one } else { &mut other };
@@ -478,13 +491,17 @@ mod tests {
 
     #[test]
     fn with_too_many_pairs_nothing_is_told() {
-        let (mut pairs, mut filled) = (Pairs::default(), Filled::new(CELL, 7 * CELL));
+        let (mut pairs, mut filled) =
+            (PairNumbers::default(), PairTablesBuilder::new(CELL, 7 * CELL));
         let wide = (IoOp::Read, 1 << 20);
         for pid in 0..=PAIRS_MAX {
             let stream = StreamKey { op: wide.0, sequential: false, bytes: wide.1 };
-            let process = ProcessKey { pid, command: Command::default() };
+            let process = ProcessKey { pid, command: CommandName::default() };
             filled.take(
-                &[Io { pair: pairs.number((stream, process)), ..io(0, &mut Pairs::default()) }],
+                &[CountedIo {
+                    pair: pairs.number((stream, process)),
+                    ..io(0, &mut PairNumbers::default())
+                }],
                 &[None],
             );
         }

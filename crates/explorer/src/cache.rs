@@ -18,7 +18,7 @@ const ZSTD_LEVEL: i32 = 1;
 
 /// Identity of a file. It differs between files, and changes when a file is modified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileFingerprint {
     device: u64,
     inode: u64,
     size: u64,
@@ -26,7 +26,7 @@ pub struct Identity {
     tail: [u8; DIGEST],
 }
 
-impl Identity {
+impl FileFingerprint {
     /// Returns the identity of an open file.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl Identity {
         let mut reader = file;
         reader.seek(SeekFrom::Start(found.size().saturating_sub(TAIL)))?;
         reader.take(TAIL).read_to_end(&mut tail)?;
-        Ok(Identity {
+        Ok(FileFingerprint {
             device: found.dev(),
             inode: found.ino(),
             size: found.size(),
@@ -68,7 +68,7 @@ pub trait IndexStore: Sync {
 }
 
 /// Returns the name of a capture's index file.
-pub fn name_of(files: &[Identity]) -> String {
+pub fn name_of(files: &[FileFingerprint]) -> String {
     let mut digest = Sha256::new();
     for file in files {
         let numbers = [file.device, file.inode, file.size];

@@ -1,9 +1,9 @@
-//! A [`Capture`] that is being explored: its files, held open for as long as the explorer runs, and
+//! A [`ExploredCapture`] that is being explored: its files, held open for as long as the explorer runs, and
 //! its index once it is built.
 
-use crate::cache::{self, Identity, IndexStore};
-use crate::index::{Index, Progress};
-use crate::refusal::Refusal;
+use crate::cache::{self, FileFingerprint, IndexStore};
+use crate::index::{Index, IndexProgress};
+use crate::refusal::HttpError;
 use crate::rows::RecentRows;
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use steadfast_analysis::{Captured, Crew};
+use steadfast_analysis::{Captured, ThreadPool};
 use steadfast_domain::CaptureConditions;
 use steadfast_tracefile::parquet::is_same_capture;
 use steadfast_tracefile::{NotRecorded, TraceError};
@@ -22,7 +22,7 @@ const ANSWERS_MAX: usize = 16 << 20;
 /// An error that prevents a file from being explored.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {what}", path.display())]
-pub struct Unopened {
+pub struct ExploreError {
     /// Path of the file.
     pub path: PathBuf,
     /// Description of the problem and its remedy.
@@ -30,29 +30,29 @@ pub struct Unopened {
 }
 
 /// One file of a capture.
-struct OpenFile {
+struct CaptureFile {
     path: PathBuf,
     file: File,
-    identity: Identity,
+    identity: FileFingerprint,
 }
 
 /// A capture.
-pub struct Capture {
+pub struct ExploredCapture {
     /// Display name: the first file, and the number of others.
     pub name: String,
-    files: Vec<OpenFile>,
+    files: Vec<CaptureFile>,
     captured: Captured<File>,
     /// Progress of the index.
-    pub progress: Arc<Progress>,
+    pub progress: Arc<IndexProgress>,
     index: OnceLock<Result<Arc<Index>, String>>,
-    made: OnceLock<Making>,
-    answers: Mutex<Answers>,
+    made: OnceLock<IndexOrigin>,
+    answers: Mutex<AnswerCache>,
     lately: Mutex<RecentRows>,
 }
 
 /// Account of how an index was obtained.
 #[derive(Debug, Clone, Copy)]
-pub struct Making {
+pub struct IndexOrigin {
     /// Whether it was read from the cache.
     pub from_cache: bool,
     /// Time that reading or building it took.
@@ -63,7 +63,7 @@ pub struct Making {
 
 /// Answers by question.
 #[derive(Default)]
-struct Answers {
+struct AnswerCache {
     bytes: usize,
     by_question: HashMap<String, Arc<str>>,
 }
@@ -73,12 +73,15 @@ struct Answers {
 ///
 /// # Errors
 /// Returns the first file that is not a trace of single I/Os.
-pub fn open_all(paths: &[PathBuf], crew: Option<&Arc<dyn Crew>>) -> Result<Vec<Capture>, Unopened> {
-    let mut named: Vec<Vec<(OpenFile, Captured<File>)>> = Vec::new();
+pub fn open_all(
+    paths: &[PathBuf],
+    crew: Option<&Arc<dyn ThreadPool>>,
+) -> Result<Vec<ExploredCapture>, ExploreError> {
+    let mut named: Vec<Vec<(CaptureFile, Captured<File>)>> = Vec::new();
     for path in paths {
         let opened = open(path)?;
-        let is_part = |parts: &&mut Vec<(OpenFile, Captured<File>)>| {
-            let same = |(_, part): &(OpenFile, Captured<File>)| {
+        let is_part = |parts: &&mut Vec<(CaptureFile, Captured<File>)>| {
+            let same = |(_, part): &(CaptureFile, Captured<File>)| {
                 is_same_capture(part.conditions(), opened.1.conditions())
             };
             parts.iter().any(same)
@@ -88,34 +91,34 @@ pub fn open_all(paths: &[PathBuf], crew: Option<&Arc<dyn Crew>>) -> Result<Vec<C
             None => named.push(vec![opened]),
         }
     }
-    named.into_iter().map(|parts| Capture::of(parts, crew)).collect()
+    named.into_iter().map(|parts| ExploredCapture::of(parts, crew)).collect()
 }
 
-fn open(path: &Path) -> Result<(OpenFile, Captured<File>), Unopened> {
-    let cannot = |what: String| Unopened { path: path.to_owned(), what };
+fn open(path: &Path) -> Result<(CaptureFile, Captured<File>), ExploreError> {
+    let cannot = |what: String| ExploreError { path: path.to_owned(), what };
     // Opening a FIFO would block.
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(cannot("it is not a regular file".to_owned()));
     }
     let file = File::open(path).map_err(|error| cannot(format!("it cannot be opened: {error}")))?;
     let broken = |error: std::io::Error| cannot(error.to_string());
-    let identity = Identity::of(&file).map_err(broken)?;
+    let identity = FileFingerprint::of(&file).map_err(broken)?;
     let medium = file.try_clone().map_err(broken)?;
     let captured = Captured::open(medium).map_err(|error| cannot(error.to_string()))?;
     captured.tells(NotRecorded::SingleIos).map_err(|error| cannot(steps_alone(&error)))?;
-    Ok((OpenFile { path: path.to_owned(), file, identity }, captured))
+    Ok((CaptureFile { path: path.to_owned(), file, identity }, captured))
 }
 
 fn steps_alone(error: &TraceError) -> String {
     format!("the explorer needs single I/Os: {error}; see it with: steadfast trace report")
 }
 
-impl Capture {
+impl ExploredCapture {
     fn of(
-        parts: Vec<(OpenFile, Captured<File>)>,
-        crew: Option<&Arc<dyn Crew>>,
-    ) -> Result<Self, Unopened> {
-        let (files, parts): (Vec<OpenFile>, Vec<Captured<File>>) = parts.into_iter().unzip();
+        parts: Vec<(CaptureFile, Captured<File>)>,
+        crew: Option<&Arc<dyn ThreadPool>>,
+    ) -> Result<Self, ExploreError> {
+        let (files, parts): (Vec<CaptureFile>, Vec<Captured<File>>) = parts.into_iter().unzip();
         let first = files.first().map(|file| file.path.clone()).unwrap_or_default();
         let name = match files.len() {
             1 => first.display().to_string(),
@@ -123,12 +126,12 @@ impl Capture {
         };
         let captured = Captured::together(parts);
         let captured =
-            captured.map_err(|error| Unopened { path: first, what: error.to_string() })?;
+            captured.map_err(|error| ExploreError { path: first, what: error.to_string() })?;
         let captured = match crew {
             Some(crew) => captured.with_crew(Arc::clone(crew)),
             None => captured,
         };
-        Ok(Capture {
+        Ok(ExploredCapture {
             name,
             files,
             captured,
@@ -153,11 +156,11 @@ impl Capture {
     /// Returns the I/Os, if the files are still those that were opened.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] with status 409 if a file changed.
-    pub fn captured(&self) -> Result<&Captured<File>, Refusal> {
+    /// Returns a [`HttpError`] with status 409 if a file changed.
+    pub fn captured(&self) -> Result<&Captured<File>, HttpError> {
         match self.files.iter().find(|file| !file.identity.still_fits(&file.file)) {
             None => Ok(&self.captured),
-            Some(changed) => Err(Refusal::conflict(format!(
+            Some(changed) => Err(HttpError::conflict(format!(
                 "{} was changed after it was opened; end the explorer and start it again",
                 changed.path.display()
             ))),
@@ -167,17 +170,17 @@ impl Capture {
     /// Returns the index.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] with status 409 if the index is not built yet, and with 500 if it
+    /// Returns a [`HttpError`] with status 409 if the index is not built yet, and with 500 if it
     /// could not be built.
-    pub fn index(&self) -> Result<Arc<Index>, Refusal> {
+    pub fn index(&self) -> Result<Arc<Index>, HttpError> {
         match self.index.get() {
-            None => Err(Refusal::conflict(format!(
+            None => Err(HttpError::conflict(format!(
                 "{} is still being read ({:.0} %); ask again",
                 self.name,
                 self.progress.share() * 100.0
             ))),
             Some(Ok(index)) => Ok(Arc::clone(index)),
-            Some(Err(what)) => Err(Refusal::failed(what.clone())),
+            Some(Err(what)) => Err(HttpError::failed(what.clone())),
         }
     }
 
@@ -187,19 +190,21 @@ impl Capture {
     }
 
     /// Returns how the index was obtained; `None` while it is being built.
-    pub fn made(&self) -> Option<Making> {
+    pub fn made(&self) -> Option<IndexOrigin> {
         self.made.get().copied()
     }
 
     /// Builds the index, or reads it from a cache.
     pub fn prepare(&self, store: Option<&dyn IndexStore>) {
         let began = Instant::now();
-        let identities: Vec<Identity> = self.files.iter().map(|file| file.identity).collect();
+        let identities: Vec<FileFingerprint> =
+            self.files.iter().map(|file| file.identity).collect();
         let name = cache::name_of(&identities);
         if let Some(index) = store.and_then(|store| cache::read(store, &name)) {
             self.progress.all.store(1, Ordering::Relaxed);
             self.progress.done.store(1, Ordering::Relaxed);
-            let _ = self.made.set(Making { from_cache: true, took: began.elapsed(), bytes: None });
+            let _ =
+                self.made.set(IndexOrigin { from_cache: true, took: began.elapsed(), bytes: None });
             let _ = self.index.set(Ok(Arc::new(index)));
             return;
         }
@@ -211,7 +216,7 @@ impl Capture {
             (Ok(index), Some(store)) => cache::write(store, &name, index).ok(),
             _ => None,
         };
-        let _ = self.made.set(Making { from_cache: false, took, bytes });
+        let _ = self.made.set(IndexOrigin { from_cache: false, took, bytes });
     }
 
     fn make(&self) -> Result<Index, String> {
@@ -231,7 +236,7 @@ impl Capture {
     pub fn keep(&self, question: String, answer: &Arc<str>) {
         let mut answers = self.answers();
         if answers.bytes + answer.len() > ANSWERS_MAX {
-            *answers = Answers::default();
+            *answers = AnswerCache::default();
         }
         if answer.len() < ANSWERS_MAX / 4 {
             answers.bytes += answer.len() + question.len();
@@ -244,7 +249,7 @@ impl Capture {
         self.lately.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answers(&self) -> MutexGuard<'_, Answers> {
+    fn answers(&self) -> MutexGuard<'_, AnswerCache> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,21 +3,21 @@
 //! I/Os.
 
 use crate::busy::BusyTime;
-use crate::keys::Sum;
-use crate::pairs::{Gathering, Io, PairKey, Pairs, Wanted};
-use crate::parts::{Parts, Shares};
-use crate::sparse::{Dense, Place, Sparse, later};
+use crate::keys::KeySum;
+use crate::pairs::{Breakdowns, CountedIo, PairBatcher, PairKey, PairNumbers};
+use crate::parts::{PairCounter, RankedPairCounts};
+use crate::sparse::{DenseCounts, EntryRange, SparseCounts, later};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use steadfast_analysis::sums::content::Contents;
-use steadfast_analysis::sums::queue_time::Queued;
-use steadfast_analysis::{EmptyLike, Fold, ParallelFold, Rows};
+use steadfast_analysis::sums::queue_time::QueueTimeSums;
+use steadfast_analysis::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 use steadfast_tracefile::{Field, Fields, TraceError};
 
 /// Response times, queue depths and related sums of some I/Os.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Times {
+pub struct TimeTotals {
     /// I/Os whose completion was seen.
     pub responses: u64,
     /// Sum of the response times, in nanoseconds.
@@ -31,14 +31,14 @@ pub struct Times {
     /// Largest queue depth at issue.
     pub depth_max: u32,
     /// Times spent in the queue before issue.
-    pub queued: Queued,
+    pub queued: QueueTimeSums,
     /// Measurements of written blocks.
     pub contents: Contents,
 }
 
 /// Sums over the I/Os of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Totals {
+pub struct TimeCellTotals {
     /// I/Os by operation, in the order of `IoOp::ALL`.
     pub ios: [u64; 5],
     /// Bytes by operation.
@@ -46,10 +46,10 @@ pub struct Totals {
     /// Sequential I/Os by operation.
     pub sequential: [u64; 5],
     /// Response times and queue depths.
-    pub times: Times,
+    pub times: TimeTotals,
 }
 
-impl Totals {
+impl TimeCellTotals {
     /// Returns the I/Os of all operations.
     pub fn all_ios(&self) -> u64 {
         self.ios.iter().sum()
@@ -60,7 +60,7 @@ impl Totals {
         [IoOp::Read, IoOp::Write].into_iter().map(|op| self.bytes[op as usize]).sum()
     }
 
-    fn add(&mut self, other: &Totals) {
+    fn add(&mut self, other: &TimeCellTotals) {
         for op in 0..self.ios.len() {
             self.ios[op] += other.ios[op];
             self.sequential[op] += other.sequential[op];
@@ -70,10 +70,10 @@ impl Totals {
     }
 }
 
-impl Times {
+impl TimeTotals {
     /// Counts an I/O.
     #[inline]
-    pub fn count(&mut self, io: &Io) {
+    pub fn count(&mut self, io: &CountedIo) {
         if let Some(response) = io.response_ns() {
             self.responses += 1;
             self.response_sum_ns = self.response_sum_ns.saturating_add(response);
@@ -91,7 +91,7 @@ impl Times {
     }
 
     /// Adds the sums of other I/Os.
-    pub fn add(&mut self, other: &Times) {
+    pub fn add(&mut self, other: &TimeTotals) {
         self.responses += other.responses;
         self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
         self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
@@ -105,17 +105,17 @@ impl Times {
 
 /// Consecutive I/Os of one cell. A cell has several pieces if I/Os arrived out of order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Piece {
+struct CellPiece {
     cell: u32,
-    totals: Totals,
-    responses: Place,
-    depths: Place,
-    parts: Place,
+    totals: TimeCellTotals,
+    responses: EntryRange,
+    depths: EntryRange,
+    parts: EntryRange,
 }
 
 /// Finished cells.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Cells {
+pub struct TimeCells {
     /// Width of a cell, in nanoseconds.
     pub width_ns: u64,
     /// Number of the first cell, counted from the beginning of the capture.
@@ -123,31 +123,31 @@ pub struct Cells {
     /// Number of cells.
     pub count: usize,
     /// I/Os by stream and process.
-    pub shares: Shares,
-    pieces: Vec<Piece>,
+    pub shares: RankedPairCounts,
+    pieces: Vec<CellPiece>,
     /// Histograms of response times and of depths.
-    histograms: Sparse,
+    histograms: SparseCounts,
     busy_ns: Vec<u64>,
 }
 
 /// Sums of several adjacent cells.
 #[derive(Debug, Clone)]
-pub struct Column {
+pub struct ColumnSums {
     /// Sums over all I/Os.
-    pub totals: Totals,
+    pub totals: TimeCellTotals,
     /// Response times, counted by bucket of `CoarseHistogram`.
     pub responses: Vec<u64>,
     /// Queue depths, counted by bucket of `QuarterHistogram`.
     pub depths: Vec<u64>,
     /// Sums by stream; those of all other streams come last.
-    pub streams: Vec<Sum>,
+    pub streams: Vec<KeySum>,
     /// Sums by process; those of all other processes come last.
-    pub processes: Vec<Sum>,
+    pub processes: Vec<KeySum>,
     /// Time with an I/O outstanding, in nanoseconds, added up over devices.
     pub busy_ns: u64,
 }
 
-impl Cells {
+impl TimeCells {
     /// Returns the begin of the first cell and the end of the last, in nanoseconds.
     pub fn span_ns(&self) -> (u64, u64) {
         let end = self.first.saturating_add(self.count as u64);
@@ -165,7 +165,12 @@ impl Cells {
     /// Calls `each` with the number and the sums of every column that is not empty. A column has
     /// `wide` adjacent cells and begins at a multiple of `wide`. Only cells within the range
     /// `cells`, counted from the first, are added.
-    pub fn columns(&self, cells: Range<usize>, wide: usize, mut each: impl FnMut(usize, &Column)) {
+    pub fn columns(
+        &self,
+        cells: Range<usize>,
+        wide: usize,
+        mut each: impl FnMut(usize, &ColumnSums),
+    ) {
         let wide = wide.max(1);
         let (from, to) = (cells.start.min(self.count), cells.end.min(self.count));
         let mut column = self.empty();
@@ -188,27 +193,27 @@ impl Cells {
         }
     }
 
-    fn empty(&self) -> Column {
-        Column {
-            totals: Totals::default(),
+    fn empty(&self) -> ColumnSums {
+        ColumnSums {
+            totals: TimeCellTotals::default(),
             responses: vec![0; CoarseHistogram::LEN],
             depths: vec![0; QuarterHistogram::LEN],
-            streams: vec![Sum::default(); self.shares.streams.keys.len() + 1],
-            processes: vec![Sum::default(); self.shares.processes.keys.len() + 1],
+            streams: vec![KeySum::default(); self.shares.streams.keys.len() + 1],
+            processes: vec![KeySum::default(); self.shares.processes.keys.len() + 1],
             busy_ns: 0,
         }
     }
 
-    fn emptied(&self, mut column: Column) -> Column {
-        column.totals = Totals::default();
+    fn emptied(&self, mut column: ColumnSums) -> ColumnSums {
+        column.totals = TimeCellTotals::default();
         column.responses.fill(0);
         column.depths.fill(0);
-        column.streams.fill(Sum::default());
-        column.processes.fill(Sum::default());
+        column.streams.fill(KeySum::default());
+        column.processes.fill(KeySum::default());
         column
     }
 
-    fn add(&self, column: &mut Column, piece: &Piece) {
+    fn add(&self, column: &mut ColumnSums, piece: &CellPiece) {
         column.totals.add(&piece.totals);
         self.histograms.add_to(&piece.responses, &mut column.responses);
         self.histograms.add_to(&piece.depths, &mut column.depths);
@@ -218,7 +223,7 @@ impl Cells {
 
 /// Specification of cells.
 #[derive(Debug, Clone, Copy)]
-pub struct CellsWanted {
+pub struct CellSpec {
     /// Width of a cell, in nanoseconds.
     pub width_ns: u64,
     /// Number of the first cell.
@@ -226,48 +231,48 @@ pub struct CellsWanted {
     /// Number of cells.
     pub count: usize,
     /// Breakdowns to keep.
-    pub by: Wanted,
+    pub by: Breakdowns,
 }
 
 /// Cells that are being filled.
 #[derive(Debug)]
-pub struct Filling {
-    wanted: CellsWanted,
+pub struct TimeCellsBuilder {
+    wanted: CellSpec,
     current: u32,
     /// Begin and width of the open cell; the width is 0 if none is open.
     begin_ns: u64,
     lasts_ns: u64,
-    open: Totals,
-    responses: Dense,
-    depths: Dense,
-    parts: Parts,
-    pieces: Vec<Piece>,
-    histograms: Sparse,
+    open: TimeCellTotals,
+    responses: DenseCounts,
+    depths: DenseCounts,
+    parts: PairCounter,
+    pieces: Vec<CellPiece>,
+    histograms: SparseCounts,
     /// Time with an I/O outstanding.
     pub busy: BusyTime,
 }
 
-impl Filling {
+impl TimeCellsBuilder {
     /// Creates empty cells.
-    pub fn new(wanted: CellsWanted) -> Self {
-        let wanted = CellsWanted { width_ns: wanted.width_ns.max(1), ..wanted };
-        Filling {
+    pub fn new(wanted: CellSpec) -> Self {
+        let wanted = CellSpec { width_ns: wanted.width_ns.max(1), ..wanted };
+        TimeCellsBuilder {
             wanted,
             current: 0,
             begin_ns: 0,
             lasts_ns: 0,
-            open: Totals::default(),
-            responses: Dense::new(CoarseHistogram::LEN),
-            depths: Dense::new(QuarterHistogram::LEN),
-            parts: Parts::default(),
+            open: TimeCellTotals::default(),
+            responses: DenseCounts::new(CoarseHistogram::LEN),
+            depths: DenseCounts::new(QuarterHistogram::LEN),
+            parts: PairCounter::default(),
             pieces: Vec::new(),
-            histograms: Sparse::default(),
+            histograms: SparseCounts::default(),
             busy: BusyTime::new((wanted.width_ns, wanted.first, wanted.count)),
         }
     }
 
     /// Takes I/Os.
-    pub fn take(&mut self, ios: &[Io], pairs: &mut Pairs) {
+    pub fn take(&mut self, ios: &[CountedIo], pairs: &mut PairNumbers) {
         for io in ios {
             let is_here = io.issued_ns.wrapping_sub(self.begin_ns) < self.lasts_ns;
             if is_here || self.turn_to(io.issued_ns, pairs) {
@@ -277,7 +282,7 @@ impl Filling {
     }
 
     /// Opens the cell of a time. Returns `false` if the time lies outside all cells.
-    fn turn_to(&mut self, time_ns: u64, pairs: &mut Pairs) -> bool {
+    fn turn_to(&mut self, time_ns: u64, pairs: &mut PairNumbers) -> bool {
         let width_ns = self.wanted.width_ns;
         let cell = (time_ns / width_ns).wrapping_sub(self.wanted.first);
         if cell >= self.wanted.count as u64 {
@@ -288,7 +293,7 @@ impl Filling {
         true
     }
 
-    fn open_cell(&mut self, cell: u32, pairs: &mut Pairs) {
+    fn open_cell(&mut self, cell: u32, pairs: &mut PairNumbers) {
         if cell != self.current {
             self.close(pairs);
             self.current = cell;
@@ -296,7 +301,7 @@ impl Filling {
     }
 
     #[inline]
-    fn count(&mut self, io: &Io) {
+    fn count(&mut self, io: &CountedIo) {
         let (op, bytes) = (io.op as usize, u64::from(io.bytes));
         self.open.ios[op] += 1;
         self.open.sequential[op] += u64::from(io.sequential);
@@ -312,7 +317,12 @@ impl Filling {
     }
 
     /// Adds sums of the I/Os of a stream and a process to a cell.
-    pub fn add(&mut self, cell: u32, (key, added): (PairKey, &Added<'_>), pairs: &mut Pairs) {
+    pub fn add(
+        &mut self,
+        cell: u32,
+        (key, added): (PairKey, &PairSums<'_>),
+        pairs: &mut PairNumbers,
+    ) {
         self.open_cell(cell, pairs);
         let (stream, ios) = (key.0, added.ios);
         let (op, bytes) = (stream.op as usize, u64::from(ios) * u64::from(stream.bytes));
@@ -327,11 +337,11 @@ impl Filling {
     }
 
     /// Closes the open cell.
-    fn close(&mut self, pairs: &mut Pairs) {
+    fn close(&mut self, pairs: &mut PairNumbers) {
         if self.open.all_ios() == 0 {
             return;
         }
-        self.pieces.push(Piece {
+        self.pieces.push(CellPiece {
             cell: self.current,
             totals: std::mem::take(&mut self.open),
             responses: self.histograms.keep(&mut self.responses),
@@ -341,7 +351,7 @@ impl Filling {
         self.make_room(pairs);
     }
 
-    fn make_room(&mut self, pairs: &mut Pairs) {
+    fn make_room(&mut self, pairs: &mut PairNumbers) {
         while self.parts.are_too_many() {
             let places = self.pieces.iter_mut().map(|piece| &mut piece.parts);
             self.parts.make_room(places, pairs);
@@ -349,13 +359,13 @@ impl Filling {
     }
 
     /// Returns the finished cells.
-    pub fn finish(mut self, pairs: &mut Pairs) -> Cells {
+    pub fn finish(mut self, pairs: &mut PairNumbers) -> TimeCells {
         self.close(pairs);
         self.pieces.sort_by_key(|piece| piece.cell);
         self.pieces.shrink_to_fit();
         self.histograms.shrink();
-        let CellsWanted { width_ns, first, count, by } = self.wanted;
-        Cells {
+        let CellSpec { width_ns, first, count, by } = self.wanted;
+        TimeCells {
             width_ns,
             first,
             count,
@@ -367,14 +377,18 @@ impl Filling {
     }
 
     /// Adds the cells of another share of the I/Os with the same specification.
-    pub fn join(&mut self, mut other: Filling, (pairs, theirs): (&mut Pairs, &mut Pairs)) {
+    pub fn join(
+        &mut self,
+        mut other: TimeCellsBuilder,
+        (pairs, theirs): (&mut PairNumbers, &mut PairNumbers),
+    ) {
         self.close(pairs);
         other.close(theirs);
         let joined = pairs.join(theirs);
         self.busy.join(other.busy);
         let histograms = self.histograms.append(other.histograms);
         let parts = self.parts.join(other.parts, &joined);
-        self.pieces.extend(other.pieces.into_iter().map(|piece| Piece {
+        self.pieces.extend(other.pieces.into_iter().map(|piece| CellPiece {
             responses: later(&piece.responses, histograms),
             depths: later(&piece.depths, histograms),
             parts: later(&piece.parts, parts),
@@ -385,32 +399,32 @@ impl Filling {
 }
 
 /// Sums of the I/Os of one pair.
-pub struct Added<'a> {
+pub struct PairSums<'a> {
     /// Number of I/Os.
     pub ios: u32,
     /// Response times and depths.
-    pub times: &'a Times,
+    pub times: &'a TimeTotals,
     /// Places of the histograms in [`Self::counts`]: response times, then depths.
-    pub histograms: [&'a Place; 2],
+    pub histograms: [&'a EntryRange; 2],
     /// Storage of the histograms.
-    pub counts: &'a Sparse,
+    pub counts: &'a SparseCounts,
 }
 
 /// A fold that fills cells.
 #[derive(Debug)]
 pub struct CellsFold {
-    gathering: Gathering,
-    filling: Filling,
+    gathering: PairBatcher,
+    filling: TimeCellsBuilder,
 }
 
 impl CellsFold {
     /// Creates empty cells.
-    pub fn new(wanted: CellsWanted) -> Self {
-        CellsFold { gathering: Gathering::default(), filling: Filling::new(wanted) }
+    pub fn new(wanted: CellSpec) -> Self {
+        CellsFold { gathering: PairBatcher::default(), filling: TimeCellsBuilder::new(wanted) }
     }
 
     /// Returns the finished cells.
-    pub fn finish(mut self) -> Cells {
+    pub fn finish(mut self) -> TimeCells {
         self.filling.finish(&mut self.gathering.pairs)
     }
 }
@@ -441,7 +455,7 @@ impl Fold for CellsFold {
         }
     }
 
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (by, filling) = (self.filling.wanted.by, &mut self.filling);
         self.gathering.each(rows, by, |ios, pairs| filling.take(ios, pairs));
         filling.busy.take(rows);

@@ -2,9 +2,9 @@
 //! answers of its first views.
 
 use crate::page;
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::shown::{Item, Shown};
+use crate::query::QueryString;
+use crate::refusal::HttpError;
+use crate::shown::{ExplorerItem, ExplorerItems};
 
 /// Largest size of a page: 5 MB.
 const BYTES_MAX: usize = 5_000_000;
@@ -48,13 +48,13 @@ const DEVICES_MAX: usize = 4;
 /// Returns the page for everything that is shown.
 ///
 /// # Errors
-/// Returns a [`Refusal`] if a question has no answer, or with status 400 if the page would be too
+/// Returns a [`HttpError`] if a question has no answer, or with status 400 if the page would be too
 /// large.
-pub fn page(shown: &Shown) -> Result<String, Refusal> {
-    let mut answers = Answers { text: String::from("{"), shown };
+pub fn page(shown: &ExplorerItems) -> Result<String, HttpError> {
+    let mut answers = AnswersJson { text: String::from("{"), shown };
     answers.add("meta")?;
     for (number, item) in shown.items.iter().enumerate() {
-        if let Item::Capture(capture) = item {
+        if let ExplorerItem::Capture(capture) = item {
             let number_of = format!("c={number}");
             for question in OF_CAPTURE {
                 answers.add(&question.replace("c=N", &number_of))?;
@@ -84,7 +84,7 @@ pub fn page(shown: &Shown) -> Result<String, Refusal> {
         }
     }
     for (number, item) in shown.items.iter().enumerate() {
-        if let Item::Run(_) = item {
+        if let ExplorerItem::Run(_) = item {
             answers.add(&format!("run?n={number}"))?;
             answers.add_steps(number);
         }
@@ -103,7 +103,7 @@ pub fn page(shown: &Shown) -> Result<String, Refusal> {
     if whole.len() <= BYTES_MAX {
         Ok(whole)
     } else {
-        Err(Refusal::bad(format!(
+        Err(HttpError::bad(format!(
             "the page would have {:.1} MB, more than {} MB; export fewer captures at once",
             whole.len() as f64 / 1e6,
             BYTES_MAX / 1_000_000
@@ -124,30 +124,30 @@ fn percent_encoded(text: &str) -> String {
     encoded
 }
 
-fn replaced(text: &str, link: &str, by: &str) -> Result<String, Refusal> {
+fn replaced(text: &str, link: &str, by: &str) -> Result<String, HttpError> {
     match text.split_once(link) {
         Some((before, after)) => Ok([before, by, after].concat()),
-        None => Err(Refusal::failed(format!("the page lacks {link}"))),
+        None => Err(HttpError::failed(format!("the page lacks {link}"))),
     }
 }
 
 /// Answers by question, as the text of a JSON object.
-struct Answers<'s> {
+struct AnswersJson<'s> {
     text: String,
-    shown: &'s Shown,
+    shown: &'s ExplorerItems,
 }
 
-impl Answers<'_> {
-    fn add(&mut self, question: &str) -> Result<(), Refusal> {
+impl AnswersJson<'_> {
+    fn add(&mut self, question: &str) -> Result<(), HttpError> {
         let (what, query) = question.split_once('?').unwrap_or((question, ""));
-        let answer = self.shown.answer(what, &Query::parse(query)?)?;
+        let answer = self.shown.answer(what, &QueryString::parse(query)?)?;
         self.put(question, &answer);
         Ok(())
     }
 
     fn add_if_any(&mut self, question: &str) {
         let (what, query) = question.split_once('?').unwrap_or((question, ""));
-        let answer = Query::parse(query).and_then(|query| self.shown.answer(what, &query));
+        let answer = QueryString::parse(query).and_then(|query| self.shown.answer(what, &query));
         if let Ok(answer) = answer {
             self.put(question, &answer);
         }
@@ -159,7 +159,7 @@ impl Answers<'_> {
         for step in 0.. {
             let query = format!("i={step}&n={number}");
             let answer =
-                Query::parse(&query).and_then(|query| self.shown.answer("run/step", &query));
+                QueryString::parse(&query).and_then(|query| self.shown.answer("run/step", &query));
             let Ok(answer) = answer else { return };
             if self.text.len() + answer.len() > room {
                 return;

@@ -1,13 +1,13 @@
 //! The [`Index`] of a capture: the result of one pass over all I/Os, from which most questions are
 //! answered without a second one. Several threads build it, each for its own share of the I/Os.
 
-use crate::by_pair::{ByPair, Filled};
-use crate::cells::{Cells, CellsWanted, Filling};
-use crate::maps::{self, Axis, COLUMNS, HitMap, Maps, RANGES, Touched};
-use crate::pairs::{Gathering, Io, Wanted};
+use crate::by_pair::{PairTables, PairTablesBuilder};
+use crate::cells::{CellSpec, TimeCells, TimeCellsBuilder};
+use crate::maps::{self, COLUMNS, ColumnAxis, IndexHitMap, IndexMaps, RANGES, TouchedRanges};
+use crate::pairs::{Breakdowns, CountedIo, PairBatcher};
 use crate::query::usual_layer;
-use crate::stretches::{self, Parts, Stretches};
-use crate::tallies::Tallies;
+use crate::stretches::{self, IndexSegments, ThreadCheckpoints};
+use crate::tallies::PairTallies;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_analysis::pass::PassAccount;
 use steadfast_analysis::questions::processes::ProcessTable;
-use steadfast_analysis::questions::quality::Quality;
+use steadfast_analysis::questions::quality::Completeness;
 use steadfast_analysis::questions::trust::Evidence;
 use steadfast_analysis::{
-    Captured, EmptyLike, Filter, Fold, ParallelFold, Pass, Rows, StreamTable,
+    AnnotatedRows, Captured, EmptyLike, Filter, Fold, ParallelFold, PassOptions, StreamTable,
 };
 use steadfast_domain::{Caveat, Layer};
 use steadfast_tracefile::{Fields, TraceError};
@@ -51,20 +51,20 @@ pub struct Index {
     /// Devices and layers with I/Os.
     pub sides: Vec<(u16, Layer)>,
     /// I/Os by cell of time.
-    pub cells: Cells,
+    pub cells: TimeCells,
     /// The same by stream and process, with fewer columns.
-    pub by_pair: ByPair,
+    pub by_pair: PairTables,
     /// Maps with other axes.
-    pub maps: Maps,
+    pub maps: IndexMaps,
     /// Checkpoints at which a pass can begin, with the tables between them.
-    pub stretches: Stretches,
+    pub stretches: IndexSegments,
     /// Caveats of the capture.
     pub caveats: Vec<Caveat>,
 }
 
 /// Progress of an index under construction, and the flag to abandon it.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct IndexProgress {
     /// I/Os read so far.
     pub done: AtomicU64,
     /// I/Os to read.
@@ -73,7 +73,7 @@ pub struct Progress {
     pub is_given_up: AtomicBool,
 }
 
-impl Progress {
+impl IndexProgress {
     /// Returns the share that is done, 0 to 1.
     pub fn share(&self) -> f64 {
         let (done, all) = (self.done.load(Ordering::Relaxed), self.all.load(Ordering::Relaxed));
@@ -96,87 +96,90 @@ impl Index {
     /// # Errors
     /// Returns the errors of [`Captured::run`], for example if the capture cannot be read or kept
     /// no single I/Os.
-    pub fn of(captured: &Captured<File>, progress: &Arc<Progress>) -> Result<Self, TraceError> {
+    pub fn of(
+        captured: &Captured<File>,
+        progress: &Arc<IndexProgress>,
+    ) -> Result<Self, TraceError> {
         let rows = captured.rows().unwrap_or_default();
         progress.all.store(rows, Ordering::Relaxed);
         let end_ns = captured.end_ns().max(1);
         let layer = usual_layer(captured.conditions());
         let filter = Filter { layer, ..Filter::default() };
         let places_every = Some((rows / stretches::MOST).max(stretches::IOS_LEAST));
-        let pass = Pass { filter, places_every, ..Pass::default() };
+        let pass = PassOptions { filter, places_every, ..PassOptions::default() };
         let reach = captured.reach().unwrap_or(1 << 40);
-        let quality = Quality::of(captured.conditions());
-        let mut making = Making::new(end_ns, reach, quality, Arc::clone(progress));
+        let quality = Completeness::of(captured.conditions());
+        let mut making = IndexBuilder::new(end_ns, reach, quality, Arc::clone(progress));
         let account = captured.run(&pass, &mut [&mut making])?;
         making.finish(captured, account)
     }
 }
 
 /// An index under construction, or the share of it that one thread builds.
-struct Making {
+struct IndexBuilder {
     end_ns: u64,
-    wanted: CellsWanted,
-    gathering: Gathering,
-    cells: Filling,
-    by_pair: Filled,
+    wanted: CellSpec,
+    gathering: PairBatcher,
+    cells: TimeCellsBuilder,
+    by_pair: PairTablesBuilder,
     /// One set of maps for all threads, since an I/O changes little of it.
-    maps: Arc<Mutex<Maps>>,
+    maps: Arc<Mutex<IndexMaps>>,
     /// Address ranges without hits, to find the ranges that an I/O touches.
-    ranges: HitMap,
-    touched: Vec<Touched>,
-    progress: Arc<Progress>,
+    ranges: IndexHitMap,
+    touched: Vec<TouchedRanges>,
+    progress: Arc<IndexProgress>,
     sides: BTreeSet<(u16, Layer)>,
     last_side: Option<(u16, Layer)>,
-    quality: Quality,
+    quality: Completeness,
     /// Tables of the open stretch.
-    tables: Tallies,
+    tables: PairTallies,
     stretch: usize,
-    parts: Parts,
+    parts: ThreadCheckpoints,
 }
 
 /// Counts I/Os by stream and by process.
-const EVERYBODY: Wanted = Wanted { streams: true, processes: true };
+const EVERYBODY: Breakdowns = Breakdowns { streams: true, processes: true };
 
 /// Returns the cells of an index: all cells of the capture, by stream and process.
-fn wanted(end_ns: u64) -> CellsWanted {
+fn wanted(end_ns: u64) -> CellSpec {
     let width_ns = cell_width(end_ns);
     let count = end_ns.div_ceil(width_ns).max(1) as usize;
-    CellsWanted { width_ns, first: 0, count, by: EVERYBODY }
+    CellSpec { width_ns, first: 0, count, by: EVERYBODY }
 }
 
 /// Returns an axis of at most `most` columns that consist of whole cells.
-fn axis(cells: &CellsWanted, most: usize) -> Axis {
+fn axis(cells: &CellSpec, most: usize) -> ColumnAxis {
     let beside = cells.count.div_ceil(most).next_power_of_two();
-    Axis {
+    ColumnAxis {
         width_ns: cells.width_ns.saturating_mul(beside as u64),
         first: 0,
         columns: cells.count.div_ceil(beside),
     }
 }
 
-impl Making {
-    fn new(end_ns: u64, reach: u64, quality: Quality, progress: Arc<Progress>) -> Self {
+impl IndexBuilder {
+    fn new(end_ns: u64, reach: u64, quality: Completeness, progress: Arc<IndexProgress>) -> Self {
         let wanted = wanted(end_ns);
         let coarse = (axis(&wanted, COLUMNS), RANGES);
         let fine = (axis(&wanted, maps::FINE_COLUMNS), maps::FINE_RANGES);
-        let maps = Maps::new((coarse, fine), reach, end_ns);
+        let maps = IndexMaps::new((coarse, fine), reach, end_ns);
         let ranges = maps.hits.empty();
         let maps = Arc::new(Mutex::new(maps));
         Self::part_of((end_ns, wanted), (maps, ranges), progress, quality)
     }
 
     fn part_of(
-        (end_ns, wanted): (u64, CellsWanted),
-        (maps, ranges): (Arc<Mutex<Maps>>, HitMap),
-        progress: Arc<Progress>,
-        quality: Quality,
+        (end_ns, wanted): (u64, CellSpec),
+        (maps, ranges): (Arc<Mutex<IndexMaps>>, IndexHitMap),
+        progress: Arc<IndexProgress>,
+        quality: Completeness,
     ) -> Self {
-        Making {
+        IndexBuilder {
             end_ns,
             wanted,
-            gathering: Gathering::default(),
-            cells: Filling::new(wanted),
-            by_pair: Filled::new(wanted.width_ns, end_ns),
+            gathering: PairBatcher::default(),
+            cells: TimeCellsBuilder::new(wanted),
+            by_pair: PairTablesBuilder::new(wanted.width_ns, end_ns),
             maps,
             ranges,
             touched: Vec::new(),
@@ -184,9 +187,9 @@ impl Making {
             sides: BTreeSet::new(),
             last_side: None,
             quality,
-            tables: Tallies::default(),
+            tables: PairTallies::default(),
             stretch: 0,
-            parts: Parts::default(),
+            parts: ThreadCheckpoints::default(),
         }
     }
 
@@ -198,7 +201,7 @@ impl Making {
     }
 
     /// Counts the I/Os in everything that is kept by stream or by process.
-    fn see_pairs(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn see_pairs(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let mut outcome = Ok(());
         self.gathering.each(rows, EVERYBODY, |ios, pairs| {
             self.cells.take(ios, pairs);
@@ -212,7 +215,7 @@ impl Making {
         outcome
     }
 
-    fn see_sides(&mut self, rows: &Rows<'_>) {
+    fn see_sides(&mut self, rows: &AnnotatedRows<'_>) {
         for row in 0..rows.batch.len() {
             let side = (rows.batch.device(row), rows.batch.layer(row));
             if self.last_side != Some(side) {
@@ -247,13 +250,18 @@ impl Making {
 }
 
 /// Finds the address ranges that I/Os touch.
-fn touch(ranges: &HitMap, rows: &Rows<'_>, ios: &[Io], touched: &mut Vec<Touched>) {
+fn touch(
+    ranges: &IndexHitMap,
+    rows: &AnnotatedRows<'_>,
+    ios: &[CountedIo],
+    touched: &mut Vec<TouchedRanges>,
+) {
     let narrow = |(first, last): (usize, usize)| (first as u16, last as u16);
     touched.clear();
     touched.extend(ios.iter().map(|io| ranges.touched(rows, io.row).map(narrow)));
 }
 
-impl EmptyLike for Making {
+impl EmptyLike for IndexBuilder {
     fn alike(&self) -> Self {
         let (maps, progress) = (Arc::clone(&self.maps), Arc::clone(&self.progress));
         let maps = (maps, self.ranges.clone());
@@ -261,13 +269,13 @@ impl EmptyLike for Making {
     }
 }
 
-impl Fold for Making {
+impl Fold for IndexBuilder {
     fn fields(&self) -> Fields {
         let tables = StreamTable::new().fields().and(ProcessTable::default().fields());
         tables.and(self.ranges.fields()).and(self.quality.fields())
     }
 
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         if self.progress.is_given_up.load(Ordering::Relaxed) {
             return Err(TraceError::Unsuitable("it was given up".into()));
         }

@@ -19,19 +19,19 @@ const PLACES: usize = 1 << 14;
 const APART: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A key by which I/Os are counted.
-pub trait Key: Copy + Ord {
+pub trait CountKey: Copy + Ord {
     /// Returns a hash that differs for most keys.
     fn hash(&self) -> u64;
 }
 
-impl Key for StreamKey {
+impl CountKey for StreamKey {
     #[inline]
     fn hash(&self) -> u64 {
         u64::from(self.bytes) << 8 | (self.op as u64) << 1 | u64::from(self.sequential)
     }
 }
 
-impl Key for ProcessKey {
+impl CountKey for ProcessKey {
     #[inline]
     fn hash(&self) -> u64 {
         let name = u128::from_le_bytes(self.command.0);
@@ -41,18 +41,18 @@ impl Key for ProcessKey {
 }
 
 /// A process in the form of an index file: number and command name.
-pub type ProcessKeyKept = (u32, [u8; 16]);
+pub type StoredProcessKey = (u32, [u8; 16]);
 
 /// Sums over the I/Os of a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sum {
+pub struct KeySum {
     /// Number of I/Os.
     pub ios: u64,
     /// Number of bytes.
     pub bytes: u64,
 }
 
-impl Sum {
+impl KeySum {
     /// Adds I/Os and bytes.
     pub fn add(&mut self, ios: u64, bytes: u64) {
         self.ios += ios;
@@ -62,21 +62,21 @@ impl Sum {
 
 /// The keys that have a number.
 #[derive(Debug, Clone)]
-pub struct Keys<K> {
+pub struct NumberedKeys<K> {
     places: Vec<u16>,
     keys: Vec<K>,
 }
 
-impl<K> Default for Keys<K> {
+impl<K> Default for NumberedKeys<K> {
     fn default() -> Self {
-        Keys { places: vec![FREE; PLACES], keys: Vec::new() }
+        NumberedKeys { places: vec![FREE; PLACES], keys: Vec::new() }
     }
 }
 
-impl<K: Key> Keys<K> {
+impl<K: CountKey> NumberedKeys<K> {
     /// Creates an empty table.
     pub fn new() -> Self {
-        Keys::default()
+        NumberedKeys::default()
     }
 
     /// Returns the number of a key, and assigns one if it is new and a number is left.
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn numbers_are_kept_and_bounded() {
         let key = |bytes| StreamKey { op: IoOp::Read, sequential: false, bytes };
-        let mut keys = Keys::new();
+        let mut keys = NumberedKeys::new();
         for bytes in 0..9000 {
             let wanted = if bytes < NUMBERS as u32 { bytes as u16 } else { OTHERS };
             assert_eq!(keys.number(key(bytes)), wanted);

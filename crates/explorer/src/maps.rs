@@ -1,9 +1,9 @@
 //! Pictures with other axes than response time and queue depth: hits by address over time, and
 //! issue times within the second.
 
-use crate::pairs::Io;
+use crate::pairs::CountedIo;
 use serde::{Deserialize, Serialize};
-use steadfast_analysis::{EmptyLike, Fold, ParallelFold, Rows};
+use steadfast_analysis::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
 use steadfast_domain::{IoOp, Layer};
 use steadfast_tracefile::{Field, Fields, TraceError};
 
@@ -23,32 +23,36 @@ pub const FINE_COLUMNS: usize = 16_384;
 pub const FINE_RANGES: usize = 128;
 
 /// The first and the last of the [`RANGES`] that an I/O touches; `None` if it touches none.
-pub type Touched = Option<(u16, u16)>;
+pub type TouchedRanges = Option<(u16, u16)>;
 
 /// Maps of a whole capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Maps {
+pub struct IndexMaps {
     /// Hits by address.
-    pub hits: HitMap,
+    pub hits: IndexHitMap,
     /// Hits by address, with finer time and fewer ranges.
-    pub fine: HitMap,
+    pub fine: IndexHitMap,
     /// I/Os by part of the second.
     pub seconds: SecondMap,
 }
 
-impl Maps {
+impl IndexMaps {
     /// Creates empty maps of a capture. `coarse` and `fine` are the columns and the number of
     /// ranges of the two address maps.
-    pub fn new((coarse, fine): ((Axis, usize), (Axis, usize)), reach: u64, end_ns: u64) -> Self {
-        Maps {
-            hits: HitMap::new(coarse.0, (0, reach), coarse.1),
-            fine: HitMap::coarse(fine.0, reach, fine.1),
+    pub fn new(
+        (coarse, fine): ((ColumnAxis, usize), (ColumnAxis, usize)),
+        reach: u64,
+        end_ns: u64,
+    ) -> Self {
+        IndexMaps {
+            hits: IndexHitMap::new(coarse.0, (0, reach), coarse.1),
+            fine: IndexHitMap::coarse(fine.0, reach, fine.1),
             seconds: SecondMap::new((0, end_ns), SECONDS_COLUMNS, PARTS),
         }
     }
 
     /// Takes I/Os with the ranges of [`Self::hits`] that they touch.
-    pub fn take(&mut self, ios: &[Io], touched: &[Touched]) {
+    pub fn take(&mut self, ios: &[CountedIo], touched: &[TouchedRanges]) {
         self.hits.count(ios, touched);
         self.fine.count(ios, touched);
         self.seconds.count(ios.iter().map(|io| io.issued_ns));
@@ -58,7 +62,7 @@ impl Maps {
 /// Hits of each address range in each column of time, stored column by column with the lowest
 /// address first. An I/O hits every range that it touches, as in `steadfast trace hits`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HitMap {
+pub struct IndexHitMap {
     /// Width of a column, in nanoseconds.
     pub width_ns: u64,
     /// Number of the first column, counted from the beginning of the capture.
@@ -79,7 +83,7 @@ pub struct HitMap {
 
 /// A time axis of columns of equal width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Axis {
+pub struct ColumnAxis {
     /// Width of a column, in nanoseconds.
     pub width_ns: u64,
     /// Number of the first column, counted from the beginning of the capture.
@@ -88,13 +92,13 @@ pub struct Axis {
     pub columns: usize,
 }
 
-impl HitMap {
+impl IndexHitMap {
     /// Creates an empty map of the addresses from `low` to `high`.
-    pub fn new(axis: Axis, (low, high): (u64, u64), ranges: usize) -> Self {
-        let Axis { width_ns, first, columns } = axis;
+    pub fn new(axis: ColumnAxis, (low, high): (u64, u64), ranges: usize) -> Self {
+        let ColumnAxis { width_ns, first, columns } = axis;
         let bytes = high.saturating_sub(low).div_ceil(ranges as u64).max(1);
         let cells = columns * ranges;
-        HitMap {
+        IndexHitMap {
             width_ns: width_ns.max(1),
             first,
             columns,
@@ -107,30 +111,30 @@ impl HitMap {
     }
 
     /// Creates an empty map with fewer ranges, each of which combines several of the [`RANGES`].
-    fn coarse(axis: Axis, reach: u64, ranges: usize) -> Self {
+    fn coarse(axis: ColumnAxis, reach: u64, ranges: usize) -> Self {
         let bytes = reach.div_ceil(RANGES as u64).max(1);
-        let map = HitMap::new(axis, (0, reach), ranges);
-        HitMap { range_bytes: bytes.saturating_mul((RANGES / ranges) as u64), ..map }
+        let map = IndexHitMap::new(axis, (0, reach), ranges);
+        IndexHitMap { range_bytes: bytes.saturating_mul((RANGES / ranges) as u64), ..map }
     }
 
     /// Returns a map of the same ranges, without columns.
-    pub fn empty(&self) -> HitMap {
-        let HitMap { width_ns, low, range_bytes, ranges, .. } = *self;
-        HitMap { width_ns, low, range_bytes, ranges, ..HitMap::default() }
+    pub fn empty(&self) -> IndexHitMap {
+        let IndexHitMap { width_ns, low, range_bytes, ranges, .. } = *self;
+        IndexHitMap { width_ns, low, range_bytes, ranges, ..IndexHitMap::default() }
     }
 
     /// Returns an empty map of the same ranges with columns of a width; `None` if the width is 0.
-    pub fn of_columns(&self, width_ns: u64, end_ns: u64) -> Option<HitMap> {
+    pub fn of_columns(&self, width_ns: u64, end_ns: u64) -> Option<IndexHitMap> {
         let columns = end_ns.checked_div(width_ns)? as usize + 1;
         let none = vec![0; columns * self.ranges];
         let (reads, writes) = (none.clone(), none);
-        Some(HitMap { width_ns, columns, reads, writes, ..self.empty() })
+        Some(IndexHitMap { width_ns, columns, reads, writes, ..self.empty() })
     }
 
     /// Counts a hit in each of the [`RANGES`] from the first to the last that an I/O touches.
-    fn count(&mut self, ios: &[Io], touched: &[Touched]) {
+    fn count(&mut self, ios: &[CountedIo], touched: &[TouchedRanges]) {
         let together = (RANGES / self.ranges.max(1)).max(1).ilog2();
-        let mut open = OpenColumn::new(self.width_ns);
+        let mut open = LastColumn::new(self.width_ns);
         for (io, touched) in ios.iter().zip(touched) {
             let Some((first, last)) = *touched else { continue };
             let column = open.of(io.issued_ns).saturating_sub(self.first);
@@ -149,7 +153,7 @@ impl HitMap {
 
     /// Takes one row. Returns the first and the last range that it touches.
     #[inline]
-    pub fn take_row(&mut self, rows: &Rows<'_>, row: usize) -> Option<(usize, usize)> {
+    pub fn take_row(&mut self, rows: &AnnotatedRows<'_>, row: usize) -> Option<(usize, usize)> {
         let (first, last) = self.touched(rows, row)?;
         let column = (rows.batch.issued_ns(row) / self.width_ns).checked_sub(self.first)?;
         let column = usize::try_from(column).ok().filter(|column| *column < self.columns)?;
@@ -163,7 +167,7 @@ impl HitMap {
 
     /// Returns the first and the last range that an I/O touches, regardless of its time.
     #[inline]
-    pub fn touched(&self, rows: &Rows<'_>, row: usize) -> Option<(usize, usize)> {
+    pub fn touched(&self, rows: &AnnotatedRows<'_>, row: usize) -> Option<(usize, usize)> {
         let batch = rows.batch;
         let (op, bytes) = (batch.op(row), u64::from(batch.bytes(row)));
         if !matches!(op, IoOp::Read | IoOp::Write) || bytes == 0 || batch.layer(row) != Layer::Block
@@ -230,7 +234,7 @@ impl SecondMap {
 
     /// Counts I/Os that were issued at these times.
     fn count(&mut self, times_ns: impl Iterator<Item = u64>) {
-        let mut open = OpenColumn::new(self.seconds.saturating_mul(SECOND));
+        let mut open = LastColumn::new(self.seconds.saturating_mul(SECOND));
         let first = self.first / self.seconds.max(1);
         for time_ns in times_ns {
             let Some(column) = open.of(time_ns).checked_sub(first) else { continue };
@@ -245,7 +249,7 @@ impl SecondMap {
 
 /// The column of the previous I/O. The next one is nearly always in the same column and needs no
 /// division.
-struct OpenColumn {
+struct LastColumn {
     column: u64,
     begin_ns: u64,
     width_ns: u64,
@@ -253,9 +257,9 @@ struct OpenColumn {
     lasts_ns: u64,
 }
 
-impl OpenColumn {
+impl LastColumn {
     fn new(width_ns: u64) -> Self {
-        OpenColumn { column: 0, begin_ns: 0, width_ns: width_ns.max(1), lasts_ns: 0 }
+        LastColumn { column: 0, begin_ns: 0, width_ns: width_ns.max(1), lasts_ns: 0 }
     }
 
     /// Returns the number of the column of a time.
@@ -270,19 +274,19 @@ impl OpenColumn {
     }
 }
 
-impl EmptyLike for HitMap {
+impl EmptyLike for IndexHitMap {
     fn alike(&self) -> Self {
         let (reads, writes) = (vec![0; self.reads.len()], vec![0; self.writes.len()]);
-        HitMap { first: self.first, columns: self.columns, reads, writes, ..self.empty() }
+        IndexHitMap { first: self.first, columns: self.columns, reads, writes, ..self.empty() }
     }
 }
 
-impl Fold for HitMap {
+impl Fold for IndexHitMap {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Issued, Field::Offset, Field::Bytes, Field::Op, Field::Layer])
     }
 
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for row in rows.iter() {
             self.take_row(rows, row);
         }
@@ -311,7 +315,7 @@ impl Fold for SecondMap {
         Fields::of(&[Field::Issued])
     }
 
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         self.count(rows.iter().map(|row| rows.batch.issued_ns(row)));
         Ok(())
     }
@@ -336,11 +340,11 @@ mod tests {
     use steadfast_domain::IoEvent;
     use steadfast_tracefile::Batch;
 
-    fn with_rows(events: &[IoEvent], mut each: impl FnMut(&Rows<'_>, usize)) {
+    fn with_rows(events: &[IoEvent], mut each: impl FnMut(&AnnotatedRows<'_>, usize)) {
         let (batch, none) = (Batch::of(events), vec![false; events.len()]);
         let (depth, busy) = (vec![0; events.len()], vec![(0, 0); events.len()]);
         let (batch, sequential, depth, busy) = (&batch, &none, &depth, &busy);
-        let rows = Rows {
+        let rows = AnnotatedRows {
             batch,
             sequential,
             depth,
@@ -356,8 +360,8 @@ mod tests {
 
     #[test]
     fn an_io_hits_every_range_that_it_touches() {
-        let axis = Axis { width_ns: 10, first: 1, columns: 2 };
-        let mut map = HitMap::new(axis, (0, 4096), 4);
+        let axis = ColumnAxis { width_ns: 10, first: 1, columns: 2 };
+        let mut map = IndexHitMap::new(axis, (0, 4096), 4);
         let io = |issued_ns, offset, bytes, op| IoEvent {
             issued_ns,
             offset,

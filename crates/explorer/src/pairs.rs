@@ -1,12 +1,12 @@
-//! [`Pairs`]: a number for every stream of every process. It is looked up once per I/O, and
+//! [`PairNumbers`]: a number for every stream of every process. It is looked up once per I/O, and
 //! everything that counts by stream or by process uses it as an index.
 
-use crate::keys::{Keys, OTHERS, ProcessKeyKept};
+use crate::keys::{NumberedKeys, OTHERS, StoredProcessKey};
 use std::collections::HashMap;
-use steadfast_analysis::filter::Process;
+use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::questions::processes::ProcessKey;
-use steadfast_analysis::{Filter, Rows};
-use steadfast_domain::io_event::{Command, Content};
+use steadfast_analysis::{AnnotatedRows, Filter};
+use steadfast_domain::io_event::{CommandName, ContentMeasurement};
 use steadfast_domain::{IoOp, io_event::RESPONSE_UNKNOWN};
 use steadfast_tracefile::StreamKey;
 
@@ -21,20 +21,20 @@ const APART: u64 = 0x9e37_79b9_7f4a_7c15;
 pub type PairKey = (StreamKey, ProcessKey);
 
 /// Process of I/Os that are not counted by process.
-const NOBODY: ProcessKey = ProcessKey { pid: 0, command: Command([0; 16]) };
+const NOBODY: ProcessKey = ProcessKey { pid: 0, command: CommandName([0; 16]) };
 /// Stream of I/Os that are not counted by stream.
 const ANYTHING: StreamKey = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
 
 /// Breakdowns that cells keep in addition to the totals.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted {
+pub struct Breakdowns {
     /// Breakdown by stream.
     pub streams: bool,
     /// Breakdown by process.
     pub processes: bool,
 }
 
-impl Wanted {
+impl Breakdowns {
     /// Returns a key without the parts that are not wanted.
     pub fn of(self, (stream, process): PairKey) -> PairKey {
         let stream = if self.streams { stream } else { ANYTHING };
@@ -44,21 +44,21 @@ impl Wanted {
 
 /// Numbers of pairs, assigned in order of first occurrence.
 #[derive(Debug, Clone)]
-pub struct Pairs {
+pub struct PairNumbers {
     /// Numbers of streams.
-    pub streams: Keys<StreamKey>,
+    pub streams: NumberedKeys<StreamKey>,
     /// Numbers of processes.
-    pub processes: Keys<ProcessKey>,
+    pub processes: NumberedKeys<ProcessKey>,
     numbers: HashMap<(u16, u16), u32>,
     all: Vec<(u16, u16)>,
     at_hand: Vec<Option<(PairKey, u32)>>,
 }
 
-impl Default for Pairs {
+impl Default for PairNumbers {
     fn default() -> Self {
-        Pairs {
-            streams: Keys::new(),
-            processes: Keys::new(),
+        PairNumbers {
+            streams: NumberedKeys::new(),
+            processes: NumberedKeys::new(),
             numbers: HashMap::new(),
             all: Vec::new(),
             at_hand: vec![None; AT_HAND],
@@ -66,7 +66,7 @@ impl Default for Pairs {
     }
 }
 
-impl Pairs {
+impl PairNumbers {
     /// Returns the number of a pair.
     #[inline]
     pub fn number(&mut self, key: PairKey) -> u32 {
@@ -113,7 +113,7 @@ impl Pairs {
     }
 
     /// Adds the pairs of another share of the I/Os. Returns the numbers that they have here.
-    pub fn join(&mut self, other: &Pairs) -> Joined {
+    pub fn join(&mut self, other: &PairNumbers) -> RenumberTable {
         let streams = other.streams.keys().iter().map(|key| self.streams.number(*key));
         let streams: Vec<u16> = streams.collect();
         let processes = other.processes.keys().iter().map(|key| self.processes.number(*key));
@@ -126,20 +126,20 @@ impl Pairs {
             self.number_of((ours(&streams, *stream), ours(&processes, *process)))
         });
         let pairs = pairs.collect();
-        Joined { streams, processes, pairs }
+        RenumberTable { streams, processes, pairs }
     }
 }
 
 /// Numbers that the streams, processes and pairs of another share of the I/Os have here.
 #[derive(Debug, Clone)]
-pub struct Joined {
+pub struct RenumberTable {
     streams: Vec<u16>,
     processes: Vec<u16>,
     /// Numbers of the pairs.
     pub pairs: Vec<u32>,
 }
 
-impl Joined {
+impl RenumberTable {
     /// Returns the numbers of the streams and those of the processes.
     pub fn halves(&self) -> [&[u16]; 2] {
         [&self.streams, &self.processes]
@@ -148,7 +148,7 @@ impl Joined {
 
 /// The fields of an I/O that are counted.
 #[derive(Debug, Clone, Copy)]
-pub struct Io {
+pub struct CountedIo {
     /// Row of the batch.
     pub row: usize,
     /// Pair number.
@@ -160,7 +160,7 @@ pub struct Io {
     /// Time in the queue before issue, in nanoseconds; 0 if unknown.
     pub queued_ns: u64,
     /// Measurements of the blocks that it wrote.
-    pub content: Content,
+    pub content: ContentMeasurement,
     /// Size, in bytes.
     pub bytes: u32,
     /// Queue depth at issue; 0 if unknown.
@@ -171,7 +171,7 @@ pub struct Io {
     pub sequential: bool,
 }
 
-impl Io {
+impl CountedIo {
     /// Returns the response time in nanoseconds; `None` if its completion was not seen.
     #[inline]
     pub fn response_ns(&self) -> Option<u64> {
@@ -181,19 +181,19 @@ impl Io {
 
 /// Passes I/Os on in groups, with the numbers of their pairs.
 #[derive(Debug, Clone, Default)]
-pub struct Gathering {
+pub struct PairBatcher {
     /// The pairs seen so far.
-    pub pairs: Pairs,
-    ios: Vec<Io>,
+    pub pairs: PairNumbers,
+    ios: Vec<CountedIo>,
 }
 
-impl Gathering {
+impl PairBatcher {
     /// Calls `take` with groups of I/Os until all selected rows were passed.
     pub fn each(
         &mut self,
-        rows: &Rows<'_>,
-        wanted: Wanted,
-        mut take: impl FnMut(&[Io], &mut Pairs),
+        rows: &AnnotatedRows<'_>,
+        wanted: Breakdowns,
+        mut take: impl FnMut(&[CountedIo], &mut PairNumbers),
     ) {
         let (batch, mut passed) = (rows.batch, rows.iter());
         loop {
@@ -207,14 +207,14 @@ impl Gathering {
                 } else {
                     NOBODY
                 };
-                self.ios.push(Io {
+                self.ios.push(CountedIo {
                     row,
                     pair: self.pairs.number(wanted.of((stream, process))),
                     issued_ns: batch.issued_ns(row),
                     response_ns: batch.response_ns(row),
                     queued_ns: rows.queued_ns(row).unwrap_or(0),
                     content: match batch.sampled_blocks(row) {
-                        0 => Content::default(),
+                        0 => ContentMeasurement::default(),
                         _ => batch.content(row),
                     },
                     bytes,
@@ -234,36 +234,36 @@ impl Gathering {
 /// A filter by operations, streams and processes only. Whether an I/O passes depends on its pair
 /// alone.
 #[derive(Debug, Clone, Copy)]
-pub struct Passing<'f>(&'f Filter);
+pub struct PairFilter<'f>(&'f Filter);
 
-impl<'f> Passing<'f> {
+impl<'f> PairFilter<'f> {
     /// Returns the filter if it differs from the usual one only in operations, streams and
     /// processes.
     pub fn of(filter: &'f Filter, usual: &Filter) -> Option<Self> {
         let rest = Filter { ops: Vec::new(), streams: Vec::new(), process: None, ..filter.clone() };
-        (rest == *usual).then_some(Passing(filter))
+        (rest == *usual).then_some(PairFilter(filter))
     }
 
     /// Returns whether the I/Os of a pair pass.
     pub fn lets(self, (stream, process): &PairKey) -> bool {
-        let Passing(filter) = self;
+        let PairFilter(filter) = self;
         (filter.ops.is_empty() || filter.ops.contains(&stream.op))
             && (filter.streams.is_empty() || filter.streams.contains(stream))
             && filter.process.as_ref().is_none_or(|wanted| match wanted {
-                Process::Pid(pid) => *pid == process.pid,
-                Process::Command(name) => process.command.to_string() == *name,
+                ProcessSelector::Pid(pid) => *pid == process.pid,
+                ProcessSelector::Command(name) => process.command.to_string() == *name,
             })
     }
 }
 
 /// Returns a process in the form of an index file.
-pub fn kept(process: &ProcessKey) -> ProcessKeyKept {
+pub fn kept(process: &ProcessKey) -> StoredProcessKey {
     (process.pid, process.command.0)
 }
 
 /// Returns a process from the form of an index file.
-pub fn process((pid, command): ProcessKeyKept) -> ProcessKey {
-    ProcessKey { pid, command: Command(command) }
+pub fn process((pid, command): StoredProcessKey) -> ProcessKey {
+    ProcessKey { pid, command: CommandName(command) }
 }
 
 #[cfg(test)]
@@ -273,12 +273,12 @@ mod tests {
 
     fn key(bytes: u32, pid: u32) -> PairKey {
         let stream = StreamKey { op: IoOp::Read, sequential: bytes % 2 == 1, bytes };
-        (stream, ProcessKey { pid, command: Command::new("x") })
+        (stream, ProcessKey { pid, command: CommandName::new("x") })
     }
 
     #[test]
     fn a_pair_keeps_its_number_and_finds_it_among_others() {
-        let (mut one, mut other) = (Pairs::default(), Pairs::default());
+        let (mut one, mut other) = (PairNumbers::default(), PairNumbers::default());
         for n in 0..9_001u32 {
             let (a, b) = (one.number(key(n % 50, n % 7)), other.number(key(n % 7, n % 50)));
             assert_eq!((a, b), (one.number(key(n % 50, n % 7)), other.number(key(n % 7, n % 50))));
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn what_has_no_number_keeps_the_half_that_has_one() {
-        let mut pairs = Pairs::default();
+        let mut pairs = PairNumbers::default();
         let mut last = 0;
         (0..=NUMBERS as u32).for_each(|pid| last = pairs.number(key(512, pid)));
         assert_eq!((pairs.all()[last as usize], pairs.key(last)), ((0, OTHERS), None));
@@ -304,11 +304,13 @@ mod tests {
     fn a_filter_of_more_than_pairs_is_none_of_pairs() {
         let usual = Filter::default();
         let by = |process| Filter { process, ops: vec![IoOp::Read], ..Filter::default() };
-        let named = by(Some(Process::Command("x".into())));
-        let passing = Passing::of(&named, &usual).unwrap();
+        let named = by(Some(ProcessSelector::Command("x".into())));
+        let passing = PairFilter::of(&named, &usual).unwrap();
         assert!(passing.lets(&key(512, 7)));
-        assert!(!Passing::of(&by(Some(Process::Pid(8))), &usual).unwrap().lets(&key(512, 7)));
+        assert!(
+            !PairFilter::of(&by(Some(ProcessSelector::Pid(8))), &usual).unwrap().lets(&key(512, 7))
+        );
         let devices = Filter { devices: vec![0], ..named };
-        assert!(Passing::of(&devices, &usual).is_none());
+        assert!(PairFilter::of(&devices, &usual).is_none());
     }
 }

@@ -1,8 +1,8 @@
-//! [`Parts`]: the I/Os of each cell by stream and process, counted by pair number.
+//! [`PairCounter`]: the I/Os of each cell by stream and process, counted by pair number.
 
-use crate::keys::{Key, Keys, OTHERS, ProcessKeyKept, Sum};
-use crate::pairs::{Joined, Pairs, Wanted, kept};
-use crate::sparse::Place;
+use crate::keys::{CountKey, KeySum, NumberedKeys, OTHERS, StoredProcessKey};
+use crate::pairs::{Breakdowns, PairNumbers, RenumberTable, kept};
+use crate::sparse::EntryRange;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -16,33 +16,33 @@ pub const SERIES: usize = 64;
 const PARTS_MAX: usize = 3 << 20;
 
 /// The I/Os of a pair in a cell: pair number, I/Os and bytes.
-type Part = (u32, u32, u64);
+type PairCount = (u32, u32, u64);
 
 /// The keys that have a series of their own, the most active first, with their sums. One more sum,
 /// after the last, is that of all other keys.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Ranked<K> {
+pub struct RankedKeys<K> {
     /// Keys, the most active first.
     pub keys: Vec<K>,
     /// Sum of each key, followed by that of all others.
-    pub sums: Vec<Sum>,
+    pub sums: Vec<KeySum>,
 }
 
 /// The finished counts of I/Os by stream and process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Shares {
+pub struct RankedPairCounts {
     /// Streams, if they were counted separately.
-    pub streams: Ranked<StreamKey>,
+    pub streams: RankedKeys<StreamKey>,
     /// Processes, if they were counted separately.
-    pub processes: Ranked<ProcessKeyKept>,
+    pub processes: RankedKeys<StoredProcessKey>,
     /// For each pair, its positions among the streams and the processes.
     places: Vec<(u16, u16)>,
-    parts: Vec<Part>,
+    parts: Vec<PairCount>,
 }
 
-impl Shares {
+impl RankedPairCounts {
     /// Adds the parts of a cell to the sums of streams and of processes.
-    pub fn add(&self, place: &Place, streams: &mut [Sum], processes: &mut [Sum]) {
+    pub fn add(&self, place: &EntryRange, streams: &mut [KeySum], processes: &mut [KeySum]) {
         let parts = self.parts.get(place.start as usize..place.end as usize);
         for (pair, ios, bytes) in parts.unwrap_or_default() {
             let Some((stream, process)) = self.places.get(*pair as usize) else { continue };
@@ -54,13 +54,13 @@ impl Shares {
 
 /// Parts that are still being counted.
 #[derive(Debug, Default)]
-pub struct Parts {
+pub struct PairCounter {
     /// I/Os and bytes of every pair in the open cell.
     open: Vec<(u32, u64)>,
     touched: Vec<u32>,
     /// Sum of every pair over all cells.
-    sums: Vec<Sum>,
-    kept: Vec<Part>,
+    sums: Vec<KeySum>,
+    kept: Vec<PairCount>,
     /// Numbers of streams and of processes that count as [`OTHERS`].
     dropped: [HashSet<u16>; 2],
     /// Number of streams and of processes that were left when room was last made; `None` if it
@@ -68,7 +68,7 @@ pub struct Parts {
     left: Option<usize>,
 }
 
-impl Parts {
+impl PairCounter {
     /// Counts I/Os in the open cell.
     #[inline]
     pub fn count(&mut self, pair: u32, ios: u32, bytes: u64) {
@@ -85,9 +85,9 @@ impl Parts {
     }
 
     /// Closes the open cell. Returns the place of its parts.
-    pub fn close(&mut self, pairs: &mut Pairs) -> Place {
+    pub fn close(&mut self, pairs: &mut PairNumbers) -> EntryRange {
         let begin = self.kept.len() as u32;
-        self.sums.resize(self.open.len().max(self.sums.len()), Sum::default());
+        self.sums.resize(self.open.len().max(self.sums.len()), KeySum::default());
         for pair in mem::take(&mut self.touched) {
             let (ios, bytes) = mem::take(&mut self.open[pair as usize]);
             self.sums[pair as usize].add(ios.into(), bytes);
@@ -97,7 +97,7 @@ impl Parts {
     }
 
     /// Returns the pair under which the I/Os of a pair are counted.
-    fn counts_as(&self, pair: u32, pairs: &mut Pairs) -> u32 {
+    fn counts_as(&self, pair: u32, pairs: &mut PairNumbers) -> u32 {
         if self.left.is_none() {
             return pair;
         }
@@ -116,8 +116,8 @@ impl Parts {
     /// one before.
     pub fn make_room<'p>(
         &mut self,
-        places: impl Iterator<Item = &'p mut Place>,
-        pairs: &mut Pairs,
+        places: impl Iterator<Item = &'p mut EntryRange>,
+        pairs: &mut PairNumbers,
     ) {
         let left = self.left.map_or(SERIES, |left| left / 2);
         self.left = Some(left);
@@ -144,11 +144,11 @@ impl Parts {
     }
 
     /// Adds the parts of another share of the I/Os. Returns the index at which they begin.
-    pub fn join(&mut self, other: Parts, joined: &Joined) -> u32 {
+    pub fn join(&mut self, other: PairCounter, joined: &RenumberTable) -> u32 {
         let begin = self.kept.len() as u32;
         let numbers = &joined.pairs;
         let most = numbers.iter().max().map_or(0, |most| *most as usize + 1);
-        self.sums.resize(self.sums.len().max(most), Sum::default());
+        self.sums.resize(self.sums.len().max(most), KeySum::default());
         for (sum, number) in other.sums.iter().zip(numbers) {
             self.sums[*number as usize].add(sum.ios, sum.bytes);
         }
@@ -167,8 +167,8 @@ impl Parts {
     }
 
     /// Returns the sums of each stream and of each process, by their numbers.
-    fn sums_of_both(&self, pairs: &Pairs) -> (Vec<Sum>, Vec<Sum>) {
-        let none = vec![Sum::default(); usize::from(OTHERS) + 1];
+    fn sums_of_both(&self, pairs: &PairNumbers) -> (Vec<KeySum>, Vec<KeySum>) {
+        let none = vec![KeySum::default(); usize::from(OTHERS) + 1];
         let (mut streams, mut processes) = (none.clone(), none);
         for ((stream, process), sum) in pairs.all().iter().zip(&self.sums) {
             streams[usize::from(*stream)].add(sum.ios, sum.bytes);
@@ -178,7 +178,7 @@ impl Parts {
     }
 
     /// Finishes the counts.
-    pub fn finish(mut self, wanted: Wanted, pairs: &Pairs) -> Shares {
+    pub fn finish(mut self, wanted: Breakdowns, pairs: &PairNumbers) -> RankedPairCounts {
         let (streams, processes) = self.sums_of_both(pairs);
         let best = |is_wanted: bool, mut ranked: Vec<u16>| {
             ranked.truncate(if is_wanted { SERIES } else { 0 });
@@ -192,7 +192,7 @@ impl Parts {
             (stream_places[usize::from(*stream)], process_places[usize::from(*process)])
         };
         self.kept.shrink_to_fit();
-        Shares {
+        RankedPairCounts {
             streams: listed(&of_streams, &streams, |number| pairs.streams.keys()[number]),
             processes: listed(&of_processes, &processes, |number| {
                 kept(&pairs.processes.keys()[number])
@@ -204,7 +204,11 @@ impl Parts {
 }
 
 /// Returns the numbers of the keys with I/Os, the most active first.
-fn ranked<K: Key>(sums: &[Sum], keys: &Keys<K>, dropped: &HashSet<u16>) -> Vec<u16> {
+fn ranked<K: CountKey>(
+    sums: &[KeySum],
+    keys: &NumberedKeys<K>,
+    dropped: &HashSet<u16>,
+) -> Vec<u16> {
     let keys = keys.keys();
     let mut ranked: Vec<u16> = (0..keys.len() as u16).collect();
     ranked.retain(|number| sums[usize::from(*number)].ios > 0 && !dropped.contains(number));
@@ -222,13 +226,16 @@ fn places(listed: &[u16]) -> Vec<u16> {
     places
 }
 
-fn listed<K>(numbers: &[u16], sums: &[Sum], key: impl Fn(usize) -> K) -> Ranked<K> {
+fn listed<K>(numbers: &[u16], sums: &[KeySum], key: impl Fn(usize) -> K) -> RankedKeys<K> {
     let places = places(numbers);
-    let mut listed = vec![Sum::default(); numbers.len() + 1];
+    let mut listed = vec![KeySum::default(); numbers.len() + 1];
     for (place, sum) in places.iter().zip(sums) {
         listed[usize::from(*place)].add(sum.ios, sum.bytes);
     }
-    Ranked { keys: numbers.iter().map(|number| key(usize::from(*number))).collect(), sums: listed }
+    RankedKeys {
+        keys: numbers.iter().map(|number| key(usize::from(*number))).collect(),
+        sums: listed,
+    }
 }
 
 #[cfg(test)]
@@ -236,17 +243,17 @@ mod tests {
     use super::*;
     use steadfast_analysis::questions::processes::ProcessKey;
     use steadfast_domain::IoOp;
-    use steadfast_domain::io_event::Command;
+    use steadfast_domain::io_event::CommandName;
 
     #[test]
     fn without_room_fewer_are_told_apart_and_nothing_is_lost() {
-        let (mut parts, mut pairs) = (Parts::default(), Pairs::default());
-        let mut cells: Vec<Place> = Vec::new();
+        let (mut parts, mut pairs) = (PairCounter::default(), PairNumbers::default());
+        let mut cells: Vec<EntryRange> = Vec::new();
         for cell in 0..100u32 {
             for n in 0..200u32 {
                 let stream =
                     StreamKey { op: IoOp::Read, sequential: false, bytes: n % 100 * 512 + 512 };
-                let process = ProcessKey { pid: n, command: Command::default() };
+                let process = ProcessKey { pid: n, command: CommandName::default() };
                 parts.count(pairs.number((stream, process)), n + 1, u64::from(n));
             }
             cells.push(parts.close(&mut pairs));
@@ -254,12 +261,12 @@ mod tests {
                 parts.make_room(cells.iter_mut(), &mut pairs);
             }
         }
-        let all = Wanted { streams: true, processes: true };
+        let all = Breakdowns { streams: true, processes: true };
         let shares = parts.finish(all, &pairs);
-        let mut streams = vec![Sum::default(); shares.streams.keys.len() + 1];
-        let mut processes = vec![Sum::default(); shares.processes.keys.len() + 1];
+        let mut streams = vec![KeySum::default(); shares.streams.keys.len() + 1];
+        let mut processes = vec![KeySum::default(); shares.processes.keys.len() + 1];
         cells.iter().for_each(|cell| shares.add(cell, &mut streams, &mut processes));
-        let sum = |sums: &[Sum]| {
+        let sum = |sums: &[KeySum]| {
             sums.iter().map(|sum| (sum.ios, sum.bytes)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
         };
         let wanted = (100 * 200 * 201 / 2, 100 * 199 * 200 / 2);

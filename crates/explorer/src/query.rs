@@ -2,9 +2,9 @@
 //! names are those of the command line's filters.
 
 use crate::keys::op_named;
-use crate::refusal::Refusal;
+use crate::refusal::HttpError;
 use steadfast_analysis::Filter;
-use steadfast_analysis::filter::Process;
+use steadfast_analysis::filter::ProcessSelector;
 use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::StreamKey;
 
@@ -13,35 +13,35 @@ pub const LENGTH_MAX: usize = 8192;
 
 /// Names and values, in order of occurrence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query(Vec<(String, String)>);
+pub struct QueryString(Vec<(String, String)>);
 
-impl Query {
+impl QueryString {
     /// Parses a query.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] with status 400 if the query is longer than [`LENGTH_MAX`] or not
+    /// Returns a [`HttpError`] with status 400 if the query is longer than [`LENGTH_MAX`] or not
     /// percent-encoded text.
-    pub fn parse(text: &str) -> Result<Self, Refusal> {
+    pub fn parse(text: &str) -> Result<Self, HttpError> {
         if text.len() > LENGTH_MAX {
-            return Err(Refusal::bad("the query is too long"));
+            return Err(HttpError::bad("the query is too long"));
         }
         let parts = text.split('&').filter(|part| !part.is_empty());
         let pair = |part: &str| {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             Ok((decoded(name)?, decoded(value)?))
         };
-        parts.map(pair).collect::<Result<_, _>>().map(Query)
+        parts.map(pair).collect::<Result<_, _>>().map(QueryString)
     }
 
     /// Returns the value of a name; `None` if it is absent.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] with status 400 if the name occurs twice.
-    pub fn one<'a>(&'a self, name: &'a str) -> Result<Option<&'a str>, Refusal> {
+    /// Returns a [`HttpError`] with status 400 if the name occurs twice.
+    pub fn one<'a>(&'a self, name: &'a str) -> Result<Option<&'a str>, HttpError> {
         let mut values = self.all(name);
         let first = values.next();
         match values.next() {
-            Some(_) => Err(Refusal::bad(format!("'{name}' is given twice"))),
+            Some(_) => Err(HttpError::bad(format!("'{name}' is given twice"))),
             None => Ok(first),
         }
     }
@@ -54,11 +54,11 @@ impl Query {
     /// Returns the value of a name as a number; `None` if it is absent.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] with status 400 if the value is no whole number or the name occurs
+    /// Returns a [`HttpError`] with status 400 if the value is no whole number or the name occurs
     /// twice.
-    pub fn number(&self, name: &str) -> Result<Option<u64>, Refusal> {
+    pub fn number(&self, name: &str) -> Result<Option<u64>, HttpError> {
         let Some(text) = self.one(name)? else { return Ok(None) };
-        let wrong = |_| Refusal::bad(format!("'{name}' is no whole number: '{text}'"));
+        let wrong = |_| HttpError::bad(format!("'{name}' is no whole number: '{text}'"));
         text.parse().map(Some).map_err(wrong)
     }
 
@@ -66,12 +66,12 @@ impl Query {
     ///
     /// # Errors
     /// Same as [`Self::number`], and status 400 if the number is out of range.
-    pub fn within(&self, name: &str, usual: u64, most: u64) -> Result<u64, Refusal> {
+    pub fn within(&self, name: &str, usual: u64, most: u64) -> Result<u64, HttpError> {
         let number = self.number(name)?.unwrap_or(usual);
         if (1..=most).contains(&number) {
             Ok(number)
         } else {
-            Err(Refusal::bad(format!("'{name}' is from 1 to {most}, not {number}")))
+            Err(HttpError::bad(format!("'{name}' is from 1 to {most}, not {number}")))
         }
     }
 
@@ -86,7 +86,7 @@ impl Query {
 }
 
 /// Decodes percent encoding; a plus sign is a space.
-fn decoded(text: &str) -> Result<String, Refusal> {
+fn decoded(text: &str) -> Result<String, HttpError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -103,8 +103,8 @@ fn decoded(text: &str) -> Result<String, Refusal> {
     String::from_utf8(bytes).map_err(|_| no_text(text))
 }
 
-fn no_text(text: &str) -> Refusal {
-    Refusal::bad(format!("'{text}' is not percent-encoded text"))
+fn no_text(text: &str) -> HttpError {
+    HttpError::bad(format!("'{text}' is not percent-encoded text"))
 }
 
 fn hexadecimal(digit: u8) -> Option<u8> {
@@ -114,14 +114,14 @@ fn hexadecimal(digit: u8) -> Option<u8> {
 /// Returns the time window of a question, in nanoseconds.
 ///
 /// # Errors
-/// Returns a [`Refusal`] with status 400 if the window is empty.
-pub fn window(query: &Query, end_ns: u64) -> Result<(u64, u64), Refusal> {
+/// Returns a [`HttpError`] with status 400 if the window is empty.
+pub fn window(query: &QueryString, end_ns: u64) -> Result<(u64, u64), HttpError> {
     let from = query.number("from")?.unwrap_or(0);
     let to = query.number("to")?.unwrap_or(end_ns).min(end_ns.max(1));
     if from < to {
         Ok((from, to))
     } else {
-        Err(Refusal::bad(format!("nothing lies between {from} ns and {to} ns")))
+        Err(HttpError::bad(format!("nothing lies between {from} ns and {to} ns")))
     }
 }
 
@@ -129,9 +129,9 @@ pub fn window(query: &Query, end_ns: u64) -> Result<(u64, u64), Refusal> {
 /// is selected unless another is asked for, as on the command line.
 ///
 /// # Errors
-/// Returns a [`Refusal`] with status 400 if a value is invalid or names something that the capture
+/// Returns a [`HttpError`] with status 400 if a value is invalid or names something that the capture
 /// does not have.
-pub fn filter(query: &Query, conditions: &CaptureConditions) -> Result<Filter, Refusal> {
+pub fn filter(query: &QueryString, conditions: &CaptureConditions) -> Result<Filter, HttpError> {
     let mut filter = Filter { layer: usual_layer(conditions), ..Filter::default() };
     for event in query.all("event") {
         filter = filter.during(event, conditions)?;
@@ -139,7 +139,7 @@ pub fn filter(query: &Query, conditions: &CaptureConditions) -> Result<Filter, R
     for op in query.all("op") {
         filter.ops.push(op_named(op).ok_or_else(|| {
             let what = format!("'{op}' is no operation: read, write, discard, flush or other");
-            Refusal::bad(what)
+            HttpError::bad(what)
         })?);
     }
     for device in query.all("device") {
@@ -156,7 +156,7 @@ pub fn filter(query: &Query, conditions: &CaptureConditions) -> Result<Filter, R
         filter.layer = filter.layer.map(|_| Layer::FileSystem);
         filter = filter.on_file(file, conditions)?;
     }
-    let too_large = |tid| Refusal::bad(format!("no thread has the number {tid}"));
+    let too_large = |tid| HttpError::bad(format!("no thread has the number {tid}"));
     let thread = query.number("tid")?;
     filter.thread = thread.map(|tid| u32::try_from(tid).map_err(|_| too_large(tid))).transpose()?;
     match query.one("layer")? {
@@ -166,16 +166,16 @@ pub fn filter(query: &Query, conditions: &CaptureConditions) -> Result<Filter, R
         Some("filesystem") => filter.layer = Some(Layer::FileSystem),
         Some(other) => {
             let what = format!("'{other}' is no layer: block, filesystem or both");
-            return Err(Refusal::bad(what));
+            return Err(HttpError::bad(what));
         }
     }
     filter.process = match (query.number("pid")?, query.one("process")?) {
-        (Some(_), Some(_)) => return Err(Refusal::bad("give either 'pid' or 'process'")),
+        (Some(_), Some(_)) => return Err(HttpError::bad("give either 'pid' or 'process'")),
         (Some(pid), None) => match u32::try_from(pid) {
-            Ok(pid) => Some(Process::Pid(pid)),
-            Err(_) => return Err(Refusal::bad(format!("no process has the number {pid}"))),
+            Ok(pid) => Some(ProcessSelector::Pid(pid)),
+            Err(_) => return Err(HttpError::bad(format!("no process has the number {pid}"))),
         },
-        (None, Some(name)) => Some(Process::Command(name.to_owned())),
+        (None, Some(name)) => Some(ProcessSelector::Command(name.to_owned())),
         (None, None) => None,
     };
     Ok(filter)
@@ -192,11 +192,12 @@ mod tests {
 
     #[test]
     fn a_query_is_taken_apart() {
-        let query = Query::parse("c=1&op=read&op=write&process=a%20b%3Cscript%3E+x&e").unwrap();
+        let query =
+            QueryString::parse("c=1&op=read&op=write&process=a%20b%3Cscript%3E+x&e").unwrap();
         assert_eq!(query.one("process").unwrap(), Some("a b<script> x"));
         assert_eq!(query.all("op").collect::<Vec<_>>(), ["read", "write"]);
         assert_eq!((query.number("c"), query.one("e")), (Ok(Some(1)), Ok(Some(""))));
-        assert_eq!(Query::parse("b=2&a=1").unwrap().sorted(), "a=1&b=2");
+        assert_eq!(QueryString::parse("b=2&a=1").unwrap().sorted(), "a=1&b=2");
         assert!(query.one("op").is_err() && query.number("process").is_err());
         assert!(query.within("c", 5, 10).is_ok() && query.within("c", 5, 0).is_err());
     }
@@ -204,20 +205,24 @@ mod tests {
     #[test]
     fn what_is_no_query_is_refused() {
         for bad in ["a=%", "a=%4", "a=%zz", "a=%ff", "a=%\u{e9}\u{e9}"] {
-            assert_eq!(Query::parse(bad).unwrap_err().status, 400, "{bad}");
+            assert_eq!(QueryString::parse(bad).unwrap_err().status, 400, "{bad}");
         }
-        assert!(Query::parse(&"a=1&".repeat(LENGTH_MAX)).is_err());
+        assert!(QueryString::parse(&"a=1&".repeat(LENGTH_MAX)).is_err());
     }
 
     #[test]
     fn a_filter_has_the_command_lines_words() {
-        let of = |text: &str| filter(&Query::parse(text).unwrap(), &CaptureConditions::default());
+        let of =
+            |text: &str| filter(&QueryString::parse(text).unwrap(), &CaptureConditions::default());
         let found = of("op=trim&stream=RND%204K%20W&pid=7&layer=block").unwrap();
         assert_eq!(found.streams[0].to_string(), "RND 4K W");
-        assert_eq!((found.process, found.layer), (Some(Process::Pid(7)), Some(Layer::Block)));
+        assert_eq!(
+            (found.process, found.layer),
+            (Some(ProcessSelector::Pid(7)), Some(Layer::Block))
+        );
         let found = of("file=11&tid=9").unwrap();
         assert_eq!((found.thread, found.files.len()), (Some(9), 1));
-        assert_eq!(of("process=7").unwrap().process, Some(Process::Command("7".into())));
+        assert_eq!(of("process=7").unwrap().process, Some(ProcessSelector::Command("7".into())));
         for bad in [
             "op=x",
             "stream=x",
@@ -232,7 +237,7 @@ mod tests {
         ] {
             assert!(of(bad).is_err(), "{bad}");
         }
-        let window = |text: &str| window(&Query::parse(text).unwrap(), 100);
+        let window = |text: &str| window(&QueryString::parse(text).unwrap(), 100);
         assert_eq!((window(""), window("from=5&to=900")), (Ok((0, 100)), Ok((5, 100))));
         assert!(window("from=7&to=7").is_err() && window("from=100").is_err());
     }

@@ -2,9 +2,9 @@
 //! several questions about the same I/Os, and narrower windows lie inside wider ones.
 
 use std::sync::Arc;
-use steadfast_analysis::annotate::sequence::Busy;
+use steadfast_analysis::annotate::sequence::BusySpan;
 use steadfast_analysis::sums::content::Contents;
-use steadfast_analysis::{EmptyLike, Filter, Fold, ParallelFold, Rows};
+use steadfast_analysis::{AnnotatedRows, EmptyLike, Filter, Fold, ParallelFold};
 use steadfast_tracefile::{Batch, Field, Fields, TraceError};
 
 /// Memory of an I/O, in bytes: all columns and the values derived from its neighbors.
@@ -34,25 +34,25 @@ const FIELDS: Fields = Fields::of(&[
 
 /// Some I/Os in issue order, with the values derived from their neighbors.
 #[derive(Debug)]
-struct Run {
+struct RowChunk {
     /// Position among the other runs.
     place: (usize, u64),
     batch: Batch,
     sequential: Vec<bool>,
     depth: Vec<u32>,
-    busy: Vec<Busy>,
+    busy: Vec<BusySpan>,
 }
 
 /// All I/Os of a window that pass a filter.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptRows {
     window_ns: (u64, u64),
     filter: Filter,
-    runs: Vec<Run>,
+    runs: Vec<RowChunk>,
     ios: usize,
 }
 
-impl Kept {
+impl KeptRows {
     /// Returns whether the I/Os of a window that pass a filter are included.
     fn covers(&self, window_ns: (u64, u64), filter: &Filter, usual: &Filter) -> bool {
         let (from, to) = self.window_ns;
@@ -69,7 +69,7 @@ impl Kept {
     pub fn each(
         &self,
         passing: &Filter,
-        mut take: impl FnMut(&Rows<'_>) -> Result<(), TraceError>,
+        mut take: impl FnMut(&AnnotatedRows<'_>) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         let mut kept = Vec::new();
         for run in &self.runs {
@@ -80,9 +80,9 @@ impl Kept {
     }
 }
 
-impl Run {
-    fn rows<'r>(&'r self, kept: &'r [bool]) -> Rows<'r> {
-        Rows {
+impl RowChunk {
+    fn rows<'r>(&'r self, kept: &'r [bool]) -> AnnotatedRows<'r> {
+        AnnotatedRows {
             batch: &self.batch,
             sequential: &self.sequential,
             depth: &self.depth,
@@ -98,15 +98,15 @@ impl Run {
 
 /// A fold that keeps the selected I/Os, up to a limit.
 #[derive(Debug, Default)]
-pub struct Keeping {
-    runs: Vec<Run>,
+pub struct RowCollector {
+    runs: Vec<RowChunk>,
     ios: usize,
 }
 
 /// Message of the error that marks more I/Os than are kept.
 const TOO_MANY: &str = "more I/Os than are kept";
 
-impl Keeping {
+impl RowCollector {
     /// Returns the I/Os; `None` if there were too many.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl Keeping {
         passed: Result<T, TraceError>,
         window_ns: (u64, u64),
         filter: Filter,
-    ) -> Result<Option<Kept>, TraceError> {
+    ) -> Result<Option<KeptRows>, TraceError> {
         match passed {
             Err(TraceError::TooFine(what)) if what == TOO_MANY => return Ok(None),
             passed => passed.map(drop)?,
@@ -125,22 +125,22 @@ impl Keeping {
             return Ok(None);
         }
         self.runs.sort_by_key(|run| run.place);
-        Ok(Some(Kept { window_ns, filter, runs: self.runs, ios: self.ios }))
+        Ok(Some(KeptRows { window_ns, filter, runs: self.runs, ios: self.ios }))
     }
 }
 
-impl EmptyLike for Keeping {
+impl EmptyLike for RowCollector {
     fn alike(&self) -> Self {
-        Keeping::default()
+        RowCollector::default()
     }
 }
 
-impl Fold for Keeping {
+impl Fold for RowCollector {
     fn fields(&self) -> Fields {
         FIELDS
     }
 
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         if !rows.kept.contains(&true) {
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl Fold for Keeping {
         if self.ios > KEPT_MOST {
             return Err(TraceError::TooFine(TOO_MANY.into()));
         }
-        self.runs.push(Run {
+        self.runs.push(RowChunk {
             place: (rows.stretch, batch.issued_ns(0)),
             batch,
             sequential: rows.iter().map(|row| rows.sequential[row]).collect(),
@@ -174,7 +174,7 @@ impl Fold for Keeping {
 /// The I/Os kept, the most recently used last.
 #[derive(Debug, Default)]
 pub struct RecentRows {
-    kept: Vec<Arc<Kept>>,
+    kept: Vec<Arc<KeptRows>>,
     /// Windows and filters with too many I/Os.
     too_many: Vec<((u64, u64), Filter)>,
 }
@@ -189,7 +189,7 @@ impl RecentRows {
         window_ns: (u64, u64),
         filter: &Filter,
         usual: &Filter,
-    ) -> Option<Arc<Kept>> {
+    ) -> Option<Arc<KeptRows>> {
         let at = self.kept.iter().rposition(|kept| kept.covers(window_ns, filter, usual))?;
         let found = self.kept.remove(at);
         self.kept.push(Arc::clone(&found));
@@ -203,7 +203,7 @@ impl RecentRows {
     }
 
     /// Keeps I/Os, and evicts the least recently used if there are too many.
-    pub fn keep(&mut self, kept: &Arc<Kept>) {
+    pub fn keep(&mut self, kept: &Arc<KeptRows>) {
         self.kept.push(Arc::clone(kept));
         while self.kept.iter().map(|kept| kept.ios).sum::<usize>() > ALL_MOST {
             self.kept.remove(0);

@@ -2,14 +2,14 @@
 //! provides the record ([`RunSource`]); this file only converts it into the shapes that the page
 //! draws.
 
-use crate::query::Query;
-use crate::refusal::Refusal;
+use crate::query::QueryString;
+use crate::refusal::HttpError;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{
-    Caveat, Device, Entry, Measurement, Note, Outcome, Record, Step, Tally, Verdict,
+    Caveat, Device, JournalEntry, Measurement, Note, Outcome, Record, Step, Tally, Verdict,
 };
 
 /// Percentiles that the page shows, as shares.
@@ -75,7 +75,7 @@ pub struct RunView {
     tracks: Vec<TrackView>,
     caveats: Vec<CaveatView>,
     counts_flushes: bool,
-    sensors: Sensors,
+    sensors: SensorSeries,
 }
 
 #[derive(Debug, Serialize)]
@@ -148,7 +148,7 @@ struct CaveatView {
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Sensors {
+struct SensorSeries {
     t: Vec<f64>,
     temperature: Vec<Option<f64>>,
     load: Vec<Option<f64>>,
@@ -159,14 +159,14 @@ struct Sensors {
 pub struct StepDetail {
     i: usize,
     place: String,
-    intervals: Intervals,
+    intervals: IntervalSeries,
     histogram: HistogramView,
     percentiles: Vec<(f64, Option<u64>)>,
     diskstats: Option<Diskstats>,
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Intervals {
+struct IntervalSeries {
     t: Vec<f64>,
     seconds: Vec<f64>,
     reads: Vec<u64>,
@@ -196,15 +196,15 @@ struct Diskstats {
     write_bytes: u64,
 }
 
-fn read(source: &dyn RunSource) -> Result<Arc<RunState>, Refusal> {
-    source.read().map_err(Refusal::failed)
+fn read(source: &dyn RunSource) -> Result<Arc<RunState>, HttpError> {
+    source.read().map_err(HttpError::failed)
 }
 
 /// Returns the summary of a run for the list of everything shown.
 ///
 /// # Errors
-/// Returns a [`Refusal`] with status 500 if the run cannot be read.
-pub fn meta(source: &dyn RunSource) -> Result<RunMeta, Refusal> {
+/// Returns a [`HttpError`] with status 500 if the run cannot be read.
+pub fn meta(source: &dyn RunSource) -> Result<RunMeta, HttpError> {
     let state = read(source)?;
     let is_over = state.record.has_ended();
     Ok(RunMeta {
@@ -220,8 +220,8 @@ pub fn meta(source: &dyn RunSource) -> Result<RunMeta, Refusal> {
 /// Returns a run.
 ///
 /// # Errors
-/// Returns a [`Refusal`] with status 500 if the run cannot be read.
-pub fn view(source: &dyn RunSource) -> Result<RunView, Refusal> {
+/// Returns a [`HttpError`] with status 500 if the run cannot be read.
+pub fn view(source: &dyn RunSource) -> Result<RunView, HttpError> {
     let state = read(source)?;
     let record = &state.record;
     let (steps, caveats) = steps(&state);
@@ -260,10 +260,10 @@ fn steps(state: &RunState) -> (Vec<StepView>, Vec<CaveatView>) {
     let (mut steps, mut caveats): (Vec<StepView>, Vec<CaveatView>) = (Vec::new(), Vec::new());
     for (at, entry) in record.entries.iter().enumerate() {
         match entry {
-            Entry::Applied { step, outcome } => {
+            JournalEntry::Applied { step, outcome } => {
                 steps.push(step_view(state, steps.len(), step, outcome));
             }
-            Entry::Noted(note) => {
+            JournalEntry::Noted(note) => {
                 if let Note::Caveat(caveat) = &**note {
                     let last = steps.last_mut();
                     let step = last.map(|step| {
@@ -336,7 +336,8 @@ fn step_view(state: &RunState, i: usize, step: &Step, outcome: &Outcome) -> Step
 /// Returns every tracking variable of every part of a run, with its values by round as the verdicts
 /// have them.
 fn tracks(record: &Record) -> Vec<TrackView> {
-    let (mut order, mut found): (Vec<String>, BTreeMap<String, Followed<'_>>) = Default::default();
+    let (mut order, mut found): (Vec<String>, BTreeMap<String, TrackHistory<'_>>) =
+        Default::default();
     let mut part = String::new();
     for note in record.notes() {
         match note {
@@ -358,12 +359,12 @@ fn tracks(record: &Record) -> Vec<TrackView> {
 
 /// A tracking variable over all verdicts.
 #[derive(Default)]
-struct Followed<'r> {
+struct TrackHistory<'r> {
     rounds: BTreeMap<u32, f64>,
     last: Option<(&'r Verdict, &'r TrackVerdict)>,
 }
 
-impl<'r> Followed<'r> {
+impl<'r> TrackHistory<'r> {
     fn follow(&mut self, verdict: &'r Verdict, track: &'r TrackVerdict) {
         if let Some((from, _)) = verdict.window {
             self.rounds.extend((from..).zip(track.values.iter().copied()));
@@ -428,8 +429,8 @@ fn verdict_words(verdict: &Verdict, track: &TrackVerdict) -> String {
     words
 }
 
-fn sensors(record: &Record) -> Sensors {
-    let mut sensors = Sensors::default();
+fn sensors(record: &Record) -> SensorSeries {
+    let mut sensors = SensorSeries::default();
     for (_, outcome) in record.steps() {
         let measurement = &outcome.measurement;
         let end = since(record, measurement.began_unix_ms) + measurement.elapsed.as_secs_f64();
@@ -444,14 +445,14 @@ fn sensors(record: &Record) -> Sensors {
 /// Returns one step of a run.
 ///
 /// # Errors
-/// Returns a [`Refusal`] with status 500 if the run cannot be read, with 400 if `i` is missing or
+/// Returns a [`HttpError`] with status 500 if the run cannot be read, with 400 if `i` is missing or
 /// invalid, and with 404 if the run has no such step.
-pub fn step(source: &dyn RunSource, query: &Query) -> Result<StepDetail, Refusal> {
+pub fn step(source: &dyn RunSource, query: &QueryString) -> Result<StepDetail, HttpError> {
     let state = read(source)?;
-    let i = query.number("i")?.ok_or_else(|| Refusal::bad("'i' is missing: which step"))?;
+    let i = query.number("i")?.ok_or_else(|| HttpError::bad("'i' is missing: which step"))?;
     let i = usize::try_from(i).unwrap_or(usize::MAX);
     let found = state.record.steps().nth(i);
-    let what = || Refusal::missing(format!("the run has no step {i}"));
+    let what = || HttpError::missing(format!("the run has no step {i}"));
     let (step, outcome) = found.ok_or_else(what)?;
     let measurement = &outcome.measurement;
     let total = counted(&state, measurement);
@@ -481,8 +482,8 @@ pub fn step(source: &dyn RunSource, query: &Query) -> Result<StepDetail, Refusal
     })
 }
 
-fn intervals(measurement: &Measurement) -> Intervals {
-    let mut found = Intervals::default();
+fn intervals(measurement: &Measurement) -> IntervalSeries {
+    let mut found = IntervalSeries::default();
     for interval in &measurement.intervals {
         let ios = |wanted: steadfast_domain::Op| {
             interval.tallies.iter().filter(|t| t.op == wanted).map(|t| t.ios).sum()

@@ -1,26 +1,26 @@
-//! A [`Selection`]: the I/Os of a capture that a question is about. It is answered from the cells
+//! A [`IoSelection`]: the I/Os of a capture that a question is about. It is answered from the cells
 //! of the index if these suffice, otherwise from the I/Os themselves.
 
-use crate::capture::Capture;
-use crate::cells::{Cells, CellsFold, CellsWanted};
+use crate::capture::ExploredCapture;
+use crate::cells::{CellSpec, CellsFold, TimeCells};
 use crate::index::{CELLS_ENOUGH, Index, READ_MOST};
-use crate::maps::Axis;
-use crate::pairs::{Passing, Wanted};
-use crate::query::{Query, filter, usual_layer, window};
-use crate::refusal::Refusal;
-use crate::rows::{KEPT_MOST, Keeping, Kept};
+use crate::maps::ColumnAxis;
+use crate::pairs::{Breakdowns, PairFilter};
+use crate::query::{QueryString, filter, usual_layer, window};
+use crate::refusal::HttpError;
+use crate::rows::{KEPT_MOST, KeptRows, RowCollector};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 use steadfast_analysis::questions::compare::device_name;
-use steadfast_analysis::{Captured, Filter, Fold, Pass};
+use steadfast_analysis::{Captured, Filter, Fold, PassOptions};
 use steadfast_domain::Layer;
 use steadfast_tracefile::observed_time::ObservedTime;
 
 /// The I/Os that a question is about.
-pub struct Selection<'c> {
+pub struct IoSelection<'c> {
     /// Capture of the I/Os.
-    pub capture: &'c Capture,
+    pub capture: &'c ExploredCapture,
     /// Index of the capture.
     pub index: Arc<Index>,
     /// Time window, in nanoseconds.
@@ -29,17 +29,17 @@ pub struct Selection<'c> {
     pub filter: Filter,
 }
 
-impl<'c> Selection<'c> {
+impl<'c> IoSelection<'c> {
     /// Returns the selection of a query.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] with status 400 if the query is invalid, and the errors of
-    /// [`Capture::index`] if there is no index.
-    pub fn of(capture: &'c Capture, query: &Query) -> Result<Self, Refusal> {
+    /// Returns a [`HttpError`] with status 400 if the query is invalid, and the errors of
+    /// [`ExploredCapture::index`] if there is no index.
+    pub fn of(capture: &'c ExploredCapture, query: &QueryString) -> Result<Self, HttpError> {
         let index = capture.index()?;
         let window_ns = window(query, index.end_ns)?;
         let filter = filter(query, capture.conditions())?;
-        Ok(Selection { capture, index, window_ns, filter })
+        Ok(IoSelection { capture, index, window_ns, filter })
     }
 
     /// Returns whether the selection has all I/Os of the window that the index counts.
@@ -61,8 +61,8 @@ impl<'c> Selection<'c> {
     }
 
     /// Returns the filter if it is by operations, streams or processes only.
-    pub fn passing(&self) -> Option<Passing<'_>> {
-        let passing = Passing::of(&self.filter, &self.usual())?;
+    pub fn passing(&self) -> Option<PairFilter<'_>> {
+        let passing = PairFilter::of(&self.filter, &self.usual())?;
         (!self.is_unfiltered()).then_some(passing)
     }
 
@@ -96,17 +96,17 @@ impl<'c> Selection<'c> {
     }
 
     /// Returns a pass over a part of the time, with the filter.
-    pub fn pass(&self, window_ns: (u64, u64)) -> Pass {
+    pub fn pass(&self, window_ns: (u64, u64)) -> PassOptions {
         let filter = self.filter.clone().within(&[window_ns]);
         let start = self.index.stretches.before(window_ns.0).start.clone();
-        Pass { filter, start: start.map(Arc::new), ..Pass::default() }
+        PassOptions { filter, start: start.map(Arc::new), ..PassOptions::default() }
     }
 
     /// Returns the I/Os of the capture.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] with status 409 if a file changed.
-    pub fn captured(&self) -> Result<&'c Captured<File>, Refusal> {
+    /// Returns a [`HttpError`] with status 409 if a file changed.
+    pub fn captured(&self) -> Result<&'c Captured<File>, HttpError> {
         self.capture.captured()
     }
 
@@ -114,8 +114,8 @@ impl<'c> Selection<'c> {
     /// by all threads.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] if the I/Os cannot be read or the fold is out of room.
-    pub fn fold(&self, window_ns: (u64, u64), fold: &mut dyn Fold) -> Result<(), Refusal> {
+    /// Returns a [`HttpError`] if the I/Os cannot be read or the fold is out of room.
+    pub fn fold(&self, window_ns: (u64, u64), fold: &mut dyn Fold) -> Result<(), HttpError> {
         let pass = self.pass(window_ns);
         let captured = self.captured()?;
         match self.kept(window_ns, &pass)? {
@@ -127,7 +127,11 @@ impl<'c> Selection<'c> {
 
     /// Returns the I/Os of a part of the time from the cache, after reading them if necessary;
     /// `None` if there are too many to keep.
-    fn kept(&self, window_ns: (u64, u64), pass: &Pass) -> Result<Option<Arc<Kept>>, Refusal> {
+    fn kept(
+        &self,
+        window_ns: (u64, u64),
+        pass: &PassOptions,
+    ) -> Result<Option<Arc<KeptRows>>, HttpError> {
         let usual = self.usual();
         // The lock is held while reading, so that an equal concurrent question waits instead of
         // reading the I/Os again.
@@ -138,9 +142,9 @@ impl<'c> Selection<'c> {
         if self.are_many(window_ns) || lately.are_too_many(window_ns, &self.filter) {
             return Ok(None);
         }
-        let mut keeping = Keeping::default();
+        let mut keeping = RowCollector::default();
         // The checkpoints restore the order of the I/Os that several threads found.
-        let pass = Pass { places_every: Some(1), ..pass.clone() };
+        let pass = PassOptions { places_every: Some(1), ..pass.clone() };
         let passed = self.captured()?.run(&pass, &mut [&mut keeping]);
         let kept = keeping.finish(passed, window_ns, self.filter.clone())?;
         match kept.map(Arc::new) {
@@ -166,38 +170,43 @@ impl<'c> Selection<'c> {
     /// Divides the window into at most `columns` columns. Their width is a multiple of `base_ns`,
     /// or a half, quarter and so on of it if `may_be_narrower` is set, and they begin at a multiple
     /// of their width.
-    pub fn axis(&self, columns: u64, base_ns: u64, may_be_narrower: bool) -> Axis {
+    pub fn axis(&self, columns: u64, base_ns: u64, may_be_narrower: bool) -> ColumnAxis {
         axis(self.window_ns, columns, base_ns, may_be_narrower)
     }
 
     /// Returns the cells of the window, from the index or from the I/Os themselves.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] if the I/Os cannot be read.
-    pub fn scoped(&self, columns: u64, wanted: Wanted) -> Result<Scoped, Refusal> {
+    /// Returns a [`HttpError`] if the I/Os cannot be read.
+    pub fn scoped(&self, columns: u64, wanted: Breakdowns) -> Result<CellWindow, HttpError> {
         let base_ns = self.index.cells.width_ns;
         if self.is_unfiltered() && self.is_wide() {
             let axis = self.axis(columns, base_ns, false);
             let wide = (axis.width_ns / base_ns) as usize;
-            let of = Of::Index(Arc::clone(&self.index));
-            return Ok(Scoped { of, cells: self.cells(), wide, axis });
+            let of = WindowCells::Index(Arc::clone(&self.index));
+            return Ok(CellWindow { of, cells: self.cells(), wide, axis });
         }
         if let Some(scoped) = self.of_pairs(columns, wanted) {
             return Ok(scoped);
         }
         let axis = self.axis(columns, base_ns, true);
-        let Axis { width_ns, first, columns: count } = axis;
-        let mut fold = CellsFold::new(CellsWanted { width_ns, first, count, by: wanted });
+        let ColumnAxis { width_ns, first, columns: count } = axis;
+        let mut fold = CellsFold::new(CellSpec { width_ns, first, count, by: wanted });
         self.fold(self.window_ns, &mut fold)?;
-        Ok(Scoped { of: Of::Ios(Box::new(fold.finish())), cells: 0..count, wide: 1, axis })
+        Ok(CellWindow {
+            of: WindowCells::Ios(Box::new(fold.finish())),
+            cells: 0..count,
+            wide: 1,
+            axis,
+        })
     }
 
     /// Returns the observed time within the window and the filter. If the index answered, the
     /// window is extended to whole cells.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] with status 409 if a file changed.
-    pub fn observed(&self, scoped: &Scoped) -> Result<ObservedTime, Refusal> {
+    /// Returns a [`HttpError`] with status 409 if a file changed.
+    pub fn observed(&self, scoped: &CellWindow) -> Result<ObservedTime, HttpError> {
         let observed = self.captured()?.observed(&self.filter);
         let (from, to) = self.window_ns;
         if (from, to) == (0, self.index.end_ns) {
@@ -210,22 +219,22 @@ impl<'c> Selection<'c> {
     }
 
     /// Returns the window in columns of the index by pair, if these suffice for the filter.
-    fn of_pairs(&self, columns: u64, wanted: Wanted) -> Option<Scoped> {
+    fn of_pairs(&self, columns: u64, wanted: Breakdowns) -> Option<CellWindow> {
         let passing = self.passing().filter(|_| self.is_long())?;
         let by_pair = &self.index.by_pair;
         let width_ns = by_pair.width_ns()?;
         let axis = self.axis(columns, width_ns, false);
         let (from, to) = self.window_ns;
         let cells = (from / width_ns) as usize..to.div_ceil(width_ns) as usize;
-        let of = Of::Pairs(Box::new(by_pair.cells(self.window_ns, passing, wanted)));
-        Some(Scoped { of, cells, wide: (axis.width_ns / width_ns) as usize, axis })
+        let of = WindowCells::Pairs(Box::new(by_pair.cells(self.window_ns, passing, wanted)));
+        Some(CellWindow { of, cells, wide: (axis.width_ns / width_ns) as usize, axis })
     }
 
     /// Rejects a question about addresses that would overlay those of several devices.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] with status 400 if the selection has more than one block device.
-    pub fn check_one_device(&self) -> Result<(), Refusal> {
+    /// Returns a [`HttpError`] with status 400 if the selection has more than one block device.
+    pub fn check_one_device(&self) -> Result<(), HttpError> {
         let chosen = &self.filter.devices;
         let sides = self.index.sides.iter().filter(|(_, layer)| *layer == Layer::Block);
         let devices: Vec<u16> = sides
@@ -237,7 +246,7 @@ impl<'c> Selection<'c> {
         }
         let conditions = self.capture.conditions();
         let names = devices.iter().map(|device| device_name(conditions, *device));
-        Err(Refusal::bad(format!(
+        Err(HttpError::bad(format!(
             "addresses of several devices do not fit into one map; choose one with 'device': {}",
             names.collect::<Vec<_>>().join(", ")
         )))
@@ -258,41 +267,46 @@ impl<'c> Selection<'c> {
     }
 }
 
-enum Of {
+enum WindowCells {
     Index(Arc<Index>),
     /// Cells that the index keeps by stream and process.
-    Pairs(Box<Cells>),
-    Ios(Box<Cells>),
+    Pairs(Box<TimeCells>),
+    Ios(Box<TimeCells>),
 }
 
 /// The cells of a window.
-pub struct Scoped {
-    of: Of,
+pub struct CellWindow {
+    of: WindowCells,
     /// Range of the cells that belong to the window.
     pub cells: Range<usize>,
     /// Number of cells per column.
     pub wide: usize,
     /// The columns.
-    pub axis: Axis,
+    pub axis: ColumnAxis,
 }
 
-impl Scoped {
+impl CellWindow {
     /// Returns all cells, including those outside [`Self::cells`].
-    pub fn all(&self) -> &Cells {
+    pub fn all(&self) -> &TimeCells {
         match &self.of {
-            Of::Index(index) => &index.cells,
-            Of::Pairs(cells) | Of::Ios(cells) => cells,
+            WindowCells::Index(index) => &index.cells,
+            WindowCells::Pairs(cells) | WindowCells::Ios(cells) => cells,
         }
     }
 
     /// Returns whether the cells come from the index.
     pub fn is_of_index(&self) -> bool {
-        !matches!(self.of, Of::Ios(_))
+        !matches!(self.of, WindowCells::Ios(_))
     }
 }
 
-/// Divides a window into columns. See [`Selection::axis`].
-pub fn axis(window_ns: (u64, u64), columns: u64, base_ns: u64, may_be_narrower: bool) -> Axis {
+/// Divides a window into columns. See [`IoSelection::axis`].
+pub fn axis(
+    window_ns: (u64, u64),
+    columns: u64,
+    base_ns: u64,
+    may_be_narrower: bool,
+) -> ColumnAxis {
     let (from, to) = (window_ns.0, window_ns.1.max(window_ns.0 + 1));
     let wanted = (to - from).div_ceil(columns.max(1)).max(1);
     let mut width_ns = base_ns.max(1);
@@ -305,7 +319,7 @@ pub fn axis(window_ns: (u64, u64), columns: u64, base_ns: u64, may_be_narrower: 
         times += 1;
     }
     let width_ns = width_ns.saturating_mul(times);
-    Axis { width_ns, first: from / width_ns, columns: count(width_ns) as usize }
+    ColumnAxis { width_ns, first: from / width_ns, columns: count(width_ns) as usize }
 }
 
 #[cfg(test)]

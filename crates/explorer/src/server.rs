@@ -3,9 +3,9 @@
 //! anything else is done.
 
 use crate::page;
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::shown::Shown;
+use crate::query::QueryString;
+use crate::refusal::HttpError;
+use crate::shown::ExplorerItems;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -52,8 +52,8 @@ pub struct Server {
 }
 
 /// State shared by all requests.
-struct Serving {
-    shown: Arc<Shown>,
+struct ServerState {
+    shown: Arc<ExplorerItems>,
     token: String,
     hosts: [String; 2],
     at_once: Arc<Semaphore>,
@@ -80,14 +80,18 @@ impl Server {
     ///
     /// # Errors
     /// Returns an error if the system refuses a resource that the server needs.
-    pub fn serve(self, shown: Arc<Shown>, is_over: impl Fn() -> bool + Send) -> io::Result<()> {
+    pub fn serve(
+        self,
+        shown: Arc<ExplorerItems>,
+        is_over: impl Fn() -> bool + Send,
+    ) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
             .max_blocking_threads(THREADS)
             .build()?;
         let port = self.address.port();
-        let serving = Arc::new(Serving {
+        let serving = Arc::new(ServerState {
             shown,
             token: self.token,
             hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
@@ -108,7 +112,7 @@ impl Server {
 /// The state of a connection that its requests see.
 #[derive(Clone)]
 struct Connection {
-    serving: Arc<Serving>,
+    serving: Arc<ServerState>,
     /// Set once a request had the token.
     is_known: Arc<AtomicBool>,
 }
@@ -150,7 +154,7 @@ impl OpenConnections {
 }
 
 /// Accepts connections, and serves each in a task of its own. Never returns.
-async fn accepted(listener: &tokio::net::TcpListener, serving: &Arc<Serving>) {
+async fn accepted(listener: &tokio::net::TcpListener, serving: &Arc<ServerState>) {
     let mut open = OpenConnections::default();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -191,16 +195,16 @@ fn token() -> io::Result<String> {
 }
 
 /// The content of a response.
-struct Reply {
+struct HttpReply {
     status: u16,
     kind: &'static str,
     content: Vec<u8>,
 }
 
-impl Reply {
-    fn refusal(refusal: &Refusal) -> Self {
+impl HttpReply {
+    fn refusal(refusal: &HttpError) -> Self {
         let text = serde_json::json!({ "error": refusal.text }).to_string();
-        Reply { status: refusal.status, kind: page::JSON, content: text.into_bytes() }
+        HttpReply { status: refusal.status, kind: page::JSON, content: text.into_bytes() }
     }
 }
 
@@ -211,7 +215,7 @@ async fn handle(State(connection): State<Connection>, request: Request) -> Respo
         Ok(path) => path,
         Err(refusal) => {
             // A client without the token does not keep its connection.
-            let mut response = response(Reply::refusal(&refusal), is_head);
+            let mut response = response(HttpReply::refusal(&refusal), is_head);
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             return response;
         }
@@ -227,13 +231,13 @@ async fn handle(State(connection): State<Connection>, request: Request) -> Respo
     response(reply, is_head)
 }
 
-impl Serving {
+impl ServerState {
     /// Returns the path below the token, if the request may be answered.
-    fn checked(&self, request: &Request) -> Result<String, Refusal> {
+    fn checked(&self, request: &Request) -> Result<String, HttpError> {
         if ![Method::GET, Method::HEAD].contains(request.method()) {
-            return Err(Refusal { status: 405, text: "only GET and HEAD are answered".into() });
+            return Err(HttpError { status: 405, text: "only GET and HEAD are answered".into() });
         }
-        let forbidden = |text: &str| Err(Refusal { status: 403, text: text.into() });
+        let forbidden = |text: &str| Err(HttpError { status: 403, text: text.into() });
         let host = only(request.headers(), &HOST);
         let is_own = |host: &str| self.hosts.iter().any(|own| own == host);
         // An authority in the request target takes precedence over the `Host` header.
@@ -270,35 +274,37 @@ fn is_same(one: &str, other: &str) -> bool {
     one.len() == other.len() && differences == 0
 }
 
-fn asset(path: &str) -> Reply {
+fn asset(path: &str) -> HttpReply {
     match page::asset(path) {
-        Some((kind, content)) => Reply { status: 200, kind, content: content.to_vec() },
-        None => Reply::refusal(&Refusal::missing("there is nothing here")),
+        Some((kind, content)) => HttpReply { status: 200, kind, content: content.to_vec() },
+        None => HttpReply::refusal(&HttpError::missing("there is nothing here")),
     }
 }
 
 /// Answers on a thread of the pool; the number of questions at once is limited.
-async fn answered(serving: &Serving, what: String, query: String) -> Reply {
+async fn answered(serving: &ServerState, what: String, query: String) -> HttpReply {
     let permit = match Arc::clone(&serving.at_once).acquire_owned().await {
         Ok(permit) => permit,
-        Err(_) => return Reply::refusal(&Refusal::failed("the explorer is ending")),
+        Err(_) => return HttpReply::refusal(&HttpError::failed("the explorer is ending")),
     };
     let shown = Arc::clone(&serving.shown);
     let work = move || {
-        let answer = Query::parse(&query).and_then(|query| shown.answer(&what, &query));
+        let answer = QueryString::parse(&query).and_then(|query| shown.answer(&what, &query));
         drop(permit);
         answer
     };
     match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(text)) => Reply { status: 200, kind: page::JSON, content: text.as_bytes().to_vec() },
-        Ok(Err(refusal)) => Reply::refusal(&refusal),
-        Err(_) => Reply::refusal(&Refusal::failed(
+        Ok(Ok(text)) => {
+            HttpReply { status: 200, kind: page::JSON, content: text.as_bytes().to_vec() }
+        }
+        Ok(Err(refusal)) => HttpReply::refusal(&refusal),
+        Err(_) => HttpReply::refusal(&HttpError::failed(
             "the question could not be answered because of an error in the explorer",
         )),
     }
 }
 
-fn response(reply: Reply, is_head: bool) -> Response<Body> {
+fn response(reply: HttpReply, is_head: bool) -> Response<Body> {
     let length = reply.content.len();
     let body = if is_head { Body::empty() } else { Body::from(reply.content) };
     let mut response = Response::new(body);

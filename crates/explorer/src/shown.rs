@@ -2,29 +2,29 @@
 
 use crate::answers::{self, CaptureMeta, json};
 use crate::cache::IndexStore;
-use crate::capture::Capture;
-use crate::query::Query;
-use crate::refusal::Refusal;
+use crate::capture::ExploredCapture;
+use crate::query::QueryString;
+use crate::refusal::HttpError;
 use crate::run::{self, RunMeta, RunSource};
 use serde::Serialize;
 use std::sync::Arc;
 
 /// A capture or a run.
-pub enum Item {
+pub enum ExplorerItem {
     /// A capture.
-    Capture(Box<Capture>),
+    Capture(Box<ExploredCapture>),
     /// A run.
     Run(Box<dyn RunSource>),
 }
 
 /// Everything that is shown.
-pub struct Shown {
+pub struct ExplorerItems {
     /// Captures and runs, in the order in which they were named.
-    pub items: Vec<Item>,
+    pub items: Vec<ExplorerItem>,
 }
 
 #[derive(Serialize)]
-struct Meta {
+struct ExplorerMeta {
     version: &'static str,
     items: Vec<ItemMeta>,
 }
@@ -44,11 +44,11 @@ struct ItemMeta {
     run: Option<RunMeta>,
 }
 
-impl Shown {
+impl ExplorerItems {
     /// Builds the indexes of all captures, one after the other.
     pub fn prepare(&self, cache: Option<&dyn IndexStore>) {
         for item in &self.items {
-            if let Item::Capture(capture) = item {
+            if let ExplorerItem::Capture(capture) = item {
                 capture.prepare(cache);
             }
         }
@@ -57,7 +57,7 @@ impl Shown {
     /// Abandons indexes that are being built.
     pub fn give_up(&self) {
         for item in &self.items {
-            if let Item::Capture(capture) = item {
+            if let ExplorerItem::Capture(capture) = item {
                 capture.progress.is_given_up.store(true, std::sync::atomic::Ordering::Relaxed);
             }
         }
@@ -66,9 +66,9 @@ impl Shown {
     /// Answers a question in JSON.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] with status 404 if there is no such question or item, or another
+    /// Returns a [`HttpError`] with status 404 if there is no such question or item, or another
     /// status if there is no answer.
-    pub fn answer(&self, what: &str, query: &Query) -> Result<Arc<str>, Refusal> {
+    pub fn answer(&self, what: &str, query: &QueryString) -> Result<Arc<str>, HttpError> {
         match what {
             "meta" => Ok(json(&self.meta())?.into()),
             "run" => Ok(json(&run::view(self.run(query)?)?)?.into()),
@@ -76,40 +76,40 @@ impl Shown {
             what if answers::QUESTIONS.contains(&what) => {
                 answers::answer(self.capture(query)?, what, query)
             }
-            _ => Err(Refusal::missing("there is no such question")),
+            _ => Err(HttpError::missing("there is no such question")),
         }
     }
 
-    fn item(&self, number: Option<u64>) -> Result<&Item, Refusal> {
+    fn item(&self, number: Option<u64>) -> Result<&ExplorerItem, HttpError> {
         let number = number.unwrap_or(0);
         let item = usize::try_from(number).ok().and_then(|number| self.items.get(number));
-        item.ok_or_else(|| Refusal::missing(format!("there is no number {number}; see api/meta")))
+        item.ok_or_else(|| HttpError::missing(format!("there is no number {number}; see api/meta")))
     }
 
-    fn capture(&self, query: &Query) -> Result<&Capture, Refusal> {
+    fn capture(&self, query: &QueryString) -> Result<&ExploredCapture, HttpError> {
         match self.item(query.number("c")?)? {
-            Item::Capture(capture) => Ok(capture),
-            Item::Run(_) => Err(Refusal::bad("this is a run; ask api/run")),
+            ExplorerItem::Capture(capture) => Ok(capture),
+            ExplorerItem::Run(_) => Err(HttpError::bad("this is a run; ask api/run")),
         }
     }
 
-    fn run(&self, query: &Query) -> Result<&dyn RunSource, Refusal> {
+    fn run(&self, query: &QueryString) -> Result<&dyn RunSource, HttpError> {
         match self.item(query.number("n")?)? {
-            Item::Run(run) => Ok(&**run),
-            Item::Capture(_) => Err(Refusal::bad("this is a capture, not a run")),
+            ExplorerItem::Run(run) => Ok(&**run),
+            ExplorerItem::Capture(_) => Err(HttpError::bad("this is a capture, not a run")),
         }
     }
 
-    fn meta(&self) -> Meta {
+    fn meta(&self) -> ExplorerMeta {
         let items = self.items.iter().enumerate().map(|(n, item)| match item {
-            Item::Capture(capture) => of_capture(n, capture),
-            Item::Run(run) => of_run(n, &**run),
+            ExplorerItem::Capture(capture) => of_capture(n, capture),
+            ExplorerItem::Run(run) => of_run(n, &**run),
         });
-        Meta { version: env!("CARGO_PKG_VERSION"), items: items.collect() }
+        ExplorerMeta { version: env!("CARGO_PKG_VERSION"), items: items.collect() }
     }
 }
 
-fn of_capture(n: usize, capture: &Capture) -> ItemMeta {
+fn of_capture(n: usize, capture: &ExploredCapture) -> ItemMeta {
     let changed = capture.captured().err().map(|refusal| refusal.text);
     let index = capture.index().ok();
     let error = capture.failure().map(str::to_owned).or(changed);

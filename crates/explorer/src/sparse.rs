@@ -1,4 +1,4 @@
-//! Counts by bucket: [`Dense`] holds every bucket while counting, [`Sparse`] stores only the
+//! Counts by bucket: [`DenseCounts`] holds every bucket while counting, [`SparseCounts`] stores only the
 //! buckets that are not empty.
 
 use serde::{Deserialize, Serialize};
@@ -12,18 +12,18 @@ const BUCKETS_MAX: usize = 1 << (u32::BITS - COUNT_BITS);
 
 /// Counts that are being filled.
 #[derive(Debug, Clone, Default)]
-pub struct Dense {
+pub struct DenseCounts {
     counts: Vec<u32>,
     /// The buckets from `low` to before `end` may be non-empty.
     low: usize,
     end: usize,
 }
 
-impl Dense {
+impl DenseCounts {
     /// Creates `buckets` empty buckets.
     pub fn new(buckets: usize) -> Self {
         debug_assert!(buckets <= BUCKETS_MAX);
-        Dense { counts: vec![0; buckets], low: buckets, end: 0 }
+        DenseCounts { counts: vec![0; buckets], low: buckets, end: 0 }
     }
 
     /// Adds one to a bucket.
@@ -50,16 +50,16 @@ impl Dense {
 
 /// Counts of many histograms, one after the other.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Sparse {
+pub struct SparseCounts {
     entries: Vec<u32>,
 }
 
 /// Range of the entries of one histogram.
-pub type Place = Range<u32>;
+pub type EntryRange = Range<u32>;
 
-impl Sparse {
+impl SparseCounts {
     /// Stores the counts and clears `dense`.
-    pub fn keep(&mut self, dense: &mut Dense) -> Place {
+    pub fn keep(&mut self, dense: &mut DenseCounts) -> EntryRange {
         let begin = self.entries.len() as u32;
         for bucket in dense.low..dense.end {
             let count = std::mem::take(&mut dense.counts[bucket]);
@@ -78,14 +78,14 @@ impl Sparse {
     }
 
     /// Iterates over the counts of a histogram by bucket. A bucket may occur several times.
-    pub fn of(&self, place: &Place) -> impl Iterator<Item = (usize, u32)> + '_ {
+    pub fn of(&self, place: &EntryRange) -> impl Iterator<Item = (usize, u32)> + '_ {
         let entries = self.entries.get(place.start as usize..place.end as usize);
         let split = |entry: &u32| ((entry >> COUNT_BITS) as usize, entry & COUNT_MAX);
         entries.unwrap_or_default().iter().map(split)
     }
 
     /// Adds the counts of a histogram to `sums`. Buckets beyond the end of `sums` are ignored.
-    pub fn add_to(&self, place: &Place, sums: &mut [u64]) {
+    pub fn add_to(&self, place: &EntryRange, sums: &mut [u64]) {
         for (bucket, count) in self.of(place) {
             if let Some(sum) = sums.get_mut(bucket) {
                 *sum += u64::from(count);
@@ -94,7 +94,7 @@ impl Sparse {
     }
 
     /// Adds the counts of a histogram to 32-bit sums, saturating.
-    pub fn add_to_narrow(&self, place: &Place, sums: &mut [u32]) {
+    pub fn add_to_narrow(&self, place: &EntryRange, sums: &mut [u32]) {
         for (bucket, count) in self.of(place) {
             if let Some(sum) = sums.get_mut(bucket) {
                 *sum = sum.saturating_add(count);
@@ -103,7 +103,7 @@ impl Sparse {
     }
 
     /// Appends other counts. Returns the index at which they begin.
-    pub fn append(&mut self, other: Sparse) -> u32 {
+    pub fn append(&mut self, other: SparseCounts) -> u32 {
         let begin = self.entries.len() as u32;
         if self.entries.is_empty() {
             self.entries = other.entries;
@@ -125,7 +125,7 @@ impl Sparse {
 }
 
 /// Returns the place of a histogram after its counts were appended at `begin`.
-pub fn later(place: &Place, begin: u32) -> Place {
+pub fn later(place: &EntryRange, begin: u32) -> EntryRange {
     place.start + begin..place.end + begin
 }
 
@@ -135,8 +135,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_what_was_counted() {
-        let mut dense = Dense::new(BUCKETS_MAX);
-        let mut sparse = Sparse::default();
+        let mut dense = DenseCounts::new(BUCKETS_MAX);
+        let mut sparse = SparseCounts::default();
         dense.count(3);
         dense.add(BUCKETS_MAX - 1, COUNT_MAX + 5);
         assert_eq!(dense.filled().collect::<Vec<_>>(), [(3, 1), (1023, COUNT_MAX + 5)]);

@@ -1,8 +1,8 @@
-//! [`Stretches`]: the tables of consecutive stretches of time, so that the table of any window adds
+//! [`IndexSegments`]: the tables of consecutive stretches of time, so that the table of any window adds
 //! up what is kept and reads only the two edges of the window. The merged tables of several
 //! adjacent stretches are kept as well.
 
-use crate::tallies::Packed;
+use crate::tallies::PackedTables;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,45 +18,45 @@ const TOGETHER: usize = 16;
 
 /// A stretch of time, with the checkpoint at its beginning.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Stretch {
+pub struct IndexSegment {
     /// Begin, in nanoseconds.
     pub from_ns: u64,
     /// Checkpoint from which a pass can begin there; `None` for the beginning of the capture.
     pub start: Option<Checkpoint>,
     /// Tables of each thread that counted I/Os of the stretch.
-    tables: Vec<Packed>,
+    tables: Vec<PackedTables>,
 }
 
 /// All stretches of a capture.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Stretches {
+pub struct IndexSegments {
     /// The stretches, in order.
-    pub all: Vec<Stretch>,
+    pub all: Vec<IndexSegment>,
     /// Merged tables of every [`TOGETHER`] stretches.
-    together: Vec<Packed>,
+    together: Vec<PackedTables>,
     end_ns: u64,
 }
 
 /// Checkpoints and tables that one thread found, before they are assigned to stretches.
 #[derive(Default)]
-pub struct Parts {
+pub struct ThreadCheckpoints {
     places: BTreeMap<usize, Checkpoint>,
-    tables: Vec<(usize, Packed)>,
+    tables: Vec<(usize, PackedTables)>,
 }
 
-impl Parts {
+impl ThreadCheckpoints {
     /// Stores the checkpoint at the beginning of a stretch.
     pub fn begin(&mut self, stretch: usize, place: &Checkpoint) {
         self.places.insert(stretch, place.clone());
     }
 
     /// Stores the tables of a stretch, or of a part of it.
-    pub fn keep(&mut self, stretch: usize, tables: Packed) {
+    pub fn keep(&mut self, stretch: usize, tables: PackedTables) {
         self.tables.push((stretch, tables));
     }
 
     /// Adds those of another thread.
-    pub fn join(&mut self, mut other: Parts) {
+    pub fn join(&mut self, mut other: ThreadCheckpoints) {
         self.places.append(&mut other.places);
         self.tables.append(&mut other.tables);
     }
@@ -65,9 +65,9 @@ impl Parts {
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if the tables cannot be packed.
-    pub fn finish(self, end_ns: u64) -> Result<Stretches, TraceError> {
-        let mut all = vec![Stretch { from_ns: 0, start: None, tables: Vec::new() }];
-        all.extend(self.places.into_values().map(|start| Stretch {
+    pub fn finish(self, end_ns: u64) -> Result<IndexSegments, TraceError> {
+        let mut all = vec![IndexSegment { from_ns: 0, start: None, tables: Vec::new() }];
+        all.extend(self.places.into_values().map(|start| IndexSegment {
             from_ns: start.at_ns,
             start: Some(start),
             tables: Vec::new(),
@@ -77,19 +77,19 @@ impl Parts {
                 stretch.tables.push(tables);
             }
         }
-        let mut stretches = Stretches { all, together: Vec::new(), end_ns };
+        let mut stretches = IndexSegments { all, together: Vec::new(), end_ns };
         for first in 0..stretches.all.len() / TOGETHER {
             let parts = &stretches.all[first * TOGETHER..(first + 1) * TOGETHER];
             let tables = parts.iter().flat_map(|stretch| &stretch.tables);
-            stretches.together.push(Packed::together(tables)?);
+            stretches.together.push(PackedTables::together(tables)?);
         }
         Ok(stretches)
     }
 }
 
-impl Stretches {
+impl IndexSegments {
     /// Returns the last stretch that begins at or before a time.
-    pub fn before(&self, time_ns: u64) -> &Stretch {
+    pub fn before(&self, time_ns: u64) -> &IndexSegment {
         let after = self.all.partition_point(|stretch| stretch.from_ns <= time_ns);
         &self.all[after.saturating_sub(1)]
     }
@@ -122,7 +122,7 @@ impl Stretches {
     }
 
     /// Returns the tables of a range of stretches, in as few pieces as possible.
-    pub fn tables(&self, range: Range<usize>) -> Vec<&Packed> {
+    pub fn tables(&self, range: Range<usize>) -> Vec<&PackedTables> {
         let (mut at, mut found) = (range.start, Vec::new());
         while at < range.end {
             let together = self.together.get(at / TOGETHER);

@@ -1,17 +1,17 @@
-//! [`Tallies`]: the tables of a stretch of time by stream, by process and by address range. All are
+//! [`PairTallies`]: the tables of a stretch of time by stream, by process and by address range. All are
 //! derived from one count per stream of each process, and are stored compressed.
 
-use crate::keys::ProcessKeyKept;
-use crate::maps::{RANGES, Touched};
-use crate::pairs::{Io, PairKey, Pairs, Passing, kept, process};
-use crate::sparse::Dense;
-use crate::touches::{self, Counts, Touches};
+use crate::keys::StoredProcessKey;
+use crate::maps::{RANGES, TouchedRanges};
+use crate::pairs::{CountedIo, PairFilter, PairKey, PairNumbers, kept, process};
+use crate::sparse::DenseCounts;
+use crate::touches::{self, ProcessHits, RangeCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::mem;
 use steadfast_analysis::questions::processes::{ProcessKey, ProcessTable};
-use steadfast_analysis::sums::io_sums::{SumColumns, Sums};
-use steadfast_analysis::{Fold, Rows, StreamTable};
+use steadfast_analysis::sums::io_sums::{IoSums, SumColumns};
+use steadfast_analysis::{AnnotatedRows, Fold, StreamTable};
 use steadfast_tracefile::{StreamKey, TraceError};
 
 /// Maximum number of pairs that are counted separately in a stretch. All other I/Os are counted by
@@ -21,57 +21,57 @@ const ZSTD_LEVEL: i32 = 1;
 
 /// Sums over the I/Os of a pair.
 #[derive(Debug)]
-struct Tally {
+struct PairTally {
     pair: u32,
-    sums: Sums,
-    touches: Dense,
+    sums: IoSums,
+    touches: DenseCounts,
 }
 
 /// Tables that are being filled.
 #[derive(Debug, Default)]
-pub struct Tallies {
+pub struct PairTallies {
     /// For each pair, its position among the tallies plus one; 0 if it has no tally.
     places: Vec<u32>,
-    all: Vec<Tally>,
-    rest: Rest,
+    all: Vec<PairTally>,
+    rest: UnpairedTables,
     /// Rows of other pairs that are not counted yet.
     rest_rows: Vec<usize>,
 }
 
 /// I/Os that are not counted by pair.
 #[derive(Debug, Default)]
-struct Rest {
+struct UnpairedTables {
     streams: StreamTable,
     processes: ProcessTable,
-    touches: Touches,
+    touches: ProcessHits,
 }
 
 /// Compressed tables.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Packed {
+pub struct PackedTables {
     tallies: Vec<u8>,
     touches: Vec<u8>,
     /// Tables of the I/Os that are not counted by pair; empty if there are none.
     rest: Vec<u8>,
 }
 
-type KeptKey = (StreamKey, ProcessKeyKept);
-type KeptTallies = Vec<(KeptKey, Sums)>;
-type KeptTouches = Vec<(KeptKey, Counts)>;
-type KeptStreams = (Vec<(StreamKey, Sums)>, Sums);
-type KeptProcesses = (Vec<(ProcessKeyKept, Sums)>, Sums);
-type KeptRest = (KeptStreams, KeptProcesses, touches::Kept);
+type StoredPairKey = (StreamKey, StoredProcessKey);
+type StoredTallies = Vec<(StoredPairKey, IoSums)>;
+type StoredTouches = Vec<(StoredPairKey, RangeCounts)>;
+type StoredStreams = (Vec<(StreamKey, IoSums)>, IoSums);
+type StoredProcesses = (Vec<(StoredProcessKey, IoSums)>, IoSums);
+type StoredUnpairedTables = (StoredStreams, StoredProcesses, touches::StoredProcessHits);
 
-impl Tallies {
+impl PairTallies {
     /// Takes I/Os with the address ranges that they touch.
     ///
     /// # Errors
     /// Returns the errors of the stream and process tables.
     pub fn take(
         &mut self,
-        rows: &Rows<'_>,
-        (ios, touched): (&[Io], &[Touched]),
-        pairs: &Pairs,
+        rows: &AnnotatedRows<'_>,
+        (ios, touched): (&[CountedIo], &[TouchedRanges]),
+        pairs: &PairNumbers,
     ) -> Result<(), TraceError> {
         let columns = SumColumns::new(rows, true);
         for (io, touched) in ios.iter().zip(touched) {
@@ -84,7 +84,7 @@ impl Tallies {
     }
 
     #[inline]
-    fn tally(&mut self, io: &Io, pairs: &Pairs) -> Option<&mut Tally> {
+    fn tally(&mut self, io: &CountedIo, pairs: &PairNumbers) -> Option<&mut PairTally> {
         let place = self.places.get(io.pair as usize).copied().unwrap_or(0) as usize;
         match place {
             0 => self.new_tally(io, pairs),
@@ -93,11 +93,15 @@ impl Tallies {
     }
 
     #[cold]
-    fn new_tally(&mut self, io: &Io, pairs: &Pairs) -> Option<&mut Tally> {
+    fn new_tally(&mut self, io: &CountedIo, pairs: &PairNumbers) -> Option<&mut PairTally> {
         if self.all.len() == PAIRS_MAX || pairs.key(io.pair).is_none() {
             return None;
         }
-        self.all.push(Tally { pair: io.pair, sums: Sums::default(), touches: Dense::new(RANGES) });
+        self.all.push(PairTally {
+            pair: io.pair,
+            sums: IoSums::default(),
+            touches: DenseCounts::new(RANGES),
+        });
         let (at, place) = (io.pair as usize, self.all.len() as u32);
         self.places.resize(self.places.len().max(at + 1), 0);
         self.places[at] = place;
@@ -105,7 +109,7 @@ impl Tallies {
     }
 
     #[cold]
-    fn put_with_rest(&mut self, rows: &Rows<'_>, row: usize, touched: Touched) {
+    fn put_with_rest(&mut self, rows: &AnnotatedRows<'_>, row: usize, touched: TouchedRanges) {
         self.rest_rows.push(row);
         if let Some((first, last)) = touched {
             let key = ProcessKey { pid: rows.batch.pid(row), command: rows.batch.command(row) };
@@ -113,13 +117,13 @@ impl Tallies {
         }
     }
 
-    fn count_rest(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn count_rest(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         if self.rest_rows.is_empty() {
             return Ok(());
         }
         let mut chosen = vec![false; rows.kept.len()];
         self.rest_rows.drain(..).for_each(|row| chosen[row] = true);
-        let rows = Rows { kept: &chosen, ..*rows };
+        let rows = AnnotatedRows { kept: &chosen, ..*rows };
         self.rest.streams.take(&rows)?;
         self.rest.processes.take(&rows)
     }
@@ -128,8 +132,9 @@ impl Tallies {
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if they cannot be compressed.
-    pub fn close(&mut self, pairs: &Pairs) -> Result<Packed, TraceError> {
-        let mut unpacked = Unpacked { rest: mem::take(&mut self.rest), ..Unpacked::default() };
+    pub fn close(&mut self, pairs: &PairNumbers) -> Result<PackedTables, TraceError> {
+        let mut unpacked =
+            MergedTables { rest: mem::take(&mut self.rest), ..MergedTables::default() };
         for tally in mem::take(&mut self.all) {
             self.places[tally.pair as usize] = 0;
             let Some((stream, who)) = pairs.key(tally.pair) else { continue };
@@ -142,9 +147,9 @@ impl Tallies {
     }
 }
 
-impl Tally {
+impl PairTally {
     #[inline]
-    fn count(&mut self, columns: &SumColumns<'_>, io: &Io, touched: Touched) {
+    fn count(&mut self, columns: &SumColumns<'_>, io: &CountedIo, touched: TouchedRanges) {
         self.sums.add(columns, io.row);
         if let Some((first, last)) = touched {
             (first..=last).for_each(|range| self.touches.count(range.into()));
@@ -154,18 +159,18 @@ impl Tally {
 
 /// Tables of several stretches that are being merged.
 #[derive(Debug, Default)]
-struct Unpacked {
-    tallies: BTreeMap<KeptKey, Sums>,
-    touches: BTreeMap<KeptKey, BTreeMap<u16, u32>>,
-    rest: Rest,
+struct MergedTables {
+    tallies: BTreeMap<StoredPairKey, IoSums>,
+    touches: BTreeMap<StoredPairKey, BTreeMap<u16, u32>>,
+    rest: UnpairedTables,
 }
 
-impl Unpacked {
-    fn add(&mut self, packed: &Packed) -> Result<(), TraceError> {
-        for (key, sums) in unpacked::<KeptTallies>(&packed.tallies)? {
+impl MergedTables {
+    fn add(&mut self, packed: &PackedTables) -> Result<(), TraceError> {
+        for (key, sums) in unpacked::<StoredTallies>(&packed.tallies)? {
             self.tallies.entry(key).or_default().merge(&sums);
         }
-        for (key, counts) in unpacked::<KeptTouches>(&packed.touches)? {
+        for (key, counts) in unpacked::<StoredTouches>(&packed.touches)? {
             let ours = self.touches.entry(key).or_default();
             for (range, count) in counts {
                 let sum = ours.entry(range).or_default();
@@ -175,12 +180,12 @@ impl Unpacked {
         packed.add_rest(&mut self.rest)
     }
 
-    fn packed(&self) -> Result<Packed, TraceError> {
-        let counts = |counts: &BTreeMap<u16, u32>| -> Counts {
+    fn packed(&self) -> Result<PackedTables, TraceError> {
+        let counts = |counts: &BTreeMap<u16, u32>| -> RangeCounts {
             counts.iter().map(|(range, count)| (*range, *count)).collect()
         };
         let touches = self.touches.iter().map(|(key, ranges)| (key, counts(ranges)));
-        Ok(Packed {
+        Ok(PackedTables {
             tallies: packed(&self.tallies.iter().collect::<Vec<_>>())?,
             touches: packed(&touches.collect::<Vec<_>>())?,
             rest: if self.rest.is_empty() { Vec::new() } else { packed(&self.rest.kept())? },
@@ -188,17 +193,17 @@ impl Unpacked {
     }
 }
 
-impl Rest {
+impl UnpairedTables {
     fn is_empty(&self) -> bool {
         let has_none = self.streams.is_empty() && self.streams.unlisted().count() == 0;
         has_none && self.touches.is_empty()
     }
 
-    fn kept(&self) -> KeptRest {
-        let mut streams: Vec<(StreamKey, Sums)> =
+    fn kept(&self) -> StoredUnpairedTables {
+        let mut streams: Vec<(StreamKey, IoSums)> =
             self.streams.iter().map(|(key, tally)| (key, tally.clone())).collect();
         streams.sort_by_key(|(key, _)| *key);
-        let mut processes: Vec<(ProcessKeyKept, Sums)> =
+        let mut processes: Vec<(StoredProcessKey, IoSums)> =
             self.processes.iter().map(|(key, tally)| (kept(key), tally.clone())).collect();
         processes.sort_by_key(|(key, _)| *key);
         let streams = (streams, self.streams.unlisted().clone());
@@ -206,13 +211,13 @@ impl Rest {
     }
 }
 
-impl Packed {
+impl PackedTables {
     /// Merges compressed tables.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if they cannot be decompressed or compressed.
-    pub fn together<'p>(all: impl Iterator<Item = &'p Packed>) -> Result<Self, TraceError> {
-        let mut together = Unpacked::default();
+    pub fn together<'p>(all: impl Iterator<Item = &'p PackedTables>) -> Result<Self, TraceError> {
+        let mut together = MergedTables::default();
         for packed in all {
             together.add(packed)?;
         }
@@ -231,10 +236,10 @@ impl Packed {
     /// Returns [`TraceError::Unsuitable`] if the index is damaged.
     pub fn add_streams(
         &self,
-        passing: Option<Passing<'_>>,
+        passing: Option<PairFilter<'_>>,
         table: &mut StreamTable,
     ) -> Result<(), TraceError> {
-        for ((stream, who), sums) in unpacked::<KeptTallies>(&self.tallies)? {
+        for ((stream, who), sums) in unpacked::<StoredTallies>(&self.tallies)? {
             if is_let(passing, &(stream, process(who))) {
                 table.add(stream, &sums);
             }
@@ -251,10 +256,10 @@ impl Packed {
     /// Returns [`TraceError::Unsuitable`] if the index is damaged.
     pub fn add_processes(
         &self,
-        passing: Option<Passing<'_>>,
+        passing: Option<PairFilter<'_>>,
         table: &mut ProcessTable,
     ) -> Result<(), TraceError> {
-        for ((stream, who), sums) in unpacked::<KeptTallies>(&self.tallies)? {
+        for ((stream, who), sums) in unpacked::<StoredTallies>(&self.tallies)? {
             let key = (stream, process(who));
             if is_let(passing, &key) {
                 table.add(key.1, &sums);
@@ -272,10 +277,10 @@ impl Packed {
     /// Returns [`TraceError::Unsuitable`] if the index is damaged.
     pub fn add_touches(
         &self,
-        passing: Option<Passing<'_>>,
-        touches: &mut Touches,
+        passing: Option<PairFilter<'_>>,
+        touches: &mut ProcessHits,
     ) -> Result<(), TraceError> {
-        for ((stream, who), counts) in unpacked::<KeptTouches>(&self.touches)? {
+        for ((stream, who), counts) in unpacked::<StoredTouches>(&self.touches)? {
             let key = (stream, process(who));
             if is_let(passing, &key) {
                 touches.add(Some(key.1), &counts);
@@ -287,11 +292,11 @@ impl Packed {
         Ok(())
     }
 
-    fn rest(&self) -> Result<Option<KeptRest>, TraceError> {
+    fn rest(&self) -> Result<Option<StoredUnpairedTables>, TraceError> {
         if self.rest.is_empty() { Ok(None) } else { unpacked(&self.rest).map(Some) }
     }
 
-    fn add_rest(&self, rest: &mut Rest) -> Result<(), TraceError> {
+    fn add_rest(&self, rest: &mut UnpairedTables) -> Result<(), TraceError> {
         let Some(((streams, unlisted), (processes, others), touches)) = self.rest()? else {
             return Ok(());
         };
@@ -304,7 +309,7 @@ impl Packed {
     }
 }
 
-fn is_let(passing: Option<Passing<'_>>, key: &PairKey) -> bool {
+fn is_let(passing: Option<PairFilter<'_>>, key: &PairKey) -> bool {
     passing.is_none_or(|passing| passing.lets(key))
 }
 

@@ -1,11 +1,11 @@
-//! [`Touches`]: the hits of each address range by process.
+//! [`ProcessHits`]: the hits of each address range by process.
 
-use crate::keys::ProcessKeyKept;
-use crate::maps::{HitMap, RANGES};
+use crate::keys::StoredProcessKey;
+use crate::maps::{IndexHitMap, RANGES};
 use crate::pairs;
 use std::collections::HashMap;
 use steadfast_analysis::questions::processes::ProcessKey;
-use steadfast_analysis::{EmptyLike, Fold, ParallelFold, Rows};
+use steadfast_analysis::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
 use steadfast_tracefile::{Field, Fields, TraceError};
 
 /// Maximum number of processes that are counted separately; all others are counted together.
@@ -15,7 +15,7 @@ const AT_HAND: usize = 64;
 
 /// Hits of address ranges by process.
 #[derive(Debug, Default)]
-pub struct Touches {
+pub struct ProcessHits {
     numbers: HashMap<Option<ProcessKey>, usize>,
     /// Cache of process numbers, indexed by process.
     at_hand: Vec<Option<(ProcessKey, usize)>>,
@@ -24,12 +24,12 @@ pub struct Touches {
 }
 
 /// Ranges with their hits.
-pub type Counts = Vec<(u16, u32)>;
+pub type RangeCounts = Vec<(u16, u32)>;
 
 /// Hits by process; `None` stands for all others.
-pub type Kept = Vec<(Option<ProcessKeyKept>, Counts)>;
+pub type StoredProcessHits = Vec<(Option<StoredProcessKey>, RangeCounts)>;
 
-impl Touches {
+impl ProcessHits {
     /// Counts a hit of every range from the first to the last.
     #[inline]
     pub fn count(&mut self, key: ProcessKey, (first, last): (usize, usize)) {
@@ -60,8 +60,8 @@ impl Touches {
     }
 
     /// Returns the hits in the form of an index file.
-    pub fn kept(&self) -> Kept {
-        let mut kept: Kept = Vec::new();
+    pub fn kept(&self) -> StoredProcessHits {
+        let mut kept: StoredProcessHits = Vec::new();
         for (key, number) in &self.numbers {
             let counts = (0u16..).zip(&self.counts[*number]).filter(|(_, count)| **count > 0);
             let key = key.map(|key| pairs::kept(&key));
@@ -72,14 +72,14 @@ impl Touches {
     }
 
     /// Adds hits in the form of an index file.
-    pub fn add_kept(&mut self, kept: &Kept) {
+    pub fn add_kept(&mut self, kept: &StoredProcessHits) {
         for (key, counts) in kept {
             self.add(key.map(pairs::process), counts);
         }
     }
 
     /// Adds hits of a process; `None` stands for all others.
-    pub fn add(&mut self, key: Option<ProcessKey>, counts: &Counts) {
+    pub fn add(&mut self, key: Option<ProcessKey>, counts: &RangeCounts) {
         let number = self.number(key);
         for (range, count) in counts {
             if let Some(ours) = self.counts[number].get_mut(usize::from(*range)) {
@@ -110,31 +110,31 @@ impl Touches {
 }
 
 /// A fold that counts hits by process.
-pub struct Touching {
+pub struct ProcessHitsFold {
     /// Hits so far.
-    pub touches: Touches,
-    map: HitMap,
+    pub touches: ProcessHits,
+    map: IndexHitMap,
 }
 
-impl Touching {
+impl ProcessHitsFold {
     /// Creates an empty fold for the ranges of a map without columns.
-    pub fn new(map: HitMap) -> Self {
-        Touching { touches: Touches::default(), map }
+    pub fn new(map: IndexHitMap) -> Self {
+        ProcessHitsFold { touches: ProcessHits::default(), map }
     }
 }
 
-impl EmptyLike for Touching {
+impl EmptyLike for ProcessHitsFold {
     fn alike(&self) -> Self {
-        Touching::new(self.map.clone())
+        ProcessHitsFold::new(self.map.clone())
     }
 }
 
-impl Fold for Touching {
+impl Fold for ProcessHitsFold {
     fn fields(&self) -> Fields {
         self.map.fields().and(Fields::of(&[Field::Pid, Field::Command]))
     }
 
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for row in rows.iter() {
             if let Some(ranges) = self.map.touched(rows, row) {
                 let (pid, command) = (rows.batch.pid(row), rows.batch.command(row));
@@ -157,17 +157,17 @@ impl Fold for Touching {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::io_event::Command;
+    use steadfast_domain::io_event::CommandName;
 
     #[test]
     fn what_is_kept_gives_back_every_touch() {
-        let key = |pid| ProcessKey { pid, command: Command::new("x") };
-        let mut touches = Touches::default();
+        let key = |pid| ProcessKey { pid, command: CommandName::new("x") };
+        let mut touches = ProcessHits::default();
         for n in 0..10_007u32 {
             let range = n as usize * 31 % (RANGES - 1);
             touches.count(key(n % 7), (range, range + usize::from(n % 2 == 0)));
         }
-        let mut again = Touches::default();
+        let mut again = ProcessHits::default();
         again.add_kept(&touches.kept());
         again.add_kept(&touches.kept());
         let twice = touches.by_range().iter().map(|count| count * 2).collect::<Vec<_>>();
@@ -177,9 +177,9 @@ mod tests {
 
     #[test]
     fn processes_beyond_the_bound_count_together() {
-        let mut touches = Touches::default();
+        let mut touches = ProcessHits::default();
         for pid in 0..PROCESSES_MAX as u32 + 503 {
-            touches.count(ProcessKey { pid, command: Command::default() }, (3, 3));
+            touches.count(ProcessKey { pid, command: CommandName::default() }, (3, 3));
         }
         assert_eq!(touches.by_range()[3], PROCESSES_MAX as u64 + 503);
         assert!(touches.of(3).contains(&(None, 503)));

@@ -3,8 +3,8 @@
 use crate::arming::title;
 use crate::error::HostError;
 use crate::identity::{describe, inspect};
-use crate::node::Node;
-use crate::roots::Roots;
+use crate::node::SysfsNode;
+use crate::roots::SystemRoots;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 
@@ -18,12 +18,12 @@ use steadfast_domain::{Device, Transport};
 /// # Errors
 /// [`HostError::Absent`] if no device matches, with the device that has its name now;
 /// [`HostError::Ambiguous`] if more than one matches; the errors of [`inspect`] for a file.
-pub fn find_again(device: &Device, roots: &Roots) -> Result<Device, HostError> {
+pub fn find_again(device: &Device, roots: &SystemRoots) -> Result<Device, HostError> {
     let path = Path::new(&device.path);
     if device.transport == Transport::File {
         return same_file(device, roots);
     }
-    let found: Vec<Node> = every_node(roots)
+    let found: Vec<SysfsNode> = every_node(roots)
         .into_iter()
         .filter(|node| is_it(&describe(node, path, roots), device))
         .collect();
@@ -37,8 +37,8 @@ pub fn find_again(device: &Device, roots: &Roots) -> Result<Device, HostError> {
     }
 }
 
-fn every_node(roots: &Roots) -> Vec<Node> {
-    Node::all(roots)
+fn every_node(roots: &SystemRoots) -> Vec<SysfsNode> {
+    SysfsNode::all(roots)
         .into_iter()
         .filter(|node| node.text("hidden").is_none_or(|hidden| hidden == "0"))
         .flat_map(|whole| {
@@ -79,14 +79,14 @@ fn same_serial(a: &Device, b: &Device) -> bool {
 
 /// Returns the path that the user gave if it still refers to the device (it may be a persistent
 /// link), otherwise the kernel's.
-fn path_to(node: &Node, named: &Path, roots: &Roots) -> PathBuf {
-    match Node::of_path(named, roots) {
+fn path_to(node: &SysfsNode, named: &Path, roots: &SystemRoots) -> PathBuf {
+    match SysfsNode::of_path(named, roots) {
         Some(found) if found == *node => named.to_owned(),
         _ => node.path(roots),
     }
 }
 
-fn same_file(device: &Device, roots: &Roots) -> Result<Device, HostError> {
+fn same_file(device: &Device, roots: &SystemRoots) -> Result<Device, HostError> {
     let found = inspect(Path::new(&device.name), roots)?;
     let same = found.transport == device.transport && found.capacity == device.capacity;
     if same { Ok(found) } else { Err(absent(device, Some(found))) }
@@ -102,17 +102,17 @@ fn absent(device: &Device, instead: Option<Device>) -> HostError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
     use std::fs;
 
-    fn facts(machine: &Machine, name: &str) -> Device {
-        let node = Node::named(name, &machine.roots).unwrap();
+    fn facts(machine: &MachineFixture, name: &str) -> Device {
+        let node = SysfsNode::named(name, &machine.roots).unwrap();
         describe(&node, &node.path(&machine.roots), &machine.roots)
     }
 
     /// Simulates a machine whose drives were named in another order after a reboot.
-    fn after_restart(of: &Device, controllers: &[(u32, &str)]) -> (Machine, Device) {
-        let machine = Machine::new();
+    fn after_restart(of: &Device, controllers: &[(u32, &str)]) -> (MachineFixture, Device) {
+        let machine = MachineFixture::new();
         for (controller, serial) in controllers {
             let node = machine.nvme(*controller, 1, 1000);
             machine.set(&node, "device/serial", serial);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn earlier() -> Device {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let node = machine.nvme(0, 1, 1000);
         machine.set(&node, "device/serial", "AAA");
         machine.set(&node, "wwid", "eui.AAA");
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn partitions_of_one_size_are_told_apart() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.nvme(0, 1, 1000);
         machine.partition(&disk, "nvme0n1p1", "259:91", 100);
         machine.partition(&disk, "nvme0n1p2", "259:92", 100);
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_is_found_by_name_and_size_whatever_the_path_of_its_file() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let node = machine.block("virtual/block/loop0", "7:0", 100);
         machine.lay_over(&node, "/image");
         let device = facts(&machine, "loop0");
@@ -198,7 +198,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("scratch");
         fs::write(&path, [0; 4096]).unwrap();
-        let roots = Roots::real();
+        let roots = SystemRoots::real();
         let device = inspect(&path, &roots).unwrap();
         assert!(find_again(&device, &roots).unwrap().is_same(&device));
         // A relative path is found from any current directory.

@@ -17,18 +17,18 @@ use crate::backing::FileId;
 use crate::error::HostError;
 use crate::fuse;
 use crate::identity::{self, describe, inspect_anchored};
-use crate::layers::{Inodes, Layers};
-use crate::locks::{self, Writers};
+use crate::layers::{Inodes, MountTable};
+use crate::locks::{self, WriterPresence};
 use crate::made_here::{is_made_here, is_new};
-use crate::mark::{self, Standing};
+use crate::mark::{self, MarkStatus};
 use crate::mounts::mounts;
-use crate::node::Node;
-use crate::occupancy::{DeviceProbe, Stack, Use, UseKind};
-use crate::processes::{self, Sought};
-use crate::refusal::Refusal;
-use crate::roots::{Roots, file_name, listed as listed_in};
+use crate::node::SysfsNode;
+use crate::occupancy::{DeviceProbe, DeviceStack, DeviceUse, UseKind};
+use crate::processes::{self, OpenFileQuery};
+use crate::refusal::ArmRefusal;
+use crate::roots::{SystemRoots, file_name, listed as listed_in};
 use crate::signatures;
-use crate::target::{self, Access, Target};
+use crate::target::{self, AccessMode, Target};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -57,23 +57,23 @@ pub enum Consent {
 /// once, so the file inspected is the file opened.
 ///
 /// # Errors
-/// Returns a [`Refusal`]; nothing was written in that case.
+/// Returns a [`ArmRefusal`]; nothing was written in that case.
 pub fn arm(
     device: &Device,
     consent: &Consent,
     keep: &[PathBuf],
-    roots: &Roots,
-) -> Result<Target, Refusal> {
+    roots: &SystemRoots,
+) -> Result<Target, ArmRefusal> {
     let path = Path::new(&device.path);
     let anchor = PinnedPath::at(path)?;
     let found = inspect_anchored(&anchor, path, roots)?;
     if !found.is_same(device) {
-        return Err(Refusal::Changed { device: title(device), now: title(&found) });
+        return Err(ArmRefusal::Changed { device: title(device), now: title(&found) });
     }
     if found.capacity.0 == 0 {
-        return Err(Refusal::Empty { device: found.path });
+        return Err(ArmRefusal::Empty { device: found.path });
     }
-    let door = Door { anchor, found, keep, roots };
+    let door = ArmCandidate { anchor, found, keep, roots };
     let is_file = door.found.transport == Transport::File;
     match consent {
         Consent::Read if is_file => door.file_for_reading(),
@@ -86,8 +86,11 @@ pub fn arm(
 /// Checks again that nothing else uses a block device that this process holds.
 ///
 /// # Errors
-/// Returns a [`Refusal`] that names the user.
-pub(crate) fn verify_still_free(target: &mut Target, roots: &Roots) -> Result<(), Refusal> {
+/// Returns a [`ArmRefusal`] that names the user.
+pub(crate) fn verify_still_free(
+    target: &mut Target,
+    roots: &SystemRoots,
+) -> Result<(), ArmRefusal> {
     let found = target.device().clone();
     let node = listed(&found, roots)?;
     verify_handle(target, &node, roots)?;
@@ -99,51 +102,51 @@ pub(crate) fn verify_still_free(target: &mut Target, roots: &Roots) -> Result<()
     if held.is_empty() {
         Ok(())
     } else {
-        Err(Refusal::HeldExclusively { device: found.path, by: held })
+        Err(ArmRefusal::HeldExclusively { device: found.path, by: held })
     }
 }
 
 /// A resolved target, and the paths whose disks must not be written.
-struct Door<'a> {
+struct ArmCandidate<'a> {
     anchor: PinnedPath,
     found: Device,
     keep: &'a [PathBuf],
-    roots: &'a Roots,
+    roots: &'a SystemRoots,
 }
 
-impl Door<'_> {
-    fn file_for_reading(self) -> Result<Target, Refusal> {
-        let target = self.open(Access::Read)?;
+impl ArmCandidate<'_> {
+    fn file_for_reading(self) -> Result<Target, ArmRefusal> {
+        let target = self.open(AccessMode::Read)?;
         verify_length(&target)?;
         Ok(target)
     }
 
-    fn block_for_reading(self) -> Result<Target, Refusal> {
+    fn block_for_reading(self) -> Result<Target, ArmRefusal> {
         let node = listed(&self.found, self.roots)?;
-        let target = self.open(Access::Read)?;
+        let target = self.open(AccessMode::Read)?;
         verify_handle(&target, &node, self.roots)?;
         Ok(target)
     }
 
-    fn block(self, confirmation: Option<&str>) -> Result<Target, Refusal> {
+    fn block(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
         let roots = self.roots;
         processes::require_all(roots)?;
         let node = listed(&self.found, roots)?;
         let stack = refuse_unfit(&node, &self.found, self.keep, roots)?;
         if let Some(place) = signatures::zfs_member(&node, roots)? {
-            return Err(Refusal::ZfsMember { device: self.found.path, place });
+            return Err(ArmRefusal::ZfsMember { device: self.found.path, place });
         }
         refuse_company(&stack, &self.found, roots)?;
         let expected = identity::confirmation(&self.found, roots)?;
         if confirmation.is_none_or(|typed| typed.trim() != expected) {
-            return Err(Refusal::Unconfirmed {
+            return Err(ArmRefusal::Unconfirmed {
                 device: title(&self.found),
                 expected,
                 given: confirmation.map(str::to_owned),
                 losses: signatures::losses(&node, roots)?,
             });
         }
-        let mut target = self.open(Access::Write)?;
+        let mut target = self.open(AccessMode::Write)?;
         verify_handle(&target, &node, roots)?;
         lock(&target, BTreeSet::new(), roots)?;
         claim(&mut target, &stack, roots)?;
@@ -154,25 +157,25 @@ impl Door<'_> {
         Ok(target)
     }
 
-    fn file(self, confirmation: Option<&str>) -> Result<Target, Refusal> {
+    fn file(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
         let (roots, keep) = (self.roots, self.keep);
         let name = PathBuf::from(&self.found.name);
         let id = FileId::of(self.anchor.metadata());
         let ids = self.refuse_shared_file(id)?.ids;
-        let mut target = self.open(Access::Write)?;
+        let mut target = self.open(AccessMode::Write)?;
         verify_length(&target)?;
         lock(&target, ids, roots)?;
         let ids = self.refuse_newcomers(id, &target)?;
         let standing =
             mark::standing(target.file()).map_err(|e| HostError::io("examine it", &name, e))?;
-        if standing != Standing::Ours {
+        if standing != MarkStatus::Ours {
             refuse_kept_file(&name, &ids, keep)?;
-            if standing != Standing::Unmarked || !is_new(id) {
+            if standing != MarkStatus::Unmarked || !is_new(id) {
                 require_file_confirmation(&target, &name, &standing, confirmation)?;
             }
         }
         // A user's own file keeps needing a confirmation, even after it was overwritten once.
-        if standing != Standing::Unmarked {
+        if standing != MarkStatus::Unmarked {
             target.keep_mark();
         }
         Ok(target)
@@ -181,13 +184,13 @@ impl Door<'_> {
     /// Refuses a file that anything else may write to, under any of its inodes; returns the
     /// inodes. The kernel's count of writers decides. The lists name the writers, and decide if
     /// the count is unavailable.
-    fn refuse_shared_file(&self, id: FileId) -> Result<Inodes, Refusal> {
+    fn refuse_shared_file(&self, id: FileId) -> Result<Inodes, ArmRefusal> {
         let device = || self.found.path.clone();
         let reading = self
             .anchor
             .open()
             .map_err(|e| HostError::io("open it for reading", Path::new(&self.found.path), e))?;
-        let mut openers = Openers::of(&reading);
+        let mut openers = FileOpeners::of(&reading);
         // An open handle on an overlay's file also counts as an opener of the file in its layer.
         drop(reading);
         let sight = match DeviceProbe::take(self.roots) {
@@ -204,7 +207,7 @@ impl Door<'_> {
                 .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
                 .open(&path)
                 .map_err(|e| HostError::io("open it by another inode", &path, e))?;
-            openers.add(&Openers::of(&reading));
+            openers.add(&FileOpeners::of(&reading));
         }
         if openers.are_none() {
             return Ok(inodes);
@@ -218,42 +221,46 @@ impl Door<'_> {
         let uses: Vec<String> = loops.collect();
         if !uses.is_empty() {
             let remedy = "name the loop device, or detach it (losetup -d)".into();
-            return Err(Refusal::InUse { device: device(), uses, remedy });
+            return Err(ArmRefusal::InUse { device: device(), uses, remedy });
         }
         if !openers.alone {
             refuse_fuse(&inodes.ids, &self.found, self.roots)?;
             sight.refuse_lost_uses(None)?;
         }
-        if openers.writers == Writers::Nobody && inodes.handles.len() <= 1 {
+        if openers.writers == WriterPresence::Nobody && inodes.handles.len() <= 1 {
             return Ok(inodes);
         }
         if sight.swaps_to(&inodes)? {
             let path = PathBuf::from(&self.found.name);
-            return Err(Refusal::Kept { path, what: "a swap file in use".into() });
+            return Err(ArmRefusal::Kept { path, what: "a swap file in use".into() });
         }
         let held = locks_of(inodes.ids.clone(), self.roots)?;
         if !held.is_empty() {
-            return Err(Refusal::HeldExclusively { device: device(), by: held });
+            return Err(ArmRefusal::HeldExclusively { device: device(), by: held });
         }
-        if openers.writers == Writers::Nobody {
+        if openers.writers == WriterPresence::Nobody {
             return Ok(inodes);
         }
-        let sought = Sought::files(inodes.ids.clone());
+        let sought = OpenFileQuery::files(inodes.ids.clone());
         let mut by = processes::openers(&sought, self.roots, true)?;
-        if openers.writers == Writers::Somebody && by.is_empty() {
+        if openers.writers == WriterPresence::Somebody && by.is_empty() {
             by.push("the kernel or a process that is not visible from here".into());
         }
         if by.is_empty() {
             processes::require_all(self.roots)?;
             return Ok(inodes);
         }
-        Err(Refusal::OpenForWriting { device: device(), by })
+        Err(ArmRefusal::OpenForWriting { device: device(), by })
     }
 
     /// Checks again after the file was opened and locked. This detects openers that came between
     /// the first check and the open; later ones are stopped by the lock. Returns the file's
     /// inodes: opening it for writing may have created another one in an overlay.
-    fn refuse_newcomers(&self, id: FileId, target: &Target) -> Result<BTreeSet<FileId>, Refusal> {
+    fn refuse_newcomers(
+        &self,
+        id: FileId,
+        target: &Target,
+    ) -> Result<BTreeSet<FileId>, ArmRefusal> {
         let roots = self.roots;
         let device = || self.found.path.clone();
         let is_alone = || locks::is_alone(target.file());
@@ -275,31 +282,31 @@ impl Door<'_> {
         let uses: Vec<String> = loops.collect();
         if !uses.is_empty() {
             let remedy = "name the loop device, or detach it (losetup -d)".into();
-            return Err(Refusal::InUse { device: device(), uses, remedy });
+            return Err(ArmRefusal::InUse { device: device(), uses, remedy });
         }
         refuse_fuse(&inodes.ids, &self.found, roots)?;
         sight.refuse_lost_uses(None)?;
         if sight.swaps_to(&inodes)? {
             let path = PathBuf::from(&self.found.name);
-            return Err(Refusal::Kept { path, what: "a swap file in use".into() });
+            return Err(ArmRefusal::Kept { path, what: "a swap file in use".into() });
         }
-        let sought = Sought::files(inodes.ids.clone());
+        let sought = OpenFileQuery::files(inodes.ids.clone());
         let look = || processes::openers(&sought, roots, true);
         let by = patiently(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
         if by.is_empty() {
             Ok(inodes.ids)
         } else {
-            Err(Refusal::OpenForWriting { device: device(), by })
+            Err(ArmRefusal::OpenForWriting { device: device(), by })
         }
     }
 
     /// Returns all inodes of the file. A file whose layers cannot be determined is accepted only
     /// if this process created it.
-    fn inodes(&self, id: FileId, sight: Option<&DeviceProbe<'_>>) -> Result<Inodes, Refusal> {
+    fn inodes(&self, id: FileId, sight: Option<&DeviceProbe<'_>>) -> Result<Inodes, ArmRefusal> {
         let file = self.anchor.file();
         let found = match sight {
             Some(sight) => sight.inodes(file),
-            None => Layers::new(mounts(self.roots)?, self.roots).inodes(file),
+            None => MountTable::new(mounts(self.roots)?, self.roots).inodes(file),
         };
         match found {
             Err(_) if is_made_here(id) => Ok(Inodes::single(id)),
@@ -312,26 +319,26 @@ impl Door<'_> {
     }
 
     /// Opens the pinned path and translates the system's error into a refusal.
-    fn open(&self, access: Access) -> Result<Target, Refusal> {
+    fn open(&self, access: AccessMode) -> Result<Target, ArmRefusal> {
         let path = PathBuf::from(&self.found.path);
         let attempt = || Target::anchored(self.found.clone(), access, &self.anchor);
         let opened = patiently(attempt, |opened| !is_busy(opened));
         opened.map_err(|error| match error.raw_os_error() {
             Some(libc::EBUSY) => {
-                Refusal::HeldExclusively { device: self.found.path.clone(), by: self.holders() }
+                ArmRefusal::HeldExclusively { device: self.found.path.clone(), by: self.holders() }
             }
-            Some(libc::EROFS) => Refusal::ReadOnly { device: self.found.path.clone() },
+            Some(libc::EROFS) => ArmRefusal::ReadOnly { device: self.found.path.clone() },
             Some(libc::ETXTBSY) => {
-                Refusal::Kept { path, what: "a running program or a swap file".into() }
+                ArmRefusal::Kept { path, what: "a running program or a swap file".into() }
             }
-            Some(libc::EWOULDBLOCK) => Refusal::HeldExclusively {
+            Some(libc::EWOULDBLOCK) => ArmRefusal::HeldExclusively {
                 device: self.found.path.clone(),
                 by: vec!["a lease".into()],
             },
             _ => {
                 let action = match access {
-                    Access::Read => "open it for reading",
-                    Access::Write => "open it for writing",
+                    AccessMode::Read => "open it for reading",
+                    AccessMode::Write => "open it for writing",
                 };
                 HostError::io(action, &path, error).into()
             }
@@ -341,56 +348,62 @@ impl Door<'_> {
     /// Returns the processes that have an exclusively held device open, for the message; the
     /// refusal does not depend on it.
     fn holders(&self) -> Vec<String> {
-        let Some(node) = Node::named(&self.found.name, self.roots) else { return Vec::new() };
+        let Some(node) = SysfsNode::named(&self.found.name, self.roots) else { return Vec::new() };
         let group = [node.clone(), node.whole()].into_iter().chain(node.partitions());
         let numbers = group.filter_map(|node| node.device_number()).collect();
-        let sought = Sought { numbers, files: BTreeSet::new() };
+        let sought = OpenFileQuery { numbers, files: BTreeSet::new() };
         let by = processes::openers(&sought, self.roots, false).unwrap_or_default();
         by.into_iter().map(|process| format!("open in {process}")).collect()
     }
 }
 
 /// Other openers of a file, by the kernel's counts.
-struct Openers {
-    writers: Writers,
+struct FileOpeners {
+    writers: WriterPresence,
     /// True if nobody else has it open, not even for reading.
     alone: bool,
 }
 
-impl Openers {
-    fn of(reading: &File) -> Openers {
+impl FileOpeners {
+    fn of(reading: &File) -> FileOpeners {
         let writers =
-            patiently(|| locks::writers(reading), |writers| *writers != Writers::Somebody);
-        Openers { writers, alone: locks::is_alone(reading) }
+            patiently(|| locks::writers(reading), |writers| *writers != WriterPresence::Somebody);
+        FileOpeners { writers, alone: locks::is_alone(reading) }
     }
 
-    fn add(&mut self, other: &Openers) {
+    fn add(&mut self, other: &FileOpeners) {
         self.alone &= other.alone;
         self.writers = match (self.writers, other.writers) {
-            (Writers::Somebody, _) | (_, Writers::Somebody) => Writers::Somebody,
-            (Writers::Unknown, _) | (_, Writers::Unknown) => Writers::Unknown,
-            (Writers::Nobody, Writers::Nobody) => Writers::Nobody,
+            (WriterPresence::Somebody, _) | (_, WriterPresence::Somebody) => {
+                WriterPresence::Somebody
+            }
+            (WriterPresence::Unknown, _) | (_, WriterPresence::Unknown) => WriterPresence::Unknown,
+            (WriterPresence::Nobody, WriterPresence::Nobody) => WriterPresence::Nobody,
         };
     }
 
     fn are_none(&self) -> bool {
-        self.writers == Writers::Nobody && self.alone
+        self.writers == WriterPresence::Nobody && self.alone
     }
 }
 
 /// Refuses a file that a FUSE server has open.
-fn refuse_fuse(files: &BTreeSet<FileId>, found: &Device, roots: &Roots) -> Result<(), Refusal> {
+fn refuse_fuse(
+    files: &BTreeSet<FileId>,
+    found: &Device,
+    roots: &SystemRoots,
+) -> Result<(), ArmRefusal> {
     let servers = fuse::servers(files, roots)?;
     if servers.is_empty() {
         return Ok(());
     }
     let uses = servers.iter().map(|server| format!("served through FUSE by {server}")).collect();
     let remedy = "unmount the FUSE file system (fusermount -u)".into();
-    Err(Refusal::InUse { device: found.path.clone(), uses, remedy })
+    Err(ArmRefusal::InUse { device: found.path.clone(), uses, remedy })
 }
 
-fn listed(found: &Device, roots: &Roots) -> Result<Node, HostError> {
-    Node::named(&found.name, roots).ok_or_else(|| HostError::Unlisted {
+fn listed(found: &Device, roots: &SystemRoots) -> Result<SysfsNode, HostError> {
+    SysfsNode::named(&found.name, roots).ok_or_else(|| HostError::Unlisted {
         path: found.path.clone().into(),
         sys: roots.sys.clone(),
     })
@@ -408,11 +421,11 @@ pub(crate) fn title(device: &Device) -> String {
 /// Refuses a device whose use no confirmation overrides, as far as the kernel's lists show;
 /// returns the stack of devices with the same blocks.
 fn refuse_unfit(
-    node: &Node,
+    node: &SysfsNode,
     found: &Device,
     keep: &[PathBuf],
-    roots: &Roots,
-) -> Result<Stack, Refusal> {
+    roots: &SystemRoots,
+) -> Result<DeviceStack, ArmRefusal> {
     // UBI and UBIFS use flash without an entry in `holders`.
     let whole = node.whole().name;
     if whole.starts_with("mtdblock") || whole.starts_with("ubiblock") {
@@ -425,7 +438,7 @@ fn refuse_unfit(
     let sight = DeviceProbe::take(roots)?;
     let uses = sight.uses(node)?;
     if !uses.is_empty() {
-        return Err(Refusal::InUse {
+        return Err(ArmRefusal::InUse {
             device: found.path.clone(),
             remedy: remedies(&uses),
             uses: uses.iter().map(ToString::to_string).collect(),
@@ -433,15 +446,19 @@ fn refuse_unfit(
     }
     refuse_other_paths(node, found, &sight, roots)?;
     refuse_kept(node, &found.path, keep, &sight)?;
-    let may_be_written = |node: &Node| node.number::<u8>("ro") == Some(0);
+    let may_be_written = |node: &SysfsNode| node.number::<u8>("ro") == Some(0);
     if !may_be_written(node) || !may_be_written(&node.whole()) {
-        return Err(Refusal::ReadOnly { device: found.path.clone() });
+        return Err(ArmRefusal::ReadOnly { device: found.path.clone() });
     }
     Ok(sight.stack(node)?)
 }
 
 /// Refuses a device whose blocks another process may write to or has locked.
-fn refuse_company(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Refusal> {
+fn refuse_company(
+    stack: &DeviceStack,
+    found: &Device,
+    roots: &SystemRoots,
+) -> Result<(), ArmRefusal> {
     refuse_writers(stack, found, roots)?;
     if !stack.files.is_empty() {
         refuse_fuse(&stack.files, found, roots)?;
@@ -457,34 +474,38 @@ fn refuse_company(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Re
     if held.is_empty() {
         Ok(())
     } else {
-        Err(Refusal::HeldExclusively { device: found.path.clone(), by: held })
+        Err(ArmRefusal::HeldExclusively { device: found.path.clone(), by: held })
     }
 }
 
-fn refuse_writers(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Refusal> {
+fn refuse_writers(
+    stack: &DeviceStack,
+    found: &Device,
+    roots: &SystemRoots,
+) -> Result<(), ArmRefusal> {
     // The creator of a loop device may keep its file open; a program that works on the file locks
     // it.
-    let numbers = stack.nodes.iter().filter_map(Node::device_number).collect();
-    let sought = Sought { numbers, files: BTreeSet::new() };
+    let numbers = stack.nodes.iter().filter_map(SysfsNode::device_number).collect();
+    let sought = OpenFileQuery { numbers, files: BTreeSet::new() };
     let look = || processes::openers(&sought, roots, true);
     let by = patiently(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
     if by.is_empty() {
         Ok(())
     } else {
-        Err(Refusal::OpenForWriting { device: found.path.clone(), by })
+        Err(ArmRefusal::OpenForWriting { device: found.path.clone(), by })
     }
 }
 
-fn locks_of(files: BTreeSet<FileId>, roots: &Roots) -> Result<Vec<String>, HostError> {
+fn locks_of(files: BTreeSet<FileId>, roots: &SystemRoots) -> Result<Vec<String>, HostError> {
     processes::locks_on(&files, roots)
 }
 
 /// Opens exclusively every other device that leads to the same blocks.
-fn claim(target: &mut Target, stack: &Stack, roots: &Roots) -> Result<(), Refusal> {
+fn claim(target: &mut Target, stack: &DeviceStack, roots: &SystemRoots) -> Result<(), ArmRefusal> {
     for node in &stack.claims {
         let claimed = patiently(|| target.claim(node, roots), |claimed| !is_busy(claimed));
         claimed.map_err(|error| match error.raw_os_error() {
-            Some(libc::EBUSY) => Refusal::HeldExclusively {
+            Some(libc::EBUSY) => ArmRefusal::HeldExclusively {
                 device: target.device().path.clone(),
                 by: vec![format!("by way of {}, which has the same blocks", node.name)],
             },
@@ -495,11 +516,11 @@ fn claim(target: &mut Target, stack: &Stack, roots: &Roots) -> Result<(), Refusa
 }
 
 fn refuse_kept(
-    node: &Node,
+    node: &SysfsNode,
     device: &str,
     keep: &[PathBuf],
     sight: &DeviceProbe<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), ArmRefusal> {
     let own = sight.disks_below(node)?;
     let mut kept = Vec::new();
     for (what, path) in precious(keep) {
@@ -515,7 +536,7 @@ fn refuse_kept(
     kept.push(("the root file system of the host".to_owned(), disks));
     for (what, disks) in kept {
         if let Some(disk) = disks.intersection(&own).next() {
-            return Err(Refusal::HoldsKept {
+            return Err(ArmRefusal::HoldsKept {
                 device: device.to_owned(),
                 disk: disk.name.clone(),
                 what,
@@ -541,18 +562,18 @@ fn with_remedy(error: HostError, remedy: &str) -> HostError {
 /// Refuses a device whose disk is in use under another name. Without a multipath driver, a drive
 /// with two ports appears twice, and the kernel does not know that both are one drive.
 fn refuse_other_paths(
-    node: &Node,
+    node: &SysfsNode,
     found: &Device,
     sight: &DeviceProbe<'_>,
-    roots: &Roots,
-) -> Result<(), Refusal> {
+    roots: &SystemRoots,
+) -> Result<(), ArmRefusal> {
     let whole = node.whole();
     let own = describe(&whole, &whole.path(roots), roots);
     if own.wwid.is_none() || own.serial.is_none() {
         return Ok(());
     }
     let mut uses = Vec::new();
-    for other in Node::every(roots)?.iter().filter(|other| **other != whole) {
+    for other in SysfsNode::every(roots)?.iter().filter(|other| **other != whole) {
         if describe(other, &other.path(roots), roots).is_same(&own) {
             let found = sight.uses(other)?;
             uses.extend(found.iter().map(|used| format!("as {}: {used}", other.name)));
@@ -562,7 +583,7 @@ fn refuse_other_paths(
         return Ok(());
     }
     let remedy = "it is the same disk by another path; free it there first".to_owned();
-    Err(Refusal::InUse { device: found.path.clone(), uses, remedy })
+    Err(ArmRefusal::InUse { device: found.path.clone(), uses, remedy })
 }
 
 /// Returns the paths whose disks must not be written, with a description.
@@ -574,7 +595,7 @@ fn precious(keep: &[PathBuf]) -> Vec<(String, PathBuf)> {
     paths
 }
 
-fn remedies(uses: &[Use]) -> String {
+fn remedies(uses: &[DeviceUse]) -> String {
     let mut texts: Vec<&str> = uses
         .iter()
         .map(|found| match &found.kind {
@@ -619,7 +640,7 @@ fn is_busy<T>(answer: &io::Result<T>) -> bool {
 }
 
 /// Checks that the handle refers to the inspected device.
-fn verify_handle(target: &Target, node: &Node, roots: &Roots) -> Result<(), Refusal> {
+fn verify_handle(target: &Target, node: &SysfsNode, roots: &SystemRoots) -> Result<(), ArmRefusal> {
     let device = target.device();
     let path = Path::new(&device.path);
     let metadata = target.file().metadata().map_err(|e| HostError::io("examine it", path, e))?;
@@ -632,15 +653,15 @@ fn verify_handle(target: &Target, node: &Node, roots: &Roots) -> Result<(), Refu
         return if now.is_same(device) {
             Ok(())
         } else {
-            Err(Refusal::Changed { device: title(device), now: title(&now) })
+            Err(ArmRefusal::Changed { device: title(device), now: title(&now) })
         };
     }
     let now = format!("block device {}:{} of {length} bytes", number.0, number.1);
-    Err(Refusal::Changed { device: title(device), now })
+    Err(ArmRefusal::Changed { device: title(device), now })
 }
 
 /// Checks that the file still has the inspected length.
-fn verify_length(target: &Target) -> Result<(), Refusal> {
+fn verify_length(target: &Target) -> Result<(), ArmRefusal> {
     let (device, path) = (target.device(), Path::new(&target.device().path));
     let length =
         target::length_of(target.file()).map_err(|e| HostError::io("read its size", path, e))?;
@@ -648,12 +669,12 @@ fn verify_length(target: &Target) -> Result<(), Refusal> {
         return Ok(());
     }
     let now = format!("a file of {length} bytes");
-    Err(Refusal::Changed { device: title(device), now })
+    Err(ArmRefusal::Changed { device: title(device), now })
 }
 
 /// Locks the target as long as the handle exists. If another process has a lock, names it by
 /// looking up `files`.
-fn lock(target: &Target, files: BTreeSet<FileId>, roots: &Roots) -> Result<(), Refusal> {
+fn lock(target: &Target, files: BTreeSet<FileId>, roots: &SystemRoots) -> Result<(), ArmRefusal> {
     let device = target.device().path.clone();
     let taken = patiently(|| locks::take(target.file()), |taken| matches!(taken, Ok(true)));
     match taken {
@@ -661,7 +682,7 @@ fn lock(target: &Target, files: BTreeSet<FileId>, roots: &Roots) -> Result<(), R
         Ok(false) => {
             // The lock alone decides; its owner is only for the message.
             let by = locks_of(files, roots).unwrap_or_default();
-            Err(Refusal::HeldExclusively { device, by })
+            Err(ArmRefusal::HeldExclusively { device, by })
         }
         Err(error) => Err(HostError::io("lock it", Path::new(&device), error).into()),
     }
@@ -669,8 +690,12 @@ fn lock(target: &Target, files: BTreeSet<FileId>, roots: &Roots) -> Result<(), R
 
 /// Refuses, by inode, a file that must be kept: one of the kept paths, a file in a kept directory
 /// under any name, or this program.
-fn refuse_kept_file(name: &Path, ids: &BTreeSet<FileId>, keep: &[PathBuf]) -> Result<(), Refusal> {
-    let kept = |what: String| Err(Refusal::Kept { path: name.to_owned(), what });
+fn refuse_kept_file(
+    name: &Path,
+    ids: &BTreeSet<FileId>,
+    keep: &[PathBuf],
+) -> Result<(), ArmRefusal> {
+    let kept = |what: String| Err(ArmRefusal::Kept { path: name.to_owned(), what });
     let exe = std::env::current_exe().ok();
     for path in keep.iter().chain(&exe) {
         let metadata = match fs::metadata(path) {
@@ -718,20 +743,20 @@ fn has_inside(directory: &Path, ids: &BTreeSet<FileId>) -> Result<bool, HostErro
 fn require_file_confirmation(
     target: &Target,
     name: &Path,
-    standing: &Standing,
+    standing: &MarkStatus,
     confirmation: Option<&str>,
-) -> Result<(), Refusal> {
+) -> Result<(), ArmRefusal> {
     let device = target.device();
     let typed = confirmation.map(str::trim);
     if typed.is_some_and(|typed| typed == device.confirmation() || typed == file_name(name)) {
         return Ok(());
     }
-    Err(Refusal::Unconfirmed {
+    Err(ArmRefusal::Unconfirmed {
         device: title(device),
         expected: file_name(name),
         given: confirmation.map(str::to_owned),
         losses: vec![match standing {
-            Standing::Doubtful(why) => {
+            MarkStatus::Doubtful(why) => {
                 format!("all {} bytes of the file ({why})", device.capacity.0)
             }
             _ => format!("all {} bytes of the file", device.capacity.0),
@@ -742,10 +767,10 @@ fn require_file_confirmation(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
-    fn refusal(machine: &Machine, name: &str, keep: &[PathBuf]) -> String {
-        let node = Node::named(name, &machine.roots).unwrap();
+    fn refusal(machine: &MachineFixture, name: &str, keep: &[PathBuf]) -> String {
+        let node = SysfsNode::named(name, &machine.roots).unwrap();
         let device = describe(&node, Path::new(name), &machine.roots);
         refuse_unfit(&node, &device, keep, &machine.roots)
             .map_or_else(|refusal| refusal.to_string(), |_| "armed".into())
@@ -753,11 +778,11 @@ mod tests {
 
     #[test]
     fn the_root_disk_is_refused_through_every_layer() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         let part = machine.partition(&disk, "sda2", "8:2", 500);
         machine.partition(&disk, "sda3", "8:3", 100);
-        let volumes: Vec<Node> = ["dm-0", "dm-1"]
+        let volumes: Vec<SysfsNode> = ["dm-0", "dm-1"]
             .iter()
             .enumerate()
             .map(|(n, name)| {
@@ -783,7 +808,7 @@ mod tests {
 
     #[test]
     fn the_disk_of_a_kept_path_is_refused() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.partition(&disk, "sda2", "8:2", 100);
@@ -801,7 +826,7 @@ mod tests {
 
     #[test]
     fn a_read_only_disk_makes_its_partitions_read_only() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.set(&disk, "ro", "1");
@@ -811,15 +836,15 @@ mod tests {
     /// One serial number names neither of two disks.
     #[test]
     fn a_serial_number_of_two_disks_needs_the_path_of_one() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         for (n, serial) in ["S1", "S1", "S2"].iter().enumerate() {
             let node = machine.nvme(n as u32, 1, 1000);
             machine.set(&node, "device/serial", serial);
         }
-        let disk = Node::named("nvme0n1", &machine.roots).unwrap();
+        let disk = SysfsNode::named("nvme0n1", &machine.roots).unwrap();
         machine.partition(&disk, "nvme0n1p3", "259:99", 100);
         let expected = |name: &str| {
-            let node = Node::named(name, &machine.roots).unwrap();
+            let node = SysfsNode::named(name, &machine.roots).unwrap();
             let device = describe(&node, Path::new(name), &machine.roots);
             identity::confirmation(&device, &machine.roots).unwrap()
         };
@@ -830,16 +855,16 @@ mod tests {
         assert_eq!(expected("nvme2n1"), "S2");
         // Two namespaces of one drive have names of their own; a hidden path is no device.
         machine.nvme(2, 2, 1000);
-        let second = Node::named("nvme2n2", &machine.roots).unwrap();
+        let second = SysfsNode::named("nvme2n2", &machine.roots).unwrap();
         machine.set(&second, "device/serial", "S2");
         assert_eq!((expected("nvme2n1"), expected("nvme2n2")), ("S2-n1".into(), "S2-n2".into()));
-        machine.set(&Node::named("nvme1n1", &machine.roots).unwrap(), "hidden", "1");
+        machine.set(&SysfsNode::named("nvme1n1", &machine.roots).unwrap(), "hidden", "1");
         assert_eq!(expected("nvme0n1"), "S1");
     }
 
     #[test]
     fn a_disk_in_use_by_its_other_path_is_refused() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         for (n, name) in ["sda", "sdb", "sdc"].iter().enumerate() {
             let target = format!("pci0000:00/0000:02:00.0/host{n}/target{n}:0:0/{n}:0:0:0");
             let node = machine.scsi(&target, name, &format!("8:{}", n * 16), 1000);

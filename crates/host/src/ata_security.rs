@@ -19,7 +19,7 @@ const UNFREEZE: &str = "the drive's security is frozen, as most BIOSes do at boo
 /// Security state (ACS-4, 4.18) and sanitize commands of a drive. Erase times are the drive's
 /// estimates in minutes; `None` if it gives none.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct AtaSecurity {
     pub supported: bool,
     pub enabled: bool,
     pub locked: bool,
@@ -33,28 +33,28 @@ pub(crate) struct Identity {
     pub overwrite: bool,
 }
 
-impl Identity {
+impl AtaSecurity {
     /// Reads the state from a drive.
-    pub fn ask(device: &str, tools: &dyn Tools) -> Result<Identity, HostError> {
+    pub fn ask(device: &str, tools: &dyn Tools) -> Result<AtaSecurity, HostError> {
         let said = tools.run(HDPARM, &["-I", device], ANSWER)?;
         if said.contains("Model Number") {
-            return Ok(Identity::parse(&said));
+            return Ok(AtaSecurity::parse(&said));
         }
         Err(HostError::not_understood(format!("hdparm -I {device}"), &said))
     }
 
     /// Parses the output of `hdparm -I`: the section `Security:` and the starred lines of the
     /// feature list, which mark enabled features.
-    fn parse(said: &str) -> Identity {
+    fn parse(said: &str) -> AtaSecurity {
         let feature = |name: &str| {
             said.lines().any(|line| line.trim_start().starts_with('*') && line.contains(name))
         };
         let sanitize = feature("SANITIZE feature set");
-        let mut identity = Identity {
+        let mut identity = AtaSecurity {
             block: sanitize && feature("BLOCK_ERASE_EXT"),
             crypto: sanitize && feature("CRYPTO_SCRAMBLE_EXT"),
             overwrite: sanitize && feature("OVERWRITE_EXT"),
-            ..Identity::default()
+            ..AtaSecurity::default()
         };
         let section = said.lines().skip_while(|line| !line.starts_with("Security:")).skip(1);
         let lines = section.take_while(|line| line.starts_with(char::is_whitespace));
@@ -100,15 +100,15 @@ impl Identity {
     /// The reason why it does not, in words.
     pub fn refuse_security(&self, device: &str, enhanced: bool) -> Result<(), String> {
         let why = match self {
-            Identity { supported: false, .. } => "the drive has no ATA security".to_owned(),
+            AtaSecurity { supported: false, .. } => "the drive has no ATA security".to_owned(),
             _ if enhanced && !self.enhanced => "the drive has no enhanced erase".to_owned(),
-            Identity { frozen: true, .. } => UNFREEZE.to_owned(),
-            Identity { enabled: true, .. } | Identity { locked: true, .. } => format!(
+            AtaSecurity { frozen: true, .. } => UNFREEZE.to_owned(),
+            AtaSecurity { enabled: true, .. } | AtaSecurity { locked: true, .. } => format!(
                 "a password is set on the drive{}; remove it with steadfast unlock --target \
                  {device} --password PASSWORD",
                 if self.locked { ", which is locked" } else { "" }
             ),
-            Identity { expired: true, .. } => {
+            AtaSecurity { expired: true, .. } => {
                 "the drive's password attempts are used up; power-cycle it".to_owned()
             }
             _ => return Ok(()),
@@ -125,7 +125,7 @@ pub(crate) fn set_password(device: &str, tools: &dyn Tools) -> Result<(), HostEr
 
 /// Returns true if a user password is set.
 pub(crate) fn has_password(device: &str, tools: &dyn Tools) -> Result<bool, HostError> {
-    Identity::ask(device, tools).map(|identity| identity.enabled)
+    AtaSecurity::ask(device, tools).map(|identity| identity.enabled)
 }
 
 /// Removes the user password; unlocks the drive first if it is locked. Returns true if a password
@@ -135,7 +135,7 @@ pub(crate) fn clear_password(
     password: &str,
     tools: &dyn Tools,
 ) -> Result<bool, HostError> {
-    let before = Identity::ask(device, tools)?;
+    let before = AtaSecurity::ask(device, tools)?;
     if !before.enabled {
         return Ok(false);
     }
@@ -153,7 +153,7 @@ pub(crate) fn clear_password(
     }
     let disable = ["--user-master", "u", "--security-disable", password, device];
     tools.run(HDPARM, &disable, ANSWER)?;
-    if Identity::ask(device, tools)?.enabled {
+    if AtaSecurity::ask(device, tools)?.enabled {
         Err(failed("the drive does not accept this password"))
     } else {
         Ok(true)

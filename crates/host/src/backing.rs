@@ -4,8 +4,8 @@
 //! container may name the same file.
 
 use crate::error::HostError;
-use crate::node::Node;
-use crate::roots::Roots;
+use crate::node::SysfsNode;
+use crate::roots::SystemRoots;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -27,9 +27,9 @@ impl FileId {
 
 /// Backing file or backing device of a loop device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Backing {
+pub(crate) enum LoopBacking {
     File(FileId),
-    Device(Node),
+    Device(SysfsNode),
 }
 
 /// `struct loop_info64` (linux/loop.h), 232 bytes: the fields that identify the backing file and
@@ -54,7 +54,7 @@ impl LoopStatus {
         LoopStatus { device, inode, node_of, offset: 0, size_limit: 0, rest: [0; 24] }
     }
 
-    /// Reads the status of a device from a file in [`Roots::loops`].
+    /// Reads the status of a device from a file in [`SystemRoots::loops`].
     fn from_text(path: &Path) -> io::Result<LoopStatus> {
         let text = fs::read_to_string(path)?;
         let numbers: Vec<u64> = text.split_whitespace().map_while(|n| n.parse().ok()).collect();
@@ -84,7 +84,10 @@ const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
 ///
 /// # Errors
 /// The loop device is in use and its backing file cannot be determined.
-pub(crate) fn backing(over: &Node, roots: &Roots) -> Result<Option<Backing>, HostError> {
+pub(crate) fn backing(
+    over: &SysfsNode,
+    roots: &SystemRoots,
+) -> Result<Option<LoopBacking>, HostError> {
     if !over.is_loop() || !over.directory.join("loop").exists() {
         return Ok(None);
     }
@@ -100,15 +103,15 @@ pub(crate) fn backing(over: &Node, roots: &Roots) -> Result<Option<Backing>, Hos
         }
     };
     if status.node_of == 0 {
-        return Ok(Some(Backing::File(FileId { device: status.device, inode: status.inode })));
+        return Ok(Some(LoopBacking::File(FileId { device: status.device, inode: status.inode })));
     }
     let (major, minor) = (libc::major(status.node_of), libc::minor(status.node_of));
-    Node::numbered(major, minor, roots)
-        .map(|node| Some(Backing::Device(node)))
+    SysfsNode::numbered(major, minor, roots)
+        .map(|node| Some(LoopBacking::Device(node)))
         .ok_or_else(|| unknown(format!("sysfs does not list block device {major}:{minor}")))
 }
 
-fn status(over: &Node, roots: &Roots) -> io::Result<LoopStatus> {
+fn status(over: &SysfsNode, roots: &SystemRoots) -> io::Result<LoopStatus> {
     match &roots.loops {
         Some(loops) => LoopStatus::from_text(&loops.join(&over.name)),
         None => LoopStatus::read(&open_node(over, roots, 0)?),
@@ -119,7 +122,7 @@ fn status(over: &Node, roots: &Roots) -> io::Result<LoopStatus> {
 ///
 /// # Errors
 /// The node cannot be opened, or its device number is not that of the device.
-pub(crate) fn open_node(node: &Node, roots: &Roots, flags: i32) -> io::Result<File> {
+pub(crate) fn open_node(node: &SysfsNode, roots: &SystemRoots, flags: i32) -> io::Result<File> {
     let path = node.path(roots);
     let file = OpenOptions::new()
         .read(true)
@@ -136,7 +139,7 @@ pub(crate) fn open_node(node: &Node, roots: &Roots, flags: i32) -> io::Result<Fi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
     #[test]
     fn a_status_has_the_size_that_the_kernel_writes() {
@@ -145,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_that_cannot_be_asked_is_an_error() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let free = machine.block("virtual/block/loop0", "7:0", 0);
         assert_eq!(backing(&free, &machine.roots).unwrap(), None);
         let silent = machine.block("virtual/block/loop1", "7:1", 9);

@@ -4,12 +4,12 @@
 //! slaves, and two drivers of RAID controllers name the level of a volume. What lies behind any
 //! other controller is hidden from Linux.
 
-use crate::node::Node;
+use crate::node::SysfsNode;
 use steadfast_domain::{Bytes, DiskArray};
 
 /// Returns the array that a whole device is; `None` if nothing reports one. `name` returns what a
 /// member is called.
-pub(crate) fn read(whole: &Node, name: impl Fn(&Node) -> String) -> Option<DiskArray> {
+pub(crate) fn read(whole: &SysfsNode, name: impl Fn(&SysfsNode) -> String) -> Option<DiskArray> {
     let members: Vec<String> = whole.slaves().unwrap_or_default().iter().map(name).collect();
     let known = |bytes: Option<u64>| bytes.filter(|bytes| *bytes > 0).map(Bytes);
     let stripe = known(whole.number("queue/optimal_io_size"));
@@ -37,15 +37,15 @@ pub(crate) fn read(whole: &Node, name: impl Fn(&Node) -> String) -> Option<DiskA
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
-    fn named(member: &Node) -> String {
+    fn named(member: &SysfsNode) -> String {
         format!("{} ({})", member.name, member.text("device/model").unwrap_or_default())
     }
 
     #[test]
     fn an_md_array_has_its_level_members_and_chunk() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let array = machine.block("virtual/block/md0", "9:0", 6000);
         for controller in 0..3 {
             let disk = machine.nvme(controller, 1, 3000);
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_controller_may_name_the_level_and_a_disk_is_no_array() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let volume = machine.scsi("2:1:0:0", "sdd", "8:48", 6000);
         assert_eq!(read(&volume, named), None);
         machine.set(&volume, "device/raid_level", "N/A\n");
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_mapped_device_over_several_disks_is_an_array_and_over_one_is_not() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let mapped = machine.block("virtual/block/dm-0", "253:0", 4000);
         machine.stack(&mapped, &machine.nvme(0, 1, 3000));
         assert_eq!(read(&mapped, named), None);

@@ -3,8 +3,8 @@
 //! The kernel's exclusive open detects neither.
 
 use crate::error::HostError;
-use crate::node::{Node, parse_device_number};
-use crate::roots::Roots;
+use crate::node::{SysfsNode, parse_device_number};
+use crate::roots::SystemRoots;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -12,27 +12,27 @@ use std::os::unix::fs::OpenOptionsExt;
 
 /// A range of sectors of 512 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sectors {
+pub(crate) struct SectorRange {
     first: u64,
     /// One past the last sector.
     end: u64,
 }
 
-impl Sectors {
+impl SectorRange {
     /// All sectors of any device.
-    const ALL: Sectors = Sectors { first: 0, end: u64::MAX };
+    const ALL: SectorRange = SectorRange { first: 0, end: u64::MAX };
 
     fn new(first: u64, count: u64) -> Self {
-        Sectors { first, end: first.saturating_add(count) }
+        SectorRange { first, end: first.saturating_add(count) }
     }
 
-    fn overlaps(self, other: Sectors) -> bool {
+    fn overlaps(self, other: SectorRange) -> bool {
         self.first.max(other.first) < self.end.min(other.end)
     }
 
     /// Converts a range in a partition that begins at `start` to a range on the whole device.
     fn shifted(self, start: u64) -> Self {
-        Sectors { first: self.first.saturating_add(start), end: self.end.saturating_add(start) }
+        SectorRange { first: self.first.saturating_add(start), end: self.end.saturating_add(start) }
     }
 }
 
@@ -40,9 +40,9 @@ impl Sectors {
 ///
 /// # Errors
 /// sysfs does not report them.
-pub(crate) fn partition_sectors(part: &Node) -> Result<Sectors, HostError> {
+pub(crate) fn partition_sectors(part: &SysfsNode) -> Result<SectorRange, HostError> {
     match (part.number("start"), part.number("size")) {
-        (Some(first), Some(count)) => Ok(Sectors::new(first, count)),
+        (Some(first), Some(count)) => Ok(SectorRange::new(first, count)),
         _ => Err(HostError::Unclear {
             what: format!("which sectors {} has", part.name),
             why: format!("{}/start cannot be read", part.directory.display()),
@@ -53,7 +53,7 @@ pub(crate) fn partition_sectors(part: &Node) -> Result<Sectors, HostError> {
 /// Returns true for an extended partition, which holds the table of the logical partitions: they
 /// are lost with it. The kernel gives it a size of one or two sectors to keep file systems off, and
 /// numbers the logical partitions from 5.
-pub(crate) fn is_extended(part: &Node) -> Result<bool, HostError> {
+pub(crate) fn is_extended(part: &SysfsNode) -> Result<bool, HostError> {
     let Some(number) = part.partition() else { return Ok(false) };
     let whole = part.whole();
     let block: u64 = whole.number("queue/logical_block_size").unwrap_or(512);
@@ -66,7 +66,7 @@ pub(crate) fn is_extended(part: &Node) -> Result<bool, HostError> {
 /// Number of the first logical partition.
 const FIRST_LOGICAL: u32 = 5;
 
-fn is_logical(part: &Node) -> bool {
+fn is_logical(part: &SysfsNode) -> bool {
     part.partition().is_some_and(|number| number >= FIRST_LOGICAL)
 }
 
@@ -75,7 +75,7 @@ fn is_logical(part: &Node) -> bool {
 ///
 /// # Errors
 /// sysfs does not report the sectors of a partition.
-pub(crate) fn partitions_beside(part: &Node) -> Result<Vec<Node>, HostError> {
+pub(crate) fn partitions_beside(part: &SysfsNode) -> Result<Vec<SysfsNode>, HostError> {
     let own = partition_sectors(part)?;
     let is_table = is_extended(part)?;
     let mut found = Vec::new();
@@ -93,21 +93,21 @@ pub(crate) fn partitions_beside(part: &Node) -> Result<Vec<Node>, HostError> {
 
 /// Sectors of a device-mapper device on a device below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MappedPiece {
+pub(crate) struct MappedSectors {
     /// Device below: a whole device or a partition.
-    pub on: Node,
-    sectors: Sectors,
+    pub on: SysfsNode,
+    sectors: SectorRange,
     /// ID of a thin volume, which shares no sectors with other volumes of its pool.
     volume: Option<u64>,
 }
 
-impl MappedPiece {
-    fn all(on: Node) -> Self {
-        MappedPiece { on, sectors: Sectors::ALL, volume: None }
+impl MappedSectors {
+    fn all(on: SysfsNode) -> Self {
+        MappedSectors { on, sectors: SectorRange::ALL, volume: None }
     }
 
     /// Returns true if two pieces have sectors in common.
-    fn overlaps(&self, other: &MappedPiece) -> bool {
+    fn overlaps(&self, other: &MappedSectors) -> bool {
         if self.on != other.on {
             return false;
         }
@@ -118,15 +118,15 @@ impl MappedPiece {
     }
 
     /// Converts a piece on a partition to a piece on its disk; `None` if it is not on a partition.
-    fn on_whole(&self) -> Result<Option<MappedPiece>, HostError> {
+    fn on_whole(&self) -> Result<Option<MappedSectors>, HostError> {
         let whole = self.on.whole();
         if whole == self.on {
             return Ok(None);
         }
         let part = partition_sectors(&self.on)?;
         let sectors = self.sectors.shifted(part.first);
-        let sectors = Sectors { end: sectors.end.min(part.end), ..sectors };
-        Ok(Some(MappedPiece { on: whole, sectors, volume: None }))
+        let sectors = SectorRange { end: sectors.end.min(part.end), ..sectors };
+        Ok(Some(MappedSectors { on: whole, sectors, volume: None }))
     }
 }
 
@@ -135,19 +135,22 @@ impl MappedPiece {
 ///
 /// # Errors
 /// sysfs cannot be read.
-pub(crate) fn pieces(whole: &Node, roots: &Roots) -> Result<Vec<MappedPiece>, HostError> {
+pub(crate) fn pieces(
+    whole: &SysfsNode,
+    roots: &SystemRoots,
+) -> Result<Vec<MappedSectors>, HostError> {
     let below = whole.slaves()?;
     if !whole.name.starts_with("dm-") || below.is_empty() {
-        return Ok(below.into_iter().map(MappedPiece::all).collect());
+        return Ok(below.into_iter().map(MappedSectors::all).collect());
     }
     let Some(mut found) = table(whole, roots).ok().and_then(|text| parse_table(&text, roots))
     else {
-        return Ok(below.into_iter().map(MappedPiece::all).collect());
+        return Ok(below.into_iter().map(MappedSectors::all).collect());
     };
     // A device below that the table does not name has an unknown use: count all of it.
-    let unnamed: Vec<Node> =
+    let unnamed: Vec<SysfsNode> =
         below.into_iter().filter(|node| found.iter().all(|piece| piece.on != *node)).collect();
-    found.extend(unnamed.into_iter().map(MappedPiece::all));
+    found.extend(unnamed.into_iter().map(MappedSectors::all));
     Ok(found)
 }
 
@@ -157,10 +160,10 @@ pub(crate) fn pieces(whole: &Node, roots: &Roots) -> Result<Vec<MappedPiece>, Ho
 /// # Errors
 /// sysfs cannot be read.
 pub(crate) fn beside_piece(
-    piece: &MappedPiece,
-    upper: &Node,
-    roots: &Roots,
-) -> Result<Vec<Node>, HostError> {
+    piece: &MappedSectors,
+    upper: &SysfsNode,
+    roots: &SystemRoots,
+) -> Result<Vec<SysfsNode>, HostError> {
     let mut found = Vec::new();
     let on_whole = piece.on_whole()?;
     for piece in std::iter::once(piece).chain(on_whole.as_ref()) {
@@ -185,7 +188,7 @@ pub(crate) fn beside_piece(
 
 /// Parses the output of `dmsetup table`, one `FIRST COUNT KIND PARAMETERS` per line. `None` if a
 /// line cannot be parsed.
-fn parse_table(text: &str, roots: &Roots) -> Option<Vec<MappedPiece>> {
+fn parse_table(text: &str, roots: &SystemRoots) -> Option<Vec<MappedSectors>> {
     let mut found = Vec::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -205,7 +208,7 @@ fn parse_table(text: &str, roots: &Roots) -> Option<Vec<MappedPiece>> {
             }
             ("thin", [pool, volume]) => {
                 let volume = Some(volume.parse().ok()?);
-                found.push(MappedPiece { volume, ..MappedPiece::all(numbered(pool, roots)?) });
+                found.push(MappedSectors { volume, ..MappedSectors::all(numbered(pool, roots)?) });
             }
             ("error" | "zero", _) => {}
             _ => return None,
@@ -214,20 +217,20 @@ fn parse_table(text: &str, roots: &Roots) -> Option<Vec<MappedPiece>> {
     Some(found)
 }
 
-fn parse_piece(on: &str, first: &str, count: u64, roots: &Roots) -> Option<MappedPiece> {
-    let sectors = Sectors::new(first.parse().ok()?, count);
-    Some(MappedPiece { on: numbered(on, roots)?, sectors, volume: None })
+fn parse_piece(on: &str, first: &str, count: u64, roots: &SystemRoots) -> Option<MappedSectors> {
+    let sectors = SectorRange::new(first.parse().ok()?, count);
+    Some(MappedSectors { on: numbered(on, roots)?, sectors, volume: None })
 }
 
 /// Returns the device with the number `MAJOR:MINOR`.
-fn numbered(text: &str, roots: &Roots) -> Option<Node> {
+fn numbered(text: &str, roots: &SystemRoots) -> Option<SysfsNode> {
     let (major, minor) = parse_device_number(text)?;
-    Node::numbered(major, minor, roots)
+    SysfsNode::numbered(major, minor, roots)
 }
 
 /// Request to device-mapper: `struct dm_ioctl` of linux/dm-ioctl.h.
 #[repr(C)]
-struct MapperCall {
+struct DmIoctl {
     version: [u32; 3],
     data_size: u32,
     data_start: u32,
@@ -253,7 +256,7 @@ const TARGET_LENGTH: usize = 40;
 const TABLE_MAX: usize = 16 << 20;
 
 /// Reads the table of a device-mapper device in the format of `dmsetup table`.
-fn table(whole: &Node, roots: &Roots) -> io::Result<String> {
+fn table(whole: &SysfsNode, roots: &SystemRoots) -> io::Result<String> {
     if let Some(tables) = &roots.tables {
         return fs::read_to_string(tables.join(&whole.name));
     }
@@ -268,10 +271,10 @@ fn table(whole: &Node, roots: &Roots) -> io::Result<String> {
     while length <= TABLE_MAX {
         // Words of eight bytes, because the kernel aligns its records to them.
         let mut buffer = vec![0u64; length / 8];
-        let call = MapperCall {
+        let call = DmIoctl {
             version: [4, 0, 0],
             data_size: length as u32,
-            data_start: size_of::<MapperCall>() as u32,
+            data_start: size_of::<DmIoctl>() as u32,
             target_count: 0,
             open_count: 0,
             flags: DM_STATUS_TABLE | DM_SECURE_DATA,
@@ -282,7 +285,7 @@ fn table(whole: &Node, roots: &Roots) -> io::Result<String> {
             uuid: [0; 129],
             data: [0; 7],
         };
-        let at = buffer.as_mut_ptr().cast::<MapperCall>();
+        let at = buffer.as_mut_ptr().cast::<DmIoctl>();
         // SAFETY: the buffer is longer than a MapperCall, aligned for it, and outlives the request,
         // which writes at most `data_size` bytes.
         let call = unsafe {
@@ -327,17 +330,17 @@ fn text_until_zero(bytes: &[u8]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
     #[test]
     fn a_call_has_the_size_that_the_kernel_expects() {
-        assert_eq!(size_of::<MapperCall>(), 312);
+        assert_eq!(size_of::<DmIoctl>(), 312);
     }
 
     #[test]
     fn ranges_that_touch_do_not_overlap() {
-        let own = Sectors::new(100, 50);
-        let with = |first, count| own.overlaps(Sectors::new(first, count));
+        let own = SectorRange::new(100, 50);
+        let with = |first, count| own.overlaps(SectorRange::new(first, count));
         assert!(with(0, 101) && with(149, 1) && with(120, 1) && with(0, u64::MAX));
         assert!(!with(0, 100) && !with(150, 9) && !with(120, 0));
     }
@@ -367,7 +370,7 @@ mod tests {
 
     #[test]
     fn only_a_table_that_is_understood_says_which_sectors() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 10_000);
         let part = machine.partition(&disk, "sda1", "8:1", 5000);
         let upper = machine.block("virtual/block/dm-0", "252:0", 500);
@@ -377,26 +380,26 @@ mod tests {
             pieces(&upper, &machine.roots).unwrap()
         };
         let piece = |first, count| {
-            let sectors = Sectors::new(first, count);
-            MappedPiece { on: part.clone(), sectors, volume: None }
+            let sectors = SectorRange::new(first, count);
+            MappedSectors { on: part.clone(), sectors, volume: None }
         };
         assert_eq!(pieces_of("0 500 linear 8:1 2048\n"), [piece(2048, 500)]);
         assert_eq!(
             pieces_of("0 500 crypt aes-xts :64:logon:x 0 8:1 4096 1 x\n"),
             [piece(4096, 500)]
         );
-        let volume = MappedPiece { volume: Some(7), ..MappedPiece::all(part.clone()) };
+        let volume = MappedSectors { volume: Some(7), ..MappedSectors::all(part.clone()) };
         assert_eq!(pieces_of("0 500 thin 8:1 7\n"), [volume]);
         let two = [piece(0, 250), piece(300, 250)];
         assert_eq!(pieces_of("0 500 striped 2 8 8:1 0 8:1 300\n"), two);
         for unknown in ["0 500 mirror core 1 64 1 8:1 0\n", "0 500 linear 8:1\n", "", "0 1 error\n"]
         {
-            assert_eq!(pieces_of(unknown), [MappedPiece::all(part.clone())], "{unknown}");
+            assert_eq!(pieces_of(unknown), [MappedSectors::all(part.clone())], "{unknown}");
         }
         // A device below that the table does not name is included.
         let mut expected = vec![piece(2048, 500)];
         machine.stack(&upper, &disk);
-        expected.push(MappedPiece::all(disk.clone()));
+        expected.push(MappedSectors::all(disk.clone()));
         assert_eq!(pieces_of("0 500 linear 8:1 2048\n"), expected);
         fs::remove_file(machine.path("tables/dm-0")).unwrap();
         assert_eq!(pieces(&upper, &machine.roots).unwrap().len(), 2);

@@ -1,15 +1,15 @@
 //! Facts of this machine for the report's page on the test system.
 
 use crate::identity::controllers;
-use crate::node::Node;
-use crate::roots::{Roots, file_name, read_number, read_text};
+use crate::node::SysfsNode;
+use crate::roots::{SystemRoots, file_name, read_number, read_text};
 use crate::settings::governors;
 use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Bytes, Device, Host, Transport};
 
 /// Returns the facts of this machine and of the device's controller; each is `None` if unknown.
-pub fn host_facts(roots: &Roots, device: &Device) -> Host {
+pub fn host_facts(roots: &SystemRoots, device: &Device) -> Host {
     let dmi = |names: [&str; 2]| {
         let parts: Vec<String> = names
             .iter()
@@ -34,7 +34,7 @@ pub fn host_facts(roots: &Roots, device: &Device) -> Host {
 }
 
 /// Returns a unique name: a random UUID drawn by the kernel. `None` if /proc cannot be read.
-pub fn random_name(roots: &Roots) -> Option<String> {
+pub fn random_name(roots: &SystemRoots) -> Option<String> {
     read_text(&roots.proc.join("sys/kernel/random/uuid"))
 }
 
@@ -47,14 +47,14 @@ fn value_of(text: &str, key: &str, separator: char) -> Option<String> {
     })
 }
 
-fn cpus_online(roots: &Roots) -> Option<u32> {
+fn cpus_online(roots: &SystemRoots) -> Option<u32> {
     let ranges = read_text(&roots.sys.join("devices/system/cpu/online"))?;
     ranges.split(',').map(range_length).sum()
 }
 
 /// Returns the nominal frequency of the first processor in Hz: the base frequency, else the highest
 /// one, both in kHz (Documentation/admin-guide/pm/cpufreq.rst), else that of `/proc/cpuinfo`.
-fn cpu_frequency(roots: &Roots, processors: &str) -> Option<u64> {
+fn cpu_frequency(roots: &SystemRoots, processors: &str) -> Option<u64> {
     let directory = roots.sys.join("devices/system/cpu/cpu0/cpufreq");
     let of = |name: &str| read_number::<u64>(&directory.join(name)).filter(|khz| *khz > 0);
     let of_driver = || of("base_frequency").or_else(|| of("cpuinfo_max_freq"));
@@ -70,24 +70,24 @@ fn range_length(range: &str) -> Option<u32> {
     last.parse::<u32>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
 }
 
-fn memory(roots: &Roots) -> Option<Bytes> {
+fn memory(roots: &SystemRoots) -> Option<Bytes> {
     let text = fs::read_to_string(roots.proc.join("meminfo")).ok()?;
     let kib =
         value_of(&text, "MemTotal", ':')?.trim_end_matches("kB").trim().parse::<u64>().ok()?;
     kib.checked_mul(1024).map(Bytes)
 }
 
-fn operating_system(roots: &Roots) -> Option<String> {
+fn operating_system(roots: &SystemRoots) -> Option<String> {
     let text = fs::read_to_string(roots.etc.join("os-release")).ok()?;
     value_of(&text, "PRETTY_NAME", '=').map(|name| name.trim_matches(['"', '\'']).to_owned())
 }
 
 /// Returns the PCI function of a device's controller with its driver: `0000:01:00.0 nvme`.
-fn controller(device: &Device, roots: &Roots) -> Option<String> {
+fn controller(device: &Device, roots: &SystemRoots) -> Option<String> {
     if device.transport == Transport::File {
         return None;
     }
-    let whole = Node::named(&device.name, roots)?.whole();
+    let whole = SysfsNode::named(&device.name, roots)?.whole();
     let mut places: Vec<PathBuf> = controllers(&whole);
     places.push(whole.directory);
     let function = places.iter().find_map(|place| pci_function(place))?;
@@ -110,7 +110,7 @@ pub(crate) fn pci_function(place: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::identity::describe;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
     #[test]
     fn processors_are_counted_from_ranges() {
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_machine_tells_about_itself() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.nvme(1, 1, 1000);
         let function = "sys/devices/pci0000:00/0000:00:1d.0/0000:01:00.0";
         for (path, content) in [
@@ -164,7 +164,7 @@ mod tests {
         };
         assert_eq!(host_facts(&machine.roots, &device), expected);
         let told = "cpu MHz\t\t: 2593.906\n";
-        let silent = Machine::new();
+        let silent = MachineFixture::new();
         assert_eq!(cpu_frequency(&silent.roots, told), Some(2_593_906_000));
         assert_eq!(host_facts(&silent.roots, &device), Host::default());
     }

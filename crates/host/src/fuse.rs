@@ -3,7 +3,7 @@
 use crate::backing::FileId;
 use crate::error::HostError;
 use crate::processes;
-use crate::roots::Roots;
+use crate::roots::SystemRoots;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -18,7 +18,10 @@ const DEVICE: (u32, u32) = (10, 229);
 ///
 /// # Errors
 /// The open files of a process cannot be read.
-pub(crate) fn servers(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<String>, HostError> {
+pub(crate) fn servers(
+    files: &BTreeSet<FileId>,
+    roots: &SystemRoots,
+) -> Result<Vec<String>, HostError> {
     let mut found = Vec::new();
     for process in processes::all(roots)? {
         let serves = processes::look(&process, roots, || serves(&process, files));

@@ -12,13 +12,13 @@ use crate::anchor::PinnedPath;
 use crate::backing::FileId;
 use crate::disk_array;
 use crate::error::HostError;
-use crate::node::Node;
+use crate::node::SysfsNode;
 use crate::occupancy::{self, DeviceProbe};
-use crate::roots::{Roots, entries, file_name, is_padding, read_text};
+use crate::roots::{SystemRoots, entries, file_name, is_padding, read_text};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Bytes, Device, Transport, WriteCache, Zoned};
+use steadfast_domain::{Bytes, Device, Transport, WriteCache, ZoneModel};
 
 /// Sector size in bytes assumed for a file whose file system reports none.
 const FILE_SECTOR: u32 = 512;
@@ -28,17 +28,17 @@ const FILE_SECTOR: u32 = 512;
 ///
 /// # Errors
 /// sysfs cannot be read.
-pub fn devices(roots: &Roots) -> Result<Vec<Device>, HostError> {
+pub fn devices(roots: &SystemRoots) -> Result<Vec<Device>, HostError> {
     let directory = roots.sys.join("block");
     fs::read_dir(&directory).map_err(|e| HostError::io("list devices", &directory, e))?;
-    Ok(Node::all(roots)
+    Ok(SysfsNode::all(roots)
         .iter()
         .filter(|node| is_testable(node))
         .map(|node| describe(node, &node.path(roots), roots))
         .collect())
 }
 
-fn is_testable(node: &Node) -> bool {
+fn is_testable(node: &SysfsNode) -> bool {
     let memory_or_optical = ["ram", "sr", "fd"].iter().any(|kind| {
         node.name
             .strip_prefix(kind)
@@ -55,7 +55,7 @@ fn is_testable(node: &Node) -> bool {
 /// # Errors
 /// The path does not exist, is neither a block device nor a regular file, or is a device that
 /// sysfs does not list.
-pub fn inspect(path: &Path, roots: &Roots) -> Result<Device, HostError> {
+pub fn inspect(path: &Path, roots: &SystemRoots) -> Result<Device, HostError> {
     inspect_anchored(&PinnedPath::at(path)?, path, roots)
 }
 
@@ -63,17 +63,21 @@ pub fn inspect(path: &Path, roots: &Roots) -> Result<Device, HostError> {
 pub(crate) fn inspect_anchored(
     anchor: &PinnedPath,
     path: &Path,
-    roots: &Roots,
+    roots: &SystemRoots,
 ) -> Result<Device, HostError> {
     if anchor.metadata().is_file() {
         return describe_file(anchor, path, roots);
     }
-    let node = Node::of_number(anchor.metadata().rdev(), roots)
+    let node = SysfsNode::of_number(anchor.metadata().rdev(), roots)
         .ok_or_else(|| HostError::Unlisted { path: path.to_owned(), sys: roots.sys.clone() })?;
     Ok(describe(&node, path, roots))
 }
 
-fn describe_file(anchor: &PinnedPath, path: &Path, roots: &Roots) -> Result<Device, HostError> {
+fn describe_file(
+    anchor: &PinnedPath,
+    path: &Path,
+    roots: &SystemRoots,
+) -> Result<Device, HostError> {
     let name = anchor.name().map_err(|e| HostError::io("find it", path, e))?;
     let metadata = anchor.metadata();
     let on = occupancy::file_system_of(&name, roots);
@@ -101,27 +105,27 @@ fn describe_file(anchor: &PinnedPath, path: &Path, roots: &Roots) -> Result<Devi
 
 /// Returns the loop devices backed by a file, as far as this user can see them. Before any write,
 /// [`crate::arm`] asks the kernel which others may write.
-fn backs(file: FileId, roots: &Roots) -> Vec<String> {
+fn backs(file: FileId, roots: &SystemRoots) -> Vec<String> {
     let Ok(sight) = DeviceProbe::take(roots) else { return Vec::new() };
     sight.loops_over(&[file].into()).map(|over| format!("backs {}", over.name)).collect()
 }
 
 /// Returns the zone model of a device (`queue/zoned`, Documentation/ABI/stable/sysfs-block);
 /// `None` if it is not zoned.
-fn zoned(whole: &Node) -> Option<Zoned> {
+fn zoned(whole: &SysfsNode) -> Option<ZoneModel> {
     match whole.text("queue/zoned")?.as_str() {
-        "host-aware" => Some(Zoned::HostAware),
-        "host-managed" => Some(Zoned::HostManaged),
+        "host-aware" => Some(ZoneModel::HostAware),
+        "host-managed" => Some(ZoneModel::HostManaged),
         _ => None,
     }
 }
 
 /// Returns the facts of a block device, under the path that the user gave.
-pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
+pub(crate) fn describe(node: &SysfsNode, path: &Path, roots: &SystemRoots) -> Device {
     let whole = node.whole();
     let transport = transport(&whole);
     let logical_sector = whole.number("queue/logical_block_size").unwrap_or(512);
-    let vital = VitalPages::read(&whole);
+    let vital = VpdFields::read(&whole);
     let udev = Udev::read(&whole, roots);
     let serial = serial(&whole, &vital, &udev, roots).map(|serial| serial + &suffix(node, roots));
     Device {
@@ -146,7 +150,7 @@ pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
 }
 
 /// Returns the write cache mode that the kernel assumes; `None` if it reports none.
-pub(crate) fn kernel_write_cache(whole: &Node) -> Option<WriteCache> {
+pub(crate) fn kernel_write_cache(whole: &SysfsNode) -> Option<WriteCache> {
     parse_write_cache(&whole.text("queue/write_cache")?)
 }
 
@@ -160,7 +164,7 @@ pub(crate) fn parse_write_cache(text: &str) -> Option<WriteCache> {
 }
 
 /// Returns the transport, derived from the device's name and the buses in its sysfs path.
-fn transport(whole: &Node) -> Transport {
+fn transport(whole: &SysfsNode) -> Transport {
     let name = whole.name.as_str();
     if whole.is_loop() {
         return Transport::Loop;
@@ -179,7 +183,7 @@ fn transport(whole: &Node) -> Transport {
     if name.starts_with("sd") { scsi_transport(whole) } else { Transport::Other }
 }
 
-fn scsi_transport(whole: &Node) -> Transport {
+fn scsi_transport(whole: &SysfsNode) -> Transport {
     let below = |bus: &str| {
         whole.directory.iter().any(|part| {
             let part = part.to_string_lossy();
@@ -206,20 +210,20 @@ fn scsi_transport(whole: &Node) -> Transport {
 
 /// Fields of a SCSI device's vital product data (VPD) pages.
 #[derive(Default)]
-struct VitalPages {
+struct VpdFields {
     serial: Option<String>,
     ata_model: Option<String>,
     ata_firmware: Option<String>,
 }
 
-impl VitalPages {
-    fn read(whole: &Node) -> Self {
+impl VpdFields {
+    fn read(whole: &SysfsNode) -> Self {
         let page = |name: &str| fs::read(whole.directory.join("device").join(name)).ok();
         let identify = page("vpd_pg89").and_then(|page| page.get(60..572).map(<[u8]>::to_vec));
         let words = |from: usize, to: usize| {
             identify.as_ref().and_then(|words| ata_text(&words[from * 2..to * 2]))
         };
-        VitalPages {
+        VpdFields {
             serial: page("vpd_pg80").and_then(|page| unit_serial(&page)).or_else(|| words(10, 20)),
             ata_model: words(27, 47),
             ata_firmware: words(23, 27),
@@ -252,7 +256,7 @@ fn meaningful(text: &str) -> Option<String> {
 struct Udev(String);
 
 impl Udev {
-    fn read(whole: &Node, roots: &Roots) -> Self {
+    fn read(whole: &SysfsNode, roots: &SystemRoots) -> Self {
         let text = whole.device_number().and_then(|(major, minor)| {
             read_text(&roots.run.join(format!("udev/data/b{major}:{minor}")))
         });
@@ -270,9 +274,9 @@ impl Udev {
 }
 
 /// Returns the name of an array's member: `sda1 (Samsung SSD 870, S/N 10007)`.
-fn member_name(member: &Node, roots: &Roots) -> String {
+fn member_name(member: &SysfsNode, roots: &SystemRoots) -> String {
     let whole = member.whole();
-    let (vital, udev) = (VitalPages::read(&whole), Udev::read(&whole, roots));
+    let (vital, udev) = (VpdFields::read(&whole), Udev::read(&whole, roots));
     let serial = serial(&whole, &vital, &udev, roots).map(|serial| format!("S/N {serial}"));
     let facts: Vec<String> = model(&whole, &vital, &udev).into_iter().chain(serial).collect();
     if facts.is_empty() {
@@ -282,7 +286,7 @@ fn member_name(member: &Node, roots: &Roots) -> String {
     }
 }
 
-fn model(whole: &Node, vital: &VitalPages, udev: &Udev) -> Option<String> {
+fn model(whole: &SysfsNode, vital: &VpdFields, udev: &Udev) -> Option<String> {
     if whole.is_loop() {
         return whole.backing_file().map(|file| format!("loop device on {file}"));
     }
@@ -301,7 +305,7 @@ fn model(whole: &Node, vital: &VitalPages, udev: &Udev) -> Option<String> {
         .or_else(|| udev.property("ID_MODEL"))
 }
 
-fn firmware(whole: &Node, vital: &VitalPages, udev: &Udev) -> Option<String> {
+fn firmware(whole: &SysfsNode, vital: &VpdFields, udev: &Udev) -> Option<String> {
     vital
         .ata_firmware
         .clone()
@@ -311,7 +315,12 @@ fn firmware(whole: &Node, vital: &VitalPages, udev: &Udev) -> Option<String> {
         .or_else(|| udev.property("ID_REVISION"))
 }
 
-fn serial(whole: &Node, vital: &VitalPages, udev: &Udev, roots: &Roots) -> Option<String> {
+fn serial(
+    whole: &SysfsNode,
+    vital: &VpdFields,
+    udev: &Udev,
+    roots: &SystemRoots,
+) -> Option<String> {
     let attribute = |name: &str| whole.text(name).and_then(|text| meaningful(&text));
     vital
         .serial
@@ -324,14 +333,14 @@ fn serial(whole: &Node, vital: &VitalPages, udev: &Udev, roots: &Roots) -> Optio
 }
 
 /// Returns the serial number of the USB device that contains a disk.
-fn usb_serial(whole: &Node) -> Option<String> {
+fn usb_serial(whole: &SysfsNode) -> Option<String> {
     let device = whole.directory.ancestors().find(|above| above.join("bDeviceClass").is_file())?;
     meaningful(&read_text(&device.join("serial"))?)
 }
 
 /// Returns the serial number at the end of a link name in `/dev/disk/by-id` (`ata-MODEL_SERIAL`,
 /// `nvme-MODEL_SERIAL`).
-fn serial_by_id(whole: &Node, roots: &Roots) -> Option<String> {
+fn serial_by_id(whole: &SysfsNode, roots: &SystemRoots) -> Option<String> {
     entries(&roots.dev.join("disk/by-id")).iter().find_map(|link| {
         let name = file_name(link);
         let tail = name.strip_prefix("ata-").or_else(|| name.strip_prefix("nvme-"))?;
@@ -341,7 +350,7 @@ fn serial_by_id(whole: &Node, roots: &Roots) -> Option<String> {
     })
 }
 
-fn wwid(whole: &Node, udev: &Udev) -> Option<String> {
+fn wwid(whole: &SysfsNode, udev: &Udev) -> Option<String> {
     ["wwid", "device/wwid", "dm/uuid", "md/uuid", "device/cid"]
         .iter()
         .find_map(|attribute| whole.text(attribute))
@@ -355,16 +364,18 @@ fn wwid(whole: &Node, udev: &Udev) -> Option<String> {
 ///
 /// # Errors
 /// sysfs cannot be read.
-pub fn confirmation(device: &Device, roots: &Roots) -> Result<String, HostError> {
+pub fn confirmation(device: &Device, roots: &SystemRoots) -> Result<String, HostError> {
     let named = device.confirmation().to_owned();
     if device.serial.is_none() {
         return Ok(named);
     }
-    let Some(node) = Node::named(&device.name, roots) else { return Ok(named) };
+    let Some(node) = SysfsNode::named(&device.name, roots) else { return Ok(named) };
     let whole = node.whole();
     let own = drive_serial(&whole, roots);
-    let is_visible = |other: &Node| other.text("hidden").is_none_or(|hidden| hidden == "0");
-    for other in Node::every(roots)?.iter().filter(|other| **other != whole && is_visible(other)) {
+    let is_visible = |other: &SysfsNode| other.text("hidden").is_none_or(|hidden| hidden == "0");
+    for other in
+        SysfsNode::every(roots)?.iter().filter(|other| **other != whole && is_visible(other))
+    {
         if drive_serial(other, roots) == own {
             return Ok(format!("{named}@{}", node.path(roots).display()));
         }
@@ -373,13 +384,13 @@ pub fn confirmation(device: &Device, roots: &Roots) -> Result<String, HostError>
 }
 
 /// Returns the serial number of a whole device, with its namespace suffix.
-fn drive_serial(whole: &Node, roots: &Roots) -> Option<String> {
-    let (vital, udev) = (VitalPages::read(whole), Udev::read(whole, roots));
+fn drive_serial(whole: &SysfsNode, roots: &SystemRoots) -> Option<String> {
+    let (vital, udev) = (VpdFields::read(whole), Udev::read(whole, roots));
     Some(serial(whole, &vital, &udev, roots)? + &suffix(whole, roots))
 }
 
 /// Returns the suffix (`-n2`, `-part3`) that makes a serial number identify exactly this device.
-fn suffix(node: &Node, roots: &Roots) -> String {
+fn suffix(node: &SysfsNode, roots: &SystemRoots) -> String {
     let whole = node.whole();
     let namespace = match whole.number::<u32>("nsid") {
         Some(number) if has_siblings(&whole, roots) => format!("-n{number}"),
@@ -388,23 +399,23 @@ fn suffix(node: &Node, roots: &Roots) -> String {
     namespace + &partition_suffix(node)
 }
 
-fn partition_suffix(node: &Node) -> String {
+fn partition_suffix(node: &SysfsNode) -> String {
     node.partition().map(|number| format!("-part{number}")).unwrap_or_default()
 }
 
 /// Returns true if another visible namespace belongs to the same controller or subsystem.
-fn has_siblings(whole: &Node, roots: &Roots) -> bool {
-    let above = |node: &Node| fs::canonicalize(node.directory.join("device")).ok();
+fn has_siblings(whole: &SysfsNode, roots: &SystemRoots) -> bool {
+    let above = |node: &SysfsNode| fs::canonicalize(node.directory.join("device")).ok();
     let own = above(whole);
     own.is_some()
-        && Node::all(roots).iter().any(|other| {
+        && SysfsNode::all(roots).iter().any(|other| {
             other != whole && other.text("hidden").is_none_or(|h| h == "0") && above(other) == own
         })
 }
 
 /// Returns the speed of the drive's own link. The PCIe link of a controller counts only for NVMe,
 /// where the drive is the controller.
-fn link(whole: &Node, transport: &Transport) -> Option<String> {
+fn link(whole: &SysfsNode, transport: &Transport) -> Option<String> {
     match transport {
         Transport::Nvme => controllers(whole).iter().find_map(|directory| pcie_link(directory)),
         Transport::Sata => sata_link(whole),
@@ -418,7 +429,7 @@ fn link(whole: &Node, transport: &Transport) -> Option<String> {
 }
 
 /// Returns the sysfs directories of the NVMe controllers of a namespace.
-pub(crate) fn controllers(whole: &Node) -> Vec<PathBuf> {
+pub(crate) fn controllers(whole: &SysfsNode) -> Vec<PathBuf> {
     let Ok(above) = fs::canonicalize(whole.directory.join("device")) else { return Vec::new() };
     if above.join("address").is_file() {
         return vec![above];
@@ -440,7 +451,7 @@ fn pcie_link(controller: &Path) -> Option<String> {
 }
 
 /// Returns the speed of the SATA link, which libata publishes next to the SCSI host.
-fn sata_link(whole: &Node) -> Option<String> {
+fn sata_link(whole: &SysfsNode) -> Option<String> {
     let port = whole.directory.ancestors().find(|above| {
         file_name(above).strip_prefix("ata").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
     })?;
@@ -455,10 +466,10 @@ fn sata_link(whole: &Node) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
-    fn facts(machine: &Machine, name: &str) -> Device {
-        let node = Node::named(name, &machine.roots).unwrap();
+    fn facts(machine: &MachineFixture, name: &str) -> Device {
+        let node = SysfsNode::named(name, &machine.roots).unwrap();
         describe(&node, &node.path(&machine.roots), &machine.roots)
     }
 
@@ -484,7 +495,7 @@ mod tests {
 
     #[test]
     fn an_nvme_drive() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         machine.nvme(1, 1, 1_953_525_168);
         let port = "sys/devices/pci0000:00/0000:00:1d.0/0000:01:00.0";
         machine.write(&format!("{port}/current_link_speed"), "16.0 GT/s PCIe\n");
@@ -507,7 +518,7 @@ mod tests {
 
     #[test]
     fn namespaces_and_partitions_have_their_own_confirmation() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let first = machine.nvme(0, 1, 1000);
         machine.nvme(0, 2, 1000);
         machine.nvme(1, 1, 1000);
@@ -527,7 +538,7 @@ mod tests {
 
     #[test]
     fn a_multipath_namespace_is_one_device_and_finds_its_link() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let subsystem = "virtual/nvme-subsystem/nvme-subsys0";
         let port = "pci0000:00/0000:01:00.0";
         let head = machine.block(&format!("{subsystem}/nvme0n1"), "259:1", 1000);
@@ -554,7 +565,7 @@ mod tests {
 
     #[test]
     fn a_sata_drive_tells_its_full_model_on_page_89() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 468_862_128);
         machine.set(&disk, "device/vendor", "ATA     ");
         machine.set(&disk, "device/model", "INTEL SSDSC2KB24");
@@ -576,7 +587,7 @@ mod tests {
 
     #[test]
     fn behind_a_sas_controller_the_vendor_tells_sata_from_sas() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let port = |n: u32| {
             format!(
                 "pci0000:00/0000:02:00.0/host1/port-1:{n}/end_device-1:{n}/target1:0:{n}/1:0:{n}:0"
@@ -600,7 +611,7 @@ mod tests {
 
     #[test]
     fn a_usb_stick_without_a_page_has_the_serial_of_its_bus() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let bus = "pci0000:00/0000:00:14.0/usb2/2-1";
         let disk =
             machine.scsi(&format!("{bus}/2-1:1.0/host6/target6:0:0/6:0:0:0"), "sdd", "8:48", 1000);
@@ -616,7 +627,7 @@ mod tests {
 
     #[test]
     fn udev_and_by_id_fill_what_sysfs_leaves_open() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         machine.sata("sda", "8:0", 1000);
         machine.write(
             "run/udev/data/b8:0",
@@ -627,7 +638,7 @@ mod tests {
         assert_eq!(device.serial.as_deref(), Some("2020AB"));
         assert_eq!(device.wwid.as_deref(), Some("0x5001"));
 
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         machine.sata("sda", "8:0", 1000);
         machine.link("dev/disk/by-id/ata-WDC_WDS500G_2020AB-part1", "dev/sda1");
         machine.link("dev/disk/by-id/ata-WDC_WDS500G_2020AB", "dev/sda");
@@ -636,7 +647,7 @@ mod tests {
 
     #[test]
     fn what_tells_nothing_is_unknown_and_confirmed_by_name() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.block("virtual/block/zram0", "253:0", 8);
         fs::remove_dir_all(disk.directory.join("queue")).unwrap();
         let device = facts(&machine, "zram0");
@@ -654,7 +665,7 @@ mod tests {
         }
         assert_eq!(unit_serial(&[0, 0x80, 0, 200, b'A', b'B']).as_deref(), Some("AB"));
         assert_eq!(unit_serial(&[0, 0x80, 0, 2, 0xff, 0xfe]), None);
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         machine.set(&disk, "device/vpd_pg89", vec![0u8; 571]);
         machine.set(&disk, "device/vpd_pg80", [0u8; 3]);
@@ -663,7 +674,7 @@ mod tests {
 
     #[test]
     fn the_list_leaves_out_what_cannot_be_tested() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.block("virtual/block/ram0", "1:0", 8);
@@ -675,21 +686,21 @@ mod tests {
             devices(&machine.roots).unwrap().into_iter().map(|device| device.path).collect();
         let path = |name: &str| machine.roots.dev.join(name).to_str().unwrap().to_owned();
         assert_eq!(listed, [path("cciss/c0d0"), path("sda"), path("srx")]);
-        let nowhere = Roots { sys: "/no/such/place".into(), ..machine.roots.clone() };
+        let nowhere = SystemRoots { sys: "/no/such/place".into(), ..machine.roots.clone() };
         assert!(devices(&nowhere).is_err());
     }
 
     #[test]
     fn only_block_devices_and_files_are_inspected() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let refusal =
-            |path: &str| inspect(Path::new(path), &Roots::real()).unwrap_err().to_string();
+            |path: &str| inspect(Path::new(path), &SystemRoots::real()).unwrap_err().to_string();
         assert!(refusal("/").contains("is a directory"));
         assert!(refusal("/dev/null").contains("is a character device"));
         assert!(refusal("/no/such/device").contains("check the spelling"));
         machine.write("scratch", vec![1; 5000]);
         machine.link("link", "scratch");
-        let device = inspect(&machine.path("link"), &Roots::real()).unwrap();
+        let device = inspect(&machine.path("link"), &SystemRoots::real()).unwrap();
         assert_eq!(device.transport, Transport::File);
         assert_eq!(device.capacity, Bytes(5000));
         assert_eq!(device.name, machine.path("scratch").to_str().unwrap());

@@ -3,7 +3,7 @@
 //! killed, so that nothing has to be restored.
 
 use crate::error::HostError;
-use crate::roots::Roots;
+use crate::roots::SystemRoots;
 use crate::tool::command;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -116,7 +116,7 @@ pub struct IdleStateHold {
 ///
 /// # Errors
 /// The kernel has no such device, or this user may not write to it.
-pub fn hold_idle_states(roots: &Roots) -> Result<IdleStateHold, HostError> {
+pub fn hold_idle_states(roots: &SystemRoots) -> Result<IdleStateHold, HostError> {
     let path = roots.dev.join("cpu_dma_latency");
     let mut request = OpenOptions::new()
         .write(true)
@@ -131,7 +131,7 @@ pub fn hold_idle_states(roots: &Roots) -> Result<IdleStateHold, HostError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
     #[test]
     fn a_lock_lasts_until_it_is_dropped() {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_kernel_is_asked_for_no_latency_at_all() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let error = hold_idle_states(&machine.roots).unwrap_err().to_string();
         assert!(error.contains("cannot hold the processors' idle states"), "{error}");
         assert!(!machine.path("dev/cpu_dma_latency").exists());

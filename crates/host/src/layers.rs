@@ -9,7 +9,7 @@
 
 use crate::backing::FileId;
 use crate::mounts::{Mount, mount_id, mount_id_of, unescape};
-use crate::roots::Roots;
+use crate::roots::SystemRoots;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -132,7 +132,7 @@ impl Inodes {
 
 /// Mounts of this machine, and the overlays among them.
 #[derive(Debug)]
-pub(crate) struct Layers {
+pub(crate) struct MountTable {
     mounts: Vec<Mount>,
     overlays: Vec<Overlay>,
     /// Root directories that a layer's path may be relative to: those of this process and of the
@@ -142,9 +142,9 @@ pub(crate) struct Layers {
     views: Vec<PathBuf>,
 }
 
-impl Layers {
+impl MountTable {
     /// Determines the layers of every overlay in a mount table.
-    pub fn new(mounts: Vec<Mount>, roots: &Roots) -> Layers {
+    pub fn new(mounts: Vec<Mount>, roots: &SystemRoots) -> MountTable {
         let [first, kernel] = ["1", "2"].map(|process| roots.proc.join(process).join("root"));
         // Layer paths of a container are relative to the host's root.
         let host_views = [PathBuf::from("/"), first, kernel];
@@ -154,7 +154,7 @@ impl Layers {
                 views.push(mount.view.clone());
             }
         }
-        let mut layers = Layers { mounts, overlays: Vec::new(), host_views, views };
+        let mut layers = MountTable { mounts, overlays: Vec::new(), host_views, views };
         let mut overlays: Vec<Overlay> = Vec::new();
         for mount in layers.mounts.iter().filter(|mount| mount.kind == "overlay") {
             if overlays.iter().all(|overlay| overlay.number != mount.number) {
@@ -768,7 +768,7 @@ mod tests {
     #[test]
     fn a_file_of_a_hidden_file_system_is_followed_only_where_it_is_no_layer() {
         let directory = tempfile::tempdir().unwrap();
-        let roots = Roots { proc: directory.path().to_owned(), ..Roots::real() };
+        let roots = SystemRoots { proc: directory.path().to_owned(), ..SystemRoots::real() };
         let mount = |number: (u32, u32), kind: &str, options: &str| Mount {
             id: u64::MAX,
             number,
@@ -782,7 +782,7 @@ mod tests {
         };
         let file = |major, minor| FileId { device: libc::makedev(major, minor), inode: 7 };
         let followed = |mounts: &[Mount], file: FileId| {
-            Layers::new(mounts.to_vec(), &roots).inodes_of(file, Some("/no/such/file")).is_ok()
+            MountTable::new(mounts.to_vec(), &roots).inodes_of(file, Some("/no/such/file")).is_ok()
         };
         assert!(followed(&[mount((8, 1), "ext4", "rw")], file(8, 1)));
         // No mount is in sight, and the number is a block device's.

@@ -2,7 +2,7 @@
 //! get a handle on a device.
 //!
 //! This is the only crate that reads `/sys` and `/proc` or runs device tools. All paths are below
-//! [`Roots`], so that a test can simulate a machine in a directory.
+//! [`SystemRoots`], so that a test can simulate a machine in a directory.
 
 mod again;
 mod anchor;
@@ -53,8 +53,8 @@ pub use device_log::{DeviceLogs, LogReading, SelfTest};
 pub use error::HostError;
 pub use facts::{host_facts, random_name};
 pub use files::{
-    Directory, Existing, FileError, ForeignPower, NewFile, Readers, open_regular, read_file,
-    read_regular, read_regular_text, sealed_text,
+    Directory, FileError, ForeignControl, NewFile, OverwritePolicy, ReadAccess, open_regular,
+    read_file, read_regular, read_regular_text, sealed_text,
 };
 pub use identity::{confirmation, devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
@@ -66,15 +66,15 @@ pub use proof::{
 };
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use queue::{
-    BlockQueue, FileSystem, MountedFileSystem, Partition, block_queue, disk_sequence,
+    BlockQueue, DeviceFileSystem, MountedFileSystem, Partition, block_queue, disk_sequence,
     file_systems_on, mounted_at,
 };
-pub use refusal::Refusal;
+pub use refusal::ArmRefusal;
 pub use remote::{
     HostsConsent, RemoteError, RemoteHost, RemoteTarget, arm_hosts, attend_host, look_from_hosts,
     plain_hosts, unseen,
 };
-pub use roots::Roots;
+pub use roots::SystemRoots;
 pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;
 pub use sensors::{
@@ -82,7 +82,8 @@ pub use sensors::{
     host_counters, kernel_counters, processor_times, temperature,
 };
 pub use settings::{
-    PURGE_PASSWORD, Undone, conditions, is_password, make_change, plan_changes, undo_change, unlock,
+    PURGE_PASSWORD, UndoOutcome, conditions, is_password, make_change, plan_changes, undo_change,
+    unlock,
 };
 pub use target::Target;
 pub use tool::{command, find_program};

@@ -3,7 +3,7 @@
 use crate::backing::FileId;
 use crate::mounts::{mount_id_of, mounts};
 use crate::processes::has_flock;
-use crate::roots::Roots;
+use crate::roots::SystemRoots;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ const F_SETSIG: i32 = 10;
 
 /// Writers of a file, by the kernel's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Writers {
+pub(crate) enum WriterPresence {
     Nobody,
     /// A process, a shared mapping, a loop device, a swap file or a kernel server has the file
     /// open for writing.
@@ -26,7 +26,7 @@ pub(crate) enum Writers {
 /// Returns whether a file is open for writing anywhere, through a handle that is open for reading
 /// only: the kernel grants a read lease only if the file has no writer (fcntl(2)). Releases the
 /// lease at once.
-pub(crate) fn writers(reading: &File) -> Writers {
+pub(crate) fn writers(reading: &File) -> WriterPresence {
     // A process that opens the file at this moment breaks the lease. The signal for that must not
     // be SIGIO, which would terminate this process; SIGURG is ignored by default.
     let lease = control(reading, F_SETSIG, libc::SIGURG)
@@ -34,10 +34,10 @@ pub(crate) fn writers(reading: &File) -> Writers {
     match lease {
         Ok(()) => {
             let _ = control(reading, libc::F_SETLEASE, libc::F_UNLCK);
-            Writers::Nobody
+            WriterPresence::Nobody
         }
-        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Writers::Somebody,
-        Err(_) => Writers::Unknown,
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => WriterPresence::Somebody,
+        Err(_) => WriterPresence::Unknown,
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn is_alone(reading: &File) -> bool {
 
 /// Returns true if a process holds a lock (flock(2)) on a file. Reads `/proc/locks` and takes no
 /// lock itself. `None` if that cannot be determined.
-pub fn is_locked(roots: &Roots, file: &File) -> Option<bool> {
+pub fn is_locked(roots: &SystemRoots, file: &File) -> Option<bool> {
     let own = FileId::of(&file.metadata().ok()?);
     // On btrfs and overlays, the list has the device number of the mount, not that of `stat`.
     let mounted = mount_number(roots, file).map(|device| FileId { device, ..own });
@@ -62,7 +62,7 @@ pub fn is_locked(roots: &Roots, file: &File) -> Option<bool> {
 }
 
 /// Returns the device number in the list of mounts; `None` if the file's mount is not listed.
-fn mount_number(roots: &Roots, file: &File) -> Option<u64> {
+fn mount_number(roots: &SystemRoots, file: &File) -> Option<u64> {
     let id = mount_id_of(file)?;
     let (major, minor) = mounts(roots).ok()?.iter().find(|mount| mount.id == id)?.number;
     Some(libc::makedev(major, minor))
@@ -117,7 +117,7 @@ pub(crate) fn clear_flags(file: &File, flags: i32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
     use std::fs::{self, OpenOptions};
     use std::os::unix::fs::MetadataExt;
     use std::thread;
@@ -139,25 +139,25 @@ mod tests {
         fs::write(&path, "x").unwrap();
         let ours = File::open(&path).unwrap();
         let reader = File::open(&path).unwrap();
-        if writers(&ours) == Writers::Unknown {
+        if writers(&ours) == WriterPresence::Unknown {
             use std::io::Write;
             let notice = "SKIPPED: a_writer_is_seen_by_the_kernel_s_count: no leases here\n";
             return io::stderr().write_all(notice.as_bytes()).unwrap();
         }
-        wait_until(|| writers(&ours) == Writers::Nobody);
-        assert_eq!(writers(&ours), Writers::Nobody);
+        wait_until(|| writers(&ours) == WriterPresence::Nobody);
+        assert_eq!(writers(&ours), WriterPresence::Nobody);
         assert!(!is_alone(&ours));
         let writer = OpenOptions::new().write(true).open(&path).unwrap();
-        assert_eq!(writers(&ours), Writers::Somebody);
+        assert_eq!(writers(&ours), WriterPresence::Somebody);
         drop((writer, reader));
-        wait_until(|| writers(&ours) == Writers::Nobody && is_alone(&ours));
-        assert_eq!(writers(&ours), Writers::Nobody);
+        wait_until(|| writers(&ours) == WriterPresence::Nobody && is_alone(&ours));
+        assert_eq!(writers(&ours), WriterPresence::Nobody);
         assert!(is_alone(&ours));
     }
 
     #[test]
     fn a_lock_is_found_under_the_number_of_stat_or_of_the_mount() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         machine.write("journal", "x");
         let file = File::open(machine.path("journal")).unwrap();
         let found = file.metadata().unwrap();

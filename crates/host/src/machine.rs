@@ -2,23 +2,23 @@
 //! directory.
 
 use crate::backing::LoopStatus;
-use crate::node::Node;
-use crate::roots::Roots;
+use crate::node::SysfsNode;
+use crate::roots::SystemRoots;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-pub(crate) struct Machine {
+pub(crate) struct MachineFixture {
     directory: TempDir,
-    pub roots: Roots,
+    pub roots: SystemRoots,
 }
 
-impl Machine {
+impl MachineFixture {
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| fs::canonicalize(directory.path()).unwrap().join(name);
-        let roots = Roots {
+        let roots = SystemRoots {
             sys: at("sys"),
             proc: at("proc"),
             dev: at("dev"),
@@ -30,7 +30,7 @@ impl Machine {
         for needed in ["sys/block", "sys/class/block", "sys/dev/block", "proc/self/ns", "dev"] {
             fs::create_dir_all(at(needed)).unwrap();
         }
-        let machine = Machine { directory, roots };
+        let machine = MachineFixture { directory, roots };
         machine.write("proc/swaps", "Filename Type Size Used Priority\n");
         machine.write("proc/locks", "");
         machine.process(1);
@@ -80,7 +80,7 @@ impl Machine {
     }
 
     /// Adds a block device with a queue at this path in `sys/devices`.
-    pub fn block(&self, place: &str, number: &str, sectors: u64) -> Node {
+    pub fn block(&self, place: &str, number: &str, sectors: u64) -> SysfsNode {
         let directory = format!("sys/devices/{place}");
         for (attribute, value) in [
             ("queue/logical_block_size", "512"),
@@ -98,12 +98,13 @@ impl Machine {
         }
         let name = self.list(place, number, sectors);
         self.link(&format!("sys/block/{name}"), &directory);
-        Node::named(&name, &self.roots).unwrap()
+        SysfsNode::named(&name, &self.roots).unwrap()
     }
 
     /// Adds a partition to a device, after the existing ones.
-    pub fn partition(&self, of: &Node, name: &str, number: &str, sectors: u64) -> Node {
-        let end = |part: &Node| Some(part.number::<u64>("start")? + part.number::<u64>("size")?);
+    pub fn partition(&self, of: &SysfsNode, name: &str, number: &str, sectors: u64) -> SysfsNode {
+        let end =
+            |part: &SysfsNode| Some(part.number::<u64>("start")? + part.number::<u64>("size")?);
         let start = of.partitions().iter().filter_map(end).max().unwrap_or(2048);
         let root = self.path("sys/devices");
         let whole = of.directory.strip_prefix(root).unwrap().to_str().unwrap();
@@ -111,13 +112,13 @@ impl Machine {
         let index = digits.rsplit('p').next().unwrap();
         self.write(&format!("sys/devices/{whole}/{name}/partition"), index);
         self.list(&format!("{whole}/{name}"), number, sectors);
-        let node = Node::named(name, &self.roots).unwrap();
+        let node = SysfsNode::named(name, &self.roots).unwrap();
         self.set(&node, "start", format!("{start}\n"));
         node
     }
 
     /// Changes the sectors of a partition.
-    pub fn place(&self, part: &Node, start: u64, sectors: u64) {
+    pub fn place(&self, part: &SysfsNode, start: u64, sectors: u64) {
         self.set(part, "start", format!("{start}\n"));
         self.set(part, "size", format!("{sectors}\n"));
     }
@@ -135,8 +136,8 @@ impl Machine {
     }
 
     /// Stacks one device on another.
-    pub fn stack(&self, upper: &Node, lower: &Node) {
-        let lay = |at: &Path, to: &Node| {
+    pub fn stack(&self, upper: &SysfsNode, lower: &SysfsNode) {
+        let lay = |at: &Path, to: &SysfsNode| {
             fs::create_dir_all(at).unwrap();
             symlink(&to.directory, at.join(&to.name)).unwrap();
         };
@@ -145,7 +146,7 @@ impl Machine {
     }
 
     /// Attaches a loop device to the file or device with these numbers.
-    pub fn lay(&self, over: &Node, on: &LoopStatus) {
+    pub fn lay(&self, over: &SysfsNode, on: &LoopStatus) {
         self.set(over, "loop/offset", "0\n");
         let status = format!("{} {} {}", on.device, on.inode, on.node_of);
         self.write(&format!("loops/{}", over.name), status);
@@ -153,9 +154,9 @@ impl Machine {
 
     /// Attaches a loop device to a block device of this machine, given by its node, or to a file on
     /// its disk 8:0, where every path has its own inode.
-    pub fn lay_over(&self, over: &Node, path: &str) {
+    pub fn lay_over(&self, over: &SysfsNode, path: &str) {
         self.set(over, "loop/backing_file", format!("{path}\n"));
-        let lower = path.strip_prefix("/dev/").and_then(|name| Node::named(name, &self.roots));
+        let lower = path.strip_prefix("/dev/").and_then(|name| SysfsNode::named(name, &self.roots));
         let status = match lower.and_then(|node| node.device_number()) {
             Some((major, minor)) => LoopStatus::new(0, 1, libc::makedev(major, minor)),
             None => {
@@ -167,7 +168,7 @@ impl Machine {
     }
 
     /// Writes a sysfs attribute of a device.
-    pub fn set(&self, node: &Node, attribute: &str, value: impl AsRef<[u8]>) {
+    pub fn set(&self, node: &SysfsNode, attribute: &str, value: impl AsRef<[u8]>) {
         let path = node.directory.join(attribute);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, value).unwrap();
@@ -192,13 +193,13 @@ impl Machine {
     }
 
     /// Adds a SATA disk on the first port of an AHCI controller.
-    pub fn sata(&self, name: &str, number: &str, sectors: u64) -> Node {
+    pub fn sata(&self, name: &str, number: &str, sectors: u64) -> SysfsNode {
         let target = "pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0";
         self.scsi(target, name, number, sectors)
     }
 
     /// Adds a SCSI disk whose device directory is `target`.
-    pub fn scsi(&self, target: &str, name: &str, number: &str, sectors: u64) -> Node {
+    pub fn scsi(&self, target: &str, name: &str, number: &str, sectors: u64) -> SysfsNode {
         let node = self.block(&format!("{target}/block/{name}"), number, sectors);
         symlink(self.path(&format!("sys/devices/{target}")), node.directory.join("device"))
             .unwrap();
@@ -206,7 +207,7 @@ impl Machine {
     }
 
     /// Adds a namespace to an NVMe controller with this number.
-    pub fn nvme(&self, controller: u32, namespace: u32, sectors: u64) -> Node {
+    pub fn nvme(&self, controller: u32, namespace: u32, sectors: u64) -> SysfsNode {
         let above =
             format!("pci0000:00/0000:00:1d.0/0000:0{controller}:00.0/nvme/nvme{controller}");
         let name = format!("nvme{controller}n{namespace}");

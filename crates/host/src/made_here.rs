@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::{Mutex, PoisonError};
 
 /// A scratch file created by this process.
-struct MadeFile {
+struct ScratchFile {
     id: FileId,
     /// `O_PATH` handle that prevents reuse of the inode number.
     _handle: File,
@@ -16,7 +16,7 @@ struct MadeFile {
     is_armed: bool,
 }
 
-static MADE_HERE: Mutex<Vec<MadeFile>> = Mutex::new(Vec::new());
+static MADE_HERE: Mutex<Vec<ScratchFile>> = Mutex::new(Vec::new());
 
 /// Records a file as created by this process.
 pub(crate) fn remember(file: &File) -> io::Result<()> {
@@ -24,7 +24,7 @@ pub(crate) fn remember(file: &File) -> io::Result<()> {
     let flags = libc::O_PATH | libc::O_CLOEXEC;
     let handle = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let id = FileId::of(&handle.metadata()?);
-    let made = MadeFile { id, _handle: handle, is_armed: false };
+    let made = ScratchFile { id, _handle: handle, is_armed: false };
     MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner).push(made);
     Ok(())
 }

@@ -135,7 +135,7 @@ impl ScratchMark {
 
 /// Result of checking a file's mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum MarkStatus {
     /// The mark matches: this program wrote the content.
     Ours,
     /// The file has a mark that does not match, for this reason.
@@ -145,14 +145,14 @@ pub(crate) enum Standing {
 }
 
 /// Checks the mark of an open file.
-pub(crate) fn standing(file: &File) -> io::Result<Standing> {
-    let Some(text) = read(file) else { return Ok(Standing::Unmarked) };
+pub(crate) fn standing(file: &File) -> io::Result<MarkStatus> {
+    let Some(text) = read(file) else { return Ok(MarkStatus::Unmarked) };
     let Some(mark) = ScratchMark::parse(&text) else {
-        return Ok(Standing::Doubtful(
+        return Ok(MarkStatus::Doubtful(
             "its mark is of another version of this program and says nothing about its content",
         ));
     };
-    Ok(mark.misfit(&file.metadata()?).map_or(Standing::Ours, Standing::Doubtful))
+    Ok(mark.misfit(&file.metadata()?).map_or(MarkStatus::Ours, MarkStatus::Doubtful))
 }
 
 /// Marks a file as a scratch file. If this fails, the file stays unmarked, and overwriting it
@@ -259,7 +259,7 @@ pub(crate) struct MarkKeeper {
 }
 
 impl MarkKeeper {
-    /// Keeps the mark of a file that is [`Standing::Ours`]. Gives any other file a new mark: the
+    /// Keeps the mark of a file that is [`MarkStatus::Ours`]. Gives any other file a new mark: the
     /// user has confirmed that its content may be lost.
     pub fn begin(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
@@ -340,11 +340,11 @@ mod tests {
             ScratchMark { inode: 1, ..ScratchMark::new(&file.metadata().unwrap()).unwrap() };
         if write(&file, &other).is_ok() {
             assert!(MarkKeeper::begin(&file).is_err());
-            assert!(matches!(standing(&file).unwrap(), Standing::Doubtful(_)));
+            assert!(matches!(standing(&file).unwrap(), MarkStatus::Doubtful(_)));
         }
     }
 
-    fn stand(path: &Path) -> Standing {
+    fn stand(path: &Path) -> MarkStatus {
         standing(&File::open(path).unwrap()).unwrap()
     }
 
@@ -376,17 +376,17 @@ mod tests {
     fn a_file_copied_over_a_scratch_file_is_somebody_s() {
         let test = "a_file_copied_over_a_scratch_file_is_somebody_s";
         let Some((directory, scratch)) = marked(test) else { return };
-        assert_eq!(stand(&scratch), Standing::Ours);
+        assert_eq!(stand(&scratch), MarkStatus::Ours);
         let precious = directory.path().join("precious");
         fs::write(&precious, [b'x'; 4096]).unwrap();
         run("cp", &[&precious, &scratch]);
         assert!(read(&File::open(&scratch).unwrap()).is_some(), "the mark survives the copy");
-        assert!(matches!(stand(&scratch), Standing::Doubtful(why) if why.contains("written")));
+        assert!(matches!(stand(&scratch), MarkStatus::Doubtful(why) if why.contains("written")));
         // Also with an older time, as left by a copy that preserves times.
         run("touch", &[Path::new("--date=2001-01-01"), &scratch]);
-        assert!(matches!(stand(&scratch), Standing::Doubtful(why) if why.contains("written")));
+        assert!(matches!(stand(&scratch), MarkStatus::Doubtful(why) if why.contains("written")));
         run("truncate", &[Path::new("--size=100"), &scratch]);
-        assert!(matches!(stand(&scratch), Standing::Doubtful(why) if why.contains("length")));
+        assert!(matches!(stand(&scratch), MarkStatus::Doubtful(why) if why.contains("length")));
     }
 
     #[test]
@@ -396,10 +396,10 @@ mod tests {
         let copy = directory.path().join("copy");
         run("cp", &[Path::new("--preserve=all"), &scratch, &copy]);
         let why = "its mark was put on another file (this one is a copy or was restored)";
-        assert_eq!(stand(&copy), Standing::Doubtful(why));
+        assert_eq!(stand(&copy), MarkStatus::Doubtful(why));
         let link = directory.path().join("link");
         fs::hard_link(&scratch, &link).unwrap();
-        assert_eq!(stand(&link), Standing::Ours);
+        assert_eq!(stand(&link), MarkStatus::Ours);
         assert_eq!(scratch_mark(&link), scratch_mark(&scratch));
     }
 
@@ -413,10 +413,10 @@ mod tests {
         let set =
             unsafe { libc::fsetxattr(file.as_raw_fd(), NAME.as_ptr(), c"1".as_ptr().cast(), 1, 0) };
         assert_eq!(set, 0);
-        assert!(matches!(stand(&scratch), Standing::Doubtful(why) if why.contains("version")));
+        assert!(matches!(stand(&scratch), MarkStatus::Doubtful(why) if why.contains("version")));
         assert_eq!(scratch_mark(&scratch), None);
         drop(MarkKeeper::begin(&file).unwrap());
-        assert_eq!(stand(&scratch), Standing::Ours);
+        assert_eq!(stand(&scratch), MarkStatus::Ours);
     }
 
     #[test]
@@ -431,9 +431,9 @@ mod tests {
         assert!(held.held_ns.is_some());
         file.write_all(b"by us").unwrap();
         // The state that a process killed now would leave.
-        assert_eq!(stand(&scratch), Standing::Ours);
+        assert_eq!(stand(&scratch), MarkStatus::Ours);
         drop(keeper);
-        assert_eq!(stand(&scratch), Standing::Ours);
+        assert_eq!(stand(&scratch), MarkStatus::Ours);
         let left = scratch_mark(&scratch).unwrap();
         assert_eq!((left.nonce, left.held_ns), (nonce, None));
     }
@@ -450,10 +450,10 @@ mod tests {
                 .unwrap();
             stand(&scratch)
         };
-        assert_eq!(at(0), Standing::Ours);
-        assert_eq!(at(10), Standing::Ours);
-        assert!(matches!(at(60), Standing::Doubtful(_)));
+        assert_eq!(at(0), MarkStatus::Ours);
+        assert_eq!(at(10), MarkStatus::Ours);
+        assert!(matches!(at(60), MarkStatus::Doubtful(_)));
         // The clock was set back, or an old time was restored.
-        assert!(matches!(at(-1), Standing::Doubtful(_)));
+        assert!(matches!(at(-1), MarkStatus::Doubtful(_)));
     }
 }

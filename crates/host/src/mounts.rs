@@ -1,9 +1,9 @@
 //! Mounts in all mount namespaces, and the devices of their file systems.
 
 use crate::error::HostError;
-use crate::node::{Node, parse_device_number};
+use crate::node::{SysfsNode, parse_device_number};
 use crate::processes;
-use crate::roots::{Roots, entries, file_name};
+use crate::roots::{SystemRoots, entries, file_name};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::fs::{self, File};
@@ -35,7 +35,7 @@ pub(crate) struct Mount {
 ///
 /// # Errors
 /// mountinfo cannot be read.
-pub(crate) fn mounts(roots: &Roots) -> Result<Vec<Mount>, HostError> {
+pub(crate) fn mounts(roots: &SystemRoots) -> Result<Vec<Mount>, HostError> {
     let table = roots.proc.join("self/mountinfo");
     read_table(&table, Path::new("/")).map_err(|error| HostError::io("read it", &table, error))
 }
@@ -46,7 +46,7 @@ pub(crate) fn mounts(roots: &Roots) -> Result<Vec<Mount>, HostError> {
 ///
 /// # Errors
 /// The mounts of neither process can be read.
-pub(crate) fn first_roots(roots: &Roots) -> Result<Vec<Mount>, HostError> {
+pub(crate) fn first_roots(roots: &SystemRoots) -> Result<Vec<Mount>, HostError> {
     let mut why = "neither process 1 nor process 2 shows where its root lies".to_owned();
     for number in ["1", "2"] {
         let process = roots.proc.join(number);
@@ -68,13 +68,14 @@ pub(crate) fn first_roots(roots: &Roots) -> Result<Vec<Mount>, HostError> {
 ///
 /// # Errors
 /// The list of a process that still exists cannot be read.
-pub(crate) fn mounts_everywhere(roots: &Roots) -> Result<Vec<Mount>, HostError> {
+pub(crate) fn mounts_everywhere(roots: &SystemRoots) -> Result<Vec<Mount>, HostError> {
     let mut all = mounts(roots)?;
-    let mut seen: BTreeSet<View> = View::of(&roots.proc.join("self")).into_iter().collect();
+    let mut seen: BTreeSet<MountView> =
+        MountView::of(&roots.proc.join("self")).into_iter().collect();
     processes::visit_threads(roots, |process, thread| {
         let table = thread.join("mountinfo");
         let looked = processes::look(process, roots, || {
-            let view = View::of(thread)?;
+            let view = MountView::of(thread)?;
             if seen.contains(&view) {
                 Ok(None)
             } else {
@@ -95,16 +96,16 @@ pub(crate) fn mounts_everywhere(roots: &Roots) -> Result<Vec<Mount>, HostError> 
 /// Identity of a process's view of the mounts: its namespace and its root directory, because
 /// mountinfo omits mounts outside that directory.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct View {
+struct MountView {
     namespace: PathBuf,
     root: (u64, u64),
 }
 
-impl View {
-    fn of(process: &Path) -> io::Result<View> {
+impl MountView {
+    fn of(process: &Path) -> io::Result<MountView> {
         let namespace = fs::read_link(process.join("ns/mnt"))?;
         let root = fs::metadata(process.join("root"))?;
-        Ok(View { namespace, root: (root.dev(), root.ino()) })
+        Ok(MountView { namespace, root: (root.dev(), root.ino()) })
     }
 }
 
@@ -162,13 +163,14 @@ pub(crate) fn unescape(text: &str) -> String {
 impl Mount {
     /// Returns the devices of the file system, by device number. A file system with an anonymous
     /// number (btrfs) is resolved by its source, and btrfs to all its members.
-    pub fn nodes(&self, roots: &Roots) -> Vec<Node> {
+    pub fn nodes(&self, roots: &SystemRoots) -> Vec<SysfsNode> {
         let (major, minor) = self.number;
-        let mut nodes: Vec<Node> = Node::numbered(major, minor, roots).into_iter().collect();
+        let mut nodes: Vec<SysfsNode> =
+            SysfsNode::numbered(major, minor, roots).into_iter().collect();
         let named = self.also.iter().chain(nodes.is_empty().then_some(&self.source));
-        let named: Vec<Node> = named
+        let named: Vec<SysfsNode> = named
             .filter(|path| path.starts_with('/'))
-            .filter_map(|path| Node::of_path(&roots.dev_path(path), roots))
+            .filter_map(|path| SysfsNode::of_path(&roots.dev_path(path), roots))
             .collect();
         nodes.extend(named);
         if self.kind == "btrfs" {
@@ -181,7 +183,7 @@ impl Mount {
 }
 
 /// Returns all members of each mounted btrfs that includes one of these devices.
-fn btrfs_members(known: &[Node], roots: &Roots) -> Vec<Node> {
+fn btrfs_members(known: &[SysfsNode], roots: &SystemRoots) -> Vec<SysfsNode> {
     entries(&roots.sys.join("fs/btrfs"))
         .iter()
         .map(|file_system| members(file_system, roots))
@@ -191,10 +193,10 @@ fn btrfs_members(known: &[Node], roots: &Roots) -> Vec<Node> {
 }
 
 /// Returns the members of one mounted btrfs.
-fn members(file_system: &Path, roots: &Roots) -> Vec<Node> {
+fn members(file_system: &Path, roots: &SystemRoots) -> Vec<SysfsNode> {
     entries(&file_system.join("devices"))
         .iter()
-        .filter_map(|link| Node::named(&file_name(link), roots))
+        .filter_map(|link| SysfsNode::named(&file_name(link), roots))
         .collect()
 }
 
@@ -234,7 +236,7 @@ fn statx_mount_id(directory: i32, path: &CStr, flags: i32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
     #[test]
     fn a_line_of_mountinfo_is_read_with_its_escapes() {
@@ -290,7 +292,7 @@ mod tests {
     }
     #[test]
     fn mounts_of_other_namespaces_are_seen_and_a_list_that_cannot_be_read_is_an_error() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         machine.mount(&[("8:1", "/", "ext4", "/dev/sda1")]);
         for (process, namespace) in [(7, "mnt:[1]"), (8, "mnt:[2]"), (9, "mnt:[2]")] {
             machine.process(process);
@@ -300,7 +302,7 @@ mod tests {
         }
         let line = "40 1 8:17 / /inner rw - xfs /dev/sdb1 rw\n";
         machine.write("proc/8/mountinfo", line);
-        let points = |machine: &Machine| -> Vec<PathBuf> {
+        let points = |machine: &MachineFixture| -> Vec<PathBuf> {
             mounts_everywhere(&machine.roots).unwrap().into_iter().map(|m| m.point).collect()
         };
         assert_eq!(points(&machine), [Path::new("/"), Path::new("/inner")]);

@@ -1,7 +1,7 @@
 //! A block device in sysfs: its directory, and the devices above, below and next to it.
 
 use crate::error::HostError;
-use crate::roots::{Roots, entries, file_name, listed, read_number, read_text};
+use crate::roots::{SystemRoots, entries, file_name, listed, read_number, read_text};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -13,65 +13,65 @@ pub(crate) const KERNEL_SECTOR: u64 = 512;
 
 /// A block device's sysfs directory. Two nodes are equal if they are the same device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Node {
+pub(crate) struct SysfsNode {
     /// Canonical path of the directory.
     pub directory: PathBuf,
     /// Kernel name, with `!` in place of `/`.
     pub name: String,
 }
 
-impl Node {
-    fn at(directory: &Path) -> Option<Node> {
+impl SysfsNode {
+    fn at(directory: &Path) -> Option<SysfsNode> {
         let directory = fs::canonicalize(directory).ok()?;
         let name = file_name(&directory);
-        Some(Node { directory, name })
+        Some(SysfsNode { directory, name })
     }
 
     /// Returns the device with this kernel name.
-    pub fn named(name: &str, roots: &Roots) -> Option<Node> {
+    pub fn named(name: &str, roots: &SystemRoots) -> Option<SysfsNode> {
         let plain = name.replace('/', "!");
         if plain.is_empty() || plain.starts_with('.') {
             return None;
         }
-        Node::at(&roots.sys.join("class/block").join(plain))
+        SysfsNode::at(&roots.sys.join("class/block").join(plain))
     }
 
     /// Returns the device with this number.
-    pub fn numbered(major: u32, minor: u32, roots: &Roots) -> Option<Node> {
-        Node::at(&roots.sys.join(format!("dev/block/{major}:{minor}")))
+    pub fn numbered(major: u32, minor: u32, roots: &SystemRoots) -> Option<SysfsNode> {
+        SysfsNode::at(&roots.sys.join(format!("dev/block/{major}:{minor}")))
     }
 
     /// Returns the device of a device node: by its number, or by its name if the path is no node
     /// (as in a container).
-    pub fn of_path(path: &Path, roots: &Roots) -> Option<Node> {
+    pub fn of_path(path: &Path, roots: &SystemRoots) -> Option<SysfsNode> {
         if let Ok(metadata) = fs::metadata(path)
             && metadata.file_type().is_block_device()
         {
-            return Node::of_number(metadata.rdev(), roots);
+            return SysfsNode::of_number(metadata.rdev(), roots);
         }
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let relative = path.strip_prefix(&roots.dev).ok()?;
-        Node::named(&relative.to_string_lossy(), roots)
+        SysfsNode::named(&relative.to_string_lossy(), roots)
     }
 
     /// Returns the device with this `st_rdev` or `st_dev`.
-    pub fn of_number(number: u64, roots: &Roots) -> Option<Node> {
-        Node::numbered(libc::major(number), libc::minor(number), roots)
+    pub fn of_number(number: u64, roots: &SystemRoots) -> Option<SysfsNode> {
+        SysfsNode::numbered(libc::major(number), libc::minor(number), roots)
     }
 
     /// Returns all whole devices, ordered by name; those that sysfs does not list are missing.
-    pub fn all(roots: &Roots) -> Vec<Node> {
-        entries(&roots.sys.join("block")).iter().filter_map(|path| Node::at(path)).collect()
+    pub fn all(roots: &SystemRoots) -> Vec<SysfsNode> {
+        entries(&roots.sys.join("block")).iter().filter_map(|path| SysfsNode::at(path)).collect()
     }
 
     /// Returns all whole devices, ordered by name.
     ///
     /// # Errors
     /// Returns [`HostError::Io`] if sysfs cannot be read.
-    pub fn every(roots: &Roots) -> Result<Vec<Node>, HostError> {
+    pub fn every(roots: &SystemRoots) -> Result<Vec<SysfsNode>, HostError> {
         let directory = roots.sys.join("block");
         fs::metadata(&directory).map_err(|e| HostError::io("list devices", &directory, e))?;
-        Ok(listed(&directory)?.iter().filter_map(|path| Node::at(path)).collect())
+        Ok(listed(&directory)?.iter().filter_map(|path| SysfsNode::at(path)).collect())
     }
 
     /// Returns an attribute as text.
@@ -85,7 +85,7 @@ impl Node {
     }
 
     /// Returns the path of the device node.
-    pub fn path(&self, roots: &Roots) -> PathBuf {
+    pub fn path(&self, roots: &SystemRoots) -> PathBuf {
         roots.dev.join(self.name.replace('!', "/"))
     }
 
@@ -105,17 +105,17 @@ impl Node {
     }
 
     /// Returns the whole device: itself, or the one that contains the partition.
-    pub fn whole(&self) -> Node {
+    pub fn whole(&self) -> SysfsNode {
         match (self.partition(), self.directory.parent()) {
             (Some(_), Some(parent)) => {
-                Node { directory: parent.to_owned(), name: file_name(parent) }
+                SysfsNode { directory: parent.to_owned(), name: file_name(parent) }
             }
             _ => self.clone(),
         }
     }
 
     /// Returns the partitions; empty if sysfs cannot be read.
-    pub fn partitions(&self) -> Vec<Node> {
+    pub fn partitions(&self) -> Vec<SysfsNode> {
         self.parts().unwrap_or_default()
     }
 
@@ -123,11 +123,11 @@ impl Node {
     ///
     /// # Errors
     /// Returns [`HostError::Io`] if sysfs cannot be read.
-    pub fn parts(&self) -> Result<Vec<Node>, HostError> {
+    pub fn parts(&self) -> Result<Vec<SysfsNode>, HostError> {
         let found = listed(&self.directory)?.into_iter();
         Ok(found
             .filter(|path| path.join("partition").is_file())
-            .map(|directory| Node { name: file_name(&directory), directory })
+            .map(|directory| SysfsNode { name: file_name(&directory), directory })
             .collect())
     }
 
@@ -135,7 +135,7 @@ impl Node {
     ///
     /// # Errors
     /// Returns [`HostError::Io`] if sysfs cannot be read.
-    pub fn holders(&self) -> Result<Vec<Node>, HostError> {
+    pub fn holders(&self) -> Result<Vec<SysfsNode>, HostError> {
         self.linked("holders")
     }
 
@@ -143,26 +143,26 @@ impl Node {
     ///
     /// # Errors
     /// Returns [`HostError::Io`] if sysfs cannot be read.
-    pub fn slaves(&self) -> Result<Vec<Node>, HostError> {
+    pub fn slaves(&self) -> Result<Vec<SysfsNode>, HostError> {
         self.linked("slaves")
     }
 
-    fn linked(&self, kind: &str) -> Result<Vec<Node>, HostError> {
+    fn linked(&self, kind: &str) -> Result<Vec<SysfsNode>, HostError> {
         let links = listed(&self.directory.join(kind))?;
-        Ok(links.iter().filter_map(|path| Node::at(path)).collect())
+        Ok(links.iter().filter_map(|path| SysfsNode::at(path)).collect())
     }
 
     /// Returns the hidden paths of an NVMe namespace served by the kernel's multipath driver:
     /// `nvme0c1n1` for `nvme0n1`. Empty for any other device.
-    pub fn nvme_paths(&self, roots: &Roots) -> Vec<Node> {
+    pub fn nvme_paths(&self, roots: &SystemRoots) -> Vec<SysfsNode> {
         let Some((subsystem, namespace)) = nvme_numbers(&self.name) else { return Vec::new() };
-        let is_path = |node: &Node| {
+        let is_path = |node: &SysfsNode| {
             let path = node.name.strip_prefix(&format!("nvme{subsystem}c"));
             path.and_then(|rest| rest.split_once('n')).is_some_and(|(controller, number)| {
                 controller.parse::<u32>().is_ok() && number.parse() == Ok(namespace)
             })
         };
-        Node::all(roots).into_iter().filter(is_path).collect()
+        SysfsNode::all(roots).into_iter().filter(is_path).collect()
     }
 
     /// Returns true for a loop device.
@@ -172,7 +172,7 @@ impl Node {
 
     /// Returns true for a device without hardware of its own: loop, zram, device-mapper, md, NBD,
     /// DRBD, ZFS volume.
-    pub fn is_virtual(&self, roots: &Roots) -> bool {
+    pub fn is_virtual(&self, roots: &SystemRoots) -> bool {
         let sys = fs::canonicalize(&roots.sys).unwrap_or_else(|_| roots.sys.clone());
         let whole = self.whole().directory;
         whole.starts_with(sys.join("devices/virtual")) && !whole.join("device").exists()

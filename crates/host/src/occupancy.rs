@@ -6,14 +6,14 @@
 //! is an error. [`DeviceProbe::stack`] lists what else leads to the same blocks, for the exclusive
 //! open, which also detects holders that are in no list.
 
-use crate::backing::{Backing, FileId, backing};
+use crate::backing::{FileId, LoopBacking, backing};
 use crate::error::HostError;
 use crate::extents;
-use crate::layers::{Inodes, Layers, has_no_disk, is_swap_file};
+use crate::layers::{Inodes, MountTable, has_no_disk, is_swap_file};
 use crate::mounts::{Mount, first_roots, mount_id, mount_of, mounts, mounts_everywhere, unescape};
-use crate::node::Node;
+use crate::node::SysfsNode;
 use crate::processes;
-use crate::roots::Roots;
+use crate::roots::SystemRoots;
 use crate::signatures;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 /// One use of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Use {
+pub(crate) struct DeviceUse {
     /// Part or upper device that is used; `None` for the device itself.
     pub place: Option<String>,
     /// Kind of the use.
@@ -42,7 +42,7 @@ pub(crate) enum UseKind {
     SharedFile(String),
 }
 
-impl fmt::Display for Use {
+impl fmt::Display for DeviceUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {
             write!(f, "{place}: ")?;
@@ -58,13 +58,13 @@ impl fmt::Display for Use {
 
 /// Devices and files that lead to the same blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Stack {
+pub(crate) struct DeviceStack {
     /// The device, its partitions and its whole device; the same for each device below it and each
     /// loop device with the same file.
-    pub nodes: BTreeSet<Node>,
+    pub nodes: BTreeSet<SysfsNode>,
     /// Devices of the stack that nothing holds for the target. Opened exclusively, they stay free
     /// of other users.
-    pub claims: BTreeSet<Node>,
+    pub claims: BTreeSet<SysfsNode>,
     /// Files below the loop devices of the stack.
     pub files: BTreeSet<FileId>,
 }
@@ -72,12 +72,12 @@ pub(crate) struct Stack {
 /// State of the machine, read once.
 #[derive(Debug)]
 pub(crate) struct DeviceProbe<'a> {
-    roots: &'a Roots,
-    mounts: Vec<(Mount, Vec<Node>)>,
+    roots: &'a SystemRoots,
+    mounts: Vec<(Mount, Vec<SysfsNode>)>,
     own_mounts: Vec<Mount>,
-    layers: Layers,
-    swaps: Swaps,
-    loops: Vec<(Node, Backing)>,
+    layers: MountTable,
+    swaps: SwapAreas,
+    loops: Vec<(SysfsNode, LoopBacking)>,
 }
 
 impl<'a> DeviceProbe<'a> {
@@ -85,19 +85,19 @@ impl<'a> DeviceProbe<'a> {
     ///
     /// # Errors
     /// Returns an error if any part cannot be read.
-    pub fn take(roots: &'a Roots) -> Result<Self, HostError> {
+    pub fn take(roots: &'a SystemRoots) -> Result<Self, HostError> {
         let mut loops = Vec::new();
-        for node in Node::every(roots)? {
+        for node in SysfsNode::every(roots)? {
             if let Some(on) = backing(&node, roots)? {
                 loops.push((node, on));
             }
         }
         let mounts = mounts_everywhere(roots)?;
-        let layers = Layers::new(mounts.clone(), roots);
+        let layers = MountTable::new(mounts.clone(), roots);
         Ok(DeviceProbe {
             mounts: mounts.into_iter().map(|mount| (mount.clone(), mount.nodes(roots))).collect(),
             own_mounts: self::mounts(roots)?,
-            swaps: Swaps::read(roots, &layers)?,
+            swaps: SwapAreas::read(roots, &layers)?,
             layers,
             loops,
             roots,
@@ -108,9 +108,9 @@ impl<'a> DeviceProbe<'a> {
     /// device, and partitions that share sectors with it), the block device below a loop device,
     /// loop devices on the same file, other devices on the same sectors, and everything stacked on
     /// any of these.
-    pub fn uses(&self, node: &Node) -> Result<Vec<Use>, HostError> {
+    pub fn uses(&self, node: &SysfsNode) -> Result<Vec<DeviceUse>, HostError> {
         let mut survey =
-            Survey { sight: self, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() };
+            UseSurvey { sight: self, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() };
         survey.visit_all(node)?;
         survey.visit_below(&node.whole())?;
         let own = node.name.clone();
@@ -122,14 +122,14 @@ impl<'a> DeviceProbe<'a> {
     }
 
     /// Returns everything that leads to the same blocks as a device.
-    pub fn stack(&self, node: &Node) -> Result<Stack, HostError> {
-        let mut stack = Stack::default();
+    pub fn stack(&self, node: &SysfsNode) -> Result<DeviceStack, HostError> {
+        let mut stack = DeviceStack::default();
         self.add_to(&mut stack, node)?;
         stack.claims.remove(node);
         Ok(stack)
     }
 
-    fn add_to(&self, stack: &mut Stack, node: &Node) -> Result<(), HostError> {
+    fn add_to(&self, stack: &mut DeviceStack, node: &SysfsNode) -> Result<(), HostError> {
         let whole = node.whole();
         let new = stack.nodes.insert(node.clone()) | stack.nodes.insert(whole.clone());
         if !new {
@@ -144,11 +144,11 @@ impl<'a> DeviceProbe<'a> {
             stack.claims.insert(beside);
         }
         match self.backing_of(&whole) {
-            Some(Backing::Device(below)) => {
+            Some(LoopBacking::Device(below)) => {
                 stack.claims.insert(below.clone());
                 self.add_to(stack, below)?;
             }
-            Some(Backing::File(file)) => {
+            Some(LoopBacking::File(file)) => {
                 let inodes = self.inodes_below(&whole, *file)?;
                 for beside in self.loops_over(&inodes.ids).filter(|beside| **beside != whole) {
                     stack.claims.insert(beside.clone());
@@ -165,7 +165,7 @@ impl<'a> DeviceProbe<'a> {
 
     /// Finds the devices that share sectors with a device: partitions of the same disk, and
     /// devices built on the same ones below.
-    fn sharers(&self, node: &Node) -> Result<SectorSharers, HostError> {
+    fn sharers(&self, node: &SysfsNode) -> Result<SectorSharers, HostError> {
         let mut found = SectorSharers::default();
         if node.partition().is_some() {
             found.beside.extend(extents::partitions_beside(node)?);
@@ -193,18 +193,19 @@ impl<'a> DeviceProbe<'a> {
         Ok(found)
     }
 
-    fn backing_of(&self, whole: &Node) -> Option<&Backing> {
+    fn backing_of(&self, whole: &SysfsNode) -> Option<&LoopBacking> {
         self.loops.iter().find(|(over, _)| over == whole).map(|(_, on)| on)
     }
 
     /// Returns the loop devices on a file, which is given by all its inodes.
-    pub fn loops_over(&self, file: &BTreeSet<FileId>) -> impl Iterator<Item = &Node> {
-        let lies_on = move |on: &Backing| matches!(on, Backing::File(id) if file.contains(id));
+    pub fn loops_over(&self, file: &BTreeSet<FileId>) -> impl Iterator<Item = &SysfsNode> {
+        let lies_on =
+            move |on: &LoopBacking| matches!(on, LoopBacking::File(id) if file.contains(id));
         self.loops.iter().filter(move |(_, on)| lies_on(on)).map(|(over, _)| over)
     }
 
     /// Returns all inodes of the file below a loop device.
-    fn inodes_below(&self, over: &Node, file: FileId) -> Result<Inodes, HostError> {
+    fn inodes_below(&self, over: &SysfsNode, file: FileId) -> Result<Inodes, HostError> {
         let printed = over.backing_file();
         self.layers.inodes_of(file, printed.as_deref()).map_err(|why| HostError::Unclear {
             what: format!("use of the file below {}", over.name),
@@ -222,12 +223,12 @@ impl<'a> DeviceProbe<'a> {
 
     /// Refuses if something in use may be on any file: a loop device on a file with unknown inodes
     /// (FUSE, a network file system), or a lock in an overlay with unknown layers.
-    pub fn refuse_lost_uses(&self, own: Option<&Node>) -> Result<(), HostError> {
+    pub fn refuse_lost_uses(&self, own: Option<&SysfsNode>) -> Result<(), HostError> {
         let lost = |why: String| {
             Err(HostError::Unclear { what: "use of this file by another name".into(), why })
         };
         for (over, on) in self.loops.iter().filter(|(over, _)| Some(over) != own) {
-            let Backing::File(file) = on else { continue };
+            let LoopBacking::File(file) = on else { continue };
             if let Err(why) = self.layers.inodes_of(*file, over.backing_file().as_deref())
                 && let Some(used) = self.uses_of_alone(over)?.first()
                 // Skip a loop device that was detached meanwhile.
@@ -248,16 +249,16 @@ impl<'a> DeviceProbe<'a> {
     }
 
     /// Returns the uses of a device and of what is built on it, regardless of what is below it.
-    fn uses_of_alone(&self, node: &Node) -> Result<Vec<Use>, HostError> {
+    fn uses_of_alone(&self, node: &SysfsNode) -> Result<Vec<DeviceUse>, HostError> {
         let mut survey =
-            Survey { sight: self, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() };
+            UseSurvey { sight: self, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() };
         survey.visit_all(node)?;
         Ok(survey.found)
     }
 
     /// Returns the loop devices on a block device, which the kernel does not list as holders.
-    fn loops_on(&self, node: &Node) -> Vec<Node> {
-        let lies_on = |on: &Backing| matches!(on, Backing::Device(below) if below == node);
+    fn loops_on(&self, node: &SysfsNode) -> Vec<SysfsNode> {
+        let lies_on = |on: &LoopBacking| matches!(on, LoopBacking::Device(below) if below == node);
         self.loops.iter().filter(|(_, on)| lies_on(on)).map(|(over, _)| over.clone()).collect()
     }
 
@@ -288,7 +289,7 @@ impl<'a> DeviceProbe<'a> {
 
     /// Returns the physical disks below a device: through partitions, device-mapper, md and loop
     /// devices on block devices. Stops at a loop device on a file.
-    pub fn disks_below(&self, node: &Node) -> Result<BTreeSet<Node>, HostError> {
+    pub fn disks_below(&self, node: &SysfsNode) -> Result<BTreeSet<SysfsNode>, HostError> {
         let mut found = BTreeSet::new();
         self.descend(node, &mut BTreeSet::new(), &mut found)?;
         Ok(found)
@@ -296,16 +297,16 @@ impl<'a> DeviceProbe<'a> {
 
     fn descend(
         &self,
-        node: &Node,
-        seen: &mut BTreeSet<Node>,
-        found: &mut BTreeSet<Node>,
+        node: &SysfsNode,
+        seen: &mut BTreeSet<SysfsNode>,
+        found: &mut BTreeSet<SysfsNode>,
     ) -> Result<(), HostError> {
         let whole = node.whole();
         if !seen.insert(whole.clone()) {
             return Ok(());
         }
         let mut below = whole.slaves()?;
-        if let Some(Backing::Device(lower)) = self.backing_of(&whole) {
+        if let Some(LoopBacking::Device(lower)) = self.backing_of(&whole) {
             below.push(lower.clone());
         }
         if below.is_empty() {
@@ -319,7 +320,7 @@ impl<'a> DeviceProbe<'a> {
     ///
     /// # Errors
     /// Returns an error if the disks of a file system below the path are unknown.
-    pub fn disks_of_path(&self, path: &Path) -> Result<BTreeSet<Node>, HostError> {
+    pub fn disks_of_path(&self, path: &Path) -> Result<BTreeSet<SysfsNode>, HostError> {
         let existing = existing(path);
         // The mount ID is valid even if this process's root directory hides the mount.
         let id = mount_id(path).or_else(|| mount_id(&existing));
@@ -337,11 +338,11 @@ impl<'a> DeviceProbe<'a> {
     ///
     /// # Errors
     /// Returns an error if they are unknown.
-    pub fn disks_of_first_root(&self) -> Result<BTreeSet<Node>, HostError> {
+    pub fn disks_of_first_root(&self) -> Result<BTreeSet<SysfsNode>, HostError> {
         self.disks_of_mounts(first_roots(self.roots)?)
     }
 
-    fn disks_of_mounts(&self, mut mounts: Vec<Mount>) -> Result<BTreeSet<Node>, HostError> {
+    fn disks_of_mounts(&self, mut mounts: Vec<Mount>) -> Result<BTreeSet<SysfsNode>, HostError> {
         let mut seen: Vec<Mount> = Vec::new();
         let mut found = BTreeSet::new();
         while let Some(mount) = mounts.pop() {
@@ -362,8 +363,8 @@ impl<'a> DeviceProbe<'a> {
                     if !found.insert(disk.clone()) {
                         continue;
                     }
-                    if let Some(Backing::File(file)) = self.backing_of(&disk) {
-                        match Node::of_number(file.device, self.roots) {
+                    if let Some(LoopBacking::File(file)) = self.backing_of(&disk) {
+                        match SysfsNode::of_number(file.device, self.roots) {
                             Some(carrier) => nodes.push(carrier),
                             None => mounts.extend(self.mounts_of(*file, &disk)?),
                         }
@@ -390,11 +391,11 @@ impl<'a> DeviceProbe<'a> {
     /// # Errors
     /// Returns an error if the labels do not show the whole pool, for example if a part of it is a
     /// file.
-    fn zfs_members(&self, mount: &Mount) -> Result<Vec<Node>, HostError> {
+    fn zfs_members(&self, mount: &Mount) -> Result<Vec<SysfsNode>, HostError> {
         let pool = mount.source.split('/').next().unwrap_or_default();
         let mut found = Vec::new();
         let mut labels = Vec::new();
-        for node in Node::every(self.roots)? {
+        for node in SysfsNode::every(self.roots)? {
             // The hidden paths of an NVMe namespace have no device node; their head has.
             let is_hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
             // A pool on a volume of another pool belongs to a virtual machine.
@@ -435,7 +436,7 @@ impl<'a> DeviceProbe<'a> {
 
     /// Returns the mounts that contain the file below a loop device. No mount shows the device
     /// number of a btrfs subvolume.
-    fn mounts_of(&self, file: FileId, over: &Node) -> Result<Vec<Mount>, HostError> {
+    fn mounts_of(&self, file: FileId, over: &SysfsNode) -> Result<Vec<Mount>, HostError> {
         let printed = over.backing_file().unwrap_or_default();
         if let Some(found) = self.layers.open_as(file, Path::new(&printed))
             && let Some(mount) = self.layers.mount_of(&found)
@@ -459,7 +460,7 @@ impl<'a> DeviceProbe<'a> {
 }
 
 /// Returns the uses of a device in words, for display. If they cannot be determined, says so.
-pub(crate) fn seen_uses(node: &Node, roots: &Roots) -> Vec<String> {
+pub(crate) fn seen_uses(node: &SysfsNode, roots: &SystemRoots) -> Vec<String> {
     match DeviceProbe::take(roots).and_then(|sight| sight.uses(node)) {
         Ok(uses) => uses.iter().map(ToString::to_string).collect(),
         Err(error) => vec![format!("unknown ({error})")],
@@ -467,12 +468,12 @@ pub(crate) fn seen_uses(node: &Node, roots: &Roots) -> Vec<String> {
 }
 
 /// Like [`DeviceProbe::disks_below`], for display: empty if unknown.
-pub(crate) fn disks_below(node: &Node, roots: &Roots) -> BTreeSet<Node> {
+pub(crate) fn disks_below(node: &SysfsNode, roots: &SystemRoots) -> BTreeSet<SysfsNode> {
     DeviceProbe::take(roots).and_then(|sight| sight.disks_below(node)).unwrap_or_default()
 }
 
 /// Like [`DeviceProbe::disks_of_path`], for display: empty if unknown.
-pub(crate) fn disks_of_path(path: &Path, roots: &Roots) -> BTreeSet<Node> {
+pub(crate) fn disks_of_path(path: &Path, roots: &SystemRoots) -> BTreeSet<SysfsNode> {
     DeviceProbe::take(roots).and_then(|sight| sight.disks_of_path(path)).unwrap_or_default()
 }
 
@@ -480,29 +481,29 @@ pub(crate) fn disks_of_path(path: &Path, roots: &Roots) -> BTreeSet<Node> {
 #[derive(Debug, Default)]
 struct SectorSharers {
     /// Devices neither above nor below it.
-    beside: BTreeSet<Node>,
+    beside: BTreeSet<SysfsNode>,
     /// Devices that it is built from.
-    below: BTreeSet<Node>,
+    below: BTreeSet<SysfsNode>,
     /// The device, and those of `below` that are built from others.
-    above: BTreeSet<Node>,
+    above: BTreeSet<SysfsNode>,
 }
 
 /// Uses found so far.
-struct Survey<'a> {
+struct UseSurvey<'a> {
     sight: &'a DeviceProbe<'a>,
     /// Devices of the own stack, which do not count as holders.
-    below: Vec<Node>,
-    seen: BTreeSet<Node>,
-    found: Vec<Use>,
+    below: Vec<SysfsNode>,
+    seen: BTreeSet<SysfsNode>,
+    found: Vec<DeviceUse>,
 }
 
-impl Survey<'_> {
-    fn add(&mut self, node: &Node, kind: UseKind) {
-        self.found.push(Use { place: Some(node.name.clone()), kind });
+impl UseSurvey<'_> {
+    fn add(&mut self, node: &SysfsNode, kind: UseKind) {
+        self.found.push(DeviceUse { place: Some(node.name.clone()), kind });
     }
 
     /// Visits a device, its partitions, its whole device, and the devices that share its sectors.
-    fn visit_all(&mut self, node: &Node) -> Result<(), HostError> {
+    fn visit_all(&mut self, node: &SysfsNode) -> Result<(), HostError> {
         self.visit(node)?;
         node.parts()?.iter().try_for_each(|part| self.visit(part))?;
         if node.partition().is_some() {
@@ -521,7 +522,7 @@ impl Survey<'_> {
     }
 
     /// Notes the uses of a device, then those of everything built on it.
-    fn visit(&mut self, node: &Node) -> Result<(), HostError> {
+    fn visit(&mut self, node: &SysfsNode) -> Result<(), HostError> {
         if !self.seen.insert(node.clone()) {
             return Ok(());
         }
@@ -538,7 +539,7 @@ impl Survey<'_> {
     }
 
     /// Notes mounts and swap.
-    fn note(&mut self, node: &Node) {
+    fn note(&mut self, node: &SysfsNode) {
         let on = self.sight.mounts.iter().filter(|(_, nodes)| nodes.contains(node));
         let points: BTreeSet<PathBuf> = on.map(|(mount, _)| mount.point.clone()).collect();
         for point in points {
@@ -551,20 +552,20 @@ impl Survey<'_> {
 
     /// Follows a loop device down to the block device below it, or to other loop devices on the
     /// same file.
-    fn visit_below(&mut self, whole: &Node) -> Result<(), HostError> {
+    fn visit_below(&mut self, whole: &SysfsNode) -> Result<(), HostError> {
         match self.sight.backing_of(whole) {
             // The device below counts as if it were the target.
-            Some(Backing::Device(below)) if !self.seen.contains(below) => {
+            Some(LoopBacking::Device(below)) if !self.seen.contains(below) => {
                 self.below.push(whole.clone());
                 self.visit_all(below)?;
                 self.visit_below(&below.whole())
             }
-            Some(Backing::File(file)) => self.visit_file(whole, *file),
+            Some(LoopBacking::File(file)) => self.visit_file(whole, *file),
             _ => whole.slaves()?.iter().try_for_each(|lower| self.visit_below(&lower.whole())),
         }
     }
 
-    fn visit_file(&mut self, over: &Node, file: FileId) -> Result<(), HostError> {
+    fn visit_file(&mut self, over: &SysfsNode, file: FileId) -> Result<(), HostError> {
         let inodes = self.sight.inodes_below(over, file)?;
         if self.sight.swaps_to(&inodes)? {
             self.add(over, UseKind::Swap);
@@ -580,18 +581,18 @@ impl Survey<'_> {
 
 /// Devices and files used for swap.
 #[derive(Debug, Default)]
-struct Swaps {
-    nodes: Vec<Node>,
+struct SwapAreas {
+    nodes: Vec<SysfsNode>,
     files: BTreeSet<FileId>,
     /// Swap files that cannot be found by their path.
     lost: Vec<String>,
 }
 
-impl Swaps {
-    fn read(roots: &Roots, layers: &Layers) -> Result<Swaps, HostError> {
+impl SwapAreas {
+    fn read(roots: &SystemRoots, layers: &MountTable) -> Result<SwapAreas, HostError> {
         let list = roots.proc.join("swaps");
         let text = fs::read_to_string(&list).map_err(|e| HostError::io("read it", &list, e))?;
-        let mut swaps = Swaps::default();
+        let mut swaps = SwapAreas::default();
         for line in text.lines().skip(1) {
             let mut fields = line.split_whitespace();
             let (Some(path), Some(kind)) = (fields.next(), fields.next()) else { continue };
@@ -607,7 +608,7 @@ impl Swaps {
 
     /// Looks for a swap file by its path in every root directory, since another mount may hide it
     /// here, or another file have its name. The kernel's swap flag identifies it.
-    fn add_file(&mut self, printed: &str, layers: &Layers) {
+    fn add_file(&mut self, printed: &str, layers: &MountTable) {
         let mut is_found = false;
         for candidate in layers.candidates(Path::new(printed)) {
             let Ok(metadata) = candidate.metadata() else { continue };
@@ -621,8 +622,8 @@ impl Swaps {
         }
     }
 
-    fn add_device(&mut self, printed: &str, roots: &Roots) -> Result<(), HostError> {
-        let node = Node::of_path(&roots.dev_path(printed), roots);
+    fn add_device(&mut self, printed: &str, roots: &SystemRoots) -> Result<(), HostError> {
+        let node = SysfsNode::of_path(&roots.dev_path(printed), roots);
         self.nodes.push(node.ok_or_else(|| HostError::Unclear {
             what: format!("which device the kernel swaps to as {printed}"),
             why: "sysfs does not list it".into(),
@@ -632,7 +633,7 @@ impl Swaps {
 }
 
 /// Returns the file system of a path, such as `ext4 (/dev/sda2)`.
-pub(crate) fn file_system_of(path: &Path, roots: &Roots) -> Option<String> {
+pub(crate) fn file_system_of(path: &Path, roots: &SystemRoots) -> Option<String> {
     let mount = mount_of(path, &mounts(roots).ok()?)?;
     Some(format!("{} ({})", mount.kind, mount.source))
 }
@@ -649,19 +650,19 @@ fn existing(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
-    fn told(machine: &Machine, name: &str) -> Vec<String> {
-        seen_uses(&Node::named(name, &machine.roots).unwrap(), &machine.roots)
+    fn told(machine: &MachineFixture, name: &str) -> Vec<String> {
+        seen_uses(&SysfsNode::named(name, &machine.roots).unwrap(), &machine.roots)
     }
 
-    fn disk_names(disks: BTreeSet<Node>) -> Vec<String> {
+    fn disk_names(disks: BTreeSet<SysfsNode>) -> Vec<String> {
         disks.into_iter().map(|disk| disk.name).collect()
     }
 
     #[test]
     fn a_mounted_partition_bars_its_disk_and_not_its_neighbour() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.partition(&disk, "sda2", "8:2", 100);
@@ -674,7 +675,7 @@ mod tests {
     /// An isohybrid image: its second partition lies in the first.
     #[test]
     fn partitions_that_share_sectors_share_their_uses() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1_000_000);
         let image = machine.partition(&disk, "sda1", "8:1", 1);
         let efi = machine.partition(&disk, "sda2", "8:2", 1);
@@ -682,7 +683,7 @@ mod tests {
         machine.place(&image, 64, 131_072);
         machine.place(&efi, 40_000, 16_384);
         machine.place(&free, 131_136, 1000);
-        let stack_of = |part: &Node| {
+        let stack_of = |part: &SysfsNode| {
             let stack = DeviceProbe::take(&machine.roots).unwrap().stack(part).unwrap();
             disk_names(stack.claims)
         };
@@ -718,7 +719,7 @@ mod tests {
 
     #[test]
     fn an_extended_partition_has_the_uses_of_its_logical_ones() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1_000_000);
         machine.partition(&disk, "sda1", "8:1", 1000);
         let extended = machine.partition(&disk, "sda2", "8:2", 2);
@@ -741,7 +742,7 @@ mod tests {
     /// Two volumes that a table lays over the same sectors.
     #[test]
     fn mapped_devices_over_the_same_sectors_share_their_uses() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1_000_000);
         let part = machine.partition(&disk, "sda1", "8:1", 100_000);
         let other = machine.partition(&disk, "sda2", "8:2", 100_000);
@@ -766,7 +767,7 @@ mod tests {
         }
         let sight = DeviceProbe::take(&machine.roots).unwrap();
         let claims = |name: &str| {
-            let node = Node::named(name, &machine.roots).unwrap();
+            let node = SysfsNode::named(name, &machine.roots).unwrap();
             disk_names(sight.stack(&node).unwrap().claims)
         };
         assert_eq!(claims("dm-0"), ["dm-1"]);
@@ -790,7 +791,7 @@ mod tests {
     /// Volumes of one pool never share sectors, the pool's device has all of them.
     #[test]
     fn thin_volumes_of_one_pool_are_apart() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1_000_000);
         let pool = machine.block("virtual/block/dm-0", "252:0", 9000);
         machine.stack(&pool, &disk);
@@ -813,7 +814,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_over_what_is_below_is_seen() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1_000_000);
         let part = machine.partition(&disk, "sda1", "8:1", 100_000);
         let volume = machine.block("virtual/block/dm-0", "252:0", 1000);
@@ -828,7 +829,7 @@ mod tests {
 
     #[test]
     fn a_mounted_whole_disk_bars_its_partitions() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.mount(&[("8:0", "/mnt", "ext4", "/dev/sda")]);
@@ -837,7 +838,7 @@ mod tests {
 
     #[test]
     fn what_is_stacked_is_followed_to_its_uses() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         let part = machine.partition(&disk, "sda2", "8:2", 500);
         let crypt = machine.block("virtual/block/dm-0", "252:0", 500);
@@ -873,7 +874,7 @@ mod tests {
 
     #[test]
     fn md_and_bcache_hold_their_members() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let one = machine.nvme(0, 1, 1000);
         let two = machine.nvme(1, 1, 1000);
         let raid = machine.block("virtual/block/md127", "9:127", 1000);
@@ -889,7 +890,7 @@ mod tests {
 
     #[test]
     fn every_member_of_a_mounted_btrfs_is_in_use() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         for (controller, name) in ["nvme0n1", "nvme1n1", "nvme2n1"].iter().enumerate() {
             let node = machine.nvme(controller as u32, 1, 1000);
             if *name != "nvme2n1" {
@@ -906,7 +907,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_holds_the_disk_it_is_laid_over() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         let over = machine.block("virtual/block/loop3", "7:3", 100);
@@ -920,7 +921,7 @@ mod tests {
 
     #[test]
     fn two_loop_devices_over_one_file_share_its_fate() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         for number in 0..3 {
             let node =
                 machine.block(&format!("virtual/block/loop{number}"), &format!("7:{number}"), 9);
@@ -935,7 +936,7 @@ mod tests {
 
     #[test]
     fn the_disk_below_a_virtual_device_is_known_or_refused() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         machine.nvme(0, 1, 1000);
         let head = machine.block("virtual/nvme-subsystem/nvme-subsys0/nvme5n1", "259:50", 1000);
@@ -965,8 +966,12 @@ mod tests {
             };
             machine.stack(&node, &below);
         }
-        let part =
-            machine.partition(&Node::named("nbd0", &machine.roots).unwrap(), "nbd0p1", "43:1", 9);
+        let part = machine.partition(
+            &SysfsNode::named("nbd0", &machine.roots).unwrap(),
+            "nbd0p1",
+            "43:1",
+            9,
+        );
         let disks = |number: &str| {
             machine.mount(&[(number, "/", "ext4", "/dev/root")]);
             let sight = DeviceProbe::take(&machine.roots).unwrap();
@@ -1003,7 +1008,7 @@ mod tests {
 
     #[test]
     fn a_path_on_a_loop_device_lives_on_the_disk_below_its_file() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         machine.sata("sda", "8:0", 1000);
         let over = machine.block("virtual/block/loop0", "7:0", 100);
         machine.lay_over(&over, "/image");

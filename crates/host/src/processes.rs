@@ -5,7 +5,7 @@
 
 use crate::backing::FileId;
 use crate::error::HostError;
-use crate::roots::{Roots, file_name, read_text};
+use crate::roots::{SystemRoots, file_name, read_text};
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
@@ -27,7 +27,7 @@ pub(crate) fn has_gone(error: &io::Error) -> bool {
 ///
 /// # Errors
 /// Returns an error if `/proc` cannot be read.
-pub(crate) fn all(roots: &Roots) -> Result<Vec<PathBuf>, HostError> {
+pub(crate) fn all(roots: &SystemRoots) -> Result<Vec<PathBuf>, HostError> {
     let mut found = Vec::new();
     visit_numbers(&roots.proc, |number| {
         found.push(roots.proc.join(number));
@@ -43,7 +43,7 @@ pub(crate) fn all(roots: &Roots) -> Result<Vec<PathBuf>, HostError> {
 /// # Errors
 /// Returns an error if `/proc` cannot be listed, or the error of `visit`.
 pub(crate) fn visit_threads(
-    roots: &Roots,
+    roots: &SystemRoots,
     mut visit: impl FnMut(&Path, &Path) -> Result<(), HostError>,
 ) -> Result<(), HostError> {
     let own = fs::read_link(roots.proc.join("self")).unwrap_or_default();
@@ -98,7 +98,7 @@ fn visit_numbers(
 const LISTINGS_MAX: usize = 100;
 
 /// Returns true if `/proc` shows a process with this ID.
-pub fn process_exists(number: u32, roots: &Roots) -> bool {
+pub fn process_exists(number: u32, roots: &SystemRoots) -> bool {
     roots.proc.join(number.to_string()).exists()
 }
 
@@ -107,7 +107,7 @@ pub fn process_exists(number: u32, roots: &Roots) -> bool {
 /// # Errors
 /// Returns [`HostError::Unclear`] in a container's PID namespace, or if `/proc` hides other users'
 /// processes.
-pub(crate) fn require_all(roots: &Roots) -> Result<(), HostError> {
+pub(crate) fn require_all(roots: &SystemRoots) -> Result<(), HostError> {
     let own = roots.proc.join("self/ns/pid");
     let namespace =
         fs::read_link(&own).map_err(|e| HostError::io("read its namespace", &own, e))?;
@@ -132,7 +132,7 @@ pub(crate) fn require_all(roots: &Roots) -> Result<(), HostError> {
 
 /// Returns true if no privilege would avoid the error: some sandboxes hide process 1 from
 /// everybody. It mounts nothing that the exclusive open would miss.
-pub(crate) fn is_hidden_from_all(process: &Path, error: &io::Error, roots: &Roots) -> bool {
+pub(crate) fn is_hidden_from_all(process: &Path, error: &io::Error, roots: &SystemRoots) -> bool {
     const CAP_SYS_PTRACE: u32 = 19;
     let status = read_text(&roots.proc.join("self/status")).unwrap_or_default();
     let rights = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
@@ -149,7 +149,7 @@ pub(crate) fn is_hidden_from_all(process: &Path, error: &io::Error, roots: &Root
 /// Returns the error if the process cannot be examined.
 pub(crate) fn look<T>(
     process: &Path,
-    roots: &Roots,
+    roots: &SystemRoots,
     mut look: impl FnMut() -> io::Result<T>,
 ) -> io::Result<Option<T>> {
     let mut left = LOOKS;
@@ -176,16 +176,16 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// Devices and files to look for among open files.
 #[derive(Debug, Default)]
-pub(crate) struct Sought {
+pub(crate) struct OpenFileQuery {
     /// Block devices, by major and minor number.
     pub numbers: BTreeSet<(u32, u32)>,
     /// Regular files.
     pub files: BTreeSet<FileId>,
 }
 
-impl Sought {
+impl OpenFileQuery {
     pub fn files(files: BTreeSet<FileId>) -> Self {
-        Sought { files, ..Sought::default() }
+        OpenFileQuery { files, ..OpenFileQuery::default() }
     }
 
     fn is(&self, metadata: &Metadata) -> bool {
@@ -204,8 +204,8 @@ impl Sought {
 /// # Errors
 /// Returns an error if a process cannot be examined.
 pub(crate) fn openers(
-    sought: &Sought,
-    roots: &Roots,
+    sought: &OpenFileQuery,
+    roots: &SystemRoots,
     writing: bool,
 ) -> Result<Vec<String>, HostError> {
     let mut found = Vec::new();
@@ -221,10 +221,10 @@ pub(crate) fn openers(
         let mut is_opener = opened.map_err(failed)?.unwrap_or(false);
         if !is_opener && mappings_read_of.as_deref() != Some(process) {
             let mapped = look(process, roots, || mapped(thread, sought));
-            match mapped.map_err(failed)?.unwrap_or(Mapped::Unknown) {
-                Mapped::Yes => is_opener = true,
-                Mapped::No => mappings_read_of = Some(process.to_owned()),
-                Mapped::Unknown => {}
+            match mapped.map_err(failed)?.unwrap_or(MappingState::Unknown) {
+                MappingState::Yes => is_opener = true,
+                MappingState::No => mappings_read_of = Some(process.to_owned()),
+                MappingState::Unknown => {}
             }
         }
         if is_opener {
@@ -241,7 +241,7 @@ pub(crate) fn name_of(process: &Path) -> String {
     format!("{} (process {})", name.escape_default(), file_name(process))
 }
 
-fn has_open(thread: &Path, sought: &Sought, writing: bool) -> io::Result<bool> {
+fn has_open(thread: &Path, sought: &OpenFileQuery, writing: bool) -> io::Result<bool> {
     for link in fs::read_dir(thread.join("fd"))? {
         let link = link?.path();
         if !stat_link(&link)?.is_some_and(|metadata| sought.is(&metadata)) {
@@ -283,7 +283,7 @@ fn is_for_writing(fdinfo: &Path) -> io::Result<bool> {
 }
 
 /// Result of searching the shared mappings.
-enum Mapped {
+enum MappingState {
     Yes,
     No,
     /// The thread has ended, or a mapping was removed meanwhile.
@@ -293,14 +293,14 @@ enum Mapped {
 /// Searches the shared mappings of a thread. A read-only shared mapping counts too, as it can
 /// become writable. A mapping that is moved or split during the search has another range, so the
 /// list must be equal before and after.
-fn mapped(thread: &Path, sought: &Sought) -> io::Result<Mapped> {
+fn mapped(thread: &Path, sought: &OpenFileQuery) -> io::Result<MappingState> {
     let mut before = shared_ranges(thread)?;
     for _ in 0..MAPPINGS_LOOKS {
-        let Some(ranges) = before else { return Ok(Mapped::Unknown) };
+        let Some(ranges) = before else { return Ok(MappingState::Unknown) };
         let mut has_moved = false;
         for range in &ranges {
             match fs::metadata(thread.join("map_files").join(range)) {
-                Ok(metadata) if sought.is(&metadata) => return Ok(Mapped::Yes),
+                Ok(metadata) if sought.is(&metadata) => return Ok(MappingState::Yes),
                 Ok(_) => {}
                 Err(error) if has_gone(&error) => has_moved = true,
                 Err(error) if is_dead(&error) => {}
@@ -309,7 +309,7 @@ fn mapped(thread: &Path, sought: &Sought) -> io::Result<Mapped> {
         }
         let after = shared_ranges(thread)?;
         if !has_moved && after.as_ref() == Some(&ranges) {
-            return Ok(Mapped::No);
+            return Ok(MappingState::No);
         }
         before = after;
     }
@@ -341,7 +341,10 @@ fn shared_ranges(thread: &Path) -> io::Result<Option<Vec<String>>> {
 ///
 /// # Errors
 /// Returns an error if the kernel's list cannot be read.
-pub(crate) fn locks_on(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<String>, HostError> {
+pub(crate) fn locks_on(
+    files: &BTreeSet<FileId>,
+    roots: &SystemRoots,
+) -> Result<Vec<String>, HostError> {
     let own = std::process::id().to_string();
     let lines = lock_lines(roots)?;
     let held = lines.iter().filter_map(|line| parse_lock(line));
@@ -358,7 +361,7 @@ pub(crate) fn locks_on(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<St
 ///
 /// # Errors
 /// Returns an error if the kernel's list cannot be read.
-pub(crate) fn has_flock(files: &BTreeSet<FileId>, roots: &Roots) -> Result<bool, HostError> {
+pub(crate) fn has_flock(files: &BTreeSet<FileId>, roots: &SystemRoots) -> Result<bool, HostError> {
     let lines = lock_lines(roots)?;
     let mut locks = lines.iter().filter_map(|line| parse_lock(line));
     // A waiting request is listed too, but only behind the lock that it waits for.
@@ -369,7 +372,7 @@ pub(crate) fn has_flock(files: &BTreeSet<FileId>, roots: &Roots) -> Result<bool,
 ///
 /// # Errors
 /// Returns an error if the kernel's list cannot be read.
-pub(crate) fn locked_devices(roots: &Roots) -> Result<BTreeSet<u64>, HostError> {
+pub(crate) fn locked_devices(roots: &SystemRoots) -> Result<BTreeSet<u64>, HostError> {
     let lines = lock_lines(roots)?;
     Ok(lines.iter().filter_map(|line| parse_lock(line)).map(|(_, _, file)| file.device).collect())
 }
@@ -385,7 +388,7 @@ const LOCKS_LOOKS: usize = 20;
 ///
 /// # Errors
 /// Returns an error if it cannot be read.
-fn lock_lines(roots: &Roots) -> Result<BTreeSet<String>, HostError> {
+fn lock_lines(roots: &SystemRoots) -> Result<BTreeSet<String>, HostError> {
     let list = roots.proc.join("locks");
     let mut lines = BTreeSet::new();
     let mut before = BTreeSet::new();
@@ -440,14 +443,14 @@ fn parse_lock(line: &str) -> Option<(String, String, FileId)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::symlink;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
     fn a_process_that_denies_a_look_for_a_moment_is_looked_at_again() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let process = machine.roots.proc.join("77");
         let denied = || io::Error::from_raw_os_error(libc::EACCES);
         let mut looks = 0;
@@ -469,7 +472,7 @@ mod tests {
 
     #[test]
     fn access_modes_are_read_from_the_flags() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         for (flags, writing) in
             [("0100000", false), ("0100002", true), ("0140001", true), ("x", true)]
         {
@@ -481,10 +484,10 @@ mod tests {
 
     #[test]
     fn openers_and_shared_mappings_of_a_file_are_found() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         machine.write("file", "x");
         let sought =
-            Sought::files([FileId::of(&fs::metadata(machine.path("file")).unwrap())].into());
+            OpenFileQuery::files([FileId::of(&fs::metadata(machine.path("file")).unwrap())].into());
         let told = |writing| openers(&sought, &machine.roots, writing).unwrap();
         machine.process(7);
         machine.write("proc/7/comm", "letter\u{1b}[2J\n");
@@ -521,7 +524,7 @@ mod tests {
 
     #[test]
     fn locks_are_read_by_number() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         machine.write("proc/9/comm", "qemu\n");
         machine.write(
             "proc/locks",
@@ -540,7 +543,7 @@ mod tests {
 
     #[test]
     fn only_the_first_process_may_be_hidden_and_only_from_an_administrator() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let denied = io::Error::from_raw_os_error(libc::EACCES);
         let hidden = |process: &str| {
             is_hidden_from_all(&machine.roots.proc.join(process), &denied, &machine.roots)
@@ -555,7 +558,7 @@ mod tests {
     /// One that ends hands what it holds to one that is not in the listing yet.
     #[test]
     fn who_begins_during_a_look_is_looked_at() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let mut seen = Vec::new();
         visit_threads(&machine.roots, |_, thread| {
             let number: u32 = file_name(thread).parse().unwrap();
@@ -584,7 +587,7 @@ mod tests {
         let path = directory.path().join("file");
         fs::write(&path, vec![0; LENGTH]).unwrap();
         let file = fs::File::options().read(true).write(true).open(&path).unwrap();
-        let sought = Sought::files([FileId::of(&file.metadata().unwrap())].into());
+        let sought = OpenFileQuery::files([FileId::of(&file.metadata().unwrap())].into());
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let map = |flags, file| {
             // SAFETY: the kernel chooses the places, and what lies there is only moved.
@@ -617,8 +620,8 @@ mod tests {
             });
             for _ in 0..300 {
                 match mapped(Path::new("/proc/self"), &sought) {
-                    Ok(Mapped::Yes) => seen += 1,
-                    Ok(Mapped::No | Mapped::Unknown) => break,
+                    Ok(MappingState::Yes) => seen += 1,
+                    Ok(MappingState::No | MappingState::Unknown) => break,
                     // One that never holds still is refused.
                     Err(error) => {
                         assert!(error.to_string().contains("change faster"), "{error}");
@@ -638,7 +641,7 @@ mod tests {
 
     #[test]
     fn a_container_s_processes_are_not_all() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         require_all(&machine.roots).unwrap();
         fs::rename(machine.path("proc/1"), machine.path("proc/hidden")).unwrap();
         let error = require_all(&machine.roots).unwrap_err().to_string();

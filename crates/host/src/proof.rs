@@ -4,8 +4,8 @@
 use crate::backing::LoopStatus;
 use crate::error::HostError;
 use crate::mark::ScratchMark;
-use crate::node::Node;
-use crate::roots::{Roots, read_text};
+use crate::node::SysfsNode;
+use crate::roots::{SystemRoots, read_text};
 use crate::target::Target;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -19,7 +19,7 @@ use steadfast_domain::{Device, Nanos};
 ///
 /// # Errors
 /// The device cannot be opened.
-pub fn proof(device: &Device, roots: &Roots) -> Result<Proof, HostError> {
+pub fn proof(device: &Device, roots: &SystemRoots) -> Result<Proof, HostError> {
     let path = Path::new(&device.path);
     let failed = |e| HostError::io("open it for reading", path, e);
     let mut options = OpenOptions::new();
@@ -40,12 +40,12 @@ pub fn directory_proof(path: &Path) -> Option<DirectoryProof> {
 
 impl Target {
     /// Returns the proof of the device's identity; `None` if the handle's metadata cannot be read.
-    pub fn proof(&self, roots: &Roots) -> Option<Proof> {
+    pub fn proof(&self, roots: &SystemRoots) -> Option<Proof> {
         proof_of(self.file(), roots).ok()
     }
 }
 
-fn proof_of(file: &File, roots: &Roots) -> std::io::Result<Proof> {
+fn proof_of(file: &File, roots: &SystemRoots) -> std::io::Result<Proof> {
     let metadata = file.metadata()?;
     let proof = Proof {
         machine: read_text(&roots.etc.join("machine-id")),
@@ -60,13 +60,13 @@ fn proof_of(file: &File, roots: &Roots) -> std::io::Result<Proof> {
 }
 
 /// Returns the kernel's boot ID.
-fn boot_id(roots: &Roots) -> Option<String> {
+fn boot_id(roots: &SystemRoots) -> Option<String> {
     read_text(&roots.proc.join("sys/kernel/random/boot_id"))
 }
 
-fn with_block(proof: Proof, file: &File, metadata: &Metadata, roots: &Roots) -> Proof {
-    let node = Node::of_number(metadata.rdev(), roots);
-    let whole = node.as_ref().map(Node::whole);
+fn with_block(proof: Proof, file: &File, metadata: &Metadata, roots: &SystemRoots) -> Proof {
+    let node = SysfsNode::of_number(metadata.rdev(), roots);
+    let whole = node.as_ref().map(SysfsNode::whole);
     let status =
         whole.as_ref().filter(|whole| whole.is_loop()).and_then(|_| LoopStatus::read(file).ok());
     Proof {
@@ -97,7 +97,7 @@ fn file_proof(metadata: &Metadata) -> FileProof {
 }
 
 /// Returns the disks below a mapped device, each with an identifier, sorted.
-fn disks_below(node: &Node) -> Vec<String> {
+fn disks_below(node: &SysfsNode) -> Vec<String> {
     // A list that cannot be read yields no proof here; arming refuses the device.
     let below = node.slaves().unwrap_or_default();
     let mut all: Vec<String> = below.iter().flat_map(named_below).collect();
@@ -106,7 +106,7 @@ fn disks_below(node: &Node) -> Vec<String> {
     all
 }
 
-fn named_below(node: &Node) -> Vec<String> {
+fn named_below(node: &SysfsNode) -> Vec<String> {
     let below = disks_below(node);
     if !below.is_empty() {
         return below;
@@ -126,7 +126,7 @@ fn mark(file: &File, metadata: &Metadata) -> Option<String> {
 /// Returns the proof of a loop device's backing file; `None` if that is a block device, whose
 /// number may change with every boot. The path from the kernel is used only to look up the file's
 /// creation time.
-fn file_behind(status: &LoopStatus, whole: &Node) -> Option<FileProof> {
+fn file_behind(status: &LoopStatus, whole: &SysfsNode) -> Option<FileProof> {
     if status.node_of != 0 {
         return None;
     }
@@ -193,8 +193,8 @@ pub fn wait_until(then: Nanos) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
-    use crate::node::Node;
+    use crate::machine::MachineFixture;
+    use crate::node::SysfsNode;
 
     #[test]
     fn a_file_is_known_whatever_path_leads_to_it() {
@@ -203,7 +203,7 @@ mod tests {
         fs::write(&one, [0; 4096]).unwrap();
         fs::hard_link(&one, &link).unwrap();
         fs::copy(&one, &copy).unwrap();
-        let roots = Roots::real();
+        let roots = SystemRoots::real();
         let of = |path: &Path| proof(&crate::inspect(path, &roots).unwrap(), &roots).unwrap();
         let device = crate::inspect(&one, &roots).unwrap();
         assert_eq!(of(&one), of(&link));
@@ -213,14 +213,14 @@ mod tests {
     /// A device with the same name on other disks is another device.
     #[test]
     fn a_mapped_device_is_known_by_the_disks_below_it() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.nvme(0, 1, 1000);
         let part = machine.partition(&disk, "nvme0n1p1", "259:91", 100);
         machine.set(&part, "start", "2048");
         let other = machine.nvme(1, 1, 1000);
         let upper = machine.block("virtual/block/dm-0", "252:0", 100);
         machine.stack(&upper, &part);
-        let before = disks_below(&Node::named("dm-0", &machine.roots).unwrap());
+        let before = disks_below(&SysfsNode::named("dm-0", &machine.roots).unwrap());
         assert_eq!(before, ["wwid eui.0025385800000001 2048"]);
         machine.stack(&upper, &other);
         assert_ne!(disks_below(&upper), before);

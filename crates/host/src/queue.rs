@@ -2,8 +2,8 @@
 
 use crate::error::HostError;
 use crate::mounts::{Mount, mounts};
-use crate::node::Node;
-use crate::roots::Roots;
+use crate::node::SysfsNode;
+use crate::roots::SystemRoots;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -35,21 +35,21 @@ pub struct Partition {
 }
 
 /// Returns the queue facts of a block device; `None` for a file or a simulated drive.
-pub fn block_queue(device: &Device, roots: &Roots) -> Option<BlockQueue> {
-    of_node(&Node::named(&device.name, roots)?)
+pub fn block_queue(device: &Device, roots: &SystemRoots) -> Option<BlockQueue> {
+    of_node(&SysfsNode::named(&device.name, roots)?)
 }
 
 /// Returns the kernel's sequence number of the disk that currently has this major and minor
 /// number. It changes if another disk gets the number or the medium is exchanged. `None` if no
 /// disk has the number; 0 on kernels before 5.15.
-pub fn disk_sequence(number: (u32, u32), roots: &Roots) -> Option<u64> {
-    let node = Node::of_number(libc::makedev(number.0, number.1), roots)?;
+pub fn disk_sequence(number: (u32, u32), roots: &SystemRoots) -> Option<u64> {
+    let node = SysfsNode::of_number(libc::makedev(number.0, number.1), roots)?;
     Some(node.whole().number("diskseq").unwrap_or(0))
 }
 
 /// A device number that a file system may have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FileSystem {
+pub struct DeviceFileSystem {
     /// Major and minor number in the superblock.
     pub number: (u32, u32),
     /// File system type, such as `ext4`; `None` if nothing is mounted from it.
@@ -59,8 +59,10 @@ pub struct FileSystem {
 /// Returns every file system that may be stored on a block device: on the device itself, on its
 /// partitions and the devices built on them, and file systems mounted from these under an anonymous
 /// number (btrfs).
-pub fn file_systems_on(device: &Device, roots: &Roots) -> Vec<FileSystem> {
-    Node::named(&device.name, roots).map(|node| file_systems_above(node, roots)).unwrap_or_default()
+pub fn file_systems_on(device: &Device, roots: &SystemRoots) -> Vec<DeviceFileSystem> {
+    SysfsNode::named(&device.name, roots)
+        .map(|node| file_systems_above(node, roots))
+        .unwrap_or_default()
 }
 
 /// A mounted file system, found by the directory where it is mounted.
@@ -80,7 +82,7 @@ pub struct MountedFileSystem {
 ///
 /// # Errors
 /// The directory cannot be resolved, the mounts cannot be read, or nothing is mounted there.
-pub fn mounted_at(path: &Path, roots: &Roots) -> Result<MountedFileSystem, HostError> {
+pub fn mounted_at(path: &Path, roots: &SystemRoots) -> Result<MountedFileSystem, HostError> {
     let point = std::fs::canonicalize(path).map_err(|e| HostError::io("find it", path, e))?;
     let mut all = mounts(roots)?;
     // Of several mounts at one place the last one covers the others.
@@ -94,26 +96,26 @@ pub fn mounted_at(path: &Path, roots: &Roots) -> Result<MountedFileSystem, HostE
     Ok(MountedFileSystem { point, number: mount.number, kind: mount.kind, source: mount.source })
 }
 
-fn file_systems_above(node: Node, roots: &Roots) -> Vec<FileSystem> {
+fn file_systems_above(node: SysfsNode, roots: &SystemRoots) -> Vec<DeviceFileSystem> {
     let mut nodes = vec![node];
     let mut at = 0;
     while let Some(node) = nodes.get(at).cloned() {
         let above = node.partitions().into_iter().chain(node.holders().unwrap_or_default());
-        let new: Vec<Node> = above.filter(|node| !nodes.contains(node)).collect();
+        let new: Vec<SysfsNode> = above.filter(|node| !nodes.contains(node)).collect();
         nodes.extend(new);
         at += 1;
     }
     let mut kinds: BTreeMap<_, _> =
-        nodes.iter().filter_map(Node::device_number).map(|number| (number, None)).collect();
+        nodes.iter().filter_map(SysfsNode::device_number).map(|number| (number, None)).collect();
     for mount in mounts(roots).unwrap_or_default() {
         if mount.nodes(roots).iter().any(|node| nodes.contains(node)) {
             kinds.insert(mount.number, Some(mount.kind));
         }
     }
-    kinds.into_iter().map(|(number, kind)| FileSystem { number, kind }).collect()
+    kinds.into_iter().map(|(number, kind)| DeviceFileSystem { number, kind }).collect()
 }
 
-fn of_node(node: &Node) -> Option<BlockQueue> {
+fn of_node(node: &SysfsNode) -> Option<BlockQueue> {
     let whole = node.whole();
     Some(BlockQueue {
         number: node.device_number()?,
@@ -122,7 +124,7 @@ fn of_node(node: &Node) -> Option<BlockQueue> {
     })
 }
 
-fn partition_of(node: &Node, disk: &Node) -> Option<Partition> {
+fn partition_of(node: &SysfsNode, disk: &SysfsNode) -> Option<Partition> {
     let (start, length): (u64, u64) = (node.number("start")?, node.number("size")?);
     Some(Partition {
         disk: disk.name.clone(),
@@ -135,11 +137,11 @@ fn partition_of(node: &Node, disk: &Node) -> Option<Partition> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
     #[test]
     fn a_queue_is_told_from_what_has_none_and_a_partition_from_its_disk() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1 << 21);
         let part = machine.partition(&disk, "sda1", "8:1", 1 << 20);
         std::fs::write(part.directory.join("start"), "2048\n").unwrap();
@@ -156,7 +158,7 @@ mod tests {
 
     #[test]
     fn file_systems_are_found_on_partitions_and_under_numbers_of_their_own() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1 << 21);
         machine.partition(&disk, "sda1", "8:1", 1 << 20);
         machine.sata("sdb", "8:16", 1 << 21);
@@ -164,7 +166,7 @@ mod tests {
                      37 35 0:33 / /other rw - btrfs /dev/sdb rw\n";
         machine.write("proc/self/mountinfo", lines);
         let place =
-            |number, kind: Option<&str>| FileSystem { number, kind: kind.map(str::to_owned) };
+            |number, kind: Option<&str>| DeviceFileSystem { number, kind: kind.map(str::to_owned) };
         let expected = [place((0, 32), Some("btrfs")), place((8, 0), None), place((8, 1), None)];
         assert_eq!(file_systems_above(disk, &machine.roots), expected);
     }

@@ -3,10 +3,10 @@
 use crate::error::HostError;
 use std::path::PathBuf;
 
-/// Reason why a device was not armed, printed in one line; [`Refusal::remedy`] says what to do.
-/// Only [`Refusal::Unconfirmed`] can be overridden by a confirmation of the user.
+/// Reason why a device was not armed, printed in one line; [`ArmRefusal::remedy`] says what to do.
+/// Only [`ArmRefusal::Unconfirmed`] can be overridden by a confirmation of the user.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum ArmRefusal {
     /// The device is mounted, used as swap, held by another device, or has a device stacked on it.
     #[error("{device} is in use: {}", uses.join("; "))]
     InUse {
@@ -96,35 +96,35 @@ pub enum Refusal {
     Host(#[from] HostError),
 }
 
-impl Refusal {
+impl ArmRefusal {
     /// Returns what the user can do, without a final period; empty if the error itself says it.
     pub fn remedy(&self) -> String {
         match self {
-            Refusal::InUse { remedy, .. } => remedy.clone(),
-            Refusal::HoldsKept { .. } => {
+            ArmRefusal::InUse { remedy, .. } => remedy.clone(),
+            ArmRefusal::HoldsKept { .. } => {
                 "test another disk, or a scratch file on this one (--size)".into()
             }
-            Refusal::Kept { .. } => "name another file".into(),
-            Refusal::ZfsMember { device, .. } => format!(
+            ArmRefusal::Kept { .. } => "name another file".into(),
+            ArmRefusal::ZfsMember { device, .. } => format!(
                 "destroy or export the pool and clear the label (zpool labelclear {device})"
             ),
-            Refusal::OpenForWriting { .. } => "end that process first".into(),
-            Refusal::HeldExclusively { .. } => {
+            ArmRefusal::OpenForWriting { .. } => "end that process first".into(),
+            ArmRefusal::HeldExclusively { .. } => {
                 "end the program that holds it (find it with lsblk, fuser or lsof), also in \
                  other containers and virtual machines"
                     .into()
             }
-            Refusal::ReadOnly { .. } => {
+            ArmRefusal::ReadOnly { .. } => {
                 "clear the write protection (blockdev --setrw, or the drive's switch)".into()
             }
-            Refusal::Empty { .. } => "insert a medium or give the file a size (--size)".into(),
-            Refusal::Changed { .. } => {
+            ArmRefusal::Empty { .. } => "insert a medium or give the file a size (--size)".into(),
+            ArmRefusal::Changed { .. } => {
                 "check which device is which (steadfast devices), and start again".into()
             }
-            Refusal::Unconfirmed { expected, .. } => {
+            ArmRefusal::Unconfirmed { expected, .. } => {
                 format!("to destroy all of that, confirm with --yes-destroy '{expected}'")
             }
-            Refusal::Host(_) => String::new(),
+            ArmRefusal::Host(_) => String::new(),
         }
     }
 }

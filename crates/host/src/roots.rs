@@ -1,6 +1,6 @@
 //! Directories in which the kernel describes the machine, and functions to read their text files.
 //!
-//! Every path in this crate starts at a [`Roots`], so that tests can simulate the `/sys` and
+//! Every path in this crate starts at a [`SystemRoots`], so that tests can simulate the `/sys` and
 //! `/proc` of another machine.
 
 use crate::error::HostError;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Directories in which the kernel and the distribution describe the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Roots {
+pub struct SystemRoots {
     /// sysfs, usually `/sys`.
     pub sys: PathBuf,
     /// procfs, usually `/proc`.
@@ -29,10 +29,10 @@ pub struct Roots {
     pub tables: Option<PathBuf>,
 }
 
-impl Roots {
+impl SystemRoots {
     /// Returns the directories of this machine.
     pub fn real() -> Self {
-        Roots {
+        SystemRoots {
             sys: "/sys".into(),
             proc: "/proc".into(),
             dev: "/dev".into(),
@@ -52,9 +52,9 @@ impl Roots {
     }
 }
 
-impl Default for Roots {
+impl Default for SystemRoots {
     fn default() -> Self {
-        Roots::real()
+        SystemRoots::real()
     }
 }
 

@@ -8,12 +8,12 @@
 use crate::anchor::PinnedPath;
 use crate::arming::{Consent, arm};
 use crate::error::HostError;
-use crate::files::{Directory, FileError, Readers};
+use crate::files::{Directory, FileError, ReadAccess};
 use crate::identity::inspect;
 use crate::made_here;
 use crate::mark;
-use crate::refusal::Refusal;
-use crate::roots::Roots;
+use crate::refusal::ArmRefusal;
+use crate::roots::SystemRoots;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -52,8 +52,9 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
         FileError::Io { source, .. } => HostError::io("create it", path, source),
         refused => HostError::io("create it", path, io::Error::other(refused)),
     })?;
-    let file =
-        directory.create(name, Readers::Owner).map_err(|e| HostError::io("create it", path, e))?;
+    let file = directory
+        .create(name, ReadAccess::Owner)
+        .map_err(|e| HostError::io("create it", path, e))?;
     let made = allocate(&file, path, size);
     if made.is_ok() {
         let _ = mark::put_on(&file);
@@ -66,11 +67,11 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
 
 /// Resizes a scratch file. It is armed first: whatever prevents overwriting prevents resizing.
 fn resize(path: &Path, found: u64, size: Bytes) -> Result<(), HostError> {
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let consent = Consent::Destroy { confirmation: None };
     let target = arm(&inspect(path, &roots)?, &consent, &[], &roots).map_err(|why| match why {
-        Refusal::Unconfirmed { .. } => HostError::FileExists { path: path.to_owned(), found },
-        Refusal::Host(error) => error,
+        ArmRefusal::Unconfirmed { .. } => HostError::FileExists { path: path.to_owned(), found },
+        ArmRefusal::Host(error) => error,
         why => HostError::FileBusy { path: path.to_owned(), why: why.to_string() },
     })?;
     let file = target.file();

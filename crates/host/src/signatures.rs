@@ -8,8 +8,8 @@
 use crate::backing::open_node;
 use crate::error::HostError;
 use crate::extents;
-use crate::node::Node;
-use crate::roots::Roots;
+use crate::node::SysfsNode;
+use crate::roots::SystemRoots;
 use crate::tool::{self, WIPEFS};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ fn magics_by_length(length: u64) -> Vec<(u64, &'static [u8], &'static str)> {
 ///
 /// # Errors
 /// Returns an error if the device cannot be read.
-pub(crate) fn losses(node: &Node, roots: &Roots) -> Result<Vec<String>, HostError> {
+pub(crate) fn losses(node: &SysfsNode, roots: &SystemRoots) -> Result<Vec<String>, HostError> {
     let mut lines = Vec::new();
     let own = signatures(&node.path(roots))?;
     if !own.is_empty() {
@@ -104,7 +104,7 @@ pub(crate) fn losses(node: &Node, roots: &Roots) -> Result<Vec<String>, HostErro
 }
 
 /// Describes a partition: name, size and content.
-fn described(part: &Node, roots: &Roots) -> Result<String, HostError> {
+fn described(part: &SysfsNode, roots: &SystemRoots) -> Result<String, HostError> {
     let holds = signatures(&part.path(roots))?;
     let holds = if holds.is_empty() { String::new() } else { format!(": {}", holds.join(", ")) };
     Ok(format!("{} ({}){holds}", part.name, part.capacity()))
@@ -114,7 +114,10 @@ fn described(part: &Node, roots: &Roots) -> Result<String, HostError> {
 ///
 /// # Errors
 /// Returns an error if the device cannot be read.
-pub(crate) fn zfs_member(node: &Node, roots: &Roots) -> Result<Option<String>, HostError> {
+pub(crate) fn zfs_member(
+    node: &SysfsNode,
+    roots: &SystemRoots,
+) -> Result<Option<String>, HostError> {
     for part in std::iter::once(node.clone()).chain(node.parts()?) {
         let path = part.path(roots);
         let file = open_node(&part, roots, 0)
@@ -145,7 +148,10 @@ pub(crate) struct ZfsLabel {
 ///
 /// # Errors
 /// Returns an error if the device cannot be read.
-pub(crate) fn zfs_labels(node: &Node, roots: &Roots) -> Result<Vec<Option<ZfsLabel>>, HostError> {
+pub(crate) fn zfs_labels(
+    node: &SysfsNode,
+    roots: &SystemRoots,
+) -> Result<Vec<Option<ZfsLabel>>, HostError> {
     let mut found = Vec::new();
     for part in std::iter::once(node.clone()).chain(node.parts()?) {
         let path = part.path(roots);

@@ -5,8 +5,8 @@ use crate::anchor::PinnedPath;
 use crate::backing::open_node;
 use crate::locks::clear_flags;
 use crate::mark::MarkKeeper;
-use crate::node::Node;
-use crate::roots::Roots;
+use crate::node::SysfsNode;
+use crate::roots::SystemRoots;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -24,18 +24,18 @@ const ALIGNMENT_MAX: usize = 4096;
 pub struct Target {
     device: Device,
     file: File,
-    access: Access,
+    access: AccessMode,
     direct: bool,
     memory_alignment: u32,
     offset_alignment: u32,
     mark: Option<MarkKeeper>,
     /// Other devices that share blocks with this one, held exclusively.
-    claims: Vec<(Node, File)>,
+    claims: Vec<(SysfsNode, File)>,
 }
 
 /// Access mode of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum AccessMode {
     /// Reading; others may use the device at the same time.
     Read,
     /// Overwriting; a block device is held exclusively.
@@ -53,7 +53,7 @@ impl Target {
     }
     /// Returns true if the device may be overwritten.
     pub fn is_writable(&self) -> bool {
-        self.access == Access::Write
+        self.access == AccessMode::Write
     }
     /// Returns true if I/O bypasses the page cache (O_DIRECT).
     pub fn is_direct(&self) -> bool {
@@ -96,7 +96,7 @@ impl Target {
 
     /// Opens a device by its path, for tests.
     #[cfg(test)]
-    pub(crate) fn open(device: Device, access: Access) -> io::Result<Target> {
+    pub(crate) fn open(device: Device, access: AccessMode) -> io::Result<Target> {
         let anchor = PinnedPath::at(Path::new(&device.path)).map_err(io::Error::other)?;
         Target::anchored(device, access, &anchor)
     }
@@ -108,7 +108,7 @@ impl Target {
     }
 
     /// Holds another device exclusively as long as this handle exists.
-    pub(crate) fn claim(&mut self, node: &Node, roots: &Roots) -> io::Result<()> {
+    pub(crate) fn claim(&mut self, node: &SysfsNode, roots: &SystemRoots) -> io::Result<()> {
         if !self.claims.iter().any(|(held, _)| held == node) {
             self.claims.push((node.clone(), open_node(node, roots, libc::O_EXCL)?));
         }
@@ -118,11 +118,11 @@ impl Target {
     /// Opens the anchored device, with O_DIRECT if its file system supports it.
     pub(crate) fn anchored(
         device: Device,
-        access: Access,
+        access: AccessMode,
         anchor: &PinnedPath,
     ) -> io::Result<Target> {
         let path = &anchor.path();
-        let exclusive = access == Access::Write && device.transport != Transport::File;
+        let exclusive = access == AccessMode::Write && device.transport != Transport::File;
         let (file, direct) = match open_with(path, access, exclusive, libc::O_DIRECT) {
             Ok(file) => (file, true),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
@@ -152,13 +152,13 @@ impl Target {
     }
 }
 
-fn open_with(path: &Path, access: Access, exclusive: bool, direct: i32) -> io::Result<File> {
+fn open_with(path: &Path, access: AccessMode, exclusive: bool, direct: i32) -> io::Result<File> {
     // O_EXCL without O_CREAT claims a block device: no file system, swap, device-mapper, md or
     // other exclusive opener can use it meanwhile.
     let claim = if exclusive { libc::O_EXCL } else { 0 };
     OpenOptions::new()
         .read(true)
-        .write(access == Access::Write)
+        .write(access == AccessMode::Write)
         .custom_flags(claim | direct | libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open(path)
 }

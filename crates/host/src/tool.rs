@@ -141,7 +141,7 @@ pub(crate) trait Tools {
         arguments: &[&str],
         limit: Duration,
         each: &mut dyn FnMut(Duration),
-    ) -> Result<Answer, HostError>;
+    ) -> Result<ToolOutput, HostError>;
 
     /// Waits between two queries of a device.
     fn pause(&self, time: Duration);
@@ -178,16 +178,16 @@ pub(crate) trait Tools {
 }
 
 /// The tools installed on this machine.
-pub(crate) struct Installed;
+pub(crate) struct InstalledTools;
 
-impl Tools for Installed {
+impl Tools for InstalledTools {
     fn ask(
         &self,
         tool: Tool,
         arguments: &[&str],
         limit: Duration,
         each: &mut dyn FnMut(Duration),
-    ) -> Result<Answer, HostError> {
+    ) -> Result<ToolOutput, HostError> {
         ask_and_look(tool.program, tool.package, arguments, limit, each)
     }
 
@@ -202,7 +202,7 @@ impl Tools for Installed {
 
 /// Exit status and output of a program that exited by itself.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ToolOutput {
     /// Exit status.
     pub status: ExitStatus,
     /// Standard output.
@@ -217,7 +217,7 @@ pub(crate) struct Answer {
 /// The tool is not installed, exits with a status other than 0, or takes longer than `limit`, in
 /// which case it is killed.
 pub(crate) fn run(tool: Tool, arguments: &[&str], limit: Duration) -> Result<String, HostError> {
-    Installed.run(tool, arguments, limit)
+    InstalledTools.run(tool, arguments, limit)
 }
 
 /// Runs a program and accepts any exit status: some tools report the device's state in it. Takes
@@ -230,7 +230,7 @@ pub(crate) fn ask(
     package: &'static str,
     arguments: &[&str],
     limit: Duration,
-) -> Result<Answer, HostError> {
+) -> Result<ToolOutput, HostError> {
     ask_and_look(program, package, arguments, limit, &mut |_| {})
 }
 
@@ -240,7 +240,7 @@ fn ask_and_look(
     arguments: &[&str],
     limit: Duration,
     each: &mut dyn FnMut(Duration),
-) -> Result<Answer, HostError> {
+) -> Result<ToolOutput, HostError> {
     let mut child = spawn(program, package, arguments)?;
     let stdout = drain(child.stdout.take());
     let stderr = drain(child.stderr.take());
@@ -255,7 +255,7 @@ fn ask_and_look(
     let how = match status {
         Ok(Some(status)) => {
             if let Some(stdout) = stdout.take() {
-                return Ok(Answer { status, stdout, stderr });
+                return Ok(ToolOutput { status, stdout, stderr });
             }
             "a program that it started keeps its output open".to_owned()
         }

@@ -1,7 +1,7 @@
 //! Simulated device tools for tests, which answer from a transcript.
 
 use crate::error::HostError;
-use crate::tool::{Answer, Tool, Tools};
+use crate::tool::{Tool, ToolOutput, Tools};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::unix::process::ExitStatusExt;
@@ -12,13 +12,13 @@ use std::time::Duration;
 /// Expected commands in order, with their output.
 #[derive(Default)]
 pub(crate) struct Transcript {
-    lines: RefCell<VecDeque<Line>>,
+    lines: RefCell<VecDeque<ExpectedCommand>>,
 }
 
 /// Exit code in a transcript that stands for no answer.
 const HANGS: i32 = -1;
 
-struct Line {
+struct ExpectedCommand {
     command: String,
     code: i32,
     stdout: String,
@@ -56,7 +56,13 @@ impl Transcript {
         effect: Option<Box<dyn Fn()>>,
     ) -> Self {
         let (command, stdout, stderr) = (command.to_owned(), stdout.to_owned(), stderr.to_owned());
-        self.lines.borrow_mut().push_back(Line { command, code, stdout, stderr, effect });
+        self.lines.borrow_mut().push_back(ExpectedCommand {
+            command,
+            code,
+            stdout,
+            stderr,
+            effect,
+        });
         self
     }
 
@@ -73,7 +79,7 @@ impl Tools for Transcript {
         arguments: &[&str],
         _: Duration,
         each: &mut dyn FnMut(Duration),
-    ) -> Result<Answer, HostError> {
+    ) -> Result<ToolOutput, HostError> {
         let asked = format!("{} {}", tool.program, arguments.join(" "));
         let Some(line) = self.lines.borrow_mut().pop_front() else {
             panic!("unexpected command '{asked}'");
@@ -92,7 +98,7 @@ impl Tools for Transcript {
         if let Some(effect) = line.effect {
             effect();
         }
-        Ok(Answer {
+        Ok(ToolOutput {
             status: ExitStatus::from_raw(line.code << 8),
             stdout: line.stdout,
             stderr: line.stderr,

@@ -20,8 +20,8 @@ use std::time::Duration;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Bytes, Conditions, Device, PurgeChoice, PurgeMethod, Transport};
 use steadfast_host::{
-    Consent, HostError, PurgeOrder, PurgeProgress, PurgeWatch, Refusal, Roots, Target, arm,
-    conditions, create_scratch, devices, find_again, foresee_purge, inspect, kernel_counters,
+    ArmRefusal, Consent, HostError, PurgeOrder, PurgeProgress, PurgeWatch, SystemRoots, Target,
+    arm, conditions, create_scratch, devices, find_again, foresee_purge, inspect, kernel_counters,
     make_change, plan_changes, purge, undo_change,
 };
 use tempfile::TempDir;
@@ -122,7 +122,7 @@ impl LoopDevice {
     }
 
     fn inspect(&self) -> Device {
-        inspect(&self.path, &Roots::real()).unwrap()
+        inspect(&self.path, &SystemRoots::real()).unwrap()
     }
 
     /// Returns a path in the device's temporary directory.
@@ -140,9 +140,9 @@ impl Drop for LoopDevice {
 }
 
 /// A program with its arguments that is run on drop; the path is the last argument.
-struct Undo(&'static [&'static str], PathBuf);
+struct UndoCommand(&'static [&'static str], PathBuf);
 
-impl Drop for Undo {
+impl Drop for UndoCommand {
     fn drop(&mut self) {
         let mut arguments = self.0[1..].to_vec();
         arguments.push(self.1.to_str().unwrap());
@@ -153,9 +153,9 @@ impl Drop for Undo {
 }
 
 /// A process that is killed on drop.
-struct Running(Child);
+struct ChildProcess(Child);
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -163,12 +163,12 @@ impl Drop for Running {
 }
 
 /// Creates an ext4 file system on a device and mounts it.
-fn mount(test: &str, device: &Path, point: &Path) -> Option<Undo> {
+fn mount(test: &str, device: &Path, point: &Path) -> Option<UndoCommand> {
     let path = device.to_str().unwrap();
     let made = run("mkfs.ext4", &["-q", "-F", "-L", "precious", path]);
     fs::create_dir_all(point).unwrap();
     match made.and_then(|_| run("mount", &[path, point.to_str().unwrap()])) {
-        Ok(_) => Some(Undo(&["umount"], point.to_owned())),
+        Ok(_) => Some(UndoCommand(&["umount"], point.to_owned())),
         Err(error) => {
             skip(test, &error);
             None
@@ -185,18 +185,18 @@ thread_local! {
 }
 
 /// Prevents other tests from arming until it is dropped.
-struct Alone(#[allow(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>);
+struct ArmingLock(#[allow(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>);
 
-impl Drop for Alone {
+impl Drop for ArmingLock {
     fn drop(&mut self) {
         ALONE.set(false);
     }
 }
 
-fn devices_alone() -> Alone {
+fn devices_alone() -> ArmingLock {
     let guard = ARMING.write().unwrap_or_else(PoisonError::into_inner);
     ALONE.set(true);
-    Alone(guard)
+    ArmingLock(guard)
 }
 
 fn among_others() -> Option<RwLockReadGuard<'static, ()>> {
@@ -204,22 +204,22 @@ fn among_others() -> Option<RwLockReadGuard<'static, ()>> {
 }
 
 /// Arms for overwriting with the correct confirmation.
-fn arm_confirmed(device: &Device, keep: &[PathBuf]) -> Result<Target, Refusal> {
+fn arm_confirmed(device: &Device, keep: &[PathBuf]) -> Result<Target, ArmRefusal> {
     let confirmation = Some(device.confirmation().to_owned());
     let _others = among_others();
-    arm(device, &Consent::Destroy { confirmation }, keep, &Roots::real())
+    arm(device, &Consent::Destroy { confirmation }, keep, &SystemRoots::real())
 }
 
-fn arm_with(device: &Device, typed: Option<&str>) -> Result<Target, Refusal> {
+fn arm_with(device: &Device, typed: Option<&str>) -> Result<Target, ArmRefusal> {
     let consent = Consent::Destroy { confirmation: typed.map(str::to_owned) };
     let _others = among_others();
-    arm(device, &consent, &[], &Roots::real())
+    arm(device, &consent, &[], &SystemRoots::real())
 }
 
 /// Returns the uses in a refusal that no confirmation can override.
-fn uses(refusal: Result<Target, Refusal>) -> Vec<String> {
+fn uses(refusal: Result<Target, ArmRefusal>) -> Vec<String> {
     match refusal {
-        Err(Refusal::InUse { uses, remedy, .. }) => {
+        Err(ArmRefusal::InUse { uses, remedy, .. }) => {
             assert!(!remedy.is_empty());
             uses
         }
@@ -261,7 +261,7 @@ fn a_free_loop_device_is_armed_by_its_name_alone() {
     assert!(facts.model.as_ref().unwrap().ends_with("/image"), "{:?}", facts.model);
     for wrong in [None, Some(""), Some("yes"), Some("loop"), Some(facts.path.as_str())] {
         let refusal = arm_with(&facts, wrong).unwrap_err();
-        assert!(matches!(refusal, Refusal::Unconfirmed { .. }), "{wrong:?}: {refusal}");
+        assert!(matches!(refusal, ArmRefusal::Unconfirmed { .. }), "{wrong:?}: {refusal}");
         assert!(refusal.remedy().contains(&format!("--yes-destroy '{}'", device.name())));
     }
     let target = arm_with(&facts, Some(&device.name())).unwrap();
@@ -269,7 +269,7 @@ fn a_free_loop_device_is_armed_by_its_name_alone() {
     assert_eq!(target.offset_alignment(), 512);
     assert_eq!(target.length(), Bytes(8 * MIB));
     let second = arm_confirmed(&facts, &[]).unwrap_err();
-    assert!(matches!(second, Refusal::HeldExclusively { .. }), "{second}");
+    assert!(matches!(second, ArmRefusal::HeldExclusively { .. }), "{second}");
     drop(target);
     arm_confirmed(&facts, &[]).unwrap();
 }
@@ -284,12 +284,12 @@ fn a_mounted_device_is_refused_and_may_be_read() {
     let expected = format!("mounted on {}", point.display());
     assert_eq!(facts.in_use, std::slice::from_ref(&expected));
     assert_eq!(uses(arm_confirmed(&facts, &[])), [expected]);
-    let reading = arm(&facts, &Consent::Read, &[], &Roots::real()).unwrap();
+    let reading = arm(&facts, &Consent::Read, &[], &SystemRoots::real()).unwrap();
     assert!(!reading.is_writable());
     drop((reading, mounted));
 
     let refusal = arm_with(&device.inspect(), None).unwrap_err();
-    let Refusal::Unconfirmed { losses, .. } = &refusal else { panic!("{refusal}") };
+    let ArmRefusal::Unconfirmed { losses, .. } = &refusal else { panic!("{refusal}") };
     assert!(losses[0].starts_with("ext"), "{losses:?}");
     arm_confirmed(&device.inspect(), &[]).unwrap();
 }
@@ -336,7 +336,7 @@ fn a_file_system_mounted_out_of_sight_is_refused() {
     let facts = device.inspect();
     assert_eq!(facts.in_use, Vec::<String>::new(), "the lists do not show it");
     let refusal = arm_confirmed(&facts, &[]).unwrap_err();
-    assert!(matches!(refusal, Refusal::HeldExclusively { .. }), "{refusal}");
+    assert!(matches!(refusal, ArmRefusal::HeldExclusively { .. }), "{refusal}");
     drop(taken);
     arm_confirmed(&facts, &[]).unwrap();
 }
@@ -350,7 +350,7 @@ fn a_swap_device_is_refused() {
     if let Err(error) = swapping {
         return skip(test, &error);
     }
-    let swap = Undo(&["swapoff"], device.path.clone());
+    let swap = UndoCommand(&["swapoff"], device.path.clone());
     assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), ["swap"]);
     drop(swap);
     let refusal = arm_with(&device.inspect(), None).unwrap_err().to_string();
@@ -366,17 +366,17 @@ fn a_disk_with_a_mounted_partition_is_refused_and_the_rest_of_it_is_not() {
     let expected = format!("{}p1: mounted on {}", device.name(), point.display());
     assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), [expected]);
 
-    let second = inspect(&device.part(2), &Roots::real()).unwrap();
+    let second = inspect(&device.part(2), &SystemRoots::real()).unwrap();
     assert_eq!(second.capacity, Bytes(16 * MIB));
     assert_eq!(second.confirmation(), format!("{}p2", device.name()));
     let run_directory = point.join("runs/2");
     let refusal = arm_confirmed(&second, &[run_directory]).unwrap_err();
-    assert!(matches!(refusal, Refusal::HoldsKept { .. }), "{refusal}");
+    assert!(matches!(refusal, ArmRefusal::HoldsKept { .. }), "{refusal}");
     drop(arm_confirmed(&second, &[]).unwrap());
     drop(mounted);
 
     let refusal = arm_with(&device.inspect(), None).unwrap_err();
-    let Refusal::Unconfirmed { losses, .. } = &refusal else { panic!("{refusal}") };
+    let ArmRefusal::Unconfirmed { losses, .. } = &refusal else { panic!("{refusal}") };
     assert!(losses.iter().any(|line| line.starts_with("dos")), "{losses:?}");
     let first = format!("partition {}p1 (16.8 MB): ext", device.name());
     assert!(losses.iter().any(|line| line.starts_with(&first)), "{losses:?}");
@@ -387,12 +387,12 @@ fn a_disk_with_a_mounted_partition_is_refused_and_the_rest_of_it_is_not() {
 fn the_disk_of_the_root_file_system_is_refused() {
     let test = "the_disk_of_the_root_file_system_is_refused";
     let mounted = |device: &Device| device.in_use.iter().any(|used| used.ends_with("mounted on /"));
-    let Some(root) = devices(&Roots::real()).unwrap().into_iter().find(mounted) else {
+    let Some(root) = devices(&SystemRoots::real()).unwrap().into_iter().find(mounted) else {
         return skip(test, "the root file system lies on no block device here");
     };
     // Even with the correct confirmation, and without permission to write to it.
     let refusal = arm_confirmed(&root, &[]).unwrap_err();
-    assert!(matches!(refusal, Refusal::InUse { .. }), "{refusal}");
+    assert!(matches!(refusal, ArmRefusal::InUse { .. }), "{refusal}");
     assert!(refusal.remedy().contains("test another disk"), "{}", refusal.remedy());
 }
 
@@ -414,8 +414,8 @@ fn an_exclusive_handle_elsewhere_is_refused() {
         }
     };
     let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
-    assert!(matches!(refusal, Refusal::HeldExclusively { .. }), "{refusal}");
-    drop(arm(&device.inspect(), &Consent::Read, &[], &Roots::real()).unwrap());
+    assert!(matches!(refusal, ArmRefusal::HeldExclusively { .. }), "{refusal}");
+    drop(arm(&device.inspect(), &Consent::Read, &[], &SystemRoots::real()).unwrap());
     drop(exclusive);
 }
 
@@ -423,14 +423,15 @@ fn an_exclusive_handle_elsewhere_is_refused() {
 fn a_process_that_may_write_is_named() {
     let test = "a_process_that_may_write_is_named";
     let Some(device) = LoopDevice::blank(test) else { return };
-    let with =
-        |opened: File| Running(Command::new("sleep").arg("600").stdin(opened).spawn().unwrap());
+    let with = |opened: File| {
+        ChildProcess(Command::new("sleep").arg("600").stdin(opened).spawn().unwrap())
+    };
     let reader = with(File::open(&device.path).unwrap());
     drop(arm_confirmed(&device.inspect(), &[]).unwrap());
     drop(reader);
     let child = with(OpenOptions::new().read(true).write(true).open(&device.path).unwrap());
     let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
-    let Refusal::OpenForWriting { by, .. } = &refusal else { panic!("{refusal}") };
+    let ArmRefusal::OpenForWriting { by, .. } = &refusal else { panic!("{refusal}") };
     assert_eq!(by.len(), 1);
     assert!(by[0].ends_with(&format!("(process {})", child.0.id())), "{by:?}");
 }
@@ -440,10 +441,11 @@ fn a_read_only_device_is_refused_and_may_be_read() {
     let test = "a_read_only_device_is_refused_and_may_be_read";
     let Some(device) = LoopDevice::new(test, MIB, b"", &["--read-only"]) else { return };
     let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
-    assert!(matches!(refusal, Refusal::ReadOnly { .. }), "{refusal}");
-    let mut target = arm(&device.inspect(), &Consent::Read, &[], &Roots::real()).unwrap();
+    assert!(matches!(refusal, ArmRefusal::ReadOnly { .. }), "{refusal}");
+    let mut target = arm(&device.inspect(), &Consent::Read, &[], &SystemRoots::real()).unwrap();
     let order = PurgeOrder::default();
-    let error = purge(&mut target, &order, &mut Beside::default(), &Roots::real()).unwrap_err();
+    let error = purge(&mut target, &order, &mut StoppingWatch::default(), &SystemRoots::real())
+        .unwrap_err();
     assert!(matches!(error, HostError::ReadingOnly { .. }), "{error}");
 }
 
@@ -454,8 +456,8 @@ fn a_member_of_a_zfs_pool_is_refused() {
     content[132 * 1024..132 * 1024 + 8].copy_from_slice(&0x00ba_b10c_u64.to_le_bytes());
     let Some(device) = LoopDevice::new(test, 2 * MIB, &content, &[]) else { return };
     let refusal = arm_confirmed(&device.inspect(), &[]).unwrap_err();
-    assert!(matches!(refusal, Refusal::ZfsMember { .. }), "{refusal}");
-    drop(arm(&device.inspect(), &Consent::Read, &[], &Roots::real()).unwrap());
+    assert!(matches!(refusal, ArmRefusal::ZfsMember { .. }), "{refusal}");
+    drop(arm(&device.inspect(), &Consent::Read, &[], &SystemRoots::real()).unwrap());
 }
 
 #[test]
@@ -464,12 +466,12 @@ fn a_loop_device_over_a_device_counts_both_ways() {
     let Some(device) = LoopDevice::blank(test) else { return };
     let over = run("losetup", &["--find", "--show", device.path.to_str().unwrap()]);
     let over = match over {
-        Ok(path) => Undo(&["losetup", "--detach"], path.into()),
+        Ok(path) => UndoCommand(&["losetup", "--detach"], path.into()),
         Err(error) => return skip(test, &error),
     };
     let name = over.1.file_name().unwrap().to_str().unwrap();
     assert_eq!(uses(arm_confirmed(&device.inspect(), &[])), [format!("held by {name}")]);
-    let upper = inspect(&over.1, &Roots::real()).unwrap();
+    let upper = inspect(&over.1, &SystemRoots::real()).unwrap();
     drop(arm_confirmed(&upper, &[]).unwrap());
     let Some(mounted) = mount(test, &device.path, &device.beside("point")) else { return };
     let below = uses(arm_confirmed(&upper, &[]));
@@ -484,13 +486,13 @@ fn a_link_leads_to_its_device_and_a_changed_one_is_noticed() {
     let Some(other) = LoopDevice::new(test, 16 * MIB, b"", &[]) else { return };
     let link = device.beside("by-id");
     symlink(&device.path, &link).unwrap();
-    let facts = inspect(&link, &Roots::real()).unwrap();
+    let facts = inspect(&link, &SystemRoots::real()).unwrap();
     assert_eq!((facts.name.as_str(), Path::new(&facts.path)), (&*device.name(), &*link));
     drop(arm_confirmed(&facts, &[]).unwrap());
     fs::remove_file(&link).unwrap();
     symlink(&other.path, &link).unwrap();
     let refusal = arm_confirmed(&facts, &[]).unwrap_err();
-    assert!(matches!(refusal, Refusal::Changed { .. }), "{refusal}");
+    assert!(matches!(refusal, ArmRefusal::Changed { .. }), "{refusal}");
 }
 
 #[test]
@@ -505,7 +507,7 @@ fn without_permission_the_refusal_says_so() {
         arm_confirmed(&facts, &[]).unwrap_err()
     });
     let refusal = refusal.join().unwrap();
-    let Refusal::Host(HostError::Io { source, .. }) = refusal else { panic!("{refusal}") };
+    let ArmRefusal::Host(HostError::Io { source, .. }) = refusal else { panic!("{refusal}") };
     assert_eq!(source.kind(), std::io::ErrorKind::PermissionDenied);
 }
 
@@ -514,16 +516,16 @@ fn a_forged_device_is_not_opened() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, [0; 4096]).unwrap();
-    let genuine = inspect(&file, &Roots::real()).unwrap();
+    let genuine = inspect(&file, &SystemRoots::real()).unwrap();
     for path in ["/", "/dev/null", "/no/such/device", "sim:fast"] {
         let forged = Device { path: path.into(), ..genuine.clone() };
         let refusal = arm_confirmed(&forged, &[]).unwrap_err();
-        assert!(matches!(refusal, Refusal::Host(_)), "{path}: {refusal}");
+        assert!(matches!(refusal, ArmRefusal::Host(_)), "{path}: {refusal}");
     }
     fs::write(&file, []).unwrap();
-    let empty = inspect(&file, &Roots::real()).unwrap();
-    assert!(matches!(arm_confirmed(&genuine, &[]), Err(Refusal::Changed { .. })));
-    assert!(matches!(arm_confirmed(&empty, &[]), Err(Refusal::Empty { .. })));
+    let empty = inspect(&file, &SystemRoots::real()).unwrap();
+    assert!(matches!(arm_confirmed(&genuine, &[]), Err(ArmRefusal::Changed { .. })));
+    assert!(matches!(arm_confirmed(&empty, &[]), Err(ArmRefusal::Empty { .. })));
 }
 
 #[test]
@@ -531,32 +533,33 @@ fn somebody_s_file_needs_its_name_and_a_scratch_file_none() {
     let directory = tempfile::tempdir().unwrap();
     let letters = directory.path().join("letters");
     fs::write(&letters, [b'x'; 8192]).unwrap();
-    let facts = inspect(&letters, &Roots::real()).unwrap();
+    let facts = inspect(&letters, &SystemRoots::real()).unwrap();
     for wrong in [None, Some(""), Some("scratch")] {
         let refusal = arm_with(&facts, wrong).unwrap_err();
-        assert!(matches!(refusal, Refusal::Unconfirmed { .. }), "{wrong:?}: {refusal}");
+        assert!(matches!(refusal, ArmRefusal::Unconfirmed { .. }), "{wrong:?}: {refusal}");
     }
     drop(arm_with(&facts, Some("letters")).unwrap());
     drop(arm_with(&facts, Some(&facts.name)).unwrap());
     let keep = [directory.path().to_owned()];
     let refusal = arm_confirmed(&facts, &keep).unwrap_err();
-    assert!(matches!(refusal, Refusal::Kept { .. }), "{refusal}");
+    assert!(matches!(refusal, ArmRefusal::Kept { .. }), "{refusal}");
     assert_eq!(fs::read(&letters).unwrap(), [b'x'; 8192]);
 
     let scratch = directory.path().join("scratch");
     create_scratch(&scratch, Bytes(MIB)).unwrap();
-    let facts = inspect(&scratch, &Roots::real()).unwrap();
-    let first = match arm(&facts, &Consent::Destroy { confirmation: None }, &keep, &Roots::real()) {
-        Err(Refusal::Unconfirmed { .. }) => {
-            return skip(
-                "somebody_s_file_needs_its_name_and_a_scratch_file_none",
-                "no extended attributes here",
-            );
-        }
-        other => other.unwrap(),
-    };
+    let facts = inspect(&scratch, &SystemRoots::real()).unwrap();
+    let first =
+        match arm(&facts, &Consent::Destroy { confirmation: None }, &keep, &SystemRoots::real()) {
+            Err(ArmRefusal::Unconfirmed { .. }) => {
+                return skip(
+                    "somebody_s_file_needs_its_name_and_a_scratch_file_none",
+                    "no extended attributes here",
+                );
+            }
+            other => other.unwrap(),
+        };
     let second = arm_confirmed(&facts, &[]).unwrap_err();
-    assert!(matches!(second, Refusal::HeldExclusively { .. }), "{second}");
+    assert!(matches!(second, ArmRefusal::HeldExclusively { .. }), "{second}");
     let busy = create_scratch(&scratch, Bytes(2 * MIB)).unwrap_err();
     assert!(matches!(busy, HostError::FileBusy { .. }), "{busy}");
     drop(first);
@@ -572,7 +575,7 @@ fn what_is_copied_over_a_scratch_file_needs_a_confirmation_once() {
         let test = "what_is_copied_over_a_scratch_file_needs_a_confirmation_once";
         return skip(test, "no extended attributes here");
     }
-    let look = || inspect(&scratch, &Roots::real()).unwrap();
+    let look = || inspect(&scratch, &SystemRoots::real()).unwrap();
     let target = arm_with(&look(), None).unwrap();
     let nonce = target.mark_nonce().unwrap().to_owned();
     fill(&target, 1);
@@ -580,7 +583,7 @@ fn what_is_copied_over_a_scratch_file_needs_a_confirmation_once() {
     assert_eq!(arm_with(&look(), None).unwrap().mark_nonce(), Some(nonce.as_str()));
 
     fs::write(&scratch, vec![b'x'; MIB as usize]).unwrap();
-    let Err(Refusal::Unconfirmed { losses, .. }) = arm_with(&look(), None) else {
+    let Err(ArmRefusal::Unconfirmed { losses, .. }) = arm_with(&look(), None) else {
         panic!("it is somebody's");
     };
     assert!(losses[0].contains("something else has written to it"), "{losses:?}");
@@ -601,10 +604,10 @@ fn a_scratch_file_in_memory_is_never_taken_without_a_word() {
     };
     let scratch = directory.path().join("scratch");
     create_scratch(&scratch, Bytes(MIB)).unwrap();
-    let look = || inspect(&scratch, &Roots::real()).unwrap();
+    let look = || inspect(&scratch, &SystemRoots::real()).unwrap();
     drop(arm_with(&look(), Some("scratch")).unwrap());
     let refusal = arm_with(&look(), None).unwrap_err();
-    assert!(matches!(refusal, Refusal::Unconfirmed { .. }), "{refusal}");
+    assert!(matches!(refusal, ArmRefusal::Unconfirmed { .. }), "{refusal}");
     assert_eq!(steadfast_host::scratch_mark(&scratch), None);
 }
 
@@ -623,7 +626,7 @@ fn a_kept_directory_is_known_by_number() {
     let _bound = match run("mount", &["--bind", from.to_str().unwrap(), to.to_str().unwrap()]) {
         Ok(_) => {
             names.push(at("elsewhere/letters"));
-            Some(Undo(&["umount"], to))
+            Some(UndoCommand(&["umount"], to))
         }
         Err(error) => {
             skip(test, &error);
@@ -632,9 +635,9 @@ fn a_kept_directory_is_known_by_number() {
     };
     for keep in [at("kept"), at("link")] {
         for name in &names {
-            let facts = inspect(name, &Roots::real()).unwrap();
+            let facts = inspect(name, &SystemRoots::real()).unwrap();
             let refusal = arm_confirmed(&facts, std::slice::from_ref(&keep)).unwrap_err();
-            assert!(matches!(refusal, Refusal::Kept { .. }), "{}: {refusal}", name.display());
+            assert!(matches!(refusal, ArmRefusal::Kept { .. }), "{}: {refusal}", name.display());
         }
     }
     assert_eq!(fs::read(at("hard")).unwrap(), [b'x'; 8192]);
@@ -644,18 +647,18 @@ fn a_kept_directory_is_known_by_number() {
 fn a_file_below_a_loop_device_is_refused() {
     let test = "a_file_below_a_loop_device_is_refused";
     let Some(device) = LoopDevice::blank(test) else { return };
-    let image = inspect(&device.beside("image"), &Roots::real()).unwrap();
+    let image = inspect(&device.beside("image"), &SystemRoots::real()).unwrap();
     assert_eq!(uses(arm_confirmed(&image, &[])), [format!("backs {}", device.name())]);
 }
 
 /// Observer of a purge that requests a stop after `stop_after` progress reports.
 #[derive(Default)]
-struct Beside {
+struct StoppingWatch {
     told: Vec<Option<f64>>,
     stop_after: Option<usize>,
 }
 
-impl PurgeWatch for Beside {
+impl PurgeWatch for StoppingWatch {
     fn journal(&mut self, change: &HostChange) -> Result<(), String> {
         Err(format!("{} is not to be changed here", change.setting))
     }
@@ -676,15 +679,20 @@ fn a_purged_device_reads_blank_and_its_neighbour_does_not() {
     let test = "a_purged_device_reads_blank_and_its_neighbour_does_not";
     let Some(device) = LoopDevice::partitioned(test) else { return };
     let part = |number| {
-        let facts = inspect(&device.part(number), &Roots::real()).unwrap();
+        let facts = inspect(&device.part(number), &SystemRoots::real()).unwrap();
         arm_confirmed(&facts, &[]).unwrap()
     };
     let neighbour = part(2);
     fill(&neighbour, 0xa5);
     let mut target = part(1);
     fill(&target, 0x5a);
-    let done =
-        purge(&mut target, &PurgeOrder::default(), &mut Beside::default(), &Roots::real()).unwrap();
+    let done = purge(
+        &mut target,
+        &PurgeOrder::default(),
+        &mut StoppingWatch::default(),
+        &SystemRoots::real(),
+    )
+    .unwrap();
     if done.method == PurgeMethod::Nothing {
         return skip(test, &done.remark);
     }
@@ -708,14 +716,18 @@ fn a_purged_file_is_blank_and_its_handle_still_writes() {
         };
         let path = directory.path().join("scratch");
         create_scratch(&path, Bytes(3 * MIB + 512)).unwrap();
-        let facts = inspect(&path, &Roots::real()).unwrap();
+        let facts = inspect(&path, &SystemRoots::real()).unwrap();
         let mut target = arm_with(&facts, Some("scratch")).unwrap();
         let usable = (3 * MIB + 512) / u64::from(target.offset_alignment());
         assert_eq!(target.length().0, usable * u64::from(target.offset_alignment()));
         fill(&target, 0x5a);
-        let done =
-            purge(&mut target, &PurgeOrder::default(), &mut Beside::default(), &Roots::real())
-                .unwrap();
+        let done = purge(
+            &mut target,
+            &PurgeOrder::default(),
+            &mut StoppingWatch::default(),
+            &SystemRoots::real(),
+        )
+        .unwrap();
         assert_eq!((done.method, done.blank), (PurgeMethod::RecreateFile, Some(true)));
         let metadata = fs::metadata(&path).unwrap();
         assert_eq!(metadata.len(), 3 * MIB + 512);
@@ -767,7 +779,7 @@ impl Drop for Zram {
 fn a_purge_reads_into_nothing_but_its_own_memory() {
     let test = "a_purge_reads_into_nothing_but_its_own_memory";
     let Some(device) = Zram::new(test, 16 * MIB) else { return };
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let facts = inspect(&device.path(), &roots).unwrap();
     let mut target = arm_confirmed(&facts, &[]).unwrap();
     fill(&target, 0xa5);
@@ -776,7 +788,7 @@ fn a_purge_reads_into_nothing_but_its_own_memory() {
     let kept: Vec<&Vec<u8>> = neighbours.iter().step_by(2).collect();
     for _ in 0..3 {
         let none = order(PurgeMethod::Discard);
-        let done = purge(&mut target, &none, &mut Beside::default(), &roots).unwrap();
+        let done = purge(&mut target, &none, &mut StoppingWatch::default(), &roots).unwrap();
         assert!(done.read_back.is_none_or(|read| read.unchanged == 0));
     }
     assert!(kept.iter().all(|bytes| bytes.iter().all(|byte| *byte == 0x5a)));
@@ -786,17 +798,17 @@ fn a_purge_reads_into_nothing_but_its_own_memory() {
 fn what_a_device_cannot_do_is_refused_before_anything_is_written() {
     let test = "what_a_device_cannot_do_is_refused_before_anything_is_written";
     let Some(device) = LoopDevice::blank(test) else { return };
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let mut target = arm_confirmed(&device.inspect(), &[]).unwrap();
     let none = order(PurgeMethod::Nothing);
     for method in [PurgeMethod::NvmeFormat, PurgeMethod::AtaSecurityErase] {
         let error = foresee_purge(&target, &order(method), &roots).unwrap_err().to_string();
         assert!(error.contains("(loop) does not support that command set"), "{error}");
         assert!(error.ends_with("possible here: discard, none"), "{error}");
-        let refused = purge(&mut target, &order(method), &mut Beside::default(), &roots);
+        let refused = purge(&mut target, &order(method), &mut StoppingWatch::default(), &roots);
         assert!(matches!(refused, Err(HostError::NoSuchPurge { .. })));
     }
-    let done = purge(&mut target, &none, &mut Beside::default(), &roots).unwrap();
+    let done = purge(&mut target, &none, &mut StoppingWatch::default(), &roots).unwrap();
     assert_eq!((done.method, done.blank, done.took.0), (PurgeMethod::Nothing, None, 0));
     drop(target);
     let content = fs::read(device.beside("image")).unwrap();
@@ -807,9 +819,9 @@ fn what_a_device_cannot_do_is_refused_before_anything_is_written() {
 fn a_discard_goes_piece_by_piece_and_ends_when_asked() {
     let test = "a_discard_goes_piece_by_piece_and_ends_when_asked";
     let Some(device) = LoopDevice::sparse(test, 5 << 30) else { return };
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let mut target = arm_confirmed(&device.inspect(), &[]).unwrap();
-    let mut beside = Beside::default();
+    let mut beside = StoppingWatch::default();
     let done = purge(&mut target, &order(PurgeMethod::Discard), &mut beside, &roots).unwrap();
     if done.method == PurgeMethod::Nothing {
         return skip(test, &done.remark);
@@ -821,7 +833,7 @@ fn a_discard_goes_piece_by_piece_and_ends_when_asked() {
     assert!(read.places > 250 && read.marked == read.places, "{read:?}");
     assert_eq!(read.written_before, read.places);
 
-    let mut beside = Beside { stop_after: Some(2), ..Beside::default() };
+    let mut beside = StoppingWatch { stop_after: Some(2), ..StoppingWatch::default() };
     let error = purge(&mut target, &order(PurgeMethod::Discard), &mut beside, &roots).unwrap_err();
     assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
     assert_eq!(beside.told.len(), 2);
@@ -833,7 +845,8 @@ fn the_alignment_of_a_target_is_what_its_handle_takes() {
         let Ok(directory) = tempfile::tempdir_in(&place) else { continue };
         let path = directory.path().join("scratch");
         create_scratch(&path, Bytes(MIB)).unwrap();
-        let target = arm_with(&inspect(&path, &Roots::real()).unwrap(), Some("scratch")).unwrap();
+        let target =
+            arm_with(&inspect(&path, &SystemRoots::real()).unwrap(), Some("scratch")).unwrap();
         let (unit, align) =
             (target.offset_alignment() as usize, target.memory_alignment() as usize);
         assert!(unit.is_power_of_two() && align.is_power_of_two());
@@ -853,7 +866,7 @@ fn the_alignment_of_a_target_is_what_its_handle_takes() {
 fn the_queue_of_a_loop_device_is_changed_and_put_back() {
     let test = "the_queue_of_a_loop_device_is_changed_and_put_back";
     let Some(device) = LoopDevice::blank(test) else { return };
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let target = arm_confirmed(&device.inspect(), &[]).unwrap();
     // A detached loop device keeps its queue settings for the next user.
     let attribute = format!("/sys/block/{}/queue/nomerges", device.name());
@@ -876,7 +889,7 @@ fn the_queue_of_a_loop_device_is_changed_and_put_back() {
 fn the_kernel_counts_what_a_target_writes() {
     let test = "the_kernel_counts_what_a_target_writes";
     let Some(device) = LoopDevice::blank(test) else { return };
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let facts = device.inspect();
     let target = arm_confirmed(&facts, &[]).unwrap();
     let before = kernel_counters(&facts, &roots).unwrap();
@@ -889,7 +902,7 @@ fn the_kernel_counts_what_a_target_writes() {
 fn a_loop_device_is_listed_and_found_again_with_its_size_only() {
     let test = "a_loop_device_is_listed_and_found_again_with_its_size_only";
     let Some(device) = LoopDevice::blank(test) else { return };
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let facts = device.inspect();
     assert!(devices(&roots).unwrap().contains(&facts));
     assert_eq!(find_again(&facts, &roots).unwrap(), facts);

@@ -6,11 +6,11 @@
 
 use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::Parameter;
-use crate::parts::Studied;
+use crate::parts::PartFindings;
 use crate::pts::workload::{self, WORKLOADS};
 use crate::pts::{dirth, wsat};
 use crate::suite::{PartPlan, Suite, SuiteKind};
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::findings::{Cell, Exhibit, Metric, Row, Table};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Findings, Settings, suggestion};
@@ -64,12 +64,12 @@ const DIRTH_KIND: SuiteKind = SuiteKind {
 /// Returns the parts for the workloads in the settings.
 ///
 /// # Errors
-/// Returns [`Unsuitable`] if a name is not one of the six or is listed twice.
-fn plans(procedure: &'static str, settings: &Settings) -> Result<Vec<PartPlan>, Unsuitable> {
+/// Returns [`ProcedureError`] if a name is not one of the six or is listed twice.
+fn plans(procedure: &'static str, settings: &Settings) -> Result<Vec<PartPlan>, ProcedureError> {
     let mut plans: Vec<PartPlan> = Vec::new();
     for name in CAMPAIGN_WORKLOADS.value(settings).split(',').map(str::trim) {
         let Some(role) = WORKLOADS.iter().find(|role| name.eq_ignore_ascii_case(role)) else {
-            return Err(Unsuitable(format!(
+            return Err(ProcedureError(format!(
                 "'{name}' is not a standard workload{meant}; choose among: {all}",
                 name = excerpt(name),
                 meant = suggestion(name, WORKLOADS),
@@ -77,7 +77,7 @@ fn plans(procedure: &'static str, settings: &Settings) -> Result<Vec<PartPlan>, 
             )));
         };
         if plans.iter().any(|plan| plan.name == *role) {
-            return Err(Unsuitable(format!("workload {role} is listed twice; list it once")));
+            return Err(ProcedureError(format!("workload {role} is listed twice; list it once")));
         }
         let mut preset = vec![("workload", (*role).to_owned())];
         // Without it, WSAT would read a purged drive.
@@ -150,7 +150,7 @@ fn first_point<'a>(
 
 /// The fresh rate of every workload and its last rate: of the steady window, else of the
 /// histogram run, else of the last step.
-fn wsat_tables(studied: &[Studied<'_>]) -> Vec<Exhibit> {
+fn wsat_tables(studied: &[PartFindings<'_>]) -> Vec<Exhibit> {
     let points: Vec<CampaignPoint<'_>> = studied
         .iter()
         .map(|part| {
@@ -180,7 +180,7 @@ fn wsat_tables(studied: &[Studied<'_>]) -> Vec<Exhibit> {
 }
 
 /// The three chosen points of every workload, by their histograms.
-fn dirth_tables(studied: &[Studied<'_>]) -> Vec<Exhibit> {
+fn dirth_tables(studied: &[PartFindings<'_>]) -> Vec<Exhibit> {
     let points: Vec<CampaignPoint<'_>> = studied
         .iter()
         .flat_map(|part| {
@@ -235,7 +235,7 @@ mod tests {
     use crate::catalogue::made;
     use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
     use steadfast_domain::settings::Geometry;
-    use steadfast_domain::{Bytes, Entry, Measurement, Nanos, Step};
+    use steadfast_domain::{Bytes, JournalEntry, Measurement, Nanos, Step};
 
     fn settings(name: &str, pairs: &[(&str, &str)]) -> Settings {
         let mut settings = Settings::new(name, 7);
@@ -260,7 +260,7 @@ mod tests {
         measurement.sensed.power_milliwatts = Some(2000.0);
     }
 
-    fn found(settings: &Settings) -> (Vec<Entry>, Findings) {
+    fn found(settings: &Settings) -> (Vec<JournalEntry>, Findings) {
         let procedure = crate::procedure(settings, GEOMETRY, &[]).unwrap();
         let mut bench = scripted(rate);
         bench.response = |_| Some(Nanos::from_millis(2));
@@ -289,7 +289,7 @@ mod tests {
     fn a_wsat_campaign_is_six_wsats_with_a_purge_each_and_one_table() {
         let settings = settings(NAMES[0], &[("histogram-time", "5min"), ("mix", "40/60")]);
         let (entries, findings) = found(&settings);
-        let purges = entries.iter().filter(|entry| matches!(entry, Entry::Purged(_)));
+        let purges = entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_)));
         assert_eq!(purges.count(), 6);
         for plan in plans("wsat", &settings).unwrap() {
             let alone = plan.settings(&settings);

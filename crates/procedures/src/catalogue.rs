@@ -1,16 +1,16 @@
 //! All procedures that run steps themselves, that is, all except those that consist of other
 //! procedures (the suite and tkperf).
 
-use crate::ground::asked::Asked;
+use crate::ground::asked::ProcedureRequest;
 use crate::ground::ranges;
 use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::{self, Parameter};
 use crate::pts::method::ground;
 use crate::pts::{dirth, hir, iops, latency, scattered, throughput, wsat, xsr};
 use crate::rwsw::{self, method::ground as captured};
-use crate::sequence::Sequenced;
+use crate::sequence::SequenceProcedure;
 use crate::tkperf::hdd;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use crate::verify_write::VerifyWrite;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::text::excerpt;
@@ -82,13 +82,13 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         name: "hdd-iops",
         summary: "IOPS of 3 mixes x 3 block sizes in each of 128 zones (TKperf's hdd mode)",
         parameters: hdd::PARAMETERS,
-        make: |asked| boxed(hdd::Zones::iops(asked)),
+        make: |asked| boxed(hdd::ZoneTest::iops(asked)),
     },
     ProcedureSpec {
         name: "hdd-throughput",
         summary: "MB/s of sequential reads and writes in each of 128 zones (TKperf's hdd mode)",
         parameters: hdd::PARAMETERS,
-        make: |asked| boxed(hdd::Zones::throughput(asked)),
+        make: |asked| boxed(hdd::ZoneTest::throughput(asked)),
     },
     ProcedureSpec {
         name: "replay-native",
@@ -112,28 +112,28 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         name: "rwsw-dirth",
         summary: "a captured workload to steady state, then with 1 to 1,024 outstanding I/Os (RWSW DIRTH)",
         parameters: rwsw::dirth::PARAMETERS,
-        make: |asked| boxed(rwsw::dirth::Dirth::on(captured(asked)?)),
+        make: |asked| boxed(rwsw::dirth::RwswDirth::on(captured(asked)?)),
     },
     ProcedureSpec {
         name: crate::sequence::NAME,
         summary: "what another tool's file or preset asks for, load after load (crystaldiskmark, \
                   atto, fio, fiosynth, iometer)",
         parameters: &[],
-        make: |asked| boxed(Sequenced::new(asked)),
+        make: |asked| boxed(SequenceProcedure::new(asked)),
     },
 ];
 
 /// Returns the entry with this name.
 ///
 /// # Errors
-/// Returns [`Unsuitable`] if there is none; the message lists the names.
+/// Returns [`ProcedureError`] if there is none; the message lists the names.
 pub(crate) fn find(
     offers: &'static [ProcedureSpec],
     name: &str,
-) -> Result<&'static ProcedureSpec, Unsuitable> {
+) -> Result<&'static ProcedureSpec, ProcedureError> {
     offers.iter().find(|offer| offer.name == name).ok_or_else(|| {
         let names: Vec<_> = offers.iter().map(|offer| offer.name).collect();
-        Unsuitable(format!(
+        ProcedureError(format!(
             "there is no procedure '{name}'{}; choose one of: {}",
             suggestion(name, names.iter().copied()),
             names.join(", "),
@@ -148,20 +148,20 @@ pub(crate) fn asked<'a>(
     settings: &'a Settings,
     geometry: Geometry,
     amendments: &'a [Amendment],
-) -> Asked<'a> {
-    Asked { settings, geometry, amendments, parameters: parameters_of(offer, settings) }
+) -> ProcedureRequest<'a> {
+    ProcedureRequest { settings, geometry, amendments, parameters: parameters_of(offer, settings) }
 }
 
 /// Builds the procedure of this list that `settings` name.
 ///
 /// # Errors
-/// Returns [`Unsuitable`] if it is not in the list, or cannot run with these settings on this
+/// Returns [`ProcedureError`] if it is not in the list, or cannot run with these settings on this
 /// device.
 pub(crate) fn made(
     settings: &Settings,
     geometry: Geometry,
     amendments: &[Amendment],
-) -> Result<Box<dyn Procedure>, Unsuitable> {
+) -> Result<Box<dyn Procedure>, ProcedureError> {
     let offer = find(SINGLE, &settings.procedure)?;
     check_combination(settings)?;
     let asked = asked(offer, settings, geometry, amendments);
@@ -193,20 +193,20 @@ pub(crate) const OF_NO_SPECIFICATION: [&str; 4] =
     ["verify-write", crate::sequence::NAME, "hdd-iops", "hdd-throughput"];
 
 /// Returns an error if the profile does not have the procedure.
-fn check_combination(settings: &Settings) -> Result<(), Unsuitable> {
+fn check_combination(settings: &Settings) -> Result<(), ProcedureError> {
     let name = settings.procedure.as_str();
     match (settings.profile, settings.class) {
         _ if OF_NO_SPECIFICATION.contains(&name) => Ok(()),
-        (Profile::Tkperf, _) if !OF_TKPERF.contains(&name) => Err(Unsuitable(format!(
+        (Profile::Tkperf, _) if !OF_TKPERF.contains(&name) => Err(ProcedureError(format!(
             "profile tkperf has no {name}: TKperf runs {} only; choose --profile pts-2.0",
             OF_TKPERF.join(", ")
         ))),
-        (Profile::Pts11, _) if rwsw::NAMES.contains(&name) => Err(Unsuitable(format!(
+        (Profile::Pts11, _) if rwsw::NAMES.contains(&name) => Err(ProcedureError(format!(
             "profile pts-1.1 has no {name}: it belongs to {}; choose --profile pts-2.0",
             rwsw::method::DOCUMENT
         ))),
         (Profile::Pts11, Class::Client) if !OF_CLIENT_1.contains(&name) => {
-            Err(Unsuitable(format!(
+            Err(ProcedureError(format!(
                 "profile pts-1.1 has no {name} for class client: PTS 2.0 added it for client \
                  drives; choose --profile pts-2.0"
             )))

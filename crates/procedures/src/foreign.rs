@@ -11,7 +11,7 @@ use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Metric, Origin, Page,
     Plot, PlotKind, Row, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::steady_state::{Point, Track, judge, judge_every};
+use steadfast_domain::steady_state::{Track, TrackPoint, judge, judge_every};
 use steadfast_domain::{
     Caveat, CaveatKind, Findings, ForeignIos, ForeignOutcome, ForeignResults, Op, Verdict,
 };
@@ -36,7 +36,8 @@ pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, St
     let rounds = tests.iter().map(|test| test.rounds.len()).max().unwrap_or(0);
     let verdict = (rounds >= TWENTY_TEN.window as usize).then(|| verdict(&tests, rounds));
     let window = window(verdict.as_ref(), rounds);
-    let counted: Vec<Counted<'_>> = tests.iter().map(|test| Counted::new(test, &window)).collect();
+    let counted: Vec<ForeignTestCounts<'_>> =
+        tests.iter().map(|test| ForeignTestCounts::new(test, &window)).collect();
     let digest = match files.as_slice() {
         [only] => only.digest.clone(),
         all => all
@@ -117,7 +118,7 @@ fn tests<'a>(files: &[&'a ForeignResults]) -> Vec<ForeignSeries<'a>> {
 
 /// Returns the tracking variable of a test: IOPS, which MB/s are proportional to.
 fn track(test: &ForeignSeries<'_>) -> Track {
-    let points = (1..).zip(&test.rounds).map(|(round, outcome)| Point {
+    let points = (1..).zip(&test.rounds).map(|(round, outcome)| TrackPoint {
         round,
         value: outcome.all.iops,
         after_gap: false,
@@ -145,7 +146,7 @@ fn window(verdict: Option<&Verdict>, rounds: usize) -> Vec<u32> {
 }
 
 /// A test with its sums over the reported rounds.
-struct Counted<'a> {
+struct ForeignTestCounts<'a> {
     label: &'a str,
     first: &'a ForeignOutcome,
     all: ForeignIos,
@@ -157,7 +158,7 @@ struct Counted<'a> {
     iops_range: Option<(f64, f64)>,
 }
 
-impl<'a> Counted<'a> {
+impl<'a> ForeignTestCounts<'a> {
     fn new(test: &ForeignSeries<'a>, window: &[u32]) -> Self {
         let inside = (1..).zip(&test.rounds).filter(|(round, _)| window.contains(round));
         let mut rounds: Vec<&'a ForeignOutcome> = inside.map(|(_, outcome)| *outcome).collect();
@@ -178,7 +179,7 @@ impl<'a> Counted<'a> {
         let iops: Vec<f64> = rounds.iter().filter_map(|outcome| outcome.all.iops).collect();
         let least = iops.iter().copied().reduce(f64::min);
         let most = iops.iter().copied().reduce(f64::max);
-        Counted {
+        ForeignTestCounts {
             label: test.label,
             first,
             all: of(|outcome| &outcome.all),
@@ -219,8 +220,8 @@ const ALL_COLUMNS: [(&str, &str); 7] = [
 ];
 
 /// Returns all tests, and loads that ran concurrently, under the IDs of a sequence's tables.
-fn all_steps(counted: &[Counted<'_>]) -> Vec<Exhibit> {
-    let row = |test: &Counted<'_>| {
+fn all_steps(counted: &[ForeignTestCounts<'_>]) -> Vec<Exhibit> {
+    let row = |test: &ForeignTestCounts<'_>| {
         let cells = rate_cells(&test.all).into_iter().chain(tail_cells(&test.all));
         let errors = Cell::number(test.errors.map(|errors| errors as f64), 0);
         Row::new(test.label, cells.chain([errors]))
@@ -245,29 +246,30 @@ fn all_steps(counted: &[Counted<'_>]) -> Vec<Exhibit> {
 }
 
 /// Returns the page of reads and writes of every test.
-fn details(counted: &[Counted<'_>]) -> Page {
-    let direction = |id: &str, title: &str, of: for<'c> fn(&'c Counted<'_>) -> &'c ForeignIos| {
-        let busy = counted.iter().filter(|test| !of(test).is_empty());
-        let rows: Vec<Row> = busy
-            .map(|test| {
-                let ios = of(test);
-                let count = Cell::number(ios.ios.map(|ios| ios as f64), 0);
-                let percentiles =
-                    PERCENTILES.map(|(percent, _)| Cell::number(ios.percentile(percent), 4));
-                let shortest = Cell::number(ios.shortest_ms, 4);
-                let cells = std::iter::once(count).chain(rate_cells(ios)).chain([shortest]);
-                let cells = cells.chain(percentiles);
-                Row::new(test.label, cells.chain([Cell::number(ios.longest_ms, 4)]))
-            })
-            .collect();
-        let table = Table::new(id, title, "Step")
-            .column(("ios", "I/Os"))
-            .columns(ALL_COLUMNS.into_iter().take(4))
-            .columns(PERCENTILES.map(|(percent, id)| Column::new(id, format!("{percent} %"))))
-            .column(("max-ms", "Max ms"))
-            .spanner("Response times in ms");
-        (!rows.is_empty()).then(|| Exhibit::Table(table.rows(rows)))
-    };
+fn details(counted: &[ForeignTestCounts<'_>]) -> Page {
+    let direction =
+        |id: &str, title: &str, of: for<'c> fn(&'c ForeignTestCounts<'_>) -> &'c ForeignIos| {
+            let busy = counted.iter().filter(|test| !of(test).is_empty());
+            let rows: Vec<Row> = busy
+                .map(|test| {
+                    let ios = of(test);
+                    let count = Cell::number(ios.ios.map(|ios| ios as f64), 0);
+                    let percentiles =
+                        PERCENTILES.map(|(percent, _)| Cell::number(ios.percentile(percent), 4));
+                    let shortest = Cell::number(ios.shortest_ms, 4);
+                    let cells = std::iter::once(count).chain(rate_cells(ios)).chain([shortest]);
+                    let cells = cells.chain(percentiles);
+                    Row::new(test.label, cells.chain([Cell::number(ios.longest_ms, 4)]))
+                })
+                .collect();
+            let table = Table::new(id, title, "Step")
+                .column(("ios", "I/Os"))
+                .columns(ALL_COLUMNS.into_iter().take(4))
+                .columns(PERCENTILES.map(|(percent, id)| Column::new(id, format!("{percent} %"))))
+                .column(("max-ms", "Max ms"))
+                .spanner("Response times in ms");
+            (!rows.is_empty()).then(|| Exhibit::Table(table.rows(rows)))
+        };
     let reads = direction("sequence-reads", "Reads of every step", |test| &test.reads);
     let writes = direction("sequence-writes", "Writes of every step", |test| &test.writes);
     page("Details of the Steps", reads.into_iter().chain(writes).collect())
@@ -313,8 +315,8 @@ fn rounds_page(
 /// Maximum number of tests on page one.
 const FIGURES: usize = 8;
 
-fn key(counted: &[Counted<'_>]) -> Vec<KeyFigure> {
-    let of = |test: &Counted<'_>| {
+fn key(counted: &[ForeignTestCounts<'_>]) -> Vec<KeyFigure> {
+    let of = |test: &ForeignTestCounts<'_>| {
         let mb = test.all.bytes_per_second.map(|bytes| bytes / 1e6);
         let iops =
             KeyFigure::new(&format!("{}-iops", test.label), test.label, test.all.iops, "IOPS");
@@ -324,7 +326,7 @@ fn key(counted: &[Counted<'_>]) -> Vec<KeyFigure> {
     counted.iter().flat_map(of).take(FIGURES).collect()
 }
 
-fn metrics(test: &Counted<'_>) -> Vec<Metric> {
+fn metrics(test: &ForeignTestCounts<'_>) -> Vec<Metric> {
     let of = |ios: &ForeignIos, direction: Option<Op>| -> Vec<Metric> {
         let mb = ios.bytes_per_second.map(|bytes| bytes / 1e6);
         let percentile =
@@ -455,7 +457,10 @@ fn absent<'a>(files: impl Iterator<Item = &'a ForeignResults>) -> Vec<String> {
 }
 
 /// Returns the page on the source of the numbers, and the loads in the tool's own terms.
-fn source<'a>(files: impl Iterator<Item = &'a ForeignResults>, counted: &[Counted<'_>]) -> Page {
+fn source<'a>(
+    files: impl Iterator<Item = &'a ForeignResults>,
+    counted: &[ForeignTestCounts<'_>],
+) -> Page {
     let mut exhibits = Vec::new();
     for file in files {
         let facts = Facts::new(&*file.file).rows([

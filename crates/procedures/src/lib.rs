@@ -36,12 +36,12 @@ mod unsuitable;
 mod verify_write;
 mod words;
 
-pub use ground::asked::Asked;
+pub use ground::asked::ProcedureRequest;
 pub use meta::{META_KEYS, check_meta};
-pub use offer::{Make, ProcedureSpec};
+pub use offer::{ProcedureConstructor, ProcedureSpec};
 pub use parameters::Parameter;
 pub use pts::workload::zone_shift_of;
-pub use unsuitable::Unsuitable;
+pub use unsuitable::ProcedureError;
 
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{Procedure, Settings};
@@ -80,7 +80,7 @@ pub fn offer(name: &str) -> Option<&'static ProcedureSpec> {
 /// change the same limit, the later one applies.
 ///
 /// # Errors
-/// Returns [`Unsuitable`] if there is no such procedure or it cannot run with these settings on
+/// Returns [`ProcedureError`] if there is no such procedure or it cannot run with these settings on
 /// this device.
 ///
 /// ```
@@ -94,7 +94,7 @@ pub fn procedure(
     settings: &Settings,
     geometry: Geometry,
     amendments: &[Amendment],
-) -> Result<Box<dyn Procedure>, Unsuitable> {
+) -> Result<Box<dyn Procedure>, ProcedureError> {
     let offer = catalogue::find(PROCEDURES, &settings.procedure)?;
     if OF_SEVERAL.iter().any(|several| several.name == offer.name) {
         // Such a procedure checks the parameters itself: each belongs to one of its parts.

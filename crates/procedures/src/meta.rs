@@ -1,12 +1,12 @@
 //! Facts about drive and platform that only the user knows and that reports print.
 
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Settings, suggestion};
 
 /// A fact that only the user knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meta {
+pub(crate) enum UserFact {
     Vendor,
     Model,
     Sponsor,
@@ -19,20 +19,20 @@ pub(crate) enum Meta {
     Note,
 }
 
-impl Meta {
+impl UserFact {
     /// Returns the key that the user types: `--meta KEY=VALUE`.
     const fn key(self) -> &'static str {
         match self {
-            Meta::Vendor => "vendor",
-            Meta::Model => "model",
-            Meta::Sponsor => "sponsor",
-            Meta::Nand => "nand",
-            Meta::FormFactor => "form-factor",
-            Meta::Platform => "platform",
-            Meta::Motherboard => "motherboard",
-            Meta::Hba => "hba",
-            Meta::TestId => "test-id",
-            Meta::Note => "note",
+            UserFact::Vendor => "vendor",
+            UserFact::Model => "model",
+            UserFact::Sponsor => "sponsor",
+            UserFact::Nand => "nand",
+            UserFact::FormFactor => "form-factor",
+            UserFact::Platform => "platform",
+            UserFact::Motherboard => "motherboard",
+            UserFact::Hba => "hba",
+            UserFact::TestId => "test-id",
+            UserFact::Note => "note",
         }
     }
     /// Returns the value that the user gave, or `None`.
@@ -43,33 +43,33 @@ impl Meta {
 
 /// All keys that reports print.
 pub const META_KEYS: [&str; 10] = [
-    Meta::Vendor.key(),
-    Meta::Model.key(),
-    Meta::Sponsor.key(),
-    Meta::Nand.key(),
-    Meta::FormFactor.key(),
-    Meta::Platform.key(),
-    Meta::Motherboard.key(),
-    Meta::Hba.key(),
-    Meta::TestId.key(),
-    Meta::Note.key(),
+    UserFact::Vendor.key(),
+    UserFact::Model.key(),
+    UserFact::Sponsor.key(),
+    UserFact::Nand.key(),
+    UserFact::FormFactor.key(),
+    UserFact::Platform.key(),
+    UserFact::Motherboard.key(),
+    UserFact::Hba.key(),
+    UserFact::TestId.key(),
+    UserFact::Note.key(),
 ];
 
 /// Checks that reports print this key.
 ///
 /// # Errors
-/// Returns [`Unsuitable`] if they do not; the message suggests the closest key.
+/// Returns [`ProcedureError`] if they do not; the message suggests the closest key.
 ///
 /// ```
 /// assert!(steadfast_procedures::check_meta("vendor").is_ok());
 /// let error = steadfast_procedures::check_meta("vender").unwrap_err();
 /// assert!(error.to_string().contains("did you mean 'vendor'"));
 /// ```
-pub fn check_meta(key: &str) -> Result<(), Unsuitable> {
+pub fn check_meta(key: &str) -> Result<(), ProcedureError> {
     if META_KEYS.contains(&key) {
         return Ok(());
     }
-    Err(Unsuitable(format!(
+    Err(ProcedureError(format!(
         "--meta: unknown key '{key}'{}; choose one of: {}",
         suggestion(key, META_KEYS),
         META_KEYS.join(", "),

@@ -1,12 +1,13 @@
 //! Entry of a procedure in the list: its name, its parameters and its constructor.
 
-use crate::ground::asked::Asked;
+use crate::ground::asked::ProcedureRequest;
 use crate::parameters::Parameter;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::Procedure;
 
 /// Constructor of a procedure.
-pub type Make = fn(&Asked<'_>) -> Result<Box<dyn Procedure>, Unsuitable>;
+pub type ProcedureConstructor =
+    fn(&ProcedureRequest<'_>) -> Result<Box<dyn Procedure>, ProcedureError>;
 
 /// Entry of a procedure in the list of procedures.
 #[derive(Debug, Clone, Copy)]
@@ -18,12 +19,12 @@ pub struct ProcedureSpec {
     /// Parameters of this procedure, in addition to the settings that all procedures have.
     pub parameters: &'static [Parameter],
     /// Constructor. Call [`procedure`](crate::procedure) instead, which also checks the settings.
-    pub make: Make,
+    pub make: ProcedureConstructor,
 }
 
 /// Boxes a procedure as a trait object.
 pub(crate) fn boxed<P: Procedure + 'static>(
-    made: Result<P, Unsuitable>,
-) -> Result<Box<dyn Procedure>, Unsuitable> {
+    made: Result<P, ProcedureError>,
+) -> Result<Box<dyn Procedure>, ProcedureError> {
     Ok(Box::new(made?))
 }

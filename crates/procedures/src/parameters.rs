@@ -1,7 +1,7 @@
 //! Parameters that only some procedures have: `--set NAME=VALUE`.
 
-use crate::unsuitable::Unsuitable;
-use steadfast_domain::findings::{Facts, Known, Origin, Setting};
+use crate::unsuitable::ProcedureError;
+use steadfast_domain::findings::{Facts, OptionalText, Origin, Setting};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Caveat, CaveatKind, Nanos, Profile, Settings, caveats as ids, suggestion};
 
@@ -58,23 +58,28 @@ impl Parameter {
         }
     }
     /// Returns a row of the report with this label and text for the value.
-    pub(crate) fn row(&self, settings: &Settings, label: &str, value: impl Known) -> Setting {
+    pub(crate) fn row(
+        &self,
+        settings: &Settings,
+        label: &str,
+        value: impl OptionalText,
+    ) -> Setting {
         let id = format!("parameter-{}", self.name);
         Setting::new(&id, label, value, self.origin(settings))
     }
     /// Parses the value with `read`.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if `read` returns `None`; the message contains the meaning of the
+    /// Returns [`ProcedureError`] if `read` returns `None`; the message contains the meaning of the
     /// parameter and its default.
     pub fn parse<T>(
         &self,
         settings: &Settings,
         read: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<T, Unsuitable> {
+    ) -> Result<T, ProcedureError> {
         let value = self.value(settings);
         read(value).ok_or_else(|| {
-            Unsuitable(format!(
+            ProcedureError(format!(
                 "parameter {} cannot be '{value}': {} (default {})",
                 self.name,
                 self.meaning,
@@ -86,8 +91,8 @@ impl Parameter {
     /// Parses the value as a time.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] unless the value is a time from 100 ms to 30 days.
-    pub fn time(&self, settings: &Settings) -> Result<Nanos, Unsuitable> {
+    /// Returns [`ProcedureError`] unless the value is a time from 100 ms to 30 days.
+    pub fn time(&self, settings: &Settings) -> Result<Nanos, ProcedureError> {
         let possible = Nanos::from_millis(100)..=Nanos::from_secs(30 * 86_400);
         self.parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| possible.contains(t)))
     }
@@ -98,7 +103,7 @@ pub(crate) fn check(
     procedure: &str,
     known: &[Parameter],
     settings: &Settings,
-) -> Result<(), Unsuitable> {
+) -> Result<(), ProcedureError> {
     let unknown = settings.parameters.keys().find(|name| known.iter().all(|p| p.name != *name));
     let Some(unknown) = unknown else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(|p| p.name).collect();
@@ -108,7 +113,7 @@ pub(crate) fn check(
         format!("it has: {}", names.join(", "))
     };
     let meant = suggestion(unknown, names);
-    Err(Unsuitable(format!(
+    Err(ProcedureError(format!(
         "{procedure} has no parameter '{unknown}'{meant}; {has}",
         unknown = excerpt(unknown)
     )))

@@ -2,7 +2,7 @@
 //! several active ranges.
 //!
 //! The parts run one after another, each as if it ran alone. In the journal, a part starts with
-//! `Note::Part`, and the phases of its steps start with its name: `iops/rounds`. A part may
+//! `Note::SuitePart`, and the phases of its steps start with its name: `iops/rounds`. A part may
 //! itself have parts: `iops/ar75-8GiB/rounds`.
 
 use crate::exhibits::frame::unfinished;
@@ -11,12 +11,12 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{
-    Bench, Caveat, CaveatKind, Conditions, EndState, Entry, Findings, Halt, Nanos, Note, Outcome,
-    Procedure, Purge, Record, Settings, Step,
+    Bench, Caveat, CaveatKind, Conditions, EndState, Findings, Halt, JournalEntry, Nanos, Note,
+    Outcome, Procedure, Purge, Record, Settings, Step,
 };
 
 /// One procedure of several.
-pub(crate) struct Part {
+pub(crate) struct SuitePart {
     /// Name of the part, the prefix of its phases.
     pub name: String,
     /// Procedure that the part runs.
@@ -86,7 +86,7 @@ impl Bench for PartBench<'_> {
 }
 
 /// Conducts the parts one after another.
-pub(crate) fn conduct(parts: &[Part], bench: &mut dyn Bench) -> Result<(), Halt> {
+pub(crate) fn conduct(parts: &[SuitePart], bench: &mut dyn Bench) -> Result<(), Halt> {
     parts.iter().try_for_each(|part| {
         bench.note(&Note::Part(part.name.clone()));
         part.procedure.conduct(&mut PartBench { bench, part: &part.name })
@@ -94,14 +94,14 @@ pub(crate) fn conduct(parts: &[Part], bench: &mut dyn Bench) -> Result<(), Halt>
 }
 
 /// A part and its findings.
-pub(crate) struct Studied<'a> {
+pub(crate) struct PartFindings<'a> {
     /// Name of the part.
     pub name: &'a str,
     /// Findings of the part; `None` if it has not started.
     pub findings: Option<Findings>,
 }
 
-impl Studied<'_> {
+impl PartFindings<'_> {
     fn steady(&self) -> Option<bool> {
         self.end()?.steady()
     }
@@ -126,10 +126,10 @@ fn invalidating(findings: &Findings) -> usize {
 }
 
 /// Computes the findings of all parts that have started.
-pub(crate) fn studied<'a>(parts: &'a [Part], record: &Record) -> Vec<Studied<'a>> {
+pub(crate) fn studied<'a>(parts: &'a [SuitePart], record: &Record) -> Vec<PartFindings<'a>> {
     parts
         .iter()
-        .map(|part| Studied {
+        .map(|part| PartFindings {
             name: &part.name,
             findings: part_record(part, record).map(|record| part.procedure.study(&record)),
         })
@@ -137,8 +137,8 @@ pub(crate) fn studied<'a>(parts: &'a [Part], record: &Record) -> Vec<Studied<'a>
 }
 
 /// Returns the name of the part that starts with this entry, or `None` if none does.
-pub(crate) fn begins(entry: &Entry) -> Option<&str> {
-    let Entry::Noted(note) = entry else { return None };
+pub(crate) fn begins(entry: &JournalEntry) -> Option<&str> {
+    let JournalEntry::Noted(note) = entry else { return None };
     match &**note {
         Note::Part(name) => Some(name),
         _ => None,
@@ -146,17 +146,17 @@ pub(crate) fn begins(entry: &Entry) -> Option<&str> {
 }
 
 /// Returns the record of one part as if it had run alone, or `None` if it has not started.
-fn part_record(part: &Part, record: &Record) -> Option<Record> {
+fn part_record(part: &SuitePart, record: &Record) -> Option<Record> {
     let first = record.entries.iter().position(|e| begins(e) == Some(&part.name))? + 1;
     let rest = &record.entries[first..];
     let is_another = |entry| begins(entry).is_some_and(|name| own_name(name, &part.name).is_none());
     let next = rest.iter().position(is_another);
     let own = rest.get(..next.unwrap_or(rest.len())).unwrap_or_default();
-    let mut entries: Vec<Entry> =
+    let mut entries: Vec<JournalEntry> =
         record.entries.iter().filter(|e| is_general(e)).cloned().collect();
     entries.extend(own.iter().filter_map(|entry| own_entry(entry, &part.name)));
     if next.is_some() || record.has_ended() {
-        entries.push(Entry::Ended);
+        entries.push(JournalEntry::Ended);
     }
     let mut of_part = Record {
         version: record.version,
@@ -173,24 +173,30 @@ fn part_record(part: &Part, record: &Record) -> Option<Record> {
 }
 
 /// Returns true if the entry applies to all parts: opening, examination and amendments.
-fn is_general(entry: &Entry) -> bool {
-    matches!(entry, Entry::Opened { .. } | Entry::Examined(_) | Entry::Amended(_))
+fn is_general(entry: &JournalEntry) -> bool {
+    matches!(
+        entry,
+        JournalEntry::Opened { .. } | JournalEntry::Examined(_) | JournalEntry::Amended(_)
+    )
 }
 
 /// Returns an entry with the part's name removed, or `None` for an entry of another part, of the
 /// run as a whole, or about host changes.
-fn own_entry(entry: &Entry, part: &str) -> Option<Entry> {
+fn own_entry(entry: &JournalEntry, part: &str) -> Option<JournalEntry> {
     if let Some(name) = begins(entry) {
         let name = own_name(name, part)?.to_owned();
-        return Some(Entry::Noted(Box::new(Note::Part(name))));
+        return Some(JournalEntry::Noted(Box::new(Note::Part(name))));
     }
     match entry {
-        Entry::Applied { step, outcome } => {
+        JournalEntry::Applied { step, outcome } => {
             let mut step = step.clone();
             step.place.phase = own_name(&step.place.phase, part)?.to_owned();
-            Some(Entry::Applied { step, outcome: outcome.clone() })
+            Some(JournalEntry::Applied { step, outcome: outcome.clone() })
         }
-        Entry::Ended | Entry::Halted(_) | Entry::HostChange(_) | Entry::HostRestored(_) => None,
+        JournalEntry::Ended
+        | JournalEntry::Halted(_)
+        | JournalEntry::HostChange(_)
+        | JournalEntry::HostRestored(_) => None,
         general if is_general(general) => None,
         other => Some(other.clone()),
     }
@@ -209,10 +215,10 @@ fn span(record: &Record) -> Option<(u64, u64)> {
 /// Adds the findings of the parts to those of the whole. `last` is the part that ran last.
 pub(crate) fn with_parts(
     whole: Findings,
-    studied: Vec<Studied<'_>>,
-    last: Option<&Part>,
+    studied: Vec<PartFindings<'_>>,
+    last: Option<&SuitePart>,
 ) -> Findings {
-    let parts = studied.into_iter().filter_map(|Studied { name, findings }| {
+    let parts = studied.into_iter().filter_map(|PartFindings { name, findings }| {
         let mut part = findings?;
         // Chapters of the whole are not repeated in the parts.
         part.chapters.retain(|chapter| !whole.chapters.contains(chapter));
@@ -237,7 +243,7 @@ fn cannot_go_on(findings: &mut Findings) {
 
 /// Returns the table of how each part ended; `heads` are the id of the table, its title and the
 /// heading of its first column.
-pub(crate) fn parts_table(heads: [&str; 3], studied: &[Studied<'_>]) -> Table {
+pub(crate) fn parts_table(heads: [&str; 3], studied: &[PartFindings<'_>]) -> Table {
     let rows = studied.iter().map(|part| {
         let window = part.window().map(|(first, last)| format!("{first} - {last}"));
         let ending = part.findings.as_ref().map_or("not begun", |f| f.ending.as_str());
@@ -259,14 +265,15 @@ pub(crate) fn parts_table(heads: [&str; 3], studied: &[Studied<'_>]) -> Table {
 }
 
 /// Returns the titles of the parts that `keep` accepts, separated by commas.
-fn titles(studied: &[Studied<'_>], keep: impl Fn(&Studied<'_>) -> bool) -> String {
-    let kept: Vec<&str> = studied.iter().filter(|part| keep(part)).map(Studied::title).collect();
+fn titles(studied: &[PartFindings<'_>], keep: impl Fn(&PartFindings<'_>) -> bool) -> String {
+    let kept: Vec<&str> =
+        studied.iter().filter(|part| keep(part)).map(PartFindings::title).collect();
     kept.join(", ")
 }
 
 /// Returns one sentence on how the run ended. `noun` names the parts in the plural, such as
 /// `procedures`.
-pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> String {
+pub(crate) fn ending(noun: &str, record: &Record, studied: &[PartFindings<'_>]) -> String {
     let groups = [
         ("steady", titles(studied, |p| p.steady() == Some(true))),
         ("NOT steady", titles(studied, |p| p.steady() == Some(false))),
@@ -291,14 +298,14 @@ pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> St
 /// continued. `options` formats the options that run the given parts again.
 pub(crate) fn caveats(
     record: &Record,
-    studied: &[Studied<'_>],
-    last: Option<&Part>,
+    studied: &[PartFindings<'_>],
+    last: Option<&SuitePart>,
     options: impl Fn(&[&str]) -> String,
 ) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
     let unsteady = titles(studied, |part| part.steady() == Some(false));
     if record.has_ended() && !unsteady.is_empty() {
-        let (running, over): (Vec<&Studied<'_>>, Vec<_>) = studied
+        let (running, over): (Vec<&PartFindings<'_>>, Vec<_>) = studied
             .iter()
             .filter(|part| part.steady() == Some(false))
             .partition(|part| last.is_some_and(|last| last.name == part.name));

@@ -5,25 +5,25 @@
 //! purges and preconditions by its own rules, and has its own seed.
 
 use crate::catalogue::{SINGLE, find, made, parameters_of};
-use crate::exhibits::disclosure::{self, Form};
+use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{common_chapters, frame};
 use crate::exhibits::pages::page;
-use crate::ground::Ground;
-use crate::ground::asked::Asked;
-use crate::ground::choices::Choices;
+use crate::ground::ProcedureSetup;
+use crate::ground::asked::ProcedureRequest;
+use crate::ground::choices::RunChoices;
 use crate::ground::ranges;
 use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::Parameter;
-use crate::parts::{self, Part, Studied, part_amendments};
+use crate::parts::{self, PartFindings, SuitePart, part_amendments};
 use crate::pts::method;
 use crate::tkperf;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use crate::words::own;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Setting};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{
-    Bench, Caveat, CaveatKind, Findings, Halt, Place, Procedure, Record, Settings,
+    Bench, Caveat, CaveatKind, Findings, Halt, Procedure, Record, Settings, StepPlace,
 };
 
 /// Name of the procedure on the command line.
@@ -63,7 +63,7 @@ pub(crate) struct SuiteKind {
     /// Returns the options of a run of some parts again, by their names.
     pub again: fn(&[&str]) -> String,
     /// Returns the tables over all parts.
-    pub over_all: fn(&[Studied<'_>]) -> Vec<Exhibit>,
+    pub over_all: fn(&[PartFindings<'_>]) -> Vec<Exhibit>,
 }
 
 const SUITE: SuiteKind = SuiteKind {
@@ -92,7 +92,7 @@ impl PartPlan {
     fn base(&self, settings: &Settings) -> Settings {
         let mut base = settings.clone();
         base.procedure.clone_from(&self.procedure);
-        base.seed = Place::new(&self.name, 0, 0, "").seed(settings.seed);
+        base.seed = StepPlace::new(&self.name, 0, 0, "").seed(settings.seed);
         let preset = self.preset.iter();
         base.parameters = preset.map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         base
@@ -153,12 +153,16 @@ impl PartPlan {
         part
     }
 
-    fn part(&self, asked: &Asked<'_>, is_last: bool) -> Result<Part, Unsuitable> {
+    fn part(
+        &self,
+        asked: &ProcedureRequest<'_>,
+        is_last: bool,
+    ) -> Result<SuitePart, ProcedureError> {
         let settings = self.settings(asked.settings);
         let amendments = part_amendments(asked.amendments, &self.name, is_last);
         let procedure = made(&settings, asked.geometry, &amendments)
-            .map_err(|why| Unsuitable(format!("{}: {why}", self.name)))?;
-        Ok(Part { name: self.name.clone(), procedure, settings })
+            .map_err(|why| ProcedureError(format!("{}: {why}", self.name)))?;
+        Ok(SuitePart { name: self.name.clone(), procedure, settings })
     }
 }
 
@@ -173,36 +177,36 @@ enum Prefix {
 /// Several procedures that run one after another.
 pub struct Suite {
     kind: &'static SuiteKind,
-    ground: Ground,
-    parts: Vec<Part>,
+    ground: ProcedureSetup,
+    parts: Vec<SuitePart>,
 }
 
 impl Suite {
     /// Builds a run of these parts. An amendment that names no loop applies to the last part.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if a part is unknown or cannot run with these settings, or if no
+    /// Returns [`ProcedureError`] if a part is unknown or cannot run with these settings, or if no
     /// part has one of the given parameters.
     pub(crate) fn of(
         kind: &'static SuiteKind,
         plans: Vec<PartPlan>,
-        asked: &Asked<'_>,
-    ) -> Result<Self, Unsuitable> {
+        asked: &ProcedureRequest<'_>,
+    ) -> Result<Self, ProcedureError> {
         check_parameters(kind, asked.settings, &plans)?;
         let last = plans.len().saturating_sub(1);
         let parts = plans.iter().enumerate().map(|(at, plan)| plan.part(asked, at == last));
-        let parts: Result<Vec<Part>, Unsuitable> = parts.collect();
+        let parts: Result<Vec<SuitePart>, ProcedureError> = parts.collect();
         Ok(Suite { kind, parts: parts?, ground: method::ground(asked)? })
     }
 }
 
 /// Returns the parts of a suite: its procedures, with a number if they are listed several times.
-fn plans(settings: &Settings) -> Result<Vec<PartPlan>, Unsuitable> {
+fn plans(settings: &Settings) -> Result<Vec<PartPlan>, ProcedureError> {
     let names: Vec<&str> = PROCEDURES.value(settings).split(',').map(str::trim).collect();
     let is_several =
         |name: &str| [NAME, tkperf::NAME].contains(&name) || name.ends_with("-campaign");
     if names.iter().any(|name| name.is_empty() || is_several(name)) {
-        return Err(Unsuitable(format!(
+        return Err(ProcedureError(format!(
             "a suite cannot be made of '{}'; name procedures that are not made of others, \
              separated by commas, such as {}",
             excerpt(PROCEDURES.value(settings)),
@@ -225,7 +229,7 @@ fn check_parameters(
     kind: &SuiteKind,
     settings: &Settings,
     plans: &[PartPlan],
-) -> Result<(), Unsuitable> {
+) -> Result<(), ProcedureError> {
     let unknown = settings.parameters.iter().find(|(given, value)| {
         *given != kind.list.name
             && plans.iter().all(|plan| plan.addressed(given, value, settings).is_none())
@@ -240,7 +244,7 @@ fn check_parameters(
             known.push(line);
         }
     }
-    Err(Unsuitable(format!(
+    Err(ProcedureError(format!(
         "no part of this run takes a parameter '{unknown}'; its parameters are: {}",
         known.join("; "),
         unknown = excerpt(unknown)
@@ -271,11 +275,11 @@ impl Procedure for Suite {
 }
 
 impl Suite {
-    fn header(&self, record: &Record, studied: &[Studied<'_>]) -> FormHeader {
+    fn header(&self, record: &Record, studied: &[PartFindings<'_>]) -> FormHeader {
         let choices = self.choices();
         let origin = self.kind.list.origin(&self.ground.settings);
         let each = |number: usize| {
-            let (number, title) = (number + 1, studied.get(number).map(Studied::title));
+            let (number, title) = (number + 1, studied.get(number).map(PartFindings::title));
             let (id, label) = (format!("procedure-{number}"), format!("Procedure {number}"));
             Setting::new(&id, &label, title, origin)
         };
@@ -285,7 +289,7 @@ impl Suite {
         set_up.push(disclosure::note_row(&choices));
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend((0..studied.len()).map(each));
-        let form = Form {
+        let form = ReportForm {
             test: self.kind.title.into(),
             subtitle: self.kind.subtitle.into(),
             set_up,
@@ -305,7 +309,7 @@ impl Suite {
         chapters
     }
 
-    fn caveats(&self, record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
+    fn caveats(&self, record: &Record, studied: &[PartFindings<'_>]) -> Vec<Caveat> {
         let mut caveats = parts::caveats(record, studied, self.parts.last(), self.kind.again);
         if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
             caveats.push(Caveat::new(
@@ -319,9 +323,9 @@ impl Suite {
         caveats
     }
 
-    fn choices(&self) -> Choices<'_> {
+    fn choices(&self) -> RunChoices<'_> {
         let settings = &self.ground.settings;
-        let mut choices = Choices {
+        let mut choices = RunChoices {
             alignment: None,
             ending: disclosure::ending_text(settings.steady_state),
             preconditioning_text: Some(own(String::new())),
@@ -348,7 +352,7 @@ mod tests {
     use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
     use std::collections::HashSet;
     use steadfast_domain::settings::Amendment;
-    use steadfast_domain::{Class, EndState, Entry, Profile, Step};
+    use steadfast_domain::{Class, EndState, JournalEntry, Profile, Step};
 
     fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
         let mut settings = Settings::new(NAME, 7);
@@ -454,7 +458,7 @@ mod tests {
         let mut bench = scripted(|_| 1000.0);
         suite.conduct(&mut bench).unwrap();
         let cut = bench.entries.iter().position(|entry| match entry {
-            Entry::Applied { step, .. } => step.place.phase == "throughput/rounds-1024K",
+            JournalEntry::Applied { step, .. } => step.place.phase == "throughput/rounds-1024K",
             _ => false,
         });
         bench.entries.truncate(cut.unwrap() + 2);
@@ -503,7 +507,7 @@ mod tests {
         assert_eq!(seeds.len(), 3);
         let mut bench = scripted(|_| 100_000.0);
         suite.conduct(&mut bench).unwrap();
-        let purges = bench.entries.iter().filter(|entry| matches!(entry, Entry::Purged(_)));
+        let purges = bench.entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_)));
         assert_eq!(purges.count(), 3);
         let findings = suite.study(&record(&suite.ground.settings, bench.entries));
         let titles: Vec<&str> = findings.parts.iter().map(|part| part.title.as_str()).collect();

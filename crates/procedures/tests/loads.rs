@@ -25,7 +25,7 @@ const GEOMETRY: Geometry = Geometry { capacity: Bytes::gib(4), logical_sector: 5
 
 /// Behavior of the drive in a case.
 #[derive(Clone, Copy, PartialEq)]
-enum Drive {
+enum DriveBehavior {
     /// The same IOPS in every step.
     Steady,
     /// Twice as many IOPS in every other round.
@@ -35,16 +35,16 @@ enum Drive {
 }
 
 /// A bench that keeps a hash of all calls.
-struct Witness {
-    drive: Drive,
+struct HashingBench {
+    drive: DriveBehavior,
     steps: u64,
     hash: u64,
     ran: (Nanos, u64),
 }
 
-impl Witness {
-    fn new(drive: Drive) -> Self {
-        Witness { drive, steps: 0, hash: 0xcbf2_9ce4_8422_2325, ran: (Nanos::ZERO, 0) }
+impl HashingBench {
+    fn new(drive: DriveBehavior) -> Self {
+        HashingBench { drive, steps: 0, hash: 0xcbf2_9ce4_8422_2325, ran: (Nanos::ZERO, 0) }
     }
     /// Adds a call to the hash: FNV-1a over its text.
     fn saw(&mut self, what: &str, text: &str) {
@@ -54,13 +54,14 @@ impl Witness {
     }
     fn iops(&self, step: &Step) -> f64 {
         match self.drive {
-            Drive::Restless if step.place.round % 2 == 1 => 2000.0,
+            DriveBehavior::Restless if step.place.round % 2 == 1 => 2000.0,
             _ => 1000.0,
         }
     }
     fn gap(&self) -> Option<Gap> {
-        let is_here =
-            self.drive == Drive::Interrupted && self.steps.is_multiple_of(17) && self.steps < 300;
+        let is_here = self.drive == DriveBehavior::Interrupted
+            && self.steps.is_multiple_of(17)
+            && self.steps < 300;
         is_here.then(|| Gap { cause: "the process ended".into(), lasted: None, written: None })
     }
     fn measurement(&mut self, step: &Step) -> Measurement {
@@ -93,7 +94,7 @@ impl Witness {
     }
 }
 
-impl Bench for Witness {
+impl Bench for HashingBench {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         self.saw("settle", &serde_json::to_string(wanted).unwrap());
         Ok(wanted.clone())
@@ -121,19 +122,19 @@ impl Bench for Witness {
 fn line(
     name: &str,
     (settings, geometry): (&Settings, Geometry),
-    drive: Drive,
+    drive: DriveBehavior,
     amendments: &[Amendment],
 ) -> String {
     let case = match drive {
-        Drive::Steady => "steady",
-        Drive::Restless => "restless",
-        Drive::Interrupted => "interrupted",
+        DriveBehavior::Steady => "steady",
+        DriveBehavior::Restless => "restless",
+        DriveBehavior::Interrupted => "interrupted",
     };
     let made = match procedure(settings, geometry, amendments) {
         Ok(made) => made,
         Err(_) => return format!("{name} {case}: refused\n"),
     };
-    let mut witness = Witness::new(drive);
+    let mut witness = HashingBench::new(drive);
     let end = match made.conduct(&mut witness) {
         Ok(()) => "",
         Err(_) => ", halted",
@@ -141,7 +142,8 @@ fn line(
     format!("{name} {case}: {} steps{end}, {:016x}\n", witness.steps, witness.hash)
 }
 
-const DRIVES: [Drive; 3] = [Drive::Steady, Drive::Restless, Drive::Interrupted];
+const DRIVES: [DriveBehavior; 3] =
+    [DriveBehavior::Steady, DriveBehavior::Restless, DriveBehavior::Interrupted];
 
 /// Appends a line for every procedure, profile, class and drive.
 fn of_every_procedure(out: &mut String) {
@@ -269,7 +271,7 @@ fn of_endings(out: &mut String) {
             let amendments = [Amendment::RoundsMax(9)];
             let case = format!("{name} {ending}");
             let of = (&settings, GEOMETRY);
-            out.push_str(&line(&case, of, Drive::Restless, &amendments));
+            out.push_str(&line(&case, of, DriveBehavior::Restless, &amendments));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! kernel reuses for the next disk: the I/Os of the new disk must not appear under the old name.
 
 use steadfast_domain::io_event::CapturedDevice;
-use steadfast_host::Roots;
+use steadfast_host::SystemRoots;
 
 /// A captured disk.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct Replaced {
 impl DiskWatch {
     /// Starts with the disks that have these device numbers and names now.
     pub(crate) fn new(disks: impl Iterator<Item = ((u32, u32), String)>) -> Self {
-        Self::reading(disks, |number| steadfast_host::disk_sequence(number, &Roots::real()))
+        Self::reading(disks, |number| steadfast_host::disk_sequence(number, &SystemRoots::real()))
     }
 
     fn reading(

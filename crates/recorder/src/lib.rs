@@ -23,4 +23,4 @@ pub use progress::{RecordingEvent, RecordingProgress, UnderWay};
 pub use recorded::{CostPerIo, Recorded, Written};
 pub use recording::{Output, Recording};
 pub use session::record;
-pub use steadfast_capture::{Counters, FilesWay, SourceName, remove_left_behind};
+pub use steadfast_capture::{CaptureCounters, FileCaptureMode, SourceName, remove_left_behind};

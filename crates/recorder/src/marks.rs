@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use steadfast_domain::text::printable;
-use steadfast_host::{Directory, Readers, wall_clock_unix_ms};
+use steadfast_host::{Directory, ReadAccess, wall_clock_unix_ms};
 
 /// Parent of the directory in which running captures look for marks, `steadfast/captures`. Only
 /// root may enter it.
@@ -65,7 +65,7 @@ impl MarkFile {
         loop {
             let name: OsString = format!("{}-{number}", std::process::id()).into();
             let seen = line.len() as u64;
-            let made = directory.create(&name, Readers::Usual).and_then(|mut file| {
+            let made = directory.create(&name, ReadAccess::Usual).and_then(|mut file| {
                 file.write_all(line.as_bytes())?;
                 held(file)
             });
@@ -272,7 +272,7 @@ mod tests {
     fn a_file_without_a_lock_is_a_dead_capture() {
         let scratch = tempfile::tempdir().unwrap();
         let here = directory(scratch.path());
-        drop(here.create(OsStr::new("4711-0"), Readers::Usual).unwrap());
+        drop(here.create(OsStr::new("4711-0"), ReadAccess::Usual).unwrap());
         assert!(matches!(mark_in(&here, "too late", None, 7), Err(MarkError::NoCapture)));
         assert_eq!(here.names().unwrap().len(), 0);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use steadfast_domain::io_event::ProcessorReading;
-use steadfast_host::{ProcessorTimes, Roots};
+use steadfast_host::{ProcessorTimes, SystemRoots};
 
 /// Shortest and longest time between two readings at first, in nanoseconds. A reading of
 /// `/proc/stat` takes 10 microseconds with two processors, and more with many.
@@ -23,7 +23,7 @@ pub(crate) struct ProcessorLog {
 impl ProcessorLog {
     /// Starts with an interval that suits capture steps of `step_ns` nanoseconds.
     pub(crate) fn new(step_ns: Option<u64>) -> Self {
-        Self::reading(step_ns, || steadfast_host::processor_times(&Roots::real()))
+        Self::reading(step_ns, || steadfast_host::processor_times(&SystemRoots::real()))
     }
 
     fn reading(step_ns: Option<u64>, read: fn() -> Option<ProcessorTimes>) -> Self {
@@ -75,7 +75,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn real() -> Option<ProcessorTimes> {
-        steadfast_host::processor_times(&Roots::real())
+        steadfast_host::processor_times(&SystemRoots::real())
     }
 
     fn times(readings: &[ProcessorReading]) -> Vec<u64> {

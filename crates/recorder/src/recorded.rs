@@ -1,7 +1,7 @@
 //! Results of a capture.
 
 use std::path::PathBuf;
-use steadfast_capture::Counters;
+use steadfast_capture::CaptureCounters;
 use steadfast_domain::CaptureConditions;
 
 /// A completed file.
@@ -22,7 +22,7 @@ pub struct Recorded {
     /// The conditions as written to the last file.
     pub conditions: CaptureConditions,
     /// Counters of I/Os that were lost, seen in part or not seen.
-    pub counters: Counters,
+    pub counters: CaptureCounters,
     /// Number of I/Os in all files.
     pub ios: u64,
 }
@@ -58,7 +58,7 @@ mod tests {
                 cost_ns: Some((kernel_ns.unwrap_or(0), 3500)),
                 ..CaptureConditions::default()
             },
-            counters: Counters { kernel_ns, ..Counters::default() },
+            counters: CaptureCounters { kernel_ns, ..CaptureCounters::default() },
             ios,
         }
     }

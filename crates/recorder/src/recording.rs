@@ -4,11 +4,12 @@ use crate::error::RecordError;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_capture::{
-    ContentSampler, FileSystem, FilesWay, Listened, Options, SampledDevice, SourceName, WHOLE_DISK,
+    CaptureDevice, CaptureFileSystem, CaptureOptions, ContentSampler, FileCaptureMode,
+    SampledDevice, SourceName, WHOLE_DISK,
 };
-use steadfast_domain::io_event::{CapturedDevice, ContentSample, Merging};
+use steadfast_domain::io_event::{CapturedDevice, ContentSample, MergeCounts};
 use steadfast_domain::{Bytes, CaptureConditions, Device, Layer, Nanos, Transport};
-use steadfast_host::{Directory, Existing, FileError, NewFile, Readers, Roots};
+use steadfast_host::{Directory, FileError, NewFile, OverwritePolicy, ReadAccess, SystemRoots};
 
 /// Parameters of a capture and of its files.
 #[derive(Debug, Clone)]
@@ -41,7 +42,7 @@ pub struct Recording {
     /// Source of the block layer's events; `None` selects the best that works on this host.
     pub source: Option<SourceName>,
     /// Way to capture the file-system layer; `None` selects the best that works on this host.
-    pub files: Option<FilesWay>,
+    pub files: Option<FileCaptureMode>,
     /// Find the paths of files.
     pub paths: bool,
     /// Record the cgroup of every I/O's process.
@@ -60,9 +61,9 @@ pub struct Output {
     /// Path of the first file.
     pub path: PathBuf,
     /// Handling of files that already have these names.
-    pub existing: Existing,
+    pub existing: OverwritePolicy,
     /// Users who may read the files.
-    pub readers: Readers,
+    pub readers: ReadAccess,
     /// Size at which the capture continues in a new file; `None` for no limit.
     pub rotate_size: Option<Bytes>,
     /// Time after which the capture continues in a new file; `None` for no limit.
@@ -100,8 +101,8 @@ impl Output {
 
 impl Recording {
     /// Returns the options for the probes.
-    pub(crate) fn options(&self, devices: &[Found]) -> Options {
-        Options {
+    pub(crate) fn options(&self, devices: &[Found]) -> CaptureOptions {
+        CaptureOptions {
             devices: devices.iter().map(|found| found.listened.clone()).collect(),
             layers: self.layers_in_order(),
             process: self.process,
@@ -120,7 +121,7 @@ impl Recording {
     }
 
     /// Refuses, before anything is attached, what is known to fail.
-    pub(crate) fn check(&self, options: &Options) -> Result<(), RecordError> {
+    pub(crate) fn check(&self, options: &CaptureOptions) -> Result<(), RecordError> {
         steadfast_capture::check(options).map_err(RecordError::Unsuitable)?;
         if self.content_sample.is_some() && !options.layers.contains(&Layer::Block) {
             return Err(RecordError::NoBlockLayer);
@@ -132,7 +133,7 @@ impl Recording {
         }
         self.output.refuse_existing()?;
         match self.process {
-            Some(process) if !steadfast_host::process_exists(process, &Roots::real()) => {
+            Some(process) if !steadfast_host::process_exists(process, &SystemRoots::real()) => {
                 Err(RecordError::NoProcess(process))
             }
             _ => Ok(()),
@@ -147,7 +148,7 @@ impl Recording {
 
     /// Returns the conditions for the file's metadata, as far as they are known at the start.
     pub(crate) fn conditions(&self, devices: &[Found]) -> CaptureConditions {
-        let roots = Roots::real();
+        let roots = SystemRoots::real();
         let host = devices.first().map(|found| steadfast_host::host_facts(&roots, &found.device));
         let host = host.unwrap_or_default();
         let partitions = devices.iter().filter_map(Found::remark);
@@ -164,7 +165,7 @@ impl Recording {
             devices: devices.iter().map(Found::captured).collect(),
             threads: self.step.is_none(),
             cgroups: self.cgroups.then(Vec::new),
-            merging: self.merges.then(|| vec![Merging::default(); devices.len()]),
+            merging: self.merges.then(|| vec![MergeCounts::default(); devices.len()]),
             paths: self.paths.then_some((0, 0)),
             content: self
                 .content_sample
@@ -189,7 +190,7 @@ impl Recording {
 /// A device to capture, as inspected.
 pub(crate) struct Found {
     device: Device,
-    listened: Listened,
+    listened: CaptureDevice,
 }
 
 impl Found {
@@ -225,13 +226,13 @@ impl Found {
 
 /// Inspects the given devices and mount points, in this order.
 pub(crate) fn find(named: &[PathBuf], mounts: &[PathBuf]) -> Result<Vec<Found>, RecordError> {
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let devices = named.iter().map(|path| found(path, &roots));
     devices.chain(mounts.iter().map(|path| found_mount(path, &roots))).collect()
 }
 
 /// Inspects a mounted file system, which may lie on no block device of this host.
-fn found_mount(path: &Path, roots: &Roots) -> Result<Found, RecordError> {
+fn found_mount(path: &Path, roots: &SystemRoots) -> Result<Found, RecordError> {
     let mounted = steadfast_host::mounted_at(path, roots)?;
     let name = mounted.point.to_string_lossy().into_owned();
     let device = Device {
@@ -253,8 +254,8 @@ fn found_mount(path: &Path, roots: &Roots) -> Result<Found, RecordError> {
         array: None,
         in_use: Vec::new(),
     };
-    let file_systems = vec![FileSystem { number: mounted.number, kind: Some(mounted.kind) }];
-    let listened = Listened {
+    let file_systems = vec![CaptureFileSystem { number: mounted.number, kind: Some(mounted.kind) }];
+    let listened = CaptureDevice {
         name,
         number: mounted.number,
         sectors: WHOLE_DISK,
@@ -264,7 +265,7 @@ fn found_mount(path: &Path, roots: &Roots) -> Result<Found, RecordError> {
     Ok(Found { device, listened })
 }
 
-fn found(path: &Path, roots: &Roots) -> Result<Found, RecordError> {
+fn found(path: &Path, roots: &SystemRoots) -> Result<Found, RecordError> {
     let mut device = steadfast_host::inspect(path, roots)?;
     let queue = steadfast_host::block_queue(&device, roots)
         .ok_or_else(|| RecordError::NoBlockDevice(path.to_owned()))?;
@@ -272,7 +273,7 @@ fn found(path: &Path, roots: &Roots) -> Result<Found, RecordError> {
         Some(part) => (part.disk_number, part.sectors.clone()),
         None => (queue.number, WHOLE_DISK),
     };
-    let listened = Listened {
+    let listened = CaptureDevice {
         name: device.name.clone(),
         number,
         sectors,
@@ -286,9 +287,9 @@ fn found(path: &Path, roots: &Roots) -> Result<Found, RecordError> {
     Ok(Found { device, listened })
 }
 
-fn file_systems(device: &Device, roots: &Roots) -> Vec<FileSystem> {
+fn file_systems(device: &Device, roots: &SystemRoots) -> Vec<CaptureFileSystem> {
     let found = steadfast_host::file_systems_on(device, roots).into_iter();
-    found.map(|found| FileSystem { number: found.number, kind: found.kind }).collect()
+    found.map(|found| CaptureFileSystem { number: found.number, kind: found.kind }).collect()
 }
 
 /// Returns the remark for a capture that writes its file to a captured device, or `None`.
@@ -331,8 +332,8 @@ mod tests {
             mounts: Vec::new(),
             output: Output {
                 path: output.to_owned(),
-                existing: Existing::Keep,
-                readers: Readers::Usual,
+                existing: OverwritePolicy::Keep,
+                readers: ReadAccess::Usual,
                 rotate_size: None,
                 rotate_time: None,
             },
@@ -360,7 +361,7 @@ mod tests {
             array: None,
             in_use: Vec::new(),
         };
-        let listened = Listened {
+        let listened = CaptureDevice {
             name: "x1".into(),
             number: (8, 0),
             sectors: 2048..4096,
@@ -380,7 +381,7 @@ mod tests {
         recording.output.rotate_time = Some(Nanos::SECOND);
         let error = recording.check(&options).unwrap_err().to_string();
         assert!(error.contains("t.2.parquet exists"), "{error}");
-        recording.output.existing = Existing::Overwrite;
+        recording.output.existing = OverwritePolicy::Overwrite;
         recording.check(&options).unwrap();
     }
 

@@ -11,10 +11,10 @@ use crate::recording::{self, Recording};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use steadfast_capture::{Capture, ContentSampler, Counters};
+use steadfast_capture::{Capture, CaptureCounters, ContentSampler};
 use steadfast_domain::io_event::{CapturePart, Mark, Share};
 use steadfast_domain::{CaptureConditions, Nanos};
-use steadfast_host::{Directory, FileError, Roots, wall_clock_unix_ms};
+use steadfast_host::{Directory, FileError, SystemRoots, wall_clock_unix_ms};
 
 /// Shortest and longest interval between polls. Every poll costs some time even if it finds
 /// nothing.
@@ -202,7 +202,7 @@ impl<'a> Session<'a> {
     }
 
     /// Updates the conditions with the current counters.
-    fn count(&mut self) -> Result<Counters, RecordError> {
+    fn count(&mut self) -> Result<CaptureCounters, RecordError> {
         self.follow_zone();
         let counters = self.capture.counters()?;
         self.conditions.lasted_ns = self.capture.lasted_ns();
@@ -245,7 +245,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn finish(&mut self, file: OpenFile) -> Result<Counters, RecordError> {
+    fn finish(&mut self, file: OpenFile) -> Result<CaptureCounters, RecordError> {
         let counters = self.count()?;
         self.processors.add(self.conditions.lasted_ns, &mut self.conditions.processors);
         let written = file.finish(&mut self.capture, &self.conditions)?;
@@ -278,7 +278,7 @@ impl<'a> Session<'a> {
 /// time and process number.
 fn new_name() -> String {
     let by_time_and_process = || format!("{}-{}", wall_clock_unix_ms(), std::process::id());
-    steadfast_host::random_name(&Roots::real()).unwrap_or_else(by_time_and_process)
+    steadfast_host::random_name(&SystemRoots::real()).unwrap_or_else(by_time_and_process)
 }
 
 /// Returns the processor time of this process so far, in nanoseconds.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use steadfast_capture::{Capture, CaptureError, ContentSampler};
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{CaptureConditions, IoEvent};
-use steadfast_tracefile::parquet::Writer;
+use steadfast_tracefile::parquet::TraceWriter;
 use steadfast_tracefile::{StepWriter, TraceError};
 
 /// Shortest and longest interval at which capture steps are taken from the kernel.
@@ -47,7 +47,7 @@ pub(crate) enum SinkError {
 /// Takes events or steps from a capture and writes them.
 pub(crate) enum Sink {
     /// One row per I/O.
-    Ios { writer: Box<Writer<BufWriter<File>>>, events: Vec<IoEvent> },
+    Ios { writer: Box<TraceWriter<BufWriter<File>>>, events: Vec<IoEvent> },
     /// One row per I/O stream and capture step.
     Steps {
         writer: Box<StepWriter<BufWriter<File>>>,
@@ -69,7 +69,7 @@ impl Sink {
         let file = BufWriter::with_capacity(1 << 20, file);
         Ok(match conditions.step_ns {
             None => {
-                let writer = Box::new(Writer::new(file, conditions)?);
+                let writer = Box::new(TraceWriter::new(file, conditions)?);
                 Sink::Ios { writer, events: Vec::new() }
             }
             Some(step_ns) => Sink::Steps {

@@ -14,7 +14,7 @@ mod side;
 mod tables;
 
 pub use self::metrics::metrics;
-use self::side::Side;
+use self::side::ComparedRun;
 use crate::parts;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
@@ -66,22 +66,22 @@ pub fn compare(runs: &[(String, Findings)]) -> Result<Findings, CompareError> {
 }
 
 /// Returns the procedures that at least two runs have, each with the findings of all runs.
-fn groups(runs: &[(String, Findings)]) -> Vec<(String, Vec<Side<'_>>)> {
-    let procedures: Vec<Vec<Named<'_>>> =
+fn groups(runs: &[(String, Findings)]) -> Vec<(String, Vec<ComparedRun<'_>>)> {
+    let procedures: Vec<Vec<ProcedureFindings<'_>>> =
         runs.iter().map(|(_, findings)| procedures(findings)).collect();
-    let mut firsts: Vec<&Named<'_>> = Vec::new();
+    let mut firsts: Vec<&ProcedureFindings<'_>> = Vec::new();
     for named in procedures.iter().flatten() {
         if !firsts.iter().any(|first| first.is_same(named)) {
             firsts.push(named);
         }
     }
-    let sides = |first: &Named<'_>| -> Vec<Side<'_>> {
-        let of_run = |procedures: &Vec<Named<'_>>| -> Option<usize> {
+    let sides = |first: &ProcedureFindings<'_>| -> Vec<ComparedRun<'_>> {
+        let of_run = |procedures: &Vec<ProcedureFindings<'_>>| -> Option<usize> {
             procedures.iter().position(|named| named.is_same(first))
         };
         ('A'..)
             .zip(runs.iter().zip(&procedures))
-            .map(|(letter, ((name, _), procedures))| Side {
+            .map(|(letter, ((name, _), procedures))| ComparedRun {
                 letter,
                 name: format!("{letter}: {name}"),
                 findings: of_run(procedures).map(|at| procedures[at].findings),
@@ -93,14 +93,14 @@ fn groups(runs: &[(String, Findings)]) -> Vec<(String, Vec<Side<'_>>)> {
 }
 
 /// A procedure of a run.
-struct Named<'a> {
+struct ProcedureFindings<'a> {
     findings: &'a Findings,
     /// Index among the procedures of the same title in its run.
     again: usize,
 }
 
-impl Named<'_> {
-    fn is_same(&self, other: &Named<'_>) -> bool {
+impl ProcedureFindings<'_> {
+    fn is_same(&self, other: &ProcedureFindings<'_>) -> bool {
         (&self.findings.id, self.again) == (&other.findings.id, other.again)
     }
     /// Returns the title, with a number from the second of the same title on.
@@ -113,22 +113,22 @@ impl Named<'_> {
 }
 
 /// Returns the procedures of a run.
-fn procedures(findings: &Findings) -> Vec<Named<'_>> {
+fn procedures(findings: &Findings) -> Vec<ProcedureFindings<'_>> {
     let parts = parts::parts(findings);
     let own = parts.is_empty() || !findings.summary.is_empty();
-    let mut named: Vec<Named<'_>> = Vec::new();
+    let mut named: Vec<ProcedureFindings<'_>> = Vec::new();
     for findings in own.then_some(findings).into_iter().chain(parts) {
         let again = named.iter().filter(|other| other.findings.id == findings.id).count();
-        named.push(Named { findings, again });
+        named.push(ProcedureFindings { findings, again });
     }
     named
 }
 
 /// Returns a comparison of several procedures: a cover, and one part per procedure.
 fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
-    let everything: Vec<Side<'_>> = ('A'..)
+    let everything: Vec<ComparedRun<'_>> = ('A'..)
         .zip(runs)
-        .map(|(letter, (name, findings))| Side {
+        .map(|(letter, (name, findings))| ComparedRun {
             letter,
             name: format!("{letter}: {name}"),
             findings: Some(findings),
@@ -136,9 +136,9 @@ fn covered(runs: &[(String, Findings)], parts: Vec<Findings>) -> Findings {
         .collect();
     let mut whole = frame("Comparison", &everything);
     // The header of a suite may not describe the device; those of its parts do.
-    let first: Vec<Side<'_>> = everything
+    let first: Vec<ComparedRun<'_>> = everything
         .iter()
-        .map(|side| Side {
+        .map(|side| ComparedRun {
             letter: side.letter,
             name: side.name.clone(),
             findings: side.findings.map(|findings| findings.parts.first().unwrap_or(findings)),
@@ -164,7 +164,7 @@ const DRAWINGS: usize = 12;
 const DRAWINGS_LEAST: usize = 2;
 
 /// Compares one procedure.
-fn comparison(title: &str, sides: &[Side<'_>], (of_many, room): (bool, usize)) -> Findings {
+fn comparison(title: &str, sides: &[ComparedRun<'_>], (of_many, room): (bool, usize)) -> Findings {
     let mut findings = frame(title, sides);
     let differences = settings::differences(sides);
     findings.caveats = caveats(title, sides, &differences);
@@ -227,16 +227,16 @@ fn not_drawn(drawn: usize, left_out: &[String]) -> Option<String> {
 const PRINTED_ROWS: usize = 60;
 
 /// Compares the runs' own summary tables: used for runs without numbers in long form.
-fn own_summaries(sides: &[Side<'_>]) -> Vec<Table> {
-    let of = |side: &Side<'_>| side.findings.map(|f| f.summary.clone()).unwrap_or_default();
+fn own_summaries(sides: &[ComparedRun<'_>]) -> Vec<Table> {
+    let of = |side: &ComparedRun<'_>| side.findings.map(|f| f.summary.clone()).unwrap_or_default();
     let all: Vec<Vec<Exhibit>> = sides.iter().map(of).collect();
-    let tables = tables::compared(sides, &all, &mut tables::Printed::default());
+    let tables = tables::compared(sides, &all, &mut tables::PrintedTables::default());
     tables.into_iter().filter(|table| table.rows.len() <= PRINTED_ROWS).collect()
 }
 
 /// Compares every value of every table, and every setting. The tables are too long to print.
-fn long_tables(sides: &[Side<'_>]) -> Vec<Table> {
-    let mut printed = tables::Printed::default();
+fn long_tables(sides: &[ComparedRun<'_>]) -> Vec<Table> {
+    let mut printed = tables::PrintedTables::default();
     let all: Vec<Vec<Exhibit>> = sides.iter().map(exhibits).collect();
     let mut tables = settings::tables(sides);
     tables.extend(tables::compared(sides, &all, &mut printed));
@@ -245,7 +245,7 @@ fn long_tables(sides: &[Side<'_>]) -> Vec<Table> {
 }
 
 /// Returns all exhibits of a run.
-fn exhibits(side: &Side<'_>) -> Vec<Exhibit> {
+fn exhibits(side: &ComparedRun<'_>) -> Vec<Exhibit> {
     let of_pages = |findings: &Findings| {
         let pages = findings.pages().flat_map(|page| page.exhibits.clone());
         findings.summary.iter().cloned().chain(pages).collect()
@@ -265,7 +265,7 @@ fn listed(tables: &[Table]) -> Page {
 }
 
 /// Returns the findings of a comparison without its exhibits.
-fn frame(title: &str, sides: &[Side<'_>]) -> Findings {
+fn frame(title: &str, sides: &[ComparedRun<'_>]) -> Findings {
     let all: Vec<&Findings> = sides.iter().filter_map(|side| side.findings).collect();
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
     let began = all.iter().map(|f| f.run_unix_ms.0).min().unwrap_or(0);
@@ -306,7 +306,7 @@ fn frame(title: &str, sides: &[Side<'_>]) -> Findings {
 
 /// Returns the notice for every page about runs of a lesser profile, with the letters of these
 /// runs unless it applies to all.
-fn lesser(sides: &[Side<'_>]) -> Option<String> {
+fn lesser(sides: &[ComparedRun<'_>]) -> Option<String> {
     let mut found: Vec<(Option<&str>, String)> = Vec::new();
     for (side, findings) in sides.iter().filter_map(|side| Some((side, side.findings?))) {
         let said = findings.header.lesser.as_deref();
@@ -323,7 +323,7 @@ fn lesser(sides: &[Side<'_>]) -> Option<String> {
     (!pieces.is_empty()).then(|| pieces.join("; "))
 }
 
-fn ending(sides: &[Side<'_>], differences: &[settings::Difference]) -> String {
+fn ending(sides: &[ComparedRun<'_>], differences: &[settings::SettingDifference]) -> String {
     let count = sides.iter().filter(|side| side.findings.is_some()).count();
     let severe = differences.iter().filter(|d| d.severe).count();
     let settings = match severe {
@@ -335,8 +335,8 @@ fn ending(sides: &[Side<'_>], differences: &[settings::Difference]) -> String {
 }
 
 /// Returns the table of each run's ending.
-fn endings(sides: &[Side<'_>]) -> Table {
-    let row = |side: &Side<'_>| {
+fn endings(sides: &[ComparedRun<'_>]) -> Table {
+    let row = |side: &ComparedRun<'_>| {
         let steady = side.findings.and_then(|f| f.whole_end().steady());
         let ending = Cell::known(side.findings.map(|f| f.ending.as_str()));
         Row::new(side.name.clone(), [steady.map_or(Cell::Missing, Cell::verdict), ending])
@@ -357,8 +357,8 @@ const NOT_STATED: usize = 3;
 /// Returns the settings that some runs do not state, grouped by these runs; only if there are
 /// many.
 fn not_stated(
-    sides: &[Side<'_>],
-    differences: &[settings::Difference],
+    sides: &[ComparedRun<'_>],
+    differences: &[settings::SettingDifference],
 ) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for difference in differences {
@@ -372,9 +372,13 @@ fn not_stated(
     found
 }
 
-fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]) -> Vec<Caveat> {
+fn caveats(
+    title: &str,
+    sides: &[ComparedRun<'_>],
+    differences: &[settings::SettingDifference],
+) -> Vec<Caveat> {
     let together = not_stated(sides, differences);
-    let is_alone = |difference: &&settings::Difference| {
+    let is_alone = |difference: &&settings::SettingDifference| {
         let letters = difference.not_stated_by(sides);
         !together.iter().any(|(other, _)| *other == letters)
     };
@@ -410,7 +414,7 @@ fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]
 }
 
 /// Returns a caveat that lists runs without steady state that have no such caveat themselves.
-fn unsteady(sides: &[Side<'_>]) -> Option<Caveat> {
+fn unsteady(sides: &[ComparedRun<'_>]) -> Option<Caveat> {
     let says_so = |f: &Findings| f.caveats.iter().any(|c| ids::NOT_STEADY.contains(&c.id.as_str()));
     let letters: Vec<String> = sides
         .iter()
@@ -425,7 +429,7 @@ fn unsteady(sides: &[Side<'_>]) -> Option<Caveat> {
 }
 
 /// Returns the runs' own caveats without duplicates, with the letters of their runs.
-fn inherited(sides: &[Side<'_>]) -> Vec<Caveat> {
+fn inherited(sides: &[ComparedRun<'_>]) -> Vec<Caveat> {
     let mut found: Vec<(&Caveat, String)> = Vec::new();
     for side in sides {
         for caveat in side.findings.into_iter().flat_map(|f| &f.caveats) {

@@ -4,11 +4,11 @@ use steadfast_domain::Findings;
 use steadfast_domain::findings::Activity;
 
 /// Year, month, day, hour, minute, second.
-pub(crate) type Civil = (i64, u32, u32, u32, u32, u32);
+pub(crate) type CivilTime = (i64, u32, u32, u32, u32, u32);
 
 /// Returns the civil date of a time (Hinnant, "chrono-compatible low-level date algorithms": days
 /// counted from 0000-03-01 in eras of 400 years).
-pub(crate) fn civil(unix_ms: u64) -> Civil {
+pub(crate) fn civil(unix_ms: u64) -> CivilTime {
     let seconds = i64::try_from(unix_ms / 1000).unwrap_or(0);
     let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let shifted = days + 719_468;

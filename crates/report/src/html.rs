@@ -2,12 +2,13 @@
 //! interaction to plots and tables; all content is there without it, too.
 
 use crate::layout::{
-    Once, Shown, borrows, chapter_number, is_left, is_prose, known, measured, on_page_one,
+    DuplicateFilter, PrintedExhibit, borrows, chapter_number, is_left, is_prose, known, measured,
+    on_page_one,
 };
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
 use crate::summary::{self, anchor};
 use crate::svg::{escape, svg_of_page, svgs_beside, visible};
-use crate::{Printed, date, number};
+use crate::{ReportTime, date, number};
 use std::borrow::Cow;
 use std::fmt::Write;
 use steadfast_domain::findings::{Cell, FormHeader, Page, Plot, Setting, Table};
@@ -19,7 +20,7 @@ const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
 /// Returns the findings as a web page.
-pub fn html(findings: &Findings, printed: &Printed) -> String {
+pub fn html(findings: &Findings, printed: &ReportTime) -> String {
     let mut out = String::new();
     let model = name(&findings.header.model);
     let title =
@@ -35,7 +36,7 @@ pub fn html(findings: &Findings, printed: &Printed) -> String {
         if simulated(findings) { " class=\"simulated\"" } else { "" }
     );
     let parts = parts(findings);
-    let mut once = Once::default();
+    let mut once = DuplicateFilter::default();
     let head = out.len();
     cover(&mut out, findings, printed);
     let bodies = bodies(findings, &parts, &mut once);
@@ -67,17 +68,21 @@ fn abbreviations(out: &mut String, used: &[&Abbreviation]) {
 }
 
 /// A procedure of the report, or what the whole of it has of its own.
-struct Body<'a> {
+struct HtmlPart<'a> {
     /// Number of the part; 0 for the whole of a report of several parts.
     number: usize,
     of_many: bool,
     findings: &'a Findings,
-    results: Vec<(usize, &'a Page, Vec<Shown<'a>>)>,
-    chapters: Vec<(usize, &'a Page, Vec<Shown<'a>>)>,
+    results: Vec<(usize, &'a Page, Vec<PrintedExhibit<'a>>)>,
+    chapters: Vec<(usize, &'a Page, Vec<PrintedExhibit<'a>>)>,
 }
 
 /// Returns the bodies of the whole and of every part, each table and plot once.
-fn bodies<'a>(findings: &'a Findings, parts: &[&'a Findings], all: &mut Once<'a>) -> Vec<Body<'a>> {
+fn bodies<'a>(
+    findings: &'a Findings,
+    parts: &[&'a Findings],
+    all: &mut DuplicateFilter<'a>,
+) -> Vec<HtmlPart<'a>> {
     let of_many = !parts.is_empty();
     let numbered = std::iter::once((usize::from(!of_many), findings));
     let numbered = numbered.chain((1..).zip(parts.iter().copied()));
@@ -95,12 +100,12 @@ fn bodies<'a>(findings: &'a Findings, parts: &[&'a Findings], all: &mut Once<'a>
         once.of(&findings.summary);
         let results = once.of_pages(&findings.form_pages);
         let chapters = once.of_pages(&findings.chapters);
-        Body { number, of_many, findings, results, chapters }
+        HtmlPart { number, of_many, findings, results, chapters }
     };
     numbered.map(one).collect()
 }
 
-impl Body<'_> {
+impl HtmlPart<'_> {
     fn title(&self) -> String {
         match self.number {
             0 => "The whole run".to_owned(),
@@ -109,7 +114,7 @@ impl Body<'_> {
         }
     }
 
-    fn draw(&self, out: &mut String, with_summary: bool, printed: &Printed) {
+    fn draw(&self, out: &mut String, with_summary: bool, printed: &ReportTime) {
         if self.number > 0 && self.of_many {
             part_cover(out, self.findings, self.number, with_summary);
         }
@@ -144,7 +149,7 @@ fn page_anchor(part: usize, kind: &str, index: usize) -> String {
     format!("part-{part}-{kind}-{}", index + 1)
 }
 
-fn cover(out: &mut String, findings: &Findings, printed: &Printed) {
+fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
     let header = &findings.header;
     let _ = writeln!(
         out,
@@ -167,7 +172,7 @@ fn cover(out: &mut String, findings: &Findings, printed: &Printed) {
             escape(caveat.remedy)
         );
     }
-    exhibits(out, &Once::default().of(&on_page_one(findings).0));
+    exhibits(out, &DuplicateFilter::default().of(&on_page_one(findings).0));
     front(out, findings);
     if let Some(tests) = summary::tests(findings) {
         draw_table(out, &tests);
@@ -248,7 +253,7 @@ fn small_plots(out: &mut String, plots: &[Cow<'_, Plot>]) {
 }
 
 /// Writes the table of contents, by parts.
-fn contents(out: &mut String, bodies: &[Body<'_>]) {
+fn contents(out: &mut String, bodies: &[HtmlPart<'_>]) {
     out.push_str(
         "<nav class=\"contents\" id=\"contents\" aria-label=\"Contents\">\n<h2>Contents</h2>\n",
     );
@@ -284,7 +289,7 @@ fn contents(out: &mut String, bodies: &[Body<'_>]) {
 /// Writes the summary tables: the report's own, or else those of its parts.
 fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
     let (_, others) = on_page_one(findings);
-    let own = Once::default().of(&others);
+    let own = DuplicateFilter::default().of(&others);
     if !own.is_empty() {
         out.push_str("<section class=\"result\">\n<h2>Summary</h2>\n");
         exhibits(out, &own);
@@ -294,7 +299,7 @@ fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
         for part in parts.iter().filter(|part| !part.summary.is_empty()) {
             let title = escape(&part.title);
             let _ = writeln!(out, "<section class=\"result\">\n<h2>Summary: {title}</h2>");
-            exhibits(out, &Once::default().of(&part.summary));
+            exhibits(out, &DuplicateFilter::default().of(&part.summary));
             out.push_str("</section>\n");
         }
     }
@@ -310,7 +315,7 @@ fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bo
     conclusion(out, part);
     front(out, part);
     if with_summary {
-        exhibits(out, &Once::default().of(&part.summary));
+        exhibits(out, &DuplicateFilter::default().of(&part.summary));
     }
     out.push_str("</section>\n");
 }
@@ -339,7 +344,7 @@ fn lesser(out: &mut String, findings: &Findings) {
 }
 
 /// Writes the head of the report form.
-fn form_head(out: &mut String, body: &Body<'_>, printed: &Printed) {
+fn form_head(out: &mut String, body: &HtmlPart<'_>, printed: &ReportTime) {
     let findings = body.findings;
     let header: &FormHeader = &findings.header;
     if header.blocks.is_empty() {
@@ -387,27 +392,29 @@ fn draw_rows<'a>(out: &mut String, title: &str, rows: impl IntoIterator<Item = &
     out.push_str("</table>\n");
 }
 
-fn exhibits(out: &mut String, shown: &[Shown<'_>]) {
+fn exhibits(out: &mut String, shown: &[PrintedExhibit<'_>]) {
     for exhibit in shown {
         let _ = match exhibit {
-            Shown::Table(table) => {
+            PrintedExhibit::Table(table) => {
                 draw_table(out, table);
                 Ok(())
             }
-            Shown::Plot(plot) => {
+            PrintedExhibit::Plot(plot) => {
                 draw_plot(out, plot);
                 Ok(())
             }
-            Shown::Facts(facts) => {
+            PrintedExhibit::Facts(facts) => {
                 let (known, unknown) = known(facts);
                 draw_rows(out, &facts.title, known);
                 unknown.map_or(Ok(()), |line| {
                     writeln!(out, "<p class=\"nothing\">{}</p>", escape(&line))
                 })
             }
-            Shown::Text(text) => writeln!(out, "<p>{}</p>", escape(text)),
-            Shown::Nothing(text) => writeln!(out, "<p class=\"nothing\">{}</p>", escape(text)),
-            Shown::Listing(text) => writeln!(out, "<pre>{}</pre>", escape(text)),
+            PrintedExhibit::Text(text) => writeln!(out, "<p>{}</p>", escape(text)),
+            PrintedExhibit::Nothing(text) => {
+                writeln!(out, "<p class=\"nothing\">{}</p>", escape(text))
+            }
+            PrintedExhibit::Listing(text) => writeln!(out, "<pre>{}</pre>", escape(text)),
         };
     }
 }

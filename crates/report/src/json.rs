@@ -89,7 +89,7 @@ fn append_canonical(value: &Value, out: &mut String) {
 /// Returns [`ReportError::Encode`] if the findings cannot be written as JSON.
 pub fn json(findings: &Findings) -> std::result::Result<Vec<u8>, ReportError> {
     let mut out = Vec::new();
-    let shallow = Shallow { pretty: PrettyFormatter::new(), level: 0 };
+    let shallow = ShallowFormatter { pretty: PrettyFormatter::new(), level: 0 };
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, shallow);
     let file = FindingsFile::new(findings)?;
     file.serialize(&mut serializer).map_err(|error| ReportError::Encode(error.to_string()))?;
@@ -144,12 +144,12 @@ pub fn parse_findings(text: &[u8]) -> std::result::Result<Findings, FindingsErro
 }
 
 /// A JSON formatter that indents only the first levels.
-struct Shallow {
+struct ShallowFormatter {
     pretty: PrettyFormatter<'static>,
     level: usize,
 }
 
-impl Shallow {
+impl ShallowFormatter {
     fn is_deep(&self) -> bool {
         self.level > LEVELS
     }
@@ -189,7 +189,7 @@ macro_rules! separate {
     };
 }
 
-impl Formatter for Shallow {
+impl Formatter for ShallowFormatter {
     begin!(begin_array, b"[");
     begin!(begin_object, b"{");
     end!(end_array, b"]");

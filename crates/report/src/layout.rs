@@ -38,7 +38,7 @@ fn has_text_beyond(table: &Table, column: usize, letters: usize) -> bool {
 }
 
 /// An exhibit as it is printed: every number once, and nothing empty.
-pub(crate) enum Shown<'a> {
+pub(crate) enum PrintedExhibit<'a> {
     /// A table.
     Table(&'a Table),
     /// A plot.
@@ -56,18 +56,18 @@ pub(crate) enum Shown<'a> {
 /// Tables and plots printed so far. A report form has some of them several times, on each page that
 /// the form defines; other documents have each of them once.
 #[derive(Default)]
-pub(crate) struct Once<'a> {
+pub(crate) struct DuplicateFilter<'a> {
     tables: Vec<&'a [Row]>,
     plots: Vec<(&'a str, PlotKind)>,
     facts: Vec<&'a Facts>,
     texts: Vec<&'a str>,
 }
 
-impl<'a> Once<'a> {
+impl<'a> DuplicateFilter<'a> {
     /// Returns a new list for a part of the report. Labeled values printed for the whole report
     /// apply to the part as well.
-    pub fn of_part(&self) -> Once<'a> {
-        Once { facts: self.facts.clone(), ..Once::default() }
+    pub fn of_part(&self) -> DuplicateFilter<'a> {
+        DuplicateFilter { facts: self.facts.clone(), ..DuplicateFilter::default() }
     }
 
     /// Records a plot that is printed elsewhere.
@@ -76,22 +76,28 @@ impl<'a> Once<'a> {
     }
 
     /// Returns those of the exhibits that were not printed before.
-    pub fn of(&mut self, exhibits: &'a [Exhibit]) -> Vec<Shown<'a>> {
+    pub fn of(&mut self, exhibits: &'a [Exhibit]) -> Vec<PrintedExhibit<'a>> {
         exhibits.iter().filter_map(|exhibit| self.shown(exhibit)).collect()
     }
 
     /// Returns the pages that have something not printed before, with their indices.
-    pub fn of_pages(&mut self, pages: &'a [Page]) -> Vec<(usize, &'a Page, Vec<Shown<'a>>)> {
+    pub fn of_pages(
+        &mut self,
+        pages: &'a [Page],
+    ) -> Vec<(usize, &'a Page, Vec<PrintedExhibit<'a>>)> {
         let all = pages.iter().enumerate().map(|(at, page)| {
             let mut shown = self.of(&page.exhibits);
-            let is_remark = |one: &Shown<'_>| matches!(one, Shown::Text(_) | Shown::Nothing(_));
+            let is_remark = |one: &PrintedExhibit<'_>| {
+                matches!(one, PrintedExhibit::Text(_) | PrintedExhibit::Nothing(_))
+            };
             // Sentences about a table that stands somewhere else say which one it is.
             if !shown.is_empty() && shown.iter().all(is_remark) {
                 let tables = page.exhibits.iter().filter_map(|exhibit| match exhibit {
                     Exhibit::Table(table) if !is_void(table) => Some(&table.title),
                     _ => None,
                 });
-                let named = tables.map(|title| Shown::Nothing(format!("{title}: see above.")));
+                let named =
+                    tables.map(|title| PrintedExhibit::Nothing(format!("{title}: see above.")));
                 shown.splice(0..0, named);
             }
             (at, page, shown)
@@ -99,9 +105,9 @@ impl<'a> Once<'a> {
         all.filter(|(.., shown)| !shown.is_empty()).collect()
     }
 
-    fn shown(&mut self, exhibit: &'a Exhibit) -> Option<Shown<'a>> {
+    fn shown(&mut self, exhibit: &'a Exhibit) -> Option<PrintedExhibit<'a>> {
         if let Some(line) = nothing(exhibit) {
-            return Some(Shown::Nothing(line));
+            return Some(PrintedExhibit::Nothing(line));
         }
         let is_new = match exhibit {
             Exhibit::Table(table) => is_new(&mut self.tables, table.rows.as_slice()),
@@ -115,13 +121,13 @@ impl<'a> Once<'a> {
 }
 
 /// Returns an exhibit regardless of what was printed before.
-pub(crate) fn as_is(exhibit: &Exhibit) -> Shown<'_> {
+pub(crate) fn as_is(exhibit: &Exhibit) -> PrintedExhibit<'_> {
     match exhibit {
-        Exhibit::Table(table) => Shown::Table(table),
-        Exhibit::Plot(plot) => Shown::Plot(plot),
-        Exhibit::Facts(facts) => Shown::Facts(facts),
-        Exhibit::Text(text) => Shown::Text(text),
-        Exhibit::Listing(text) => Shown::Listing(text),
+        Exhibit::Table(table) => PrintedExhibit::Table(table),
+        Exhibit::Plot(plot) => PrintedExhibit::Plot(plot),
+        Exhibit::Facts(facts) => PrintedExhibit::Facts(facts),
+        Exhibit::Text(text) => PrintedExhibit::Text(text),
+        Exhibit::Listing(text) => PrintedExhibit::Listing(text),
     }
 }
 

@@ -26,14 +26,16 @@ pub use csv::{csv, field as csv_field, tables};
 pub use date::{date_second, date_stamp};
 pub use html::html;
 pub use json::{FindingsError, FindingsFile, json, parse_findings};
-pub use limits::{Checked, Judged, Limit, Limits, LimitsError, Names, check, names, names_text};
+pub use limits::{
+    CheckVerdict, Limit, LimitVerdict, Limits, LimitsError, TableNames, check, names, names_text,
+};
 pub use pdf::{pdf, pdf_form};
 pub use svg::svg;
 pub use text::text;
 
 /// Facts about a report that are not in the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Printed {
+pub struct ReportTime {
     /// Time at which the report was made, in milliseconds since 1970 (UTC).
     pub report_unix_ms: u64,
 }

@@ -66,33 +66,33 @@ pub struct Limit {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct LimitsFile {
     title: Option<String>,
     #[serde(default)]
-    limit: Vec<Written>,
+    limit: Vec<LimitEntry>,
 }
 
 /// A limit as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct LimitEntry {
     title: Option<String>,
     part: Option<String>,
     table: String,
     row: String,
     column: String,
-    min: Option<Amount>,
-    max: Option<Amount>,
-    value: Option<Amount>,
-    within: Option<Amount>,
-    scale: Option<Amount>,
+    min: Option<LimitValue>,
+    max: Option<LimitValue>,
+    value: Option<LimitValue>,
+    within: Option<LimitValue>,
+    scale: Option<LimitValue>,
     unit: Option<String>,
 }
 
 /// A number, or a text such as `"500k"` or `"5%"`.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Amount {
+enum LimitValue {
     Whole(i64),
     Number(f64),
     Text(String),
@@ -105,7 +105,7 @@ impl Limits {
     /// The file is not TOML of this form (the error names the line), or a limit is invalid (the
     /// error names its title).
     pub fn parse(text: &str) -> Result<Limits, LimitsError> {
-        let file: File = toml::from_str(text).map_err(|error| syntax(&error))?;
+        let file: LimitsFile = toml::from_str(text).map_err(|error| syntax(&error))?;
         if file.limit.is_empty() {
             let message = "it has no [[limit]]; each limit starts with that line".to_owned();
             return Err(LimitsError::Syntax { message, excerpt: Vec::new() });
@@ -134,15 +134,16 @@ fn syntax(error: &toml::de::Error) -> LimitsError {
     LimitsError::Syntax { message, excerpt: if is_long { Vec::new() } else { drawn } }
 }
 
-impl Written {
+impl LimitEntry {
     fn title(&self) -> String {
         let place = || format!("{}, {}, {}", self.table, self.row, self.column);
         self.title.clone().unwrap_or_else(place)
     }
 
     fn read(&self) -> Result<Limit, String> {
-        let number = |name: &str, amount: &Option<Amount>| {
-            let read = |amount: &Amount| amount.number().ok_or(format!("{name} is not a number"));
+        let number = |name: &str, amount: &Option<LimitValue>| {
+            let read =
+                |amount: &LimitValue| amount.number().ok_or(format!("{name} is not a number"));
             amount.as_ref().map(read).transpose()
         };
         let (min, max) = (number("min", &self.min)?, number("max", &self.max)?);
@@ -178,14 +179,14 @@ impl Written {
     }
 }
 
-impl Amount {
+impl LimitValue {
     /// Returns the number; k, M and G stand for thousands, millions and billions. Returns `None`
     /// for other text.
     fn number(&self) -> Option<f64> {
         let number = match self {
-            Amount::Whole(number) => *number as f64,
-            Amount::Number(number) => *number,
-            Amount::Text(text) => {
+            LimitValue::Whole(number) => *number as f64,
+            LimitValue::Number(number) => *number,
+            LimitValue::Text(text) => {
                 let text = text.trim().replace([',', '_'], "");
                 let letters = [('k', 1e3), ('K', 1e3), ('M', 1e6), ('G', 1e9)];
                 let scaled = letters.iter().find_map(|(letter, factor)| {
@@ -200,7 +201,7 @@ impl Amount {
     /// Returns a percentage as a fraction; a bare number is a percentage, too.
     fn part(&self) -> Option<f64> {
         let percent = match self {
-            Amount::Text(text) => text.trim().strip_suffix('%')?.trim_end().parse().ok()?,
+            LimitValue::Text(text) => text.trim().strip_suffix('%')?.trim_end().parse().ok()?,
             other => other.number()?,
         };
         (0.0..=1000.0).contains(&percent).then_some(percent / 100.0)
@@ -209,7 +210,7 @@ impl Amount {
 
 /// The verdict on one number.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Judged {
+pub struct LimitVerdict {
     /// Title of the limit.
     pub title: String,
     /// Table, row and column of the number.
@@ -245,7 +246,7 @@ pub struct Objection {
 
 /// The verdict on a run.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Checked {
+pub struct CheckVerdict {
     /// Source of the limits.
     pub title: Option<String>,
     /// True if every number is within its limits, the run has ended, and every objection is
@@ -256,18 +257,19 @@ pub struct Checked {
     /// Reasons why the run does not count; empty if there are none.
     pub objections: Vec<Objection>,
     /// The verdict on each number.
-    pub limits: Vec<Judged>,
+    pub limits: Vec<LimitVerdict>,
 }
 
 /// Judges the numbers of a run. A missing number fails, with the reason. The run fails if its
 /// numbers do not count, unless the names of all its objections are in `allowed`.
-pub fn check(findings: &Findings, limits: &Limits, allowed: &[String]) -> Checked {
-    let judged: Vec<Judged> = limits.limits.iter().map(|limit| judge(findings, limit)).collect();
+pub fn check(findings: &Findings, limits: &Limits, allowed: &[String]) -> CheckVerdict {
+    let judged: Vec<LimitVerdict> =
+        limits.limits.iter().map(|limit| judge(findings, limit)).collect();
     let finished = findings.whole_end().is_final();
     let objections = objections(findings, allowed);
     let counts = objections.iter().all(|objection| objection.allowed);
     let pass = finished && counts && judged.iter().all(|j| j.pass);
-    Checked { title: limits.title.clone(), pass, finished, objections, limits: judged }
+    CheckVerdict { title: limits.title.clone(), pass, finished, objections, limits: judged }
 }
 
 /// Returns the objections to a run: for the run and then for each of its parts those from its
@@ -321,7 +323,7 @@ fn objection(caveat: &Caveat) -> Option<&str> {
     }
 }
 
-fn judge(findings: &Findings, limit: &Limit) -> Judged {
+fn judge(findings: &Findings, limit: &Limit) -> LimitVerdict {
     let (measured, reason) = match find(findings, limit) {
         Ok(value) => (Some(value * limit.scale), None),
         Err(why) => (None, Some(why)),
@@ -335,7 +337,7 @@ fn judge(findings: &Findings, limit: &Limit) -> Judged {
         [below, above].into_iter().flatten().reduce(f64::min)
     });
     let of = limit.part.as_ref().map(|part| format!("{part}: ")).unwrap_or_default();
-    Judged {
+    LimitVerdict {
         title: limit.title.clone(),
         place: format!("{of}{}, {}, {}", limit.table, limit.row, limit.column),
         min,
@@ -430,7 +432,7 @@ fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-impl Checked {
+impl CheckVerdict {
     /// Returns a sentence with the number of values that passed; it says first if the run has not
     /// ended.
     pub fn outcome(&self) -> String {
@@ -493,7 +495,7 @@ impl Checked {
         let title = self.title.as_ref().map_or("Limits".into(), |title| format!("Limits: {title}"));
         Table::new("check", title, "Number")
             .columns(["Least", "Most", "Measured", "Margin %", "Verdict"])
-            .rows(self.limits.iter().map(Judged::row))
+            .rows(self.limits.iter().map(LimitVerdict::row))
     }
 
     /// Returns the page for a report: outcome, table, and the position of each number.
@@ -553,7 +555,7 @@ impl Checked {
     }
 }
 
-impl Judged {
+impl LimitVerdict {
     fn row(&self) -> Row {
         let decimals = [self.min, self.max, self.measured]
             .into_iter()
@@ -587,7 +589,7 @@ impl Judged {
 
 /// A table with its rows and columns, by the names that a limit can use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Names {
+pub struct TableNames {
     /// Id of the procedure in a run of several.
     pub part: Option<String>,
     /// Id of the table.
@@ -601,10 +603,10 @@ pub struct Names {
 }
 
 /// Returns every table of the findings that has a number, by the names that a limit uses.
-pub fn names(findings: &Findings) -> Vec<Names> {
+pub fn names(findings: &Findings) -> Vec<TableNames> {
     let parts = parts::parts(findings);
     let several = !parts.is_empty();
-    let mut out: Vec<Names> = Vec::new();
+    let mut out: Vec<TableNames> = Vec::new();
     for one in std::iter::once(findings).chain(parts) {
         for table in all_tables(one) {
             let part = several.then(|| one.id.clone());
@@ -613,7 +615,7 @@ pub fn names(findings: &Findings) -> Vec<Names> {
             if known || !table.rows.iter().flat_map(|row| &row.cells).any(number) {
                 continue;
             }
-            out.push(Names {
+            out.push(TableNames {
                 part,
                 table: table.id.clone(),
                 title: table.title.clone(),
@@ -626,7 +628,7 @@ pub fn names(findings: &Findings) -> Vec<Names> {
 }
 
 /// Returns the names as text, in the notation of a file of limits.
-pub fn names_text(names: &[Names], width: usize) -> String {
+pub fn names_text(names: &[TableNames], width: usize) -> String {
     let quoted = |names: &[String]| {
         let shown = names.iter().take(60).map(|name| format!("{name:?}"));
         let more = names.len().saturating_sub(60);

@@ -2,13 +2,13 @@
 //! and embedded fonts.
 
 use crate::layout::{
-    Once, Shown, as_is, borrows, chapter_number, is_left, is_narrow, is_slight, known, measured,
-    on_page_one, suits_half,
+    DuplicateFilter, PrintedExhibit, as_is, borrows, chapter_number, is_left, is_narrow, is_slight,
+    known, measured, on_page_one, suits_half,
 };
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
 use crate::summary::{self, anchor};
 use crate::svg::{svg, svg_across, svg_low, svg_small, svg_tall, svgs_beside, visible};
-use crate::{Printed, ReportError, date, number};
+use crate::{ReportError, ReportTime, date, number};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -35,7 +35,7 @@ const FORM: &str = include_str!("form.typ");
 const COMMON: &str = include_str!("common.typ");
 
 /// Renders the findings as a report on A4: a summary on page one, then every plot and table once.
-pub fn pdf(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportError> {
+pub fn pdf(findings: &Findings, printed: &ReportTime) -> Result<Vec<u8>, ReportError> {
     let mut desk = TypstWorld::new(REPORT)?;
     let mut content = head(findings, printed);
     content["cover"] = cover(findings, &mut desk);
@@ -45,7 +45,7 @@ pub fn pdf(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportErro
 
 /// Renders the findings as the report form on A4 landscape: every page of the form with its head
 /// and complete content.
-pub fn pdf_form(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportError> {
+pub fn pdf_form(findings: &Findings, printed: &ReportTime) -> Result<Vec<u8>, ReportError> {
     let mut desk = TypstWorld::new(FORM)?;
     let mut content = head(findings, printed);
     let parts = parts(findings);
@@ -135,7 +135,7 @@ fn said<E: IntoIterator<Item = typst::diag::SourceDiagnostic>>(errors: E) -> Rep
 }
 
 /// Returns the content common to all documents.
-fn head(findings: &Findings, printed: &Printed) -> Value {
+fn head(findings: &Findings, printed: &ReportTime) -> Value {
     let (year, month, day, hour, minute, second) = date::civil(printed.report_unix_ms);
     let header = &findings.header;
     let all = disclosures(findings);
@@ -165,13 +165,13 @@ fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
     let badges = summary::badges(findings)
         .into_iter()
         .map(|badge| json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.to }));
-    let mut once = Once::default();
+    let mut once = DuplicateFilter::default();
     let (first, others) = on_page_one(findings);
     let tables = exhibits(&once.of(&first), desk);
     let mut summaries = exhibits(&once.of(&others), desk);
     if borrows(findings) {
         for part in parts(findings) {
-            let mut once = Once::default();
+            let mut once = DuplicateFilter::default();
             let of_part = exhibits(&once.of(&part.summary), desk);
             if !of_part.is_empty() {
                 summaries.push(json!({ "kind": "heading", "text": part.title }));
@@ -230,7 +230,7 @@ fn sections(findings: &Findings, desk: &mut TypstWorld) -> Vec<Value> {
     let borrows = borrows(findings);
     let own = std::iter::once((usize::from(!of_many), findings));
     let all = own.chain((1..).zip(parts));
-    let mut whole = Once::default();
+    let mut whole = DuplicateFilter::default();
     all.map(|(number, part)| {
         let mut own = whole.of_part();
         let once = if number == 0 { &mut whole } else { &mut own };
@@ -244,7 +244,7 @@ fn section<'a>(
     findings: &'a Findings,
     (number, of_many): (usize, bool),
     borrows: bool,
-    once: &mut Once<'a>,
+    once: &mut DuplicateFilter<'a>,
     desk: &mut TypstWorld,
 ) -> Value {
     let is_part = of_many && number > 0;
@@ -272,11 +272,11 @@ fn section<'a>(
 }
 
 fn pages(
-    pages: Vec<(usize, &Page, Vec<Shown<'_>>)>,
+    pages: Vec<(usize, &Page, Vec<PrintedExhibit<'_>>)>,
     (keys, desk): (&[&str], &mut TypstWorld),
     number: impl Fn(usize) -> String,
 ) -> Vec<Value> {
-    let page = |(index, page, shown): (usize, &Page, Vec<Shown<'_>>)| {
+    let page = |(index, page, shown): (usize, &Page, Vec<PrintedExhibit<'_>>)| {
         json!({
             "title": format!("{}{}", number(index), page.title),
             "exhibits": exhibits_of(&shown, keys, desk),
@@ -286,17 +286,17 @@ fn pages(
 }
 
 /// Returns the form of one procedure with all its pages.
-fn form(findings: &Findings, number: usize, printed: &Printed, desk: &mut TypstWorld) -> Value {
+fn form(findings: &Findings, number: usize, printed: &ReportTime, desk: &mut TypstWorld) -> Value {
     let header = &findings.header;
     let mut page = |page: &Page| {
-        let shown: Vec<Shown<'_>> = page.exhibits.iter().map(as_is).collect();
+        let shown: Vec<PrintedExhibit<'_>> = page.exhibits.iter().map(as_is).collect();
         let drawn: fn(&Plot) -> String = match shown.as_slice() {
-            [Shown::Plot(_)] => svg_across,
+            [PrintedExhibit::Plot(_)] => svg_across,
             shown if shares_width(shown) => svg_tall,
             _ => svg,
         };
-        let content = |one: &Shown<'_>| match one {
-            Shown::Plot(plot) => plot_content(plot, drawn(plot), desk),
+        let content = |one: &PrintedExhibit<'_>| match one {
+            PrintedExhibit::Plot(plot) => plot_content(plot, drawn(plot), desk),
             other => exhibit_content(other, desk),
         };
         json!({ "title": page.title, "exhibits": shown.iter().map(content).collect::<Vec<_>>() })
@@ -323,10 +323,10 @@ fn form(findings: &Findings, number: usize, printed: &Printed, desk: &mut TypstW
 const BESIDE_A_PLOT: usize = 60;
 
 /// Returns true if a page of the form has a plot next to another one or to its evidence.
-fn shares_width(shown: &[Shown<'_>]) -> bool {
-    let plots = shown.iter().filter(|one| matches!(one, Shown::Plot(_))).count();
-    let is_wide = |one: &Shown<'_>| match one {
-        Shown::Table(table) => {
+fn shares_width(shown: &[PrintedExhibit<'_>]) -> bool {
+    let plots = shown.iter().filter(|one| matches!(one, PrintedExhibit::Plot(_))).count();
+    let is_wide = |one: &PrintedExhibit<'_>| match one {
+        PrintedExhibit::Table(table) => {
             let rooms = rooms(table, &number::printed(table));
             let needs: Vec<usize> = rooms.iter().map(|room| room.least).collect();
             line_letters(&needs) > BESIDE_A_PLOT
@@ -380,11 +380,11 @@ fn lines(rows: &[&Setting]) -> usize {
 }
 
 /// Returns the exhibits; important plots and those that need it are as wide as the page.
-fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut TypstWorld) -> Vec<Value> {
+fn exhibits_of(shown: &[PrintedExhibit<'_>], keys: &[&str], desk: &mut TypstWorld) -> Vec<Value> {
     shown
         .iter()
         .map(|exhibit| match exhibit {
-            Shown::Plot(plot)
+            PrintedExhibit::Plot(plot)
                 if suits_half(plot) && (is_slight(plot) || !keys.contains(&plot.id.as_str())) =>
             {
                 let mut content = plot_content(plot, svg_small(plot), desk);
@@ -395,7 +395,7 @@ fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut TypstWorld) -> Vec
                 }
                 content
             }
-            Shown::Facts(facts) => {
+            PrintedExhibit::Facts(facts) => {
                 let (known, unknown) = known(facts);
                 let lines = lines(&known);
                 json!({
@@ -411,20 +411,20 @@ fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut TypstWorld) -> Vec
         .collect()
 }
 
-fn exhibits(shown: &[Shown<'_>], desk: &mut TypstWorld) -> Vec<Value> {
+fn exhibits(shown: &[PrintedExhibit<'_>], desk: &mut TypstWorld) -> Vec<Value> {
     shown.iter().map(|exhibit| exhibit_content(exhibit, desk)).collect()
 }
 
-fn exhibit_content(exhibit: &Shown<'_>, desk: &mut TypstWorld) -> Value {
+fn exhibit_content(exhibit: &PrintedExhibit<'_>, desk: &mut TypstWorld) -> Value {
     match exhibit {
-        Shown::Table(table) => table_content(table),
-        Shown::Facts(facts) => {
+        PrintedExhibit::Table(table) => table_content(table),
+        PrintedExhibit::Facts(facts) => {
             json!({ "kind": "facts", "title": facts.title, "rows": rows(&facts.rows) })
         }
-        Shown::Text(text) => json!({ "kind": "text", "text": text }),
-        Shown::Nothing(text) => json!({ "kind": "nothing", "text": text }),
-        Shown::Listing(text) => json!({ "kind": "listing", "text": text }),
-        Shown::Plot(plot) => plot_content(plot, svg_low(plot), desk),
+        PrintedExhibit::Text(text) => json!({ "kind": "text", "text": text }),
+        PrintedExhibit::Nothing(text) => json!({ "kind": "nothing", "text": text }),
+        PrintedExhibit::Listing(text) => json!({ "kind": "listing", "text": text }),
+        PrintedExhibit::Plot(plot) => plot_content(plot, svg_low(plot), desk),
     }
 }
 
@@ -533,16 +533,16 @@ const LINE: usize = 116;
 
 /// Width of a column in letters.
 #[derive(Clone, Copy)]
-struct ColumnRoom {
+struct ColumnWidths {
     /// Width if every text is broken between words.
     least: usize,
     /// Width if every text is on one line.
     whole: usize,
 }
 
-impl ColumnRoom {
-    fn max(self, other: ColumnRoom) -> ColumnRoom {
-        ColumnRoom { least: self.least.max(other.least), whole: self.whole.max(other.whole) }
+impl ColumnWidths {
+    fn max(self, other: ColumnWidths) -> ColumnWidths {
+        ColumnWidths { least: self.least.max(other.least), whole: self.whole.max(other.whole) }
     }
 }
 
@@ -557,42 +557,46 @@ fn longest_word(text: &str) -> usize {
 }
 
 /// Returns the width of every column, starting with the row names. Numbers are never broken.
-fn rooms(table: &Table, printed: &[Vec<String>]) -> Vec<ColumnRoom> {
-    let of_head = |text: &str| ColumnRoom { least: longest_word(text), whole: letters_of(text) };
+fn rooms(table: &Table, printed: &[Vec<String>]) -> Vec<ColumnWidths> {
+    let of_head = |text: &str| ColumnWidths { least: longest_word(text), whole: letters_of(text) };
     let of_name = |text: &str| {
         let whole = letters_of(text);
         let many = table.columns.len() > FEW_COLUMNS;
         let least = whole.min(if many { NAME_LETTERS_OF_MANY } else { NAME_LETTERS });
-        ColumnRoom { least, whole }
+        ColumnWidths { least, whole }
     };
     let of_cell = |(cell, text): (&Cell, &String)| match cell {
         Cell::Text(_) => {
             let least = longest_word(text).clamp(4, WORD_LETTERS);
-            ColumnRoom { least, whole: letters_of(text).max(least) }
+            ColumnWidths { least, whole: letters_of(text).max(least) }
         }
         _ => {
             let letters = text.chars().count() + 1;
-            ColumnRoom { least: letters, whole: letters }
+            ColumnWidths { least: letters, whole: letters }
         }
     };
-    let least = ColumnRoom { least: 3, whole: 3 };
+    let least = ColumnWidths { least: 3, whole: 3 };
     let names = table.rows.iter().map(|row| of_name(&row.head));
-    let first = names.fold(of_head(&table.corner).max(least), ColumnRoom::max);
+    let first = names.fold(of_head(&table.corner).max(least), ColumnWidths::max);
     let column = |(at, column): (usize, &Column)| {
         let rows = table.rows.iter().zip(printed);
         let cells = rows.filter_map(|(row, texts)| row.cells.get(at).zip(texts.get(at)));
-        cells.map(of_cell).fold(of_head(&column.name).max(least), ColumnRoom::max)
+        cells.map(of_cell).fold(of_head(&column.name).max(least), ColumnWidths::max)
     };
     std::iter::once(first).chain(table.columns.iter().enumerate().map(column)).collect()
 }
 
 /// Returns the drawn width of each column in letters. If the lines do not fit, all columns get the
 /// same limit: short texts stay unbroken, and long ones share the rest.
-fn shares(rooms: &[ColumnRoom]) -> Vec<usize> {
-    let with_short_texts: Vec<ColumnRoom> = rooms
+fn shares(rooms: &[ColumnWidths]) -> Vec<usize> {
+    let with_short_texts: Vec<ColumnWidths> = rooms
         .iter()
         .map(|room| {
-            if room.whole <= SHORT_TEXT { ColumnRoom { least: room.whole, ..*room } } else { *room }
+            if room.whole <= SHORT_TEXT {
+                ColumnWidths { least: room.whole, ..*room }
+            } else {
+                *room
+            }
         })
         .collect();
     let least: Vec<usize> = with_short_texts.iter().map(|room| room.least).collect();

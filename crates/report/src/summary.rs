@@ -17,7 +17,7 @@ const PLOTS_OF_PARTS: usize = 2;
 
 /// Meaning of a badge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tone {
+pub(crate) enum BadgeTone {
     /// The result is as it should be.
     Good,
     /// The numbers are worth less because of it.
@@ -26,13 +26,13 @@ pub(crate) enum Tone {
     Mild,
 }
 
-impl Tone {
+impl BadgeTone {
     /// Returns the class name for style sheets.
     pub const fn word(self) -> &'static str {
         match self {
-            Tone::Good => "good",
-            Tone::Bad => "bad",
-            Tone::Mild => "mild",
+            BadgeTone::Good => "good",
+            BadgeTone::Bad => "bad",
+            BadgeTone::Mild => "mild",
         }
     }
 }
@@ -43,7 +43,7 @@ pub(crate) struct Badge {
     /// Text of the badge.
     pub text: String,
     /// Meaning of the badge.
-    pub tone: Tone,
+    pub tone: BadgeTone,
     /// Anchor of the disclosure with the details; `None` if there is none.
     pub to: Option<String>,
 }
@@ -71,7 +71,7 @@ pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
         found.find_map(|disclosure| disclosure.anchor.clone()).or_else(worst)
     };
     let (mut badge, reasons) = end_badge(findings.whole_end());
-    badge.to = if badge.tone == Tone::Bad { why(reasons) } else { None };
+    badge.to = if badge.tone == BadgeTone::Bad { why(reasons) } else { None };
     let mut badges = vec![badge];
     let limits = [
         (simulated(findings), "Simulated", ids::SIMULATED),
@@ -79,14 +79,14 @@ pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
     ];
     badges.extend(limits.into_iter().filter(|(applies, ..)| *applies).map(|(_, text, id)| Badge {
         text: text.to_owned(),
-        tone: Tone::Bad,
+        tone: BadgeTone::Bad,
         to: why(&[id]),
     }));
     let counted = [
-        (CaveatKind::Invalidates, ("warning", "warnings"), Tone::Bad),
-        (CaveatKind::Deviation, ("deviation", "deviations"), Tone::Mild),
-        (CaveatKind::Unverified, ("unverified rule", "unverified rules"), Tone::Mild),
-        (CaveatKind::Remark, ("remark", "remarks"), Tone::Mild),
+        (CaveatKind::Invalidates, ("warning", "warnings"), BadgeTone::Bad),
+        (CaveatKind::Deviation, ("deviation", "deviations"), BadgeTone::Mild),
+        (CaveatKind::Unverified, ("unverified rule", "unverified rules"), BadgeTone::Mild),
+        (CaveatKind::Remark, ("remark", "remarks"), BadgeTone::Mild),
     ];
     badges.extend(counted.into_iter().filter_map(|(kind, words, tone)| {
         let count = count(&all, kind);
@@ -111,12 +111,12 @@ fn has_lesser(findings: &Findings) -> bool {
 /// Returns the badge for the end of a run, and the ids of disclosures that may give the reason.
 fn end_badge(end: EndState) -> (Badge, &'static [&'static str]) {
     let (text, tone, ids): (_, _, &[&str]) = match end {
-        EndState::Complete => ("Complete", Tone::Good, &[]),
-        EndState::Steady => ("Steady state", Tone::Good, &[]),
-        EndState::NotSteady => ("NOT steady", Tone::Bad, &ids::NOT_STEADY),
-        EndState::Void => ("Void", Tone::Bad, &[]),
-        EndState::Failed => ("FAILED", Tone::Bad, &[]),
-        EndState::Unfinished => ("Unfinished", Tone::Bad, &[ids::UNFINISHED]),
+        EndState::Complete => ("Complete", BadgeTone::Good, &[]),
+        EndState::Steady => ("Steady state", BadgeTone::Good, &[]),
+        EndState::NotSteady => ("NOT steady", BadgeTone::Bad, &ids::NOT_STEADY),
+        EndState::Void => ("Void", BadgeTone::Bad, &[]),
+        EndState::Failed => ("FAILED", BadgeTone::Bad, &[]),
+        EndState::Unfinished => ("Unfinished", BadgeTone::Bad, &[ids::UNFINISHED]),
     };
     (Badge { text: text.to_owned(), tone, to: None }, ids)
 }
@@ -195,7 +195,7 @@ fn test_rows(part: &Findings) -> Vec<Row> {
     }
     rows[0].head.clone_from(&part.title);
     rows[0].cells[0] = Cell::Text(end.text);
-    rows[0].strong = end.tone == Tone::Bad;
+    rows[0].strong = end.tone == BadgeTone::Bad;
     rows
 }
 
@@ -291,7 +291,7 @@ mod tests {
             assert_eq!(to(&badges(&one))[at], expected, "each links to why");
         }
         let good = badges(&findings("Two"));
-        assert_eq!((good.len(), good[0].tone, good[0].to.clone()), (1, Tone::Good, None));
+        assert_eq!((good.len(), good[0].tone, good[0].to.clone()), (1, BadgeTone::Good, None));
     }
 
     #[test]

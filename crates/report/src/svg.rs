@@ -17,8 +17,8 @@ mod paint;
 mod stacked;
 
 use chart::Chart;
-use frame::Size;
-use paint::Drawing;
+use frame::DrawingSize;
+use paint::SvgDrawing;
 pub(crate) use paint::escape;
 use std::borrow::Cow;
 use steadfast_domain::findings::{Plot, PlotKind};
@@ -43,9 +43,10 @@ pub(crate) fn svg_small(plot: &Plot) -> String {
 pub(crate) fn svgs_beside(plots: &[Cow<'_, Plot>]) -> Vec<String> {
     let mut out = Vec::with_capacity(plots.len());
     for row in plots.chunks(2) {
-        let drawings: Vec<Drawing> = row.iter().map(|plot| drawn(plot, frame::SMALL).0).collect();
+        let drawings: Vec<SvgDrawing> =
+            row.iter().map(|plot| drawn(plot, frame::SMALL).0).collect();
         let top = drawings.iter().map(|drawing| drawing.plot_top).fold(0.0, f64::max);
-        let bottom = drawings.iter().map(Drawing::below_top).fold(0.0, f64::max);
+        let bottom = drawings.iter().map(SvgDrawing::below_top).fold(0.0, f64::max);
         for (plot, drawing) in row.iter().zip(drawings) {
             let above = top - drawing.plot_top;
             out.push(drawing.within(above, top + bottom).finish(&plot.title));
@@ -75,7 +76,7 @@ pub(crate) fn visible(markup: &str) -> impl Iterator<Item = &str> {
     markup.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text))
 }
 
-fn drawn(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
+fn drawn(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     match plot.kind {
         PlotKind::Columns3d => columns::draw(plot),
         PlotKind::Lines | PlotKind::Scatter => lines::draw(plot, size),

@@ -3,18 +3,18 @@
 //! Both come from two rehearsals: with a drive that is steady at the first chance, and with one
 //! that never is.
 
-use crate::rehearsal::{Outlook, Plan, Planned, rehearse};
+use crate::rehearsal::{DriveOutlook, PlannedStep, StepPlan, rehearse};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{
-    Bytes, Demand, Halt, Measurement, Nanos, Place, Procedure, Step, WriteCache,
+    Bytes, Demand, Halt, Measurement, Nanos, Procedure, Step, StepPlace, WriteCache,
 };
 
 /// Consecutive steps of one phase and round.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Stretch {
+pub struct OutlineSection {
     /// The phase.
     pub phase: String,
     /// The round; 0 outside rounds.
@@ -30,7 +30,7 @@ pub struct Stretch {
     pub bytes_at_most: Option<Bytes>,
 }
 
-impl Stretch {
+impl OutlineSection {
     /// Number of steps.
     pub fn step_count(&self) -> u32 {
         self.steps.iter().map(|step| step.times).sum()
@@ -68,7 +68,7 @@ pub struct Outline {
     /// order of appearance.
     pub demands: Vec<Demand>,
     /// All steps that may run.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<OutlineSection>,
 }
 
 impl Outline {
@@ -79,8 +79,8 @@ impl Outline {
     ///
     /// The procedure halts.
     pub fn of(procedure: &dyn Procedure, bytes_per_second: Option<u64>) -> Result<Self, Halt> {
-        let best = rehearse(procedure, Outlook::Best, bytes_per_second)?;
-        let worst = rehearse(procedure, Outlook::Worst, bytes_per_second)?;
+        let best = rehearse(procedure, DriveOutlook::Best, bytes_per_second)?;
+        let worst = rehearse(procedure, DriveOutlook::Worst, bytes_per_second)?;
         Ok(Outline {
             best_rounds: best.rounds(),
             worst_rounds: worst.rounds(),
@@ -95,7 +95,7 @@ impl Outline {
     }
 }
 
-fn demands(plan: &Plan) -> Vec<Demand> {
+fn demands(plan: &StepPlan) -> Vec<Demand> {
     let has_rounds = plan.rounds() > 0;
     let mut demands = Vec::new();
     for step in plan.steps.iter().filter(|step| step.round > 0 || !has_rounds) {
@@ -108,8 +108,8 @@ fn demands(plan: &Plan) -> Vec<Demand> {
     demands
 }
 
-fn stretches(plan: &Plan) -> Vec<Stretch> {
-    let mut stretches: Vec<Stretch> = Vec::new();
+fn stretches(plan: &StepPlan) -> Vec<OutlineSection> {
+    let mut stretches: Vec<OutlineSection> = Vec::new();
     for step in &plan.steps {
         match stretches.last_mut() {
             Some(last) if last.phase == step.phase && last.round == step.round => {
@@ -119,7 +119,7 @@ fn stretches(plan: &Plan) -> Vec<Stretch> {
                 }
                 last.time_ns = last.time_ns.zip(step.time).map(|(a, b)| a + b);
             }
-            _ => stretches.push(Stretch {
+            _ => stretches.push(OutlineSection {
                 phase: step.phase.clone(),
                 round: step.round,
                 steps: vec![RepeatedStep { label: step.label.clone(), times: 1 }],
@@ -133,7 +133,7 @@ fn stretches(plan: &Plan) -> Vec<Stretch> {
 }
 
 /// Returns the fewest and the most rounds of every phase that has rounds.
-fn rounds(best: &Plan, worst: &Plan) -> BTreeMap<String, (u32, u32)> {
+fn rounds(best: &StepPlan, worst: &StepPlan) -> BTreeMap<String, (u32, u32)> {
     let mut rounds: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     for step in &best.steps {
         let entry = rounds.entry(step.phase.clone()).or_default();
@@ -149,8 +149,8 @@ fn rounds(best: &Plan, worst: &Plan) -> BTreeMap<String, (u32, u32)> {
 
 /// Time left, from two rehearsals and the progress of the run.
 pub struct Forecast {
-    best: Standing,
-    worst: Standing,
+    best: PlanPosition,
+    worst: PlanPosition,
     /// Bytes and time of the current step in its finished intervals.
     under_way: (u64, Nanos),
     /// Phase of a round that only the worst case has.
@@ -161,21 +161,21 @@ pub struct Forecast {
 }
 
 /// A plan, and the position of the run in it.
-struct Standing {
-    plan: Plan,
+struct PlanPosition {
+    plan: StepPlan,
     at: usize,
 }
 
-impl Standing {
-    fn of(procedure: &dyn Procedure, outlook: Outlook) -> Self {
-        Standing { plan: rehearse(procedure, outlook, None).unwrap_or_default(), at: 0 }
+impl PlanPosition {
+    fn of(procedure: &dyn Procedure, outlook: DriveOutlook) -> Self {
+        PlanPosition { plan: rehearse(procedure, outlook, None).unwrap_or_default(), at: 0 }
     }
 
     /// Advances to the planned step at this place. Returns false if there is none: a place
     /// outside the plan (a round beyond the best case, the next cut of a load that is planned as
     /// one step) changes nothing.
-    fn go_to(&mut self, place: &Place) -> bool {
-        let same = |s: &Planned| {
+    fn go_to(&mut self, place: &StepPlace) -> bool {
+        let same = |s: &PlannedStep| {
             s.phase == place.phase && s.round == place.round && s.point == place.point
         };
         let further = self.plan.steps[self.at..].iter().position(same);
@@ -209,7 +209,7 @@ impl Standing {
         self.plan.steps.iter().filter(|s| s.phase == phase && s.round == round).count()
     }
 
-    fn step(&self) -> Option<&Planned> {
+    fn step(&self) -> Option<&PlannedStep> {
         self.plan.steps.get(self.at)
     }
 
@@ -239,8 +239,8 @@ impl Forecast {
     /// Rehearses a procedure that is about to be conducted.
     pub fn of(procedure: &dyn Procedure) -> Self {
         Forecast {
-            best: Standing::of(procedure, Outlook::Best),
-            worst: Standing::of(procedure, Outlook::Worst),
+            best: PlanPosition::of(procedure, DriveOutlook::Best),
+            worst: PlanPosition::of(procedure, DriveOutlook::Worst),
             under_way: (0, Nanos::ZERO),
             beyond: None,
             carried: 0,
@@ -285,7 +285,7 @@ impl Forecast {
     /// other load.
     pub fn share_written(&self) -> Option<f64> {
         match self.best.step() {
-            Some(Planned { time: None, bytes: Some(all), .. }) if all.0 > 0 => {
+            Some(PlannedStep { time: None, bytes: Some(all), .. }) if all.0 > 0 => {
                 Some(self.moved().min(all.0) as f64 / all.0 as f64)
             }
             _ => None,
@@ -313,7 +313,7 @@ impl Forecast {
     /// Returns the time left; `None` while the rate of the bytes still to be written is unknown.
     pub fn left(&self) -> Option<TimeLeft> {
         let writing = self.writing_left()?;
-        let span = |planned: Nanos, current: &Standing| {
+        let span = |planned: Nanos, current: &PlanPosition| {
             let timed = planned.saturating_sub(current.passed(self.under_way.1));
             Duration::from_secs_f64((writing + timed.as_secs_f64()).min(LONGEST))
         };
@@ -328,7 +328,7 @@ impl Forecast {
     /// Returns the seconds to write the loads that end by bytes, at the recent rate.
     fn writing_left(&self) -> Option<f64> {
         let moved = match self.best.step() {
-            Some(Planned { time: None, bytes: Some(all), .. }) => self.moved().min(all.0),
+            Some(PlannedStep { time: None, bytes: Some(all), .. }) => self.moved().min(all.0),
             _ => 0,
         };
         let planned = self.best.rest().1 - moved;
@@ -354,7 +354,7 @@ pub struct TimeLeft {
 mod tests {
     use super::*;
     use steadfast_domain::settings::Geometry;
-    use steadfast_domain::stimulus::{ActiveRange, Until};
+    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
     use steadfast_domain::{Bytes, Demand, Settings, Stimulus};
     use steadfast_procedures::procedure;
 
@@ -379,7 +379,7 @@ mod tests {
     /// Two fills of 1000 bytes at 100 bytes per second, and a minute of a load between them.
     #[test]
     fn a_fill_takes_nothing_from_timed_loads_and_they_nothing_from_fills() {
-        let step = |point, time, bytes| Planned {
+        let step = |point, time, bytes| PlannedStep {
             phase: "load".into(),
             round: 0,
             point,
@@ -391,7 +391,7 @@ mod tests {
         };
         let fill = |point| step(point, None, Some(Bytes(1000)));
         let steps = vec![fill(1), step(2, Some(Nanos::from_secs(60)), None), fill(3)];
-        let plan = Plan { steps, write_cache: None };
+        let plan = StepPlan { steps, write_cache: None };
         for (at, bytes, seconds, left) in [
             (0, 0, 0, 80),
             (0, 300, 3, 77),
@@ -401,7 +401,7 @@ mod tests {
             (1, 999_999, 61, 10),
             (2, 400, 4, 6),
         ] {
-            let standing = || Standing { plan: plan.clone(), at };
+            let standing = || PlanPosition { plan: plan.clone(), at };
             let forecast = Forecast {
                 best: standing(),
                 worst: standing(),
@@ -423,13 +423,13 @@ mod tests {
         let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
         let latency = procedure(&Settings::new("latency", 1), geometry, &[]).unwrap();
         let mut forecast = Forecast::of(latency.as_ref());
-        let sixth = |s: &&Planned| s.phase == "rounds" && s.round == 6 && s.point == 8;
+        let sixth = |s: &&PlannedStep| s.phase == "rounds" && s.round == 6 && s.point == 8;
         let planned = forecast.worst.plan.steps.iter().find(sixth).unwrap().clone();
-        let place = Place::new(&planned.phase, planned.round, planned.point, "");
+        let place = StepPlace::new(&planned.phase, planned.round, planned.point, "");
         let range = ActiveRange::new(Bytes(0), Bytes::gib(1));
-        let minute = Until::time(Nanos::from_secs(60));
+        let minute = LoadLimits::time(Nanos::from_secs(60));
         let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), minute);
-        let last_of_best = Place::new("rounds", 5, 9, "");
+        let last_of_best = StepPlace::new("rounds", 5, 9, "");
         forecast.begin(&Step::alone(last_of_best, stimulus.clone()));
         forecast.begin(&Step::alone(place, stimulus));
         forecast.under_way.1 = Nanos::from_secs(20);

@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Halt;
 use steadfast_domain::record::HostChange;
-use steadfast_host::{Directory, Readers, read_file};
+use steadfast_host::{Directory, ReadAccess, read_file};
 
 /// Version of the file format.
 const VERSION: u32 = 1;
@@ -31,7 +31,7 @@ const FILE_MAX: u64 = 64 << 20;
 
 /// First line of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
+pub struct HostChangesHeader {
     /// Version of the format.
     pub version: u32,
     /// Process ID, in the process's own PID namespace.
@@ -45,7 +45,7 @@ pub struct Owner {
 /// Any other line of a file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Line {
+enum HostChangeLine {
     /// A change that is about to be made.
     Changed(HostChange),
     /// A change that needs no more undoing.
@@ -78,7 +78,7 @@ pub fn directory() -> io::Result<PathBuf> {
 /// Journal of this process.
 pub struct HostChanges {
     directory: io::Result<PathBuf>,
-    owner: Owner,
+    owner: HostChangesHeader,
     file: Option<(Directory, File)>,
     open: Vec<HostChange>,
 }
@@ -87,7 +87,7 @@ impl HostChanges {
     /// Creates a journal, whose file is created with the first change.
     pub fn new(directory: io::Result<PathBuf>, command: String, began_unix_ms: u64) -> Self {
         let process = std::process::id();
-        let owner = Owner { version: VERSION, process, command, began_unix_ms };
+        let owner = HostChangesHeader { version: VERSION, process, command, began_unix_ms };
         HostChanges { directory, owner, file: None, open: Vec::new() }
     }
 
@@ -100,7 +100,8 @@ impl HostChanges {
         if self.file.is_none() {
             self.file = Some(self.begin().map_err(|error| self.unkept(&error))?);
         }
-        self.write(&Line::Changed(change.clone())).map_err(|error| self.unkept(&error))?;
+        self.write(&HostChangeLine::Changed(change.clone()))
+            .map_err(|error| self.unkept(&error))?;
         self.open.push(change.clone());
         Ok(())
     }
@@ -119,7 +120,7 @@ impl HostChanges {
         for change in std::mem::take(&mut self.open).into_iter().rev() {
             match undo(&change) {
                 // The setting is restored; that this cannot be written does no harm.
-                Ok(()) => drop(self.write(&Line::Restored(change))),
+                Ok(()) => drop(self.write(&HostChangeLine::Restored(change))),
                 Err(halt) => {
                     self.open.insert(0, change);
                     all = all.and(Err(halt));
@@ -137,10 +138,10 @@ impl HostChanges {
         let directory = self.directory.as_ref().map_err(|e| io::Error::other(e.to_string()))?;
         refuse_link(directory)?;
         // Anyone who can write above the directory can take it away, whatever the umask is.
-        let directory = Directory::make(directory, Readers::Owner).map_err(io::Error::other)?;
+        let directory = Directory::make(directory, ReadAccess::Owner).map_err(io::Error::other)?;
         trust(&directory)?;
         loop {
-            let mut file = directory.create(&self.name(), Readers::Owner)?;
+            let mut file = directory.create(&self.name(), ReadAccess::Owner)?;
             file.lock()?;
             // Until it was locked, the file looked abandoned, and another process may have
             // removed it.
@@ -157,7 +158,7 @@ impl HostChanges {
         format!("{}-{}.jsonl", self.owner.process, self.owner.began_unix_ms).into()
     }
 
-    fn write(&mut self, line: &Line) -> io::Result<()> {
+    fn write(&mut self, line: &HostChangeLine) -> io::Result<()> {
         match &mut self.file {
             Some((_, file)) => put(file, line),
             None => Ok(()),
@@ -183,7 +184,7 @@ pub struct AbandonedChanges {
     name: OsString,
     file: File,
     /// Process that made the changes.
-    pub owner: Owner,
+    pub owner: HostChangesHeader,
     /// Changes that were not undone, in order.
     pub changes: Vec<HostChange>,
 }
@@ -199,7 +200,7 @@ impl AbandonedChanges {
         for change in self.changes.iter().rev() {
             let undone = undo(change);
             if undone.is_ok() {
-                let _ = put(&mut self.file, &Line::Restored(change.clone()));
+                let _ = put(&mut self.file, &HostChangeLine::Restored(change.clone()));
             }
             all.push((change.clone(), undone));
         }
@@ -269,19 +270,19 @@ fn left_in(directory: &Directory, name: &OsStr) -> io::Result<Option<AbandonedCh
 
 /// Parses a file. Returns the owner and the changes that were not undone. An incomplete last line
 /// belongs to a change that was never made.
-fn parse(text: &str) -> Result<(Option<Owner>, Vec<HostChange>), String> {
+fn parse(text: &str) -> Result<(Option<HostChangesHeader>, Vec<HostChange>), String> {
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let mut lines = whole.lines();
     let Some(first) = lines.next() else { return Ok((None, Vec::new())) };
-    let owner: Owner = serde_json::from_str(first).map_err(|e| e.to_string())?;
+    let owner: HostChangesHeader = serde_json::from_str(first).map_err(|e| e.to_string())?;
     if owner.version > VERSION {
         return Err(format!("format {}; this program reads up to {VERSION}", owner.version));
     }
     let mut open = Vec::new();
     for line in lines {
         match serde_json::from_str(line).map_err(|e| e.to_string())? {
-            Line::Changed(change) => open.push(change),
-            Line::Restored(change) => close(&mut open, &change),
+            HostChangeLine::Changed(change) => open.push(change),
+            HostChangeLine::Restored(change) => close(&mut open, &change),
         }
     }
     Ok((Some(owner), open))

@@ -3,9 +3,9 @@
 //! The hosts belong to others: nothing is configured on them, nothing is purged, and this host's
 //! own sensors say nothing about them.
 
-use crate::ledger::Moment;
+use crate::ledger::ClockReading;
 use crate::physical;
-use crate::rig::{Journal, Rig, Tell, Watch};
+use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig};
 use crate::surroundings::HostRequests;
 use crate::together::StartTicket;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use steadfast_domain::{
     Step,
 };
 use steadfast_engine::fio::FioHosts;
-use steadfast_engine::{Engine, Prepared, Refusal, Start, Stop};
+use steadfast_engine::{Engine, PreparedStep, StepRefusal, StepStart, StopSignal};
 use steadfast_host::{Directory, RemoteHost, wall_clock_unix_ms};
 
 /// Pause before the kernels' counters are read again.
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// A device shared by several hosts.
 pub struct HostsRig {
     engine: FioHosts,
-    stop: Stop,
+    stop: StopSignal,
     purge: PurgeChoice,
     seat: Option<StartTicket>,
     caveats: Vec<Caveat>,
@@ -33,7 +33,7 @@ pub struct HostsRig {
 
 impl HostsRig {
     /// Creates a rig around an engine that has its hosts.
-    pub fn new(engine: FioHosts, stop: Stop) -> Self {
+    pub fn new(engine: FioHosts, stop: StopSignal) -> Self {
         HostsRig { engine, stop, purge: PurgeChoice::Auto, seat: None, caveats: Vec::new() }
     }
 }
@@ -61,8 +61,8 @@ impl Rig for HostsRig {
     fn now_unix_ms(&self) -> u64 {
         wall_clock_unix_ms()
     }
-    fn now(&self) -> Moment {
-        Moment { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot(), kernel: None }
+    fn now(&self) -> ClockReading {
+        ClockReading { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot(), kernel: None }
     }
     fn forgets(&self) -> bool {
         false
@@ -91,18 +91,18 @@ impl Rig for HostsRig {
             ))),
         }
     }
-    fn purge(&mut self, _: Journal<'_>, _: Tell<'_>) -> Result<Purge, Halt> {
+    fn purge(&mut self, _: Journal<'_>, _: PurgeCallback<'_>) -> Result<Purge, Halt> {
         self.foresee_purge()?;
         Ok(Purge::none("--purge none; the device keeps its history"))
     }
-    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+    fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
         self.engine.prepare(step)
     }
     fn apply(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
-        watch: Watch<'_>,
+        prepared: PreparedStep,
+        start: &StepStart,
+        watch: IntervalCallback<'_>,
     ) -> Result<Measurement, Halt> {
         let step = prepared.step().clone();
         let mut start = start.clone();

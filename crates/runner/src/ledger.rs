@@ -21,8 +21,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::record::RECORD_VERSION;
-use steadfast_domain::{Entry, Nanos, Record};
-use steadfast_host::{Directory, FileError, Readers, Roots, is_locked};
+use steadfast_domain::{JournalEntry, Nanos, Record};
+use steadfast_host::{Directory, FileError, ReadAccess, SystemRoots, is_locked};
 
 const SETTINGS: &str = "settings.json";
 /// Name of the settings until they are completely on disk.
@@ -45,7 +45,7 @@ const DIGEST_LENGTH: usize = 64;
 
 /// One line of the journal, without its digest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Line {
+pub struct JournalLine {
     /// Number of the line, from 1.
     pub n: u64,
     /// Wall-clock time of writing, in milliseconds since 1970 (UTC).
@@ -58,12 +58,12 @@ pub struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelCounters>,
     /// What happened.
-    pub entry: Entry,
+    pub entry: JournalEntry,
 }
 
 /// A moment by the wall clock and the boot clock, with the kernel's counters of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
+pub struct ClockReading {
     /// Wall-clock time, in milliseconds since 1970 (UTC).
     pub unix_ms: u64,
     /// Time since boot; absent in virtual time.
@@ -72,9 +72,9 @@ pub struct Moment {
     pub kernel: Option<KernelCounters>,
 }
 
-impl From<u64> for Moment {
+impl From<u64> for ClockReading {
     fn from(unix_ms: u64) -> Self {
-        Moment { unix_ms, up: None, kernel: None }
+        ClockReading { unix_ms, up: None, kernel: None }
     }
 }
 
@@ -219,11 +219,11 @@ pub struct Ledger {
 
 /// Content of a ledger.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Contents {
+pub struct LedgerContents {
     /// Plan of the run.
     pub plan: RunPlan,
     /// Lines of the journal.
-    pub lines: Vec<Line>,
+    pub lines: Vec<JournalLine>,
     /// Bytes of an incomplete last line that were dropped.
     pub torn: u64,
     chain: String,
@@ -233,12 +233,12 @@ pub struct Contents {
 impl Ledger {
     /// Creates a ledger in a new directory, for the usual readers.
     pub fn create(directory: &Path, plan: &RunPlan) -> Result<Ledger, LedgerError> {
-        Ledger::create_for(Readers::Usual, directory, plan)
+        Ledger::create_for(ReadAccess::Usual, directory, plan)
     }
 
     /// Creates a ledger in a new directory. If that fails, nothing of it remains.
     pub fn create_for(
-        readers: Readers,
+        readers: ReadAccess,
         directory: &Path,
         plan: &RunPlan,
     ) -> Result<Ledger, LedgerError> {
@@ -255,30 +255,30 @@ impl Ledger {
         ledger
     }
 
-    fn let_in(&self, readers: Readers) -> Result<(), LedgerError> {
+    fn let_in(&self, readers: ReadAccess) -> Result<(), LedgerError> {
         let path = self.directory.path();
         readers.grant(&self.settings, false).map_err(at(path))?;
         readers.grant(&self.journal, false).map_err(at(path))
     }
 
     /// Opens the ledger of a run to resume it; an incomplete last line is cut off.
-    pub fn open(directory: &Path) -> Result<(Ledger, Contents), LedgerError> {
+    pub fn open(directory: &Path) -> Result<(Ledger, LedgerContents), LedgerError> {
         Ledger::open_begun(directory, |contents| contents.opening().is_some())
     }
 
     /// Opens the ledger of one of several runs to resume it. Such a run may have ended before its
     /// device was confirmed while others had begun; the device is then confirmed now.
-    pub fn open_member(directory: &Path) -> Result<(Ledger, Contents), LedgerError> {
+    pub fn open_member(directory: &Path) -> Result<(Ledger, LedgerContents), LedgerError> {
         let may_go_on =
-            |contents: &Contents| contents.opening().is_some() || contents.lines.is_empty();
+            |contents: &LedgerContents| contents.opening().is_some() || contents.lines.is_empty();
         Ledger::open_begun(directory, may_go_on)
     }
 
     /// Opens the ledger of a run that may continue; any other is left unchanged.
     fn open_begun(
         directory: &Path,
-        may_go_on: impl FnOnce(&Contents) -> bool,
-    ) -> Result<(Ledger, Contents), LedgerError> {
+        may_go_on: impl FnOnce(&LedgerContents) -> bool,
+    ) -> Result<(Ledger, LedgerContents), LedgerError> {
         let directory = Ledger::find(directory)?;
         directory.refuse_exchangeable()?;
         let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
@@ -317,7 +317,7 @@ impl Ledger {
     }
 
     /// Reads a ledger without locking it.
-    pub fn read(directory: &Path) -> Result<Contents, LedgerError> {
+    pub fn read(directory: &Path) -> Result<LedgerContents, LedgerError> {
         Ledger::read_in(&Ledger::find(directory)?)
     }
 
@@ -333,7 +333,7 @@ impl Ledger {
     }
 
     /// Reads the ledger in an open directory without locking it.
-    pub fn read_in(directory: &Directory) -> Result<Contents, LedgerError> {
+    pub fn read_in(directory: &Directory) -> Result<LedgerContents, LedgerError> {
         let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
         let decided = read_plan(&open_settings(directory)?, &settings_path)?;
         let journal = match directory.open_file(OsStr::new(JOURNAL)) {
@@ -347,7 +347,7 @@ impl Ledger {
     /// determined.
     pub fn is_held(directory: &Path) -> Option<bool> {
         let directory = Directory::open(directory).ok()?;
-        is_locked(&Roots::real(), &directory.open_file(OsStr::new(JOURNAL)).ok()?)
+        is_locked(&SystemRoots::real(), &directory.open_file(OsStr::new(JOURNAL)).ok()?)
     }
 
     /// Parses settings and an open journal, line by line.
@@ -355,11 +355,11 @@ impl Ledger {
         (plan, text): (RunPlan, String),
         journal: Option<&File>,
         path: &Path,
-    ) -> Result<Contents, LedgerError> {
+    ) -> Result<LedgerContents, LedgerError> {
         let mut chain = hex(&Sha256::digest(text.as_bytes()));
         drop(text);
         let mut contents =
-            Contents { plan, lines: Vec::new(), torn: 0, chain: String::new(), length: 0 };
+            LedgerContents { plan, lines: Vec::new(), torn: 0, chain: String::new(), length: 0 };
         if let Some(journal) = journal {
             if journal.metadata().map_err(at(path))?.len() > JOURNAL_MAX {
                 let path = path.to_owned();
@@ -400,12 +400,16 @@ impl Ledger {
 
     /// Appends a line, which is on disk when this returns. If it cannot be written, or the journal
     /// could not be read with it, the journal ends with the line before it.
-    pub fn append(&mut self, now: impl Into<Moment>, entry: &Entry) -> Result<(), LedgerError> {
+    pub fn append(
+        &mut self,
+        now: impl Into<ClockReading>,
+        entry: &JournalEntry,
+    ) -> Result<(), LedgerError> {
         self.is_there()?;
         let now = now.into();
         let path = self.directory.path().join(JOURNAL);
-        let Moment { unix_ms, up, kernel } = now;
-        let line = Line { n: self.next, at: unix_ms, up, kernel, entry: entry.clone() };
+        let ClockReading { unix_ms, up, kernel } = now;
+        let line = JournalLine { n: self.next, at: unix_ms, up, kernel, entry: entry.clone() };
         let (text, digest) = print_line(&line, &self.chain)
             .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
         if !fits(self.length, text.len() as u64, entry) {
@@ -451,25 +455,25 @@ impl Ledger {
 }
 
 /// Returns true if a journal of this length can be read with another line.
-fn fits(journal: u64, line: u64, entry: &Entry) -> bool {
+fn fits(journal: u64, line: u64, entry: &JournalEntry) -> bool {
     let most = if is_measured(entry) { JOURNAL_MAX - RESERVE } else { JOURNAL_MAX };
     line <= LINE_MAX && journal + line <= most
 }
 
 /// Returns true for the entries that answer a procedure's calls.
-pub(crate) fn is_measured(entry: &Entry) -> bool {
+pub(crate) fn is_measured(entry: &JournalEntry) -> bool {
     matches!(
         entry,
-        Entry::Settled { .. }
-            | Entry::Purged(_)
-            | Entry::Applied { .. }
-            | Entry::Idled(_)
-            | Entry::Noted(_)
+        JournalEntry::Settled { .. }
+            | JournalEntry::Purged(_)
+            | JournalEntry::Applied { .. }
+            | JournalEntry::Idled(_)
+            | JournalEntry::Noted(_)
     )
 }
 
 /// Returns the SHA-256 of the measured entries, one JSON object per line.
-fn measured_digest(lines: &[Line]) -> String {
+fn measured_digest(lines: &[JournalLine]) -> String {
     let mut hash = Sha256::new();
     for line in lines.iter().filter(|line| is_measured(&line.entry)) {
         // An entry that was read from JSON can be written as JSON.
@@ -479,15 +483,15 @@ fn measured_digest(lines: &[Line]) -> String {
     hex(&hash.finalize())
 }
 
-fn is_step(entry: &Entry) -> bool {
-    matches!(entry, Entry::Applied { .. })
+fn is_step(entry: &JournalEntry) -> bool {
+    matches!(entry, JournalEntry::Applied { .. })
 }
 
-impl Contents {
+impl LedgerContents {
     /// Returns the last opening: the line with which a process began or resumed the run on a
     /// device that was confirmed or proven.
-    pub fn opening(&self) -> Option<&Line> {
-        self.lines.iter().rev().find(|line| matches!(line.entry, Entry::Opened { .. }))
+    pub fn opening(&self) -> Option<&JournalLine> {
+        self.lines.iter().rev().find(|line| matches!(line.entry, JournalEntry::Opened { .. }))
     }
 
     /// Converts the contents to a record.
@@ -505,7 +509,7 @@ impl Contents {
 }
 
 /// Creates the directory, or takes an empty one. Returns it, and its parent if it was created.
-fn claim(path: &Path, readers: Readers) -> Result<(Directory, Option<Directory>), LedgerError> {
+fn claim(path: &Path, readers: ReadAccess) -> Result<(Directory, Option<Directory>), LedgerError> {
     Directory::check_place(path)?;
     let directory = match (Directory::open(path), path.parent(), path.file_name()) {
         (Err(error), Some(parent), Some(name)) if error.is_missing() => {
@@ -530,7 +534,7 @@ fn claim(path: &Path, readers: Readers) -> Result<(Directory, Option<Directory>)
 /// Creates the journal. If two processes begin a run in one directory at once, the one that
 /// creates it owns the directory, and the other leaves it alone.
 fn own(directory: &Directory, made_in: Option<&Directory>) -> Result<File, LedgerError> {
-    directory.create(OsStr::new(JOURNAL), Readers::Usual).map_err(|error| {
+    directory.create(OsStr::new(JOURNAL), ReadAccess::Usual).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
             return LedgerError::Exists(directory.path().to_owned());
         }
@@ -572,7 +576,7 @@ fn begin(
 /// Writes the settings so that they appear completely or not at all.
 fn put_settings(directory: &Directory, text: &str, path: &Path) -> Result<File, LedgerError> {
     let unfinished = OsStr::new(SETTINGS_UNFINISHED);
-    let mut file = directory.create(unfinished, Readers::Usual).map_err(at(path))?;
+    let mut file = directory.create(unfinished, ReadAccess::Usual).map_err(at(path))?;
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(at(path))?;
     directory.rename(unfinished, OsStr::new(SETTINGS))?;
     Ok(file)
@@ -651,14 +655,14 @@ struct SettingsVersion {
 
 /// Returns the line `{"chain":"<SHA-256 of the chain so far and of the rest>","n":1,...}` and its
 /// digest.
-fn print_line(line: &Line, chain: &str) -> Result<(String, String), serde_json::Error> {
+fn print_line(line: &JournalLine, chain: &str) -> Result<(String, String), serde_json::Error> {
     let body = serde_json::to_string(line)?;
     let rest = &body[1..];
     let digest = link(chain, rest.as_bytes());
     Ok((format!("{LINE_HEAD}{digest}\",{rest}\n"), digest))
 }
 
-fn parse_line(line: &[u8], chain: &str) -> Result<(String, Line), String> {
+fn parse_line(line: &[u8], chain: &str) -> Result<(String, JournalLine), String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not text".to_owned())?;
     let text = text.trim_end_matches('\n');
     let rest = text.strip_prefix(LINE_HEAD).ok_or("it has no chain")?;

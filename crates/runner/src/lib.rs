@@ -29,11 +29,11 @@ pub mod together;
 
 pub use forecast::{Forecast, Outline, TimeLeft};
 pub use host_changes::HostChanges;
-pub use ledger::{Ledger, LedgerError, Moment};
+pub use ledger::{ClockReading, Ledger, LedgerError};
 pub use live::LiveBench;
-pub use once::{Once, Single, once};
-pub use progress::{Event, Progress};
-pub use rehearsal::{Outlook, Plan, Planned, refusal, rehearse, steps_of};
+pub use once::{SingleLoad, SingleLoadResult, once};
+pub use progress::{ProgressSink, RunEvent};
+pub use rehearsal::{DriveOutlook, PlannedStep, StepPlan, refusal, rehearse, steps_of};
 pub use rig::Rig;
 pub use run_plan::RunPlan;
 pub use surroundings::HostRequests;

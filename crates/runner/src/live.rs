@@ -6,40 +6,40 @@
 //! place); otherwise the run is refused, as the procedure is not the one that started.
 
 use crate::host_changes::close;
-use crate::ledger::{Ledger, LedgerError, Line, Moment, is_measured};
+use crate::ledger::{ClockReading, JournalLine, Ledger, LedgerError, is_measured};
 use crate::outage;
-use crate::progress::{Event, Progress};
+use crate::progress::{ProgressSink, RunEvent};
 use crate::rig::Rig;
-use crate::settled::Settled;
+use crate::settled::SettledConditions;
 use std::collections::{BTreeMap, VecDeque};
 use steadfast_domain::record::{Check, HostChange, RereadOccasion};
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{
-    Bench, Bytes, Caveat, CaveatKind, Conditions, Entry, Gap, Halt, Load, Measurement, Nanos, Note,
-    Outcome, Purge, Step, caveats as ids,
+    Bench, Bytes, Caveat, CaveatKind, Conditions, Gap, Halt, JournalEntry, Load, Measurement,
+    Nanos, Note, Outcome, Purge, Step, caveats as ids,
 };
-use steadfast_engine::{Start, WorkDone};
+use steadfast_engine::{StepStart, WorkDone};
 use steadfast_host::PurgeProgress;
 
 /// A bench that measures.
 pub struct LiveBench<'a> {
     rig: &'a mut dyn Rig,
     ledger: Ledger,
-    progress: &'a mut dyn Progress,
-    past: VecDeque<Entry>,
+    progress: &'a mut dyn ProgressSink,
+    past: VecDeque<JournalEntry>,
     gap: Option<Gap>,
     resumed: Option<(Conditions, Conditions)>,
-    settled: Settled,
+    settled: SettledConditions,
     changed: Vec<HostChange>,
     is_live: bool,
-    position: Position,
+    position: RunPosition,
     latched: Option<Halt>,
     examined: Vec<Check>,
 }
 
 /// Position of the run, from which the next step starts.
 #[derive(Default)]
-struct Position {
+struct RunPosition {
     cursors: BTreeMap<String, Bytes>,
     done: WorkDone,
     /// Work done by each of several concurrent loads.
@@ -50,14 +50,14 @@ struct Position {
     resumed: u64,
 }
 
-impl Position {
-    fn start(&mut self, step: &Step) -> Start {
+impl RunPosition {
+    fn start(&mut self, step: &Step) -> StepStart {
         let done = if step.continues { self.done } else { WorkDone::default() };
         let done_apart = if step.continues { self.done_apart.clone() } else { Vec::new() };
         let script = if step.continues { self.script } else { ScriptPosition::default() };
         let resumed = std::mem::take(&mut self.resumed);
         let cursors = self.cursors.clone();
-        Start { cursors, done, done_apart, script, resumed, begins: None }
+        StepStart { cursors, done, done_apart, script, resumed, begins: None }
     }
     fn advance(&mut self, step: &Step, measurement: &Measurement) {
         if !step.continues {
@@ -73,7 +73,7 @@ impl Position {
     }
 }
 
-impl Position {
+impl RunPosition {
     /// Concurrent loads end independently: one that has ended is not started again.
     fn advance_apart(&mut self, measurement: &Measurement) {
         self.done_apart.resize(measurement.parts.len(), WorkDone::default());
@@ -90,22 +90,23 @@ impl<'a> LiveBench<'a> {
     pub fn new(
         rig: &'a mut dyn Rig,
         ledger: Ledger,
-        lines: &[Line],
-        progress: &'a mut dyn Progress,
+        lines: &[JournalLine],
+        progress: &'a mut dyn ProgressSink,
     ) -> Self {
-        let past: VecDeque<Entry> = lines
+        let past: VecDeque<JournalEntry> = lines
             .iter()
             .map(|line| &line.entry)
             .filter(|entry| is_measured(entry) && !is_own_note(entry))
             .cloned()
             .collect();
-        let steps = past.iter().filter(|e| matches!(e, Entry::Applied { .. })).count();
+        let steps = past.iter().filter(|e| matches!(e, JournalEntry::Applied { .. })).count();
         let gap = if rig.forgets() { None } else { outage::gap(lines, rig.now(), rig.proof()) };
         // A simulated drive is not affected by an interrupted step.
-        let opened = || lines.iter().filter(|l| matches!(l.entry, Entry::Opened { .. })).count();
+        let opened =
+            || lines.iter().filter(|l| matches!(l.entry, JournalEntry::Opened { .. })).count();
         let resumed = if rig.forgets() { 0 } else { opened() as u64 };
         if !past.is_empty() {
-            progress.tell(&Event::Replaying { steps });
+            progress.tell(&RunEvent::Replaying { steps });
         }
         LiveBench {
             rig,
@@ -114,17 +115,17 @@ impl<'a> LiveBench<'a> {
             past,
             gap,
             resumed: None,
-            settled: Settled::default(),
+            settled: SettledConditions::default(),
             changed: unrestored(lines),
             is_live: false,
-            position: Position { resumed, ..Position::default() },
+            position: RunPosition { resumed, ..RunPosition::default() },
             latched: None,
             examined: Vec::new(),
         }
     }
 
     /// Writes an entry that is not part of the procedure.
-    pub fn journal(&mut self, entry: &Entry) -> Result<(), Halt> {
+    pub fn journal(&mut self, entry: &JournalEntry) -> Result<(), Halt> {
         let now = self.rig.now();
         self.ledger.append(now, entry).map_err(failed)
     }
@@ -140,8 +141,8 @@ impl<'a> LiveBench<'a> {
         if self.examined.is_empty() {
             return Ok(());
         }
-        self.progress.tell(&Event::Examined(&self.examined));
-        self.journal(&Entry::Examined(self.examined.clone()))
+        self.progress.tell(&RunEvent::Examined(&self.examined));
+        self.journal(&JournalEntry::Examined(self.examined.clone()))
     }
 
     /// Journals checks of the run's own sensors and of the host, in addition to those made before
@@ -152,7 +153,7 @@ impl<'a> LiveBench<'a> {
             return Ok(());
         }
         self.examined.extend(shown);
-        self.journal(&Entry::Examined(self.examined.clone()))
+        self.journal(&JournalEntry::Examined(self.examined.clone()))
     }
 
     /// Ends a load that was left running by a cut.
@@ -167,7 +168,7 @@ impl<'a> LiveBench<'a> {
     pub fn restore(&mut self) -> Result<(), Halt> {
         let mut told = Ok(());
         for change in std::mem::take(&mut self.changed).into_iter().rev() {
-            let entry = Entry::HostRestored(change.clone());
+            let entry = JournalEntry::HostRestored(change.clone());
             let restored = self.rig.restore(&change).and_then(|()| self.journal(&entry));
             if restored.is_err() {
                 self.changed.insert(0, change);
@@ -186,10 +187,10 @@ impl<'a> LiveBench<'a> {
         if std::mem::replace(&mut self.is_live, true) {
             return Ok(());
         }
-        self.progress.tell(&Event::Live { gap: self.gap.as_ref() });
+        self.progress.tell(&RunEvent::Live { gap: self.gap.as_ref() });
         let Some((wanted, before)) = self.resumed.take() else { return Ok(()) };
         let got = self.settle_rig(&wanted)?;
-        self.journal(&Entry::Resettled { got: got.clone(), when: None })?;
+        self.journal(&JournalEntry::Resettled { got: got.clone(), when: None })?;
         self.settled.set(&wanted, &got);
         if got != before {
             let caveat = Caveat::new(
@@ -198,7 +199,7 @@ impl<'a> LiveBench<'a> {
                 "Host or device settings changed while the run was interrupted.",
                 "Compare the conditions in the chapter of settings.",
             );
-            self.journal(&Entry::Noted(Box::new(Note::Caveat(caveat))))?;
+            self.journal(&JournalEntry::Noted(Box::new(Note::Caveat(caveat))))?;
         }
         Ok(())
     }
@@ -210,11 +211,11 @@ impl<'a> LiveBench<'a> {
             return Ok(());
         };
         let got = if set { self.settle_rig(&wanted)? } else { found };
-        self.journal(&Entry::Resettled { got: got.clone(), when: Some(when) })?;
+        self.journal(&JournalEntry::Resettled { got: got.clone(), when: Some(when) })?;
         let Some(caveat) = self.settled.read(&got, when) else { return Ok(()) };
         let note = Note::Caveat(caveat);
-        self.progress.tell(&Event::Noted(&note));
-        self.journal(&Entry::Noted(Box::new(note)))
+        self.progress.tell(&RunEvent::Noted(&note));
+        self.journal(&JournalEntry::Noted(Box::new(note)))
     }
 
     /// Reads back the settled conditions at the end of a run that measured.
@@ -232,7 +233,7 @@ impl<'a> LiveBench<'a> {
         let LiveBench { rig, ledger, changed, progress, .. } = self;
         let now = rig.now();
         let mut journal = |change: &HostChange| keep(ledger, changed, now, change);
-        let mut tell = |done: &PurgeProgress<'_>| progress.tell(&Event::PurgeProgress(done));
+        let mut tell = |done: &PurgeProgress<'_>| progress.tell(&RunEvent::PurgeProgress(done));
         let purge = rig.purge(&mut journal, &mut tell);
         match (purge, self.clear_passwords()) {
             (purge, Ok(())) => purge,
@@ -248,7 +249,7 @@ impl<'a> LiveBench<'a> {
         for change in passwords.cloned().collect::<Vec<_>>() {
             self.rig.restore(&change)?;
             self.changed.retain(|other| *other != change);
-            self.journal(&Entry::HostRestored(change))?;
+            self.journal(&JournalEntry::HostRestored(change))?;
         }
         Ok(())
     }
@@ -263,9 +264,9 @@ impl<'a> LiveBench<'a> {
         }
         let start = self.position.start(step);
         let LiveBench { rig, progress, .. } = self;
-        progress.tell(&Event::Begins(step));
-        let result =
-            rig.apply(prepared, &start, &mut |interval| progress.tell(&Event::Interval(interval)));
+        progress.tell(&RunEvent::Begins(step));
+        let result = rig
+            .apply(prepared, &start, &mut |interval| progress.tell(&RunEvent::Interval(interval)));
         self.position.running = matches!(&result, Ok(m) if !m.complete);
         let measurement = result?;
         self.position.advance(step, &measurement);
@@ -276,8 +277,8 @@ impl<'a> LiveBench<'a> {
     fn keep_caveats(&mut self) -> Result<(), Halt> {
         for caveat in self.rig.take_caveats() {
             let note = Note::Caveat(caveat);
-            self.progress.tell(&Event::Noted(&note));
-            self.journal(&Entry::Noted(Box::new(note)))?;
+            self.progress.tell(&RunEvent::Noted(&note));
+            self.journal(&JournalEntry::Noted(Box::new(note)))?;
         }
         Ok(())
     }
@@ -305,15 +306,15 @@ impl<'a> LiveBench<'a> {
         } else {
             self.position.advance(step, &outcome.measurement);
         }
-        self.progress.tell(&Event::Finished { step, outcome: &outcome, replayed: true });
+        self.progress.tell(&RunEvent::Finished { step, outcome: &outcome, replayed: true });
         Ok(outcome)
     }
 }
 
 /// Returns true for notes of the bench or its rig. A replayed procedure does not make them, so
 /// they must not be expected.
-fn is_own_note(entry: &Entry) -> bool {
-    let Entry::Noted(note) = entry else { return false };
+fn is_own_note(entry: &JournalEntry) -> bool {
+    let JournalEntry::Noted(note) = entry else { return false };
     match note.as_ref() {
         Note::Caveat(caveat) => ids::BENCH_CAVEATS.contains(&caveat.id.as_str()),
         _ => false,
@@ -321,12 +322,12 @@ fn is_own_note(entry: &Entry) -> bool {
 }
 
 /// Returns the host changes that no later entry restored.
-pub fn unrestored(lines: &[Line]) -> Vec<HostChange> {
+pub fn unrestored(lines: &[JournalLine]) -> Vec<HostChange> {
     let mut open: Vec<HostChange> = Vec::new();
     for line in lines {
         match &line.entry {
-            Entry::HostChange(change) => open.push(change.clone()),
-            Entry::HostRestored(change) => close(&mut open, change),
+            JournalEntry::HostChange(change) => open.push(change.clone()),
+            JournalEntry::HostRestored(change) => close(&mut open, change),
             _ => {}
         }
     }
@@ -346,10 +347,10 @@ fn password_left(halt: Option<&Halt>, why: &Halt) -> Halt {
 fn keep(
     ledger: &mut Ledger,
     changed: &mut Vec<HostChange>,
-    now: Moment,
+    now: ClockReading,
     change: &HostChange,
 ) -> Result<(), Halt> {
-    let entry = Entry::HostChange(change.clone());
+    let entry = JournalEntry::HostChange(change.clone());
     ledger.append(now, &entry).map_err(failed)?;
     changed.push(change.clone());
     Ok(())
@@ -378,13 +379,13 @@ fn check_same(asked: &Step, journalled: &Step) -> Result<(), Halt> {
     )))
 }
 
-fn unexpected(wanted: &str, found: &Entry) -> Halt {
+fn unexpected(wanted: &str, found: &JournalEntry) -> Halt {
     let found = match found {
-        Entry::Settled { .. } => "settled conditions".to_owned(),
-        Entry::Purged(_) => "a purge".to_owned(),
-        Entry::Applied { step, .. } => format!("{}", step.place),
-        Entry::Idled(_) => "an idle time".to_owned(),
-        Entry::Noted(_) => "a note".to_owned(),
+        JournalEntry::Settled { .. } => "settled conditions".to_owned(),
+        JournalEntry::Purged(_) => "a purge".to_owned(),
+        JournalEntry::Applied { step, .. } => format!("{}", step.place),
+        JournalEntry::Idled(_) => "an idle time".to_owned(),
+        JournalEntry::Noted(_) => "a note".to_owned(),
         _ => "another entry".to_owned(),
     };
     Halt::Mismatch(format!("the procedure asks for {wanted}, the journal has {found}"))
@@ -393,7 +394,7 @@ fn unexpected(wanted: &str, found: &Entry) -> Halt {
 impl Bench for LiveBench<'_> {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         let got = match self.past.pop_front() {
-            Some(Entry::Settled { wanted: before, got }) if before == *wanted => {
+            Some(JournalEntry::Settled { wanted: before, got }) if before == *wanted => {
                 if self.rig.forgets() {
                     self.settle_rig(wanted)?;
                 } else {
@@ -405,18 +406,18 @@ impl Bench for LiveBench<'_> {
             None => {
                 self.go_live()?;
                 let got = self.settle_rig(wanted)?;
-                self.journal(&Entry::Settled { wanted: wanted.clone(), got: got.clone() })?;
+                self.journal(&JournalEntry::Settled { wanted: wanted.clone(), got: got.clone() })?;
                 got
             }
         };
         self.settled.set(wanted, &got);
-        self.progress.tell(&Event::Settled(&got));
+        self.progress.tell(&RunEvent::Settled(&got));
         Ok(got)
     }
 
     fn purge(&mut self) -> Result<Purge, Halt> {
         let purge = match self.past.pop_front() {
-            Some(Entry::Purged(purge)) => {
+            Some(JournalEntry::Purged(purge)) => {
                 if self.rig.forgets() {
                     self.purge_rig()?;
                 }
@@ -426,26 +427,28 @@ impl Bench for LiveBench<'_> {
             None => {
                 self.go_live()?;
                 self.end_load();
-                self.progress.tell(&Event::Purging);
+                self.progress.tell(&RunEvent::Purging);
                 let purge = self.purge_rig()?;
                 // Written bytes are counted from the purge on.
                 if let Some(gap) = &mut self.gap {
                     gap.written = Some(Bytes(0));
                 }
-                self.journal(&Entry::Purged(purge.clone()))?;
+                self.journal(&JournalEntry::Purged(purge.clone()))?;
                 self.read_again(RereadOccasion::Purge, true)?;
                 purge
             }
         };
         self.settled.purged();
-        self.progress.tell(&Event::Purged(&purge));
+        self.progress.tell(&RunEvent::Purged(&purge));
         Ok(purge)
     }
 
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         let precondition_ends = self.settled.precondition_ends(&step.place.phase);
         match self.past.pop_front() {
-            Some(Entry::Applied { step: past, outcome }) => self.replay(step, &past, *outcome),
+            Some(JournalEntry::Applied { step: past, outcome }) => {
+                self.replay(step, &past, *outcome)
+            }
             Some(other) => Err(unexpected(&step.place.to_string(), &other)),
             None => {
                 self.go_live()?;
@@ -459,11 +462,15 @@ impl Bench for LiveBench<'_> {
                 self.keep_caveats()?;
                 let measurement = result?;
                 let outcome = Outcome { measurement, gap_before: self.gap.take() };
-                self.journal(&Entry::Applied {
+                self.journal(&JournalEntry::Applied {
                     step: Box::new(step.clone()),
                     outcome: Box::new(outcome.clone()),
                 })?;
-                self.progress.tell(&Event::Finished { step, outcome: &outcome, replayed: false });
+                self.progress.tell(&RunEvent::Finished {
+                    step,
+                    outcome: &outcome,
+                    replayed: false,
+                });
                 Ok(outcome)
             }
         }
@@ -471,7 +478,7 @@ impl Bench for LiveBench<'_> {
 
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         match self.past.pop_front() {
-            Some(Entry::Idled(past)) if past == time => {
+            Some(JournalEntry::Idled(past)) if past == time => {
                 if self.rig.forgets() {
                     self.rig.idle(time)
                 } else {
@@ -483,21 +490,21 @@ impl Bench for LiveBench<'_> {
                 self.go_live()?;
                 self.end_load();
                 self.rig.idle(time)?;
-                self.journal(&Entry::Idled(time))
+                self.journal(&JournalEntry::Idled(time))
             }
         }
     }
 
     fn note(&mut self, note: &Note) {
-        self.progress.tell(&Event::Noted(note));
+        self.progress.tell(&RunEvent::Noted(note));
         // A newer version may phrase a note differently, so journaled notes are not compared; they
         // follow from the same steps.
-        if let Some(Entry::Noted(_)) = self.past.front() {
+        if let Some(JournalEntry::Noted(_)) = self.past.front() {
             self.past.pop_front();
             return;
         }
         if self.past.is_empty()
-            && let Err(halt) = self.journal(&Entry::Noted(Box::new(note.clone())))
+            && let Err(halt) = self.journal(&JournalEntry::Noted(Box::new(note.clone())))
         {
             self.latched.get_or_insert(halt);
         }
@@ -507,15 +514,15 @@ impl Bench for LiveBench<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::stimulus::{ActiveRange, Until};
-    use steadfast_domain::{Bytes, Demand, Place, ReplayResult, Stimulus};
+    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+    use steadfast_domain::{Bytes, Demand, ReplayResult, StepPlace, Stimulus};
 
     #[test]
     fn a_script_that_continues_goes_on_where_its_last_step_left_it() {
         let range = ActiveRange::new(Bytes(0), Bytes(0));
-        let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), Until::ios(1));
-        let mut step = Step::alone(Place::new("replay", 0, 1, ""), stimulus);
-        let mut position = Position::default();
+        let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), LoadLimits::ios(1));
+        let mut step = Step::alone(StepPlace::new("replay", 0, 1, ""), stimulus);
+        let mut position = RunPosition::default();
         assert_eq!(position.start(&step).script, ScriptPosition::default());
         let at = ScriptPosition { ios: 7, time: Nanos::SECOND };
         let replay = Some(Box::new(ReplayResult { position: at, ..ReplayResult::default() }));

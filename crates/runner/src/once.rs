@@ -2,21 +2,21 @@
 //! ends.
 
 use crate::host_changes::HostChanges;
-use crate::rig::{Rig, Watch};
+use crate::rig::{IntervalCallback, Rig};
 use steadfast_domain::record::Check;
-use steadfast_domain::stimulus::{ActiveRange, DataPattern, Until};
+use steadfast_domain::stimulus::{ActiveRange, DataPattern, LoadLimits};
 use steadfast_domain::{
-    Bytes, Caveat, Conditions, Demand, Device, Halt, IoStream, Measurement, Nanos, Place, Step,
+    Bytes, Caveat, Conditions, Demand, Device, Halt, IoStream, Measurement, Nanos, Step, StepPlace,
     Stimulus,
 };
-use steadfast_engine::{Prepared, Start};
+use steadfast_engine::{PreparedStep, StepStart};
 
 /// Duration of a load without another limit.
 const USUAL: Nanos = Nanos::from_secs(10);
 
 /// A load to be applied to a device once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Single {
+pub struct SingleLoad {
     /// Name of the load.
     pub name: String,
     /// I/O streams.
@@ -39,7 +39,7 @@ pub struct Single {
     pub verify: bool,
 }
 
-impl Single {
+impl SingleLoad {
     /// Returns true if it alters data on the device.
     pub fn alters(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.alters())
@@ -48,7 +48,7 @@ impl Single {
     /// Returns the step for one run on this device. Runs are numbered from 1 and have different
     /// seeds.
     pub fn step(&self, device: &Device, run: u32) -> Step {
-        let place = Place::new("measure", 0, run, &self.name);
+        let place = StepPlace::new("measure", 0, run, &self.name);
         let largest = self.streams.iter().map(|stream| stream.alignment().0).max();
         let unit = largest.unwrap_or(0).max(u64::from(device.logical_sector));
         let usual = self.ios.is_none().then_some(USUAL);
@@ -58,7 +58,7 @@ impl Single {
             let sector = u64::from(device.logical_sector);
             range = ActiveRange::first(self.active_range_percent, device.capacity, sector);
         }
-        let until = Until { time: self.time.or(usual), ios: self.ios, bytes: None };
+        let until = LoadLimits { time: self.time.or(usual), ios: self.ios, bytes: None };
         let stimulus = Stimulus::new(self.streams.clone(), range, self.demand, until)
             .data_pattern(self.data_pattern.clone())
             .ramp(self.ramp)
@@ -70,7 +70,7 @@ impl Single {
 
 /// Result of one step.
 #[derive(Debug)]
-pub struct Once {
+pub struct SingleLoadResult {
     /// Measurement of the step, or the reason why it halted.
     pub result: Result<Measurement, Halt>,
     /// The first host setting that could not be restored; it stays in the journal.
@@ -86,18 +86,18 @@ pub struct Once {
 /// made, and restored however the step ends.
 pub fn once(
     rig: &mut dyn Rig,
-    prepared: Prepared,
+    prepared: PreparedStep,
     may_write: bool,
     changes: &mut HostChanges,
-    watch: Watch<'_>,
-) -> Once {
+    watch: IntervalCallback<'_>,
+) -> SingleLoadResult {
     let settled = if may_write { keep_apart(rig, changes) } else { Ok(()) };
-    let result = settled.and_then(|()| rig.apply(prepared, &Start::default(), watch));
+    let result = settled.and_then(|()| rig.apply(prepared, &StepStart::default(), watch));
     let restored = changes.undo(&mut |change| rig.restore(change));
-    Once { result, restored, checks: rig.look_back(), caveats: rig.take_caveats() }
+    SingleLoadResult { result, restored, checks: rig.look_back(), caveats: rig.take_caveats() }
 }
 
-impl Once {
+impl SingleLoadResult {
     /// Returns why the step halted, why a host setting could not be restored, or both; `None` if
     /// neither happened.
     pub fn failure(&self) -> Option<Halt> {

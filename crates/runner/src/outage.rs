@@ -6,11 +6,11 @@
 //! boot the boot clock is used, which cannot be set. Across a reboot there is only the wall clock,
 //! and its result must be plausible.
 
-use crate::ledger::{Line, Moment};
-use steadfast_domain::{Entry, Gap, Nanos, Proof};
+use crate::ledger::{ClockReading, JournalLine};
+use steadfast_domain::{Gap, JournalEntry, Nanos, Proof};
 
 /// Returns the gap between the last operation on the device and now; `None` if there was none.
-pub fn gap(lines: &[Line], now: Moment, proof: Option<Proof>) -> Option<Gap> {
+pub fn gap(lines: &[JournalLine], now: ClockReading, proof: Option<Proof>) -> Option<Gap> {
     let held = lines.iter().rposition(|line| held_the_device(&line.entry))?;
     let then = proof_of(&lines[..held]);
     let boot = |proof: Option<&Proof>| proof.and_then(|proof| proof.boot.clone());
@@ -33,17 +33,20 @@ fn stayed_attached(then: &Proof, now: &Proof) -> bool {
     attached(then).is_some() && attached(then) == attached(now)
 }
 
-fn held_the_device(entry: &Entry) -> bool {
+fn held_the_device(entry: &JournalEntry) -> bool {
     matches!(
         entry,
-        Entry::Settled { .. } | Entry::Purged(_) | Entry::Applied { .. } | Entry::Idled(_)
+        JournalEntry::Settled { .. }
+            | JournalEntry::Purged(_)
+            | JournalEntry::Applied { .. }
+            | JournalEntry::Idled(_)
     )
 }
 
 /// Returns the proof of the device that the process had which wrote the last of these lines.
-fn proof_of(lines: &[Line]) -> Option<&Proof> {
+fn proof_of(lines: &[JournalLine]) -> Option<&Proof> {
     lines.iter().rev().find_map(|line| match &line.entry {
-        Entry::Opened { proof, .. } => Some(proof.as_deref()),
+        JournalEntry::Opened { proof, .. } => Some(proof.as_deref()),
         _ => None,
     })?
 }
@@ -51,9 +54,9 @@ fn proof_of(lines: &[Line]) -> Option<&Proof> {
 /// Returns the time from the first of these lines until now; `None` if the clocks are
 /// inconsistent.
 fn length(
-    lines: &[Line],
+    lines: &[JournalLine],
     boot: Option<&str>,
-    now: Moment,
+    now: ClockReading,
     boot_now: Option<&str>,
 ) -> Option<Nanos> {
     let held = lines.first()?;
@@ -74,10 +77,10 @@ fn length(
     possible.then_some(lasted)
 }
 
-fn cause(lines: &[Line]) -> String {
+fn cause(lines: &[JournalLine]) -> String {
     let told = lines.iter().rev().find_map(|line| match &line.entry {
-        Entry::Halted(why) => Some(why.clone()),
-        Entry::Ended => Some("the procedure had ended".to_owned()),
+        JournalEntry::Halted(why) => Some(why.clone()),
+        JournalEntry::Ended => Some("the procedure had ended".to_owned()),
         _ => None,
     });
     told.unwrap_or_else(|| "the process exited without an error message".to_owned())
@@ -118,8 +121,8 @@ mod tests {
         Some(Proof { boot: Some(name.to_owned()), ..Proof::default() })
     }
 
-    fn opened(proof: Option<Proof>) -> Entry {
-        Entry::Opened {
+    fn opened(proof: Option<Proof>) -> JournalEntry {
+        JournalEntry::Opened {
             software: String::new(),
             engine: String::new(),
             device: Box::new(device()),
@@ -129,9 +132,9 @@ mod tests {
         }
     }
 
-    fn restored() -> Entry {
+    fn restored() -> JournalEntry {
         let text = String::new;
-        Entry::HostRestored(HostChange {
+        JournalEntry::HostRestored(HostChange {
             setting: text(),
             before: text(),
             after: text(),
@@ -140,15 +143,15 @@ mod tests {
         })
     }
 
-    fn line(at: u64, up: Option<u64>, entry: Entry) -> Line {
-        Line { n: 1, at, up: up.map(Nanos::from_secs), kernel: None, entry }
+    fn line(at: u64, up: Option<u64>, entry: JournalEntry) -> JournalLine {
+        JournalLine { n: 1, at, up: up.map(Nanos::from_secs), kernel: None, entry }
     }
 
-    fn now(at: u64, up: u64) -> Moment {
-        Moment { unix_ms: at, up: Some(Nanos::from_secs(up)), kernel: None }
+    fn now(at: u64, up: u64) -> ClockReading {
+        ClockReading { unix_ms: at, up: Some(Nanos::from_secs(up)), kernel: None }
     }
 
-    fn lasted(lines: &[Line], now: Moment, proof: Option<Proof>) -> Option<Nanos> {
+    fn lasted(lines: &[JournalLine], now: ClockReading, proof: Option<Proof>) -> Option<Nanos> {
         gap(lines, now, proof).unwrap().lasted
     }
 
@@ -157,10 +160,10 @@ mod tests {
     }
 
     /// A step in the boot `a`, 1000 s after its start.
-    fn a_step() -> Vec<Line> {
+    fn a_step() -> Vec<JournalLine> {
         vec![
             line(5000 * SECOND, Some(990), opened(boot("a"))),
-            line(5010 * SECOND, Some(1000), Entry::Idled(Nanos(1))),
+            line(5010 * SECOND, Some(1000), JournalEntry::Idled(Nanos(1))),
         ]
     }
 
@@ -169,7 +172,7 @@ mod tests {
         let mut lines = a_step();
         assert_eq!(lasted(&lines, now(5030 * SECOND, 1020), boot("a")), seconds(20));
         lines.push(line(5015 * SECOND, Some(1005), opened(boot("a"))));
-        lines.push(line(5016 * SECOND, Some(1006), Entry::Halted("stopped".into())));
+        lines.push(line(5016 * SECOND, Some(1006), JournalEntry::Halted("stopped".into())));
         lines.push(line(5029 * SECOND, None, restored()));
         assert_eq!(lasted(&lines, now(5030 * SECOND, 1020), boot("a")), seconds(20));
         // Taken up once more in another boot, in which nothing was done.
@@ -211,16 +214,16 @@ mod tests {
             |bytes| Some(KernelCounters { write_bytes: Bytes(bytes), ..KernelCounters::default() });
         let mut lines = [
             line(5000 * SECOND, Some(990), opened(attached("a", Some(7)))),
-            line(5010 * SECOND, Some(1000), Entry::Idled(Nanos(1))),
+            line(5010 * SECOND, Some(1000), JournalEntry::Idled(Nanos(1))),
         ];
         lines[1].kernel = counted(4096);
-        let now = Moment { kernel: counted(4096 + 218_000_000), ..now(5030 * SECOND, 1020) };
-        let written = |lines: &[Line], now, proof| gap(lines, now, proof).unwrap().written;
+        let now = ClockReading { kernel: counted(4096 + 218_000_000), ..now(5030 * SECOND, 1020) };
+        let written = |lines: &[JournalLine], now, proof| gap(lines, now, proof).unwrap().written;
         assert_eq!(written(&lines, now, attached("a", Some(7))), Some(Bytes(218_000_000)));
         for other in [attached("b", Some(7)), attached("a", Some(8)), attached("a", None), None] {
             assert_eq!(written(&lines, now, other.clone()), None, "{other:?}");
         }
-        let uncounted = Moment { kernel: None, ..now };
+        let uncounted = ClockReading { kernel: None, ..now };
         assert_eq!(written(&lines, uncounted, attached("a", Some(7))), None);
         lines[1].kernel = None;
         assert_eq!(written(&lines, now, attached("a", Some(7))), None);
@@ -228,8 +231,9 @@ mod tests {
 
     #[test]
     fn without_another_clock_the_wall_clock_counts() {
-        let lines = [line(SECOND, None, opened(None)), line(SECOND, None, Entry::Idled(Nanos(1)))];
+        let lines =
+            [line(SECOND, None, opened(None)), line(SECOND, None, JournalEntry::Idled(Nanos(1)))];
         assert_eq!(lasted(&lines, now(21 * SECOND, 5), boot("a")), seconds(20));
-        assert_eq!(lasted(&lines, Moment::from(0), None), None);
+        assert_eq!(lasted(&lines, ClockReading::from(0), None), None);
     }
 }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::{Halt, Measurement, Nanos, Op};
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 
 /// Interval between checks for a stop by a waiting rig.
 const LOOK: Duration = Duration::from_millis(100);
@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const READS: u32 = 10;
 
 /// Waits; the device is left idle.
-pub(crate) fn idle(time: Nanos, stop: &Stop) -> Result<(), Halt> {
+pub(crate) fn idle(time: Nanos, stop: &StopSignal) -> Result<(), Halt> {
     let end = Instant::now() + time.to_duration();
     loop {
         if stop.is_requested() {
@@ -75,7 +75,7 @@ fn has_counted(kernel: &KernelCounters, (ios, bytes): (u64, u64)) -> bool {
 mod tests {
     use super::*;
     use steadfast_domain::Bytes;
-    use steadfast_domain::measurement::Unmeasured;
+    use steadfast_domain::measurement::UnmeasuredIos;
 
     fn counts(reads: u64, read_merges: u64) -> KernelCounters {
         let read_bytes = Bytes((reads + read_merges) * 4096);
@@ -84,7 +84,7 @@ mod tests {
 
     /// 10 I/Os outside the measured time, which the kernel counts too.
     fn done() -> Measurement {
-        let outside = Unmeasured { op: Op::Read, ios: 10, bytes: Bytes(40_960) };
+        let outside = UnmeasuredIos { op: Op::Read, ios: 10, bytes: Bytes(40_960) };
         Measurement { unmeasured: vec![outside], ..Measurement::default() }
     }
 
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_stop_ends_the_wait() {
-        let stop = Stop::default();
+        let stop = StopSignal::default();
         assert_eq!(idle(Nanos(1), &stop), Ok(()));
         stop.request();
         assert_eq!(idle(Nanos::from_secs(3600), &stop), Err(Halt::Stopped));

@@ -7,10 +7,10 @@ use steadfast_host::PurgeProgress;
 
 /// Event of a run.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum RunEvent<'a> {
     /// Device and host were checked.
     Examined(&'a [Check]),
-    /// The ledger contains this many steps, which are not repeated. Events until [`Event::Live`]
+    /// The ledger contains this many steps, which are not repeated. Events until [`RunEvent::Live`]
     /// are from an earlier process.
     Replaying {
         /// Number of finished steps.
@@ -47,15 +47,15 @@ pub enum Event<'a> {
 }
 
 /// Receiver of a run's events.
-pub trait Progress {
+pub trait ProgressSink {
     /// Receives an event.
-    fn tell(&mut self, event: &Event<'_>);
+    fn tell(&mut self, event: &RunEvent<'_>);
 }
 
 /// Ignores all events.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Silent;
+pub struct NoProgress;
 
-impl Progress for Silent {
-    fn tell(&mut self, _: &Event<'_>) {}
+impl ProgressSink for NoProgress {
+    fn tell(&mut self, _: &RunEvent<'_>) {}
 }

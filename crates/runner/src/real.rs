@@ -1,8 +1,8 @@
 //! The real rig: a block device or a scratch file, its host, and the engine that moves its data.
 
-use crate::ledger::Moment;
+use crate::ledger::ClockReading;
 use crate::physical;
-use crate::rig::{Journal, Rig, Tell, Watch};
+use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig};
 use crate::surroundings::{HostRequests, Surroundings};
 use crate::together::StartTicket;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
     Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Proof, Purge, PurgeMethod, Step,
 };
-use steadfast_engine::{Prepared, Refusal, Start, Stop, TargetEngine};
-use steadfast_host::{Directory, HostError, PurgeProgress, PurgeWatch, Roots};
+use steadfast_engine::{PreparedStep, StepRefusal, StepStart, StopSignal, TargetEngine};
+use steadfast_host::{Directory, HostError, PurgeProgress, PurgeWatch, SystemRoots};
 
 pub use steadfast_host::wall_clock_unix_ms;
 
@@ -20,11 +20,11 @@ pub use steadfast_host::wall_clock_unix_ms;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A device of this machine.
-pub struct RealRig {
+pub struct DeviceRig {
     engine: Box<dyn TargetEngine>,
     host: Host,
-    roots: Roots,
-    stop: Stop,
+    roots: SystemRoots,
+    stop: StopSignal,
     surroundings: Surroundings,
     seat: Option<StartTicket>,
     caveats: Vec<Caveat>,
@@ -32,13 +32,13 @@ pub struct RealRig {
     at_cut: Option<KernelCounters>,
 }
 
-impl RealRig {
+impl DeviceRig {
     /// Creates a rig around an engine that holds an armed target.
-    pub fn new(engine: impl TargetEngine + 'static, roots: Roots, stop: Stop) -> Self {
+    pub fn new(engine: impl TargetEngine + 'static, roots: SystemRoots, stop: StopSignal) -> Self {
         let device = engine.target().device();
         let host = steadfast_host::host_facts(&roots, device);
         let surroundings = Surroundings::new(device, &roots);
-        RealRig {
+        DeviceRig {
             engine: Box::new(engine),
             host,
             roots,
@@ -52,13 +52,13 @@ impl RealRig {
 }
 
 /// Passes a purge's changes and progress to the bench.
-struct Beside<'a> {
+struct PurgeRelay<'a> {
     journal: Journal<'a>,
-    tell: Tell<'a>,
-    stop: &'a Stop,
+    tell: PurgeCallback<'a>,
+    stop: &'a StopSignal,
 }
 
-impl PurgeWatch for Beside<'_> {
+impl PurgeWatch for PurgeRelay<'_> {
     fn journal(&mut self, change: &HostChange) -> Result<(), String> {
         (self.journal)(change).map_err(|halt| halt.to_string())
     }
@@ -74,7 +74,7 @@ fn refused(error: HostError) -> Halt {
     Halt::Refused(error.to_string())
 }
 
-impl Rig for RealRig {
+impl Rig for DeviceRig {
     fn device(&self) -> &Device {
         self.engine.target().device()
     }
@@ -87,12 +87,12 @@ impl Rig for RealRig {
     fn now_unix_ms(&self) -> u64 {
         wall_clock_unix_ms()
     }
-    fn now(&self) -> Moment {
+    fn now(&self) -> ClockReading {
         // If a load is still running, the next step is counted from the cut.
         let kernel = self.at_cut.or_else(|| {
             steadfast_host::kernel_counters(self.engine.target().device(), &self.roots)
         });
-        Moment { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot(), kernel }
+        ClockReading { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot(), kernel }
     }
     fn proof(&self) -> Option<Proof> {
         self.engine.target().proof(&self.roots)
@@ -147,10 +147,10 @@ impl Rig for RealRig {
         steadfast_host::foresee_purge(self.engine.target(), order, &self.roots).map_err(refused)
     }
 
-    fn purge(&mut self, journal: Journal<'_>, tell: Tell<'_>) -> Result<Purge, Halt> {
+    fn purge(&mut self, journal: Journal<'_>, tell: PurgeCallback<'_>) -> Result<Purge, Halt> {
         self.surroundings.pass_over();
         let order = self.surroundings.purge_order();
-        let mut beside = Beside { journal, tell, stop: &self.stop };
+        let mut beside = PurgeRelay { journal, tell, stop: &self.stop };
         let target = self.engine.target_mut();
         steadfast_host::purge(target, order, &mut beside, &self.roots).map_err(
             |error| match error {
@@ -161,19 +161,19 @@ impl Rig for RealRig {
         )
     }
 
-    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+    fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
         self.engine.prepare(step)
     }
 
     fn apply(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
-        watch: Watch<'_>,
+        prepared: PreparedStep,
+        start: &StepStart,
+        watch: IntervalCallback<'_>,
     ) -> Result<Measurement, Halt> {
         let step = &prepared.step().clone();
         let device = self.engine.target().device().clone();
-        let RealRig { engine, seat, stop, surroundings: around, roots, .. } = self;
+        let DeviceRig { engine, seat, stop, surroundings: around, roots, .. } = self;
         let mut surroundings = around.before(step);
         // A running load has no start of its own from which to count.
         let (mut met, mut before) = (None, self.at_cut.take().filter(|_| step.continues));

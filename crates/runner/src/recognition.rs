@@ -1,12 +1,12 @@
 //! Checks of a ledger for resuming: whether a device is the one that the run may continue on, and
 //! how far the run got.
 
-use crate::ledger::{Contents, Line};
+use crate::ledger::{JournalLine, LedgerContents};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
-use steadfast_domain::{Device, DirectoryProof, Entry, Load, Note, Proof, Transport};
+use steadfast_domain::{Device, DirectoryProof, JournalEntry, Load, Note, Proof, Transport};
 
 /// Returns the reasons why it is not proven that a device with the proof `now` is the run's
 /// device, or `directory` the run's directory. Empty if both are proven.
@@ -14,7 +14,7 @@ use steadfast_domain::{Device, DirectoryProof, Entry, Load, Note, Proof, Transpo
 /// # Errors
 /// Returns an error if a file cannot be examined.
 pub fn doubts(
-    contents: &Contents,
+    contents: &LedgerContents,
     directory: &Path,
     device: &Device,
     now: &Proof,
@@ -35,7 +35,7 @@ pub fn doubts(
 
 /// Returns the reasons why a directory may not be the one in which the run was conducted. A run in
 /// its place could have been confirmed for another device.
-pub fn directory_doubts(contents: &Contents, directory: &Path) -> Vec<String> {
+pub fn directory_doubts(contents: &LedgerContents, directory: &Path) -> Vec<String> {
     let Some((_, then)) = opening(contents) else { return Vec::new() };
     match (then, steadfast_host::directory_proof(directory)) {
         (Some(then), Some(now)) => then.differences(&now),
@@ -49,11 +49,13 @@ const GRACE: Duration = Duration::from_secs(15);
 /// Returns a message if the file was changed after the run released it. A file without a mark is
 /// judged by its ctime, which no program can set. A run killed in a long step cannot be
 /// distinguished from another writer.
-fn changed_since(path: &Path, lines: &[Line]) -> io::Result<Option<String>> {
-    let ours = |line: &&Line| !matches!(line.entry, Entry::HostRestored(_) | Entry::Amended(_));
+fn changed_since(path: &Path, lines: &[JournalLine]) -> io::Result<Option<String>> {
+    let ours = |line: &&JournalLine| {
+        !matches!(line.entry, JournalEntry::HostRestored(_) | JournalEntry::Amended(_))
+    };
     let Some(last) = lines.iter().rev().find(ours) else { return Ok(None) };
     let grace = match last.entry {
-        Entry::Halted(_) | Entry::Ended => Duration::ZERO,
+        JournalEntry::Halted(_) | JournalEntry::Ended => Duration::ZERO,
         _ => GRACE,
     };
     let found = std::fs::metadata(path)?;
@@ -64,24 +66,26 @@ fn changed_since(path: &Path, lines: &[Line]) -> io::Result<Option<String>> {
 }
 
 /// Returns the proofs of device and directory from the last opening.
-fn opening(contents: &Contents) -> Option<(Option<&Proof>, Option<&DirectoryProof>)> {
+fn opening(contents: &LedgerContents) -> Option<(Option<&Proof>, Option<&DirectoryProof>)> {
     match &contents.opening()?.entry {
-        Entry::Opened { proof, directory, .. } => Some((proof.as_deref(), directory.as_deref())),
+        JournalEntry::Opened { proof, directory, .. } => {
+            Some((proof.as_deref(), directory.as_deref()))
+        }
         _ => None,
     }
 }
 
 /// Returns the number of complete rounds, i.e. those with a verdict.
-pub fn complete_rounds(lines: &[Line]) -> u32 {
+pub fn complete_rounds(lines: &[JournalLine]) -> u32 {
     let last_complete = lines.iter().rposition(|line| {
-        matches!(&line.entry, Entry::Noted(note)
+        matches!(&line.entry, JournalEntry::Noted(note)
             if matches!(**note, Note::Verdict(_)))
     });
     lines[..last_complete.unwrap_or(0)]
         .iter()
         .rev()
         .find_map(|line| match &line.entry {
-            Entry::Applied { step, .. } if !matches!(step.load, Load::Script(_)) => {
+            JournalEntry::Applied { step, .. } if !matches!(step.load, Load::Script(_)) => {
                 Some(step.place.round)
             }
             _ => None,
@@ -94,8 +98,8 @@ mod tests {
     use super::*;
     use steadfast_domain::Nanos;
 
-    fn line(at: u64, entry: Entry) -> Line {
-        Line { n: 1, at, up: None, kernel: None, entry }
+    fn line(at: u64, entry: JournalEntry) -> JournalLine {
+        JournalLine { n: 1, at, up: None, kernel: None, entry }
     }
 
     /// A run that ended well wrote nothing after its last line; one that was killed
@@ -106,13 +110,16 @@ mod tests {
         let found = std::fs::metadata(file.path()).unwrap();
         let changed = u64::try_from(found.ctime() * 1000 + found.ctime_nsec() / 1_000_000).unwrap();
         let doubted = |at, entry| {
-            let lines = [line(at, entry), line(u64::MAX, Entry::HostRestored(Default::default()))];
+            let lines =
+                [line(at, entry), line(u64::MAX, JournalEntry::HostRestored(Default::default()))];
             changed_since(file.path(), &lines).unwrap().is_some()
         };
-        let idled = || Entry::Idled(Nanos::SECOND);
-        assert!(!doubted(changed, Entry::Ended) && doubted(changed - 1, Entry::Ended));
+        let idled = || JournalEntry::Idled(Nanos::SECOND);
+        assert!(
+            !doubted(changed, JournalEntry::Ended) && doubted(changed - 1, JournalEntry::Ended)
+        );
         assert!(!doubted(changed - 15_000, idled()) && doubted(changed - 15_001, idled()));
-        assert!(changed_since(Path::new("/absent"), &[line(1, Entry::Ended)]).is_err());
+        assert!(changed_since(Path::new("/absent"), &[line(1, JournalEntry::Ended)]).is_err());
         assert_eq!(changed_since(Path::new("/absent"), &[]).unwrap(), None);
     }
 }

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use std::time::Duration;
 use steadfast_domain::measurement::{LoadPart, StreamTally};
 use steadfast_domain::{
-    Bench, Bytes, Conditions, Demand, Halt, Load, Measurement, Nanos, Note, Op, Outcome, Place,
-    Procedure, Purge, PurgeMethod, ScriptLoad, Step, Stimulus, Tally, WriteCache,
+    Bench, Bytes, Conditions, Demand, Halt, Load, Measurement, Nanos, Note, Op, Outcome, Procedure,
+    Purge, PurgeMethod, ScriptLoad, Step, StepPlace, Stimulus, Tally, WriteCache,
 };
-use steadfast_engine::{Prepared, Refusal};
+use steadfast_engine::{PreparedStep, StepRefusal};
 
 /// Maximum number of steps of a plan: 173 days of a load that is journaled once a minute. A file
 /// of another tool can ask for billions.
@@ -16,7 +16,7 @@ const STEPS_MAX: usize = 250_000;
 
 /// Behavior of the rehearsed drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outlook {
+pub enum DriveOutlook {
     /// Every round like the one before: steady at the first chance.
     Best,
     /// Every round far from the one before: steady in the last round at the earliest, so that the
@@ -26,7 +26,7 @@ pub enum Outlook {
 
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Planned {
+pub struct PlannedStep {
     /// Phase of the step.
     pub phase: String,
     /// Round of the step; 0 outside rounds.
@@ -46,10 +46,10 @@ pub struct Planned {
     pub demand: Option<Demand>,
 }
 
-impl Planned {
+impl PlannedStep {
     /// Returns a purge or an idle time, which moves no data.
     fn pause(what: &str, time: Option<Nanos>) -> Self {
-        Planned {
+        PlannedStep {
             phase: what.to_owned(),
             round: 0,
             point: 0,
@@ -64,14 +64,14 @@ impl Planned {
 
 /// The steps of a run, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Plan {
+pub struct StepPlan {
     /// All steps, in order.
-    pub steps: Vec<Planned>,
+    pub steps: Vec<PlannedStep>,
     /// Write cache setting that the procedure asks for; `None` if it leaves the cache alone.
     pub write_cache: Option<WriteCache>,
 }
 
-impl Plan {
+impl StepPlan {
     /// Returns the total time of the steps of known duration.
     pub fn time(&self) -> Nanos {
         Nanos(self.steps.iter().filter_map(|s| s.time).map(|t| t.0).sum())
@@ -83,7 +83,7 @@ impl Plan {
     }
     /// Adds the phases that only the other plan has, which follow steady state: the last round
     /// may still reach it. Each is inserted after the phase that it follows in the other plan.
-    fn with_what_follows(mut self, other: Plan) -> Plan {
+    fn with_what_follows(mut self, other: StepPlan) -> StepPlan {
         let known: HashSet<String> = self.steps.iter().map(|step| step.phase.clone()).collect();
         let mut at = 0;
         for step in other.steps {
@@ -107,17 +107,19 @@ impl Plan {
 /// that end by bytes a duration.
 pub fn rehearse(
     procedure: &dyn Procedure,
-    outlook: Outlook,
+    outlook: DriveOutlook,
     bytes_per_second: Option<u64>,
-) -> Result<Plan, Halt> {
+) -> Result<StepPlan, Halt> {
     let plan = |outlook| {
         let mut bench = Rehearsal::new(outlook, bytes_per_second);
         procedure.conduct(&mut bench)?;
         Ok(bench.plan)
     };
     match outlook {
-        Outlook::Best => plan(Outlook::Best),
-        Outlook::Worst => Ok(plan(Outlook::Worst)?.with_what_follows(plan(Outlook::Best)?)),
+        DriveOutlook::Best => plan(DriveOutlook::Best),
+        DriveOutlook::Worst => {
+            Ok(plan(DriveOutlook::Worst)?.with_what_follows(plan(DriveOutlook::Best)?))
+        }
     }
 }
 
@@ -125,10 +127,10 @@ pub fn rehearse(
 /// all can be. Steps that repeat in later rounds are checked once.
 pub fn refusal(
     procedure: &dyn Procedure,
-    prepare: &mut dyn FnMut(&Step) -> Result<Prepared, Refusal>,
+    prepare: &mut dyn FnMut(&Step) -> Result<PreparedStep, StepRefusal>,
 ) -> Option<String> {
-    let rehearsal = Rehearsal::new(Outlook::Best, None);
-    let mut bench = Inquiry { rehearsal, prepare, asked: HashSet::new(), refused: None };
+    let rehearsal = Rehearsal::new(DriveOutlook::Best, None);
+    let mut bench = StepChecker { rehearsal, prepare, asked: HashSet::new(), refused: None };
     // Only a refused step counts; any other halt is reported by the run itself.
     let _ = procedure.conduct(&mut bench);
     bench.refused
@@ -141,21 +143,21 @@ pub fn refusal(
 ///
 /// The procedure halts regardless of the results of its steps.
 pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
-    let rehearsal = Rehearsal::new(Outlook::Best, None);
-    let mut bench = Collection { rehearsal, seen: HashSet::new(), steps: Vec::new() };
+    let rehearsal = Rehearsal::new(DriveOutlook::Best, None);
+    let mut bench = StepCollector { rehearsal, seen: HashSet::new(), steps: Vec::new() };
     procedure.conduct(&mut bench)?;
     Ok(bench.steps)
 }
 
 /// A rehearsal that collects every new step.
-struct Collection {
+struct StepCollector {
     rehearsal: Rehearsal,
     /// Phase, point and label of the collected steps.
     seen: HashSet<(String, u32, String)>,
     steps: Vec<Step>,
 }
 
-impl Bench for Collection {
+impl Bench for StepCollector {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         self.rehearsal.settle(wanted)
     }
@@ -163,7 +165,7 @@ impl Bench for Collection {
         self.rehearsal.purge()
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        let Place { phase, point, label, .. } = step.place.clone();
+        let StepPlace { phase, point, label, .. } = step.place.clone();
         if self.seen.insert((phase, point, label)) {
             self.steps.push(step.clone());
         }
@@ -176,15 +178,15 @@ impl Bench for Collection {
 }
 
 /// A rehearsal that checks of every new step whether it can be applied.
-struct Inquiry<'a> {
+struct StepChecker<'a> {
     rehearsal: Rehearsal,
-    prepare: &'a mut dyn FnMut(&Step) -> Result<Prepared, Refusal>,
+    prepare: &'a mut dyn FnMut(&Step) -> Result<PreparedStep, StepRefusal>,
     /// Phase, point and label of the checked steps.
     asked: HashSet<(String, u32, String)>,
     refused: Option<String>,
 }
 
-impl Bench for Inquiry<'_> {
+impl Bench for StepChecker<'_> {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         self.rehearsal.settle(wanted)
     }
@@ -192,7 +194,7 @@ impl Bench for Inquiry<'_> {
         self.rehearsal.purge()
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
-        let Place { phase, point, label, .. } = step.place.clone();
+        let StepPlace { phase, point, label, .. } = step.place.clone();
         if self.refused.is_none() && self.asked.insert((phase, point, label)) {
             let refusal = (self.prepare)(step).err();
             self.refused = refusal.map(|why| format!("{}: {why}", step.place));
@@ -209,24 +211,24 @@ impl Bench for Inquiry<'_> {
 }
 
 struct Rehearsal {
-    outlook: Outlook,
+    outlook: DriveOutlook,
     bytes_per_second: Option<u64>,
     /// Time that the load left running by a cut has run so far.
     running: Nanos,
-    plan: Plan,
+    plan: StepPlan,
     /// Time of the plan so far, in nanoseconds.
     time_ns: u64,
 }
 
 impl Rehearsal {
-    fn new(outlook: Outlook, bytes_per_second: Option<u64>) -> Self {
-        let (running, plan) = (Nanos::ZERO, Plan::default());
+    fn new(outlook: DriveOutlook, bytes_per_second: Option<u64>) -> Self {
+        let (running, plan) = (Nanos::ZERO, StepPlan::default());
         Rehearsal { outlook, bytes_per_second, running, plan, time_ns: 0 }
     }
 }
 
 /// Planned result of one call of `apply`.
-struct Leg {
+struct RehearsedStep {
     time: Option<Nanos>,
     bytes: Option<Bytes>,
     complete: bool,
@@ -238,7 +240,7 @@ impl Rehearsal {
     /// # Errors
     /// Returns [`Halt::Refused`] if the plan is longer than any run, or takes longer than a
     /// time can say.
-    fn add(&mut self, planned: Planned) -> Result<(), Halt> {
+    fn add(&mut self, planned: PlannedStep) -> Result<(), Halt> {
         if self.plan.steps.len() >= STEPS_MAX {
             return Err(Halt::Refused(format!(
                 "the run has more than {STEPS_MAX} steps; each step covers up to a minute of a \
@@ -253,21 +255,21 @@ impl Rehearsal {
         Ok(())
     }
 
-    fn leg(&mut self, step: &Step) -> Leg {
+    fn leg(&mut self, step: &Step) -> RehearsedStep {
         if !step.continues {
             self.running = Nanos::ZERO;
         }
         match &step.load {
             Load::Script(script) => match (script.lasts(), step.cut) {
                 (Some(time), Some(cut)) => self.leg_of(time, Nanos::ZERO, cut),
-                (time, _) => Leg { time, bytes: Some(script.bytes), complete: true },
+                (time, _) => RehearsedStep { time, bytes: Some(script.bytes), complete: true },
             },
             Load::Together(stimuli) => self.at_once(stimuli, step.cut),
             Load::Stimulus(stimulus) => {
                 match (stimulus.until.time, step.cut) {
                     // Limited by bytes alone: the cuts are planned as one step.
                     (None, _) => self.whole(stimulus),
-                    (Some(time), None) => Leg {
+                    (Some(time), None) => RehearsedStep {
                         time: Some(self.shortest(stimulus, time) + stimulus.ramp),
                         bytes: stimulus.until.bytes,
                         complete: true,
@@ -279,7 +281,7 @@ impl Rehearsal {
     }
 
     /// Plans loads that are applied at once; they last as long as the longest of them.
-    fn at_once(&mut self, stimuli: &[Stimulus], cut: Option<Nanos>) -> Leg {
+    fn at_once(&mut self, stimuli: &[Stimulus], cut: Option<Nanos>) -> RehearsedStep {
         let ramp = stimuli.first().map_or(Nanos::ZERO, |stimulus| stimulus.ramp);
         let lasts = |stimulus: &Stimulus| match stimulus.until.time {
             Some(time) => Some(self.shortest(stimulus, time)),
@@ -289,33 +291,35 @@ impl Rehearsal {
         let longest = each.and_then(|each| each.into_iter().max());
         match (longest, cut) {
             (Some(time), Some(cut)) => self.leg_of(time, ramp, cut),
-            (Some(time), None) => Leg { time: Some(time + ramp), bytes: None, complete: true },
+            (Some(time), None) => {
+                RehearsedStep { time: Some(time + ramp), bytes: None, complete: true }
+            }
             (None, _) => {
                 let known = stimuli.iter().filter_map(|stimulus| stimulus.until.bytes);
                 let bytes = Bytes(known.map(|bytes| bytes.0).sum());
-                Leg { time: None, bytes: Some(bytes), complete: true }
+                RehearsedStep { time: None, bytes: Some(bytes), complete: true }
             }
         }
     }
 
-    fn whole(&self, stimulus: &Stimulus) -> Leg {
+    fn whole(&self, stimulus: &Stimulus) -> RehearsedStep {
         let bytes = stimulus.until.bytes;
         let time = bytes.and_then(|bytes| self.writing(bytes));
-        Leg { time: time.map(|time| time + stimulus.ramp), bytes, complete: true }
+        RehearsedStep { time: time.map(|time| time + stimulus.ramp), bytes, complete: true }
     }
 
     /// Plans one cut of a load with a time limit: complete at the limit, or when its bytes are
     /// written at the assumed rate.
-    fn part(&mut self, stimulus: &Stimulus, time: Nanos, cut: Nanos) -> Leg {
+    fn part(&mut self, stimulus: &Stimulus, time: Nanos, cut: Nanos) -> RehearsedStep {
         self.leg_of(self.shortest(stimulus, time), stimulus.ramp, cut)
     }
 
     /// Plans one cut of a load that lasts `lasts` after its ramp, which precedes the first cut.
-    fn leg_of(&mut self, lasts: Nanos, ramp: Nanos, cut: Nanos) -> Leg {
+    fn leg_of(&mut self, lasts: Nanos, ramp: Nanos, cut: Nanos) -> RehearsedStep {
         let ramp = if self.running == Nanos::ZERO { ramp } else { Nanos::ZERO };
         let leg = cut.min(lasts.saturating_sub(self.running));
         self.running += leg;
-        Leg { time: Some(leg + ramp), bytes: None, complete: self.running >= lasts }
+        RehearsedStep { time: Some(leg + ramp), bytes: None, complete: self.running >= lasts }
     }
 
     fn shortest(&self, stimulus: &Stimulus, time: Nanos) -> Nanos {
@@ -334,14 +338,14 @@ impl Rehearsal {
     /// for the worst. In the best case filling the drive takes negligible time.
     fn iops(&self, step: &Step) -> u64 {
         match self.outlook {
-            Outlook::Best => 1 << 24,
-            Outlook::Worst => 1 << (step.place.round % 2 * 8 + 6),
+            DriveOutlook::Best => 1 << 24,
+            DriveOutlook::Worst => 1 << (step.place.round % 2 * 8 + 6),
         }
     }
 }
 
 /// Returns the measurement of a drive of constant speed.
-fn imagined(stimulus: &Stimulus, iops: u64, leg: &Leg) -> Measurement {
+fn imagined(stimulus: &Stimulus, iops: u64, leg: &RehearsedStep) -> Measurement {
     let elapsed = leg.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
     let all = (iops as f64 * elapsed.as_secs_f64()) as u64;
     let weights: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum::<u64>().max(1);
@@ -358,7 +362,7 @@ fn imagined(stimulus: &Stimulus, iops: u64, leg: &Leg) -> Measurement {
 }
 
 /// Returns the measurement of loads that are applied at once.
-fn imagined_at_once(stimuli: &[Stimulus], iops: u64, leg: &Leg) -> Measurement {
+fn imagined_at_once(stimuli: &[Stimulus], iops: u64, leg: &RehearsedStep) -> Measurement {
     let mut all = Measurement::default();
     for stimulus in stimuli {
         let own = imagined(stimulus, iops / stimuli.len() as u64, leg);
@@ -372,7 +376,7 @@ fn imagined_at_once(stimuli: &[Stimulus], iops: u64, leg: &Leg) -> Measurement {
 
 /// Returns the measurement of a drive that keeps up with a script, whose I/Os are assumed to be
 /// spread evenly over its time.
-fn imagined_replay(script: &ScriptLoad, leg: &Leg) -> Measurement {
+fn imagined_replay(script: &ScriptLoad, leg: &RehearsedStep) -> Measurement {
     let elapsed = leg.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
     let whole = script.lasts().map_or(elapsed, |lasts| lasts.max(elapsed));
     let part = |all: u64| (u128::from(all) * u128::from(elapsed.0) / u128::from(whole.0)) as u64;
@@ -400,12 +404,12 @@ impl Bench for Rehearsal {
         Ok(wanted.clone())
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
-        self.add(Planned::pause("purge", None))?;
+        self.add(PlannedStep::pause("purge", None))?;
         Ok(Purge::new(PurgeMethod::Nothing, Nanos::ZERO))
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         let leg = self.leg(step);
-        self.add(Planned {
+        self.add(PlannedStep {
             phase: step.place.phase.clone(),
             round: step.place.round,
             point: step.place.point,
@@ -426,7 +430,7 @@ impl Bench for Rehearsal {
         Ok(Outcome { measurement, gap_before: None })
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.add(Planned::pause("idle", Some(time)))
+        self.add(PlannedStep::pause("idle", Some(time)))
     }
     fn note(&mut self, _: &Note) {}
 }
@@ -435,16 +439,16 @@ impl Bench for Rehearsal {
 mod tests {
     use super::*;
     use steadfast_domain::script::{OpCounts, Timing};
-    use steadfast_domain::stimulus::{ActiveRange, Until};
+    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
     use steadfast_domain::{Findings, Record};
 
     /// Plays a script, cut every minute, until it is complete.
-    struct Replay(ScriptLoad);
+    struct ScriptReplay(ScriptLoad);
 
-    impl Procedure for Replay {
+    impl Procedure for ScriptReplay {
         fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
             let load = Load::Script(self.0.clone());
-            let place = Place::new("replay", 0, 1, "list");
+            let place = StepPlace::new("replay", 0, 1, "list");
             let cut = Some(Nanos::from_secs(60));
             let mut step = Step { place, load, cut, continues: false };
             let (mut reads, mut bytes) = (0, 0);
@@ -469,7 +473,7 @@ mod tests {
     /// or cut every minute.
     #[test]
     fn a_ramp_counts_once() {
-        let until = Until::time(Nanos::from_secs(150));
+        let until = LoadLimits::time(Nanos::from_secs(150));
         let range = ActiveRange::new(Bytes(0), Bytes::gib(1));
         let stimulus =
             Stimulus::new(Vec::new(), range, Demand::new(1, 1), until).ramp(Nanos::from_secs(20));
@@ -481,9 +485,9 @@ mod tests {
             (together.clone(), None, &[170]),
             (together, minute, &[80, 60, 30]),
         ] {
-            let place = Place::new("load", 0, 1, "ramp");
+            let place = StepPlace::new("load", 0, 1, "ramp");
             let mut step = Step { place, load, cut, continues: false };
-            let mut bench = Rehearsal::new(Outlook::Best, None);
+            let mut bench = Rehearsal::new(DriveOutlook::Best, None);
             while !bench.apply(&step).unwrap().measurement.complete {
                 step.continues = true;
             }
@@ -511,7 +515,8 @@ mod tests {
             data_pattern: Default::default(),
             open: None,
         };
-        let plan = |script: &ScriptLoad| rehearse(&Replay(script.clone()), Outlook::Best, None);
+        let plan =
+            |script: &ScriptLoad| rehearse(&ScriptReplay(script.clone()), DriveOutlook::Best, None);
         let planned = plan(&script).unwrap();
         assert_eq!((planned.steps.len(), planned.time()), (2, Nanos::from_secs(100)));
         // A script of 292 years is refused before its parts exhaust the memory.

@@ -1,6 +1,6 @@
 //! A [`Rig`]: a device with everything that is needed to test it.
 
-use crate::ledger::Moment;
+use crate::ledger::ClockReading;
 use crate::surroundings::HostRequests;
 use crate::together::StartTicket;
 use steadfast_domain::measurement::Interval;
@@ -9,17 +9,17 @@ use steadfast_domain::{
     Caveat, Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Proof, Purge, PurgeMethod,
     Step,
 };
-use steadfast_engine::{Prepared, Refusal, Start};
+use steadfast_engine::{PreparedStep, StepRefusal, StepStart};
 use steadfast_host::{Directory, PurgeProgress};
 
 /// Called with a change to the host before it is made.
 pub type Journal<'a> = &'a mut dyn FnMut(&HostChange) -> Result<(), Halt>;
 
 /// Called with every finished interval.
-pub type Watch<'a> = &'a mut dyn FnMut(&Interval);
+pub type IntervalCallback<'a> = &'a mut dyn FnMut(&Interval);
 
 /// Called with the progress of a purge.
-pub type Tell<'a> = &'a mut dyn FnMut(&PurgeProgress<'_>);
+pub type PurgeCallback<'a> = &'a mut dyn FnMut(&PurgeProgress<'_>);
 
 /// The device and host that a bench drives.
 pub trait Rig: Send {
@@ -33,7 +33,7 @@ pub trait Rig: Send {
     /// Returns the time in milliseconds since 1970 (UTC); virtual on a simulated device.
     fn now_unix_ms(&self) -> u64;
     /// Returns the current time by every clock of the rig.
-    fn now(&self) -> Moment {
+    fn now(&self) -> ClockReading {
         self.now_unix_ms().into()
     }
     /// Returns the proof of the device's identity; `None` if there is none, as for a simulated
@@ -80,16 +80,16 @@ pub trait Rig: Send {
     /// is not possible.
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt>;
     /// Purges the device to the state of never having been written.
-    fn purge(&mut self, journal: Journal<'_>, tell: Tell<'_>) -> Result<Purge, Halt>;
+    fn purge(&mut self, journal: Journal<'_>, tell: PurgeCallback<'_>) -> Result<Purge, Halt>;
     /// Allocates what a step needs, before anything is touched. Errors: why the step cannot be
     /// applied.
-    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal>;
+    fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal>;
     /// Applies a step and measures it.
     fn apply(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
-        watch: Watch<'_>,
+        prepared: PreparedStep,
+        start: &StepStart,
+        watch: IntervalCallback<'_>,
     ) -> Result<Measurement, Halt>;
     /// Ends a load that a cut left running.
     fn end_load(&mut self);

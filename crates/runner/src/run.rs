@@ -1,16 +1,16 @@
 //! Conducts a run from its start, or from where it was interrupted.
 
-use crate::ledger::{Contents, Ledger, LedgerError, Line};
+use crate::ledger::{JournalLine, Ledger, LedgerContents, LedgerError};
 use crate::live::{LiveBench, unrestored};
-use crate::progress::Progress;
+use crate::progress::ProgressSink;
 use crate::rig::Rig;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::settings::Amendment;
-use steadfast_domain::{Entry, Halt, Procedure};
+use steadfast_domain::{Halt, JournalEntry, Procedure};
 
 /// End of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunOutcome {
     /// The procedure completed.
     Complete,
     /// It halted; every finished step is in the ledger.
@@ -25,12 +25,12 @@ pub fn conduct(
     procedure: &dyn Procedure,
     rig: &mut dyn Rig,
     mut ledger: Ledger,
-    lines: &[Line],
+    lines: &[JournalLine],
     software: &str,
-    progress: &mut dyn Progress,
-) -> Result<Ending, Halt> {
+    progress: &mut dyn ProgressSink,
+) -> Result<RunOutcome, Halt> {
     rig.keep_files_in(ledger.directory());
-    let opened = Entry::Opened {
+    let opened = JournalEntry::Opened {
         software: software.to_owned(),
         engine: rig.engine(),
         device: Box::new(rig.device().clone()),
@@ -58,24 +58,24 @@ pub fn conduct(
     };
     let restored = bench.restore();
     let ending = match result.and(read) {
-        Ok(()) => Ending::Complete,
-        Err(halt) if bench.is_lost() => Ending::Lost(halt),
-        Err(halt) => Ending::Halted(halt),
+        Ok(()) => RunOutcome::Complete,
+        Err(halt) if bench.is_lost() => RunOutcome::Lost(halt),
+        Err(halt) => RunOutcome::Halted(halt),
     };
     let looked_back = bench.look_back();
     let last = match &ending {
-        Ending::Complete => Entry::Ended,
-        Ending::Halted(halt) | Ending::Lost(halt) => Entry::Halted(halt.to_string()),
+        RunOutcome::Complete => JournalEntry::Ended,
+        RunOutcome::Halted(halt) | RunOutcome::Lost(halt) => JournalEntry::Halted(halt.to_string()),
     };
     match (looked_back.and_then(|()| bench.journal(&last)), &ending) {
         // The disk that caused the halt cannot store this line either.
-        (Err(_), Ending::Halted(Halt::Ledger(_)) | Ending::Lost(_)) => {}
+        (Err(_), RunOutcome::Halted(Halt::Ledger(_)) | RunOutcome::Lost(_)) => {}
         (written, _) => written?,
     }
     match (restored, &ending) {
         // Report the halt rather than the failed restore. Unrestored settings are in the journal,
         // where resume and `steadfast restore` find them.
-        (Err(_), Ending::Halted(_) | Ending::Lost(_)) => {}
+        (Err(_), RunOutcome::Halted(_) | RunOutcome::Lost(_)) => {}
         (restored, _) => restored?,
     }
     Ok(ending)
@@ -88,23 +88,23 @@ fn failed(error: LedgerError) -> Halt {
 /// Appends an amendment to a run that is resumed.
 pub fn amend(
     ledger: &mut Ledger,
-    contents: &mut Contents,
+    contents: &mut LedgerContents,
     amendment: Amendment,
     now_unix_ms: u64,
 ) -> Result<(), LedgerError> {
-    let entry = Entry::Amended(amendment);
+    let entry = JournalEntry::Amended(amendment);
     ledger.append(now_unix_ms, &entry)?;
     let n = contents.lines.len() as u64 + 1;
-    contents.lines.push(Line { n, at: now_unix_ms, up: None, kernel: None, entry });
+    contents.lines.push(JournalLine { n, at: now_unix_ms, up: None, kernel: None, entry });
     Ok(())
 }
 
 /// Returns the amendments in the journal, in order.
-pub fn amendments(lines: &[Line]) -> Vec<Amendment> {
+pub fn amendments(lines: &[JournalLine]) -> Vec<Amendment> {
     lines
         .iter()
         .filter_map(|line| match &line.entry {
-            Entry::Amended(amendment) => Some(amendment.clone()),
+            JournalEntry::Amended(amendment) => Some(amendment.clone()),
             _ => None,
         })
         .collect()
@@ -126,7 +126,7 @@ pub fn restore(
     changes.retain(meant);
     let mut restored = Ok(());
     for change in changes.iter().rev() {
-        let entry = Entry::HostRestored(change.clone());
+        let entry = JournalEntry::HostRestored(change.clone());
         let undone = undo(change).and_then(|()| ledger.append(now_unix_ms, &entry).map_err(failed));
         restored = restored.and(undone);
     }

@@ -6,15 +6,15 @@ use steadfast_domain::{Caveat, CaveatKind, Conditions, caveats};
 
 /// The wanted conditions, those read last, and when to read them again.
 #[derive(Default)]
-pub(crate) struct Settled {
+pub(crate) struct SettledConditions {
     wanted: Option<Conditions>,
     got: Conditions,
-    since_purge: Since,
+    since_purge: PurgeRecency,
 }
 
 /// Position of the run relative to its last purge.
 #[derive(Default)]
-enum Since {
+enum PurgeRecency {
     /// No step has followed it.
     Nothing,
     /// Only steps of this phase have followed it.
@@ -24,7 +24,7 @@ enum Since {
     Later,
 }
 
-impl Settled {
+impl SettledConditions {
     /// Notes the conditions that the procedure settled.
     pub fn set(&mut self, wanted: &Conditions, got: &Conditions) {
         (self.wanted, self.got) = (Some(wanted.clone()), got.clone());
@@ -37,17 +37,17 @@ impl Settled {
 
     /// Notes that the device was purged.
     pub fn purged(&mut self) {
-        self.since_purge = Since::Nothing;
+        self.since_purge = PurgeRecency::Nothing;
     }
 
     /// Notes that a step of this phase begins. Returns true if it ends the phase after the purge,
     /// which preconditions.
     pub fn precondition_ends(&mut self, phase: &str) -> bool {
-        let is_over = matches!(&self.since_purge, Since::Phase(first) if first != phase);
+        let is_over = matches!(&self.since_purge, PurgeRecency::Phase(first) if first != phase);
         self.since_purge = match std::mem::take(&mut self.since_purge) {
-            Since::Nothing => Since::Phase(phase.to_owned()),
-            Since::Phase(first) if first == phase => Since::Phase(first),
-            Since::Phase(_) | Since::Later => Since::Later,
+            PurgeRecency::Nothing => PurgeRecency::Phase(phase.to_owned()),
+            PurgeRecency::Phase(first) if first == phase => PurgeRecency::Phase(first),
+            PurgeRecency::Phase(_) | PurgeRecency::Later => PurgeRecency::Later,
         };
         is_over
     }

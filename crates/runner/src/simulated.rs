@@ -1,6 +1,6 @@
 //! The simulated rig: an SSD in virtual time.
 
-use crate::rig::{Journal, Rig, Tell, Watch};
+use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig};
 use crate::surroundings::HostRequests;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::settings::SimGap;
@@ -9,7 +9,7 @@ use steadfast_domain::{
     PurgeMethod, Step, WriteCache,
 };
 use steadfast_engine::sim::SimulatedSsd;
-use steadfast_engine::{Engine, Prepared, Refusal, Start};
+use steadfast_engine::{Engine, PreparedStep, StepRefusal, StepStart};
 
 /// A drive in virtual time.
 pub struct SimulatedRig {
@@ -66,20 +66,20 @@ impl Rig for SimulatedRig {
             ))),
         }
     }
-    fn purge(&mut self, _: Journal<'_>, _: Tell<'_>) -> Result<Purge, Halt> {
+    fn purge(&mut self, _: Journal<'_>, _: PurgeCallback<'_>) -> Result<Purge, Halt> {
         Ok(match self.foresee_purge()? {
             PurgeMethod::Nothing => Purge::none("--purge none; the device keeps its history"),
             _ => self.ssd.purge(),
         })
     }
-    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+    fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
         self.ssd.prepare(step)
     }
     fn apply(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
-        watch: Watch<'_>,
+        prepared: PreparedStep,
+        start: &StepStart,
+        watch: IntervalCallback<'_>,
     ) -> Result<Measurement, Halt> {
         self.ssd.apply(prepared, start, watch)
     }

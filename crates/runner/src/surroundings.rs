@@ -5,10 +5,10 @@ use std::fmt::Display;
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::record::{Check, CheckState, HostChange};
 use steadfast_domain::{Device, Load, Measurement, Nanos, Settings, Step};
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 use steadfast_host::{
     DeviceLogs, HostCounters, IdleStateHold, LogReading, OwnCgroups, PowerMeter, PowerSource,
-    PurgeOrder, QuotaCounts, Roots, SleepInhibition, Undone,
+    PurgeOrder, QuotaCounts, SleepInhibition, SystemRoots, UndoOutcome,
 };
 
 /// Shortest step for which the device's logs are read: asking a drive for them costs it some
@@ -50,13 +50,13 @@ impl HostRequests {
 /// The surroundings of one device.
 pub(crate) struct Surroundings {
     device: Device,
-    roots: Roots,
+    roots: SystemRoots,
     wishes: HostRequests,
     logs: DeviceLogs,
     /// The last reading, as long as nothing but steps has happened to the device since.
     last: Option<LogReading>,
     power: Option<PowerMeter>,
-    locks: Vec<Lock>,
+    locks: Vec<RunLock>,
     throttled: Option<u64>,
     /// The control groups of this program.
     cgroups: Option<OwnCgroups>,
@@ -65,20 +65,20 @@ pub(crate) struct Surroundings {
 }
 
 /// A lock held until the run ends.
-enum Lock {
+enum RunLock {
     Sleep { _lock: SleepInhibition },
     Idle { _hold: IdleStateHold },
 }
 
 /// State before a step.
-pub(crate) struct Before {
+pub(crate) struct StepBaseline {
     log: Option<LogReading>,
     host: HostCounters,
     quotas: Option<QuotaCounts>,
 }
 
 impl Surroundings {
-    pub(crate) fn new(device: &Device, roots: &Roots) -> Self {
+    pub(crate) fn new(device: &Device, roots: &SystemRoots) -> Self {
         Surroundings {
             device: device.clone(),
             roots: roots.clone(),
@@ -115,7 +115,7 @@ impl Surroundings {
     fn keep_awake(&mut self) -> Check {
         match steadfast_host::inhibit_sleep("an SSD is under test") {
             Ok(lock) => {
-                self.locks.push(Lock::Sleep { _lock: lock });
+                self.locks.push(RunLock::Sleep { _lock: lock });
                 check("sleep", "Sleep", CheckState::Good, "inhibited during the run", "")
             }
             Err(error) => check(
@@ -135,7 +135,7 @@ impl Surroundings {
         }
         Some(match steadfast_host::hold_idle_states(&self.roots) {
             Ok(hold) => {
-                self.locks.push(Lock::Idle { _hold: hold });
+                self.locks.push(RunLock::Idle { _hold: hold });
                 let found = "/dev/cpu_dma_latency is held at 0 us during the run";
                 check("idle-state-hold", subject, CheckState::Good, found, "")
             }
@@ -172,13 +172,13 @@ impl Surroundings {
     }
 
     /// Reads everything that is compared after a step.
-    pub(crate) fn before(&mut self, step: &Step) -> Before {
+    pub(crate) fn before(&mut self, step: &Step) -> StepBaseline {
         let log = self.last.take().filter(|_| is_logged(step));
         let log = log.or_else(|| self.read_log(step));
         if let Some(power) = &self.power {
             power.begin();
         }
-        Before {
+        StepBaseline {
             log,
             host: steadfast_host::host_counters(&self.roots),
             quotas: self.quota_counts(),
@@ -187,7 +187,7 @@ impl Surroundings {
 
     /// Reads the processors and the power again after the rig has waited, so that they cover the
     /// step alone.
-    pub(crate) fn waited(&mut self, before: &mut Before) {
+    pub(crate) fn waited(&mut self, before: &mut StepBaseline) {
         if let Some(power) = &self.power {
             power.begin();
         }
@@ -200,7 +200,12 @@ impl Surroundings {
     }
 
     /// Fills in the readings of a step. Readings of the engine are kept.
-    pub(crate) fn after(&mut self, before: Before, step: &Step, measurement: &mut Measurement) {
+    pub(crate) fn after(
+        &mut self,
+        before: StepBaseline,
+        step: &Step,
+        measurement: &mut Measurement,
+    ) {
         let host = steadfast_host::host_counters(&self.roots);
         let power = self.power.as_ref().and_then(PowerMeter::mean_milliwatts);
         let quotas = before.quotas.zip(self.quota_counts());
@@ -225,8 +230,8 @@ impl Surroundings {
     }
 
     /// Records a setting that was not restored, for the report.
-    pub(crate) fn note_undone(&mut self, change: &HostChange, undone: &Undone) {
-        let Undone::Left(why) = undone else { return };
+    pub(crate) fn note_undone(&mut self, change: &HostChange, undone: &UndoOutcome) {
+        let UndoOutcome::Left(why) = undone else { return };
         let found = format!("{} was not restored: {why}", change.setting);
         let (id, subject) = ("host-settings-left", "Host settings after the run");
         let advice = format!("It was {} before the run.", change.before);
@@ -234,7 +239,7 @@ impl Surroundings {
     }
 
     /// Returns the checks of the run's own sensors and host, and releases the locks.
-    pub(crate) fn look_back(&mut self, stop: &Stop) -> Vec<Check> {
+    pub(crate) fn look_back(&mut self, stop: &StopSignal) -> Vec<Check> {
         let mut checks = std::mem::take(&mut self.left);
         if stop.lost_terminal() {
             let found = "lost during the run (SIGHUP); the run continued";
@@ -321,8 +326,8 @@ fn amplification(delta: &LogDelta) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::stimulus::{ActiveRange, Until};
-    use steadfast_domain::{Bytes, Demand, Place, Stimulus};
+    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+    use steadfast_domain::{Bytes, Demand, StepPlace, Stimulus};
 
     fn delta(host: u64, nand: u64) -> LogDelta {
         LogDelta {
@@ -339,22 +344,22 @@ mod tests {
         assert_eq!(amplification(&LogDelta::default()), None);
     }
 
-    fn step(until: Until, cut: Option<u64>) -> Step {
+    fn step(until: LoadLimits, cut: Option<u64>) -> Step {
         let stimulus = Stimulus::new(
             Vec::new(),
             ActiveRange::first(100, Bytes::gib(1), 512),
             Demand::new(1, 1),
             until,
         );
-        let mut step = Step::alone(Place::new("rounds", 1, 1, ""), stimulus);
+        let mut step = Step::alone(StepPlace::new("rounds", 1, 1, ""), stimulus);
         step.cut = cut.map(Nanos::from_secs);
         step
     }
 
     #[test]
     fn logs_are_read_around_long_steps_only() {
-        let seconds = |seconds| Until::time(Nanos::from_secs(seconds));
-        let bytes = Until { bytes: Some(Bytes::gib(1)), ..Until::default() };
+        let seconds = |seconds| LoadLimits::time(Nanos::from_secs(seconds));
+        let bytes = LoadLimits { bytes: Some(Bytes::gib(1)), ..LoadLimits::default() };
         assert!(is_logged(&step(seconds(60), None)));
         assert!(is_logged(&step(seconds(10), None)));
         assert!(!is_logged(&step(seconds(9), None)));

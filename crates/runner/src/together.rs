@@ -12,8 +12,8 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steadfast_domain::measurement::CommonStart;
-use steadfast_domain::{Halt, Load, Nanos, Place, Step};
-use steadfast_engine::Stop;
+use steadfast_domain::{Halt, Load, Nanos, Step, StepPlace};
+use steadfast_engine::StopSignal;
 
 /// Time from the agreement to the common start: threads and memory are ready by then, and only
 /// waiting threads have to be woken.
@@ -49,25 +49,25 @@ pub struct StartTicket {
 /// State shared by the runs.
 #[derive(Debug)]
 struct StartBarrier {
-    table: Mutex<Table>,
+    table: Mutex<BarrierState>,
     changed: Condvar,
 }
 
 /// State of every run.
 #[derive(Debug)]
-struct Table {
-    runs: Vec<Standing>,
+struct BarrierState {
+    runs: Vec<BarrierSlot>,
     /// Phases in order: a run in an earlier one is behind.
     phases: Vec<String>,
 }
 
 /// State of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Standing {
+enum BarrierSlot {
     /// It does not wait, because it is busy.
     Away,
     /// It waits to start a load.
-    Waits { place: Place, lead: Nanos },
+    Waits { place: StepPlace, lead: Nanos },
     /// It may continue; `None` if it starts alone.
     Released(Option<Agreement>),
     /// It has ended.
@@ -87,7 +87,7 @@ struct Agreement {
 
 /// Creates tickets for this many runs. `phases` are the known phases of the procedure, in order.
 pub fn meeting(runs: usize, phases: Vec<String>, keeping: StartSync) -> Vec<StartTicket> {
-    let table = Mutex::new(Table { runs: vec![Standing::Away; runs], phases });
+    let table = Mutex::new(BarrierState { runs: vec![BarrierSlot::Away; runs], phases });
     let meeting = Arc::new(StartBarrier { table, changed: Condvar::new() });
     let seat = |number| StartTicket { meeting: Arc::clone(&meeting), number, keeping, phase: None };
     (0..runs).map(seat).collect()
@@ -99,7 +99,7 @@ impl StartTicket {
     /// # Errors
     ///
     /// The user requests a stop meanwhile.
-    pub fn meet(&mut self, step: &Step, stop: &Stop) -> Result<Option<CommonStart>, Halt> {
+    pub fn meet(&mut self, step: &Step, stop: &StopSignal) -> Result<Option<CommonStart>, Halt> {
         let Some(place) = self.meets_at(&step.place) else { return Ok(None) };
         let since = steadfast_host::monotonic();
         let lead = match step.load {
@@ -107,19 +107,19 @@ impl StartTicket {
             Load::Script(_) => LEAD_OF_SCRIPTS,
         };
         let mut table = self.meeting.table();
-        if table.runs[self.number] == Standing::Left {
+        if table.runs[self.number] == BarrierSlot::Left {
             return Ok(None);
         }
-        table.runs[self.number] = Standing::Waits { place, lead };
+        table.runs[self.number] = BarrierSlot::Waits { place, lead };
         table.release();
         self.meeting.changed.notify_all();
         let agreed = loop {
-            if let Standing::Released(agreed) = table.runs[self.number] {
-                table.runs[self.number] = Standing::Away;
+            if let BarrierSlot::Released(agreed) = table.runs[self.number] {
+                table.runs[self.number] = BarrierSlot::Away;
                 break agreed;
             }
             if stop.is_requested() {
-                table.runs[self.number] = Standing::Away;
+                table.runs[self.number] = BarrierSlot::Away;
                 return Err(Halt::Stopped);
             }
             let waited = self.meeting.changed.wait_timeout(table, LOOK);
@@ -139,19 +139,19 @@ impl StartTicket {
 
     /// Returns where it waits for the others before a load at this place; `None` if it need not
     /// wait.
-    fn meets_at(&mut self, place: &Place) -> Option<Place> {
+    fn meets_at(&mut self, place: &StepPlace) -> Option<StepPlace> {
         if self.keeping != StartSync::Phases {
             return Some(place.clone());
         }
         // Runs need not begin a phase with the same step.
         let is_new = self.phase.as_ref() != Some(&place.phase);
         self.phase = Some(place.phase.clone());
-        is_new.then(|| Place::new(&place.phase, 0, 0, String::new()))
+        is_new.then(|| StepPlace::new(&place.phase, 0, 0, String::new()))
     }
 
     fn leave(&self) {
         let mut table = self.meeting.table();
-        table.runs[self.number] = Standing::Left;
+        table.runs[self.number] = BarrierSlot::Left;
         table.release();
         self.meeting.changed.notify_all();
     }
@@ -165,23 +165,23 @@ impl Drop for StartTicket {
 
 impl StartBarrier {
     /// Locks the table; a run that panics leaves no half-made change in it.
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, BarrierState> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl BarrierState {
     /// Releases the runs that wait at the earliest place, once all runs wait.
     fn release(&mut self) {
-        let busy = |run: &Standing| matches!(run, Standing::Away | Standing::Released(_));
+        let busy = |run: &BarrierSlot| matches!(run, BarrierSlot::Away | BarrierSlot::Released(_));
         if self.runs.iter().any(busy) {
             return;
         }
         let waiting = self.runs.iter().filter_map(|run| match run {
-            Standing::Waits { place, lead } => Some((place.clone(), *lead)),
+            BarrierSlot::Waits { place, lead } => Some((place.clone(), *lead)),
             _ => None,
         });
-        let waiting: Vec<(Place, Nanos)> = waiting.collect();
+        let waiting: Vec<(StepPlace, Nanos)> = waiting.collect();
         let keys: Vec<_> = waiting.iter().map(|(place, _)| self.key(place)).collect();
         let Some(first) = keys.iter().min().copied() else { return };
         let together = keys.iter().filter(|key| **key == first).count();
@@ -194,14 +194,14 @@ impl Table {
         });
         let mut keys = keys.into_iter();
         for run in &mut self.runs {
-            if matches!(run, Standing::Waits { .. }) && keys.next() == Some(first) {
-                *run = Standing::Released(agreed);
+            if matches!(run, BarrierSlot::Waits { .. }) && keys.next() == Some(first) {
+                *run = BarrierSlot::Released(agreed);
             }
         }
     }
 
     /// Returns a key that orders places by time.
-    fn key(&mut self, place: &Place) -> (usize, u32, u32) {
+    fn key(&mut self, place: &StepPlace) -> (usize, u32, u32) {
         let known = self.phases.iter().position(|phase| *phase == place.phase);
         let phase = known.unwrap_or_else(|| {
             self.phases.push(place.phase.clone());
@@ -217,15 +217,15 @@ mod tests {
     use std::sync::mpsc::{Receiver, channel};
     use std::thread::JoinHandle;
     use steadfast_domain::script::{OpCounts, Timing};
-    use steadfast_domain::stimulus::{ActiveRange, Until};
+    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
     use steadfast_domain::{Bytes, Demand, ScriptLoad, Stimulus};
 
-    type Met = (String, Option<CommonStart>);
+    type ReleasedStart = (String, Option<CommonStart>);
 
     fn step(place: (&str, u32, u32)) -> Step {
         let range = ActiveRange::new(Bytes(0), Bytes(0));
-        let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), Until::ios(1));
-        Step::alone(Place::new(place.0, place.1, place.2, ""), stimulus)
+        let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), LoadLimits::ios(1));
+        Step::alone(StepPlace::new(place.0, place.1, place.2, ""), stimulus)
     }
 
     fn script_load() -> ScriptLoad {
@@ -249,10 +249,13 @@ mod tests {
     }
 
     /// Does these steps in a run of its own, one after another, and leaves.
-    fn run(mut seat: StartTicket, steps: Vec<(&'static str, u32, u32)>) -> JoinHandle<Vec<Met>> {
+    fn run(
+        mut seat: StartTicket,
+        steps: Vec<(&'static str, u32, u32)>,
+    ) -> JoinHandle<Vec<ReleasedStart>> {
         std::thread::spawn(move || {
             let each = steps.into_iter().map(|place| {
-                let met = seat.meet(&step(place), &Stop::default()).unwrap();
+                let met = seat.meet(&step(place), &StopSignal::default()).unwrap();
                 (format!("{} {} {}", place.0, place.1, place.2), met)
             });
             each.collect()
@@ -267,7 +270,8 @@ mod tests {
     fn what_all_have_begins_at_one_moment() {
         let places = vec![("wipc", 0, 1), ("rounds", 1, 1), ("rounds", 1, 2)];
         let runs: Vec<_> = seats(3).into_iter().map(|seat| run(seat, places.clone())).collect();
-        let met: Vec<Vec<Met>> = runs.into_iter().map(|run| run.join().unwrap()).collect();
+        let met: Vec<Vec<ReleasedStart>> =
+            runs.into_iter().map(|run| run.join().unwrap()).collect();
         for at in 0..3 {
             let starts: Vec<CommonStart> = met.iter().map(|all| all[at].1.unwrap()).collect();
             assert!(starts.iter().all(|s| (s.agreed, s.targets) == (starts[0].agreed, 3)));
@@ -310,8 +314,9 @@ mod tests {
         let (mut first, mut last) = (seats.next().unwrap(), seats.next().unwrap());
         let mut script = step(("rounds", 1, 1));
         script.load = Load::Script(script_load());
-        let waiting = std::thread::spawn(move || first.meet(&script, &Stop::default()).unwrap());
-        let own = last.meet(&step(("rounds", 1, 1)), &Stop::default()).unwrap().unwrap();
+        let waiting =
+            std::thread::spawn(move || first.meet(&script, &StopSignal::default()).unwrap());
+        let own = last.meet(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
         assert_eq!(own.agreed, waiting.join().unwrap().unwrap().agreed);
         assert!(own.waited < Nanos::from_secs(2), "{}", own.waited);
     }
@@ -319,7 +324,7 @@ mod tests {
     #[test]
     fn a_wait_ends_where_the_user_asks_for_it() {
         let mut seats = seats(2);
-        let stop = Stop::default();
+        let stop = StopSignal::default();
         stop.request();
         assert_eq!(seats[0].meet(&step(("rounds", 1, 1)), &stop), Err(Halt::Stopped));
     }
@@ -344,7 +349,8 @@ mod tests {
         ];
         let runs = seats.into_iter().zip(places).map(|(seat, places)| run(seat, places));
         let runs: Vec<_> = runs.collect();
-        let met: Vec<Vec<Met>> = runs.into_iter().map(|run| run.join().unwrap()).collect();
+        let met: Vec<Vec<ReleasedStart>> =
+            runs.into_iter().map(|run| run.join().unwrap()).collect();
         let began = |run: usize| -> Vec<bool> { met[run].iter().map(|m| m.1.is_some()).collect() };
         assert_eq!((began(0), began(1)), (vec![true, true, false], vec![true, false, true, false]));
         assert_eq!(met[0][1].1.unwrap().agreed, met[1][2].1.unwrap().agreed);
@@ -361,7 +367,7 @@ mod tests {
             met
         });
         assert!(told.recv_timeout(LOOK * 3).is_err(), "it went alone");
-        let own = last.meet(&step(("rounds", 1, 1)), &Stop::default()).unwrap().unwrap();
+        let own = last.meet(&step(("rounds", 1, 1)), &StopSignal::default()).unwrap().unwrap();
         let first = waiting.join().unwrap()[0].1.unwrap();
         assert_eq!(own.agreed, first.agreed);
         assert!(first.waited >= Nanos::from_millis(200) && own.waited < first.waited);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::{Entry, Measurement, Step};
+use steadfast_domain::{JournalEntry, Measurement, Step};
 use steadfast_runner::Ledger;
 
 /// 5 to 10 rounds of nine separate steps, each so long.
@@ -30,7 +30,7 @@ fn main() -> Fallible<()> {
         let _ = std::fs::remove_file(&file);
         return done;
     }
-    let memory = Memory::new()?;
+    let memory = TmpfsFile::new()?;
     look("file in tmpfs", &memory.file, &["--yes-destroy", "file"])?;
     let device = LoopDevice::new(&memory.file)?;
     let name = device.path.trim_start_matches("/dev/").to_owned();
@@ -40,20 +40,20 @@ fn main() -> Fallible<()> {
 /// Runs on a target and prints what its journals tell.
 fn look(name: &str, target: &Path, more: &[&str]) -> Fallible<()> {
     println!("\n### {name}\n");
-    separate(&Run::of(&SEPARATE, target, more)?);
-    continuing(&Run::of(&[&CUT[..], &[CUT_ENDS]].concat(), target, more)?);
+    separate(&TimedRun::of(&SEPARATE, target, more)?);
+    continuing(&TimedRun::of(&[&CUT[..], &[CUT_ENDS]].concat(), target, more)?);
     Ok(())
 }
 
 /// A run that has ended.
-struct Run {
+struct TimedRun {
     began_ms: u64,
     took_ms: f64,
     steps: Vec<(Step, Measurement)>,
 }
 
-impl Run {
-    fn of(procedure: &[&str], target: &Path, more: &[&str]) -> Fallible<Run> {
+impl TimedRun {
+    fn of(procedure: &[&str], target: &Path, more: &[&str]) -> Fallible<TimedRun> {
         let scratch = tempfile::tempdir()?;
         let out = scratch.path().join("run");
         let began = Instant::now();
@@ -75,10 +75,10 @@ impl Run {
         }
         let took_ms = began.elapsed().as_secs_f64() * 1e3;
         let applied = Ledger::read(&out)?.lines.into_iter().filter_map(|line| match line.entry {
-            Entry::Applied { step, outcome } => Some((*step, outcome.measurement)),
+            JournalEntry::Applied { step, outcome } => Some((*step, outcome.measurement)),
             _ => None,
         });
-        Ok(Run { began_ms, took_ms, steps: applied.collect() })
+        Ok(TimedRun { began_ms, took_ms, steps: applied.collect() })
     }
 
     /// From the end of every step's measurement to the beginning of the next's.
@@ -89,7 +89,7 @@ impl Run {
     }
 }
 
-fn separate(run: &Run) {
+fn separate(run: &TimedRun) {
     let gaps = run.gaps(|step| !step.continues && step.place.phase == "rounds");
     let io: f64 = run.steps.iter().map(|(_, m)| m.elapsed.as_millis_f64()).sum();
     let first =
@@ -104,7 +104,7 @@ fn separate(run: &Run) {
 }
 
 /// IOPS of the seconds at the cuts, and of the others.
-fn continuing(run: &Run) {
+fn continuing(run: &TimedRun) {
     let (mut at_cut, mut between) = (Vec::new(), Vec::new());
     for (step, measurement) in &run.steps {
         let whole: Vec<f64> = measurement
@@ -137,23 +137,23 @@ fn part(values: &[f64], part: f64) -> f64 {
 }
 
 /// A file in a tmpfs of its own.
-struct Memory {
+struct TmpfsFile {
     file: PathBuf,
     directory: tempfile::TempDir,
 }
 
-impl Memory {
-    fn new() -> Fallible<Memory> {
+impl TmpfsFile {
+    fn new() -> Fallible<TmpfsFile> {
         let directory = tempfile::tempdir()?;
         command("mount", &["-t", "tmpfs", "none", &directory.path().to_string_lossy()])?;
         let file = directory.path().join("file");
-        let memory = Memory { file, directory };
+        let memory = TmpfsFile { file, directory };
         std::fs::File::create(&memory.file)?.set_len(512 << 20)?;
         Ok(memory)
     }
 }
 
-impl Drop for Memory {
+impl Drop for TmpfsFile {
     fn drop(&mut self) {
         let place = self.directory.path().to_string_lossy().into_owned();
         let _ = command("umount", &["--lazy", &place]);

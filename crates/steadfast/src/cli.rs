@@ -40,7 +40,7 @@ use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::text::{excerpt, printable};
 use steadfast_domain::units::parse_percent;
 use steadfast_domain::{Bytes, Demand, Nanos, PurgeChoice, PurgeFailure};
-use steadfast_runner::calibrate::Point;
+use steadfast_runner::calibrate::CalibrationPoint;
 
 /// SSD performance tests by the SNIA method, from purge to report.
 ///
@@ -575,7 +575,7 @@ pub struct CalibrateArguments {
     /// T1Q32"; default: RND 4K at Q1 and Q32 and SEQ 128K at Q32, with writes if
     /// they are allowed
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    pub points: Vec<Point>,
+    pub points: Vec<CalibrationPoint>,
     /// Measured time; of every run
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = more_than_nothing::<Nanos>)]
     pub time: Nanos,

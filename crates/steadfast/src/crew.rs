@@ -3,27 +3,27 @@
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
-use steadfast_analysis::Crew;
-use steadfast_analysis::crew::Task;
+use steadfast_analysis::ThreadPool;
+use steadfast_analysis::crew::PoolTask;
 
 /// More threads than this take memory and gain nothing: one thread at a time puts I/Os in
 /// order.
 const THREADS_MAX: usize = 8;
 
-struct Threads(usize);
+struct ScopedThreads(usize);
 
 /// Threads for every processor.
-pub fn of_all_processors() -> Arc<dyn Crew> {
+pub fn of_all_processors() -> Arc<dyn ThreadPool> {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    Arc::new(Threads(processors.min(THREADS_MAX)))
+    Arc::new(ScopedThreads(processors.min(THREADS_MAX)))
 }
 
-impl Crew for Threads {
+impl ThreadPool for ScopedThreads {
     fn size(&self) -> usize {
         self.0
     }
 
-    fn side_by_side(&self, tasks: Vec<Task<'_>>) {
+    fn side_by_side(&self, tasks: Vec<PoolTask<'_>>) {
         thread::scope(|scope| {
             for task in tasks {
                 scope.spawn(task);

@@ -3,7 +3,7 @@
 use crate::terminal;
 use std::fmt;
 use std::process::ExitCode;
-use steadfast_procedures::Unsuitable;
+use steadfast_procedures::ProcedureError;
 use steadfast_report::LimitsError;
 
 /// How a command ended, where it did not fail.
@@ -100,7 +100,7 @@ fn excerpt(error: &anyhow::Error) -> &[String] {
 }
 
 fn is_misuse(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| cause.is::<Misuse>() || cause.is::<Unsuitable>())
+    error.chain().any(|cause| cause.is::<Misuse>() || cause.is::<ProcedureError>())
 }
 
 /// An error with its causes, each said once: some print their cause themselves.
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_mistake_on_the_command_line_is_told_from_a_failure() {
         assert!(is_misuse(&Err::<(), _>(misuse("no")).context("x").unwrap_err()));
-        assert!(is_misuse(&anyhow::Error::from(Unsuitable("no".into()))));
+        assert!(is_misuse(&anyhow::Error::from(ProcedureError("no".into()))));
         assert!(!is_misuse(&anyhow::anyhow!("no")));
     }
 }

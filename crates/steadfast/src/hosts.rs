@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 use steadfast_domain::settings::HostList;
 use steadfast_domain::{Bytes, Device};
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 use steadfast_engine::fio::{FioHosts, HostsOptions};
 use steadfast_host::HostsConsent;
 use steadfast_runner::Rig;
@@ -47,7 +47,7 @@ pub fn rig(
     size: Option<Bytes>,
     consent: HostsConsent<'_>,
     directory: &Path,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> anyhow::Result<Box<dyn Rig>> {
     check_target(target)?;
     let remote = match (list.plain, consent) {

@@ -2,7 +2,7 @@
 
 use crate::asked::SOFTWARE;
 use crate::cli::Format;
-use crate::recognize::{Recognized, expect, recognize};
+use crate::recognize::{RecognizedFile, expect, recognize};
 use crate::regular;
 use crate::terminal;
 use crate::writing::OutputDir;
@@ -12,8 +12,8 @@ use steadfast_domain::{Caveat, CaveatKind, Findings, Procedure, caveats};
 use steadfast_exchange::identify::FileKind;
 use steadfast_exchange::{crystaldiskmark, iometer, results};
 use steadfast_host::{Directory, read_regular};
-use steadfast_report::Printed;
-use steadfast_runner::ledger::{Contents, Ledger};
+use steadfast_report::ReportTime;
+use steadfast_runner::ledger::{Ledger, LedgerContents};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::amendments;
 
@@ -51,7 +51,7 @@ pub fn study_with(procedure: &dyn Procedure, directory: &Directory) -> anyhow::R
     Ok(findings(procedure, read(directory)?))
 }
 
-fn read(directory: &Directory) -> anyhow::Result<Contents> {
+fn read(directory: &Directory) -> anyhow::Result<LedgerContents> {
     let contents = Ledger::read_in(directory)?;
     if contents.torn > 0 {
         terminal::complain(&format!("{}: {}", directory.path().display(), torn(&contents)));
@@ -60,13 +60,13 @@ fn read(directory: &Directory) -> anyhow::Result<Contents> {
 }
 
 /// Builds the procedure of a run, with its amendments.
-pub fn procedure(contents: &Contents) -> anyhow::Result<Box<dyn Procedure>> {
+pub fn procedure(contents: &LedgerContents) -> anyhow::Result<Box<dyn Procedure>> {
     let (plan, amendments) = (&contents.plan, amendments(&contents.lines));
     Ok(steadfast_procedures::procedure(&plan.settings, plan.geometry(), &amendments)?)
 }
 
 /// What is left out of a journal that ends in an incomplete line.
-fn torn(contents: &Contents) -> String {
+fn torn(contents: &LedgerContents) -> String {
     let after = match contents.lines.len() {
         0 => "no complete line".to_owned(),
         lines => format!("line {lines}"),
@@ -79,7 +79,7 @@ fn torn(contents: &Contents) -> String {
 }
 
 /// Findings of a ledger.
-pub fn findings(procedure: &dyn Procedure, contents: Contents) -> Findings {
+pub fn findings(procedure: &dyn Procedure, contents: LedgerContents) -> Findings {
     let incomplete = (contents.torn > 0).then(|| torn(&contents));
     let mut findings = procedure.study(&contents.into_record());
     findings.caveats.extend(incomplete.map(|text| {
@@ -111,10 +111,10 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
         Some(kind) if kind.has_results() => return of_results(&[run.to_owned()]),
         _ => {}
     }
-    if let Some(Recognized { name, .. }) =
+    if let Some(RecognizedFile { name, .. }) =
         found.as_ref().filter(|found| found.kind != Some(FileKind::Findings))
     {
-        let what = found.as_ref().map(Recognized::what_to_do).unwrap_or_default();
+        let what = found.as_ref().map(RecognizedFile::what_to_do).unwrap_or_default();
         bail!("{}: this is {name}, which has no results; {what}", run.display());
     }
     steadfast_report::parse_findings(&bytes).with_context(|| {
@@ -236,7 +236,7 @@ pub fn write(
     findings: &Findings,
     formats: &[Format],
 ) -> anyhow::Result<Vec<PathBuf>> {
-    let printed = Printed { report_unix_ms: wall_clock_unix_ms() };
+    let printed = ReportTime { report_unix_ms: wall_clock_unix_ms() };
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for format in formats {
         match format {

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::text::{number, printable};
 use steadfast_domain::{
-    Device, Measurement, Nanos, Note, Outcome, Place, Procedure, Purge, Step, Verdict,
+    Device, Measurement, Nanos, Note, Outcome, Procedure, Purge, Step, StepPlace, Verdict,
 };
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 use steadfast_host::PurgeProgress;
 use steadfast_runner::real::wall_clock_unix_ms;
-use steadfast_runner::{Event, Forecast, Progress, TimeLeft};
+use steadfast_runner::{Forecast, ProgressSink, RunEvent, TimeLeft};
 
 /// How often the panel of a simulated run is redrawn at most: its seconds are short.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -23,14 +23,14 @@ const REDRAW: Duration = Duration::from_millis(100);
 const PURGE_LINE: Duration = Duration::from_secs(30);
 
 /// The live display of a run.
-pub struct Panel {
-    view: View,
+pub struct RunPanel {
+    view: PanelView,
     /// What its lines begin with, where several targets are tested.
     name: Option<String>,
     forecast: Forecast,
     verdict: Option<Verdict>,
-    place: Option<Place>,
-    stop: Stop,
+    place: Option<StepPlace>,
+    stop: StopSignal,
     told_stop: bool,
     purge_told: Duration,
     /// Time of all finished steps, and of the one under way.
@@ -40,7 +40,7 @@ pub struct Panel {
     /// Whether every step has its line.
     verbose: bool,
     /// Steps that are summed up in one line.
-    alike: Option<Alike>,
+    alike: Option<SimilarSteps>,
     trend: Trend,
     /// What is told happened in an earlier process.
     replays: bool,
@@ -54,7 +54,7 @@ pub struct Panel {
 const SILENT: Duration = Duration::from_secs(600);
 
 /// Steps of one phase, or of one round of it, after the first of them.
-struct Alike {
+struct SimilarSteps {
     phase: String,
     round: u32,
     /// All of them, with the first.
@@ -65,9 +65,9 @@ struct Alike {
     told: Instant,
 }
 
-impl Alike {
-    fn new(place: &Place) -> Self {
-        Alike {
+impl SimilarSteps {
+    fn new(place: &StepPlace) -> Self {
+        SimilarSteps {
             phase: place.phase.clone(),
             round: place.round,
             steps: 0,
@@ -77,7 +77,7 @@ impl Alike {
             told: Instant::now(),
         }
     }
-    fn is_of(&self, place: &Place) -> bool {
+    fn is_of(&self, place: &StepPlace) -> bool {
         (self.phase.as_str(), self.round) == (place.phase.as_str(), place.round)
     }
     fn count(&mut self, measurement: &Measurement) {
@@ -101,22 +101,22 @@ impl Alike {
 }
 
 /// Where it is drawn.
-enum View {
+enum PanelView {
     Lines,
-    Live(Live),
+    Live(LiveView),
     /// One line among those of other targets.
-    Line(OneLine),
+    Line(TargetLineView),
 }
 
 /// The line of one target.
-struct OneLine {
+struct TargetLineView {
     bars: MultiProgress,
     bar: ProgressBar,
     rate: String,
     drawn: Option<Instant>,
 }
 
-struct Live {
+struct LiveView {
     bars: MultiProgress,
     run: ProgressBar,
     left: ProgressBar,
@@ -148,7 +148,7 @@ const ROOM_FOR_TREND: (usize, usize) = (30, 80);
 /// Lengths of a whole bar: it moves by thousandths.
 const WHOLE: u64 = 1000;
 
-impl Live {
+impl LiveView {
     fn new() -> Self {
         let bars = MultiProgress::new();
         // Colors only where the terminal has them and NO_COLOR is not set: `console` decides.
@@ -162,7 +162,7 @@ impl Live {
         };
         let _echo = NoControlEcho::new();
         let [run, left, step, place, rate, trend, steady] = [(); 7].map(|()| of("{msg}"));
-        Live {
+        LiveView {
             bars,
             run,
             left,
@@ -217,7 +217,7 @@ fn line_of(template: &str) -> ProgressBar {
     bar
 }
 
-impl OneLine {
+impl TargetLineView {
     /// Shows what is under way, at most every tenth of a second.
     fn show(&mut self, name: &str, doing: &str, left: Option<&str>) {
         if self.drawn.is_some_and(|at| at.elapsed() < REDRAW) {
@@ -233,16 +233,20 @@ impl OneLine {
     }
 }
 
-impl Panel {
+impl RunPanel {
     /// A display for a procedure that is about to be conducted.
-    pub fn new(procedure: &dyn Procedure, device: &Device, stop: Stop) -> Self {
-        let view = if terminal::is_watched() { View::Live(Live::new()) } else { View::Lines };
-        Panel::with(view, None, procedure, device, stop)
+    pub fn new(procedure: &dyn Procedure, device: &Device, stop: StopSignal) -> Self {
+        let view = if terminal::is_watched() {
+            PanelView::Live(LiveView::new())
+        } else {
+            PanelView::Lines
+        };
+        RunPanel::with(view, None, procedure, device, stop)
     }
 
     /// The same with a line for every step, where lines are printed.
     pub fn verbose(self, verbose: bool) -> Self {
-        Panel { verbose, ..self }
+        RunPanel { verbose, ..self }
     }
 
     /// A display of one target among others, which share `bars`.
@@ -251,29 +255,29 @@ impl Panel {
         name: &str,
         procedure: &dyn Procedure,
         device: &Device,
-        stop: Stop,
+        stop: StopSignal,
     ) -> Self {
         let view = if terminal::is_watched() {
-            View::Line(OneLine {
+            PanelView::Line(TargetLineView {
                 bars: bars.clone(),
                 bar: bars.add(line_of("{wide_msg}")),
                 rate: String::new(),
                 drawn: None,
             })
         } else {
-            View::Lines
+            PanelView::Lines
         };
-        Panel::with(view, Some(name.to_owned()), procedure, device, stop)
+        RunPanel::with(view, Some(name.to_owned()), procedure, device, stop)
     }
 
     fn with(
-        view: View,
+        view: PanelView,
         name: Option<String>,
         procedure: &dyn Procedure,
         device: &Device,
-        stop: Stop,
+        stop: StopSignal,
     ) -> Self {
-        let panel = Panel {
+        let panel = RunPanel {
             view,
             name,
             forecast: Forecast::of(procedure),
@@ -300,11 +304,11 @@ impl Panel {
     /// Takes the live lines away.
     pub fn close(&mut self) {
         self.sum_up();
-        if let View::Live(live) = &self.view {
+        if let PanelView::Live(live) = &self.view {
             live.lines().into_iter().for_each(ProgressBar::finish_and_clear);
             let _ = live.bars.clear();
         }
-        if let View::Line(line) = &self.view {
+        if let PanelView::Line(line) = &self.view {
             line.bar.finish_and_clear();
         }
     }
@@ -316,14 +320,14 @@ impl Panel {
             None => text.to_owned(),
         };
         // A log is read later. Virtual time has no clock.
-        let time = self.began.filter(|_| matches!(self.view, View::Lines)).map(|_| log_time());
+        let time = self.began.filter(|_| matches!(self.view, PanelView::Lines)).map(|_| log_time());
         let text = &time.map_or_else(|| text.clone(), |time| format!("{time} {text}"));
         match &self.view {
-            View::Line(line) => {
+            PanelView::Line(line) => {
                 let _ = line.bars.println(terminal::for_watchers(text));
             }
-            View::Lines => terminal::tell(text),
-            View::Live(live) => {
+            PanelView::Lines => terminal::tell(text),
+            PanelView::Live(live) => {
                 let _ = live.bars.println(terminal::for_watchers(text));
             }
         }
@@ -334,17 +338,19 @@ impl Panel {
         let since = Nanos::from_secs(progress.since.as_secs());
         let text = format!("purge    {}{percent} ({since})", progress.doing);
         match &mut self.view {
-            View::Live(live) => {
+            PanelView::Live(live) => {
                 if live.is_due() {
                     live.place.set_message(fitted(&text, PREFIX));
                 }
             }
-            View::Line(line) => line.show(self.name.as_deref().unwrap_or_default(), &text, None),
-            View::Lines if progress.since >= self.purge_told + PURGE_LINE => {
+            PanelView::Line(line) => {
+                line.show(self.name.as_deref().unwrap_or_default(), &text, None)
+            }
+            PanelView::Lines if progress.since >= self.purge_told + PURGE_LINE => {
                 self.purge_told = progress.since;
                 self.say(&text);
             }
-            View::Lines => {}
+            PanelView::Lines => {}
         }
     }
 
@@ -371,7 +377,7 @@ impl Panel {
     fn redraw(&mut self, interval: Option<&Interval>) {
         let measured = self.measured.0 + self.measured.1;
         let elapsed = self.began.map_or(measured, |began| began.elapsed());
-        let (Some(place), View::Live(live)) = (&self.place, &mut self.view) else { return };
+        let (Some(place), PanelView::Live(live)) = (&self.place, &mut self.view) else { return };
         if !live.is_due() {
             return;
         }
@@ -419,7 +425,7 @@ impl Panel {
                 "Stopping after the operation in progress; press Ctrl-C again to end at once.",
             );
         }
-        if let View::Line(line) = &mut self.view {
+        if let PanelView::Line(line) = &mut self.view {
             line.rate = interval_line(interval).trim().to_owned();
         }
         self.show_line();
@@ -432,7 +438,7 @@ impl Panel {
     fn log_step(&mut self, interval: &Interval) {
         let is_due = self.began.is_some() && self.last_line.elapsed() >= SILENT;
         let Some(place) = self.place.as_ref().filter(|_| is_due) else { return };
-        if matches!(self.view, View::Lines) {
+        if matches!(self.view, PanelView::Lines) {
             self.last_line = Instant::now();
             let share = percent_text(self.forecast.share_of_step());
             let rates = interval_line(interval);
@@ -455,7 +461,7 @@ impl Panel {
 
     /// The line of one target among others.
     fn show_line(&mut self) {
-        let (View::Line(line), Some(place)) = (&mut self.view, &self.place) else { return };
+        let (PanelView::Line(line), Some(place)) = (&mut self.view, &self.place) else { return };
         let left = self.forecast.left().map(|TimeLeft { best, worst }| {
             format!("left {} to {}", whole_seconds(best), whole_seconds(worst))
         });
@@ -469,14 +475,14 @@ impl Panel {
         self.trend.finish(step, &outcome.measurement);
         self.measured.0 += outcome.measurement.elapsed.to_duration();
         self.measured.1 = Duration::ZERO;
-        if replayed || !matches!(self.view, View::Lines) {
+        if replayed || !matches!(self.view, PanelView::Lines) {
             return;
         }
         let measurement = &outcome.measurement;
         if self.alike.as_ref().is_none_or(|alike| !alike.is_of(&step.place)) {
             self.sum_up();
         }
-        let alike = self.alike.get_or_insert_with(|| Alike::new(&step.place));
+        let alike = self.alike.get_or_insert_with(|| SimilarSteps::new(&step.place));
         alike.count(measurement);
         let is_due = alike.steps == 1 || alike.told.elapsed() >= SILENT;
         if is_due || self.verbose || measurement.fault_count > 0 {
@@ -506,9 +512,9 @@ impl Panel {
             Note::Verdict(verdict) => {
                 let text = verdict_text(verdict);
                 match &self.view {
-                    View::Lines => text.lines().for_each(|line| self.say(line)),
-                    View::Line(_) => {}
-                    View::Live(live) => {
+                    PanelView::Lines => text.lines().for_each(|line| self.say(line)),
+                    PanelView::Line(_) => {}
+                    PanelView::Live(live) => {
                         let lines: Vec<String> =
                             text.lines().map(|line| fitted(line, PREFIX)).collect();
                         live.steady.set_message(lines.join("\n"));
@@ -523,13 +529,13 @@ impl Panel {
     }
 }
 
-impl Progress for Panel {
-    fn tell(&mut self, event: &Event<'_>) {
+impl ProgressSink for RunPanel {
+    fn tell(&mut self, event: &RunEvent<'_>) {
         match event {
-            Event::Examined(checks) => {
+            RunEvent::Examined(checks) => {
                 checks.iter().filter_map(remarks::of_check).for_each(|line| self.say(&line));
             }
-            Event::Replaying { steps } => {
+            RunEvent::Replaying { steps } => {
                 self.replays = true;
                 if *steps == 0 {
                     return;
@@ -540,27 +546,27 @@ impl Progress for Panel {
                 };
                 self.say(&format!("The journal holds {steps}."));
             }
-            Event::Live { gap: Some(gap) } => {
+            RunEvent::Live { gap: Some(gap) } => {
                 self.replays = false;
                 self.say(&format!("Resuming after a gap of {} ({}).", gap.length(), gap.cause));
             }
-            Event::Live { gap: None } => self.replays = false,
-            Event::Settled(_) | Event::Purged(_) if self.replays => {}
-            Event::Settled(got) => {
+            RunEvent::Live { gap: None } => self.replays = false,
+            RunEvent::Settled(_) | RunEvent::Purged(_) if self.replays => {}
+            RunEvent::Settled(got) => {
                 got.unmet.iter().for_each(|unmet| self.say(&format!("Caveat: {unmet}")));
             }
-            Event::Purging => {
+            RunEvent::Purging => {
                 self.sum_up();
                 self.say("Purging.");
             }
-            Event::PurgeProgress(progress) => self.purging(progress),
-            Event::Purged(purge) => self.purged(purge),
-            Event::Begins(step) => self.begins(step),
-            Event::Interval(interval) => self.interval(interval),
-            Event::Finished { step, outcome, replayed } => {
+            RunEvent::PurgeProgress(progress) => self.purging(progress),
+            RunEvent::Purged(purge) => self.purged(purge),
+            RunEvent::Begins(step) => self.begins(step),
+            RunEvent::Interval(interval) => self.interval(interval),
+            RunEvent::Finished { step, outcome, replayed } => {
                 self.finished(step, outcome, *replayed);
             }
-            Event::Noted(note) => self.noted(note),
+            RunEvent::Noted(note) => self.noted(note),
         }
     }
 }
@@ -635,7 +641,7 @@ fn clock_text(now_unix_ms: u64, after: Duration) -> String {
     format!("{hours:02}:{minutes:02}{later}")
 }
 
-fn step_line(share: Option<f64>, place: &Place, forecast: &Forecast) -> String {
+fn step_line(share: Option<f64>, place: &StepPlace, forecast: &Forecast) -> String {
     let points = forecast.points(&place.phase, place.round);
     let of = match points {
         0 | 1 => String::new(),
@@ -644,7 +650,7 @@ fn step_line(share: Option<f64>, place: &Place, forecast: &Forecast) -> String {
     format!("{}  {of}{}", percent_text(share), place.label)
 }
 
-fn phase_line(place: &Place, forecast: &Forecast) -> String {
+fn phase_line(place: &StepPlace, forecast: &Forecast) -> String {
     if place.round == 0 {
         let share = forecast.share_written().map(|share| format!("{:.1} % written", share * 100.0));
         return format!("{:<8} {}", place.phase, share.unwrap_or_default());
@@ -721,9 +727,9 @@ mod tests {
 
     #[test]
     fn steps_of_a_round_are_one_line() {
-        let place = |round| Place::new("rounds", round, 1, "RND 4K W");
+        let place = |round| StepPlace::new("rounds", round, 1, "RND 4K W");
         let measurement = |elapsed| Measurement { elapsed, ..Measurement::default() };
-        let mut alike = Alike::new(&place(2));
+        let mut alike = SimilarSteps::new(&place(2));
         alike.count(&measurement(Nanos::SECOND));
         assert_eq!(alike.line(), None, "the first has its own line");
         (0..3).for_each(|_| alike.count(&measurement(Nanos::SECOND)));

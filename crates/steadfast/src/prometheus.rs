@@ -3,7 +3,7 @@
 
 use crate::exit::misuse;
 use crate::terminal;
-use crate::writing::Rule;
+use crate::writing::OutputRule;
 use anyhow::bail;
 use std::fmt::Write as _;
 use std::fs;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{Interval, IntervalTally};
-use steadfast_domain::{Measurement, Nanos, Op, Place, Procedure, Step};
-use steadfast_host::{Existing, Readers, read_regular};
-use steadfast_runner::{Event, Forecast, Progress, Rig};
+use steadfast_domain::{Measurement, Nanos, Op, Procedure, Step, StepPlace};
+use steadfast_host::{OverwritePolicy, ReadAccess, read_regular};
+use steadfast_runner::{Forecast, ProgressSink, Rig, RunEvent};
 
 /// How often the file is written at most.
 const EVERY: Duration = Duration::from_secs(1);
@@ -25,28 +25,28 @@ const BEGINNING: &str = "# HELP steadfast_";
 const LONGEST: u64 = 1 << 20;
 
 /// The file, and what is known of every target.
-pub struct Exporter {
+pub struct MetricsExporter {
     path: PathBuf,
-    rule: Rule,
-    state: Mutex<State>,
+    rule: OutputRule,
+    state: Mutex<ExporterState>,
 }
 
 #[derive(Default)]
-struct State {
-    targets: Vec<Sample>,
+struct ExporterState {
+    targets: Vec<TargetSample>,
     written: Option<Instant>,
     failed: bool,
 }
 
 /// What is known of one target.
 #[derive(Default)]
-struct Sample {
+struct TargetSample {
     /// The labels of every metric: `run="...",device="..."`.
     labels: String,
     /// The further labels of the metric that says what runs.
     about: String,
     phase: String,
-    place: Option<Place>,
+    place: Option<StepPlace>,
     running: bool,
     finished: u64,
     ios: u64,
@@ -58,10 +58,10 @@ struct Sample {
     left: Option<(Duration, Duration)>,
 }
 
-impl Exporter {
+impl MetricsExporter {
     /// A file that is to be written, where that can be done. A file that is there must be
     /// of an earlier run.
-    pub fn new(path: &Path, group: Option<&str>) -> anyhow::Result<Exporter> {
+    pub fn new(path: &Path, group: Option<&str>) -> anyhow::Result<MetricsExporter> {
         let shown = path.display();
         if path.extension().is_none_or(|ending| ending != "prom") {
             return Err(misuse(format!(
@@ -73,10 +73,10 @@ impl Exporter {
         if is_there && !read_regular(path, LONGEST)?.starts_with(BEGINNING.as_bytes()) {
             bail!("{shown} exists and contains no metrics of steadfast; give another name");
         }
-        let readers = group.map(Readers::of_group).transpose()?.unwrap_or_default();
-        let exporter = Exporter {
+        let readers = group.map(ReadAccess::of_group).transpose()?.unwrap_or_default();
+        let exporter = MetricsExporter {
             path: path.to_owned(),
-            rule: Rule { existing: Existing::Overwrite, readers },
+            rule: OutputRule { existing: OverwritePolicy::Overwrite, readers },
             state: Mutex::default(),
         };
         // What makes it impossible is said before the run.
@@ -90,11 +90,11 @@ impl Exporter {
         rig: &dyn Rig,
         procedure: &dyn Procedure,
         (name, directory): (&str, &Path),
-    ) -> Gauge<'_> {
+    ) -> TargetMetrics<'_> {
         let device = rig.device();
         let known = |text: &Option<String>| escaped(text.as_deref().unwrap_or_default());
         let mut state = self.state();
-        state.targets.push(Sample {
+        state.targets.push(TargetSample {
             labels: format!(
                 "run=\"{}\",device=\"{}\"",
                 escaped(&directory.display().to_string()),
@@ -109,9 +109,9 @@ impl Exporter {
                 escaped(crate::asked::SOFTWARE)
             ),
             running: true,
-            ..Sample::default()
+            ..TargetSample::default()
         });
-        Gauge {
+        TargetMetrics {
             exporter: self,
             at: state.targets.len() - 1,
             forecast: Forecast::of(procedure),
@@ -119,12 +119,12 @@ impl Exporter {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ExporterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the file where it is time to. A run goes on without it.
-    fn write(&self, state: &mut State, at_once: bool) {
+    fn write(&self, state: &mut ExporterState, at_once: bool) {
         let due = state.written.is_none_or(|at| at.elapsed() >= EVERY);
         if !due && !at_once {
             return;
@@ -141,15 +141,15 @@ impl Exporter {
 }
 
 /// Tells of one target.
-pub struct Gauge<'e> {
-    exporter: &'e Exporter,
+pub struct TargetMetrics<'e> {
+    exporter: &'e MetricsExporter,
     at: usize,
     forecast: Forecast,
     began: Instant,
 }
 
-impl Gauge<'_> {
-    fn update(&mut self, at_once: bool, change: impl FnOnce(&mut Sample)) {
+impl TargetMetrics<'_> {
+    fn update(&mut self, at_once: bool, change: impl FnOnce(&mut TargetSample)) {
         let left = self.forecast.left().map(|left| (left.best, left.worst));
         let mut state = self.exporter.state();
         let sample = &mut state.targets[self.at];
@@ -179,23 +179,23 @@ impl Gauge<'_> {
     }
 }
 
-impl Progress for Gauge<'_> {
-    fn tell(&mut self, event: &Event<'_>) {
+impl ProgressSink for TargetMetrics<'_> {
+    fn tell(&mut self, event: &RunEvent<'_>) {
         match event {
-            Event::Begins(step) => self.begins(step),
-            Event::Interval(interval) => {
+            RunEvent::Begins(step) => self.begins(step),
+            RunEvent::Interval(interval) => {
                 self.forecast.count(interval);
                 let interval = (*interval).clone();
                 self.update(false, |sample| sample.interval = Some(interval));
             }
-            Event::Finished { outcome, .. } => self.finished(&outcome.measurement),
-            Event::Purging => self.update(true, |sample| "purge".clone_into(&mut sample.phase)),
+            RunEvent::Finished { outcome, .. } => self.finished(&outcome.measurement),
+            RunEvent::Purging => self.update(true, |sample| "purge".clone_into(&mut sample.phase)),
             _ => {}
         }
     }
 }
 
-impl Drop for Gauge<'_> {
+impl Drop for TargetMetrics<'_> {
     fn drop(&mut self) {
         self.update(true, |sample| {
             sample.running = false;
@@ -205,10 +205,10 @@ impl Drop for Gauge<'_> {
 }
 
 /// Two who want to be told.
-pub struct Both<'p, 'e>(pub &'p mut dyn Progress, pub Option<Gauge<'e>>);
+pub struct ProgressTee<'p, 'e>(pub &'p mut dyn ProgressSink, pub Option<TargetMetrics<'e>>);
 
-impl Progress for Both<'_, '_> {
-    fn tell(&mut self, event: &Event<'_>) {
+impl ProgressSink for ProgressTee<'_, '_> {
+    fn tell(&mut self, event: &RunEvent<'_>) {
         self.0.tell(event);
         if let Some(gauge) = &mut self.1 {
             gauge.tell(event);
@@ -222,11 +222,11 @@ fn escaped(text: &str) -> String {
 }
 
 /// A metric: its name, type and help, and its values of one target with further labels.
-struct Family {
+struct MetricFamily {
     name: &'static str,
     kind: &'static str,
     help: &'static str,
-    values: fn(&Sample) -> Vec<(String, f64)>,
+    values: fn(&TargetSample) -> Vec<(String, f64)>,
 }
 
 fn one(value: Option<f64>) -> Vec<(String, f64)> {
@@ -234,7 +234,7 @@ fn one(value: Option<f64>) -> Vec<(String, f64)> {
 }
 
 /// A value of the last second for each direction that completed an I/O.
-fn each(sample: &Sample, value: fn(&IntervalTally, f64) -> f64) -> Vec<(String, f64)> {
+fn each(sample: &TargetSample, value: fn(&IntervalTally, f64) -> f64) -> Vec<(String, f64)> {
     let Some(interval) = &sample.interval else { return Vec::new() };
     let seconds = interval.end.saturating_sub(interval.begin).as_secs_f64();
     let told = interval.tallies.iter().filter(|tally| tally.ios > 0 && seconds > 0.0);
@@ -255,20 +255,20 @@ fn seconds(time: Nanos) -> f64 {
 }
 
 /// Every metric, in the order of the file.
-const FAMILIES: [Family; 17] = [
-    Family {
+const FAMILIES: [MetricFamily; 17] = [
+    MetricFamily {
         name: "run_info",
         kind: "gauge",
         help: "What is tested, and by what.",
         values: |s| vec![(s.about.clone(), 1.0)],
     },
-    Family {
+    MetricFamily {
         name: "run_running",
         kind: "gauge",
         help: "1 while the run goes on, 0 after it.",
         values: |s| one(Some(f64::from(u8::from(s.running)))),
     },
-    Family {
+    MetricFamily {
         name: "run_phase_info",
         kind: "gauge",
         help: "The phase, and the step that is applied.",
@@ -277,31 +277,31 @@ const FAMILIES: [Family; 17] = [
             vec![(format!("phase=\"{}\",label=\"{}\"", escaped(&s.phase), escaped(label)), 1.0)]
         },
     },
-    Family {
+    MetricFamily {
         name: "run_round",
         kind: "gauge",
         help: "The round; 0 outside rounds.",
         values: |s| one(s.place.as_ref().map(|place| place.round.into())),
     },
-    Family {
+    MetricFamily {
         name: "run_point",
         kind: "gauge",
         help: "The step inside its round or phase.",
         values: |s| one(s.place.as_ref().map(|place| place.point.into())),
     },
-    Family {
+    MetricFamily {
         name: "run_steps_finished_total",
         kind: "counter",
         help: "Steps in the journal.",
         values: |s| one(Some(s.finished as f64)),
     },
-    Family {
+    MetricFamily {
         name: "run_elapsed_seconds",
         kind: "gauge",
         help: "Since this process began.",
         values: |s| one(Some(s.elapsed.as_secs_f64())),
     },
-    Family {
+    MetricFamily {
         name: "run_left_seconds",
         kind: "gauge",
         help: "Time left if steady at the first chance (best), and at most (worst).",
@@ -313,7 +313,7 @@ const FAMILIES: [Family; 17] = [
             None => Vec::new(),
         },
     },
-    Family {
+    MetricFamily {
         name: "run_progress_ratio",
         kind: "gauge",
         help: "Elapsed time by elapsed and longest time left.",
@@ -324,49 +324,49 @@ const FAMILIES: [Family; 17] = [
             }))
         },
     },
-    Family {
+    MetricFamily {
         name: "iops",
         kind: "gauge",
         help: "I/Os per second in the last second.",
         values: |s| each(s, |tally, time| tally.ios as f64 / time),
     },
-    Family {
+    MetricFamily {
         name: "bytes_per_second",
         kind: "gauge",
         help: "Bytes per second in the last second.",
         values: |s| each(s, |tally, time| tally.bytes.0 as f64 / time),
     },
-    Family {
+    MetricFamily {
         name: "response_mean_seconds",
         kind: "gauge",
         help: "Mean response time in the last second.",
         values: |s| each(s, |tally, _| seconds(tally.response_sum) / tally.ios as f64),
     },
-    Family {
+    MetricFamily {
         name: "response_max_seconds",
         kind: "gauge",
         help: "Longest response time in the last second.",
         values: |s| each(s, |tally, _| seconds(tally.response_max)),
     },
-    Family {
+    MetricFamily {
         name: "ios_total",
         kind: "counter",
         help: "I/Os of all finished steps.",
         values: |s| one(Some(s.ios as f64)),
     },
-    Family {
+    MetricFamily {
         name: "bytes_total",
         kind: "counter",
         help: "Bytes moved by all finished steps.",
         values: |s| one(Some(s.bytes as f64)),
     },
-    Family {
+    MetricFamily {
         name: "failed_ios_total",
         kind: "counter",
         help: "I/Os that failed in finished steps.",
         values: |s| one(Some(s.failed_ios as f64)),
     },
-    Family {
+    MetricFamily {
         name: "temperature_celsius",
         kind: "gauge",
         help: "Temperature of the device at the end of the last step.",
@@ -375,9 +375,9 @@ const FAMILIES: [Family; 17] = [
 ];
 
 /// The file.
-fn text(targets: &[Sample]) -> String {
+fn text(targets: &[TargetSample]) -> String {
     let mut text = String::new();
-    for Family { name, kind, help, values } in &FAMILIES {
+    for MetricFamily { name, kind, help, values } in &FAMILIES {
         let lines = targets.iter().flat_map(|target| {
             let labels = |more: &str| match more {
                 "" => target.labels.clone(),

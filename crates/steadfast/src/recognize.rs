@@ -11,7 +11,7 @@ use steadfast_tracefile::import;
 
 /// A file whose kind is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recognized {
+pub struct RecognizedFile {
     /// A short name of the kind, stable across versions.
     pub id: &'static str,
     /// What it is, with its article.
@@ -25,12 +25,12 @@ pub struct Recognized {
 }
 
 /// Returns what a file is, from its name and its content; `None` where nothing is recognized.
-pub fn recognize(path: &Path, content: &[u8]) -> Option<Recognized> {
+pub fn recognize(path: &Path, content: &[u8]) -> Option<RecognizedFile> {
     let beginning = &content[..content.len().min(BEGINNING)];
     let file = shell_quoted(&path.display().to_string());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if let Some(kind) = identify(&name, beginning) {
-        return Some(Recognized {
+        return Some(RecognizedFile {
             id: kind.id(),
             name: kind.name(),
             command: kind.command().map(|command| command.replace("FILE", &file)),
@@ -39,17 +39,17 @@ pub fn recognize(path: &Path, content: &[u8]) -> Option<Recognized> {
         });
     }
     let (id, name) = match import::recognise(beginning)? {
-        import::Format::Blktrace => ("blktrace", "a trace of blktrace"),
-        import::Format::Blkparse => ("blkparse", "blkparse's output"),
-        import::Format::FioIolog => ("fio-iolog", "an I/O log of fio"),
+        import::TraceFormat::Blktrace => ("blktrace", "a trace of blktrace"),
+        import::TraceFormat::Blkparse => ("blkparse", "blkparse's output"),
+        import::TraceFormat::FioIolog => ("fio-iolog", "an I/O log of fio"),
         _ => ("trace", "a trace"),
     };
     let command = Some(format!("steadfast trace import {file} -o trace.parquet"));
-    Some(Recognized { id, name, command, advice: String::new(), kind: None })
+    Some(RecognizedFile { id, name, command, advice: String::new(), kind: None })
 }
 
 /// Returns what a file is, from its first bytes.
-pub fn recognize_file(path: &Path) -> anyhow::Result<Option<Recognized>> {
+pub fn recognize_file(path: &Path) -> anyhow::Result<Option<RecognizedFile>> {
     let mut beginning = Vec::new();
     open_regular(path)?.take(BEGINNING as u64).read_to_end(&mut beginning)?;
     Ok(recognize(path, &beginning))
@@ -70,7 +70,7 @@ pub fn expect(
     bail!("{}: this is {}, not {wanted}; {}", path.display(), found.name, found.what_to_do())
 }
 
-impl Recognized {
+impl RecognizedFile {
     /// The command to type, or what to do first.
     pub fn what_to_do(&self) -> String {
         match &self.command {

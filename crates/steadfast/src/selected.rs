@@ -13,12 +13,12 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use steadfast_analysis::captured::Answer;
-use steadfast_analysis::clock::{Calendar, Moment};
-use steadfast_analysis::filter::{Filter, Process};
-use steadfast_analysis::pass::{Pass, PassAccount};
+use steadfast_analysis::captured::PassResult;
+use steadfast_analysis::clock::{Moment, MomentResolver};
+use steadfast_analysis::filter::{Filter, ProcessSelector};
+use steadfast_analysis::pass::{PassAccount, PassOptions};
 use steadfast_analysis::questions::cumulative::Threshold;
-use steadfast_analysis::{By, Captured, StudyOptions};
+use steadfast_analysis::{Captured, ShareMeasure, StudyOptions};
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
 use steadfast_exchange::identify::FileKind;
@@ -29,7 +29,7 @@ use steadfast_tracefile::parquet::{Integrity, Recovery};
 /// A capture in its files, and which of its I/Os count.
 pub struct FilteredCapture {
     pub captured: Captured<File>,
-    pub pass: Pass,
+    pub pass: PassOptions,
     pub name: String,
     accept_damage: bool,
     /// What was said to be missing.
@@ -44,14 +44,14 @@ impl FilteredCapture {
     /// The files of one capture, as a test applies it or a replay is compared: of a
     /// trace of two layers the block layer counts unless another is asked for.
     pub fn files(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
-        Self::side(files, filter, Layers::One)
+        Self::side(files, filter, LayerDefault::One)
     }
 
     /// Files of any captures, read together.
     pub fn side(
         files: &[PathBuf],
         filter: &FilterArguments,
-        layers: Layers,
+        layers: LayerDefault,
     ) -> anyhow::Result<Self> {
         let first = files.first().map_or(Path::new(""), PathBuf::as_path);
         Self::of(first, open_each(files)?, filter, layers)
@@ -62,13 +62,14 @@ impl FilteredCapture {
         path: &Path,
         parts: Vec<Captured<File>>,
         filter: &FilterArguments,
-        layers: Layers,
+        layers: LayerDefault,
     ) -> anyhow::Result<Self> {
         let name = named(path, parts.len());
         let captured = joined(&name, parts)?;
         let span_ns = (captured.begin_ns(), captured.end_ns());
         let filtered = filtered(&name, filter, layers, (captured.conditions(), span_ns))?;
-        let pass = Pass { filter: filtered, window: filter.window, ..Pass::default() };
+        let pass =
+            PassOptions { filter: filtered, window: filter.window, ..PassOptions::default() };
         let (accept_damage, said) = (filter.accept_damage, RefCell::default());
         Ok(FilteredCapture { captured, pass, name, accept_damage, said })
     }
@@ -79,7 +80,8 @@ impl FilteredCapture {
 
     /// The moment of an event mark, perhaps with an offset (`backup+5min`).
     pub fn mark(&self, mark: &str) -> anyhow::Result<u64> {
-        let calendar = Calendar::of(self.conditions(), None, (self.captured.begin_ns(), u64::MAX));
+        let calendar =
+            MomentResolver::of(self.conditions(), None, (self.captured.begin_ns(), u64::MAX));
         let found = calendar.moment(&Moment::Mark(mark.to_owned()), 0);
         found.with_context(|| self.name.clone())
     }
@@ -111,7 +113,7 @@ impl FilteredCapture {
     /// it should.
     pub fn ask<T>(
         &self,
-        question: impl FnOnce(&Captured<File>, &Pass) -> Result<T, TraceError>,
+        question: impl FnOnce(&Captured<File>, &PassOptions) -> Result<T, TraceError>,
     ) -> anyhow::Result<T> {
         let answer = question(&self.captured, &self.pass);
         self.say_damage();
@@ -121,8 +123,8 @@ impl FilteredCapture {
     /// The same, where the answer says what was read for it.
     pub fn answer<T>(
         &self,
-        question: impl FnOnce(&Captured<File>, &Pass) -> Result<Answer<T>, TraceError>,
-    ) -> anyhow::Result<Answer<T>> {
+        question: impl FnOnce(&Captured<File>, &PassOptions) -> Result<PassResult<T>, TraceError>,
+    ) -> anyhow::Result<PassResult<T>> {
         let answer = self.ask(question)?;
         if answer.account.kept == 0 && self.pass.filter.names_who() {
             self.ask(|captured, pass| captured.span_of(pass, &answer.account))?;
@@ -137,7 +139,12 @@ impl FilteredCapture {
     }
 
     /// How it is studied.
-    pub fn options(&self, by: By, threshold: Threshold, step: Option<Nanos>) -> StudyOptions {
+    pub fn options(
+        &self,
+        by: ShareMeasure,
+        threshold: Threshold,
+        step: Option<Nanos>,
+    ) -> StudyOptions {
         let (pass, step_ns) = (self.pass.clone(), step.map(|step| step.0));
         StudyOptions { pass, by, threshold, step_ns, ..StudyOptions::default() }
     }
@@ -148,7 +155,7 @@ impl FilteredCapture {
         account: PassAccount,
         content: T,
     ) -> anyhow::Result<()> {
-        terminal::print_json(&Document {
+        terminal::print_json(&CaptureDocument {
             file: &self.name,
             conditions: self.conditions(),
             filter: self.pass.filter.told(self.conditions()),
@@ -246,7 +253,7 @@ fn say_if_unchecked(name: &str, integrity: &Integrity) {
 
 /// What counts of a trace of both layers unless the user says it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Layers {
+pub enum LayerDefault {
     /// The block layer: what a program asked and what the device got of it are
     /// not added up.
     One,
@@ -258,12 +265,12 @@ pub enum Layers {
 pub fn filtered(
     name: &str,
     arguments: &FilterArguments,
-    layers: Layers,
+    layers: LayerDefault,
     (conditions, span_ns): (&CaptureConditions, (u64, u64)),
 ) -> anyhow::Result<Filter> {
-    let calendar = Calendar::of(conditions, arguments.time_zone.as_ref(), span_ns);
+    let calendar = MomentResolver::of(conditions, arguments.time_zone.as_ref(), span_ns);
     let mut filter = filter(arguments, conditions, calendar).with_context(|| name.to_owned())?;
-    if layers == Layers::One && conditions.layers.len() > 1 && arguments.layer.is_none() {
+    if layers == LayerDefault::One && conditions.layers.len() > 1 && arguments.layer.is_none() {
         filter.layer = Some(Layer::Block);
         terminal::complain(&format!(
             "{name}: the trace has two layers; only the block layer is counted (others: --layer \
@@ -276,10 +283,10 @@ pub fn filtered(
 fn filter(
     arguments: &FilterArguments,
     conditions: &CaptureConditions,
-    calendar: Calendar<'_>,
+    calendar: MomentResolver<'_>,
 ) -> anyhow::Result<Filter> {
     let mut filter = Filter {
-        process: arguments.pid.as_deref().map(Process::named),
+        process: arguments.pid.as_deref().map(ProcessSelector::named),
         thread: arguments.tid,
         ops: arguments.op.iter().map(|op| (*op).into()).collect(),
         layer: match arguments.layer {
@@ -322,12 +329,12 @@ fn filter(
 
 /// The schema of a JSON document of a capture with this content.
 pub fn schema_of<T: Serialize + JsonSchema>() -> Schema {
-    terminal::schema_of::<Document<'_, T>>()
+    terminal::schema_of::<CaptureDocument<'_, T>>()
 }
 
 /// What every JSON document of a capture begins with.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Document<'a, T: Serialize> {
+struct CaptureDocument<'a, T: Serialize> {
     file: &'a str,
     conditions: &'a CaptureConditions,
     /// Which I/Os count; `None` where all do.

@@ -8,7 +8,7 @@
 //! leave host settings changed. SIGHUP ends nothing: what is printed afterwards is
 //! lost with the terminal, everything else goes on.
 
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 
 /// Signals that ask for an end, the second time at once.
 const STOPPING: [libc::c_int; 8] = [
@@ -34,8 +34,8 @@ pub fn survive_limits() {
 
 /// Requests a stop on Ctrl-C, SIGTERM, Ctrl-\ and the like; a second one ends the process
 /// at once. From now on the process outlives its terminal.
-pub fn stop_on_signals() -> anyhow::Result<Stop> {
-    let stop = Stop::default();
+pub fn stop_on_signals() -> anyhow::Result<StopSignal> {
+    let stop = StopSignal::default();
     for signal in STOPPING {
         signal_hook::flag::register_conditional_default(signal, stop.flag())?;
         signal_hook::flag::register(signal, stop.flag())?;

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use steadfast_domain::settings::{Settings, SimGap};
 use steadfast_domain::{Bytes, Device, suggestion};
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 use steadfast_engine::fio::{Fio, FioOptions};
 use steadfast_engine::native::{Native, NativeOptions};
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drives};
-use steadfast_host::{Consent, Directory, Readers, Roots};
+use steadfast_host::{Consent, Directory, ReadAccess, SystemRoots};
 use steadfast_runner::Rig;
-use steadfast_runner::real::{RealRig, wall_clock_unix_ms};
+use steadfast_runner::real::{DeviceRig, wall_clock_unix_ms};
 use steadfast_runner::simulated::SimulatedRig;
 
 pub use crate::signals::stop_on_signals;
@@ -24,7 +24,7 @@ const SIMULATED: &str = "sim:";
 
 /// What the user named.
 #[derive(Debug, Clone)]
-pub enum Named {
+pub enum TargetRef {
     /// A simulated drive.
     Simulated(&'static DriveSpec),
     /// A block device or a file.
@@ -33,7 +33,7 @@ pub enum Named {
 
 /// Finds a target to overwrite. A missing file is created if its size is given,
 /// and a scratch file is resized to that size.
-pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<Named> {
+pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<TargetRef> {
     let path = Path::new(name);
     match size {
         _ if name.starts_with(SIMULATED) => {}
@@ -53,18 +53,18 @@ pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<Named> {
 }
 
 /// Finds an existing target.
-pub fn existing(name: &str) -> anyhow::Result<Named> {
+pub fn existing(name: &str) -> anyhow::Result<TargetRef> {
     if let Some(drive) = name.strip_prefix(SIMULATED) {
-        return simulated(drive).map(Named::Simulated);
+        return simulated(drive).map(TargetRef::Simulated);
     }
-    Ok(Named::Real(Box::new(steadfast_host::inspect(Path::new(name), &Roots::real())?)))
+    Ok(TargetRef::Real(Box::new(steadfast_host::inspect(Path::new(name), &SystemRoots::real())?)))
 }
 
 /// Refuses a missing file; a missing device is reported elsewhere.
 fn refuse_missing(path: &Path) -> anyhow::Result<()> {
     if matches!(path.try_exists(), Ok(false)) && !names_device(path) {
         let path = path.display().to_string();
-        return Err(NoSuchFile { path, size_option: "--size" }.into());
+        return Err(MissingTargetFile { path, size_option: "--size" }.into());
     }
     Ok(())
 }
@@ -76,27 +76,27 @@ fn names_device(path: &Path) -> bool {
 
 /// A target file that does not exist and was given no size to create it with.
 #[derive(Debug, Clone)]
-pub struct NoSuchFile {
+pub struct MissingTargetFile {
     /// Path of the file.
     pub path: String,
     /// Option that gives the size of the target file.
     pub size_option: &'static str,
 }
 
-impl std::fmt::Display for NoSuchFile {
+impl std::fmt::Display for MissingTargetFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let NoSuchFile { path, size_option } = self;
+        let MissingTargetFile { path, size_option } = self;
         write!(f, "{path}: no such file; give {size_option} to create it")
     }
 }
 
-impl std::error::Error for NoSuchFile {}
+impl std::error::Error for MissingTargetFile {}
 
 /// Finds what was named for a load that only reads: nothing is created, given
 /// another size or touched in any other way.
-pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Result<Named> {
+pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Result<TargetRef> {
     if let Some(drive) = name.strip_prefix(SIMULATED) {
-        return simulated(drive).map(Named::Simulated);
+        return simulated(drive).map(TargetRef::Simulated);
     }
     size.map_or(Ok(()), |size| check_size(name, size))?;
     let path = Path::new(name);
@@ -107,7 +107,7 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
             size.map_or("4GiB".to_owned(), |size| format!("{}B", size.0))
         );
     }
-    let device = steadfast_host::inspect(path, &Roots::real())?;
+    let device = steadfast_host::inspect(path, &SystemRoots::real())?;
     if let Some(size) = size.filter(|size| *size != device.capacity) {
         bail!(
             "{name} has {} bytes, not the {} of --size, and {load} only reads, which changes no \
@@ -116,7 +116,7 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
             size.0
         );
     }
-    Ok(Named::Real(Box::new(device)))
+    Ok(TargetRef::Real(Box::new(device)))
 }
 
 /// Finds what was named without creating anything: a file that is not there is
@@ -124,7 +124,7 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
 pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
     match (name.strip_prefix(SIMULATED), size) {
         (Some(drive), _) => {
-            Ok(SimulatedSsd::new(simulated(drive)?, 1, Stop::default()).device().clone())
+            Ok(SimulatedSsd::new(simulated(drive)?, 1, StopSignal::default()).device().clone())
         }
         (None, Some(size)) if !Path::new(name).exists() => {
             check_size(name, size)?;
@@ -133,7 +133,7 @@ pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
         _ => {
             let path = Path::new(name);
             refuse_missing(path)?;
-            Ok(steadfast_host::inspect(path, &Roots::real())?)
+            Ok(steadfast_host::inspect(path, &SystemRoots::real())?)
         }
     }
 }
@@ -205,23 +205,23 @@ impl EngineChoice {
 
 /// What decides about the course of things in virtual time.
 #[derive(Debug, Clone, Copy)]
-pub struct Course {
+pub struct SimulationOptions {
     /// Of everything random.
     pub seed: u64,
     /// Where nobody held the device.
     pub gap: Option<SimGap>,
 }
 
-impl Course {
+impl SimulationOptions {
     /// Without a gap.
     pub fn of(seed: u64) -> Self {
-        Course { seed, gap: None }
+        SimulationOptions { seed, gap: None }
     }
 }
 
-impl From<&Settings> for Course {
+impl From<&Settings> for SimulationOptions {
     fn from(settings: &Settings) -> Self {
-        Course { seed: settings.seed, gap: settings.sim_gap }
+        SimulationOptions { seed: settings.seed, gap: settings.sim_gap }
     }
 }
 
@@ -229,20 +229,20 @@ impl From<&Settings> for Course {
 /// run directory, whose disk is never written to.
 pub fn rig(
     mover: &EngineChoice,
-    named: &Named,
+    named: &TargetRef,
     consent: &Consent,
     keep: &[PathBuf],
-    virtual_course: Course,
-    stop: &Stop,
+    virtual_course: SimulationOptions,
+    stop: &StopSignal,
 ) -> anyhow::Result<Box<dyn Rig>> {
     let device = match named {
-        Named::Simulated(spec) => {
+        TargetRef::Simulated(spec) => {
             let ssd = SimulatedSsd::new(spec, virtual_course.seed, stop.clone());
             return Ok(Box::new(SimulatedRig::new(ssd, virtual_course.gap)));
         }
-        Named::Real(device) => device,
+        TargetRef::Real(device) => device,
     };
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let target = steadfast_host::arm(device, consent, keep, &roots)
         .map_err(|refusal| anyhow!("{refusal}; {}", refusal.remedy()))?;
     let unusable = || format!("{}: no engine can be started", device.path);
@@ -250,19 +250,19 @@ pub fn rig(
         EngineChoice::Uring => {
             let engine = Native::new(target, stop.clone(), NativeOptions::default());
             let engine = engine.with_context(unusable)?;
-            Ok(Box::new(RealRig::new(engine, roots, stop.clone())))
+            Ok(Box::new(DeviceRig::new(engine, roots, stop.clone())))
         }
         EngineChoice::Fio(directory) => {
             let options = FioOptions::in_directory(directory);
             let engine = Fio::new(target, stop.clone(), options).with_context(unusable)?;
-            Ok(Box::new(RealRig::new(engine, roots, stop.clone())))
+            Ok(Box::new(DeviceRig::new(engine, roots, stop.clone())))
         }
     }
 }
 
 /// Where fio keeps its files outside a run: in a directory of the user's, or in
 /// one that goes again with this.
-pub struct Kept {
+pub struct FioDirectory {
     path: PathBuf,
     /// The directory that goes again. It is locked for as long as the process lives.
     made: Option<Directory>,
@@ -274,11 +274,11 @@ const KEPT: &str = "steadfast-fio-";
 /// Age from which a directory that nobody has locked is what a killed process left.
 const KEPT_MOST: Duration = Duration::from_secs(60);
 
-impl Kept {
+impl FioDirectory {
     /// `keep` is the user's directory.
-    pub fn new(keep: Option<&Path>) -> anyhow::Result<Kept> {
+    pub fn new(keep: Option<&Path>) -> anyhow::Result<FioDirectory> {
         if let Some(path) = keep {
-            return Ok(Kept { path: path.to_owned(), made: None });
+            return Ok(FioDirectory { path: path.to_owned(), made: None });
         }
         let above = std::env::temp_dir();
         let name = format!("{KEPT}{}-{}", std::process::id(), wall_clock_unix_ms());
@@ -286,9 +286,9 @@ impl Kept {
         Directory::check_place(&path)?;
         let above = Directory::open(&above)?;
         remove_left_behind(&above);
-        let made = above.make_new(OsStr::new(&name), Readers::Owner)?;
+        let made = above.make_new(OsStr::new(&name), ReadAccess::Owner)?;
         made.try_lock();
-        Ok(Kept { path, made: Some(made) })
+        Ok(FioDirectory { path, made: Some(made) })
     }
 
     /// The directory.
@@ -297,7 +297,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for FioDirectory {
     fn drop(&mut self) {
         if self.made.is_some() {
             let _ = std::fs::remove_dir_all(&self.path);
@@ -305,7 +305,7 @@ impl Drop for Kept {
     }
 }
 
-/// Returns true for names that [`Kept::new`] makes: a process number and milliseconds since 1970.
+/// Returns true for names that [`FioDirectory::new`] makes: a process number and milliseconds since 1970.
 fn is_kept(name: &OsStr) -> bool {
     let has_digits = |text: &str, least: usize| {
         text.len() >= least && text.bytes().all(|byte| byte.is_ascii_digit())

@@ -86,7 +86,7 @@ fn is_nobody_there(error: &io::Error) -> bool {
 
 /// A document on standard output.
 #[derive(Serialize, JsonSchema)]
-struct Document<T> {
+struct JsonDocument<T> {
     version: u32,
     #[serde(flatten)]
     content: T,
@@ -95,16 +95,16 @@ struct Document<T> {
 /// Prints a value as JSON, with the version of the document, as it is made: it may be
 /// longer than the memory. What has no schema is not printed.
 pub fn print_json<T: Serialize + JsonSchema>(content: &T) -> anyhow::Result<()> {
-    let document = Document { version: JSON_VERSION, content };
-    let mut out = BufWriter::with_capacity(HELD_MAX, Escaping(io::stdout().lock()));
+    let document = JsonDocument { version: JSON_VERSION, content };
+    let mut out = BufWriter::with_capacity(HELD_MAX, EscapeWriter(io::stdout().lock()));
     let json = serde_json::to_writer_pretty(&mut out, &document).map_err(io::Error::from);
     told(json.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
 }
 
 /// A sink of JSON, without the characters that act on a terminal.
-struct Escaping<W>(W);
+struct EscapeWriter<W>(W);
 
-impl<W: Write> Write for Escaping<W> {
+impl<W: Write> Write for EscapeWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Of a character that is cut off the rest comes with the next bytes.
         let whole = match std::str::from_utf8(bytes) {
@@ -122,7 +122,7 @@ impl<W: Write> Write for Escaping<W> {
 
 /// The schema of a value that is printed so.
 pub fn schema_of<T: JsonSchema>() -> Schema {
-    schema_of_plain::<Document<T>>()
+    schema_of_plain::<JsonDocument<T>>()
 }
 
 /// The schema of a value as it is written.
@@ -278,7 +278,7 @@ mod tests {
         let json = escaped(&serde_json::to_string_pretty(&[name]).unwrap());
         assert!(!json.chars().any(|c| acts(c) && c != '\n'), "{json}");
         assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), [name]);
-        let mut out = BufWriter::with_capacity(7, Escaping(Vec::new()));
+        let mut out = BufWriter::with_capacity(7, EscapeWriter(Vec::new()));
         serde_json::to_writer_pretty(&mut out, &[name]).unwrap();
         out.flush().unwrap();
         assert_eq!(String::from_utf8(out.get_ref().0.clone()).unwrap(), json);

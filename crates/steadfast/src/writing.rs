@@ -5,23 +5,24 @@ use crate::terminal;
 use anyhow::bail;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use steadfast_host::{Directory, Existing, FileError, NewFile, Readers};
+use steadfast_host::{Directory, FileError, NewFile, OverwritePolicy, ReadAccess};
 
 /// Whether names may be taken from files, and who may read what has them then.
 #[derive(Debug, Clone, Copy)]
-pub struct Rule {
+pub struct OutputRule {
     /// What happens to an existing file of that name.
-    pub existing: Existing,
+    pub existing: OverwritePolicy,
     /// Who may read the new one.
-    pub readers: Readers,
+    pub readers: ReadAccess,
 }
 
-impl Rule {
+impl OutputRule {
     /// What the command line says.
-    pub fn of(arguments: &WritingArguments) -> anyhow::Result<Rule> {
-        let group = arguments.group.as_deref().map(Readers::of_group).transpose()?;
-        let existing = if arguments.force { Existing::Overwrite } else { Existing::Keep };
-        Ok(Rule { existing, readers: group.unwrap_or_default() })
+    pub fn of(arguments: &WritingArguments) -> anyhow::Result<OutputRule> {
+        let group = arguments.group.as_deref().map(ReadAccess::of_group).transpose()?;
+        let existing =
+            if arguments.force { OverwritePolicy::Overwrite } else { OverwritePolicy::Keep };
+        Ok(OutputRule { existing, readers: group.unwrap_or_default() })
     }
 
     /// Begins a file. What makes it impossible is said before the work.
@@ -30,28 +31,28 @@ impl Rule {
     }
 
     /// Begins a text, which may go to standard output as well.
-    pub fn begin_text(&self, path: &Path) -> Result<Text, FileError> {
+    pub fn begin_text(&self, path: &Path) -> Result<TextOutput, FileError> {
         if path == Path::new("/dev/stdout") {
-            return Ok(Text::Standard);
+            return Ok(TextOutput::Standard);
         }
-        self.begin(path).map(Text::File)
+        self.begin(path).map(TextOutput::File)
     }
 }
 
 /// A text that is to be written.
-pub enum Text {
+pub enum TextOutput {
     /// To standard output.
     Standard,
     /// To a file.
     File(NewFile),
 }
 
-impl Text {
+impl TextOutput {
     /// Writes all of it.
     pub fn hold(self, content: &[u8]) -> anyhow::Result<()> {
         match self {
-            Text::Standard => terminal::print_raw(content),
-            Text::File(file) => Ok(file.hold(content)?),
+            TextOutput::Standard => terminal::print_raw(content),
+            TextOutput::File(file) => Ok(file.hold(content)?),
         }
     }
 }
@@ -61,10 +62,10 @@ const SETTINGS: &str = "settings.json";
 
 /// Who may read what lies next to a file of a directory: whoever may read that file. A link
 /// says nothing about readers.
-pub fn readers_of(directory: &Directory, name: &str) -> Readers {
+pub fn readers_of(directory: &Directory, name: &str) -> ReadAccess {
     match directory.look(OsStr::new(name)) {
-        Ok(Some(found)) if found.is_file() => Readers::like(&found),
-        _ => Readers::Usual,
+        Ok(Some(found)) if found.is_file() => ReadAccess::like(&found),
+        _ => ReadAccess::Usual,
     }
 }
 
@@ -73,7 +74,7 @@ pub struct OutputDir {
     path: PathBuf,
     /// The directory, once it is open.
     directory: Option<Directory>,
-    rule: Rule,
+    rule: OutputRule,
 }
 
 impl OutputDir {
@@ -81,13 +82,13 @@ impl OutputDir {
     /// and who may read the settings may read them.
     pub fn of_run(directory: &Directory) -> OutputDir {
         let readers = readers_of(directory, SETTINGS);
-        let rule = Rule { existing: Existing::Overwrite, readers };
+        let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers };
         OutputDir { path: directory.path().to_owned(), directory: Some(directory.clone()), rule }
     }
 
     /// One that the user names, never a run's, for files of these names among
     /// others.
-    pub fn named(path: &Path, rule: Rule, names: &[&str]) -> anyhow::Result<OutputDir> {
+    pub fn named(path: &Path, rule: OutputRule, names: &[&str]) -> anyhow::Result<OutputDir> {
         let directory = match Directory::open(path) {
             Err(error) if error.is_missing() => None,
             opened => {
@@ -109,7 +110,7 @@ impl OutputDir {
 
     /// Writes files, each whole or not at all; none where a name is taken.
     pub fn put(&self, files: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<PathBuf>> {
-        let Rule { existing, readers } = self.rule;
+        let OutputRule { existing, readers } = self.rule;
         let directory = match &self.directory {
             Some(directory) => directory.clone(),
             None => Directory::make(&self.path, readers)?,

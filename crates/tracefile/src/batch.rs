@@ -5,7 +5,7 @@ use crate::schema::{Field, NAMES, NARROW, WIDE};
 use crate::simd;
 use std::mem;
 use std::ops::Range;
-use steadfast_domain::io_event::{Command, Content};
+use steadfast_domain::io_event::{CommandName, ContentMeasurement};
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
 /// Events that are split into columns at a time, so that they stay in the L1 cache.
@@ -24,7 +24,7 @@ pub struct Batch {
     rises: bool,
     pub(crate) wide: [Vec<i64>; WIDE],
     pub(crate) narrow: [Vec<i32>; NARROW],
-    pub(crate) names: [Vec<Command>; NAMES],
+    pub(crate) names: [Vec<CommandName>; NAMES],
 }
 
 macro_rules! columns {
@@ -98,12 +98,12 @@ impl Batch {
     }
     /// Returns the command name of the process.
     #[inline]
-    pub fn command(&self, row: usize) -> Command {
+    pub fn command(&self, row: usize) -> CommandName {
         self.name_at(Field::Command, row)
     }
     /// Returns the name of the thread; empty if it equals the name of its process.
     #[inline]
-    pub fn thread(&self, row: usize) -> Command {
+    pub fn thread(&self, row: usize) -> CommandName {
         self.name_at(Field::Thread, row)
     }
 
@@ -134,8 +134,8 @@ impl Batch {
 
     /// Returns the measurements of the content of the blocks that were read back.
     #[inline]
-    pub fn content(&self, row: usize) -> Content {
-        Content {
+    pub fn content(&self, row: usize) -> ContentMeasurement {
+        ContentMeasurement {
             blocks: self.sampled_blocks(row),
             duplicates: self.duplicate_blocks(row),
             bytes: self.sampled_bytes(row),
@@ -234,14 +234,14 @@ impl Batch {
 
     /// Returns a column of 64 bits.
     #[inline]
-    pub fn wide(&self, field: Field) -> Wide<'_> {
-        Wide { values: &self.wide[field.index()], absent: field.when_absent() }
+    pub fn wide(&self, field: Field) -> WideColumn<'_> {
+        WideColumn { values: &self.wide[field.index()], absent: field.when_absent() }
     }
 
     /// Returns a column of up to 32 bits.
     #[inline]
-    pub fn narrow(&self, field: Field) -> Narrow<'_> {
-        Narrow(&self.narrow[field.index() - WIDE])
+    pub fn narrow(&self, field: Field) -> NarrowColumn<'_> {
+        NarrowColumn(&self.narrow[field.index() - WIDE])
     }
 
     #[inline]
@@ -255,7 +255,7 @@ impl Batch {
     }
 
     #[inline]
-    fn name_at(&self, field: Field, row: usize) -> Command {
+    fn name_at(&self, field: Field, row: usize) -> CommandName {
         self.names[field.index() - WIDE - NARROW].get(row).copied().unwrap_or_default()
     }
 
@@ -279,7 +279,7 @@ impl Batch {
     }
 
     /// Sorts the events by issue time. The sort is stable.
-    pub fn sort(&mut self, space: &mut SortSpace) {
+    pub fn sort(&mut self, space: &mut SortBuffers) {
         if self.rises || self.is_in_order() {
             return;
         }
@@ -335,7 +335,7 @@ impl Batch {
             append(ours, before, (theirs, &rows), 0);
         }
         for (ours, theirs) in self.names.iter_mut().zip(&other.names) {
-            append(ours, before, (theirs, &rows), Command::default());
+            append(ours, before, (theirs, &rows), CommandName::default());
         }
     }
 
@@ -351,7 +351,7 @@ impl Batch {
             move_tail((from, &rows), (to, length), 0);
         }
         for (from, to) in self.names.iter_mut().zip(&mut to.names) {
-            move_tail((from, &rows), (to, length), Command::default());
+            move_tail((from, &rows), (to, length), CommandName::default());
         }
         self.length = rows.start;
     }
@@ -390,7 +390,7 @@ impl Batch {
     /// `length` must not be below the present number of values.
     pub fn fill(&mut self, field: Field, length: usize) {
         match field.bits() {
-            0 => self.names[field.index() - WIDE - NARROW].resize(length, Command::default()),
+            0 => self.names[field.index() - WIDE - NARROW].resize(length, CommandName::default()),
             64 => self.wide[field.index()].resize(length, field.when_absent().cast_signed()),
             _ => self.narrow[field.index() - WIDE].resize(length, 0),
         }
@@ -409,12 +409,12 @@ impl Batch {
 
 /// A column of 64 bits, looked up once for a loop over many rows.
 #[derive(Clone, Copy)]
-pub struct Wide<'b> {
+pub struct WideColumn<'b> {
     values: &'b [i64],
     absent: u64,
 }
 
-impl Wide<'_> {
+impl WideColumn<'_> {
     /// Returns the value in a row, as the batch's accessor does.
     #[inline]
     pub fn at(self, row: usize) -> u64 {
@@ -422,14 +422,14 @@ impl Wide<'_> {
     }
 }
 
-/// Largest number of rows that [`Wide::part`] and [`Narrow::part`] accept.
+/// Largest number of rows that [`WideColumn::part`] and [`NarrowColumn::part`] accept.
 pub const PART_MAX: usize = 4096;
 /// Values that stand for part of a column without values.
 static NARROW_ABSENT: [i32; PART_MAX] = [0; PART_MAX];
 static WIDE_ABSENT: [i64; PART_MAX] = [0; PART_MAX];
 static WIDE_UNKNOWN: [i64; PART_MAX] = [-1; PART_MAX];
 
-impl<'b> Wide<'b> {
+impl<'b> WideColumn<'b> {
     /// Returns the values of a range of rows as stored; at most [`PART_MAX`] rows.
     pub fn part(self, rows: Range<usize>) -> &'b [i64] {
         let absent = if self.absent == 0 { &WIDE_ABSENT } else { &WIDE_UNKNOWN };
@@ -437,7 +437,7 @@ impl<'b> Wide<'b> {
     }
 }
 
-impl<'b> Narrow<'b> {
+impl<'b> NarrowColumn<'b> {
     /// Returns the values of a range of rows as stored; at most [`PART_MAX`] rows.
     pub fn part(self, rows: Range<usize>) -> &'b [i32] {
         self.0.get(rows.clone()).unwrap_or(&NARROW_ABSENT[..rows.len()])
@@ -446,9 +446,9 @@ impl<'b> Narrow<'b> {
 
 /// A column of up to 32 bits, looked up once for a loop over many rows.
 #[derive(Clone, Copy)]
-pub struct Narrow<'b>(&'b [i32]);
+pub struct NarrowColumn<'b>(&'b [i32]);
 
-impl Narrow<'_> {
+impl NarrowColumn<'_> {
     /// Returns the value in a row, as the batch's accessor does.
     #[inline]
     pub fn at(self, row: usize) -> u32 {
@@ -521,11 +521,11 @@ fn split<T: Copy>(column: &mut Vec<T>, count: usize, rest: &mut Vec<T>) {
 
 /// Scratch memory that sorting reuses.
 #[derive(Debug, Default)]
-pub struct SortSpace {
+pub struct SortBuffers {
     order: Vec<(u64, u32)>,
     wide: Vec<i64>,
     narrow: Vec<i32>,
-    names: Vec<Command>,
+    names: Vec<CommandName>,
 }
 
 fn gather<T: Copy>(column: &mut Vec<T>, space: &mut Vec<T>, order: &[(u64, u32)]) {
@@ -552,7 +552,11 @@ mod tests {
                 queued_ns: (kind >> 1 & 1) * x,
                 device: (kind >> 2 & 1) as u16 * (x % 7) as u16,
                 flags: (kind >> 3 & 1) as u16 * (x % 9) as u16,
-                command: if kind >> 4 & 1 == 0 { Command::default() } else { Command::new("a") },
+                command: if kind >> 4 & 1 == 0 {
+                    CommandName::default()
+                } else {
+                    CommandName::new("a")
+                },
                 ..IoEvent::default()
             }
         };
@@ -568,7 +572,7 @@ mod tests {
             }
         }
         batch.narrow.iter_mut().filter(|c| c.iter().all(|v| *v == 0)).for_each(Vec::clear);
-        batch.names.iter_mut().filter(|c| c.iter().all(Command::is_empty)).for_each(Vec::clear);
+        batch.names.iter_mut().filter(|c| c.iter().all(CommandName::is_empty)).for_each(Vec::clear);
         batch
     }
 
@@ -596,7 +600,7 @@ mod tests {
             let mut sorted = all.clone();
             sorted.sort_by_key(|event| event.issued_ns);
             let mut batch = read(&all);
-            batch.sort(&mut SortSpace::default());
+            batch.sort(&mut SortBuffers::default());
             assert_eq!(told(&batch), sorted);
             let kept: Vec<bool> = (0..16).map(|row| !mix64(seed + row).is_multiple_of(3)).collect();
             let chosen = all.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(io, _)| *io);

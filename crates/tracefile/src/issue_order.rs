@@ -6,9 +6,9 @@
 //! The number of waiting events is bounded. Beyond [`WAITING_MAX`] the earliest are delivered
 //! anyway, and events that then arrive too late are counted.
 
-use crate::batch::{Batch, SortSpace};
+use crate::batch::{Batch, SortBuffers};
 use crate::error::TraceError;
-use crate::parquet::{Batches, Field, Fields, Trace, TraceRef};
+use crate::parquet::{Field, Fields, Trace, TraceBatches, TraceRef};
 use std::collections::VecDeque;
 use std::io::{Read, Seek};
 
@@ -49,8 +49,8 @@ impl OrderAccount {
 
 /// The events of a trace in issue order.
 pub struct IssueOrder<'t, R> {
-    batches: Batches<'t, R>,
-    line: Line,
+    batches: TraceBatches<'t, R>,
+    line: ReorderBuffer,
     /// Events issued before this time are skipped, for a pass that begins in the middle.
     from_ns: u64,
     /// Number of the first row group that is not read.
@@ -69,8 +69,8 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     /// Creates a reader at the beginning of a trace.
     pub fn new(trace: TraceRef<'t, R>, fields: Fields) -> Self {
         let fields = fields.and(Fields::of(&[Field::Issued]));
-        let line = Line::new(trace.earliest_to_come());
-        let batches = Batches::of(trace, fields);
+        let line = ReorderBuffer::new(trace.earliest_to_come());
+        let batches = TraceBatches::of(trace, fields);
         IssueOrder { line, batches, from_ns: 0, groups: usize::MAX, ended: false }
     }
 
@@ -135,13 +135,13 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
 }
 
 /// A queue in which events wait until no event with an earlier issue time can follow.
-pub struct Line {
+pub struct ReorderBuffer {
     /// Earliest issue time from each row group to the end of the trace.
     earliest: Vec<u64>,
     waiting: Batch,
     ready: VecDeque<Batch>,
     spare: Vec<Batch>,
-    space: SortSpace,
+    space: SortBuffers,
     waiting_max: usize,
     last_out: u64,
     account: OrderAccount,
@@ -150,15 +150,15 @@ pub struct Line {
 /// Emptied batches whose memory is kept for reuse.
 const SPARE_MAX: usize = 4;
 
-impl Line {
+impl ReorderBuffer {
     /// Creates an empty queue from the earliest issue time from each row group on.
     pub fn new(earliest: Vec<u64>) -> Self {
-        Line {
+        ReorderBuffer {
             earliest,
             waiting: Batch::default(),
             ready: VecDeque::new(),
             spare: Vec::new(),
-            space: SortSpace::default(),
+            space: SortBuffers::default(),
             waiting_max: WAITING_MAX,
             last_out: 0,
             account: OrderAccount::default(),

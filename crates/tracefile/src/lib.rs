@@ -1,7 +1,7 @@
 //! Block I/O traces as files: events in columns, reading and writing Parquet, sums of
 //! I/Os in cube files, and importing the traces of other tools.
 //!
-//! [`Writer`] and [`Trace`] work over `Write` and `Read + Seek`; nothing here opens a
+//! [`TraceWriter`] and [`Trace`] work over `Write` and `Read + Seek`; nothing here opens a
 //! file, reads a clock or starts a thread.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
@@ -25,5 +25,5 @@ pub use cube_file::StepWriter;
 pub use error::TraceError;
 pub use issue_order::IssueOrder;
 pub use not_recorded::NotRecorded;
-pub use parquet::{Field, Fields, Trace, Writer};
+pub use parquet::{Field, Fields, Trace, TraceWriter};
 pub use stream_key::StreamKey;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
     /// Text.
     Text,
     /// Integers of 64 bits.
@@ -28,7 +28,7 @@ pub enum Kind {
 
 /// One value of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum TableValue {
     /// Text.
     Text(String),
     /// An integer, or a time in milliseconds since 1970 (UTC).
@@ -44,7 +44,7 @@ pub enum Value {
 /// A table that is being written.
 pub struct TableWriter<W: Write + Send> {
     parquet: SerializedFileWriter<W>,
-    kinds: Vec<Kind>,
+    kinds: Vec<ColumnType>,
     rows: u64,
 }
 
@@ -55,7 +55,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Returns [`TraceError::Encode`] if writing fails.
     pub fn new(
         sink: W,
-        columns: &[(&str, Kind)],
+        columns: &[(&str, ColumnType)],
         about: &[(&str, String)],
     ) -> Result<Self, TraceError> {
         let level = ZstdLevel::try_new(3).map_err(TraceError::Encode)?;
@@ -75,14 +75,14 @@ impl<W: Write + Send> TableWriter<W> {
     ///
     /// # Errors
     /// Returns [`TraceError::Encode`] if writing fails.
-    pub fn add(&mut self, rows: &[Vec<Value>]) -> Result<(), TraceError> {
+    pub fn add(&mut self, rows: &[Vec<TableValue>]) -> Result<(), TraceError> {
         if rows.is_empty() {
             return Ok(());
         }
         let mut group = self.parquet.next_row_group().map_err(TraceError::Encode)?;
         for (at, kind) in self.kinds.iter().enumerate() {
             let Some(mut column) = group.next_column().map_err(TraceError::Encode)? else { break };
-            let values = rows.iter().map(|row| row.get(at).unwrap_or(&Value::Missing));
+            let values = rows.iter().map(|row| row.get(at).unwrap_or(&TableValue::Missing));
             write(&mut column, *kind, values).map_err(TraceError::Encode)?;
             column.close().map_err(TraceError::Encode)?;
         }
@@ -105,14 +105,16 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-fn schema(columns: &[(&str, Kind)]) -> Result<TypePtr, TraceError> {
+fn schema(columns: &[(&str, ColumnType)]) -> Result<TypePtr, TraceError> {
     let fields = columns.iter().map(|(name, kind)| {
         let (physical, logical) = match kind {
-            Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-            Kind::Integer => (Physical::INT64, None),
-            Kind::Number => (Physical::DOUBLE, None),
-            Kind::Flag => (Physical::BOOLEAN, None),
-            Kind::Moment => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
+            ColumnType::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            ColumnType::Integer => (Physical::INT64, None),
+            ColumnType::Number => (Physical::DOUBLE, None),
+            ColumnType::Flag => (Physical::BOOLEAN, None),
+            ColumnType::Moment => {
+                (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS)))
+            }
         };
         Type::primitive_type_builder(name, physical)
             .with_logical_type(logical)
@@ -127,24 +129,26 @@ fn schema(columns: &[(&str, Kind)]) -> Result<TypePtr, TraceError> {
 
 fn write<'v>(
     column: &mut SerializedColumnWriter<'_>,
-    kind: Kind,
-    values: impl Iterator<Item = &'v Value>,
+    kind: ColumnType,
+    values: impl Iterator<Item = &'v TableValue>,
 ) -> parquet::errors::Result<()> {
     match kind {
-        Kind::Text => of_kind::<ByteArrayType>(column, values, |value| match value {
-            Value::Text(text) => Some(ByteArray::from(text.as_str())),
+        ColumnType::Text => of_kind::<ByteArrayType>(column, values, |value| match value {
+            TableValue::Text(text) => Some(ByteArray::from(text.as_str())),
             _ => None,
         }),
-        Kind::Integer | Kind::Moment => of_kind::<Int64Type>(column, values, |value| match value {
-            Value::Integer(number) => Some(*number),
+        ColumnType::Integer | ColumnType::Moment => {
+            of_kind::<Int64Type>(column, values, |value| match value {
+                TableValue::Integer(number) => Some(*number),
+                _ => None,
+            })
+        }
+        ColumnType::Number => of_kind::<DoubleType>(column, values, |value| match value {
+            TableValue::Number(number) => Some(*number),
             _ => None,
         }),
-        Kind::Number => of_kind::<DoubleType>(column, values, |value| match value {
-            Value::Number(number) => Some(*number),
-            _ => None,
-        }),
-        Kind::Flag => of_kind::<BoolType>(column, values, |value| match value {
-            Value::Flag(flag) => Some(*flag),
+        ColumnType::Flag => of_kind::<BoolType>(column, values, |value| match value {
+            TableValue::Flag(flag) => Some(*flag),
             _ => None,
         }),
     }
@@ -152,8 +156,8 @@ fn write<'v>(
 
 fn of_kind<'v, T: DataType>(
     column: &mut SerializedColumnWriter<'_>,
-    values: impl Iterator<Item = &'v Value>,
-    known: impl Fn(&Value) -> Option<T::T>,
+    values: impl Iterator<Item = &'v TableValue>,
+    known: impl Fn(&TableValue) -> Option<T::T>,
 ) -> parquet::errors::Result<()> {
     let (mut levels, mut found) = (Vec::new(), Vec::new());
     for value in values.map(known) {
@@ -172,22 +176,22 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_what_is_missing_is_null() {
         let columns = [
-            ("name", Kind::Text),
-            ("ios", Kind::Integer),
-            ("iops", Kind::Number),
-            ("whole", Kind::Flag),
+            ("name", ColumnType::Text),
+            ("ios", ColumnType::Integer),
+            ("iops", ColumnType::Number),
+            ("whole", ColumnType::Flag),
         ];
         let about = [("software", "x 1".to_owned())];
         let mut table = TableWriter::new(Vec::new(), &columns, &about).unwrap();
         table
             .add(&[
                 vec![
-                    Value::Text("a".into()),
-                    Value::Integer(10_007),
-                    Value::Number(0.5),
-                    Value::Flag(true),
+                    TableValue::Text("a".into()),
+                    TableValue::Integer(10_007),
+                    TableValue::Number(0.5),
+                    TableValue::Flag(true),
                 ],
-                vec![Value::Missing, Value::Missing, Value::Integer(7)],
+                vec![TableValue::Missing, TableValue::Missing, TableValue::Integer(7)],
             ])
             .unwrap();
         table.add(&[]).unwrap();

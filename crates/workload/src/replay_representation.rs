@@ -10,10 +10,10 @@ use crate::workload_file::WorkloadStep;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use steadfast_analysis::questions::cumulative::{
-    Threshold, Workload, WorkloadStream, data_pattern_of, demand_of,
+    CumulativeWorkload, Threshold, WorkloadStream, data_pattern_of, demand_of,
 };
-use steadfast_analysis::questions::streams::{By, StreamKey};
-use steadfast_analysis::questions::totals::{Derivation, Totals};
+use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
+use steadfast_analysis::questions::totals::{CaptureTotals, Derivation};
 use steadfast_analysis::sums::capture_step::CaptureStep;
 use steadfast_domain::io_event::Share;
 use steadfast_domain::stimulus::DataPattern;
@@ -65,7 +65,7 @@ pub struct ReplayStep {
 impl ReplayStep {
     /// Creates one step of a derivation.
     fn new(derivation: &Derivation, number: u64, step: &CaptureStep) -> Self {
-        let Totals { conditions, workload, step_ns, observed, .. } = &derivation.totals;
+        let CaptureTotals { conditions, workload, step_ns, observed, .. } = &derivation.totals;
         let content = derivation.contents.get(&number).copied().unwrap_or_default();
         let began = conditions.began_unix_ns.unwrap_or(0);
         let begin = began.saturating_add(observed.begin_of_step(number, *step_ns));
@@ -97,7 +97,7 @@ impl ReplayStep {
 
 /// A contradiction in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
+pub struct RepresentationWarning {
     /// Line number, from 1.
     pub line: usize,
     /// The contradiction, and the value used.
@@ -122,8 +122,8 @@ impl ReplayRepresentation {
     /// # Errors
     /// Returns [`TraceError::Text`] for a line that is no heading, step or stream, and
     /// [`TraceError::Io`] if the text cannot be read.
-    pub fn read(text: impl BufRead) -> Result<(Self, Vec<Warning>), TraceError> {
-        let mut parser = Parser::default();
+    pub fn read(text: impl BufRead) -> Result<(Self, Vec<RepresentationWarning>), TraceError> {
+        let mut parser = RepresentationParser::default();
         let mut text = text;
         loop {
             let mut bytes = Vec::new();
@@ -188,7 +188,7 @@ impl ReplayRepresentation {
 
     /// Returns the cumulative workload of all steps: the listed streams relative to the totals of
     /// whole steps.
-    pub fn workload(&self, by: By, threshold: Threshold) -> Workload {
+    pub fn workload(&self, by: ShareMeasure, threshold: Threshold) -> CumulativeWorkload {
         let mut sums: BTreeMap<StreamKey, (u64, u64)> = BTreeMap::new();
         let mut total = (0u64, 0u64);
         for step in &self.steps {
@@ -213,11 +213,11 @@ impl ReplayRepresentation {
                 normalized: 0.0,
             })
             .collect();
-        Workload::select(streams, total, by, threshold)
+        CumulativeWorkload::select(streams, total, by, threshold)
     }
 
     /// Returns the steps with the I/Os of a workload's streams.
-    pub fn workload_steps(&self, workload: &Workload) -> Vec<WorkloadStep> {
+    pub fn workload_steps(&self, workload: &CumulativeWorkload) -> Vec<WorkloadStep> {
         let began = self.steps.first().map_or(0, |step| step.began_unix_ms);
         let nanos = |milliseconds: u64| Nanos(milliseconds.saturating_mul(1_000_000));
         let applied = |key: &StreamKey| workload.streams.iter().any(|stream| stream.key() == *key);
@@ -280,15 +280,15 @@ fn percent(part: u64, whole: u64) -> f64 {
 }
 
 #[derive(Default)]
-struct Parser {
+struct RepresentationParser {
     line: usize,
     found: ReplayRepresentation,
-    warnings: Vec<Warning>,
+    warnings: Vec<RepresentationWarning>,
     /// Whether a `## Step` was read whose totals are still missing.
     awaits_totals: bool,
 }
 
-impl Parser {
+impl RepresentationParser {
     fn take(&mut self, line: &str) -> Result<(), TraceError> {
         if let Some(rest) = line.strip_prefix(HEADER) {
             self.found.name = name_in(rest);
@@ -424,7 +424,7 @@ impl Parser {
         }
     }
 
-    fn finish(mut self) -> Result<(ReplayRepresentation, Vec<Warning>), TraceError> {
+    fn finish(mut self) -> Result<(ReplayRepresentation, Vec<RepresentationWarning>), TraceError> {
         if self.awaits_totals {
             return Err(self.fault("the text ends before the last step's totals"));
         }
@@ -442,7 +442,7 @@ impl Parser {
                      used",
                     step.count, step.amount
                 );
-                self.warnings.push(Warning { line: self.line, text });
+                self.warnings.push(RepresentationWarning { line: self.line, text });
             }
             step.count = step.count.max(ios);
             step.amount = step.amount.max(bytes);
@@ -466,7 +466,7 @@ impl Parser {
         TraceError::Text { line: self.line, what: what.to_owned() }
     }
     fn warn(&mut self, text: String) {
-        self.warnings.push(Warning { line: self.line, text });
+        self.warnings.push(RepresentationWarning { line: self.line, text });
     }
 }
 
@@ -538,7 +538,7 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
     #[test]
     fn it_becomes_a_workload_from_counts() {
         let (found, _) = ReplayRepresentation::read(EXAMPLE.as_bytes()).unwrap();
-        let workload = found.workload(By::Count, Threshold(20_000));
+        let workload = found.workload(ShareMeasure::Count, Threshold(20_000));
         assert_eq!(workload.total_count, 1233 + 798 + 671 + 635);
         let top = &workload.streams[0];
         assert_eq!((top.stream.as_str(), top.count), ("RND 4K W", 587 + 425 + 391 + 404));
@@ -577,7 +577,7 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
         let (found, warnings) = ReplayRepresentation::read(text.as_bytes()).unwrap();
         let said = "step 1 lists 16 I/Os of 3 and 65536 bytes of 8192; the larger used";
         assert!(warnings.iter().any(|warning| warning.text == said), "{warnings:?}");
-        let workload = found.workload(By::Count, Threshold::default());
+        let workload = found.workload(ShareMeasure::Count, Threshold::default());
         assert_eq!((workload.total_count, workload.total_amount), (32, 131_072));
         assert_eq!(workload.streams[0].share, 12.0 / 32.0);
         // (16 x 5.5 + 16 x 1.25) / 32 = 3.375.
@@ -613,7 +613,7 @@ SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
                 bytes[at] = value;
             }
             if let Ok((found, _)) = ReplayRepresentation::read(&bytes[..]) {
-                let _ = found.workload(By::Bytes, Threshold(1));
+                let _ = found.workload(ShareMeasure::Bytes, Threshold(1));
                 let _ = found.conditions();
                 found.write(std::io::sink()).unwrap();
             }

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
-use steadfast_analysis::questions::cumulative::{Threshold, Workload, WorkloadStream};
-use steadfast_analysis::questions::streams::{By, StreamKey};
-use steadfast_analysis::questions::totals::{Derivation, Totals};
+use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold, WorkloadStream};
+use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
+use steadfast_analysis::questions::totals::{CaptureTotals, Derivation};
 use steadfast_domain::stimulus::{DataPattern, Zone};
 use steadfast_domain::text::with_short_words;
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos};
@@ -28,7 +28,7 @@ pub struct WorkloadFile {
     /// Name of the capture it was derived from.
     pub name: String,
     /// Applied streams with exact counts.
-    pub workload: Workload,
+    pub workload: CumulativeWorkload,
     /// Threads and queue depth; `None` if not recorded.
     pub demand: Option<Demand>,
     /// Data to write.
@@ -73,7 +73,7 @@ impl WorkloadStep {
     /// Returns the capture steps of a derivation with the I/Os of the workload's streams; steps
     /// without such I/Os are omitted.
     pub fn from_derivation(derivation: &Derivation) -> Vec<WorkloadStep> {
-        let Totals { workload, step_ns, observed, .. } = &derivation.totals;
+        let CaptureTotals { workload, step_ns, observed, .. } = &derivation.totals;
         let keys = workload.keys();
         let steps = derivation.streams_over_time.steps().iter();
         let steps = steps.map(|(number, cells)| WorkloadStep {
@@ -104,14 +104,14 @@ impl fmt::Display for WorkloadFile {
         )?;
         writeln!(f, "# line shows whether the file was edited.")?;
         writeln!(f, "{DERIVED}{}", self.checksum())?;
-        write!(f, "{}", Body(self))
+        write!(f, "{}", WorkloadBody(self))
     }
 }
 
 /// The contents of a workload file without the comments at its top.
-struct Body<'a>(&'a WorkloadFile);
+struct WorkloadBody<'a>(&'a WorkloadFile);
 
-impl fmt::Display for Body<'_> {
+impl fmt::Display for WorkloadBody<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let WorkloadFile {
             name, workload, demand, data_pattern, placement, remarks, steps, ..
@@ -190,7 +190,7 @@ fn quoted(text: &str) -> String {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Content {
+struct WorkloadFileContent {
     format: String,
     #[serde(default)]
     name: String,
@@ -200,7 +200,7 @@ struct Content {
     remarks: Vec<String>,
     /// In bytes.
     alignment: Option<u64>,
-    captured: Option<Captured>,
+    captured: Option<CapturedContent>,
     #[serde(default)]
     zone: Vec<ZoneContent>,
     #[serde(default)]
@@ -211,8 +211,8 @@ struct Content {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Captured {
-    by: By,
+struct CapturedContent {
+    by: ShareMeasure,
     threshold: String,
     streams: usize,
     ios: u64,
@@ -261,7 +261,7 @@ impl WorkloadFile {
     /// Returns [`TraceError::Text`] with the line if the text is not TOML or not of this shape, and
     /// [`TraceError::Unsuitable`] if its format is another or a value is invalid.
     pub fn read(text: &str) -> Result<Self, TraceError> {
-        let content: Content = toml::from_str(text).map_err(|error| {
+        let content: WorkloadFileContent = toml::from_str(text).map_err(|error| {
             let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(""));
             let line = before.matches('\n').count() + 1;
             TraceError::Text { line, what: with_short_words(error.message()) }
@@ -292,7 +292,7 @@ impl WorkloadFile {
         Ok(file)
     }
 
-    /// Returns the applied test workload (see [`Workload::io_streams`]), placed as the file says.
+    /// Returns the applied test workload (see [`CumulativeWorkload::io_streams`]), placed as the file says.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if no stream can be applied to a device.
@@ -304,13 +304,13 @@ impl WorkloadFile {
 
     /// Returns the checksum of the contents, independent of layout.
     fn checksum(&self) -> String {
-        checksum_of(&Body(self).to_string())
+        checksum_of(&WorkloadBody(self).to_string())
     }
 
     /// Returns whether this was the checksum when the file was derived, possibly by a version that
     /// wrote a discard as `TRIM`.
     fn is_of(&self, checksum: &str) -> bool {
-        let before = || Body(self).to_string().replace(" DISCARD\"", " TRIM\"");
+        let before = || WorkloadBody(self).to_string().replace(" DISCARD\"", " TRIM\"");
         checksum == self.checksum() || checksum == checksum_of(&before())
     }
 }
@@ -320,7 +320,7 @@ fn checksum_of(text: &str) -> String {
 }
 
 /// Returns contradictions in the counts, which may be intended in an edited file.
-fn doubts(content: &Content) -> Vec<String> {
+fn doubts(content: &WorkloadFileContent) -> Vec<String> {
     let mut doubts = Vec::new();
     let ios = content.stream.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.ios));
     if let Some(captured) = content.captured.as_ref().filter(|captured| captured.ios < ios) {
@@ -342,7 +342,7 @@ fn doubts(content: &Content) -> Vec<String> {
     doubts
 }
 
-fn workload(content: &Content) -> Result<Workload, TraceError> {
+fn workload(content: &WorkloadFileContent) -> Result<CumulativeWorkload, TraceError> {
     let streams: Result<Vec<_>, _> = content.stream.iter().map(StreamContent::stream).collect();
     let streams = streams?;
     let sum = |part: fn(&WorkloadStream) -> u64| {
@@ -352,17 +352,17 @@ fn workload(content: &Content) -> Result<Workload, TraceError> {
     };
     let here = (sum(|stream| stream.count)?, sum(|stream| stream.amount)?);
     let Some(captured) = &content.captured else {
-        return Ok(Workload::select(streams, here, By::Count, Threshold(0)));
+        return Ok(CumulativeWorkload::select(streams, here, ShareMeasure::Count, Threshold(0)));
     };
     // Counts that were raised by hand may exceed what was captured.
     let total = (here.0.max(captured.ios), here.1.max(captured.bytes));
-    let mut workload = Workload::select(streams, total, captured.by, Threshold(0));
+    let mut workload = CumulativeWorkload::select(streams, total, captured.by, Threshold(0));
     workload.threshold = captured.threshold.parse()?;
     workload.total_streams = captured.streams.max(workload.streams.len());
     Ok(workload)
 }
 
-fn placement(content: &Content) -> Result<Placement, TraceError> {
+fn placement(content: &WorkloadFileContent) -> Result<Placement, TraceError> {
     let zones: Result<Vec<Zone>, TraceError> = content.zone.iter().map(ZoneContent::zone).collect();
     let zones = zones?;
     if !zones.is_empty() && zones.iter().all(|zone| zone.weight == 0) {
@@ -471,7 +471,12 @@ mod tests {
         };
         let named = [stream("RND 4K W", 10_007), stream("SEQ 28K R", 503)];
         let streams = named.iter().map(|stream| stream.stream().unwrap()).collect();
-        let mut workload = Workload::select(streams, (20_011, 1 << 30), By::Count, Threshold(0));
+        let mut workload = CumulativeWorkload::select(
+            streams,
+            (20_011, 1 << 30),
+            ShareMeasure::Count,
+            Threshold(0),
+        );
         workload.threshold = Threshold(20_000);
         workload.total_streams = 41;
         let key: StreamKey = "RND 4K W".parse().unwrap();

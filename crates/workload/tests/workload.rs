@@ -7,9 +7,11 @@ mod replay;
 mod synthetic;
 
 use std::io::Cursor;
-use steadfast_analysis::questions::cumulative::{Threshold, Workload};
-use steadfast_analysis::{By, Captured, Derivation, Pass, StreamTable, StudyOptions};
-use steadfast_domain::io_event::{Content, ContentSample};
+use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold};
+use steadfast_analysis::{
+    Captured, Derivation, PassOptions, ShareMeasure, StreamTable, StudyOptions,
+};
+use steadfast_domain::io_event::{ContentMeasurement, ContentSample};
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{CaptureConditions, Demand, IoEvent, IoOp, Nanos};
@@ -30,9 +32,9 @@ fn a_trace_becomes_a_replay_representation_and_a_workload() {
     let (read, warnings) = ReplayRepresentation::read(&text[..]).unwrap();
     assert!(warnings.is_empty(), "{warnings:?}");
     assert_eq!(read.steps.len(), 8);
-    let workload = read.workload(By::Count, Threshold(0));
+    let workload = read.workload(ShareMeasure::Count, Threshold(0));
     // Flushes and discards count in the totals and have no line of their own.
-    assert_eq!(workload.total_count, trace.run(&Pass::default(), &mut []).unwrap().events);
+    assert_eq!(workload.total_count, trace.run(&PassOptions::default(), &mut []).unwrap().events);
     for stream in &workload.streams {
         let direct =
             derived.totals.workload.streams.iter().find(|s| s.key() == stream.key()).unwrap();
@@ -95,7 +97,7 @@ fn compression_duplicates_and_threads_are_those_of_each_captured_step() {
         content,
         ..IoEvent::default()
     };
-    let content = |compressed_bytes, duplicates| Content {
+    let content = |compressed_bytes, duplicates| ContentMeasurement {
         blocks: 2,
         duplicates,
         bytes: 8192,
@@ -105,7 +107,7 @@ fn compression_duplicates_and_threads_are_those_of_each_captured_step() {
     for at in 0..300 {
         events.push(match at {
             0..100 => io(at, IoOp::Write, 1 + at as u32 % 4, content(2048, 1)),
-            100..200 => io(at, IoOp::Read, 7, Content::default()),
+            100..200 => io(at, IoOp::Read, 7, ContentMeasurement::default()),
             _ => io(at, IoOp::Write, 8 + at as u32 % 2, content(4096, 0)),
         });
     }
@@ -144,7 +146,7 @@ fn compression_duplicates_and_threads_are_those_of_each_captured_step() {
     assert_eq!(patterns(&native), expected);
     let threads: Vec<_> = native.steps.iter().map(|step| step.threads).collect();
     assert_eq!(threads, [Some(4), Some(1), Some(2)]);
-    let found = capture.steps(&Pass::default(), Some(SECOND)).unwrap().found;
+    let found = capture.steps(&PassOptions::default(), Some(SECOND)).unwrap().found;
     let threads: Vec<_> = found.figures(capture.conditions()).map(|step| step.threads).collect();
     assert_eq!(threads, [Some(4), Some(1), Some(2)]);
 }
@@ -155,8 +157,8 @@ fn compression_duplicates_and_threads_are_those_of_each_captured_step() {
 fn every_flipped_bit_of_a_workload_file_is_refused_named_or_without_effect() {
     let mut table = StreamTable::new();
     let trace = opened(&known(), CaptureConditions::default());
-    Pass::default().run(&trace, &mut [&mut table]).unwrap();
-    let workload = Workload::of(&table, By::Count, Threshold(20_000));
+    PassOptions::default().run(&trace, &mut [&mut table]).unwrap();
+    let workload = CumulativeWorkload::of(&table, ShareMeasure::Count, Threshold(20_000));
     let ios = workload.streams.iter().map(|stream| (stream.key(), stream.count)).collect();
     let step = WorkloadStep { lasts: Nanos(2 * SECOND), ios, ..WorkloadStep::default() };
     let file = WorkloadFile {

@@ -1,11 +1,11 @@
 //! Checks common to cases of several guests.
 
-use crate::answers::{Answers, Run};
+use crate::answers::{GuestOutput, GuestRun};
 use anyhow::{Context, ensure};
-use steadfast_domain::{Entry, Measurement, Op};
+use steadfast_domain::{JournalEntry, Measurement, Op};
 
 /// Checks that a command was refused with a message that contains `why`.
-pub(super) fn refused(answers: &Answers, name: &str, why: &str) -> anyhow::Result<()> {
+pub(super) fn refused(answers: &GuestOutput, name: &str, why: &str) -> anyhow::Result<()> {
     let said = answers.ended(name, &[1])?;
     ensure!(said.contains(why), "{name}: the refusal does not say '{why}': {said}");
     Ok(())
@@ -22,9 +22,9 @@ pub(super) fn total(measurement: &Measurement, op: Op) -> (u64, u64) {
 
 /// Returns the writes, and their bytes, that a run made before its purge so that a blank result is
 /// meaningful.
-pub(super) fn marks(run: &Run) -> (u64, u64) {
+pub(super) fn marks(run: &GuestRun) -> (u64, u64) {
     let purges = run.entries().filter_map(|entry| match entry {
-        Entry::Purged(purge) => purge.read_back,
+        JournalEntry::Purged(purge) => purge.read_back,
         _ => None,
     });
     purges.fold((0, 0), |(writes, bytes), read| {
@@ -34,14 +34,18 @@ pub(super) fn marks(run: &Run) -> (u64, u64) {
 }
 
 /// Parses the value of feature 06h, which nvme-cli prints in hexadecimal, zero without `0x`.
-pub(super) fn cache_feature(answers: &Answers, name: &str) -> anyhow::Result<u32> {
+pub(super) fn cache_feature(answers: &GuestOutput, name: &str) -> anyhow::Result<u32> {
     let said = answers.ended(name, &[0])?;
     let (_, value) = said.split_once("value:").context("no value")?;
     Ok(u32::from_str_radix(value.trim().trim_start_matches("0x"), 16)?)
 }
 
 /// Returns state and finding of one check in the output of `doctor`.
-pub(super) fn checkup(answers: &Answers, name: &str, id: &str) -> anyhow::Result<(String, String)> {
+pub(super) fn checkup(
+    answers: &GuestOutput,
+    name: &str,
+    id: &str,
+) -> anyhow::Result<(String, String)> {
     let answer = answers.printed(name)?;
     let checks = answer["checks"].as_array().context("no checks")?;
     let check = checks.iter().find(|check| check["id"] == id);

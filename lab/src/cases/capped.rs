@@ -1,8 +1,8 @@
 //! Measures a drive whose speed is limited to a known value.
 
-use crate::answers::Answers;
+use crate::answers::GuestOutput;
 use crate::guest::{Case, Guest};
-use crate::machine::{Drive, Medium};
+use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const TOLERANCE: f64 = 0.03;
 pub fn guest() -> Guest {
     Guest {
         name: "capped",
-        drives: vec![Drive::nvme("LABSLOW1", Medium::new(128).capped(CAP))],
+        drives: vec![GuestDrive::nvme("LABSLOW1", Medium::new(128).capped(CAP))],
         script: include_str!("capped.sh"),
         meanwhile: Vec::new(),
         limit: Duration::from_secs(240),
@@ -35,17 +35,17 @@ fn near(found: f64, wanted: f64) -> bool {
     (found / wanted - 1.0).abs() <= TOLERANCE
 }
 
-fn ours(answers: &Answers, pattern: &str) -> anyhow::Result<f64> {
+fn ours(answers: &GuestOutput, pattern: &str) -> anyhow::Result<f64> {
     answers.json(pattern)?["iops"].as_f64().context("no IOPS")
 }
 
-fn near_cap(answers: &Answers, pattern: &str) -> anyhow::Result<()> {
+fn near_cap(answers: &GuestOutput, pattern: &str) -> anyhow::Result<()> {
     let iops = ours(answers, pattern)?;
     ensure!(near(iops, CAP.into()), "{pattern}: {iops:.1} IOPS of {CAP}");
     Ok(())
 }
 
-fn fio(answers: &Answers) -> anyhow::Result<()> {
+fn fio(answers: &GuestOutput) -> anyhow::Result<()> {
     let theirs = answers.json("fio")?["jobs"][0]["read"]["iops"].as_f64().context("no IOPS")?;
     let ours = ours(answers, "RND 4K R")?;
     ensure!(near(ours, theirs), "{ours:.1} IOPS, fio {theirs:.1}");

@@ -1,9 +1,9 @@
 //! Cost of recording compared with blktrace: fio alone, with our capture and with blktrace, in
 //! turn. Emulated, so that only ratios are meaningful.
 
-use crate::answers::Answers;
+use crate::answers::GuestOutput;
 use crate::guest::{Case, Guest};
-use crate::machine::{Drive, Medium};
+use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use std::fmt::Write;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const TICK_US: f64 = 10_000.0;
 pub fn guest() -> Guest {
     Guest {
         name: "cost",
-        drives: vec![Drive::nvme("LABCOST1", Medium::new(128))],
+        drives: vec![GuestDrive::nvme("LABCOST1", Medium::new(128))],
         script: include_str!("cost.sh"),
         meanwhile: Vec::new(),
         limit: Duration::from_secs(1200),
@@ -36,7 +36,7 @@ not recorded | reported lost | blkparse us/I/O |
 |---|---|---|---|---|---|---|---|---|---|";
 
 /// A run of a recorder, as written by the script.
-struct Recorded {
+struct RecorderRun {
     device: String,
     recorder: String,
     round: u32,
@@ -49,10 +49,10 @@ struct Recorded {
     lost: u64,
 }
 
-impl Recorded {
-    fn read(line: &str) -> Option<Recorded> {
+impl RecorderRun {
+    fn read(line: &str) -> Option<RecorderRun> {
         let mut words = line.split_whitespace();
-        Some(Recorded {
+        Some(RecorderRun {
             device: words.next()?.to_owned(),
             recorder: words.next()?.to_owned(),
             round: words.next()?.parse().ok()?,
@@ -69,35 +69,40 @@ impl Recorded {
         value / self.ios.max(1) as f64
     }
 
-    fn missing(&self, answers: &Answers) -> anyhow::Result<u64> {
-        let load = Load::read(answers, &self.device, &self.recorder, self.round)?;
+    fn missing(&self, answers: &GuestOutput) -> anyhow::Result<u64> {
+        let load = FioRunResult::read(answers, &self.device, &self.recorder, self.round)?;
         Ok(load.ios.saturating_sub(self.ios))
     }
 }
 
 /// Result of fio for a run.
-struct Load {
+struct FioRunResult {
     ios: u64,
     iops: f64,
 }
 
-impl Load {
-    fn read(answers: &Answers, device: &str, recorder: &str, round: u32) -> anyhow::Result<Load> {
+impl FioRunResult {
+    fn read(
+        answers: &GuestOutput,
+        device: &str,
+        recorder: &str,
+        round: u32,
+    ) -> anyhow::Result<FioRunResult> {
         let answer = answers.json(&format!("{device}.{recorder}.{round}"))?;
         let directions = ["read", "write"].map(|direction| &answer["jobs"][0][direction]);
         let ios = directions.iter().filter_map(|direction| direction["total_ios"].as_u64());
         let iops = directions.iter().filter_map(|direction| direction["iops"].as_f64());
-        Ok(Load { ios: ios.sum(), iops: iops.sum() })
+        Ok(FioRunResult { ios: ios.sum(), iops: iops.sum() })
     }
 }
 
-fn recorded(answers: &Answers) -> anyhow::Result<Vec<Recorded>> {
+fn recorded(answers: &GuestOutput) -> anyhow::Result<Vec<RecorderRun>> {
     let text = answers.text("figures")?;
-    let read = |line| Recorded::read(line).with_context(|| format!("not a run: {line}"));
+    let read = |line| RecorderRun::read(line).with_context(|| format!("not a run: {line}"));
     text.lines().map(read).collect()
 }
 
-fn complete(answers: &Answers) -> anyhow::Result<()> {
+fn complete(answers: &GuestOutput) -> anyhow::Result<()> {
     let runs = recorded(answers)?;
     for (device, recorder) in DEVICES.iter().flat_map(|d| [(*d, "capture"), (*d, "blktrace")]) {
         let of = runs.iter().filter(|run| run.device == device && run.recorder == recorder);
@@ -107,7 +112,7 @@ fn complete(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn nothing_missing(answers: &Answers) -> anyhow::Result<()> {
+fn nothing_missing(answers: &GuestOutput) -> anyhow::Result<()> {
     for run in recorded(answers)?.iter().filter(|run| run.recorder == "capture") {
         let missing = run.missing(answers)?;
         ensure!(missing == 0, "{}, round {}: {missing} I/Os missing", run.device, run.round);
@@ -116,7 +121,7 @@ fn nothing_missing(answers: &Answers) -> anyhow::Result<()> {
 }
 
 /// Medians of a recorder's runs on a device.
-struct Median {
+struct RecorderMedian {
     iops: f64,
     us: f64,
     end_ms: f64,
@@ -126,14 +131,14 @@ struct Median {
     later_us: f64,
 }
 
-impl Median {
-    fn of(answers: &Answers, device: &str, recorder: &str) -> anyhow::Result<Median> {
+impl RecorderMedian {
+    fn of(answers: &GuestOutput, device: &str, recorder: &str) -> anyhow::Result<RecorderMedian> {
         let mut runs = recorded(answers)?;
         runs.retain(|run| run.device == device && run.recorder == recorder);
         let missing: Vec<u64> =
             runs.iter().map(|run| run.missing(answers)).collect::<Result<_, _>>()?;
-        let each = |value: fn(&Recorded) -> f64| median(runs.iter().map(value));
-        Ok(Median {
+        let each = |value: fn(&RecorderRun) -> f64| median(runs.iter().map(value));
+        Ok(RecorderMedian {
             iops: iops(answers, device, recorder)?,
             us: each(|run| run.per_io(run.ticks * TICK_US)),
             end_ms: each(|run| run.end_ticks * TICK_US / 1000.0),
@@ -145,8 +150,8 @@ impl Median {
     }
 }
 
-fn iops(answers: &Answers, device: &str, recorder: &str) -> anyhow::Result<f64> {
-    let loads = (1..=ROUNDS).map(|round| Load::read(answers, device, recorder, round));
+fn iops(answers: &GuestOutput, device: &str, recorder: &str) -> anyhow::Result<f64> {
+    let loads = (1..=ROUNDS).map(|round| FioRunResult::read(answers, device, recorder, round));
     Ok(median(loads.collect::<Result<Vec<_>, _>>()?.iter().map(|load| load.iops)))
 }
 
@@ -156,12 +161,12 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn table(answers: &Answers) -> anyhow::Result<String> {
+fn table(answers: &GuestOutput) -> anyhow::Result<String> {
     let mut text = HEAD.to_owned();
     for device in DEVICES {
         let alone = iops(answers, device, "nothing")?;
-        let ours = Median::of(answers, device, "capture")?;
-        let theirs = Median::of(answers, device, "blktrace")?;
+        let ours = RecorderMedian::of(answers, device, "capture")?;
+        let theirs = RecorderMedian::of(answers, device, "blktrace")?;
         write!(text, "\n| {device} | nothing | {alone:.0} | | | | | | | |")?;
         for (name, it) in [("capture", &ours), ("blktrace", &theirs)] {
             let loss = (1.0 - it.iops / alone) * 100.0;

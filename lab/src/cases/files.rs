@@ -1,14 +1,14 @@
 //! The file-system layer on ext4, xfs and btrfs: captures at entry points and at calls must equal
 //! fio's own log, I/O by I/O.
 
-use crate::answers::Answers;
+use crate::answers::GuestOutput;
 use crate::guest::{Case, Guest};
-use crate::machine::{Drive, Medium};
+use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::time::Duration;
-use steadfast_analysis::{Captured, Filter, Pass, StreamTable};
+use steadfast_analysis::{Captured, Filter, PassOptions, StreamTable};
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
 use steadfast_tracefile::{Batch, Fields, NotRecorded, StreamKey, Trace};
@@ -44,7 +44,7 @@ const LOOPED: (u64, u32) = (37, 4096);
 
 /// Returns the guest.
 pub fn guest() -> Guest {
-    let drive = |serial| Drive::nvme(serial, Medium::new(384));
+    let drive = |serial| GuestDrive::nvme(serial, Medium::new(384));
     Guest {
         name: "files",
         drives: vec![drive("LABFILES1"), drive("LABFILES2"), drive("LABFILES3")],
@@ -68,16 +68,16 @@ pub fn guest() -> Guest {
 }
 
 /// The events of a capture.
-struct Events {
+struct CapturedEvents {
     conditions: CaptureConditions,
     events: Vec<IoEvent>,
 }
 
 /// An I/O: operation, offset and bytes.
-type Io = (IoOp, u64, u32);
+type FileIo = (IoOp, u64, u32);
 
-impl Events {
-    fn read(answers: &Answers, way: &str) -> anyhow::Result<Events> {
+impl CapturedEvents {
+    fn read(answers: &GuestOutput, way: &str) -> anyhow::Result<CapturedEvents> {
         let said = answers.stderr(way)?;
         ensure!(answers.code(way)? == 0, "the capture failed: {said}");
         let trace = Trace::open(File::open(answers.path(&format!("{way}.parquet")))?)?;
@@ -88,12 +88,12 @@ impl Events {
         }
         let conditions = trace.conditions().clone();
         ensure!(conditions.lost == 0, "some were lost: {said}");
-        Ok(Events { conditions, events })
+        Ok(CapturedEvents { conditions, events })
     }
 
     /// Removes spliced reads. Before kernel 6.5 they call the file system like any other read;
     /// since then they are only counted.
-    fn without_spliced(mut self, answers: &Answers) -> anyhow::Result<Events> {
+    fn without_spliced(mut self, answers: &GuestOutput) -> anyhow::Result<CapturedEvents> {
         for device in 0..KINDS.len() {
             let inode = inode(answers, device, "spliced")?;
             self.events.retain(|event| (usize::from(event.device), event.inode) != (device, inode));
@@ -102,7 +102,7 @@ impl Events {
     }
 
     /// Returns the events on one file.
-    fn on(&self, answers: &Answers, device: usize, file: &str) -> anyhow::Result<Vec<IoEvent>> {
+    fn on(&self, answers: &GuestOutput, device: usize, file: &str) -> anyhow::Result<Vec<IoEvent>> {
         let inode = inode(answers, device, file)?;
         let of = |event: &&IoEvent| usize::from(event.device) == device && event.inode == inode;
         Ok(self.events.iter().filter(of).copied().collect())
@@ -110,7 +110,7 @@ impl Events {
 
     /// Checks that these jobs and the appended file were captured I/O by I/O, and `others` further
     /// events.
-    fn agrees(&self, answers: &Answers, jobs: &[&str], others: u64) -> anyhow::Result<()> {
+    fn agrees(&self, answers: &GuestOutput, jobs: &[&str], others: u64) -> anyhow::Result<()> {
         let mut expected = others as usize;
         for (device, kind) in KINDS.iter().enumerate() {
             for job in jobs {
@@ -129,17 +129,17 @@ impl Events {
 }
 
 /// Returns `count` I/Os of `bytes` bytes each, from the beginning of the file.
-fn in_order(op: IoOp, (count, bytes): (u64, u32)) -> Vec<Io> {
+fn in_order(op: IoOp, (count, bytes): (u64, u32)) -> Vec<FileIo> {
     (0..count).map(|n| (op, n * u64::from(bytes), bytes)).collect()
 }
 
-fn ios(events: &[IoEvent]) -> Vec<Io> {
+fn ios(events: &[IoEvent]) -> Vec<FileIo> {
     events.iter().map(|event| (event.op, event.offset, event.bytes)).collect()
 }
 
 /// Checks that two lists have the same I/Os, in any order.
-fn same(wanted: &[Io], found: &[Io], kind: &str, job: &str) -> anyhow::Result<()> {
-    let mut balance: BTreeMap<Io, i64> = BTreeMap::new();
+fn same(wanted: &[FileIo], found: &[FileIo], kind: &str, job: &str) -> anyhow::Result<()> {
+    let mut balance: BTreeMap<FileIo, i64> = BTreeMap::new();
     wanted.iter().for_each(|io| *balance.entry(*io).or_default() += 1);
     found.iter().for_each(|io| *balance.entry(*io).or_default() -= 1);
     balance.retain(|_, count| *count != 0);
@@ -154,7 +154,7 @@ fn same(wanted: &[Io], found: &[Io], kind: &str, job: &str) -> anyhow::Result<()
     Ok(())
 }
 
-fn inode(answers: &Answers, device: usize, file: &str) -> anyhow::Result<u64> {
+fn inode(answers: &GuestOutput, device: usize, file: &str) -> anyhow::Result<u64> {
     let kind = KINDS[device];
     let list = answers.text(&format!("inodes.{kind}"))?;
     let line = list.lines().find_map(|line| line.strip_prefix(&format!("{file} ")));
@@ -162,7 +162,7 @@ fn inode(answers: &Answers, device: usize, file: &str) -> anyhow::Result<u64> {
 }
 
 /// Parses fio's log: `time file operation offset bytes`.
-fn logged(answers: &Answers, kind: &str, job: &str) -> anyhow::Result<Vec<Io>> {
+fn logged(answers: &GuestOutput, kind: &str, job: &str) -> anyhow::Result<Vec<FileIo>> {
     let log = answers.text(&format!("{kind}.{job}.log"))?;
     let ios = log.lines().filter_map(|line| {
         match line.split_whitespace().collect::<Vec<_>>().as_slice() {
@@ -175,11 +175,11 @@ fn logged(answers: &Answers, kind: &str, job: &str) -> anyhow::Result<Vec<Io>> {
     ios.collect()
 }
 
-fn io(op: IoOp, offset: &str, bytes: &str) -> anyhow::Result<Io> {
+fn io(op: IoOp, offset: &str, bytes: &str) -> anyhow::Result<FileIo> {
     Ok((op, offset.parse()?, bytes.parse()?))
 }
 
-fn fio(answers: &Answers) -> anyhow::Result<()> {
+fn fio(answers: &GuestOutput) -> anyhow::Result<()> {
     for kind in KINDS {
         answers.ended(&format!("fio.{kind}"), &[0])?;
         let counts = ["any", "aio", "ring"].map(|job| logged(answers, kind, job).map(|l| l.len()));
@@ -191,28 +191,28 @@ fn fio(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn entries(answers: &Answers) -> anyhow::Result<()> {
-    let captured = Events::read(answers, "entry-points")?.without_spliced(answers)?;
+fn entries(answers: &GuestOutput) -> anyhow::Result<()> {
+    let captured = CapturedEvents::read(answers, "entry-points")?.without_spliced(answers)?;
     let source = &captured.conditions.source;
     ensure!(source.contains("entry points of ext4, xfs, btrfs"), "seen with {source}");
     captured.agrees(answers, &[&SEEN_BY_BOTH[..], &SEEN_AT_ENTRY].concat(), OVERLAID.0 + LOOPED.0)
 }
 
-fn calls(answers: &Answers) -> anyhow::Result<()> {
-    Events::read(answers, "calls")?.agrees(answers, &SEEN_BY_BOTH, 0)
+fn calls(answers: &GuestOutput) -> anyhow::Result<()> {
+    CapturedEvents::read(answers, "calls")?.agrees(answers, &SEEN_BY_BOTH, 0)
 }
 
-fn entry_steps(answers: &Answers) -> anyhow::Result<()> {
+fn entry_steps(answers: &GuestOutput) -> anyhow::Result<()> {
     steps_agree(answers, "entry-points", "entry-steps")
 }
 
-fn call_steps(answers: &Answers) -> anyhow::Result<()> {
+fn call_steps(answers: &GuestOutput) -> anyhow::Result<()> {
     steps_agree(answers, "calls", "call-steps")
 }
 
 /// Checks that a capture of steps has the same streams as a capture of single I/Os, for each file
 /// system.
-fn steps_agree(answers: &Answers, every: &str, added: &str) -> anyhow::Result<()> {
+fn steps_agree(answers: &GuestOutput, every: &str, added: &str) -> anyhow::Result<()> {
     let said = answers.stderr(added)?;
     ensure!(answers.code(added)? == 0, "the capture failed: {said}");
     let open =
@@ -224,7 +224,7 @@ fn steps_agree(answers: &Answers, every: &str, added: &str) -> anyhow::Result<()
         let devices = vec![u16::try_from(device)?];
         let layer = Some(Layer::FileSystem);
         let filter = Filter { devices, layer, ..Filter::default() };
-        let pass = Pass { filter, ..Pass::default() };
+        let pass = PassOptions { filter, ..PassOptions::default() };
         let (wanted, found) = (every.streams(&pass)?.found, steps.streams(&pass)?.found);
         for (key, tally) in wanted.iter().filter(|(_, tally)| tally.count() > 100) {
             let depth = found.get(key).and_then(|found| found.depth_mean()).unwrap_or(0.0);
@@ -280,8 +280,8 @@ fn listed(streams: &StreamTable) -> Vec<(StreamKey, u64, u64, u64, Option<u64>)>
     all
 }
 
-fn kernel(answers: &Answers) -> anyhow::Result<()> {
-    let captured = Events::read(answers, "entry-points")?;
+fn kernel(answers: &GuestOutput) -> anyhow::Result<()> {
+    let captured = CapturedEvents::read(answers, "entry-points")?;
     let laid = captured.on(answers, 0, "laid")?;
     same(&in_order(IoOp::Write, OVERLAID), &ios(&laid), "ext4", "overlayfs")?;
     let looped = captured.on(answers, 0, "looped")?;
@@ -299,8 +299,8 @@ fn kernel(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn marked(answers: &Answers) -> anyhow::Result<()> {
-    let captured = Events::read(answers, "entry-points")?;
+fn marked(answers: &GuestOutput) -> anyhow::Result<()> {
+    let captured = CapturedEvents::read(answers, "entry-points")?;
     for (device, kind) in KINDS.iter().enumerate() {
         for (job, wanted) in [
             ("any", 0),
@@ -322,14 +322,14 @@ fn marked(answers: &Answers) -> anyhow::Result<()> {
 }
 
 /// Returns how often a kind of access that is not followed was used, by a part of its description.
-fn count(captured: &Events, what: &str) -> u64 {
+fn count(captured: &CapturedEvents, what: &str) -> u64 {
     let of = captured.conditions.unseen.iter().filter(|(name, _)| name.contains(what));
     of.map(|(_, count)| count).sum()
 }
 
-fn unseen(answers: &Answers) -> anyhow::Result<()> {
-    let entries = Events::read(answers, "entry-points")?;
-    let calls = Events::read(answers, "calls")?;
+fn unseen(answers: &GuestOutput) -> anyhow::Result<()> {
+    let entries = CapturedEvents::read(answers, "entry-points")?;
+    let calls = CapturedEvents::read(answers, "calls")?;
     let (mut submitted, mut spliced, mut seen) = (0, 0, 0);
     for (device, kind) in KINDS.iter().enumerate() {
         for job in SEEN_AT_ENTRY {
@@ -354,7 +354,7 @@ fn unseen(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn chosen(answers: &Answers) -> anyhow::Result<()> {
+fn chosen(answers: &GuestOutput) -> anyhow::Result<()> {
     for (name, code, words) in [
         ("chosen", 0, "Capturing with eBPF, entry points of "),
         ("unmounted", 0, "Caveat: Files are captured at system calls"),

@@ -1,12 +1,12 @@
 //! Media errors: a few are counted and located, many end the step.
 
-use crate::answers::Answers;
+use crate::answers::GuestOutput;
 use crate::cases::asked::total;
 use crate::guest::{Case, Guest};
-use crate::machine::{Drive, Failing, Medium};
+use crate::machine::{FaultDirection, GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use std::time::Duration;
-use steadfast_domain::{Entry, Measurement, Op};
+use steadfast_domain::{JournalEntry, Measurement, Op};
 
 /// The unreadable sector, and the transfer size of 128 KiB.
 const BAD_SECTOR: u64 = 40_961;
@@ -15,11 +15,11 @@ const MIB: u64 = 128;
 
 /// Returns the guest.
 pub fn guest() -> Guest {
-    let failing = Medium::new(MIB).failing(Failing::Reads, Some(BAD_SECTOR));
-    let dead = Medium::new(MIB).failing(Failing::Writes, None);
+    let failing = Medium::new(MIB).failing(FaultDirection::Reads, Some(BAD_SECTOR));
+    let dead = Medium::new(MIB).failing(FaultDirection::Writes, None);
     Guest {
         name: "medium",
-        drives: vec![Drive::nvme("LABFAIL1", failing), Drive::nvme("LABDEAD1", dead)],
+        drives: vec![GuestDrive::nvme("LABFAIL1", failing), GuestDrive::nvme("LABDEAD1", dead)],
         script: include_str!("medium.sh"),
         meanwhile: Vec::new(),
         limit: Duration::from_secs(180),
@@ -37,7 +37,7 @@ pub fn guest() -> Guest {
 }
 
 /// Checks that the same I/O fails in every sequential pass over the drive.
-fn located(answers: &Answers, name: &str) -> anyhow::Result<()> {
+fn located(answers: &GuestOutput, name: &str) -> anyhow::Result<()> {
     let answer = answers.json(name)?;
     let measurement: Measurement = serde_json::from_value(answer["measurement"].clone())?;
     let offset = BAD_SECTOR * 512 / TRANSFER * TRANSFER;
@@ -54,13 +54,13 @@ fn located(answers: &Answers, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn halts(answers: &Answers) -> anyhow::Result<()> {
+fn halts(answers: &GuestOutput) -> anyhow::Result<()> {
     let said = answers.ended("run", &[4])?;
     ensure!(said.contains("I/Os failed, the first a write of 128K at byte"), "{said}");
     let run = answers.run("run")?;
     ensure!(run.steps().count() == 0, "the journal has a failed step as finished");
     ensure!(said.contains("medium error"), "{said}");
-    let halted = run.entries().any(|entry| matches!(entry, Entry::Halted(_)));
+    let halted = run.entries().any(|entry| matches!(entry, JournalEntry::Halted(_)));
     ensure!(halted, "the journal does not say that the run halted");
     Ok(())
 }

@@ -1,18 +1,18 @@
 //! A drive with two namespaces, one with 512-byte and one with 4096-byte sectors (4Kn): each is
 //! named separately, and testing one does not touch the other.
 
-use crate::answers::Answers;
+use crate::answers::GuestOutput;
 use crate::cases::asked::{checkup, refused};
 use crate::guest::{Case, Guest};
-use crate::machine::{Drive, Medium};
+use crate::machine::{GuestDrive, Medium};
 use anyhow::ensure;
 use std::time::Duration;
-use steadfast_domain::Entry;
+use steadfast_domain::JournalEntry;
 
 /// Returns the guest.
 pub fn guest() -> Guest {
-    let drive =
-        Drive::nvme("LABTWO1", Medium::new(64)).and_namespace(Medium::new(128).with_sector(4096));
+    let drive = GuestDrive::nvme("LABTWO1", Medium::new(64))
+        .and_namespace(Medium::new(128).with_sector(4096));
     Guest {
         name: "namespaces",
         drives: vec![drive],
@@ -30,7 +30,7 @@ pub fn guest() -> Guest {
     }
 }
 
-fn identity(answers: &Answers) -> anyhow::Result<()> {
+fn identity(answers: &GuestOutput) -> anyhow::Result<()> {
     for (path, serial, sector) in
         [("/dev/nvme0n1", "LABTWO1-n1", 512), ("/dev/nvme0n2", "LABTWO1-n2", 4096)]
     {
@@ -45,12 +45,12 @@ fn identity(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn refusals(answers: &Answers) -> anyhow::Result<()> {
+fn refusals(answers: &GuestOutput) -> anyhow::Result<()> {
     refused(answers, "whole-drive", "LABTWO1-n2")?;
     refused(answers, "sibling", "LABTWO1-n2")
 }
 
-fn left_out(answers: &Answers) -> anyhow::Result<()> {
+fn left_out(answers: &GuestOutput) -> anyhow::Result<()> {
     let run = answers.run("run")?;
     let steps: Vec<_> = run.steps().filter(|(step, _)| step.place.round == 1).collect();
     ensure!(steps.len() == 7 * 7, "{} steps, not 7 mixes x 7 sizes", steps.len());
@@ -60,14 +60,14 @@ fn left_out(answers: &Answers) -> anyhow::Result<()> {
         ensure!(fits, "{}: not a multiple of the sector", step.place);
         ensure!(outcome.measurement.fault_count == 0, "{}: failed I/Os", step.place);
     }
-    let ended = run.entries().any(|entry| matches!(entry, Entry::Ended));
+    let ended = run.entries().any(|entry| matches!(entry, JournalEntry::Ended));
     ensure!(ended, "the journal has no end");
     let findings = answers.json("study")?.to_string();
     ensure!(findings.contains("0.5K"), "the findings do not say that 0.5K was left out");
     Ok(())
 }
 
-fn unharmed(answers: &Answers) -> anyhow::Result<()> {
+fn unharmed(answers: &GuestOutput) -> anyhow::Result<()> {
     let (before, after) = (answers.ended("before", &[0])?, answers.ended("after", &[0])?);
     ensure!(before == after, "its content has changed");
     Ok(())

@@ -1,12 +1,12 @@
 //! NVMe: identity, refusals, the quick test from purge to report, SMART and the write cache.
 
-use crate::answers::Answers;
+use crate::answers::GuestOutput;
 use crate::cases::asked::{cache_feature, checkup, marks, refused, total};
-use crate::guest::{Case, Guest, Skipped};
-use crate::machine::{Drive, Medium};
+use crate::guest::{Case, Guest, SkipReason};
+use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use std::time::Duration;
-use steadfast_domain::{Entry, Op, PurgeMethod, WriteCache};
+use steadfast_domain::{JournalEntry, Op, PurgeMethod, WriteCache};
 
 /// Serial number of the drive in QEMU.
 const SERIAL: &str = "LABNVME1";
@@ -22,7 +22,7 @@ const DATA_UNIT: u64 = 512_000;
 pub fn guest() -> Guest {
     Guest {
         name: "nvme",
-        drives: vec![Drive::nvme(SERIAL, Medium::new(MIB))],
+        drives: vec![GuestDrive::nvme(SERIAL, Medium::new(MIB))],
         script: include_str!("nvme.sh"),
         meanwhile: Vec::new(),
         limit: Duration::from_secs(600),
@@ -45,7 +45,7 @@ pub fn guest() -> Guest {
     }
 }
 
-fn identity(answers: &Answers) -> anyhow::Result<()> {
+fn identity(answers: &GuestOutput) -> anyhow::Result<()> {
     let device = answers.device("devices", "/dev/nvme0n1")?;
     let controller = answers.json("controller")?;
     let firmware = controller["fr"].as_str().map(str::trim_end).context("no firmware")?;
@@ -59,7 +59,7 @@ fn identity(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn doctor(answers: &Answers) -> anyhow::Result<()> {
+fn doctor(answers: &GuestOutput) -> anyhow::Result<()> {
     // The virtual machine itself is a reason for attention.
     answers.ended("doctor", &[6])?;
     let state = answers.printed("doctor")?["state"].clone();
@@ -77,12 +77,12 @@ fn doctor(answers: &Answers) -> anyhow::Result<()> {
     ensure!(state == "bad", "{state}: {found}");
     let run = answers.run("run")?;
     let examined =
-        run.entries().any(|e| matches!(e, Entry::Examined(checks) if !checks.is_empty()));
+        run.entries().any(|e| matches!(e, JournalEntry::Examined(checks) if !checks.is_empty()));
     ensure!(examined, "the run's journal has no examination");
     Ok(())
 }
 
-fn refusals(answers: &Answers) -> anyhow::Result<()> {
+fn refusals(answers: &GuestOutput) -> anyhow::Result<()> {
     refused(answers, "unnamed", SERIAL)?;
     refused(answers, "misnamed", SERIAL)?;
     let written = smart_count(answers, "smart-before", "host_write_commands")?;
@@ -90,16 +90,19 @@ fn refusals(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn root_disk(answers: &Answers) -> anyhow::Result<()> {
+fn root_disk(answers: &GuestOutput) -> anyhow::Result<()> {
     refused(answers, "root-disk", "holds the running system")
 }
 
-fn quick_test(answers: &Answers) -> anyhow::Result<()> {
+fn quick_test(answers: &GuestOutput) -> anyhow::Result<()> {
     answers.ended("run", &[0, 3])?;
     let report = std::fs::read(answers.path("run/report.pdf"))?;
     ensure!(report.starts_with(b"%PDF"), "report.pdf is not a PDF");
     let run = answers.run("run")?;
-    ensure!(run.entries().any(|entry| matches!(entry, Entry::Ended)), "the journal has no end");
+    ensure!(
+        run.entries().any(|entry| matches!(entry, JournalEntry::Ended)),
+        "the journal has no end"
+    );
     let written = run.steps().take_while(|(step, _)| step.place.phase == "wipc");
     let bytes: u64 = written.map(|(_, outcome)| outcome.measurement.bytes().0).sum();
     ensure!(bytes == 2 * (MIB << 20), "{bytes} bytes of preconditioning");
@@ -108,7 +111,7 @@ fn quick_test(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn counters(answers: &Answers) -> anyhow::Result<()> {
+fn counters(answers: &GuestOutput) -> anyhow::Result<()> {
     let run = answers.run("run")?;
     let mut checked = 0;
     for (step, outcome) in run.steps() {
@@ -126,7 +129,7 @@ fn counters(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn smart_count(answers: &Answers, log: &str, field: &str) -> anyhow::Result<u64> {
+fn smart_count(answers: &GuestOutput, log: &str, field: &str) -> anyhow::Result<u64> {
     let log = answers.json(log)?;
     let value = &log[field];
     let number = value.as_u64().or_else(|| value.as_str()?.parse().ok());
@@ -134,7 +137,7 @@ fn smart_count(answers: &Answers, log: &str, field: &str) -> anyhow::Result<u64>
 }
 
 /// Compares the drive's count of bytes and commands with ours and the kernel's.
-fn smart(answers: &Answers) -> anyhow::Result<()> {
+fn smart(answers: &GuestOutput) -> anyhow::Result<()> {
     let run = answers.run("run")?;
     let grown = |field| -> anyhow::Result<u64> {
         let before = smart_count(answers, "smart-before", field)?;
@@ -158,7 +161,7 @@ fn smart(answers: &Answers) -> anyhow::Result<()> {
 
 /// Checks that in steps with the drive's own count of written bytes it equals ours, within the
 /// partial units at both ends.
-fn log(answers: &Answers) -> anyhow::Result<()> {
+fn log(answers: &GuestOutput) -> anyhow::Result<()> {
     let run = answers.run("run")?;
     let mut compared = 0;
     for (step, outcome) in run.steps() {
@@ -174,7 +177,7 @@ fn log(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cache(answers: &Answers) -> anyhow::Result<()> {
+fn cache(answers: &GuestOutput) -> anyhow::Result<()> {
     for (name, wanted) in [("cache-before", 1), ("cache-meanwhile", 0), ("cache-after", 1)] {
         let found = cache_feature(answers, name)?;
         ensure!(found == wanted, "{name}: {found}");
@@ -182,17 +185,17 @@ fn cache(answers: &Answers) -> anyhow::Result<()> {
     ensure!(answers.text("nomerges-after")?.trim() == "0", "queue/nomerges is not as before");
     let run = answers.run("run")?;
     let settled = run.entries().any(|entry| {
-        matches!(entry, Entry::Settled { got, .. }
+        matches!(entry, JournalEntry::Settled { got, .. }
             if got.write_cache == Some(WriteCache::Disabled) && got.unmet.is_empty())
     });
     ensure!(settled, "the journal does not say that the write cache was off");
-    let changed = run.entries().filter(|e| matches!(e, Entry::HostChange(_))).count();
-    let restored = run.entries().filter(|e| matches!(e, Entry::HostRestored(_))).count();
+    let changed = run.entries().filter(|e| matches!(e, JournalEntry::HostChange(_))).count();
+    let restored = run.entries().filter(|e| matches!(e, JournalEntry::HostRestored(_))).count();
     ensure!(changed == restored && changed == 2, "{changed} changes, {restored} restored");
     Ok(())
 }
 
-fn format(answers: &Answers) -> anyhow::Result<()> {
+fn format(answers: &GuestOutput) -> anyhow::Result<()> {
     answers.ended("written", &[1])?;
     answers.ended("format", &[0])?;
     answers.ended("blank", &[0])?;
@@ -202,7 +205,7 @@ fn format(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn reformatted(answers: &Answers) -> anyhow::Result<()> {
+fn reformatted(answers: &GuestOutput) -> anyhow::Result<()> {
     answers.ended("format-4k", &[0])?;
     let device = answers.device("large-devices", "/dev/nvme0n1")?;
     ensure!(device["logical_sector"] == 4096, "{device}");
@@ -213,14 +216,14 @@ fn reformatted(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn purge(answers: &Answers) -> anyhow::Result<()> {
+fn purge(answers: &GuestOutput) -> anyhow::Result<()> {
     if !answers.path("purge-run.code").exists() {
-        return Err(Skipped("this build has no choice of purge (run --purge)".into()).into());
+        return Err(SkipReason("this build has no choice of purge (run --purge)".into()).into());
     }
     answers.ended("purge-run", &[4])?;
     let run = answers.run("purge-run")?;
     let purge = run.entries().find_map(|entry| match entry {
-        Entry::Purged(purge) => Some(purge),
+        JournalEntry::Purged(purge) => Some(purge),
         _ => None,
     });
     let purge = purge.context("the journal has no purge")?;

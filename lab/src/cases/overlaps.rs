@@ -1,8 +1,8 @@
 //! Sectors that two names have: partitions that overlap, an extended partition, device-mapper.
 
-use crate::answers::Answers;
+use crate::answers::GuestOutput;
 use crate::guest::{Case, Guest};
-use crate::machine::{Drive, Medium};
+use crate::machine::{GuestDrive, Medium};
 use anyhow::ensure;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub fn guest() -> Guest {
     Guest {
         name: "overlaps",
-        drives: vec![Drive::nvme("LABOVER1", Medium::new(128))],
+        drives: vec![GuestDrive::nvme("LABOVER1", Medium::new(128))],
         script: include_str!("overlaps.sh"),
         meanwhile: Vec::new(),
         limit: Duration::from_secs(600),
@@ -29,7 +29,7 @@ pub fn guest() -> Guest {
 }
 
 /// A command was refused with these words, and what was in use has the same content.
-fn refused(answers: &Answers, name: &str, used: &str, words: &str) -> anyhow::Result<()> {
+fn refused(answers: &GuestOutput, name: &str, used: &str, words: &str) -> anyhow::Result<()> {
     let said = answers.ended(name, &[1])?;
     ensure!(said.contains(words), "{name}: '{words}' is not in: {said}");
     let [before, after] =
@@ -39,23 +39,23 @@ fn refused(answers: &Answers, name: &str, used: &str, words: &str) -> anyhow::Re
     Ok(())
 }
 
-fn inside(answers: &Answers) -> anyhow::Result<()> {
+fn inside(answers: &GuestOutput) -> anyhow::Result<()> {
     refused(answers, "inside", "p1", "nvme0n1p1: mounted on /tmp/point")
 }
 
-fn around(answers: &Answers) -> anyhow::Result<()> {
+fn around(answers: &GuestOutput) -> anyhow::Result<()> {
     refused(answers, "around", "p2", "nvme0n1p2: mounted on /tmp/point")
 }
 
-fn beside(answers: &Answers) -> anyhow::Result<()> {
+fn beside(answers: &GuestOutput) -> anyhow::Result<()> {
     answers.ended("beside", &[0]).map(drop)
 }
 
-fn extended(answers: &Answers) -> anyhow::Result<()> {
+fn extended(answers: &GuestOutput) -> anyhow::Result<()> {
     refused(answers, "extended", "p4", "nvme0n1p5: mounted on /tmp/point")
 }
 
-fn table(answers: &Answers) -> anyhow::Result<()> {
+fn table(answers: &GuestOutput) -> anyhow::Result<()> {
     let said = answers.ended("unconfirmed", &[1])?;
     for lost in ["partition table of the logical partitions", "logical partition nvme0n1p5"] {
         ensure!(said.contains(lost), "'{lost}' is not in: {said}");
@@ -63,11 +63,11 @@ fn table(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn mapped(answers: &Answers) -> anyhow::Result<()> {
+fn mapped(answers: &GuestOutput) -> anyhow::Result<()> {
     refused(answers, "mapped", "two", "mounted on /tmp/point")
 }
 
 /// The kernel's own table says which sectors a volume has: without it, all of the partition.
-fn apart(answers: &Answers) -> anyhow::Result<()> {
+fn apart(answers: &GuestOutput) -> anyhow::Result<()> {
     answers.ended("beside-mapped", &[0]).map(drop)
 }

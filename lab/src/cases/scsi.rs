@@ -1,14 +1,14 @@
 //! SCSI and SATA: a SCSI disk and an ATA disk emulated by QEMU, and the kernel's scsi_debug;
 //! identity, refusals, the quick test, the write cache.
 
-use crate::answers::Answers;
+use crate::answers::GuestOutput;
 use crate::cases::asked::refused;
 use crate::guest::{Case, Guest};
-use crate::machine::{Drive, Medium};
+use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use std::time::Duration;
-use steadfast_domain::Entry;
+use steadfast_domain::JournalEntry;
 
 /// Capacity of each drive in MiB.
 const MIB: u64 = 128;
@@ -18,8 +18,8 @@ pub fn guest() -> Guest {
     Guest {
         name: "scsi",
         drives: vec![
-            Drive::scsi("LABSCSI1", Medium::new(MIB)),
-            Drive::sata("LABSATA1", Medium::new(MIB)),
+            GuestDrive::scsi("LABSCSI1", Medium::new(MIB)),
+            GuestDrive::sata("LABSATA1", Medium::new(MIB)),
         ],
         script: include_str!("scsi.sh"),
         meanwhile: Vec::new(),
@@ -45,7 +45,7 @@ pub fn guest() -> Guest {
 
 /// Checks the identities. Those of scsi_debug are in the kernel's source; its ATA information page
 /// (89h) names a different disk.
-fn identity(answers: &Answers) -> anyhow::Result<()> {
+fn identity(answers: &GuestOutput) -> anyhow::Result<()> {
     let made = |transport: &str, model: &str, firmware: &str, serial: &str, sector: u32| {
         json!({
             "transport": transport, "model": model, "firmware": firmware, "serial": serial,
@@ -66,17 +66,20 @@ fn identity(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn listed(answers: &Answers, kind: &str) -> anyhow::Result<Value> {
+fn listed(answers: &GuestOutput, kind: &str) -> anyhow::Result<Value> {
     answers.device("devices", answers.text(kind)?.trim())
 }
 
-fn neighbour(answers: &Answers) -> anyhow::Result<()> {
+fn neighbour(answers: &GuestOutput) -> anyhow::Result<()> {
     refused(answers, "wrong", "LABSATA1")
 }
 
-fn run(answers: &Answers) -> anyhow::Result<()> {
+fn run(answers: &GuestOutput) -> anyhow::Result<()> {
     let run = answers.run("debug-run")?;
-    ensure!(run.entries().any(|entry| matches!(entry, Entry::Ended)), "the journal has no end");
+    ensure!(
+        run.entries().any(|entry| matches!(entry, JournalEntry::Ended)),
+        "the journal has no end"
+    );
     for (step, outcome) in run.steps() {
         let measurement = &outcome.measurement;
         ensure!(measurement.fault_count == 0, "{}: failed I/Os", step.place);
@@ -89,7 +92,7 @@ fn run(answers: &Answers) -> anyhow::Result<()> {
 
 /// Returns the WCE bit, bit 2 of byte 2 of the caching page (SBC-4, 6.5.6), as the drive reports
 /// it; a header of 8 bytes and possibly block descriptors precede the page.
-fn is_cached(answers: &Answers, name: &str) -> anyhow::Result<bool> {
+fn is_cached(answers: &GuestOutput, name: &str) -> anyhow::Result<bool> {
     let text = answers.ended(name, &[0])?;
     let bytes: Vec<u8> = text
         .split_whitespace()
@@ -101,7 +104,7 @@ fn is_cached(answers: &Answers, name: &str) -> anyhow::Result<bool> {
     Ok(flags & 4 != 0)
 }
 
-fn cache(answers: &Answers, kind: &str) -> anyhow::Result<()> {
+fn cache(answers: &GuestOutput, kind: &str) -> anyhow::Result<()> {
     for (when, wanted) in [("before", true), ("meanwhile", false), ("after", true)] {
         let found = is_cached(answers, &format!("{kind}-{when}"))?;
         ensure!(found == wanted, "{kind}, {when}: write cache {found}");
@@ -109,7 +112,7 @@ fn cache(answers: &Answers, kind: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn format_lies(answers: &Answers) -> anyhow::Result<()> {
+fn format_lies(answers: &GuestOutput) -> anyhow::Result<()> {
     let said = answers.ended("scsi-format", &[4])?;
     ensure!(said.contains("(SCSI FORMAT UNIT) failed: not blank"), "{said}");
     let run = answers.run("scsi-format-run")?;
@@ -117,22 +120,23 @@ fn format_lies(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn no_such_purge(answers: &Answers) -> anyhow::Result<()> {
+fn no_such_purge(answers: &GuestOutput) -> anyhow::Result<()> {
     refused(answers, "scsi-sanitize", "cannot be purged by scsi-sanitize-block")?;
     refused(answers, "sata-erase", "the drive has no ATA security")
 }
 
-fn stopped(answers: &Answers) -> anyhow::Result<()> {
+fn stopped(answers: &GuestOutput) -> anyhow::Result<()> {
     for kind in ["scsi", "sata"] {
         let name = format!("{kind}-run");
         answers.ended(&name, &[4])?;
         let run = answers.run(&name)?;
         ensure!(!run.is_torn() && run.steps().count() >= 3, "{name}: steps are missing");
-        let changed = run.entries().filter(|e| matches!(e, Entry::HostChange(_))).count();
-        let restored = run.entries().filter(|e| matches!(e, Entry::HostRestored(_))).count();
+        let changed = run.entries().filter(|e| matches!(e, JournalEntry::HostChange(_))).count();
+        let restored = run.entries().filter(|e| matches!(e, JournalEntry::HostRestored(_))).count();
         ensure!(changed == 2 && restored == 2, "{name}: {changed} changes, {restored} restored");
-        let halted =
-            run.entries().any(|e| matches!(e, Entry::Halted(why) if why.contains("request")));
+        let halted = run
+            .entries()
+            .any(|e| matches!(e, JournalEntry::Halted(why) if why.contains("request")));
         ensure!(halted, "{name}: the journal does not say that it was stopped");
     }
     Ok(())

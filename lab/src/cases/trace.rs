@@ -1,9 +1,9 @@
 //! blktrace and our own capture on a load known I/O by I/O: both recordings, and an import of
 //! blktrace's files, must have exactly these numbers.
 
-use crate::answers::Answers;
+use crate::answers::GuestOutput;
 use crate::guest::{Case, Guest};
-use crate::machine::{Drive, Medium};
+use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const SEQUENTIAL: u64 = 211;
 pub fn guest() -> Guest {
     Guest {
         name: "trace",
-        drives: vec![Drive::nvme("LABTRACE1", Medium::new(128))],
+        drives: vec![GuestDrive::nvme("LABTRACE1", Medium::new(128))],
         script: include_str!("trace.sh"),
         meanwhile: Vec::new(),
         limit: Duration::from_secs(180),
@@ -41,13 +41,13 @@ pub fn guest() -> Guest {
 }
 
 /// Returns the reads and writes that fio reports.
-fn done(answers: &Answers, name: &str) -> anyhow::Result<(u64, u64)> {
+fn done(answers: &GuestOutput, name: &str) -> anyhow::Result<(u64, u64)> {
     let answer = answers.json(name)?;
     let count = |direction: &str| answer["jobs"][0][direction]["total_ios"].as_u64();
     count("read").zip(count("write")).context("no counts")
 }
 
-fn fio(answers: &Answers) -> anyhow::Result<()> {
+fn fio(answers: &GuestOutput) -> anyhow::Result<()> {
     let (reads, writes) = done(answers, "mixed")?;
     ensure!(reads + writes == MIXED, "{reads} reads and {writes} writes");
     ensure!(done(answers, "sequential")? == (0, SEQUENTIAL), "another number of writes");
@@ -65,7 +65,7 @@ fn count(events: &str, action: &str, direction: &str, size: u64) -> u64 {
     events.lines().filter(of).count() as u64
 }
 
-fn events(answers: &Answers) -> anyhow::Result<()> {
+fn events(answers: &GuestOutput) -> anyhow::Result<()> {
     let events = answers.ended("events", &[0])?;
     let (reads, writes) = done(answers, "mixed")?;
     for (direction, size, wanted) in
@@ -90,7 +90,7 @@ fn streamed(table: &Value, op: &str, size: u64) -> u64 {
 }
 
 /// Checks that a stream table has fio's I/Os and the discard, with none lost.
-fn agrees(answers: &Answers, name: &str) -> anyhow::Result<()> {
+fn agrees(answers: &GuestOutput, name: &str) -> anyhow::Result<()> {
     let table = answers.json(name)?;
     let (reads, writes) = done(answers, "mixed")?;
     for (op, size, wanted) in [
@@ -109,22 +109,22 @@ fn agrees(answers: &Answers, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn captured(answers: &Answers) -> anyhow::Result<()> {
+fn captured(answers: &GuestOutput) -> anyhow::Result<()> {
     let said = answers.stderr("capture")?;
     ensure!(answers.code("capture")? == 0, "the capture failed: {said}");
     agrees(answers, "captured")
 }
 
-fn layers(answers: &Answers) -> anyhow::Result<()> {
+fn layers(answers: &GuestOutput) -> anyhow::Result<()> {
     answers.ended("layers", &[0]).map(drop)
 }
 
-fn imported(answers: &Answers) -> anyhow::Result<()> {
+fn imported(answers: &GuestOutput) -> anyhow::Result<()> {
     answers.ended("import", &[0])?;
     agrees(answers, "imported")
 }
 
-fn text(answers: &Answers) -> anyhow::Result<()> {
+fn text(answers: &GuestOutput) -> anyhow::Result<()> {
     answers.ended("text", &[0])?;
     agrees(answers, "texts")
 }

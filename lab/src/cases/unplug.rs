@@ -1,12 +1,12 @@
 //! A drive unplugged during a run: finished steps are safe, and no other drive is mistaken for it.
 
-use crate::answers::Answers;
+use crate::answers::GuestOutput;
 use crate::cases::asked::refused;
-use crate::guest::{Case, Guest, Meanwhile};
-use crate::machine::{Drive, Medium};
+use crate::guest::{Case, Guest, OutsideAction};
+use crate::machine::{GuestDrive, Medium};
 use anyhow::ensure;
 use std::time::Duration;
-use steadfast_domain::Entry;
+use steadfast_domain::JournalEntry;
 
 /// Serial number of the drive that is unplugged.
 const SERIAL: &str = "LABGONE1";
@@ -19,13 +19,13 @@ pub fn guest() -> Guest {
     Guest {
         name: "unplug",
         drives: vec![
-            Drive::nvme(SERIAL, Medium::new(128)),
-            Drive::nvme("LABSTAY1", Medium::new(128)),
+            GuestDrive::nvme(SERIAL, Medium::new(128)),
+            GuestDrive::nvme("LABSTAY1", Medium::new(128)),
         ],
         script: include_str!("unplug.sh"),
         meanwhile: vec![
-            Meanwhile { word: "pull it out", act: |qmp| qmp.unplug(SERIAL) },
-            Meanwhile { word: "plug it in", act: |qmp| qmp.plug_nvme(SERIAL, IMAGE) },
+            OutsideAction { word: "pull it out", act: |qmp| qmp.unplug(SERIAL) },
+            OutsideAction { word: "plug it in", act: |qmp| qmp.plug_nvme(SERIAL, IMAGE) },
         ],
         limit: Duration::from_secs(240),
         artefacts: &[],
@@ -39,14 +39,14 @@ pub fn guest() -> Guest {
     }
 }
 
-fn halts(answers: &Answers) -> anyhow::Result<()> {
+fn halts(answers: &GuestOutput) -> anyhow::Result<()> {
     let said = answers.ended("run", &[4])?;
     ensure!(said.contains("/dev/nvme0n1 is gone"), "{said}");
     ensure!(said.contains("steadfast resume /out/run"), "{said}");
     Ok(())
 }
 
-fn journal(answers: &Answers) -> anyhow::Result<()> {
+fn journal(answers: &GuestOutput) -> anyhow::Result<()> {
     let run = answers.run("halted")?;
     ensure!(!run.is_torn(), "the journal ends in a torn line");
     let finished = run.steps().count();
@@ -54,17 +54,17 @@ fn journal(answers: &Answers) -> anyhow::Result<()> {
     ensure!(finished >= 5, "{finished} steps");
     let shown = answers.stderr("run")?.lines().filter(|line| line.contains(" IOPS, ")).count();
     ensure!(finished.abs_diff(shown) <= 1, "{finished} steps in the journal, {shown} were shown");
-    let halted = run.entries().any(|entry| matches!(entry, Entry::Halted(_)));
+    let halted = run.entries().any(|entry| matches!(entry, JournalEntry::Halted(_)));
     ensure!(halted, "the journal does not say that the run halted");
     Ok(())
 }
 
-fn absent(answers: &Answers) -> anyhow::Result<()> {
+fn absent(answers: &GuestOutput) -> anyhow::Result<()> {
     refused(answers, "absent", "is not attached to this machine")?;
     refused(answers, "absent", SERIAL)
 }
 
-fn resumed(answers: &Answers) -> anyhow::Result<()> {
+fn resumed(answers: &GuestOutput) -> anyhow::Result<()> {
     // It was stopped, to save time.
     answers.ended("resumed", &[4])?;
     let (before, after) = (answers.run("halted")?, answers.run("run")?);

@@ -8,7 +8,7 @@ use steadfast_domain::step::mix64;
 /// Drives that keep up with the server, of which a capture records the queue depth: the
 /// test's own one does one I/O after the other, and would have a queue of hours here.
 #[derive(Default)]
-pub struct Drives {
+pub struct PacedDrives {
     free: [u64; 2],
     completions: [BinaryHeap<Reverse<u64>>; 2],
 }
@@ -16,7 +16,7 @@ pub struct Drives {
 /// I/Os that a drive does at a time.
 const AT_A_TIME: u64 = 32;
 
-impl Drives {
+impl PacedDrives {
     /// What makes the I/Os of the server those that a capture has.
     pub fn serving(mut self) -> impl FnMut(IoEvent) -> IoEvent {
         move |event| self.serve(event)

@@ -1,6 +1,6 @@
 //! A [`Checkpoint`] from which a pass over a trace can begin.
 
-use crate::annotate::sequence::Neighbors;
+use crate::annotate::sequence::SequencerState;
 use serde::{Deserialize, Serialize};
 
 /// A position in a trace from which a pass can begin.
@@ -12,5 +12,5 @@ pub struct Checkpoint {
     /// The first row group that holds I/Os after the position.
     pub(crate) group: usize,
     /// State that the I/Os before the position left behind.
-    pub(crate) neighbors: Neighbors,
+    pub(crate) neighbors: SequencerState,
 }

@@ -1,15 +1,15 @@
 //! The reads and writes of one device at the block layer, among the I/Os of all devices.
 
-use crate::fold::Rows;
+use crate::fold::AnnotatedRows;
 use std::ops::Range;
 use steadfast_domain::IoOp;
-use steadfast_tracefile::batch::{Narrow, Wide};
+use steadfast_tracefile::batch::{NarrowColumn, WideColumn};
 use steadfast_tracefile::parquet::Field;
 use steadfast_tracefile::simd;
 
 /// A read or a write that transfers data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct DataTransfer {
     /// Operation: a read or a write.
     pub op: IoOp,
     /// Offset of the first byte.
@@ -18,7 +18,7 @@ pub(crate) struct Moved {
     pub bytes: u32,
 }
 
-impl Moved {
+impl DataTransfer {
     /// Returns the offset just past the last byte.
     #[inline]
     pub(crate) fn end(self) -> u64 {
@@ -33,16 +33,16 @@ const PART: usize = 1024;
 pub(crate) struct DataTransfers<'r> {
     of: u16,
     kept: &'r [bool],
-    device: Narrow<'r>,
-    layer: Narrow<'r>,
-    op: Narrow<'r>,
-    bytes: Narrow<'r>,
-    offset: Wide<'r>,
+    device: NarrowColumn<'r>,
+    layer: NarrowColumn<'r>,
+    op: NarrowColumn<'r>,
+    bytes: NarrowColumn<'r>,
+    offset: WideColumn<'r>,
 }
 
 impl<'r> DataTransfers<'r> {
     /// Prepares the search for the transfers of a device.
-    pub(crate) fn of(rows: &Rows<'r>, device: u16) -> Self {
+    pub(crate) fn of(rows: &AnnotatedRows<'r>, device: u16) -> Self {
         DataTransfers {
             of: device,
             kept: rows.kept,
@@ -57,7 +57,7 @@ impl<'r> DataTransfers<'r> {
     /// Calls `take` for every row of the device that passes the filter, with its transfer or `None`
     /// if it moved no data.
     #[inline]
-    pub(crate) fn each(&self, mut take: impl FnMut(usize, Option<Moved>)) {
+    pub(crate) fn each(&self, mut take: impl FnMut(usize, Option<DataTransfer>)) {
         let mut places = [0; PART];
         for first in (0..self.kept.len()).step_by(PART) {
             let part = first..self.kept.len().min(first + PART);
@@ -77,9 +77,9 @@ impl<'r> DataTransfers<'r> {
 
     /// Returns the transfer of a row, or `None` if it moved no data.
     #[inline]
-    pub(crate) fn moved(&self, row: usize) -> Option<Moved> {
+    pub(crate) fn moved(&self, row: usize) -> Option<DataTransfer> {
         let (op, bytes) = (self.op.op(row), self.bytes.at(row));
         let moves = matches!(op, IoOp::Read | IoOp::Write) && bytes > 0;
-        moves.then(|| Moved { op, from: self.offset.at(row), bytes })
+        moves.then(|| DataTransfer { op, from: self.offset.at(row), bytes })
     }
 }

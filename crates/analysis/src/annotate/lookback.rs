@@ -26,7 +26,7 @@ fn class_bits(number: usize, least: u32) -> u32 {
 
 /// Ends of I/Os and runs, as a checkpoint stores them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Recent {
+pub(crate) struct LookbackState {
     window: usize,
     ends: Vec<u64>,
     /// The [`short`] hash of each end.
@@ -48,16 +48,16 @@ pub(crate) struct Lookback {
     window: usize,
     /// Ends of I/Os, oldest first.
     ends: Vec<u64>,
-    runs: Vec<Run>,
+    runs: Vec<SequentialRun>,
     clock: u64,
     /// Runs by [`class`] of their end; grows with the number of runs.
-    classes: Vec<RunsOfClass>,
+    classes: Vec<RunClass>,
     /// Number of hash bits to shift out to get the class of a run.
     shift: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Run {
+struct SequentialRun {
     end: u64,
     /// Logical time at which the run was last continued.
     continued: u64,
@@ -67,7 +67,7 @@ struct Run {
 
 /// The runs whose ends fall into one class.
 #[derive(Debug, Clone, Copy, Default)]
-struct RunsOfClass {
+struct RunClass {
     count: u32,
     /// Index of the run that entered the class last; it may have left the class since.
     last: u32,
@@ -76,18 +76,18 @@ struct RunsOfClass {
 /// Successive I/Os of one operation on one device: at most [`IOS_MAX`] rows, and a function that
 /// returns where each begins and ends.
 #[derive(Clone, Copy)]
-pub(crate) struct Ios<'r, P> {
+pub(crate) struct DeviceIos<'r, P> {
     pub rows: &'r [u16],
     pub place: P,
 }
 
 /// A function that returns where the I/O of a row begins and ends.
-pub(crate) trait Place: Fn(u16) -> (u64, u64) + Copy {}
+pub(crate) trait RowSpan: Fn(u16) -> (u64, u64) + Copy {}
 
-impl<P: Fn(u16) -> (u64, u64) + Copy> Place for P {}
+impl<P: Fn(u16) -> (u64, u64) + Copy> RowSpan for P {}
 
 /// Scratch memory for processing a batch, shared by all operations and devices.
-pub(crate) struct Successive {
+pub(crate) struct LookbackScratch {
     /// The [`short`] hashes of the remembered ends: at half the size, twice as many are compared at
     /// once.
     short_ends: Vec<u32>,
@@ -107,7 +107,7 @@ struct OutstandingByPlace {
     candidates: [u16; IOS_MAX],
 }
 
-impl<P: Place> Ios<'_, P> {
+impl<P: RowSpan> DeviceIos<'_, P> {
     /// Returns where the I/O at an index begins and ends.
     #[inline]
     fn at(self, at: usize) -> (u64, u64) {
@@ -117,12 +117,12 @@ impl<P: Place> Ios<'_, P> {
 
 /// The marks of one operation on one device.
 #[derive(Clone, Copy)]
-struct Turn {
+struct OpMarks {
     number: u8,
     last: usize,
 }
 
-impl Turn {
+impl OpMarks {
     #[inline]
     fn mark(self, turns: &mut [u8; MARKS_MAX], short: u32) {
         turns[self.class(short)] = self.number;
@@ -144,7 +144,7 @@ impl OutstandingByPlace {
     /// Collects the I/Os that begin at a mark, and marks where each ends; returns the number
     /// collected. This is a separate function so that all its state stays in registers.
     #[inline(never)]
-    fn gather(&mut self, turn: Turn, ios: Ios<'_, impl Place>) -> usize {
+    fn gather(&mut self, turn: OpMarks, ios: DeviceIos<'_, impl RowSpan>) -> usize {
         let mut found = 0;
         for (at, (row, to_short)) in ios.rows.iter().zip(&mut self.short_ends).enumerate() {
             let (begin, end) = (ios.place)(*row);
@@ -160,7 +160,7 @@ impl OutstandingByPlace {
     }
 }
 
-impl Successive {
+impl LookbackScratch {
     /// Allocates memory for a lookback of `window` I/Os.
     pub(crate) fn new(window: usize) -> Self {
         let desk = OutstandingByPlace {
@@ -169,22 +169,22 @@ impl Successive {
             candidates: [0; IOS_MAX],
         };
         let last = (1 << class_bits(window, MARK_BITS)) - 1;
-        Successive { short_ends: Vec::new(), desk: Box::new(desk), turn: 0, last }
+        LookbackScratch { short_ends: Vec::new(), desk: Box::new(desk), turn: 0, last }
     }
 
     /// Starts the next turn, which has no marks.
-    fn next_turn(&mut self) -> Turn {
+    fn next_turn(&mut self) -> OpMarks {
         self.turn = self.turn.wrapping_add(1);
         if self.turn == 0 {
             self.desk.turns.fill(0);
             self.turn = 1;
         }
-        Turn { number: self.turn, last: self.last }
+        OpMarks { number: self.turn, last: self.last }
     }
 
     /// Marks the remembered ends, then collects the I/Os that begin at a mark; returns the number
     /// collected.
-    fn gather(&mut self, before: &Lookback, ios: Ios<'_, impl Place>) -> usize {
+    fn gather(&mut self, before: &Lookback, ios: DeviceIos<'_, impl RowSpan>) -> usize {
         let turn = self.next_turn();
         self.short_ends.clear();
         self.short_ends.extend(before.ends.iter().map(|end| short(*end)));
@@ -203,10 +203,10 @@ impl Lookback {
     }
 
     /// Restores a lookback from a checkpoint.
-    pub(crate) fn going_on(recent: Recent) -> Self {
-        let Recent { window, mut ends, next, clock, .. } = recent;
+    pub(crate) fn going_on(recent: LookbackState) -> Self {
+        let LookbackState { window, mut ends, next, clock, .. } = recent;
         ends.rotate_left(next);
-        let run = |((end, continued), length): ((&u64, &u64), &u32)| Run {
+        let run = |((end, continued), length): ((&u64, &u64), &u32)| SequentialRun {
             end: *end,
             continued: *continued,
             length: *length,
@@ -218,8 +218,8 @@ impl Lookback {
     }
 
     /// Returns the state for a checkpoint.
-    pub(crate) fn recent(&self) -> Recent {
-        Recent {
+    pub(crate) fn recent(&self) -> LookbackState {
+        LookbackState {
             window: self.window,
             ends: self.ends.clone(),
             short_ends: self.ends.iter().map(|end| short(*end)).collect(),
@@ -236,8 +236,8 @@ impl Lookback {
     /// each sequential I/O and its position within its run, starting at 1.
     pub(crate) fn take_all(
         &mut self,
-        space: &mut Successive,
-        ios: Ios<'_, impl Place>,
+        space: &mut LookbackScratch,
+        ios: DeviceIos<'_, impl RowSpan>,
         mut found: impl FnMut(u16, u32),
     ) {
         let count = space.gather(self, ios);
@@ -254,7 +254,12 @@ impl Lookback {
 
     /// Returns true if one of the last `window` I/Os before this one ended where it begins.
     #[inline(never)]
-    fn has_end(&self, space: &Successive, ios: Ios<'_, impl Place>, at: usize) -> bool {
+    fn has_end(
+        &self,
+        space: &LookbackScratch,
+        ios: DeviceIos<'_, impl RowSpan>,
+        at: usize,
+    ) -> bool {
         let (begin, _) = ios.at(at);
         let remembered = self.ends.len();
         let first = (remembered + at).saturating_sub(self.window);
@@ -265,7 +270,7 @@ impl Lookback {
     }
 
     /// Remembers the ends of a batch and drops the oldest ends beyond the window.
-    fn remember(&mut self, ios: Ios<'_, impl Place>) {
+    fn remember(&mut self, ios: DeviceIos<'_, impl RowSpan>) {
         let first = ios.rows.len().saturating_sub(self.window);
         let gone = (self.ends.len() + ios.rows.len() - first).saturating_sub(self.window);
         self.ends.drain(..gone);
@@ -278,21 +283,21 @@ impl Lookback {
     fn class_runs(&mut self, runs: usize) {
         let bits = class_bits(2 * runs, 1);
         self.shift = u32::BITS - bits;
-        self.classes = vec![RunsOfClass::default(); if runs > 0 { 1 << bits } else { 0 }];
+        self.classes = vec![RunClass::default(); if runs > 0 { 1 << bits } else { 0 }];
         for run in 0..self.runs.len() {
             self.class_mut(self.runs[run].end).enter(run);
         }
     }
 
     #[inline]
-    fn class_mut(&mut self, place: u64) -> &mut RunsOfClass {
+    fn class_mut(&mut self, place: u64) -> &mut RunClass {
         &mut self.classes[class(short(place), self.shift)]
     }
 
     /// Returns the first run that ended at an offset.
     #[inline]
     fn run_at(&self, begin: u64) -> Option<usize> {
-        let RunsOfClass { count, last } = *self.classes.get(class(short(begin), self.shift))?;
+        let RunClass { count, last } = *self.classes.get(class(short(begin), self.shift))?;
         match count {
             0 => None,
             // A run alone in its class cannot be preceded by another one.
@@ -327,7 +332,7 @@ impl Lookback {
         if self.classes.len() < ((runs + 1) * CLASSES_EACH).min(1 << CLASS_BITS_MAX) {
             self.class_runs(runs + 1);
         }
-        self.runs.push(Run::default());
+        self.runs.push(SequentialRun::default());
         self.run_to(runs, end)
     }
 
@@ -337,16 +342,16 @@ impl Lookback {
         self.clock += 1;
         let run = &mut self.runs[at];
         let length = run.length.saturating_add(1);
-        *run = Run { end, continued: self.clock, length };
+        *run = SequentialRun { end, continued: self.clock, length };
         self.class_mut(end).enter(at);
         length
     }
 }
 
-impl RunsOfClass {
+impl RunClass {
     #[inline]
     fn enter(&mut self, run: usize) {
-        *self = RunsOfClass { count: self.count + 1, last: run as u32 };
+        *self = RunClass { count: self.count + 1, last: run as u32 };
     }
 }
 
@@ -376,7 +381,7 @@ mod tests {
 
     /// The rule as documented, without the optimizations.
     #[derive(Default)]
-    struct Plain {
+    struct ReferenceLookback {
         window: usize,
         ends: Vec<u64>,
         /// End, logical time of the last continuation, and length of each run.
@@ -384,7 +389,7 @@ mod tests {
         clock: usize,
     }
 
-    impl Plain {
+    impl ReferenceLookback {
         fn take(&mut self, begin: u64, end: u64) -> u32 {
             let run = self.runs.iter().position(|run| run.0 == begin);
             let last = self.ends.iter().rev().take(self.window);
@@ -414,9 +419,9 @@ mod tests {
     #[test]
     fn marks_find_what_a_search_of_all_finds() {
         for window in [1, 2, 3, 32, 700, 4096] {
-            let mut plain = Plain { window, ..Plain::default() };
+            let mut plain = ReferenceLookback { window, ..ReferenceLookback::default() };
             let mut quick = Lookback::new(window);
-            let mut space = Successive::new(window);
+            let mut space = LookbackScratch::new(window);
             let mut state = 3;
             let mut draw = |below: u64| {
                 state += 1;
@@ -432,7 +437,7 @@ mod tests {
                     .collect();
                 let mut found = vec![0; ios.len()];
                 let rows: Vec<u16> = (0..ios.len() as u16).collect();
-                let each = Ios { rows: &rows, place: |row: u16| ios[usize::from(row)] };
+                let each = DeviceIos { rows: &rows, place: |row: u16| ios[usize::from(row)] };
                 quick.take_all(&mut space, each, |row, run| found[usize::from(row)] = run);
                 let plainly: Vec<u32> =
                     ios.iter().map(|(begin, end)| plain.take(*begin, *end)).collect();
@@ -445,9 +450,9 @@ mod tests {
     }
     #[test]
     fn what_was_never_seen_takes_no_memory_and_continues_nothing() {
-        let (mut lookback, mut space) = (Lookback::new(4096), Successive::new(4096));
+        let (mut lookback, mut space) = (Lookback::new(4096), LookbackScratch::new(4096));
         let mut found = Vec::new();
-        let one = Ios { rows: &[0], place: |_| (u64::MAX, 511) };
+        let one = DeviceIos { rows: &[0], place: |_| (u64::MAX, 511) };
         lookback.take_all(&mut space, one, |row, _| found.push(row));
         assert!(found.is_empty() && lookback.ends.capacity() <= 4);
         assert_eq!((lookback.runs.capacity(), lookback.classes.capacity()), (0, 0));

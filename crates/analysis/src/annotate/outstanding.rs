@@ -13,7 +13,7 @@ const PASSED_MAX: usize = 32;
 /// Completion times of the outstanding I/Os. Most I/Os complete nearly in issue order and enter a
 /// sorted queue; the few others enter a heap.
 #[derive(Default)]
-pub(crate) struct Outstanding {
+pub(crate) struct OutstandingSet {
     /// In ascending order.
     line: VecDeque<u64>,
     aside: BinaryHeap<Reverse<u64>>,
@@ -24,25 +24,25 @@ pub(crate) struct Outstanding {
 /// Completion times of the outstanding I/Os, as a checkpoint stores them: those of the tracked I/Os
 /// in ascending order, and the time until which others are outstanding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Completions {
+pub(crate) struct OutstandingState {
     all: Vec<u64>,
     unfollowed_until: u64,
 }
 
-impl Outstanding {
+impl OutstandingSet {
     /// Restores the outstanding I/Os from a checkpoint.
-    pub(crate) fn going_on(completions: &Completions) -> Self {
-        let Completions { all, unfollowed_until } = completions;
+    pub(crate) fn going_on(completions: &OutstandingState) -> Self {
+        let OutstandingState { all, unfollowed_until } = completions;
         let line = all.iter().copied().collect();
-        Outstanding { line, aside: BinaryHeap::new(), unfollowed_until: *unfollowed_until }
+        OutstandingSet { line, aside: BinaryHeap::new(), unfollowed_until: *unfollowed_until }
     }
 
     /// Returns the state for a checkpoint.
-    pub(crate) fn completions(&self) -> Completions {
+    pub(crate) fn completions(&self) -> OutstandingState {
         let aside = self.aside.iter().map(|end| end.0);
         let mut all: Vec<u64> = self.line.iter().copied().chain(aside).collect();
         all.sort_unstable();
-        Completions { all, unfollowed_until: self.unfollowed_until }
+        OutstandingState { all, unfollowed_until: self.unfollowed_until }
     }
 
     /// Adds an I/O that is issued at `issued` and completes at `completed`. Returns the number of
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn those_in_line_and_those_aside_are_all_that_are_outstanding() {
-        let mut found = Outstanding::default();
+        let mut found = OutstandingSet::default();
         let mut all: Vec<u64> = Vec::new();
         let mut aside = 0;
         for at in 0..30_011u64 {
@@ -102,7 +102,7 @@ mod tests {
             if at % 1009 == 0 {
                 all.sort_unstable();
                 assert_eq!(found.completions().all, all);
-                found = Outstanding::going_on(&found.completions());
+                found = OutstandingSet::going_on(&found.completions());
             }
         }
         assert!(aside > 0);
@@ -110,14 +110,14 @@ mod tests {
 
     #[test]
     fn too_many_are_not_counted() {
-        let mut found = Outstanding::default();
+        let mut found = OutstandingSet::default();
         for number in 1..=OUTSTANDING_MAX as u64 {
             assert_eq!(u64::from(found.with(0, number)), number);
         }
         // The untracked I/O completes at 70,000.
         assert_eq!(found.with(0, 70_000), 0);
         assert_eq!((found.with(65_000, 90_000), found.with(69_999, 90_000)), (0, 0));
-        let mut found = Outstanding::going_on(&found.completions());
+        let mut found = OutstandingSet::going_on(&found.completions());
         assert_eq!((found.with(69_999, 90_000), found.with(70_000, 90_000)), (0, 4));
     }
 }

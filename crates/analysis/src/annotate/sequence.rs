@@ -19,14 +19,14 @@
 //! random I/O is taken for sequential is at most `2 x window / addresses` (64 in 268 million 4 KiB
 //! blocks of a TiB). I/Os without bytes (flushes) are never sequential.
 
-use crate::annotate::lookback::{IOS_MAX, Ios, Lookback, Recent, Successive};
-use crate::annotate::outstanding::{Completions, Outstanding};
+use crate::annotate::lookback::{DeviceIos, IOS_MAX, Lookback, LookbackScratch, LookbackState};
+use crate::annotate::outstanding::{OutstandingSet, OutstandingState};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::step::mix64;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
-use steadfast_tracefile::batch::{Batch, Narrow, PART_MAX, Wide};
+use steadfast_tracefile::batch::{Batch, NarrowColumn, PART_MAX, WideColumn};
 use steadfast_tracefile::schema::Field;
 use steadfast_tracefile::simd;
 
@@ -39,11 +39,11 @@ const AT_ONCE: usize = 4096;
 
 /// The part of an I/O's duration in which its device would have been idle without it, as (begin,
 /// end) in nanoseconds; (0, 0) if there is none. The parts of a device never overlap.
-pub type Busy = (u64, u64);
+pub type BusySpan = (u64, u64);
 
 /// Optional annotations of an I/O from the I/Os before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct After {
+pub struct IoAnnotations {
     /// Time since the previous I/O of the same stream that passes the filter, in nanoseconds;
     /// `None` for the first.
     pub gap_ns: Option<u64>,
@@ -56,7 +56,7 @@ pub struct After {
 
 /// Source of the queue depth of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depths {
+pub enum DepthSource {
     /// The recorded depth, or a count from issue and response times if none is recorded.
     Recorded,
     /// A count for every I/O. An I/O whose completion the source missed stays outstanding in the
@@ -67,14 +67,14 @@ pub enum Depths {
     Unknown,
 }
 
-impl Depths {
+impl DepthSource {
     /// Returns the source that suits the conditions of a capture. A capture of a single process
     /// cannot be counted from, because the I/Os of other processes are missing.
-    pub fn of(conditions: &CaptureConditions) -> Depths {
+    pub fn of(conditions: &CaptureConditions) -> DepthSource {
         match conditions.in_part {
-            _ if conditions.rounded_times => Depths::Unknown,
-            Some(part) if part.unended > 0 && conditions.process.is_none() => Depths::Counted,
-            _ => Depths::Recorded,
+            _ if conditions.rounded_times => DepthSource::Unknown,
+            Some(part) if part.unended > 0 && conditions.process.is_none() => DepthSource::Counted,
+            _ => DepthSource::Recorded,
         }
     }
 }
@@ -82,7 +82,7 @@ impl Depths {
 /// Annotates the I/Os of a trace, batch by batch.
 pub struct Sequencer {
     window: usize,
-    depths: Depths,
+    depths: DepthSource,
     recent_slots: Vec<u32>,
     recent: Vec<Lookback>,
     device_slots: Vec<u32>,
@@ -93,15 +93,15 @@ pub struct Sequencer {
     /// recorded and left in the batch.
     pub depth: Vec<u32>,
     /// Time in which the device would have been idle without the I/O; empty if busy time is off.
-    pub busy: Vec<Busy>,
+    pub busy: Vec<BusySpan>,
     /// Optional annotations; empty if they are off. Gaps stay `None`, because they depend on the
     /// filter.
-    pub after: Vec<After>,
+    pub after: Vec<IoAnnotations>,
     tells_after: bool,
     tells_busy: bool,
     leaves_recorded: bool,
-    kinds: Kinds,
-    space: Successive,
+    kinds: RowsByKind,
+    space: LookbackScratch,
     /// Number of I/Os whose depth was counted.
     pub depths_counted: u64,
 }
@@ -109,14 +109,14 @@ pub struct Sequencer {
 /// State of a [`Sequencer`] at a position in a trace. It suffices to annotate the rest of the trace
 /// as if everything before had been read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Neighbors {
+pub struct SequencerState {
     window: usize,
     recent_slots: Vec<u32>,
-    recent: Vec<Recent>,
+    recent: Vec<LookbackState>,
     device_slots: Vec<u32>,
     /// For each device: the time until which it is busy, whether it ever was busy, and the
     /// completion times of its outstanding I/Os.
-    devices: Vec<(u64, bool, Completions)>,
+    devices: Vec<(u64, bool, OutstandingState)>,
 }
 
 #[derive(Default)]
@@ -124,7 +124,7 @@ struct DeviceState {
     busy_until: u64,
     /// True if it was ever busy.
     was_busy: bool,
-    outstanding: Outstanding,
+    outstanding: OutstandingSet,
 }
 
 impl Sequencer {
@@ -132,7 +132,7 @@ impl Sequencer {
     pub fn new(window: usize) -> Self {
         Sequencer {
             window: window.max(1),
-            depths: Depths::Recorded,
+            depths: DepthSource::Recorded,
             recent_slots: Vec::new(),
             recent: Vec::new(),
             device_slots: Vec::new(),
@@ -144,24 +144,24 @@ impl Sequencer {
             tells_after: false,
             tells_busy: true,
             leaves_recorded: false,
-            kinds: Kinds::default(),
-            space: Successive::new(window.max(1)),
+            kinds: RowsByKind::default(),
+            space: LookbackScratch::new(window.max(1)),
             depths_counted: 0,
         }
     }
 
     /// Sets the source of queue depths.
-    pub fn with(mut self, depths: Depths) -> Self {
+    pub fn with(mut self, depths: DepthSource) -> Self {
         self.depths = depths;
         self
     }
 
     /// Returns the state for a checkpoint.
-    pub fn neighbors(&self) -> Neighbors {
+    pub fn neighbors(&self) -> SequencerState {
         let device = |state: &DeviceState| {
             (state.busy_until, state.was_busy, state.outstanding.completions())
         };
-        Neighbors {
+        SequencerState {
             window: self.window,
             recent_slots: self.recent_slots.clone(),
             recent: self.recent.iter().map(Lookback::recent).collect(),
@@ -171,14 +171,15 @@ impl Sequencer {
     }
 
     /// Restores the state from a checkpoint.
-    pub fn going_on(mut self, before: &Neighbors) -> Self {
-        let device = |(busy_until, was_busy, completions): &(u64, bool, Completions)| DeviceState {
-            busy_until: *busy_until,
-            was_busy: *was_busy,
-            outstanding: Outstanding::going_on(completions),
-        };
+    pub fn going_on(mut self, before: &SequencerState) -> Self {
+        let device =
+            |(busy_until, was_busy, completions): &(u64, bool, OutstandingState)| DeviceState {
+                busy_until: *busy_until,
+                was_busy: *was_busy,
+                outstanding: OutstandingSet::going_on(completions),
+            };
         self.window = before.window;
-        self.space = Successive::new(before.window);
+        self.space = LookbackScratch::new(before.window);
         self.recent_slots.clone_from(&before.recent_slots);
         self.recent = before.recent.iter().cloned().map(Lookback::going_on).collect();
         self.device_slots.clone_from(&before.device_slots);
@@ -186,7 +187,7 @@ impl Sequencer {
         self
     }
 
-    /// Enables or disables [`After`]; it is disabled by default.
+    /// Enables or disables [`IoAnnotations`]; it is disabled by default.
     pub fn telling_after(mut self, tells: bool) -> Self {
         self.tells_after = tells;
         self
@@ -214,7 +215,7 @@ impl Sequencer {
     pub(crate) fn follow_within(&mut self, batch: &Batch, responses: i64) {
         self.after.clear();
         if self.tells_after {
-            self.after.resize(batch.len(), After { gap_ns: None, idle_ns: 0, run: 0 });
+            self.after.resize(batch.len(), IoAnnotations { gap_ns: None, idle_ns: 0, run: 0 });
         }
         self.sequential.clear();
         self.sequential.resize(batch.len(), false);
@@ -229,7 +230,7 @@ impl Sequencer {
     /// stays in the cache, and its I/Os are similar.
     fn find_runs(&mut self, batch: &Batch, rows: Range<usize>) {
         self.find_kinds(batch, rows.clone());
-        let places = Places::of(batch, rows.clone());
+        let places = ExtentColumns::of(batch, rows.clone());
         let sequential = &mut self.sequential[rows.clone()];
         let after = self.after.get_mut(rows).unwrap_or_default();
         for (lookback, rows) in self.recent.iter_mut().zip(self.kinds.each()) {
@@ -243,10 +244,10 @@ impl Sequencer {
             let space = &mut self.space;
             if places.are_in_files(*first) {
                 let place = move |row| places.in_file(row);
-                lookback.take_all(space, Ios { rows, place }, found);
+                lookback.take_all(space, DeviceIos { rows, place }, found);
             } else {
                 let place = move |row| places.at(row);
-                lookback.take_all(space, Ios { rows, place }, found);
+                lookback.take_all(space, DeviceIos { rows, place }, found);
             }
         }
     }
@@ -266,9 +267,9 @@ impl Sequencer {
 
     /// Determines the queue depth, idle time and busy time of each I/O.
     fn follow_devices(&mut self, batch: &Batch, responses: i64) {
-        let counts = self.depths != Depths::Recorded || !batch.has_depths();
+        let counts = self.depths != DepthSource::Recorded || !batch.has_depths();
         self.depth.clear();
-        if self.depths == Depths::Recorded && (counts || !self.leaves_recorded) {
+        if self.depths == DepthSource::Recorded && (counts || !self.leaves_recorded) {
             self.depth.extend_from_slice(batch.depths());
         }
         if counts {
@@ -278,7 +279,7 @@ impl Sequencer {
         if self.tells_busy {
             self.busy.resize(batch.len(), (0, 0));
         }
-        if self.depths == Depths::Unknown {
+        if self.depths == DepthSource::Unknown {
             return;
         }
         if counts || self.tells_busy || self.tells_after {
@@ -291,7 +292,7 @@ impl Sequencer {
 
     /// Processes the I/Os one by one; counts the queue depth if `counts` is set.
     fn follow_each(&mut self, batch: &Batch, counts: bool) {
-        let times = Times::of(batch);
+        let times = TimeColumns::of(batch);
         for row in 0..batch.len() {
             let Some((place, issued, completed)) = times.of_row(row) else { continue };
             let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
@@ -317,7 +318,7 @@ impl Sequencer {
     /// Tracks the I/Os that are outstanding beyond the end of a batch whose depths are all
     /// recorded. Depths of a later batch may have to be counted.
     fn enter_last(&mut self, batch: &Batch, responses: i64) {
-        let times = Times::of(batch);
+        let times = TimeColumns::of(batch);
         // An upper bound: the bitwise OR is no less than the longest response time.
         let longest = responses.cast_unsigned();
         let Some(last) = batch.len().checked_sub(1).map(|row| times.issued.at(row)) else { return };
@@ -330,7 +331,7 @@ impl Sequencer {
         }
     }
 
-    fn enter_if_beyond(&mut self, times: &Times<'_>, row: usize, last: u64) {
+    fn enter_if_beyond(&mut self, times: &TimeColumns<'_>, row: usize, last: u64) {
         let Some((place, issued, completed)) = times.of_row(row) else { return };
         if completed > last {
             let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
@@ -340,16 +341,16 @@ impl Sequencer {
 }
 
 /// Issue times, response times and devices of the I/Os of a batch.
-struct Times<'b> {
-    issued: Wide<'b>,
-    response: Wide<'b>,
-    device: Narrow<'b>,
-    layer: Narrow<'b>,
+struct TimeColumns<'b> {
+    issued: WideColumn<'b>,
+    response: WideColumn<'b>,
+    device: NarrowColumn<'b>,
+    layer: NarrowColumn<'b>,
 }
 
-impl<'b> Times<'b> {
+impl<'b> TimeColumns<'b> {
     fn of(batch: &'b Batch) -> Self {
-        Times {
+        TimeColumns {
             issued: batch.wide(Field::Issued),
             response: batch.wide(Field::Response),
             device: batch.narrow(Field::Device),
@@ -378,7 +379,7 @@ impl<'b> Times<'b> {
 impl DeviceState {
     /// Returns the part of an I/O's duration in which no earlier I/O was outstanding.
     #[inline]
-    fn busy_with(&mut self, issued: u64, completed: u64) -> Busy {
+    fn busy_with(&mut self, issued: u64, completed: u64) -> BusySpan {
         self.was_busy = true;
         let begin = issued.max(self.busy_until);
         let end = completed.max(begin);
@@ -394,7 +395,7 @@ fn address_space(device: u16, is_file: bool) -> usize {
 
 /// Rows of up to [`AT_ONCE`] I/Os by kind: operation, device and layer.
 #[derive(Default)]
-struct Kinds {
+struct RowsByKind {
     /// Kind of each row, from 1; 0 for a row without bytes and for padding after the last row.
     of_row: Vec<u32>,
     /// 1 for each row of the kind that is being listed, 0 for others.
@@ -402,14 +403,14 @@ struct Kinds {
     /// Index into `rows` by kind; [`UNKNOWN`] for a kind that has no list.
     lists: Vec<u32>,
     /// One list of rows per kind. The first list is for rows without bytes and stays empty.
-    rows: Vec<List>,
+    rows: Vec<KindRows>,
     /// Number of rows that the first few kinds left unlisted.
     unlisted: usize,
 }
 
 /// Rows of one kind in order. Entries beyond `count` are stale.
 #[derive(Clone, Default)]
-struct List {
+struct KindRows {
     /// The kind; 0 if the list is unused.
     number: u32,
     rows: Vec<u16>,
@@ -426,13 +427,13 @@ const WITHOUT_BYTES: usize = 0;
 /// Number of kinds whose rows are found by vectorized search. There are rarely more kinds.
 const FOUND_MAX: usize = 4;
 
-impl Kinds {
+impl RowsByKind {
     /// Starts with the next I/Os and lists the rows of the first few kinds.
     fn begin(&mut self, batch: &Batch, rows: Range<usize>) {
         if self.lists.is_empty() {
             self.list(0, WITHOUT_BYTES);
         }
-        self.rows.iter_mut().for_each(List::clear);
+        self.rows.iter_mut().for_each(KindRows::clear);
         self.of_row.resize(rows.len().next_multiple_of(MASKED), 0);
         self.of_row[rows.len()..].fill(0);
         let part = |field| batch.narrow(field).part(rows.clone());
@@ -489,7 +490,7 @@ impl Kinds {
         }
         self.lists[number] = list as u32;
         if self.rows.len() <= list {
-            self.rows.resize(list + 1, List::default());
+            self.rows.resize(list + 1, KindRows::default());
         }
         let kind = &mut self.rows[list];
         (kind.number, kind.is_whole) = (number as u32, false);
@@ -501,7 +502,7 @@ impl Kinds {
     }
 }
 
-impl List {
+impl KindRows {
     fn clear(&mut self) {
         (self.count, self.is_whole) = (0, self.number == 0);
     }
@@ -560,16 +561,16 @@ fn mask_of(marks: &[u8; MASKED]) -> u64 {
 
 /// Offsets and sizes of the I/Os of some rows.
 #[derive(Clone, Copy)]
-struct Places<'b> {
+struct ExtentColumns<'b> {
     offset: &'b [i64],
     bytes: &'b [i32],
     inode: &'b [i64],
     layer: &'b [i32],
 }
 
-impl<'b> Places<'b> {
+impl<'b> ExtentColumns<'b> {
     fn of(batch: &'b Batch, rows: Range<usize>) -> Self {
-        Places {
+        ExtentColumns {
             offset: batch.wide(Field::Offset).part(rows.clone()),
             bytes: batch.narrow(Field::Bytes).part(rows.clone()),
             inode: batch.wide(Field::Inode).part(rows.clone()),
@@ -677,19 +678,19 @@ mod tests {
     }
 
     /// The rule as documented, for the ends and runs of one operation on one device.
-    struct Plainly {
+    struct ReferenceDetector {
         ends: VecDeque<(u64, u64)>,
         /// End, logical time of the last continuation, and number of sequential I/Os of each run.
-        runs: Vec<PlainRun>,
+        runs: Vec<ReferenceRun>,
         clock: u64,
     }
 
-    type PlainRun = (Option<(u64, u64)>, u64, u32);
+    type ReferenceRun = (Option<(u64, u64)>, u64, u32);
 
-    impl Plainly {
+    impl ReferenceDetector {
         fn new(window: usize) -> Self {
             let ends = VecDeque::with_capacity(window);
-            Plainly { ends, runs: vec![(None, 0, 0); window], clock: 0 }
+            ReferenceDetector { ends, runs: vec![(None, 0, 0); window], clock: 0 }
         }
 
         fn judge(&mut self, file: u64, begin: u64, end: u64) -> u32 {
@@ -718,7 +719,8 @@ mod tests {
                 return 0;
             }
             let kind = (event.op, event.device, event.layer);
-            let kind: &mut Plainly = kinds.entry(kind).or_insert_with(|| Plainly::new(window));
+            let kind: &mut ReferenceDetector =
+                kinds.entry(kind).or_insert_with(|| ReferenceDetector::new(window));
             let file = if event.layer == Layer::FileSystem { event.inode } else { 0 };
             kind.judge(file, event.offset, event.offset + u64::from(event.bytes))
         };
@@ -817,7 +819,7 @@ mod tests {
         let part = IncompleteIos { unended: 10, ..IncompleteIos::default() };
         let mut conditions =
             CaptureConditions { in_part: Some(part), ..CaptureConditions::default() };
-        let mut counted = Sequencer::new(1).with(Depths::of(&conditions));
+        let mut counted = Sequencer::new(1).with(DepthSource::of(&conditions));
         counted.follow(&batch);
         let known = |depth: &&u32| **depth > 0;
         assert_eq!(counted.depth.iter().filter(known).count(), 990);
@@ -826,7 +828,7 @@ mod tests {
         assert_eq!(counted.depth.iter().filter(|depth| **depth == 4).count(), 990 - 3 - 30);
         assert_eq!(counted.depths_counted, 990);
         conditions.process = Some(7);
-        assert_eq!(Depths::of(&conditions), Depths::Recorded);
+        assert_eq!(DepthSource::of(&conditions), DepthSource::Recorded);
     }
 
     #[test]
@@ -886,7 +888,7 @@ mod tests {
             IoEvent { issued_ns: number * 10, response_ns, ..IoEvent::default() }
         };
         let mut events: Vec<IoEvent> = (0..count + 100).map(io).collect();
-        let mut counted = Sequencer::new(1).with(Depths::Counted);
+        let mut counted = Sequencer::new(1).with(DepthSource::Counted);
         counted.follow(&Batch::of(&events));
         let (recorded, others) = events.split_at_mut(count as usize);
         for (event, depth) in recorded.iter_mut().zip(&counted.depth) {
@@ -916,7 +918,7 @@ mod tests {
     #[test]
     fn rounded_times_tell_neither_depth_nor_busy_time() {
         let conditions = CaptureConditions { rounded_times: true, ..CaptureConditions::default() };
-        let mut sequencer = Sequencer::new(1).with(Depths::of(&conditions));
+        let mut sequencer = Sequencer::new(1).with(DepthSource::of(&conditions));
         let io = |issued_ns| IoEvent { issued_ns, response_ns: 900, ..IoEvent::default() };
         sequencer.follow(&Batch::of(&[io(0), io(0), io(100)]));
         assert_eq!((sequencer.depth, sequencer.busy), (vec![0; 3], vec![(0, 0); 3]));

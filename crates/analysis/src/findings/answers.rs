@@ -1,13 +1,13 @@
 //! The first page: who did what on this storage, when, how fast it was, and what a drive needs for
 //! it. Questions that the capture cannot answer have no line.
 
-use crate::questions::extremes::{MINUTE_NS, Stretch};
+use crate::questions::extremes::{ExtremePeriod, MINUTE_NS};
 use crate::questions::group_figures::GroupFigures;
 use crate::questions::groups::Facet;
 use crate::questions::processes::{ProcessKey, ProcessTable};
-use crate::questions::streams::{By, StreamFigures};
-use crate::questions::study::{SingleIos, Study};
-use crate::sums::io_sums::Sums;
+use crate::questions::streams::{ShareMeasure, StreamFigures};
+use crate::questions::study::{SingleIoResults, Study};
+use crate::sums::io_sums::IoSums;
 use std::cmp::Reverse;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::text::number;
@@ -82,7 +82,7 @@ pub(super) fn sentence(study: &Study) -> String {
 
 /// Lists the commands with the largest shares of something: `postgres (12 processes) 98 %,
 /// jbd2/sda1-8 (213) 1.5 %`.
-fn shares(processes: &ProcessTable, most: usize, of: fn(&Sums) -> u64) -> Option<String> {
+fn shares(processes: &ProcessTable, most: usize, of: fn(&IoSums) -> u64) -> Option<String> {
     let commands = processes.by_command();
     let all = commands.iter().map(|(_, tally)| of(tally));
     let whole = all.fold(of(commands.unlisted()), u64::saturating_add);
@@ -109,18 +109,18 @@ fn shares(processes: &ProcessTable, most: usize, of: fn(&Sums) -> u64) -> Option
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-fn who(singles: &SingleIos) -> Option<String> {
-    Some(format!("{} of the I/Os", shares(&singles.processes, NAMED, Sums::count)?))
+fn who(singles: &SingleIoResults) -> Option<String> {
+    Some(format!("{} of the I/Os", shares(&singles.processes, NAMED, IoSums::count)?))
 }
 
 /// Lists the commands that spent the most time waiting in the slowest minute.
-fn waiting(singles: &SingleIos, most: usize) -> Option<String> {
-    let waited = |tally: &Sums| tally.responses.sum_ns.saturating_add(tally.queued.sum_ns);
+fn waiting(singles: &SingleIoResults, most: usize) -> Option<String> {
+    let waited = |tally: &IoSums| tally.responses.sum_ns.saturating_add(tally.queued.sum_ns);
     shares(singles.slowest.as_ref()?, most, waited)
 }
 
 /// Lists the files with the most bytes at the file-system layer.
-fn files(study: &Study, singles: &SingleIos) -> Option<String> {
+fn files(study: &Study, singles: &SingleIoResults) -> Option<String> {
     let files = singles.who.iter().find(|groups| groups.facets() == [Facet::File])?;
     let by_path = files.by_name(&study.totals.conditions);
     let mut known: Vec<&GroupFigures> =
@@ -142,17 +142,17 @@ fn files(study: &Study, singles: &SingleIos) -> Option<String> {
 }
 
 /// The I/Os of one operation, random or sequential.
-struct Operation {
+struct OperationShare {
     name: String,
     share: f64,
     line: String,
 }
 
 /// Returns the operations in words, by their share of the I/Os.
-fn operations(study: &Study) -> Vec<Operation> {
-    let streams = study.totals.streams.listing(By::Count);
+fn operations(study: &Study) -> Vec<OperationShare> {
+    let streams = study.totals.streams.listing(ShareMeasure::Count);
     let kinds = IoOp::ALL.into_iter().flat_map(|op| [(op, false), (op, true)]);
-    let mut found: Vec<(f64, Operation)> = kinds
+    let mut found: Vec<(f64, OperationShare)> = kinds
         .filter_map(|(op, sequential)| {
             // Operations without data on the device are neither random nor sequential.
             let has_order = matches!(op, IoOp::Read | IoOp::Write);
@@ -185,7 +185,7 @@ fn operations(study: &Study) -> Vec<Operation> {
             if op == IoOp::Flush && writes >= flushes {
                 line += &format!(", one per {:.1} writes", writes as f64 / flushes.max(1) as f64);
             }
-            Some((share, Operation { name, share, line }))
+            Some((share, OperationShare { name, share, line }))
         })
         .collect();
     found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -212,7 +212,7 @@ fn sizes(streams: &[&StreamFigures]) -> String {
 }
 
 /// Describes processes that append small blocks and flush them.
-fn logs(singles: &SingleIos) -> Vec<String> {
+fn logs(singles: &SingleIoResults) -> Vec<String> {
     let streams = &singles.process_streams;
     let total = streams.total().count();
     let sum = |process: ProcessKey, counts: &dyn Fn(IoOp, bool, u32) -> bool| -> u64 {
@@ -351,7 +351,7 @@ fn drive(study: &Study) -> Vec<String> {
 }
 
 /// Formats the start of a period as `from 2026-11-25 15:07:04`, or `from 42 s` without a clock.
-pub(super) fn moment(study: &Study, stretch: &Stretch) -> String {
+pub(super) fn moment(study: &Study, stretch: &ExtremePeriod) -> String {
     match &study.totals.options.clock {
         Some(clock) => {
             // Whole seconds suffice to name a minute.

@@ -1,17 +1,17 @@
 //! Benefit of a cache, and times until blocks are used again.
 
 use super::tables;
-use crate::columns::{Column, Print, Value};
+use crate::columns::{ListingColumn, ListingValue, ValueFormat};
 use crate::questions::compare::device_name;
 use crate::questions::locality::{CachePoint, LocalityFigures};
-use crate::questions::study::{SingleIos, Study};
+use crate::questions::study::{SingleIoResults, Study};
 use crate::sums::response::ResponseFigures;
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Scale, Series, Stroke, Table};
 use steadfast_domain::units::Bytes;
 
 /// Returns the miss-ratio curves of the devices and the times until their blocks are used again. A
 /// sentence replaces a curve that is unknown.
-pub(super) fn exhibits(study: &Study, singles: &SingleIos) -> Vec<Exhibit> {
+pub(super) fn exhibits(study: &Study, singles: &SingleIoResults) -> Vec<Exhibit> {
     let found = || singles.locality.iter();
     let mut exhibits: Vec<Exhibit> = Vec::new();
     exhibits.extend(curves(study, singles).map(Exhibit::Plot));
@@ -33,7 +33,7 @@ fn name(study: &Study, found: &LocalityFigures) -> String {
 }
 
 /// Plots the share of accesses that an LRU cache of each size misses, by device.
-fn curves(study: &Study, singles: &SingleIos) -> Option<Plot> {
+fn curves(study: &Study, singles: &SingleIoResults) -> Option<Plot> {
     let drawn: Vec<&LocalityFigures> =
         singles.locality.iter().filter(|one| one.lacks_curve().is_none()).collect();
     let sample = drawn.iter().map(|one| format!("{}: {}", name(study, one), one.exactness()));
@@ -63,17 +63,21 @@ fn curves(study: &Study, singles: &SingleIos) -> Option<Plot> {
 }
 
 /// Returns a table of the accesses that the figures are based on.
-fn samples(study: &Study, singles: &SingleIos) -> Table {
-    const COLUMNS: [Column<LocalityFigures>; 5] = [
-        Column::new("accesses", "Accesses", Print::Plain(0), |one| one.accesses.into()),
-        Column::new("touched_bytes", "MB touched", Print::Megabytes(2), |one| {
+fn samples(study: &Study, singles: &SingleIoResults) -> Table {
+    const COLUMNS: [ListingColumn<LocalityFigures>; 5] = [
+        ListingColumn::new("accesses", "Accesses", ValueFormat::Plain(0), |one| {
+            one.accesses.into()
+        }),
+        ListingColumn::new("touched_bytes", "MB touched", ValueFormat::Megabytes(2), |one| {
             Some(one.touched_bytes).filter(|_| !one.is_too_small()).into()
         }),
-        Column::new("overwritten", "Written before %", Print::Percent(1), |one| {
+        ListingColumn::new("overwritten", "Written before %", ValueFormat::Percent(1), |one| {
             one.overwritten.filter(|_| !one.is_too_small()).into()
         }),
-        Column::new("blocks", "Blocks followed", Print::Plain(0), |one| one.blocks.into()),
-        Column::new("followed_share", "% of all", Print::Percent(3), |one| {
+        ListingColumn::new("blocks", "Blocks followed", ValueFormat::Plain(0), |one| {
+            one.blocks.into()
+        }),
+        ListingColumn::new("followed_share", "% of all", ValueFormat::Percent(3), |one| {
             one.followed_share.into()
         }),
     ];
@@ -83,14 +87,18 @@ fn samples(study: &Study, singles: &SingleIos) -> Table {
 
 /// Returns a table of the times from one access of a block to the next, and from one write to the
 /// next.
-fn times(study: &Study, singles: &SingleIos) -> Table {
-    const SECONDS: fn(Option<u64>) -> Value = |ns| ns.map(|ns| ns as f64 / 1e9).into();
-    const COLUMNS: [Column<ResponseFigures>; 5] = [
-        Column::new("count", "Times", Print::Plain(0), |times| times.count.into()),
-        Column::new("mean_ns", "Average", Print::Plain(6), |times| SECONDS(times.mean_ns)),
-        Column::new("p50_ns", "50 %", Print::Plain(6), |times| SECONDS(times.p50_ns)),
-        Column::new("p99_ns", "99 %", Print::Plain(6), |times| SECONDS(times.p99_ns)),
-        Column::new("max_ns", "Longest", Print::Plain(6), |times| SECONDS(times.max_ns)),
+fn times(study: &Study, singles: &SingleIoResults) -> Table {
+    const SECONDS: fn(Option<u64>) -> ListingValue = |ns| ns.map(|ns| ns as f64 / 1e9).into();
+    const COLUMNS: [ListingColumn<ResponseFigures>; 5] = [
+        ListingColumn::new("count", "Times", ValueFormat::Plain(0), |times| times.count.into()),
+        ListingColumn::new("mean_ns", "Average", ValueFormat::Plain(6), |times| {
+            SECONDS(times.mean_ns)
+        }),
+        ListingColumn::new("p50_ns", "50 %", ValueFormat::Plain(6), |times| SECONDS(times.p50_ns)),
+        ListingColumn::new("p99_ns", "99 %", ValueFormat::Plain(6), |times| SECONDS(times.p99_ns)),
+        ListingColumn::new("max_ns", "Longest", ValueFormat::Plain(6), |times| {
+            SECONDS(times.max_ns)
+        }),
     ];
     let told = singles.locality.iter().filter(|one| !one.is_too_small());
     let rows = told.flat_map(|one| {

@@ -10,17 +10,17 @@ mod tables;
 mod who;
 
 use crate::questions::compare::device_name;
-use crate::questions::reach::ReachFigures;
+use crate::questions::reach::WorkingSetFigures;
 use crate::questions::steps::StepFigures;
-use crate::questions::streams::By;
-use crate::questions::study::{SingleIos, Study};
+use crate::questions::streams::ShareMeasure;
+use crate::questions::study::{SingleIoResults, Study};
 use crate::questions::totals::StudyOptions;
-use crate::sums::io_sums::Sums;
+use crate::sums::io_sums::IoSums;
 use crate::sums::processor_use::ProcessorUse;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
-    Activity, Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Origin, Page, Setting, Subject,
+    Activity, Exhibit, Facts, FormBlock, FormHeader, FormSubject, KeyFigure, Origin, Page, Setting,
     Table,
 };
 use steadfast_domain::io_event::{ContentSample, Share};
@@ -179,7 +179,7 @@ fn chapters(study: &Study) -> Vec<Page> {
     pages
 }
 
-fn processes(study: &Study, singles: &SingleIos) -> Page {
+fn processes(study: &Study, singles: &SingleIoResults) -> Page {
     let mut exhibits = vec![
         Exhibit::Plot(plots::process_map(study, singles)),
         Exhibit::Table(tables::processes(singles, 25)),
@@ -189,7 +189,7 @@ fn processes(study: &Study, singles: &SingleIos) -> Page {
     Page::new("Processes", exhibits)
 }
 
-fn hit_maps(study: &Study, singles: &SingleIos) -> Option<Page> {
+fn hit_maps(study: &Study, singles: &SingleIoResults) -> Option<Page> {
     let maps = singles.hits.iter().flat_map(|hits| plots::hit_maps(study, hits));
     let mut maps: Vec<Exhibit> = maps.collect();
     let hot = singles.hot.iter().filter(|ranges| ranges.touched() > 0);
@@ -240,7 +240,7 @@ fn windows(study: &Study) -> Option<Page> {
     Some(Page::new(format!("Steps of {fine}"), exhibits))
 }
 
-fn shape(study: &Study, singles: &SingleIos) -> Page {
+fn shape(study: &Study, singles: &SingleIoResults) -> Page {
     let mut exhibits = vec![Exhibit::Plot(plots::response_heat(study))];
     exhibits.extend(plots::depths_over_time(study, singles).map(Exhibit::Plot));
     exhibits.push(Exhibit::Table(tables::gaps(study, singles)));
@@ -256,7 +256,7 @@ fn content(study: &Study) -> Option<Page> {
     (!study.contents.is_empty()).then(page)
 }
 
-fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
+fn working_sets(study: &Study, singles: &SingleIoResults) -> Option<Page> {
     let sets = singles.reach.iter().map(|reach| Exhibit::Facts(reach_facts(study, reach)));
     let mut sets: Vec<Exhibit> = sets.collect();
     sets.extend(locality::exhibits(study, singles));
@@ -294,8 +294,10 @@ fn ending(study: &Study) -> String {
     let workload = &study.totals.workload;
     let (count, amount) = workload.selected();
     let part = match study.totals.options.by {
-        By::Count => format!("{} of {} I/Os", grouped(count), grouped(workload.total_count)),
-        By::Bytes => {
+        ShareMeasure::Count => {
+            format!("{} of {} I/Os", grouped(count), grouped(workload.total_count))
+        }
+        ShareMeasure::Bytes => {
             format!("{} of {}", Bytes(amount), Bytes(workload.total_amount))
         }
     };
@@ -334,8 +336,8 @@ fn header(study: &Study) -> FormHeader {
         model: conditions.devices.first().and_then(|device| device.model.clone()),
         sponsor: None,
         blocks: vec![
-            FormBlock::new("Target Server", server_rows(conditions)).about(Subject::Platform),
-            FormBlock::new("Storage", storage_rows(conditions)).about(Subject::Device),
+            FormBlock::new("Target Server", server_rows(conditions)).about(FormSubject::Platform),
+            FormBlock::new("Storage", storage_rows(conditions)).about(FormSubject::Device),
             FormBlock::new("I/O Capture", capture_rows(conditions)),
             FormBlock::new("Analysis", analysis_rows(study)),
         ],
@@ -482,7 +484,7 @@ fn processors(study: &Study) -> Vec<Setting> {
     ]
 }
 
-fn queue_depths(total: &Sums) -> [Setting; 2] {
+fn queue_depths(total: &IoSums) -> [Setting; 2] {
     let mean = total.depth_mean().map(|depth| format!("{depth:.2}"));
     let max = (total.depths > 0).then(|| total.depth_max.to_string());
     [Setting::outcome("Average queue depth", mean), Setting::outcome("Maximum queue depth", max)]
@@ -526,7 +528,7 @@ fn sampled(sample: &ContentSample) -> String {
     format!("{sample}; zstd level 1{bound}")
 }
 
-fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {
+fn reach_facts(study: &Study, (device, reach): &(u16, WorkingSetFigures)) -> Facts {
     let row = |label: &str, value: Option<String>| Setting::outcome(label, value);
     let times = |value: Option<f64>| value.map(|times| format!("{times:.2} times"));
     let size = |bytes: u64| Some(format!("{} (estimated, standard error 0.8 %)", Bytes(bytes)));

@@ -3,14 +3,14 @@
 
 use crate::questions::compare::device_name;
 use crate::questions::hits::HitMap;
-use crate::questions::series::{Cell, SeriesOverTime};
+use crate::questions::series::{SeriesCell, SeriesOverTime};
 use crate::questions::shape::DEPTH_CLASSES;
 use crate::questions::shape_figures::{depth_name, response_classes};
 use crate::questions::steps::{CaptureStep, StepFigures};
-use crate::questions::streams::By;
-use crate::questions::study::{SingleIos, Study, Window};
-use crate::questions::totals::HitsShown;
-use crate::sums::content::ContentTold;
+use crate::questions::streams::ShareMeasure;
+use crate::questions::study::{DetailWindow, SingleIoResults, Study};
+use crate::questions::totals::HitMapQuantity;
+use crate::sums::content::DuplicateAccuracy;
 use crate::sums::processor_use::ProcessorUse;
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{
@@ -21,7 +21,7 @@ use steadfast_domain::units::Bytes;
 use steadfast_domain::{Histogram, IoOp, Nanos};
 use steadfast_tracefile::observed_time::ObservedTime;
 
-type Point = (f64, Option<f64>);
+type PlotPoint = (f64, Option<f64>);
 
 /// The time axis of a plot, and the positions of steps on it.
 struct Timeline {
@@ -55,11 +55,11 @@ impl Timeline {
         self.axis.clone()
     }
     /// Returns one point per step, including steps without I/Os.
-    fn points(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<Point> {
+    fn points(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<PlotPoint> {
         (self.first..=self.last).map(|step| (self.middle(step), value(step))).collect()
     }
     /// Returns one cell per step, at the beginning of the step.
-    fn cells(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<Point> {
+    fn cells(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<PlotPoint> {
         let begin = |step: u64| (step - self.origin) as f64 * self.seconds;
         (self.first..=self.last).map(|step| (begin(step), value(step))).collect()
     }
@@ -166,7 +166,7 @@ fn stack(
     clock: &Timeline,
     series: &SeriesOverTime,
     names: &[String],
-    value: impl Fn(u64, &Cell) -> Option<f64>,
+    value: impl Fn(u64, &SeriesCell) -> Option<f64>,
 ) -> Plot {
     let others = series.steps().values().any(|cells| cells.last().is_some_and(|c| c.ios > 0));
     let names = names.iter().cloned().chain(others.then(|| "others".to_owned()));
@@ -185,14 +185,14 @@ fn stream_names(study: &Study) -> Vec<String> {
 pub(super) fn distribution(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let (title, y) = match study.totals.options.by {
-        By::Count => ("I/O streams distribution v segments", "Share of I/Os (%)"),
-        By::Bytes => ("I/O streams distribution v segments", "Share of bytes (%)"),
+        ShareMeasure::Count => ("I/O streams distribution v segments", "Share of I/Os (%)"),
+        ShareMeasure::Bytes => ("I/O streams distribution v segments", "Share of bytes (%)"),
     };
     let plot = over_time(study, &clock, PlotKind::Stacked, "streams-v-segments", title, y)
         .caption(format!("A segment is a capture step of {}.", Nanos(study.totals.step_ns)));
-    let measure = |_, cell: &Cell| match study.totals.options.by {
-        By::Count => Some(cell.ios as f64),
-        By::Bytes => Some(cell.bytes as f64),
+    let measure = |_, cell: &SeriesCell| match study.totals.options.by {
+        ShareMeasure::Count => Some(cell.ios as f64),
+        ShareMeasure::Bytes => Some(cell.bytes as f64),
     };
     let plot = of_shares(plot);
     let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), measure);
@@ -294,7 +294,7 @@ pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "IO Stream Map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-frequency", title, "IOPS");
-    let per_second = |step, cell: &Cell| clock.per_second(step, cell.ios as f64);
+    let per_second = |step, cell: &SeriesCell| clock.per_second(step, cell.ios as f64);
     let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
     plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
     plot.with(
@@ -312,7 +312,7 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "IO Stream Map by amount transferred";
     let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-amount", title, "MB/s");
-    let per_second = |step, cell: &Cell| clock.per_second(step, Bytes(cell.bytes).as_mb());
+    let per_second = |step, cell: &SeriesCell| clock.per_second(step, Bytes(cell.bytes).as_mb());
     let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
     plot.y_right = Some(Axis::new("Queue depth", Scale::Linear));
     plot.with(line(&clock, &study.steps, "QD average", CaptureStep::depth_mean).on_right()).with(
@@ -324,12 +324,12 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
 }
 
 /// Plots the I/Os of each process over time.
-pub(super) fn process_map(study: &Study, singles: &SingleIos) -> Plot {
+pub(super) fn process_map(study: &Study, singles: &SingleIoResults) -> Plot {
     let clock = Timeline::of(study);
     let title = "Process map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "process-map", title, "IOPS");
     let names: Vec<String> = singles.processes_shown.iter().map(ToString::to_string).collect();
-    let per_second = |step, cell: &Cell| clock.per_second(step, cell.ios as f64);
+    let per_second = |step, cell: &SeriesCell| clock.per_second(step, cell.ios as f64);
     stack(plot, &clock, &singles.processes_over_time, &names, per_second)
 }
 
@@ -337,12 +337,12 @@ pub(super) fn process_map(study: &Study, singles: &SingleIos) -> Plot {
 pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhibit> {
     let name = device_name(&study.totals.conditions, *device);
     let plots = match study.totals.options.hits {
-        HitsShown::Streams => vec![stream_hits(study, (*device, &name), map)],
-        HitsShown::Count => vec![
+        HitMapQuantity::Streams => vec![stream_hits(study, (*device, &name), map)],
+        HitMapQuantity::Count => vec![
             hit_map(study, (*device, &name), map, (IoOp::Read, "Hits")),
             hit_map(study, (*device, &name), map, (IoOp::Write, "Hits")),
         ],
-        HitsShown::Bytes => vec![
+        HitMapQuantity::Bytes => vec![
             hit_map(study, (*device, &name), map, (IoOp::Read, "Bytes")),
             hit_map(study, (*device, &name), map, (IoOp::Write, "Bytes")),
         ],
@@ -400,7 +400,7 @@ fn ranges_over_time(
     plot.markers = clock.marks(study);
     let mut any = false;
     for range in 0..map.ranges {
-        let points: Vec<Point> =
+        let points: Vec<PlotPoint> =
             (0..map.steps).map(|step| (at(step), value(range, step))).collect();
         any |= points.iter().any(|(_, value)| value.is_some());
         let percent = range as f64 * 100.0 / map.ranges as f64;
@@ -410,11 +410,11 @@ fn ranges_over_time(
 }
 
 /// Plots a part of the capture in narrow steps.
-pub(super) fn window(study: &Study, window: &Window, number: usize) -> Plot {
+pub(super) fn window(study: &Study, window: &DetailWindow, number: usize) -> Plot {
     let begin = window.first.saturating_mul(window.width_ns);
     let seconds = window.width_ns as f64 / 1e9;
     let numbers = window.first..window.first + window.count;
-    let points = |value: &dyn Fn(u64, Option<&CaptureStep>) -> Option<f64>| -> Vec<Point> {
+    let points = |value: &dyn Fn(u64, Option<&CaptureStep>) -> Option<f64>| -> Vec<PlotPoint> {
         let at = |step: u64| ((step - window.first) as f64 + 0.5) * seconds;
         numbers.clone().map(|step| (at(step), value(step, window.steps.get(&step)))).collect()
     };
@@ -479,7 +479,7 @@ pub(super) fn response_heat(study: &Study) -> Plot {
 const PERCENTILES: [(&str, f64); 3] = [("50 %", 0.5), ("99 %", 0.99), ("99.9 %", 0.999)];
 
 /// Plots the queue depths at issue over time.
-pub(super) fn depths_over_time(study: &Study, singles: &SingleIos) -> Option<Plot> {
+pub(super) fn depths_over_time(study: &Study, singles: &SingleIoResults) -> Option<Plot> {
     let clock = Timeline::of(study);
     let depths = singles.shape.depths();
     let last =
@@ -547,9 +547,9 @@ pub(super) fn compression(study: &Study) -> Plot {
 pub(super) fn duplicates(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "Duplicates in written data";
-    let caption = match ContentTold::of(&study.totals.conditions) {
-        ContentTold::Exactly => "Blocks equal to one that was written before in the capture.",
-        ContentTold::InPart => {
+    let caption = match DuplicateAccuracy::of(&study.totals.conditions) {
+        DuplicateAccuracy::Exactly => "Blocks equal to one that was written before in the capture.",
+        DuplicateAccuracy::InPart => {
             "Blocks equal to one that was read back before: a lower bound, because not every block \
              was read back."
         }
@@ -614,8 +614,8 @@ pub(super) fn sizes(study: &Study) -> Plot {
 }
 
 /// Returns the outline of a histogram.
-fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<Point> {
-    let mut points: Vec<Point> = Vec::new();
+fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<PlotPoint> {
+    let mut points: Vec<PlotPoint> = Vec::new();
     for (low, high, count) in histogram.buckets() {
         // There is an empty bucket between two buckets that do not adjoin.
         if let Some(last) = points.last_mut().filter(|last| last.0 < low.as_millis_f64()) {

@@ -1,19 +1,19 @@
 //! The tables of a study.
 
-use crate::columns::{Column, cells, heads, table_row};
+use crate::columns::{ListingColumn, cells, heads, table_row};
 use crate::questions::compare::device_name;
 use crate::questions::cumulative::WorkloadStream;
 use crate::questions::drives::DriveFigures;
-use crate::questions::group_figures::{GroupFigures, Show};
+use crate::questions::group_figures::{GroupFigureSet, GroupFigures};
 use crate::questions::groups::{Facet, Groups};
 use crate::questions::hot::{HotRange, HotRanges};
 use crate::questions::processes::ProcessFigures;
 use crate::questions::read_out::{ReadOut, StreamPlace};
 use crate::questions::shape_figures::{self, IdleShape, RunShape, StreamShape};
 use crate::questions::steps::StepFigures;
-use crate::questions::streams::{By, StreamFigures};
-use crate::questions::study::{SingleIos, Study};
-use crate::questions::totals::Totals;
+use crate::questions::streams::{ShareMeasure, StreamFigures};
+use crate::questions::study::{SingleIoResults, Study};
+use crate::questions::totals::CaptureTotals;
 use steadfast_domain::Layer;
 use steadfast_domain::findings::{Cell, Row, Table};
 
@@ -25,7 +25,7 @@ pub(super) const GROUPS_SHOWN: usize = 25;
 /// Creates a table whose rows share the same columns.
 pub(super) fn table<T>(
     [id, title, corner]: [&str; 3],
-    columns: &[Column<T>],
+    columns: &[ListingColumn<T>],
     rows: impl IntoIterator<Item = (String, T)>,
 ) -> Table {
     let rows = rows.into_iter().map(|(head, row)| table_row(head, columns, &row));
@@ -38,14 +38,14 @@ fn named(listing: Vec<StreamFigures>) -> impl Iterator<Item = (String, StreamFig
 
 /// Returns the cumulative workload, normalized.
 pub(super) fn workload(study: &Study) -> Table {
-    let Totals { options, workload, streams, .. } = &study.totals;
+    let CaptureTotals { options, workload, streams, .. } = &study.totals;
     let figures = streams.listing(options.by);
     let row = |stream: &WorkloadStream| {
         let found = figures.iter().find(|figures| figures.key == stream.key());
         let applied = cells(&WorkloadStream::OF_REPORT, Some(stream));
         Row::new(&stream.stream, applied.chain(cells(&StreamFigures::AS_CAPTURED, found)))
     };
-    let of = if options.by == By::Count { "I/Os" } else { "bytes" };
+    let of = if options.by == ShareMeasure::Count { "I/Os" } else { "bytes" };
     let title = format!("Cumulative workload at a threshold of {} of {of}", options.threshold);
     Table::new("cumulative-workload", title, "I/O stream")
         .columns(heads(&WorkloadStream::OF_REPORT))
@@ -56,7 +56,7 @@ pub(super) fn workload(study: &Study) -> Table {
 
 /// Returns the totals over all streams of the workload.
 fn selected(study: &Study) -> Row {
-    let Totals { workload, streams, .. } = &study.totals;
+    let CaptureTotals { workload, streams, .. } = &study.totals;
     let (count, amount) = workload.selected();
     let head = format!("{} of {} streams", workload.streams.len(), streams.len());
     let all = WorkloadStream {
@@ -101,32 +101,32 @@ pub(super) fn drives(study: &Study) -> Table {
 }
 
 /// Returns a table of processes and their streams.
-pub(super) fn process_streams(study: &Study, singles: &SingleIos) -> Table {
+pub(super) fn process_streams(study: &Study, singles: &SingleIoResults) -> Table {
     let names = ["process-streams", "Which process did which I/O streams", "Process, I/O stream"];
-    groups(names, &singles.process_streams, study, Show::Counts)
+    groups(names, &singles.process_streams, study, GroupFigureSet::Counts)
 }
 
 /// Returns queue times and response times by stream.
-pub(super) fn queue_times(study: &Study, singles: &SingleIos) -> Table {
+pub(super) fn queue_times(study: &Study, singles: &SingleIoResults) -> Table {
     let names = ["queue-times", "Queue time beside response time, ms", "I/O stream"];
-    groups(names, &by(singles, Facet::Stream), study, Show::Times)
+    groups(names, &by(singles, Facet::Stream), study, GroupFigureSet::Times)
 }
 
 /// Returns queue times and response times by process.
-pub(super) fn queue_times_of_processes(study: &Study, singles: &SingleIos) -> Table {
+pub(super) fn queue_times_of_processes(study: &Study, singles: &SingleIoResults) -> Table {
     let names =
         ["queue-times-processes", "Queue time beside response time by process, ms", "Process"];
-    groups(names, &by(singles, Facet::Process), study, Show::Times)
+    groups(names, &by(singles, Facet::Process), study, GroupFigureSet::Times)
 }
 
 /// Returns the flags that the kernel recorded, by stream and by process; empty if the trace holds
 /// none.
-pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Vec<Table> {
+pub(super) fn kinds(study: &Study, singles: &SingleIoResults) -> Vec<Table> {
     let by_stream = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
     let by_process = ["kinds-processes", "Kinds of I/Os by process", "Process"];
     let tables = [(by_stream, Facet::Stream), (by_process, Facet::Process)];
-    let tables =
-        tables.map(|(names, facet)| groups(names, &by(singles, facet), study, Show::Kinds));
+    let tables = tables
+        .map(|(names, facet)| groups(names, &by(singles, facet), study, GroupFigureSet::Kinds));
     let recorded = tables.into_iter().filter(|table| columns_with_values(table) > ALWAYS_KNOWN);
     recorded.map(|table| without_zeros(table, study)).collect()
 }
@@ -171,12 +171,12 @@ fn without_zeros(mut table: Table, study: &Study) -> Table {
 }
 
 /// Regroups processes and streams by one of the two.
-fn by(singles: &SingleIos, facet: Facet) -> Groups {
+fn by(singles: &SingleIoResults, facet: Facet) -> Groups {
     singles.process_streams.regrouped(&[facet])
 }
 
 /// Returns the times between the I/Os of each stream.
-pub(super) fn gaps(study: &Study, singles: &SingleIos) -> Table {
+pub(super) fn gaps(study: &Study, singles: &SingleIoResults) -> Table {
     let over = (study.totals.span_ns, study.totals.step_ns);
     let rows = shape_figures::streams(&singles.shape, &study.streams_over_time, over);
     let names = ["gaps", "Times between the I/Os of a stream", "I/O stream"];
@@ -185,7 +185,7 @@ pub(super) fn gaps(study: &Study, singles: &SingleIos) -> Table {
 }
 
 /// Returns the sequential runs by length.
-pub(super) fn runs(singles: &SingleIos) -> Table {
+pub(super) fn runs(singles: &SingleIoResults) -> Table {
     let name = |run: &RunShape| match run.lengths {
         (from, Some(to)) if from == to => from.to_string(),
         (from, Some(to)) => format!("{from} to {to}"),
@@ -217,7 +217,7 @@ pub(super) fn read_out(study: &Study, read_out: &ReadOut) -> Table {
 }
 
 /// Returns the idle periods of each device by length.
-pub(super) fn idle(study: &Study, singles: &SingleIos) -> Vec<Table> {
+pub(super) fn idle(study: &Study, singles: &SingleIoResults) -> Vec<Table> {
     let rows = shape_figures::idle(&singles.shape, &study.totals.conditions);
     let devices = rows.chunk_by(|one, next| one.device == next.device).enumerate();
     let of_device = |(at, rows): (usize, &[IdleShape])| {
@@ -229,23 +229,23 @@ pub(super) fn idle(study: &Study, singles: &SingleIos) -> Vec<Table> {
 }
 
 /// Returns a table of the largest groups.
-fn groups(names: [&str; 3], groups: &Groups, study: &Study, show: Show) -> Table {
+fn groups(names: [&str; 3], groups: &Groups, study: &Study, show: GroupFigureSet) -> Table {
     let listing = groups.listing(study.totals.options.by, &study.totals.conditions);
     let rows = listing.into_iter().take(GROUPS_SHOWN).map(|group| (group.name(), group));
     table(names, GroupFigures::of_report(show), rows)
 }
 
 /// Returns the processes with the most I/Os.
-pub(super) fn processes(singles: &SingleIos, most: usize) -> Table {
+pub(super) fn processes(singles: &SingleIoResults, most: usize) -> Table {
     process_table("processes", singles, most)
 }
 
 /// Returns a table of every process.
-pub(super) fn processes_all(singles: &SingleIos) -> Table {
+pub(super) fn processes_all(singles: &SingleIoResults) -> Table {
     process_table("processes-all", singles, usize::MAX)
 }
 
-fn process_table(id: &str, singles: &SingleIos, most: usize) -> Table {
+fn process_table(id: &str, singles: &SingleIoResults, most: usize) -> Table {
     let listing = singles.processes.listing().into_iter().take(most);
     let rows = listing.map(|process| (process.process.clone(), process));
     table([id, "Processes", "Process"], &ProcessFigures::OF_REPORT, rows)

@@ -2,14 +2,14 @@
 
 use super::tables;
 use crate::columns::table_row;
-use crate::questions::group_figures::{GroupFigures, Show};
+use crate::questions::group_figures::{GroupFigureSet, GroupFigures};
 use crate::questions::groups::{Facet, GroupKey, Groups};
-use crate::questions::study::{SingleIos, Study};
+use crate::questions::study::{SingleIoResults, Study};
 use steadfast_domain::findings::{Exhibit, Page, Row, Table};
 use steadfast_domain::text::number;
 
 /// Returns a page with a table of each, or `None` if none was recorded.
-pub(super) fn page(study: &Study, singles: &SingleIos) -> Option<Page> {
+pub(super) fn page(study: &Study, singles: &SingleIoResults) -> Option<Page> {
     let told = singles.who.iter().filter(|groups| groups.iter().any(|(key, _)| is_told(key)));
     let tables = told.filter_map(|groups| Some(Exhibit::Table(table(study, groups)?)));
     let tables: Vec<Exhibit> = tables.collect();
@@ -36,7 +36,7 @@ fn table(study: &Study, groups: &Groups) -> Option<Table> {
     let keys: Vec<GroupKey> = listing.iter().map(|group| group.key).collect();
     let rest = rest(study, groups, (&keys, others.len()));
     let rows = listing.into_iter().map(|group| (group.name(), group));
-    let columns = GroupFigures::of_report(Show::Counts);
+    let columns = GroupFigures::of_report(GroupFigureSet::Counts);
     Some(tables::table([id, title, corner], columns, rows).rows(rest))
 }
 
@@ -59,6 +59,6 @@ fn rest(study: &Study, groups: &Groups, (listed, others): (&[GroupKey], usize)) 
         share_of_bytes: share(beyond.amount, all.amount()),
         ..beyond
     };
-    let row = table_row(head, GroupFigures::of_report(Show::Counts), &beyond);
+    let row = table_row(head, GroupFigures::of_report(GroupFigureSet::Counts), &beyond);
     Some(row.named("others").strong(true))
 }

@@ -4,7 +4,7 @@ use crate::questions::compare::UNKNOWN_HOST;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use steadfast_domain::io_event::{
-    CapturedCgroup, CapturedDevice, ContentSample, FileName, IncompleteIos, Merging,
+    CapturedCgroup, CapturedDevice, ContentSample, FileName, IncompleteIos, MergeCounts,
 };
 use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::error::TraceError;
@@ -131,8 +131,8 @@ fn merging(
     all: &[&CaptureConditions],
     places: &[MergeMapping],
     devices: usize,
-) -> Option<Vec<Merging>> {
-    let mut sums = vec![Merging::default(); devices];
+) -> Option<Vec<MergeCounts>> {
+    let mut sums = vec![MergeCounts::default(); devices];
     for (one, place) in all.iter().zip(places) {
         for (own, counted) in (0u16..).zip(one.merging.as_ref()?) {
             if let Some(sum) = sums.get_mut(usize::from(place.device(own))) {

@@ -11,7 +11,7 @@ use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::FileName;
 use steadfast_tracefile::cube_file::{CubeColumns, CubeFile, WIDTH_NS};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{Footer, Integrity, LeftOut, Recovery, Source};
+use steadfast_tracefile::parquet::{Footer, Integrity, OmittedFile, Recovery, SharedMedium};
 
 /// Options of a fold. Only captures that were folded with equal options can be merged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,7 +126,7 @@ pub(super) struct FoldDescription {
     /// Captures, in the order of their row groups.
     pub captures: Vec<Member>,
     /// Files that could not be read.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedFile>,
 }
 
 /// A fold file open for reading.
@@ -142,7 +142,7 @@ impl<R: Read + Seek + Send + 'static> FoldFile<R> {
     /// # Errors
     /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Unsuitable`] if the file is
     /// damaged.
-    pub(crate) fn of(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+    pub(crate) fn of(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         let Some(text) = &found.fold else {
             return Err(damaged("its end: a part is missing, or something was added"));
         };

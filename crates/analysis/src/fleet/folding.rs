@@ -4,8 +4,8 @@ use super::file::{FileIdentity, FoldOptions, Member, step_fits};
 use super::gathering::Gathering;
 use crate::captured::Captured;
 use crate::fold::Fold;
-use crate::pass::Pass;
-use crate::sums::content_of_part::ContentOfPart;
+use crate::pass::PassOptions;
+use crate::sums::content_of_part::PartContent;
 use sha2::{Digest, Sha256};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use steadfast_domain::Nanos;
@@ -34,7 +34,7 @@ pub struct Folded {
 pub fn fold<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     mut files: Vec<FileIdentity>,
-    pass: &Pass,
+    pass: &PassOptions,
     options: &FoldOptions,
 ) -> Result<Folded, TraceError> {
     if captured.tells(NotRecorded::SingleIos).is_err() {
@@ -53,7 +53,7 @@ pub fn fold<R: Read + Seek + Send + 'static>(
     }
     let conditions = captured.conditions();
     let mut gathering = Gathering::new(options, conditions)?;
-    let mut content = ContentOfPart::of(captured, pass);
+    let mut content = PartContent::of(captured, pass);
     let mut folds: Vec<&mut dyn Fold> = vec![&mut gathering];
     folds.extend(content.fold());
     let account = captured.run(pass, &mut folds)?;
@@ -77,7 +77,7 @@ pub fn fold<R: Read + Seek + Send + 'static>(
 /// Returns the observed time that passes the filter, or `None` if that is the whole capture.
 fn spans_of<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
-    pass: &Pass,
+    pass: &PassOptions,
     lasted_ns: u64,
 ) -> Option<Vec<(u64, u64)>> {
     let observed = captured.observed(&pass.filter);

@@ -2,17 +2,17 @@
 
 use super::file::FoldOptions;
 use crate::cells::{BusyInStep, Cell, Dimensions, FLAGS, Who};
-use crate::fold::{Fold, Rows};
-use crate::sums::response::Responses;
+use crate::fold::{AnnotatedRows, Fold};
+use crate::sums::response::ResponseHistogram;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::io::Cursor;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::CommandName;
 use steadfast_domain::{CaptureConditions, IoOp, Layer, Nanos};
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::cube_file::{CubeFile, CubeWriter};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{Fields, Source, footer};
+use steadfast_tracefile::parquet::{Fields, SharedMedium, footer};
 
 /// Maximum number of cells in one step.
 const CELLS_MAX: usize = 1 << 18;
@@ -32,8 +32,8 @@ type Key = (u16, Layer, IoOp, bool, u32, Who);
 #[derive(Default)]
 struct Open {
     cell: Cell,
-    responses: Responses,
-    queued: Responses,
+    responses: ResponseHistogram,
+    queued: ResponseHistogram,
 }
 
 /// The cells of a capture under construction.
@@ -102,14 +102,14 @@ impl Gathering {
             let begin_ns = step.saturating_mul(self.step_ns);
             self.cube.add_busy(BusyInStep { begin_ns, device, layer, busy_ns })?;
         }
-        let source = Source::new(Cursor::new(self.cube.finish_fold(&())?))?;
+        let source = SharedMedium::new(Cursor::new(self.cube.finish_fold(&())?))?;
         let found = footer(&source)?;
         let conditions = found.conditions.as_ref();
         let cube = CubeFile::new(source, found.groups, conditions, &mut Vec::new())?;
         Ok(Gathered { cube, cells: self.cells })
     }
 
-    fn key(&self, rows: &Rows<'_>, row: usize) -> Key {
+    fn key(&self, rows: &AnnotatedRows<'_>, row: usize) -> Key {
         let batch = rows.batch;
         let (op, bytes, sequential) = (batch.op(row), batch.bytes(row), rows.sequential[row]);
         (batch.device(row), batch.layer(row), op, sequential, bytes, self.who(batch, row))
@@ -120,26 +120,26 @@ impl Gathering {
         let (pid, command) = if self.told.processes {
             (batch.pid(row), batch.command(row))
         } else {
-            (0, Command::default())
+            (0, CommandName::default())
         };
         let (tid, thread) = if self.told.threads {
             (batch.tid(row), batch.thread(row))
         } else {
-            (0, Command::default())
+            (0, CommandName::default())
         };
         let is_of_file = self.told.files && batch.layer(row) == Layer::FileSystem;
         let inode = if is_of_file { batch.inode(row) } else { 0 };
         Who { pid, command, tid, thread, cgroup: batch.cgroup(row), inode }
     }
 
-    fn is_beyond(&self, rows: &Rows<'_>, row: usize) -> bool {
+    fn is_beyond(&self, rows: &AnnotatedRows<'_>, row: usize) -> bool {
         let batch = rows.batch;
         let size = self.sizes.get(usize::from(batch.device(row))).copied().flatten();
         let end = batch.offset(row).saturating_add(u64::from(batch.bytes(row)));
         batch.layer(row) == Layer::Block && size.is_some_and(|size| end > size)
     }
 
-    fn take_row(&mut self, rows: &Rows<'_>, row: usize) -> Result<(), TraceError> {
+    fn take_row(&mut self, rows: &AnnotatedRows<'_>, row: usize) -> Result<(), TraceError> {
         let at = rows.batch.issued_ns(row).saturating_add(self.began_ns);
         if at / self.step_ns != self.step {
             self.close()?;
@@ -206,7 +206,7 @@ impl Gathering {
 }
 
 impl Open {
-    fn add(&mut self, rows: &Rows<'_>, row: usize, at: u64, is_beyond: bool) {
+    fn add(&mut self, rows: &AnnotatedRows<'_>, row: usize, at: u64, is_beyond: bool) {
         let (batch, cell) = (rows.batch, &mut self.cell);
         cell.span_ns = match cell.ios {
             0 => (at, at),
@@ -250,7 +250,7 @@ impl Fold for Gathering {
     fn fields(&self) -> Fields {
         Fields::ALL.and(Fields::BUSY)
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         rows.iter().try_for_each(|row| self.take_row(rows, row))
     }
     /// A capture is folded in one piece; only fold files can be merged.

@@ -1,10 +1,10 @@
 //! Compares hosts: the activity of each during its observed time, ranked by any figure, and
 //! outliers among them.
 
-use crate::columns::{self, Column, Print};
+use crate::columns::{self, ListingColumn, ValueFormat};
 use crate::questions::compare::host_name;
 use crate::questions::groups::{Facet, GROUPS_MAX, Groups};
-use crate::sums::io_sums::Sums;
+use crate::sums::io_sums::IoSums;
 use crate::sums::response::ResponseFigures;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
@@ -156,7 +156,7 @@ impl Hosts {
 /// Sums of one host.
 #[derive(Default)]
 struct Done {
-    all: Sums,
+    all: IoSums,
     /// Number of sequential reads and writes.
     sequential: u64,
 }
@@ -197,7 +197,7 @@ pub struct HostFigures {
     /// Observed time, in nanoseconds.
     pub observed_ns: u64,
     /// Sums over all I/Os of the host.
-    pub tally: Sums,
+    pub tally: IoSums,
     /// Number of sequential reads and writes.
     pub sequential: u64,
     /// Response times.
@@ -277,33 +277,45 @@ impl Serialize for HostFigures {
     }
 }
 
-type Of = Column<HostFigures>;
+type Of = ListingColumn<HostFigures>;
 
 /// Columns of a listing of hosts.
 impl HostFigures {
     const ALL: [Of; 16] = [
-        Column::new("host", "Host", Print::Plain(0), |h| h.host.clone().into()),
-        Column::new("devices", "devices", Print::Plain(0), |h| h.devices.into()),
-        Column::new("observed_ns", "seconds", Print::Seconds, |h| h.observed_ns.into()),
-        Column::new("count", "I/Os", Print::Plain(0), |h| h.tally.count().into()),
-        Column::new("iops", "IOPS", Print::Plain(1), |h| h.rate(h.tally.count()).into()),
-        Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |h| h.rate(h.amount()).into()),
-        Column::new("read_share", "reads %", Print::Percent(1), |h| h.reads().into()),
-        Column::new("sequential_share", "SEQ %", Print::Percent(1), |h| {
+        ListingColumn::new("host", "Host", ValueFormat::Plain(0), |h| h.host.clone().into()),
+        ListingColumn::new("devices", "devices", ValueFormat::Plain(0), |h| h.devices.into()),
+        ListingColumn::new("observed_ns", "seconds", ValueFormat::Seconds, |h| {
+            h.observed_ns.into()
+        }),
+        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |h| h.tally.count().into()),
+        ListingColumn::new("iops", "IOPS", ValueFormat::Plain(1), |h| {
+            h.rate(h.tally.count()).into()
+        }),
+        ListingColumn::new("bytes_per_second", "MB/s", ValueFormat::Megabytes(3), |h| {
+            h.rate(h.amount()).into()
+        }),
+        ListingColumn::new("read_share", "reads %", ValueFormat::Percent(1), |h| h.reads().into()),
+        ListingColumn::new("sequential_share", "SEQ %", ValueFormat::Percent(1), |h| {
             h.share(h.sequential).into()
         }),
-        Column::new("qd_mean", "QD avg", Print::Plain(2), |h| h.depth().into()),
-        Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |h| {
+        ListingColumn::new("qd_mean", "QD avg", ValueFormat::Plain(2), |h| h.depth().into()),
+        ListingColumn::new("response_mean_ns", "ART ms", ValueFormat::Milliseconds, |h| {
             h.response.mean_ns.into()
         }),
-        Column::new("response_p99_ns", "99% ms", Print::Milliseconds, |h| h.response.p99_ns.into()),
-        Column::new("response_p99_9_ns", "99.9% ms", Print::Milliseconds, |h| {
+        ListingColumn::new("response_p99_ns", "99% ms", ValueFormat::Milliseconds, |h| {
+            h.response.p99_ns.into()
+        }),
+        ListingColumn::new("response_p99_9_ns", "99.9% ms", ValueFormat::Milliseconds, |h| {
             h.response.p99_9_ns.into()
         }),
-        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |h| h.response.max_ns.into()),
-        Column::new("failed", "failed", Print::Plain(0), |h| h.tally.flag(flags::FAILED).into()),
-        Column::new("score", "score", Print::Plain(1), |h| h.score.into()),
-        Column::new("outlier", "outlier", Print::Plain(0), |h| {
+        ListingColumn::new("response_max_ns", "MRT ms", ValueFormat::Milliseconds, |h| {
+            h.response.max_ns.into()
+        }),
+        ListingColumn::new("failed", "failed", ValueFormat::Plain(0), |h| {
+            h.tally.flag(flags::FAILED).into()
+        }),
+        ListingColumn::new("score", "score", ValueFormat::Plain(1), |h| h.score.into()),
+        ListingColumn::new("outlier", "outlier", ValueFormat::Plain(0), |h| {
             (if h.is_outlier() { "yes" } else { "" }).to_owned().into()
         }),
     ];

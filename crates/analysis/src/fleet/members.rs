@@ -3,10 +3,10 @@
 use super::common::{Common, host_of};
 use super::file::FoldFile;
 use super::summed_capture::{CellTotals, SummedCapture};
-use crate::crew::Crew;
+use crate::crew::ThreadPool;
 use crate::filter::Filter;
 use crate::fold::Fold;
-use crate::pass::{Pass, PassAccount};
+use crate::pass::{PassAccount, PassOptions};
 use crate::side_by_side;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -16,7 +16,7 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, StepGrid, refuse_without_step};
-use steadfast_tracefile::parquet::{Integrity, LeftOut, Recovery, Trace};
+use steadfast_tracefile::parquet::{Integrity, OmittedFile, Recovery, Trace};
 
 /// One of several captures.
 pub(crate) enum Of<R> {
@@ -30,7 +30,7 @@ pub(crate) enum Of<R> {
 pub(crate) struct Fleet<R> {
     members: Vec<(Of<R>, MergeMapping)>,
     conditions: CaptureConditions,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<OmittedFile>,
 }
 
 impl<R: Read + Seek + Send + 'static> Of<R> {
@@ -119,7 +119,10 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if captures of one device overlap in time, or
     /// [`TraceError::TooFine`] if there are too many devices.
-    pub(crate) fn of(mut members: Vec<Of<R>>, left_out: Vec<LeftOut>) -> Result<Self, TraceError> {
+    pub(crate) fn of(
+        mut members: Vec<Of<R>>,
+        left_out: Vec<OmittedFile>,
+    ) -> Result<Self, TraceError> {
         members.sort_by_key(Of::order);
         no_capture_twice(&members)?;
         let all: Vec<&CaptureConditions> = members.iter().map(Of::conditions).collect();
@@ -143,7 +146,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     }
 
     /// Returns the captures, and the files that were left out of them.
-    pub(crate) fn into_members(self) -> (Vec<Of<R>>, Vec<LeftOut>) {
+    pub(crate) fn into_members(self) -> (Vec<Of<R>>, Vec<OmittedFile>) {
         (self.members.into_iter().map(|(member, _)| member).collect(), self.left_out)
     }
 
@@ -244,13 +247,13 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     /// Reads all captures in sequence and passes their batches and cells to all folds.
     ///
     /// # Errors
-    /// Returns the errors of [`Pass::run`], or [`TraceError::NotRecorded`] or
+    /// Returns the errors of [`PassOptions::run`], or [`TraceError::NotRecorded`] or
     /// [`TraceError::Unsuitable`] if a capture lacks what a fold or the filter needs.
     pub(crate) fn run(
         &self,
-        pass: &Pass,
+        pass: &PassOptions,
         folds: &mut [&mut dyn Fold],
-        crew: Option<&dyn Crew>,
+        crew: Option<&dyn ThreadPool>,
     ) -> Result<PassAccount, TraceError> {
         let mut account = PassAccount::default();
         let mut totals = CellTotals::default();

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use steadfast_domain::CaptureConditions;
 use steadfast_tracefile::cube_file::{CubeColumns, CubeFile, CubeWriter};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::parquet::{LeftOut, Source, footer, is_same_capture};
+use steadfast_tracefile::parquet::{OmittedFile, SharedMedium, footer, is_same_capture};
 
 /// The cells of a capture: in memory, or in a fold file of this name.
 enum Cells<R> {
@@ -24,7 +24,7 @@ pub struct Merge<R> {
     of_file: BTreeMap<String, usize>,
     /// Index of a capture by its ID, if it has one.
     of_capture: BTreeMap<String, usize>,
-    left_out: BTreeSet<LeftOut>,
+    left_out: BTreeSet<OmittedFile>,
 }
 
 impl<R> Default for Merge<R> {
@@ -59,7 +59,7 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
     /// Returns the errors of [`Self::add`], or [`TraceError::Unsuitable`] if the file is no fold
     /// file, is damaged, or was made with other options.
     pub fn add_file(&mut self, medium: R, name: &str) -> Result<Vec<String>, TraceError> {
-        let source = Source::new(medium)?;
+        let source = SharedMedium::new(medium)?;
         let found = footer(&source)?;
         if !found.is_fold() {
             let what = "this is not a fold file; make one with: steadfast trace fold";
@@ -76,7 +76,7 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
     }
 
     /// Records a file that could not be read.
-    pub fn leave_out(&mut self, file: LeftOut) {
+    pub fn leave_out(&mut self, file: OmittedFile) {
         self.left_out.insert(file);
     }
 
@@ -86,7 +86,7 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
     }
 
     /// Returns the files that could not be read.
-    pub fn left_out(&self) -> impl Iterator<Item = &LeftOut> {
+    pub fn left_out(&self) -> impl Iterator<Item = &OmittedFile> {
         self.left_out.iter()
     }
 

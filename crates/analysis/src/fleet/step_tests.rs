@@ -2,10 +2,10 @@
 
 use crate::captured::Captured;
 use crate::filter::Filter;
-use crate::pass::Pass;
+use crate::pass::PassOptions;
 use crate::questions::cumulative::Threshold;
 use crate::questions::steps::CaptureStep;
-use crate::questions::streams::{By, StreamKey, StreamTable};
+use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
@@ -52,8 +52,8 @@ fn open(bytes: Vec<u8>) -> Alone {
     Captured::open(Cursor::new(bytes)).unwrap()
 }
 
-fn passing(filter: &Filter) -> Pass {
-    Pass { filter: filter.clone(), ..Pass::default() }
+fn passing(filter: &Filter) -> PassOptions {
+    PassOptions { filter: filter.clone(), ..PassOptions::default() }
 }
 
 fn streams(file: &Alone, filter: &Filter) -> StreamTable {
@@ -61,7 +61,7 @@ fn streams(file: &Alone, filter: &Filter) -> StreamTable {
 }
 
 fn steps(file: &Alone, width_ns: u64) -> BTreeMap<u64, CaptureStep> {
-    file.steps(&Pass::default(), Some(width_ns)).unwrap().found.steps.iter().collect()
+    file.steps(&PassOptions::default(), Some(width_ns)).unwrap().found.steps.iter().collect()
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn what_is_written_adds_up_to_streams_steps_and_maps() {
     assert_eq!(steps.keys().copied().collect::<Vec<_>>(), [0, 1]);
     assert_eq!((steps[&0].ios(), steps[&0].bytes()), (20, 13 * 4096 + 7 * 8192));
     assert_eq!(steps[&0].sequential_share(), Some(0.35));
-    let half = (By::Count, Threshold(500_000));
+    let half = (ShareMeasure::Count, Threshold(500_000));
     let map = file.map(&passing(&all), Some(1_000_000_000), half).unwrap().found;
     assert_eq!(map.keys, [read]);
     let series = map.series;
@@ -130,10 +130,10 @@ fn filters_and_widths_are_kept_to() {
     assert_eq!(streams(&file, &writes).total().count(), 7);
     let late = Filter::default().between(Some(1), None);
     assert_eq!(streams(&file, &late).total().count(), 8);
-    let process = Some(crate::filter::Process::Pid(1));
+    let process = Some(crate::filter::ProcessSelector::Pid(1));
     let process = Filter { process, ..Filter::default() };
     assert!(file.streams(&passing(&process)).unwrap_err().to_string().contains("--pid"));
-    let window = Pass { window: 8, ..Pass::default() };
+    let window = PassOptions { window: 8, ..PassOptions::default() };
     assert!(file.streams(&window).unwrap_err().to_string().contains("--window"));
     assert_eq!(file.width(Some(3_000_000_000), (0, 0), 9).unwrap(), 3_000_000_000);
     assert!(matches!(file.width(Some(1_500_000_000), (0, 0), 9), Err(TraceError::TooFine(_))));
@@ -165,7 +165,7 @@ fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
     let file = open(bytes.clone());
     let of = [None, Some(Layer::Block), Some(Layer::FileSystem)].map(|layer| ios(&file, layer));
     assert_eq!(of, [11, 6, 5]);
-    let found = file.sides(&Pass::default(), 1_000_000_000).unwrap().found;
+    let found = file.sides(&PassOptions::default(), 1_000_000_000).unwrap().found;
     let unlisted = found.unlisted;
     let sides: Vec<_> =
         found.sides.iter().map(|(key, steps)| (key.layer, steps[&0].ios())).collect();
@@ -233,7 +233,7 @@ fn it_is_told_from_a_trace_and_damage_is_an_error() {
     let why = Trace::open(Cursor::new(written())).err().unwrap().to_string();
     assert!(why.contains("every capture step"), "{why}");
     let plain = CaptureConditions { step_ns: None, ..conditions() };
-    let trace = steadfast_tracefile::Writer::new(Vec::new(), &plain)
+    let trace = steadfast_tracefile::TraceWriter::new(Vec::new(), &plain)
         .unwrap()
         .finish(plain.clone())
         .unwrap();
@@ -244,7 +244,7 @@ fn it_is_told_from_a_trace_and_damage_is_an_error() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x55;
         if let Ok(file) = Captured::open(Cursor::new(bytes)) {
-            let _ = file.streams(&Pass::default());
+            let _ = file.streams(&PassOptions::default());
         }
     }
 }

@@ -3,9 +3,9 @@
 
 use super::file::{FoldOptions, Member};
 use crate::annotate::sequence::WINDOW;
-use crate::cells::{BusyInStep, Cell, Cells, Dimensions, Times};
+use crate::cells::{BusyInStep, Cell, Dimensions, FilteredCells, Times};
 use crate::fold::Fold;
-use crate::pass::{Pass, PassAccount};
+use crate::pass::{PassAccount, PassOptions};
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
 use steadfast_tracefile::cube_file::{CubeFile, CubeRows};
@@ -13,8 +13,8 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, StepGrid};
-use steadfast_tracefile::parquet::parts::{Part, both, in_order, none_named, together};
-use steadfast_tracefile::parquet::{Footer, Integrity, Recovery, Source};
+use steadfast_tracefile::parquet::parts::{PartFile, both, in_order, none_named, together};
+use steadfast_tracefile::parquet::{Footer, Integrity, Recovery, SharedMedium};
 
 /// A capture with sums in place of its single I/Os.
 pub(crate) struct SummedCapture<R> {
@@ -43,7 +43,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     ///
     /// # Errors
     /// Returns the errors of [`CubeFile::new`] and [`CubeFile::read`].
-    pub(crate) fn of_steps(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+    pub(crate) fn of_steps(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         let Footer { groups, conditions, start, recovery, mut damaged, .. } = found;
         let file = CubeFile::new(source, groups, conditions.as_ref(), &mut damaged)?;
         let conditions = conditions.unwrap_or_default();
@@ -209,7 +209,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
         }
     }
 
-    fn check(&self, pass: &Pass) -> Result<(), TraceError> {
+    fn check(&self, pass: &PassOptions) -> Result<(), TraceError> {
         let Some(folded) = &self.folded else {
             return match pass {
                 _ if pass.filter.process.is_some() => Err(NotRecorded::Processes.into()),
@@ -242,7 +242,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     /// [`FoldCells::take_cells`](crate::fold::FoldCells::take_cells).
     pub(crate) fn run(
         &self,
-        pass: &Pass,
+        pass: &PassOptions,
         place: Option<&MergeMapping>,
         folds: &mut [&mut dyn Fold],
         totals: &mut CellTotals,
@@ -285,7 +285,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
                 account.reach(cell.span_ns.0, cell.span_ns.1);
             }
             let (cells, busy, responses) = (&cells[..], &busy[..], &responses[..]);
-            let cells = Cells { step_ns, told, cells, busy, responses };
+            let cells = FilteredCells { step_ns, told, cells, busy, responses };
             folds.iter_mut().try_for_each(|fold| fold.take_cells(&cells))?;
         }
         Ok(account)
@@ -328,7 +328,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     }
 }
 
-impl<R: Read + Seek + Send + 'static> Part for SummedCapture<R> {
+impl<R: Read + Seek + Send + 'static> PartFile for SummedCapture<R> {
     fn conditions(&self) -> &CaptureConditions {
         &self.conditions
     }

@@ -1,12 +1,12 @@
 //! Two drives, or the file-system and the block layer, side by side: the capture steps of every
 //! device and layer on one time axis.
 
-use crate::cells::{Cells, Dimensions};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::cells::{Dimensions, FilteredCells};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::owner::owner_of_cgroup;
 use crate::questions::steps::{CaptureStep, STEP_FIELDS, StepColumns, Steps};
 use crate::sums::step_width::made_of;
-use crate::tables::smallest_keys::{Place, SmallestKeys};
+use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use steadfast_domain::{CaptureConditions, Layer};
@@ -80,18 +80,18 @@ pub fn cgroup_name(conditions: &CaptureConditions, number: u16) -> Option<String
 }
 
 /// Capture steps of one device at one layer, by step number.
-pub type Side = (SideKey, BTreeMap<u64, CaptureStep>);
+pub type SideSteps = (SideKey, BTreeMap<u64, CaptureStep>);
 
 /// The devices and layers whose I/Os pass the filter. In contrast to [`Sides`] their number has no
 /// limit.
 #[derive(Debug, Clone, Default)]
-pub struct SidesSeen {
+pub struct SideSet {
     seen: BTreeSet<SideKey>,
     /// The same as an array indexed by device and layer, for a fast test per I/O.
     is_seen: Vec<[bool; 2]>,
 }
 
-impl SidesSeen {
+impl SideSet {
     /// Returns the number of sides seen.
     pub fn count(&self) -> u64 {
         self.seen.len() as u64
@@ -104,7 +104,7 @@ impl SidesSeen {
 
     /// Adds the sides of a few rows with one vector operation and returns `true`. Returns `false`
     /// and adds nothing unless all of the rows pass the filter and belong to the first 32 devices.
-    fn see_at_once(&mut self, rows: &Rows<'_>, part: Range<usize>) -> bool {
+    fn see_at_once(&mut self, rows: &AnnotatedRows<'_>, part: Range<usize>) -> bool {
         let devices = rows.batch.narrow(Field::Device).part(part.clone());
         let layers = rows.batch.narrow(Field::Layer).part(part.clone());
         let (seen, any_device, any_layer) = simd::sides(devices, layers);
@@ -119,7 +119,7 @@ impl SidesSeen {
         true
     }
 
-    fn see_each(&mut self, rows: &Rows<'_>, part: Range<usize>) {
+    fn see_each(&mut self, rows: &AnnotatedRows<'_>, part: Range<usize>) {
         let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
         for row in part.filter(|row| rows.kept[*row]) {
             self.see(SideKey { device: device.at(row) as u16, layer: layer.layer(row) });
@@ -150,23 +150,23 @@ impl SidesSeen {
     }
 }
 
-impl PartialEq for SidesSeen {
+impl PartialEq for SideSet {
     fn eq(&self, other: &Self) -> bool {
         self.seen == other.seen
     }
 }
 
-impl EmptyLike for SidesSeen {
+impl EmptyLike for SideSet {
     fn alike(&self) -> Self {
-        SidesSeen::default()
+        SideSet::default()
     }
 }
 
-impl Fold for SidesSeen {
+impl Fold for SideSet {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Device, Field::Layer])
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for first in (0..rows.kept.len()).step_by(PART_MAX) {
             let part = first..rows.kept.len().min(first + PART_MAX);
             if !self.see_at_once(rows, part.clone()) {
@@ -187,8 +187,8 @@ impl Fold for SidesSeen {
     }
 }
 
-impl FoldCells for SidesSeen {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+impl FoldCells for SideSet {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         let keys =
             cells.cells.iter().map(|cell| SideKey { device: cell.device, layer: cell.layer });
         keys.for_each(|key| self.see(key));
@@ -210,9 +210,9 @@ pub struct Sides {
 
 /// Result of [`Sides`].
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct SidesFound {
+pub struct SidesResult {
     /// The sides in order of device and layer.
-    pub sides: Vec<Side>,
+    pub sides: Vec<SideSteps>,
     /// I/Os of the sides beyond the limit.
     pub unlisted: u64,
 }
@@ -246,7 +246,7 @@ impl Sides {
     /// Same as [`Self::finish`].
     pub(crate) fn finish_with_all(
         mut self,
-    ) -> Result<(SidesFound, BTreeMap<u64, CaptureStep>), TraceError> {
+    ) -> Result<(SidesResult, BTreeMap<u64, CaptureStep>), TraceError> {
         let further = self.further.take().map(Steps::finish).transpose()?;
         let found = self.finish()?;
         let mut all = further.unwrap_or_default();
@@ -260,11 +260,11 @@ impl Sides {
     ///
     /// # Errors
     /// Returns [`TraceError::TooFine`] if there are more steps than memory is set aside for.
-    pub fn finish(self) -> Result<SidesFound, TraceError> {
+    pub fn finish(self) -> Result<SidesResult, TraceError> {
         let finished = self.sides.into_iter().map(|(key, steps)| Ok((key, steps.finish()?)));
         let mut sides = finished.collect::<Result<Vec<_>, TraceError>>()?;
         sides.sort_by_key(|(key, _)| *key);
-        Ok(SidesFound { sides, unlisted: self.unlisted })
+        Ok(SidesResult { sides, unlisted: self.unlisted })
     }
 
     /// Returns the steps of a side; `None` if the side is beyond the limit.
@@ -281,11 +281,11 @@ impl Sides {
     fn admit(&mut self, key: SideKey) -> Result<Option<usize>, TraceError> {
         let new = (key, self.empty_steps());
         let at = match self.firsts.admit(key) {
-            Place::Free => {
+            Admission::Free => {
                 self.sides.push(new);
                 Some(self.sides.len() - 1)
             }
-            Place::Of(last) => {
+            Admission::Of(last) => {
                 let at = self.sides.iter().position(|(side, _)| *side == last);
                 if let Some(of_last) = at.and_then(|at| self.sides.get_mut(at)) {
                     let (_, gone) = std::mem::replace(of_last, new);
@@ -293,7 +293,7 @@ impl Sides {
                 }
                 at
             }
-            Place::None => None,
+            Admission::None => None,
         };
         Ok(at)
     }
@@ -322,7 +322,7 @@ impl Fold for Sides {
     fn fields(&self) -> Fields {
         STEP_FIELDS
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let columns = StepColumns::of(rows);
         for row in rows.iter() {
             let (device, layer) = columns.side(row);
@@ -355,7 +355,7 @@ impl Fold for Sides {
 }
 
 impl FoldCells for Sides {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
             match self.steps(SideKey { device: cell.device, layer: cell.layer })? {
@@ -391,7 +391,7 @@ mod tests {
         };
         let events: Vec<IoEvent> = numbers.clone().map(event).collect();
         let busy: Vec<(u64, u64)> = numbers.map(|at| (at * 70, at * 70 + 90 + at % 60)).collect();
-        let rows = Rows {
+        let rows = AnnotatedRows {
             batch: &Batch::of(&events),
             sequential: &vec![false; events.len()],
             depth: &vec![3; events.len()],

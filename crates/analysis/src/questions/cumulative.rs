@@ -5,8 +5,8 @@
 //! The tutorial's own example shows the effect of rounding: it prints 27.3 % where its counts give
 //! 27.5 %.
 
-use crate::columns::{Column, Print};
-use crate::questions::streams::{By, StreamKey, StreamTable};
+use crate::columns::{ListingColumn, ValueFormat};
+use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 pub use crate::threshold::Threshold;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -53,21 +53,29 @@ impl WorkloadStream {
     }
 }
 
-type Of = Column<WorkloadStream>;
+type WorkloadStreamColumn = ListingColumn<WorkloadStream>;
 
 /// Columns of the workload tables.
 impl WorkloadStream {
-    const STREAM: Of =
-        Column::new("stream", "I/O stream", Print::Plain(0), |s| s.stream.clone().into());
-    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |s| s.count.into());
-    const SHARE: Of = Column::new("share", "% of all", Print::Percent(2), |s| s.share.into());
-    const NORMALISED: Of =
-        Column::new("normalized", "Normalized %", Print::Percent(2), |s| s.normalized.into());
-    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |s| s.amount.into());
-    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
+    const STREAM: WorkloadStreamColumn =
+        ListingColumn::new("stream", "I/O stream", ValueFormat::Plain(0), |s| {
+            s.stream.clone().into()
+        });
+    const COUNT: WorkloadStreamColumn =
+        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |s| s.count.into());
+    const SHARE: WorkloadStreamColumn =
+        ListingColumn::new("share", "% of all", ValueFormat::Percent(2), |s| s.share.into());
+    const NORMALISED: WorkloadStreamColumn =
+        ListingColumn::new("normalized", "Normalized %", ValueFormat::Percent(2), |s| {
+            s.normalized.into()
+        });
+    const AMOUNT: WorkloadStreamColumn =
+        ListingColumn::new("amount", "MB", ValueFormat::Megabytes(1), |s| s.amount.into());
+    const QD_MEAN: WorkloadStreamColumn =
+        ListingColumn::new("qd_mean", "QD avg", ValueFormat::Plain(2), |s| s.qd_mean.into());
 
     /// Columns of a terminal's table.
-    pub const TABLE: [Of; 5] = [
+    pub const TABLE: [WorkloadStreamColumn; 5] = [
         Self::STREAM,
         Self::COUNT,
         Self::SHARE,
@@ -76,23 +84,23 @@ impl WorkloadStream {
     ];
 
     /// Columns of a report's table, next to the stream names.
-    pub const OF_REPORT: [Of; 5] =
+    pub const OF_REPORT: [WorkloadStreamColumn; 5] =
         [Self::COUNT, Self::SHARE, Self::NORMALISED, Self::AMOUNT, Self::QD_MEAN];
 }
 
 /// The cumulative workload of a capture.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Workload {
+pub struct CumulativeWorkload {
     /// By what shares are taken.
     #[serde(default)]
-    pub by: By,
+    pub by: ShareMeasure,
     /// The smallest share of everything that a selected stream has.
     #[serde(default)]
     pub threshold: Threshold,
     /// I/Os of the whole capture, streams below the threshold included.
     pub total_count: u64,
     /// Bytes of the whole capture.
-    /// Zero where it is not known: [`Workload::total_bytes`].
+    /// Zero where it is not known: [`CumulativeWorkload::total_bytes`].
     pub total_amount: u64,
     /// Streams of the whole capture.
     pub total_streams: usize,
@@ -100,9 +108,9 @@ pub struct Workload {
     pub streams: Vec<WorkloadStream>,
 }
 
-impl Workload {
+impl CumulativeWorkload {
     /// Selects the streams at or above a threshold.
-    pub fn of(table: &StreamTable, by: By, threshold: Threshold) -> Self {
+    pub fn of(table: &StreamTable, by: ShareMeasure, threshold: Threshold) -> Self {
         let total = table.total();
         let streams = table
             .iter()
@@ -127,15 +135,15 @@ impl Workload {
     pub fn select(
         mut streams: Vec<WorkloadStream>,
         total: (u64, u64),
-        by: By,
+        by: ShareMeasure,
         threshold: Threshold,
     ) -> Self {
         let total_streams = streams.len();
         let measure = |stream: &WorkloadStream| match by {
-            By::Count => stream.count,
-            By::Bytes => stream.amount,
+            ShareMeasure::Count => stream.count,
+            ShareMeasure::Bytes => stream.amount,
         };
-        let whole = if by == By::Count { total.0 } else { total.1 };
+        let whole = if by == ShareMeasure::Count { total.0 } else { total.1 };
         streams.retain(|stream| stream.count > 0 && threshold.admits(measure(stream), whole));
         streams.sort_by_key(|stream| (Reverse(measure(stream)), stream.key()));
         let selected: u64 = streams.iter().map(measure).sum();
@@ -144,7 +152,7 @@ impl Workload {
             stream.normalized = ratio(measure(stream), selected);
         }
         let (total_count, total_amount) = total;
-        Workload { by, threshold, total_count, total_amount, total_streams, streams }
+        CumulativeWorkload { by, threshold, total_count, total_amount, total_streams, streams }
     }
 
     /// Returns the bytes of the whole capture; `None` if unknown.
@@ -168,8 +176,8 @@ impl Workload {
     pub fn coverage(&self) -> f64 {
         let (count, amount) = self.selected();
         match self.by {
-            By::Count => ratio(count, self.total_count),
-            By::Bytes => ratio(amount, self.total_amount),
+            ShareMeasure::Count => ratio(count, self.total_count),
+            ShareMeasure::Bytes => ratio(amount, self.total_amount),
         }
     }
 
@@ -334,8 +342,12 @@ mod tests {
     #[test]
     fn the_tutorials_workload_is_selected_and_normalised_exactly() {
         let threshold = "2%".parse().unwrap();
-        let workload =
-            Workload::select(seed_streams(), (3_512_860, u64::MAX), By::Count, threshold);
+        let workload = CumulativeWorkload::select(
+            seed_streams(),
+            (3_512_860, u64::MAX),
+            ShareMeasure::Count,
+            threshold,
+        );
         assert_eq!(workload.streams.len(), 9);
         assert_eq!(workload.selected().0, 2_755_026);
         assert!((workload.coverage() - 0.7843).abs() < 5e-5);
@@ -355,7 +367,12 @@ mod tests {
 
     #[test]
     fn sizes_that_are_no_power_of_two_keep_their_alignment() {
-        let workload = Workload::select(seed_streams(), (3_512_860, 1), By::Count, Threshold(0));
+        let workload = CumulativeWorkload::select(
+            seed_streams(),
+            (3_512_860, 1),
+            ShareMeasure::Count,
+            Threshold(0),
+        );
         let (streams, _) = workload.io_streams().unwrap();
         let stream = streams.iter().find(|s| s.size == Bytes::kib(28)).unwrap();
         assert_eq!(stream.alignment(), Bytes(4096));
@@ -372,7 +389,8 @@ mod tests {
 
     #[test]
     fn nothing_selected_is_said() {
-        let empty = Workload::select(Vec::new(), (0, 0), By::Count, Threshold(20_000));
+        let empty =
+            CumulativeWorkload::select(Vec::new(), (0, 0), ShareMeasure::Count, Threshold(20_000));
         let error = empty.io_streams().unwrap_err().to_string();
         assert!(error.contains("lower"), "{error}");
         assert!("200%".parse::<Threshold>().is_err() && "x".parse::<Threshold>().is_err());

@@ -1,9 +1,9 @@
 //! The day profile of a capture: the load by time of day, over all days of the capture.
 
-use crate::cells::{Cells, Dimensions};
-use crate::clock::{Clock, DAY_NS, hour_and_minute};
-use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::cells::{Dimensions, FilteredCells};
+use crate::clock::{CaptureClock, DAY_NS, hour_and_minute};
+use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::sums::step_width::made_of;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const INTERVALS_MAX: usize = 1 << 20;
 
 /// Sums of one interval on one day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Interval {
+struct DayInterval {
     ios: u64,
     reads: u64,
     writes: u64,
@@ -33,10 +33,10 @@ struct Interval {
 /// The days of a capture, divided into intervals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DayProfile {
-    clock: Clock,
+    clock: CaptureClock,
     width_ns: u64,
     /// Intervals by day and by position in the day.
-    intervals: BTreeMap<(u64, u64), Interval>,
+    intervals: BTreeMap<(u64, u64), DayInterval>,
 }
 
 impl DayProfile {
@@ -44,7 +44,7 @@ impl DayProfile {
     ///
     /// # Errors
     /// Returns [`TraceError::TooFine`] if the width does not divide a day.
-    pub fn new(clock: Clock, width_ns: u64) -> Result<Self, TraceError> {
+    pub fn new(clock: CaptureClock, width_ns: u64) -> Result<Self, TraceError> {
         if width_ns == 0 || !DAY_NS.is_multiple_of(width_ns) {
             let what = format!(
                 "intervals of {} do not divide a day; choose 1h, 30min, 15min or 5min",
@@ -55,7 +55,7 @@ impl DayProfile {
         Ok(DayProfile { clock, width_ns, intervals: BTreeMap::new() })
     }
 
-    fn at(&mut self, at_ns: u64) -> Result<&mut Interval, TraceError> {
+    fn at(&mut self, at_ns: u64) -> Result<&mut DayInterval, TraceError> {
         let day = self.clock.day(at_ns);
         let number = self.clock.time_of_day_ns(at_ns) / self.width_ns;
         if self.intervals.len() >= INTERVALS_MAX && !self.intervals.contains_key(&(day, number)) {
@@ -92,7 +92,7 @@ impl DayProfile {
         let begin = number * self.width_ns;
         let (first, last) = (observed.first_ns()?, observed.end_ns()?);
         let (mut all, mut observed_ns, mut days, mut rates) =
-            (Interval::default(), 0u64, 0, Vec::new());
+            (DayInterval::default(), 0u64, 0, Vec::new());
         for day in self.clock.day(first)..=self.clock.day(last) {
             let observed_on_day_ns = self.observed_ns(day, begin, observed);
             if observed_on_day_ns == 0 {
@@ -126,8 +126,8 @@ impl DayProfile {
     }
 }
 
-impl Interval {
-    fn merge(&mut self, other: &Interval) {
+impl DayInterval {
+    fn merge(&mut self, other: &DayInterval) {
         self.ios = self.ios.saturating_add(other.ios);
         self.reads = self.reads.saturating_add(other.reads);
         self.writes = self.writes.saturating_add(other.writes);
@@ -137,14 +137,14 @@ impl Interval {
         self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
     }
 
-    fn of(op: IoOp, ios: u64, bytes: u64) -> Interval {
+    fn of(op: IoOp, ios: u64, bytes: u64) -> DayInterval {
         let moves = matches!(op, IoOp::Read | IoOp::Write);
-        Interval {
+        DayInterval {
             ios,
             reads: if op == IoOp::Read { ios } else { 0 },
             writes: if op == IoOp::Write { ios } else { 0 },
             bytes: if moves { bytes } else { 0 },
-            ..Interval::default()
+            ..DayInterval::default()
         }
     }
 }
@@ -163,9 +163,9 @@ impl Fold for DayProfile {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Issued, Field::Op, Field::Bytes, Field::Response])
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         // Consecutive I/Os mostly fall into the same interval.
-        let (mut within, mut found) = (0..0, Interval::default());
+        let (mut within, mut found) = (0..0, DayInterval::default());
         for row in rows.iter() {
             let at_ns = rows.batch.issued_ns(row);
             if !within.contains(&at_ns) {
@@ -174,7 +174,7 @@ impl Fold for DayProfile {
                 }
                 within = self.within(at_ns);
             }
-            let mut one = Interval::of(rows.batch.op(row), 1, u64::from(rows.batch.bytes(row)));
+            let mut one = DayInterval::of(rows.batch.op(row), 1, u64::from(rows.batch.bytes(row)));
             if let Some(response) = rows.response_ns(row) {
                 (one.responses, one.response_sum_ns, one.response_max_ns) = (1, response, response);
             }
@@ -205,14 +205,14 @@ impl Fold for DayProfile {
 }
 
 impl FoldCells for DayProfile {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
-            let one = Interval {
+            let one = DayInterval {
                 responses: cell.responses.count,
                 response_sum_ns: cell.responses.sum_ns,
                 response_max_ns: cell.responses.max_ns,
-                ..Interval::of(cell.op, cell.ios, cell.amount())
+                ..DayInterval::of(cell.op, cell.ios, cell.amount())
             };
             self.at(cell.begin_ns)?.merge(&one);
         }
@@ -263,31 +263,47 @@ impl Serialize for ProfileFigures {
     }
 }
 
-type Of = Column<ProfileFigures>;
+type ProfileColumn = ListingColumn<ProfileFigures>;
 
 impl ProfileFigures {
-    const BEGIN: Of =
-        Column::new("time", "Time", Print::Plain(0), |p| hour_and_minute(p.begin_ns).into());
-    const BEGIN_NS: Of = Column::new("begin_ns", "ns", Print::Plain(0), |p| p.begin_ns.into());
-    const OBSERVED: Of =
-        Column::new("observed_ns", "seconds", Print::Seconds, |p| p.observed_ns.into());
-    const DAYS: Of = Column::new("days", "days", Print::Plain(0), |p| p.days.into());
-    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |p| p.count.into());
-    const IOPS: Of = Column::new("iops", "IOPS", Print::Plain(1), |p| p.iops.into());
-    const LEAST: Of = Column::new("iops_least", "least", Print::Plain(1), |p| p.iops_least.into());
-    const MOST: Of = Column::new("iops_most", "most", Print::Plain(1), |p| p.iops_most.into());
-    const MBS: Of =
-        Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |p| p.bytes_per_second.into());
-    const READS: Of =
-        Column::new("read_share", "reads %", Print::Percent(1), |p| p.read_share.into());
-    const ART: Of = Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |p| {
-        p.response_mean_ns.into()
+    const BEGIN: ProfileColumn = ListingColumn::new("time", "Time", ValueFormat::Plain(0), |p| {
+        hour_and_minute(p.begin_ns).into()
     });
-    const MRT: Of =
-        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |p| p.response_max_ns.into());
+    const BEGIN_NS: ProfileColumn =
+        ListingColumn::new("begin_ns", "ns", ValueFormat::Plain(0), |p| p.begin_ns.into());
+    const OBSERVED: ProfileColumn =
+        ListingColumn::new("observed_ns", "seconds", ValueFormat::Seconds, |p| {
+            p.observed_ns.into()
+        });
+    const DAYS: ProfileColumn =
+        ListingColumn::new("days", "days", ValueFormat::Plain(0), |p| p.days.into());
+    const COUNT: ProfileColumn =
+        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |p| p.count.into());
+    const IOPS: ProfileColumn =
+        ListingColumn::new("iops", "IOPS", ValueFormat::Plain(1), |p| p.iops.into());
+    const LEAST: ProfileColumn =
+        ListingColumn::new("iops_least", "least", ValueFormat::Plain(1), |p| p.iops_least.into());
+    const MOST: ProfileColumn =
+        ListingColumn::new("iops_most", "most", ValueFormat::Plain(1), |p| p.iops_most.into());
+    const MBS: ProfileColumn =
+        ListingColumn::new("bytes_per_second", "MB/s", ValueFormat::Megabytes(3), |p| {
+            p.bytes_per_second.into()
+        });
+    const READS: ProfileColumn =
+        ListingColumn::new("read_share", "reads %", ValueFormat::Percent(1), |p| {
+            p.read_share.into()
+        });
+    const ART: ProfileColumn =
+        ListingColumn::new("response_mean_ns", "ART ms", ValueFormat::Milliseconds, |p| {
+            p.response_mean_ns.into()
+        });
+    const MRT: ProfileColumn =
+        ListingColumn::new("response_max_ns", "MRT ms", ValueFormat::Milliseconds, |p| {
+            p.response_max_ns.into()
+        });
 
     /// All columns of the JSON form.
-    const ALL: [Of; 12] = [
+    const ALL: [ProfileColumn; 12] = [
         Self::BEGIN,
         Self::BEGIN_NS,
         Self::DAYS,
@@ -303,7 +319,7 @@ impl ProfileFigures {
     ];
 
     /// Columns of a terminal's table.
-    pub const TABLE: [Of; 11] = [
+    pub const TABLE: [ProfileColumn; 11] = [
         Self::BEGIN,
         Self::DAYS,
         Self::OBSERVED,
@@ -321,24 +337,24 @@ impl ProfileFigures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::io_event::ZoneChange;
+    use steadfast_domain::io_event::TimeZoneChange;
     use steadfast_domain::step::mix64;
-    use steadfast_domain::{CaptureConditions, IoEvent, Zone};
+    use steadfast_domain::{CaptureConditions, IoEvent, TimeZone};
     use steadfast_tracefile::batch::Batch;
 
     const HOUR_NS: u64 = DAY_NS / 24;
 
     /// Three days around the end of daylight-saving time.
-    fn clock() -> Clock {
+    fn clock() -> CaptureClock {
         let change_s = 1_761_440_400;
-        let change = |at_unix_s, offset_s| ZoneChange { at_unix_s, offset_s, name: None };
+        let change = |at_unix_s, offset_s| TimeZoneChange { at_unix_s, offset_s, name: None };
         let changes = vec![change(change_s, 3600), change(change_s + 86_400, 5400)];
         let conditions = CaptureConditions {
             began_unix_ns: Some((change_s - 86_400) * 1_000_000_000),
-            zone: Some(Zone { offset_s: 7200, name: None, changes }),
+            zone: Some(TimeZone { offset_s: 7200, name: None, changes }),
             ..CaptureConditions::default()
         };
-        Clock::of(&conditions, None).unwrap()
+        CaptureClock::of(&conditions, None).unwrap()
     }
 
     #[test]
@@ -353,7 +369,7 @@ mod tests {
         let ios: Vec<IoEvent> = (0..2_003).map(one).collect();
         for width_ns in [HOUR_NS, HOUR_NS * 6, HOUR_NS / 60] {
             let mut found = DayProfile::new(clock(), width_ns).unwrap();
-            let rows = Rows {
+            let rows = AnnotatedRows {
                 batch: &Batch::of(&ios),
                 sequential: &vec![false; ios.len()],
                 depth: &vec![1; ios.len()],
@@ -368,11 +384,11 @@ mod tests {
             let mut one_by_one = DayProfile::new(clock(), width_ns).unwrap();
             for io in &ios {
                 let interval = one_by_one.at(io.issued_ns).unwrap();
-                interval.merge(&Interval {
+                interval.merge(&DayInterval {
                     responses: 1,
                     response_sum_ns: io.response_ns,
                     response_max_ns: io.response_ns,
-                    ..Interval::of(io.op, 1, io.bytes.into())
+                    ..DayInterval::of(io.op, 1, io.bytes.into())
                 });
             }
             assert_eq!(found, one_by_one);

@@ -2,7 +2,7 @@
 //! first. Rates are per second of observed time, so that captures of different lengths can be
 //! compared.
 
-use crate::columns::{self, Column, Print};
+use crate::columns::{self, ListingColumn, ValueFormat};
 use crate::questions::group_figures::GroupFigures;
 use crate::questions::groups::{Facet, Groups};
 use serde::{Serialize, Serializer};
@@ -17,7 +17,7 @@ use steadfast_tracefile::observed_time::{ObservedTime, StepGrid};
 
 /// Alignment of the time axes of two captures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Align {
+pub enum TimeAlignment {
     /// Both captures from their beginning.
     Start,
     /// Both captures from their event mark of this name, optionally with an offset.
@@ -26,13 +26,13 @@ pub enum Align {
     Clock,
 }
 
-impl FromStr for Align {
+impl FromStr for TimeAlignment {
     type Err = TraceError;
     fn from_str(text: &str) -> Result<Self, TraceError> {
         match (text, text.strip_prefix("mark:")) {
-            ("start", _) => Ok(Align::Start),
-            ("clock", _) => Ok(Align::Clock),
-            (_, Some(name)) if !name.is_empty() => Ok(Align::Mark(name.to_owned())),
+            ("start", _) => Ok(TimeAlignment::Start),
+            ("clock", _) => Ok(TimeAlignment::Clock),
+            (_, Some(name)) if !name.is_empty() => Ok(TimeAlignment::Mark(name.to_owned())),
             _ => {
                 let what =
                     format!("'{text}' is none of: start, clock, mark:NAME", text = excerpt(text));
@@ -42,12 +42,12 @@ impl FromStr for Align {
     }
 }
 
-impl fmt::Display for Align {
+impl fmt::Display for TimeAlignment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Align::Start => f.write_str("start"),
-            Align::Mark(name) => write!(f, "mark:{name}"),
-            Align::Clock => f.write_str("clock"),
+            TimeAlignment::Start => f.write_str("start"),
+            TimeAlignment::Mark(name) => write!(f, "mark:{name}"),
+            TimeAlignment::Clock => f.write_str("clock"),
         }
     }
 }
@@ -116,7 +116,7 @@ pub fn shared_time(captures: &[AlignedCapture; 2]) -> Vec<(u64, u64)> {
 
 /// Measure by which changes are ranked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Rank {
+pub enum DeltaRank {
     /// I/Os per second.
     #[default]
     Iops,
@@ -157,7 +157,7 @@ pub fn facets(by: Facet) -> [Facet; 1] {
 
 /// Figures of one group in one capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct SideOfDelta {
+pub struct DeltaFigures {
     /// Number of I/Os; 0 if the group does not exist.
     pub count: u64,
     /// I/Os per second.
@@ -189,18 +189,18 @@ pub struct Delta {
     /// Name of the group.
     pub name: String,
     /// Figures before.
-    pub a: SideOfDelta,
+    pub a: DeltaFigures,
     /// Figures after.
-    pub b: SideOfDelta,
+    pub b: DeltaFigures,
 }
 
-impl SideOfDelta {
-    fn of(side: &DeltaSide, group: Option<&GroupFigures>) -> SideOfDelta {
+impl DeltaFigures {
+    fn of(side: &DeltaSide, group: Option<&GroupFigures>) -> DeltaFigures {
         let rate = |amount: u64| side.observed.per_second(amount as f64);
         let Some(group) = group else {
-            return SideOfDelta { iops: rate(0), bytes_per_second: rate(0), ..Default::default() };
+            return DeltaFigures { iops: rate(0), bytes_per_second: rate(0), ..Default::default() };
         };
-        SideOfDelta {
+        DeltaFigures {
             count: group.count,
             iops: rate(group.count),
             bytes_per_second: rate(group.amount),
@@ -215,32 +215,32 @@ impl SideOfDelta {
         }
     }
 
-    fn ranked(&self, rank: Rank) -> f64 {
+    fn ranked(&self, rank: DeltaRank) -> f64 {
         match rank {
-            Rank::Iops => self.iops.unwrap_or(0.0),
-            Rank::Bytes => self.bytes_per_second.unwrap_or(0.0),
-            Rank::Share => self.share,
-            Rank::Response => self.response_mean_ns.unwrap_or(0) as f64,
+            DeltaRank::Iops => self.iops.unwrap_or(0.0),
+            DeltaRank::Bytes => self.bytes_per_second.unwrap_or(0.0),
+            DeltaRank::Share => self.share,
+            DeltaRank::Response => self.response_mean_ns.unwrap_or(0) as f64,
         }
     }
 }
 
 /// Returns every group of either capture, the largest change first.
-pub fn deltas(sides: &[DeltaSide; 2], rank: Rank) -> Vec<Delta> {
+pub fn deltas(sides: &[DeltaSide; 2], rank: DeltaRank) -> Vec<Delta> {
     let [a, b] = sides;
     let mut names: Vec<&String> = a.groups.keys().chain(b.groups.keys()).collect();
     names.sort();
     names.dedup();
     let delta = |name: &String| Delta {
         name: name.clone(),
-        a: SideOfDelta::of(a, a.groups.get(name)),
-        b: SideOfDelta::of(b, b.groups.get(name)),
+        a: DeltaFigures::of(a, a.groups.get(name)),
+        b: DeltaFigures::of(b, b.groups.get(name)),
     };
     let mut deltas: Vec<Delta> = names.into_iter().map(delta).collect();
     let change = |delta: &Delta| {
         // If one side has no response time, there is no change to rank.
         let both = delta.a.response_mean_ns.and(delta.b.response_mean_ns).is_some();
-        let known = rank != Rank::Response || both;
+        let known = rank != DeltaRank::Response || both;
         if known { (delta.b.ranked(rank) - delta.a.ranked(rank)).abs() } else { -1.0 }
     };
     deltas.sort_by(|one, other| change(other).partial_cmp(&change(one)).unwrap_or(Ordering::Equal));
@@ -249,7 +249,7 @@ pub fn deltas(sides: &[DeltaSide; 2], rank: Rank) -> Vec<Delta> {
 
 /// Returns the figures of all groups together.
 pub fn total(sides: &[DeltaSide; 2]) -> Delta {
-    let [a, b] = sides.each_ref().map(|side| SideOfDelta::of(side, Some(&side.total)));
+    let [a, b] = sides.each_ref().map(|side| DeltaFigures::of(side, Some(&side.total)));
     Delta { name: "all".into(), a, b }
 }
 
@@ -274,12 +274,12 @@ impl Serialize for Delta {
     }
 }
 
-type Of = Column<Delta>;
+type DeltaColumn = ListingColumn<Delta>;
 
 /// A figure of both sides.
 struct OfSides {
-    a: Of,
-    b: Of,
+    a: DeltaColumn,
+    b: DeltaColumn,
 }
 
 /// Defines the columns of a figure.
@@ -304,37 +304,40 @@ macro_rules! sides {
 
 /// Columns of the comparison tables.
 impl Delta {
-    const NAME: Of = Column::new("name", "", Print::Plain(0), |d| d.name.clone().into());
-    const IOPS_CHANGE: Of = Column::new("change.iops", "IOPS %", Print::Percent(1), |d| {
-        change(d.a.iops, d.b.iops).into()
-    });
-    const BYTES_CHANGE: Of =
-        Column::new("change.bytes_per_second", "MB/s %", Print::Percent(1), |d| {
+    const NAME: DeltaColumn =
+        ListingColumn::new("name", "", ValueFormat::Plain(0), |d| d.name.clone().into());
+    const IOPS_CHANGE: DeltaColumn =
+        ListingColumn::new("change.iops", "IOPS %", ValueFormat::Percent(1), |d| {
+            change(d.a.iops, d.b.iops).into()
+        });
+    const BYTES_CHANGE: DeltaColumn =
+        ListingColumn::new("change.bytes_per_second", "MB/s %", ValueFormat::Percent(1), |d| {
             change(d.a.bytes_per_second, d.b.bytes_per_second).into()
         });
-    const SHARE_CHANGE: Of = Column::new("change.share", "% points", Print::Percent(2), |d| {
-        (d.b.share - d.a.share).into()
-    });
-    const ART_CHANGE: Of =
-        Column::new("change.response_mean_ns", "ART %", Print::Percent(1), |d| {
-            let time = |side: &SideOfDelta| side.response_mean_ns.map(|ns| ns as f64);
+    const SHARE_CHANGE: DeltaColumn =
+        ListingColumn::new("change.share", "% points", ValueFormat::Percent(2), |d| {
+            (d.b.share - d.a.share).into()
+        });
+    const ART_CHANGE: DeltaColumn =
+        ListingColumn::new("change.response_mean_ns", "ART %", ValueFormat::Percent(1), |d| {
+            let time = |side: &DeltaFigures| side.response_mean_ns.map(|ns| ns as f64);
             change(time(&d.a), time(&d.b)).into()
         });
 
-    const COUNT: OfSides = sides!(count, "I/Os", Print::Plain(0));
-    const IOPS: OfSides = sides!(iops, "IOPS", Print::Plain(1));
-    const BYTES: OfSides = sides!(bytes_per_second, "MB/s", Print::Megabytes(2));
-    const SHARE: OfSides = sides!(share, "%", Print::Percent(2));
-    const SIZE: OfSides = sides!(size_mean, "bytes", Print::Plain(0));
-    const DEPTH: OfSides = sides!(qd_mean, "QD", Print::Plain(2));
-    const QUEUE: OfSides = sides!(queue_mean_ns, "queue ms", Print::Milliseconds);
-    const QUEUE_SHARE: OfSides = sides!(queue_share, "queue %", Print::Percent(1));
-    const ART: OfSides = sides!(response_mean_ns, "ART ms", Print::Milliseconds);
-    const P99: OfSides = sides!(response_p99_ns, "99% ms", Print::Milliseconds);
-    const MRT: OfSides = sides!(response_max_ns, "MRT ms", Print::Milliseconds);
+    const COUNT: OfSides = sides!(count, "I/Os", ValueFormat::Plain(0));
+    const IOPS: OfSides = sides!(iops, "IOPS", ValueFormat::Plain(1));
+    const BYTES: OfSides = sides!(bytes_per_second, "MB/s", ValueFormat::Megabytes(2));
+    const SHARE: OfSides = sides!(share, "%", ValueFormat::Percent(2));
+    const SIZE: OfSides = sides!(size_mean, "bytes", ValueFormat::Plain(0));
+    const DEPTH: OfSides = sides!(qd_mean, "QD", ValueFormat::Plain(2));
+    const QUEUE: OfSides = sides!(queue_mean_ns, "queue ms", ValueFormat::Milliseconds);
+    const QUEUE_SHARE: OfSides = sides!(queue_share, "queue %", ValueFormat::Percent(1));
+    const ART: OfSides = sides!(response_mean_ns, "ART ms", ValueFormat::Milliseconds);
+    const P99: OfSides = sides!(response_p99_ns, "99% ms", ValueFormat::Milliseconds);
+    const MRT: OfSides = sides!(response_max_ns, "MRT ms", ValueFormat::Milliseconds);
 
     /// All columns of the JSON form.
-    const ALL: [Of; 27] = [
+    const ALL: [DeltaColumn; 27] = [
         Self::NAME,
         Self::COUNT.a,
         Self::IOPS.a,
@@ -365,7 +368,7 @@ impl Delta {
     ];
 
     /// Columns of a report's table, next to the group names.
-    pub const OF_REPORT: [Of; 23] = [
+    pub const OF_REPORT: [DeltaColumn; 23] = [
         Self::COUNT.a,
         Self::COUNT.b,
         Self::IOPS.a,
@@ -392,7 +395,7 @@ impl Delta {
     ];
 
     /// Columns of a terminal's table.
-    const TABLE: [Of; 14] = [
+    const TABLE: [DeltaColumn; 14] = [
         Self::NAME,
         Self::COUNT.a,
         Self::COUNT.b,
@@ -410,8 +413,8 @@ impl Delta {
     ];
 
     /// Returns the columns of a terminal's table, with times in the queue if either side has them.
-    pub fn table(tells_queue: bool) -> Vec<Of> {
-        let queue: &[Of] = if tells_queue { &[Self::QUEUE.a, Self::QUEUE.b] } else { &[] };
+    pub fn table(tells_queue: bool) -> Vec<DeltaColumn> {
+        let queue: &[DeltaColumn] = if tells_queue { &[Self::QUEUE.a, Self::QUEUE.b] } else { &[] };
         Self::TABLE.iter().chain(queue).copied().collect()
     }
 }

@@ -1,11 +1,11 @@
 //! A comparison of two captures, before and after, as the findings of a report.
 
 use crate::columns::{heads, table_row};
-use crate::questions::delta::{Align, Delta};
+use crate::questions::delta::{Delta, TimeAlignment};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
-    Activity, Exhibit, FormBlock, FormHeader, Page, Row, Setting, Subject, Table,
+    Activity, Exhibit, FormBlock, FormHeader, FormSubject, Page, Row, Setting, Table,
 };
 use steadfast_domain::{CaptureConditions, Caveat, Findings, Nanos};
 
@@ -15,7 +15,7 @@ const METHOD: &str = "Two captures compared as in docs/trace.md";
 const FIRST: usize = 12;
 
 /// A comparison of two captures.
-pub struct Compared<'c> {
+pub struct CaptureComparison<'c> {
     /// Names of the captures.
     pub names: [String; 2],
     /// Conditions of the captures.
@@ -23,7 +23,7 @@ pub struct Compared<'c> {
     /// Observed time compared in each capture, in nanoseconds.
     pub observed_ns: [u64; 2],
     /// Alignment of the two time axes.
-    pub align: Align,
+    pub align: TimeAlignment,
     /// Property by which the I/Os are grouped: `stream`.
     pub by: String,
     /// Figures of all groups together.
@@ -35,7 +35,7 @@ pub struct Compared<'c> {
 }
 
 /// Returns a comparison as findings. `software` is the name and version of this program.
-pub fn findings(compared: &Compared<'_>, software: &str) -> Findings {
+pub fn findings(compared: &CaptureComparison<'_>, software: &str) -> Findings {
     let after = compared.conditions[1];
     let run = |began_ns: u64| {
         (began_ns / 1_000_000, began_ns.saturating_add(after.lasted_ns) / 1_000_000)
@@ -63,7 +63,7 @@ pub fn findings(compared: &Compared<'_>, software: &str) -> Findings {
     }
 }
 
-fn ending(compared: &Compared<'_>) -> String {
+fn ending(compared: &CaptureComparison<'_>) -> String {
     let rate = |iops: Option<f64>| iops.map_or("–".to_owned(), |iops| format!("{iops:.1}"));
     let Delta { a, b, .. } = &compared.total;
     let most = compared
@@ -73,7 +73,7 @@ fn ending(compared: &Compared<'_>) -> String {
     format!("{} IOPS in A, {} IOPS in B{most}.", rate(a.iops), rate(b.iops))
 }
 
-fn table(compared: &Compared<'_>, most: usize) -> Table {
+fn table(compared: &CaptureComparison<'_>, most: usize) -> Table {
     let columns = Delta::OF_REPORT;
     let row = |delta: &Delta| table_row(&delta.name, &columns, delta);
     let total: Row = row(&compared.total).named("total").strong(true);
@@ -90,7 +90,7 @@ fn rules() -> String {
         .to_owned()
 }
 
-fn header(compared: &Compared<'_>) -> FormHeader {
+fn header(compared: &CaptureComparison<'_>) -> FormHeader {
     let block = |title: &str, at: usize| {
         let conditions = compared.conditions[at];
         let devices: Vec<&str> =
@@ -117,12 +117,12 @@ fn header(compared: &Compared<'_>) -> FormHeader {
         vendor: None,
         model: compared.conditions[1].devices.first().and_then(|device| device.model.clone()),
         sponsor: None,
-        blocks: vec![block("A, before", 0), block("B, after", 1).about(Subject::Platform)],
+        blocks: vec![block("A, before", 0), block("B, after", 1).about(FormSubject::Platform)],
     }
 }
 
 /// Returns the SHA-256 hash of the conditions of both captures and the counts of every group.
-fn digest(compared: &Compared<'_>) -> String {
+fn digest(compared: &CaptureComparison<'_>) -> String {
     let mut hash = Sha256::new();
     for conditions in compared.conditions {
         hash.update(serde_json::to_vec(conditions).unwrap_or_default());

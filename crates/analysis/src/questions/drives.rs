@@ -1,13 +1,13 @@
 //! The drives of a capture: identity, number of processes that used it, and bytes read and written.
 
-use crate::cells::{Cells, Dimensions};
-use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::cells::{Dimensions, FilteredCells};
+use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::questions::compare::{SideKey, host_name};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
-use steadfast_domain::io_event::Merging;
+use steadfast_domain::io_event::MergeCounts;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -22,19 +22,19 @@ const LATELY: usize = 64;
 
 /// I/Os and bytes of a drive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Used {
+struct DriveUse {
     ios: u64,
     read: u64,
     written: u64,
 }
 
 /// I/Os and bytes of a drive that are not yet added to the table.
-type AtHand = (SideKey, Used);
+type PendingUse = (SideKey, DriveUse);
 
 /// The drives with I/Os.
 #[derive(Debug, Clone)]
 pub struct Drives {
-    drives: BTreeMap<SideKey, Used>,
+    drives: BTreeMap<SideKey, DriveUse>,
     pairs: BTreeSet<(SideKey, u32)>,
     /// Recently seen pairs, indexed by process number and device.
     lately: [Option<(SideKey, u32)>; LATELY],
@@ -85,7 +85,7 @@ impl Drives {
     }
 
     fn all(&self, rows: &[DriveFigures], conditions: &CaptureConditions) -> DriveFigures {
-        let used = self.drives.values().fold(Used::default(), |sum, one| Used {
+        let used = self.drives.values().fold(DriveUse::default(), |sum, one| DriveUse {
             ios: sum.ios.saturating_add(one.ios),
             read: sum.read.saturating_add(one.read),
             written: sum.written.saturating_add(one.written),
@@ -110,7 +110,7 @@ impl Drives {
             serial: None,
             capacity: sizes.map(|sizes| sizes.iter().fold(0u64, |sum, n| sum.saturating_add(*n))),
             processes: self.known(pids.len()),
-            merging: rows.iter().filter_map(|row| row.merging).reduce(|a, b| Merging {
+            merging: rows.iter().filter_map(|row| row.merging).reduce(|a, b| MergeCounts {
                 merged: a.merged.saturating_add(b.merged),
                 split: a.split.saturating_add(b.split),
             }),
@@ -126,16 +126,20 @@ impl Drives {
 
     /// Returns the cache entry of a drive, and flushes the entry that it replaces.
     #[inline]
-    fn hand<'h>(&mut self, at_hand: &'h mut [AtHand; LATELY], side: SideKey) -> &'h mut Used {
+    fn hand<'h>(
+        &mut self,
+        at_hand: &'h mut [PendingUse; LATELY],
+        side: SideKey,
+    ) -> &'h mut DriveUse {
         let hand = &mut at_hand[usize::from(side.device) % LATELY];
         if hand.0 != side {
-            self.settle(mem::replace(hand, (side, Used::default())));
+            self.settle(mem::replace(hand, (side, DriveUse::default())));
         }
         &mut hand.1
     }
 
     /// Adds a cache entry to the table.
-    fn settle(&mut self, (side, used): AtHand) {
+    fn settle(&mut self, (side, used): PendingUse) {
         if used.ios > 0 {
             self.drives.entry(side).or_default().merge(&used);
         }
@@ -167,14 +171,14 @@ impl Drives {
 
 /// Returns the merged and split requests of a drive, if they were counted. They cover the whole
 /// capture, regardless of the filter.
-fn merging(conditions: &CaptureConditions, side: SideKey) -> Option<Merging> {
+fn merging(conditions: &CaptureConditions, side: SideKey) -> Option<MergeCounts> {
     let counted = conditions.merging.as_ref().filter(|_| side.layer == Layer::Block)?;
     counted.get(usize::from(side.device)).copied()
 }
 
 fn rows_of<'r>(
     rows: &'r [DriveFigures],
-    drives: &BTreeMap<SideKey, Used>,
+    drives: &BTreeMap<SideKey, DriveUse>,
     device: u16,
 ) -> Option<&'r DriveFigures> {
     let at = drives.keys().position(|side| side.device == device)?;
@@ -199,11 +203,11 @@ impl Fold for Drives {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Device, Field::Layer, Field::Pid, Field::Op, Field::Bytes])
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
         let (pid, op) = (rows.batch.narrow(Field::Pid), rows.batch.narrow(Field::Op));
         let bytes = rows.batch.narrow(Field::Bytes);
-        let nothing = (SideKey { device: 0, layer: Layer::Block }, Used::default());
+        let nothing = (SideKey { device: 0, layer: Layer::Block }, DriveUse::default());
         let mut at_hand = [nothing; LATELY];
         for row in rows.iter() {
             let side = SideKey { device: device.at(row) as u16, layer: layer.layer(row) };
@@ -232,7 +236,7 @@ impl Fold for Drives {
 }
 
 impl FoldCells for Drives {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             let side = SideKey { device: cell.device, layer: cell.layer };
             self.drives.entry(side).or_default().add(cell.op, cell.ios, cell.amount());
@@ -244,7 +248,7 @@ impl FoldCells for Drives {
     }
 }
 
-impl Used {
+impl DriveUse {
     #[inline]
     fn add(&mut self, op: IoOp, ios: u64, bytes: u64) {
         let (read, written) = match op {
@@ -252,9 +256,9 @@ impl Used {
             IoOp::Write => (0, bytes),
             _ => (0, 0),
         };
-        self.merge(&Used { ios, read, written });
+        self.merge(&DriveUse { ios, read, written });
     }
-    fn merge(&mut self, other: &Used) {
+    fn merge(&mut self, other: &DriveUse) {
         self.ios = self.ios.saturating_add(other.ios);
         self.read = self.read.saturating_add(other.read);
         self.written = self.written.saturating_add(other.written);
@@ -275,8 +279,8 @@ pub struct DriveFigures {
     /// Number of processes with I/Os on the drive; `None` if unknown.
     pub processes: Option<u64>,
     /// Requests merged and split on the drive; `None` if they were not counted.
-    pub merging: Option<Merging>,
-    used: Used,
+    pub merging: Option<MergeCounts>,
+    used: DriveUse,
 }
 
 impl DriveFigures {
@@ -305,31 +309,39 @@ impl Serialize for DriveFigures {
     }
 }
 
-type Of = Column<DriveFigures>;
+type DriveColumn = ListingColumn<DriveFigures>;
 
 /// Columns of the drive tables.
 impl DriveFigures {
     /// All columns, for the terminal and JSON.
-    pub const TABLE: [Of; 11] = [
-        Column::new("drive", "Drive", Print::Plain(0), |d| d.name.clone().into()),
-        Column::new("model", "Model", Print::Plain(0), |d| d.model.clone().into()),
-        Column::new("serial", "Serial", Print::Plain(0), |d| d.serial.clone().into()),
-        Column::new("capacity", "Capacity MB", Print::Megabytes(0), |d| d.capacity.into()),
-        Column::new("count", "I/Os", Print::Plain(0), |d| d.used.ios.into()),
-        Column::new("processes", "Processes", Print::Plain(0), |d| d.processes.into()),
-        Column::new("read", "MB read", Print::Megabytes(1), |d| d.used.read.into()),
-        Column::new("written", "MB written", Print::Megabytes(1), |d| d.used.written.into()),
-        Column::new("total", "MB", Print::Megabytes(1), |d| {
+    pub const TABLE: [DriveColumn; 11] = [
+        ListingColumn::new("drive", "Drive", ValueFormat::Plain(0), |d| d.name.clone().into()),
+        ListingColumn::new("model", "Model", ValueFormat::Plain(0), |d| d.model.clone().into()),
+        ListingColumn::new("serial", "Serial", ValueFormat::Plain(0), |d| d.serial.clone().into()),
+        ListingColumn::new("capacity", "Capacity MB", ValueFormat::Megabytes(0), |d| {
+            d.capacity.into()
+        }),
+        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |d| d.used.ios.into()),
+        ListingColumn::new("processes", "Processes", ValueFormat::Plain(0), |d| d.processes.into()),
+        ListingColumn::new("read", "MB read", ValueFormat::Megabytes(1), |d| d.used.read.into()),
+        ListingColumn::new("written", "MB written", ValueFormat::Megabytes(1), |d| {
+            d.used.written.into()
+        }),
+        ListingColumn::new("total", "MB", ValueFormat::Megabytes(1), |d| {
             d.used.read.saturating_add(d.used.written).into()
         }),
-        Column::new("merged", "merged", Print::Plain(0), |d| d.merging.map(|m| m.merged).into()),
-        Column::new("split", "split", Print::Plain(0), |d| d.merging.map(|m| m.split).into()),
+        ListingColumn::new("merged", "merged", ValueFormat::Plain(0), |d| {
+            d.merging.map(|m| m.merged).into()
+        }),
+        ListingColumn::new("split", "split", ValueFormat::Plain(0), |d| {
+            d.merging.map(|m| m.split).into()
+        }),
     ];
 
     /// Returns the columns of a terminal's table, with merged and split requests if they were
     /// counted.
-    pub fn table(conditions: &CaptureConditions) -> &'static [Of] {
-        const TABLE: &[Of] = &DriveFigures::TABLE;
+    pub fn table(conditions: &CaptureConditions) -> &'static [DriveColumn] {
+        const TABLE: &[DriveColumn] = &DriveFigures::TABLE;
         match conditions.merging {
             Some(_) => TABLE,
             None => &TABLE[..9],
@@ -337,7 +349,7 @@ impl DriveFigures {
     }
 
     /// Columns of a report's table, next to the drive names.
-    pub const OF_REPORT: [Of; 7] = [
+    pub const OF_REPORT: [DriveColumn; 7] = [
         Self::TABLE[1],
         Self::TABLE[3],
         Self::TABLE[4],

@@ -19,7 +19,7 @@ pub const STEPS_MAX: u64 = 366 * 24 * 60;
 
 /// A minute of a capture, or a shorter stretch of a short capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Stretch {
+pub struct ExtremePeriod {
     /// Begin, in nanoseconds since the capture began.
     pub from_ns: u64,
     /// End, in nanoseconds since the capture began.
@@ -27,12 +27,12 @@ pub struct Stretch {
     /// Observed time between begin and end, in nanoseconds.
     pub observed_ns: u64,
     /// Sums of the I/Os issued in the stretch.
-    pub sums: StretchSums,
+    pub sums: PeriodSums,
 }
 
 /// Sums over the I/Os of a stretch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct StretchSums {
+pub struct PeriodSums {
     /// I/Os of all operations.
     pub ios: u64,
     /// Bytes of reads and writes.
@@ -43,9 +43,9 @@ pub struct StretchSums {
     pub response_sum_ns: u64,
 }
 
-impl StretchSums {
+impl PeriodSums {
     fn of_step(step: &CaptureStep) -> Self {
-        StretchSums {
+        PeriodSums {
             ios: step.ios(),
             bytes: step.bytes(),
             responses: step.responses,
@@ -53,8 +53,8 @@ impl StretchSums {
         }
     }
 
-    fn plus(self, other: &StretchSums) -> Self {
-        StretchSums {
+    fn plus(self, other: &PeriodSums) -> Self {
+        PeriodSums {
             ios: self.ios.saturating_add(other.ios),
             bytes: self.bytes.saturating_add(other.bytes),
             responses: self.responses.saturating_add(other.responses),
@@ -63,7 +63,7 @@ impl StretchSums {
     }
 }
 
-impl Stretch {
+impl ExtremePeriod {
     /// Returns the I/Os per second.
     pub fn iops(&self) -> f64 {
         self.sums.ios as f64 * 1e9 / self.observed_ns as f64
@@ -84,11 +84,11 @@ pub struct Extremes {
     /// Length of each stretch, in nanoseconds.
     pub length_ns: u64,
     /// Stretch with the most I/Os per second.
-    pub busiest: Option<Stretch>,
+    pub busiest: Option<ExtremePeriod>,
     /// Stretch with the most bytes per second.
-    pub most_moved: Option<Stretch>,
+    pub most_moved: Option<ExtremePeriod>,
     /// Stretch with the longest average response time.
-    pub slowest: Option<Stretch>,
+    pub slowest: Option<ExtremePeriod>,
 }
 
 impl Extremes {
@@ -134,8 +134,8 @@ impl Extremes {
         // A busy stretch begins or ends with a step that has I/Os.
         for begin in first.saturating_sub(count - 1)..=last {
             let inside = steps.range(begin..begin.saturating_add(count));
-            let sums = inside.fold(StretchSums::default(), |sums, (_, step)| {
-                sums.plus(&StretchSums::of_step(step))
+            let sums = inside.fold(PeriodSums::default(), |sums, (_, step)| {
+                sums.plus(&PeriodSums::of_step(step))
             });
             if sums.ios == 0 {
                 continue;
@@ -144,13 +144,13 @@ impl Extremes {
             let to_ns = from_ns.saturating_add(length_ns);
             let observed_ns = observed.within(&[(from_ns, to_ns)]).total_ns();
             if observed_ns == length_ns {
-                found.take(Stretch { from_ns, to_ns, observed_ns, sums });
+                found.take(ExtremePeriod { from_ns, to_ns, observed_ns, sums });
             }
         }
         Some(found)
     }
 
-    fn take(&mut self, stretch: Stretch) {
+    fn take(&mut self, stretch: ExtremePeriod) {
         let sums = stretch.sums;
         if self.busiest.is_none_or(|busiest| sums.ios > busiest.sums.ios) {
             self.busiest = Some(stretch);
@@ -158,7 +158,7 @@ impl Extremes {
         if sums.bytes > self.most_moved.map_or(0, |most| most.sums.bytes) {
             self.most_moved = Some(stretch);
         }
-        let mean = |stretch: &Stretch| stretch.response_mean_ns();
+        let mean = |stretch: &ExtremePeriod| stretch.response_mean_ns();
         if sums.responses >= RESPONSES_LEAST
             && self.slowest.is_none_or(|slowest| mean(&stretch) > mean(&slowest))
         {

@@ -1,11 +1,11 @@
 //! The groups of a capture as a listing: one row per group, the largest first.
 
-use crate::columns::{self, Column, Print};
+use crate::columns::{self, ListingColumn, ValueFormat};
 use crate::questions::compare::{cgroup_name, device_name, host_name};
 use crate::questions::groups::{Facet, GroupKey, Groups};
-use crate::questions::streams::By;
-use crate::sums::content::{self, ContentFigures, ContentTold, OfContent};
-use crate::sums::io_sums::Sums;
+use crate::questions::streams::ShareMeasure;
+use crate::sums::content::{self, ContentFigures, DuplicateAccuracy, HasContent};
+use crate::sums::io_sums::IoSums;
 use crate::sums::response::ResponseFigures;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
@@ -39,7 +39,7 @@ pub struct GroupFigures {
     /// Share of all bytes, 0 to 1.
     pub share_of_bytes: f64,
     /// Sums over the group's I/Os.
-    pub tally: Sums,
+    pub tally: IoSums,
     /// Response times.
     pub response: ResponseFigures,
     /// Times spent in the queue before issue.
@@ -52,35 +52,35 @@ pub struct GroupFigures {
     pub content: ContentFigures,
 }
 
-impl OfContent for GroupFigures {
+impl HasContent for GroupFigures {
     fn content(&self) -> &ContentFigures {
         &self.content
     }
 }
 
 /// The conditions, with the paths of files by device and inode.
-struct Named<'c> {
+struct GroupNames<'c> {
     conditions: &'c CaptureConditions,
     paths: BTreeMap<(u16, u64), String>,
     merges: bool,
 }
 
-impl<'c> Named<'c> {
+impl<'c> GroupNames<'c> {
     fn of(groups: &Groups, conditions: &'c CaptureConditions) -> Self {
         let by_file = groups.facets().contains(&Facet::File);
         let files = if by_file { &conditions.files[..] } else { &[] };
         let merges = groups.tells_merges(conditions);
-        Named { conditions, paths: paths_by_inode(files), merges }
+        GroupNames { conditions, paths: paths_by_inode(files), merges }
     }
 }
 
 impl Groups {
     /// Returns one row per group, the largest share first.
-    pub fn listing(&self, by: By, conditions: &CaptureConditions) -> Vec<GroupFigures> {
+    pub fn listing(&self, by: ShareMeasure, conditions: &CaptureConditions) -> Vec<GroupFigures> {
         let total = self.total();
-        let named = Named::of(self, conditions);
+        let named = GroupNames::of(self, conditions);
         let figures =
-            |(key, tally): (&GroupKey, &Sums)| GroupFigures::of(*key, tally, &total, &named);
+            |(key, tally): (&GroupKey, &IoSums)| GroupFigures::of(*key, tally, &total, &named);
         let mut rows: Vec<GroupFigures> = self.iter().map(figures).collect();
         rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
         rows
@@ -89,9 +89,9 @@ impl Groups {
     /// Returns the groups by display name. Groups of the same name are merged, for example cgroups
     /// of one path that belong to a service that was restarted.
     pub fn by_name(&self, conditions: &CaptureConditions) -> BTreeMap<String, GroupFigures> {
-        let (total, named) = (self.total(), Named::of(self, conditions));
+        let (total, named) = (self.total(), GroupNames::of(self, conditions));
         let mut groups: BTreeMap<String, GroupFigures> = BTreeMap::new();
-        for group in self.listing(By::Count, conditions) {
+        for group in self.listing(ShareMeasure::Count, conditions) {
             let name = group.name();
             let both = match groups.remove(&name) {
                 None => group,
@@ -108,16 +108,16 @@ impl Groups {
     /// Returns the figures of all groups together.
     pub fn total_figures(&self, conditions: &CaptureConditions) -> GroupFigures {
         let total = self.total();
-        GroupFigures::of(GroupKey::default(), &total, &total, &Named::of(self, conditions))
+        GroupFigures::of(GroupKey::default(), &total, &total, &GroupNames::of(self, conditions))
     }
 }
 
 impl GroupFigures {
     fn of(
         key: GroupKey,
-        tally: &Sums,
-        total: &Sums,
-        Named { conditions, paths, merges }: &Named<'_>,
+        tally: &IoSums,
+        total: &IoSums,
+        GroupNames { conditions, paths, merges }: &GroupNames<'_>,
     ) -> Self {
         let share =
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
@@ -133,7 +133,7 @@ impl GroupFigures {
                 .filter(|(_, inode)| *inode > 0)
                 .map(|(device, _)| device_name(conditions, device)),
             tells_merges: *merges,
-            content: ContentFigures::new(tally.contents, ContentTold::of(conditions)),
+            content: ContentFigures::new(tally.contents, DuplicateAccuracy::of(conditions)),
             count: tally.count(),
             share_of_count: share(tally.count(), total.count()),
             amount: tally.amount(),
@@ -146,8 +146,8 @@ impl GroupFigures {
         }
     }
 
-    fn measure(&self, by: By) -> u64 {
-        if by == By::Count { self.count } else { self.amount }
+    fn measure(&self, by: ShareMeasure) -> u64 {
+        if by == ShareMeasure::Count { self.count } else { self.amount }
     }
 
     /// Returns the display name of the group: its facets, in the order of the tables.
@@ -228,7 +228,7 @@ impl Serialize for GroupFigures {
     }
 }
 
-type Of = Column<GroupFigures>;
+type GroupColumn = ListingColumn<GroupFigures>;
 
 /// A column of response times or of times in the queue.
 macro_rules! time {
@@ -253,101 +253,140 @@ macro_rules! flag {
 
 /// Columns of the group tables.
 impl GroupFigures {
-    const HOST: Of = Column::new("host", "Host", Print::Plain(0), |g| g.host.clone().into());
-    const DEVICE: Of = Column::new("device", "Device", Print::Plain(0), |g| {
-        // Inodes of different devices may have the same number.
-        g.device.clone().or_else(|| g.file_device.clone()).into()
-    });
-    const PROCESS: Of =
-        Column::new("process", "Process", Print::Plain(0), |g| g.process.clone().into());
-    const PID: Of = Column::new("pid", "PID", Print::Plain(0), |g| {
+    const HOST: GroupColumn =
+        ListingColumn::new("host", "Host", ValueFormat::Plain(0), |g| g.host.clone().into());
+    const DEVICE: GroupColumn =
+        ListingColumn::new("device", "Device", ValueFormat::Plain(0), |g| {
+            // Inodes of different devices may have the same number.
+            g.device.clone().or_else(|| g.file_device.clone()).into()
+        });
+    const PROCESS: GroupColumn =
+        ListingColumn::new("process", "Process", ValueFormat::Plain(0), |g| {
+            g.process.clone().into()
+        });
+    const PID: GroupColumn = ListingColumn::new("pid", "PID", ValueFormat::Plain(0), |g| {
         g.key.process.map(|process| process.pid).filter(|pid| *pid > 0).into()
     });
-    const COMMAND: Of = Column::new("command", "Command", Print::Plain(0), |g| {
-        let command = g.key.process.map(|process| process.command);
-        command.filter(|command| !command.is_empty()).map(|command| command.to_string()).into()
-    });
-    const TID: Of = Column::new("tid", "TID", Print::Plain(0), |g| {
+    const COMMAND: GroupColumn =
+        ListingColumn::new("command", "Command", ValueFormat::Plain(0), |g| {
+            let command = g.key.process.map(|process| process.command);
+            command.filter(|command| !command.is_empty()).map(|command| command.to_string()).into()
+        });
+    const TID: GroupColumn = ListingColumn::new("tid", "TID", ValueFormat::Plain(0), |g| {
         g.key.thread.map(|thread| thread.tid).filter(|tid| *tid > 0).into()
     });
-    const THREAD: Of = Column::new("thread", "Thread", Print::Plain(0), |g| {
-        let name = g.key.thread.map(|thread| thread.name).filter(|name| !name.is_empty());
-        name.map(|name| name.to_string()).into()
-    });
-    const THREADS: Of = Column::new("thread", "Thread", Print::Plain(0), |g| g.thread().into());
-    const CGROUP: Of =
-        Column::new("cgroup", "Cgroup", Print::Plain(0), |g| g.cgroup.clone().into());
-    const INODE: Of = Column::new("inode", "Inode", Print::Plain(0), |g| {
+    const THREAD: GroupColumn =
+        ListingColumn::new("thread", "Thread", ValueFormat::Plain(0), |g| {
+            let name = g.key.thread.map(|thread| thread.name).filter(|name| !name.is_empty());
+            name.map(|name| name.to_string()).into()
+        });
+    const THREADS: GroupColumn =
+        ListingColumn::new("thread", "Thread", ValueFormat::Plain(0), |g| g.thread().into());
+    const CGROUP: GroupColumn =
+        ListingColumn::new("cgroup", "Cgroup", ValueFormat::Plain(0), |g| g.cgroup.clone().into());
+    const INODE: GroupColumn = ListingColumn::new("inode", "Inode", ValueFormat::Plain(0), |g| {
         g.key.file.map(|(_, inode)| inode).filter(|inode| *inode > 0).into()
     });
-    const PATH: Of = Column::new("path", "Path", Print::Plain(0), |g| g.path.clone().into());
-    const FILE: Of = Column::new("path", "File", Print::Plain(0), |g| g.file().into());
-    const STREAM: Of = Column::new("stream", "I/O stream", Print::Plain(0), |g| {
-        g.key.stream.map(|stream| stream.to_string()).into()
+    const PATH: GroupColumn =
+        ListingColumn::new("path", "Path", ValueFormat::Plain(0), |g| g.path.clone().into());
+    const FILE: GroupColumn =
+        ListingColumn::new("path", "File", ValueFormat::Plain(0), |g| g.file().into());
+    const STREAM: GroupColumn =
+        ListingColumn::new("stream", "I/O stream", ValueFormat::Plain(0), |g| {
+            g.key.stream.map(|stream| stream.to_string()).into()
+        });
+    const OP: GroupColumn = ListingColumn::new("op", "Op", ValueFormat::Plain(0), |g| {
+        g.key.op.map(|op| op.to_string()).into()
     });
-    const OP: Of =
-        Column::new("op", "Op", Print::Plain(0), |g| g.key.op.map(|op| op.to_string()).into());
-    const CPU: Of = Column::new("cpu", "CPU", Print::Plain(0), |g| g.key.cpu.map(u32::from).into());
-    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |g| g.count.into());
-    const SHARE: Of =
-        Column::new("share_of_count", "%", Print::Percent(2), |g| g.share_of_count.into());
-    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |g| g.amount.into());
-    const SHARE_OF_BYTES: Of =
-        Column::new("share_of_bytes", "% of MB", Print::Percent(2), |g| g.share_of_bytes.into());
-    const READS: Of =
-        Column::new("reads", "reads", Print::Plain(0), |g| g.ios_of(IoOp::Read).into());
-    const WRITES: Of =
-        Column::new("writes", "writes", Print::Plain(0), |g| g.ios_of(IoOp::Write).into());
-    const READ_BYTES: Of = Column::new("read_bytes", "MB read", Print::Megabytes(1), |g| {
-        g.bytes_of(IoOp::Read).into()
+    const CPU: GroupColumn = ListingColumn::new("cpu", "CPU", ValueFormat::Plain(0), |g| {
+        g.key.cpu.map(u32::from).into()
     });
-    const WRITTEN_BYTES: Of =
-        Column::new("written_bytes", "MB written", Print::Megabytes(1), |g| {
+    const COUNT: GroupColumn =
+        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |g| g.count.into());
+    const SHARE: GroupColumn =
+        ListingColumn::new("share_of_count", "%", ValueFormat::Percent(2), |g| {
+            g.share_of_count.into()
+        });
+    const AMOUNT: GroupColumn =
+        ListingColumn::new("amount", "MB", ValueFormat::Megabytes(1), |g| g.amount.into());
+    const SHARE_OF_BYTES: GroupColumn =
+        ListingColumn::new("share_of_bytes", "% of MB", ValueFormat::Percent(2), |g| {
+            g.share_of_bytes.into()
+        });
+    const READS: GroupColumn = ListingColumn::new("reads", "reads", ValueFormat::Plain(0), |g| {
+        g.ios_of(IoOp::Read).into()
+    });
+    const WRITES: GroupColumn =
+        ListingColumn::new("writes", "writes", ValueFormat::Plain(0), |g| {
+            g.ios_of(IoOp::Write).into()
+        });
+    const READ_BYTES: GroupColumn =
+        ListingColumn::new("read_bytes", "MB read", ValueFormat::Megabytes(1), |g| {
+            g.bytes_of(IoOp::Read).into()
+        });
+    const WRITTEN_BYTES: GroupColumn =
+        ListingColumn::new("written_bytes", "MB written", ValueFormat::Megabytes(1), |g| {
             g.bytes_of(IoOp::Write).into()
         });
-    const SEQUENTIAL: Of =
-        Column::new("sequential", "SEQ", Print::Plain(0), |g| g.tally.sequential.into());
-    const SIZE: Of =
-        Column::new("size_mean", "bytes avg", Print::Plain(0), |g| g.size_mean().into());
-    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |g| g.qd_mean().into());
-    const QD_MAX: Of = Column::new("qd_max", "QD max", Print::Plain(0), |g| g.qd_max().into());
-    const ANSWERED: Of =
-        Column::new("response.count", "responses", Print::Plain(0), |g| g.response.count.into());
-    const ART: Of = time!(response, mean_ns, "ART ms");
-    const P50: Of = time!(response, p50_ns, "50% ms");
-    const P99: Of = time!(response, p99_ns, "99% ms");
-    const P99_9: Of = time!(response, p99_9_ns, "99.9% ms");
-    const P99_999: Of = time!(response, p99_999_ns, "99.999% ms");
-    const MRT: Of = time!(response, max_ns, "MRT ms");
-    const WAITED: Of =
-        Column::new("queued.count", "queued", Print::Plain(0), |g| g.queued.count.into());
-    const QUEUE_MEAN: Of = time!(queued, mean_ns, "queue ms");
-    const QUEUE_P50: Of = time!(queued, p50_ns, "queue 50%");
-    const QUEUE_P99: Of = time!(queued, p99_ns, "queue 99%");
-    const QUEUE_P99_9: Of = time!(queued, p99_9_ns, "queue 99.9%");
-    const QUEUE_MAX: Of = time!(queued, max_ns, "queue max");
-    const QUEUE_SHARE: Of =
-        Column::new("queue_share", "queue %", Print::Percent(1), |g| g.queue_share().into());
-    const SYNC: Of = flag!("sync", "sync %", SYNC);
-    const FUA: Of = flag!("fua", "FUA %", FUA);
-    const PREFLUSH: Of = flag!("preflush", "preflush %", PREFLUSH);
-    const META: Of = flag!("metadata", "metadata %", META);
-    const READ_AHEAD: Of = flag!("read_ahead", "read-ahead %", READ_AHEAD);
-    const WRITEBACK: Of = flag!("writeback", "writeback %", WRITEBACK);
-    const DIRECT: Of = flag!("direct", "direct %", DIRECT);
-    const REQUEUED: Of = Column::new("requeued", "requeued", Print::Plain(0), |g| {
-        g.tells_flags.then(|| g.tally.flag(flags::REQUEUED)).into()
-    });
-    const MERGED: Of = Column::new("merged", "merged", Print::Plain(0), |g| {
-        g.tells_merges.then_some(g.tally.merged).into()
-    });
-    const FAILED: Of =
-        Column::new("failed", "failed", Print::Plain(0), |g| g.tally.flag(flags::FAILED).into());
+    const SEQUENTIAL: GroupColumn =
+        ListingColumn::new("sequential", "SEQ", ValueFormat::Plain(0), |g| {
+            g.tally.sequential.into()
+        });
+    const SIZE: GroupColumn =
+        ListingColumn::new("size_mean", "bytes avg", ValueFormat::Plain(0), |g| {
+            g.size_mean().into()
+        });
+    const QD_MEAN: GroupColumn =
+        ListingColumn::new("qd_mean", "QD avg", ValueFormat::Plain(2), |g| g.qd_mean().into());
+    const QD_MAX: GroupColumn =
+        ListingColumn::new("qd_max", "QD max", ValueFormat::Plain(0), |g| g.qd_max().into());
+    const ANSWERED: GroupColumn =
+        ListingColumn::new("response.count", "responses", ValueFormat::Plain(0), |g| {
+            g.response.count.into()
+        });
+    const ART: GroupColumn = time!(response, mean_ns, "ART ms");
+    const P50: GroupColumn = time!(response, p50_ns, "50% ms");
+    const P99: GroupColumn = time!(response, p99_ns, "99% ms");
+    const P99_9: GroupColumn = time!(response, p99_9_ns, "99.9% ms");
+    const P99_999: GroupColumn = time!(response, p99_999_ns, "99.999% ms");
+    const MRT: GroupColumn = time!(response, max_ns, "MRT ms");
+    const WAITED: GroupColumn =
+        ListingColumn::new("queued.count", "queued", ValueFormat::Plain(0), |g| {
+            g.queued.count.into()
+        });
+    const QUEUE_MEAN: GroupColumn = time!(queued, mean_ns, "queue ms");
+    const QUEUE_P50: GroupColumn = time!(queued, p50_ns, "queue 50%");
+    const QUEUE_P99: GroupColumn = time!(queued, p99_ns, "queue 99%");
+    const QUEUE_P99_9: GroupColumn = time!(queued, p99_9_ns, "queue 99.9%");
+    const QUEUE_MAX: GroupColumn = time!(queued, max_ns, "queue max");
+    const QUEUE_SHARE: GroupColumn =
+        ListingColumn::new("queue_share", "queue %", ValueFormat::Percent(1), |g| {
+            g.queue_share().into()
+        });
+    const SYNC: GroupColumn = flag!("sync", "sync %", SYNC);
+    const FUA: GroupColumn = flag!("fua", "FUA %", FUA);
+    const PREFLUSH: GroupColumn = flag!("preflush", "preflush %", PREFLUSH);
+    const META: GroupColumn = flag!("metadata", "metadata %", META);
+    const READ_AHEAD: GroupColumn = flag!("read_ahead", "read-ahead %", READ_AHEAD);
+    const WRITEBACK: GroupColumn = flag!("writeback", "writeback %", WRITEBACK);
+    const DIRECT: GroupColumn = flag!("direct", "direct %", DIRECT);
+    const REQUEUED: GroupColumn =
+        ListingColumn::new("requeued", "requeued", ValueFormat::Plain(0), |g| {
+            g.tells_flags.then(|| g.tally.flag(flags::REQUEUED)).into()
+        });
+    const MERGED: GroupColumn =
+        ListingColumn::new("merged", "merged", ValueFormat::Plain(0), |g| {
+            g.tells_merges.then_some(g.tally.merged).into()
+        });
+    const FAILED: GroupColumn =
+        ListingColumn::new("failed", "failed", ValueFormat::Plain(0), |g| {
+            g.tally.flag(flags::FAILED).into()
+        });
 
-    const CONTENT: [Of; 6] = content::all();
+    const CONTENT: [GroupColumn; 6] = content::all();
 
     /// All columns of the JSON form.
-    const ALL: [Of; 55] = [
+    const ALL: [GroupColumn; 55] = [
         Self::HOST,
         Self::DEVICE,
         Self::PROCESS,
@@ -406,7 +445,7 @@ impl GroupFigures {
     ];
 
     /// Counts, amounts and response times.
-    const COUNTS: [Of; 12] = [
+    const COUNTS: [GroupColumn; 12] = [
         Self::COUNT,
         Self::SHARE,
         Self::READS,
@@ -421,7 +460,7 @@ impl GroupFigures {
         Self::MRT,
     ];
     /// Response times, and the time in the queue before issue.
-    const TIMES: [Of; 11] = [
+    const TIMES: [GroupColumn; 11] = [
         Self::COUNT,
         Self::SHARE,
         Self::QD_MEAN,
@@ -435,7 +474,7 @@ impl GroupFigures {
         Self::QUEUE_SHARE,
     ];
     /// Flags that the kernel set on the I/Os.
-    const KINDS: [Of; 12] = [
+    const KINDS: [GroupColumn; 12] = [
         Self::COUNT,
         Self::SHARE,
         Self::SYNC,
@@ -451,13 +490,13 @@ impl GroupFigures {
     ];
 
     /// Measurements of written blocks.
-    const OF_CONTENT: [Of; 6] = {
+    const OF_CONTENT: [GroupColumn; 6] = {
         let [blocks, ratio, duplicates] = content::table();
         [Self::COUNT, Self::WRITES, Self::WRITTEN_BYTES, blocks, ratio, duplicates]
     };
 
     /// Returns the columns of a table: the facets, then the chosen figures.
-    pub fn table(facets: &[Facet], show: Show) -> Vec<Of> {
+    pub fn table(facets: &[Facet], show: GroupFigureSet) -> Vec<GroupColumn> {
         // A thread's process comes before the thread.
         let of_process = |facet: &Facet| matches!(facet, Facet::Process | Facet::Command);
         let named = facets.iter().any(of_process);
@@ -473,19 +512,19 @@ impl GroupFigures {
             Facet::Op => vec![Self::OP],
             Facet::Cpu => vec![Self::CPU],
         });
-        let told: &[Of] = match show {
-            Show::Counts => &Self::COUNTS,
-            Show::Times => &Self::TIMES,
-            Show::Kinds => &Self::KINDS,
-            Show::Content => &Self::OF_CONTENT,
+        let told: &[GroupColumn] = match show {
+            GroupFigureSet::Counts => &Self::COUNTS,
+            GroupFigureSet::Times => &Self::TIMES,
+            GroupFigureSet::Kinds => &Self::KINDS,
+            GroupFigureSet::Content => &Self::OF_CONTENT,
         };
         facets.chain(told.iter().copied()).collect()
     }
 
     /// Returns the columns of a report's table, next to the group names: as many as fit on a page.
-    pub fn of_report(show: Show) -> &'static [Of] {
+    pub fn of_report(show: GroupFigureSet) -> &'static [GroupColumn] {
         match show {
-            Show::Counts => &[
+            GroupFigureSet::Counts => &[
                 Self::COUNT,
                 Self::SHARE,
                 Self::READ_BYTES,
@@ -494,7 +533,7 @@ impl GroupFigures {
                 Self::ART,
                 Self::MRT,
             ],
-            Show::Times => &[
+            GroupFigureSet::Times => &[
                 Self::COUNT,
                 Self::QUEUE_MEAN,
                 Self::QUEUE_P99,
@@ -504,7 +543,7 @@ impl GroupFigures {
                 Self::MRT,
                 Self::QUEUE_SHARE,
             ],
-            Show::Kinds => &[
+            GroupFigureSet::Kinds => &[
                 Self::COUNT,
                 Self::SYNC,
                 Self::FUA,
@@ -517,14 +556,14 @@ impl GroupFigures {
                 Self::REQUEUED,
                 Self::FAILED,
             ],
-            Show::Content => &Self::OF_CONTENT,
+            GroupFigureSet::Content => &Self::OF_CONTENT,
         }
     }
 }
 
 /// Choice of the figures in a table of groups.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Show {
+pub enum GroupFigureSet {
     /// Counts, amounts, average and longest response times.
     #[default]
     Counts,

@@ -2,16 +2,16 @@
 //! processor and so on; for example the streams of each process. Each group has counts, bytes,
 //! response times, the time in the queue, and the flags that the kernel set on its I/Os.
 
-use crate::cells::{Cell, Cells, Dimensions};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::cells::{Cell, Dimensions, FilteredCells};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::questions::compare::SideKey;
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::content::Contents;
-use crate::sums::io_sums::{SumColumns, Sums};
+use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::tables::bounded_table::BoundedTable;
 use crate::tables::recent_cache::RecentCache;
-use steadfast_tracefile::batch::{Batch, Narrow};
+use steadfast_tracefile::batch::{Batch, NarrowColumn};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
@@ -19,7 +19,7 @@ use steadfast_tracefile::parquet::{Field, Fields};
 use std::fmt;
 use std::mem;
 use std::str::FromStr;
-use steadfast_domain::io_event::Command as SystemName;
+use steadfast_domain::io_event::CommandName as SystemName;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
@@ -151,13 +151,13 @@ impl GroupKey {
 /// A compact form of an I/O's group, faster to build than its key: the columns of the chosen facets
 /// packed side by side, with 0 in all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Kind {
+struct GroupCode {
     stream: u64,
     who: u64,
     command: SystemName,
 }
 
-impl Kind {
+impl GroupCode {
     /// Returns a hash input for [`RecentCache`], from the fields that vary most between I/Os.
     #[inline]
     fn number(self) -> u64 {
@@ -165,9 +165,9 @@ impl Kind {
     }
 }
 
-/// Masks for the parts of a [`Kind`] that the chosen facets need.
+/// Masks for the parts of a [`GroupCode`] that the chosen facets need.
 #[derive(Debug, Clone, Copy, Default)]
-struct Asked {
+struct FacetMask {
     stream: u64,
     who: u64,
     command: bool,
@@ -175,10 +175,10 @@ struct Asked {
     place: bool,
 }
 
-impl Asked {
-    /// Returns `None` if a facet does not fit into a [`Kind`].
-    fn of(facets: &[Facet]) -> Option<Asked> {
-        let mut asked = Asked::default();
+impl FacetMask {
+    /// Returns `None` if a facet does not fit into a [`GroupCode`].
+    fn of(facets: &[Facet]) -> Option<FacetMask> {
+        let mut asked = FacetMask::default();
         for facet in facets {
             match facet {
                 Facet::Thread | Facet::File => return None,
@@ -201,20 +201,20 @@ impl Asked {
 }
 
 /// Builds the kinds of rows.
-struct Kinds<'r> {
-    asked: Asked,
+struct GroupCoder<'r> {
+    asked: FacetMask,
     sequential: &'r [bool],
-    op: Narrow<'r>,
-    bytes: Narrow<'r>,
-    pid: Narrow<'r>,
-    place: [Narrow<'r>; 4],
+    op: NarrowColumn<'r>,
+    bytes: NarrowColumn<'r>,
+    pid: NarrowColumn<'r>,
+    place: [NarrowColumn<'r>; 4],
     batch: &'r Batch,
 }
 
-impl<'r> Kinds<'r> {
-    fn of(rows: &'r Rows<'r>, asked: Asked) -> Self {
+impl<'r> GroupCoder<'r> {
+    fn of(rows: &'r AnnotatedRows<'r>, asked: FacetMask) -> Self {
         let place = [Field::Layer, Field::Cgroup, Field::Device, Field::Cpu];
-        Kinds {
+        GroupCoder {
             asked,
             sequential: rows.sequential,
             op: rows.batch.narrow(Field::Op),
@@ -226,7 +226,7 @@ impl<'r> Kinds<'r> {
     }
 
     #[inline]
-    fn at(&self, row: usize) -> Kind {
+    fn at(&self, row: usize) -> GroupCode {
         let (op, sequential) = (self.op.op(row) as u64, u64::from(self.sequential[row]));
         let mut stream = u64::from(self.bytes.at(row)) << 32 | op << 1 | sequential;
         let mut who = u64::from(self.pid.at(row)) << 32;
@@ -235,7 +235,7 @@ impl<'r> Kinds<'r> {
             stream |= u64::from(layer == 1) << 4 | (cgroup & 0xffff) << 8;
             who |= (device & 0xffff) << 16 | cpu & 0xffff;
         }
-        Kind {
+        GroupCode {
             stream: stream & self.asked.stream,
             who: who & self.asked.who,
             command: if self.asked.command {
@@ -253,7 +253,7 @@ pub struct Groups {
     by: Vec<Facet>,
     /// First device of the host of each device, by device number.
     hosts: Vec<u16>,
-    groups: BoundedTable<GroupKey, Sums>,
+    groups: BoundedTable<GroupKey, IoSums>,
     /// Set if cells came from a fold file of an earlier version, which has no merges.
     merges_unknown: bool,
     percentiles: bool,
@@ -302,11 +302,11 @@ impl Groups {
     }
 
     /// Iterates over the groups, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = (&GroupKey, &Sums)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&GroupKey, &IoSums)> {
         self.groups.iter()
     }
     /// Returns the I/Os of the groups beyond [`GROUPS_MAX`], all together.
-    pub fn unlisted(&self) -> &Sums {
+    pub fn unlisted(&self) -> &IoSums {
         self.groups.rest()
     }
     /// Returns whether merged requests were counted.
@@ -318,7 +318,7 @@ impl Groups {
         &self.by
     }
     /// Returns the sums over all groups.
-    pub fn total(&self) -> Sums {
+    pub fn total(&self) -> IoSums {
         let mut total = self.unlisted().clone();
         self.iter().for_each(|(_, tally)| total.merge(tally));
         total
@@ -366,7 +366,7 @@ impl Groups {
         self.by.contains(&facet)
     }
 
-    fn key(&self, rows: &Rows<'_>, row: usize) -> GroupKey {
+    fn key(&self, rows: &AnnotatedRows<'_>, row: usize) -> GroupKey {
         let batch = rows.batch;
         let (op, bytes) = (batch.op(row), batch.bytes(row));
         let process = || ProcessKey { pid: batch.pid(row), command: batch.command(row) };
@@ -450,8 +450,9 @@ impl Groups {
     }
 
     /// Takes rows whose groups follow from their kinds.
-    fn take_kinds(&mut self, rows: &Rows<'_>, asked: Asked) {
-        let (columns, kinds) = (SumColumns::new(rows, self.percentiles), Kinds::of(rows, asked));
+    fn take_kinds(&mut self, rows: &AnnotatedRows<'_>, asked: FacetMask) {
+        let (columns, kinds) =
+            (SumColumns::new(rows, self.percentiles), GroupCoder::of(rows, asked));
         let mut groups = mem::replace(&mut self.groups, BoundedTable::keeping(0));
         let mut lately = RecentCache::new();
         for row in rows.iter() {
@@ -464,7 +465,7 @@ impl Groups {
     }
 
     /// Takes rows by building the key of each.
-    fn take_keys(&mut self, rows: &Rows<'_>) {
+    fn take_keys(&mut self, rows: &AnnotatedRows<'_>) {
         let columns = SumColumns::new(rows, self.percentiles);
         let mut groups = mem::replace(&mut self.groups, BoundedTable::keeping(0));
         let mut lately = RecentCache::new();
@@ -490,7 +491,7 @@ impl EmptyLike for Groups {
 impl Fold for Groups {
     fn fields(&self) -> Fields {
         let always = Fields::of(&[Field::Depth, Field::Flags, Field::Merged])
-            .and(Sums::FIELDS)
+            .and(IoSums::FIELDS)
             .and(Contents::FIELDS);
         self.by.iter().fold(always, |fields, facet| {
             fields.and(match facet {
@@ -507,8 +508,8 @@ impl Fold for Groups {
             })
         })
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        match Asked::of(&self.by) {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
+        match FacetMask::of(&self.by) {
             Some(asked) => self.take_kinds(rows, asked),
             None => self.take_keys(rows),
         }
@@ -542,7 +543,7 @@ impl Fold for Groups {
 }
 
 impl FoldCells for Groups {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         cells.told.check(self.asked())?;
         self.merges_unknown |= !cells.told.merges;
         for cell in cells.cells {
@@ -597,7 +598,7 @@ mod tests {
     #[test]
     fn groups_are_the_same_whether_found_by_kind_or_by_key() {
         let ios = ios();
-        let rows = Rows {
+        let rows = AnnotatedRows {
             batch: &Batch::of(&ios),
             sequential: &ios.iter().map(|io| io.response_ns % 3 == 0).collect::<Vec<_>>(),
             depth: &vec![2; ios.len()],

@@ -1,10 +1,10 @@
 //! The LBA range hit map: hits of each range of a device in each capture step. A sequential scan
 //! shows as a diagonal.
 
-use crate::annotate::data_transfers::{DataTransfers, Moved};
+use crate::annotate::data_transfers::{DataTransfer, DataTransfers};
 use crate::cells::Dimensions;
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
-use crate::questions::streams::{By, StreamKey};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::questions::streams::{ShareMeasure, StreamKey};
 use crate::tables::recent_cache::{RecentCache, stream_number};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -65,26 +65,26 @@ pub struct HitMap {
     /// I/Os that lie outside the map in address or time, or that move no data.
     pub outside: u64,
     device: u16,
-    measure: By,
-    planes: PlanesOf,
+    measure: ShareMeasure,
+    planes: HitPlanes,
     /// The counts, plane by plane; within a plane range by range, and within a range step by step.
     cells: Vec<u64>,
 }
 
 /// The planes of a map: what is counted separately within a range and step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum PlanesOf {
+enum HitPlanes {
     /// Reads, then writes.
     Operations,
     /// Plane numbers of I/O streams. All other streams share the last plane.
     Streams(FxHashMap<StreamKey, usize>),
 }
 
-impl PlanesOf {
+impl HitPlanes {
     fn count(&self) -> usize {
         match self {
-            PlanesOf::Operations => 2,
-            PlanesOf::Streams(numbers) => numbers.len() + 1,
+            HitPlanes::Operations => 2,
+            HitPlanes::Streams(numbers) => numbers.len() + 1,
         }
     }
 }
@@ -103,22 +103,22 @@ impl HitMap {
             begin_ns,
             outside: 0,
             device,
-            measure: By::Count,
-            planes: PlanesOf::Operations,
+            measure: ShareMeasure::Count,
+            planes: HitPlanes::Operations,
             cells: Vec::new(),
         };
         empty.alike()
     }
 
     /// Returns the map with another measure: hits or bytes.
-    pub fn by(self, measure: By) -> Self {
+    pub fn by(self, measure: ShareMeasure) -> Self {
         HitMap { measure, ..self }
     }
 
     /// Returns an empty map with one plane per given I/O stream and one for all others, instead of
     /// reads and writes.
     pub fn of_streams(self, keys: &[StreamKey]) -> Self {
-        let planes = PlanesOf::Streams(keys.iter().copied().zip(0..).collect());
+        let planes = HitPlanes::Streams(keys.iter().copied().zip(0..).collect());
         HitMap { planes, ..self }.alike()
     }
 
@@ -200,7 +200,7 @@ impl HitMap {
 
     /// Counts an I/O in every range that it touches.
     #[inline]
-    fn hit(&mut self, plane: usize, step: Option<usize>, moved: Moved) {
+    fn hit(&mut self, plane: usize, step: Option<usize>, moved: DataTransfer) {
         let first = usize::try_from(moved.from / self.range_bytes).ok();
         let first = first.filter(|first| *first < self.ranges);
         let (Some(step), Some(first)) = (step, first) else {
@@ -213,8 +213,8 @@ impl HitMap {
         for _ in first..self.ranges {
             let next = begin.saturating_add(self.range_bytes);
             let more = match self.measure {
-                By::Count => 1,
-                By::Bytes => end.min(next) - from.max(begin),
+                ShareMeasure::Count => 1,
+                ShareMeasure::Bytes => end.min(next) - from.max(begin),
             };
             self.cells[place] = self.cells[place].saturating_add(more);
             if next >= end {
@@ -225,7 +225,11 @@ impl HitMap {
     }
 
     /// Counts the reads and writes of the device. `plane` returns the plane of each.
-    fn take_moved(&mut self, rows: &Rows<'_>, mut plane: impl FnMut(usize, Moved) -> usize) {
+    fn take_moved(
+        &mut self,
+        rows: &AnnotatedRows<'_>,
+        mut plane: impl FnMut(usize, DataTransfer) -> usize,
+    ) {
         let (moving, issued) =
             (DataTransfers::of(rows, self.device), rows.batch.wide(Field::Issued));
         let (mut step, mut within) = (None, 0..0);
@@ -271,21 +275,21 @@ impl Fold for HitMap {
             Field::Layer,
         ])
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        match mem::replace(&mut self.planes, PlanesOf::Operations) {
-            PlanesOf::Operations => {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
+        match mem::replace(&mut self.planes, HitPlanes::Operations) {
+            HitPlanes::Operations => {
                 self.take_moved(rows, |_, moved| usize::from(moved.op == IoOp::Write));
             }
-            PlanesOf::Streams(numbers) => {
+            HitPlanes::Streams(numbers) => {
                 let mut lately = RecentCache::new();
-                self.take_moved(rows, |row, Moved { op, bytes, .. }| {
+                self.take_moved(rows, |row, DataTransfer { op, bytes, .. }| {
                     let sequential = rows.sequential[row];
                     let stream = stream_number(op, sequential, bytes);
                     let key = StreamKey { op, sequential, bytes };
                     let find = || numbers.get(&key).copied().unwrap_or(numbers.len());
                     lately.get_or(stream, stream, find)
                 });
-                self.planes = PlanesOf::Streams(numbers);
+                self.planes = HitPlanes::Streams(numbers);
             }
         }
         Ok(())
@@ -310,9 +314,9 @@ const FIRST_DEVICES: usize = 16;
 
 /// Largest end address of the reads and writes of each device at the block layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ends(BTreeMap<u16, u64>);
+pub struct DeviceEnds(BTreeMap<u16, u64>);
 
-impl Ends {
+impl DeviceEnds {
     /// Iterates over the devices with reads or writes, in order.
     pub fn devices(&self) -> impl Iterator<Item = u16> + '_ {
         self.0.keys().copied()
@@ -326,7 +330,7 @@ impl Ends {
     }
 }
 
-impl Ends {
+impl DeviceEnds {
     /// Raises the end of a device to that of an I/O.
     fn reach(&mut self, device: u16, end: u64) {
         let known = self.0.entry(device).or_default();
@@ -334,17 +338,17 @@ impl Ends {
     }
 }
 
-impl EmptyLike for Ends {
+impl EmptyLike for DeviceEnds {
     fn alike(&self) -> Self {
-        Ends::default()
+        DeviceEnds::default()
     }
 }
 
-impl Fold for Ends {
+impl Fold for DeviceEnds {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (moving, device) = (DataTransfers::of(rows, 0), rows.batch.narrow(Field::Device));
         let layer = rows.batch.narrow(Field::Layer);
         // Ends of the first devices; 0 stands for no I/O.
@@ -394,9 +398,10 @@ mod tests {
             StreamKey { op: IoOp::Write, sequential: true, bytes: 65_536 },
         );
         let steps = HitSteps { begin_ns: 0, width_ns: 10, count: 2 };
-        let mut map = HitMap::new(0, 40_960, 4, steps).by(By::Bytes).of_streams(&[read, write]);
+        let mut map =
+            HitMap::new(0, 40_960, 4, steps).by(ShareMeasure::Bytes).of_streams(&[read, write]);
         assert_eq!((map.planes(), map.range_bytes), (3, 10_240));
-        let moved = |from, bytes| Moved { op: IoOp::Read, from, bytes };
+        let moved = |from, bytes| DataTransfer { op: IoOp::Read, from, bytes };
         map.hit(0, Some(0), moved(8192, 4096));
         map.hit(1, Some(0), moved(0, 12_000));
         map.hit(2, map.step(15), moved(40_448, 512));

@@ -1,12 +1,12 @@
 //! The address ranges of a device that are hit most, and the processes that hit them.
 
-use crate::annotate::data_transfers::{DataTransfers, Moved};
+use crate::annotate::data_transfers::{DataTransfer, DataTransfers};
 use crate::cells::Dimensions;
-use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::questions::hits::SIDE_MAX;
 use crate::questions::processes::ProcessKey;
-use crate::tables::smallest_keys::{Place, SmallestKeys};
+use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
@@ -27,7 +27,7 @@ const PROCESSES_NAMED: usize = 5;
 
 /// Hits of a range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Touches {
+struct RangeHits {
     reads: u64,
     writes: u64,
     bytes: u64,
@@ -36,13 +36,13 @@ struct Touches {
 /// Hits of a range by a process that are not yet added to the table. The next I/O mostly has a
 /// range and a process that occurred shortly before.
 #[derive(Debug, Clone, Copy, Default)]
-struct AtHand {
+struct PendingHits {
     range: u32,
     process: ProcessKey,
     hits: u64,
 }
 
-/// Entries of the write-back cache of [`AtHand`].
+/// Entries of the write-back cache of [`PendingHits`].
 const AT_HAND: usize = 512;
 
 /// Hits of the ranges of a device, in total and by process.
@@ -51,7 +51,7 @@ pub struct HotRanges {
     device: u16,
     range_bytes: u64,
     most: usize,
-    ranges: Vec<Touches>,
+    ranges: Vec<RangeHits>,
     apart: FxHashMap<(u32, ProcessKey), u64>,
     firsts: SmallestKeys<(u32, ProcessKey)>,
 }
@@ -69,7 +69,7 @@ impl HotRanges {
             device,
             range_bytes: capacity.div_ceil(ranges as u64).max(1),
             most,
-            ranges: vec![Touches::default(); ranges],
+            ranges: vec![RangeHits::default(); ranges],
             apart: FxHashMap::default(),
             firsts: SmallestKeys::new(most),
         }
@@ -101,9 +101,9 @@ impl HotRanges {
             return;
         }
         match self.firsts.admit(key) {
-            Place::None => return,
-            Place::Free => {}
-            Place::Of(last) => {
+            Admission::None => return,
+            Admission::Free => {}
+            Admission::Of(last) => {
                 self.apart.remove(&last);
             }
         }
@@ -114,7 +114,7 @@ impl HotRanges {
 
     /// Counts an I/O in every range that it touches.
     #[inline]
-    fn hit(&mut self, moved: Moved, process: ProcessKey, at_hand: &mut [AtHand]) {
+    fn hit(&mut self, moved: DataTransfer, process: ProcessKey, at_hand: &mut [PendingHits]) {
         let (from, end) = (moved.from, moved.end());
         let most = self.ranges.len() as u64 - 1;
         let mut at = from / self.range_bytes;
@@ -134,19 +134,19 @@ impl HotRanges {
 
     /// Counts a hit of a range by a process in the cache, and flushes the entry that it replaces.
     #[inline]
-    fn count_at_hand(&mut self, range: u32, process: ProcessKey, at_hand: &mut [AtHand]) {
+    fn count_at_hand(&mut self, range: u32, process: ProcessKey, at_hand: &mut [PendingHits]) {
         let number = u64::from(process.pid) << 32 | u64::from(range);
         let place = FxBuildHasher.hash_one(number) as usize % AT_HAND;
         let hand = &mut at_hand[place];
         if (hand.range, hand.process) != (range, process) {
-            let before = mem::replace(hand, AtHand { range, process, hits: 0 });
+            let before = mem::replace(hand, PendingHits { range, process, hits: 0 });
             self.settle(before);
         }
         hand.hits += 1;
     }
 
     /// Adds a cache entry to the table.
-    fn settle(&mut self, AtHand { range, process, hits }: AtHand) {
+    fn settle(&mut self, PendingHits { range, process, hits }: PendingHits) {
         if hits > 0 {
             self.count((range, process), hits);
         }
@@ -185,7 +185,7 @@ impl PartialEq for HotRanges {
 impl EmptyLike for HotRanges {
     fn alike(&self) -> Self {
         HotRanges {
-            ranges: vec![Touches::default(); self.ranges.len()],
+            ranges: vec![RangeHits::default(); self.ranges.len()],
             apart: FxHashMap::default(),
             firsts: SmallestKeys::new(self.most),
             ..*self
@@ -205,9 +205,9 @@ impl Fold for HotRanges {
             Field::Command,
         ])
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (moving, pid) = (DataTransfers::of(rows, self.device), rows.batch.narrow(Field::Pid));
-        let mut at_hand = vec![AtHand::default(); AT_HAND];
+        let mut at_hand = vec![PendingHits::default(); AT_HAND];
         moving.each(|row, moved| {
             let Some(moved) = moved else { return };
             let process = ProcessKey { pid: pid.at(row), command: rows.batch.command(row) };
@@ -269,7 +269,7 @@ pub struct HotProcess {
 
 impl HotRange {
     fn of(ranges: &HotRanges, at: usize, mut found: Vec<(ProcessKey, u64)>, all: u64) -> Self {
-        let Touches { reads, writes, bytes } = ranges.ranges[at];
+        let RangeHits { reads, writes, bytes } = ranges.ranges[at];
         let begin = ranges.range_bytes.saturating_mul(at as u64);
         found.sort_by_key(|(process, count)| (Reverse(*count), *process));
         let process = |(key, count): (ProcessKey, u64)| HotProcess {
@@ -310,26 +310,36 @@ impl HotRange {
     }
 }
 
-type Of = Column<HotRange>;
+type HotRangeColumn = ListingColumn<HotRange>;
 
 impl HotRange {
-    const RANGE: Of = Column::new("range", "Range", Print::Plain(0), |r| r.range.into());
-    const FROM: Of = Column::new("from_bytes", "from MB", Print::Megabytes(1), |r| r.span.0.into());
-    const TO: Of = Column::new("to_bytes", "to MB", Print::Megabytes(1), |r| r.span.1.into());
-    const FROM_PERCENT: Of =
-        Column::new("from_percent", "from %", Print::Plain(2), |r| r.percent.0.into());
-    const TO_PERCENT: Of =
-        Column::new("to_percent", "to %", Print::Plain(2), |r| r.percent.1.into());
-    const COUNT: Of = Column::new("count", "hits", Print::Plain(0), |r| r.count().into());
-    const SHARE: Of = Column::new("share", "%", Print::Percent(2), |r| r.share.into());
-    const READS: Of = Column::new("reads", "reads", Print::Plain(0), |r| r.reads.into());
-    const WRITES: Of = Column::new("writes", "writes", Print::Plain(0), |r| r.writes.into());
-    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |r| r.amount.into());
-    const PROCESSES: Of =
-        Column::new("processes_text", "Processes", Print::Plain(0), |r| r.named().into());
+    const RANGE: HotRangeColumn =
+        ListingColumn::new("range", "Range", ValueFormat::Plain(0), |r| r.range.into());
+    const FROM: HotRangeColumn =
+        ListingColumn::new("from_bytes", "from MB", ValueFormat::Megabytes(1), |r| r.span.0.into());
+    const TO: HotRangeColumn =
+        ListingColumn::new("to_bytes", "to MB", ValueFormat::Megabytes(1), |r| r.span.1.into());
+    const FROM_PERCENT: HotRangeColumn =
+        ListingColumn::new("from_percent", "from %", ValueFormat::Plain(2), |r| r.percent.0.into());
+    const TO_PERCENT: HotRangeColumn =
+        ListingColumn::new("to_percent", "to %", ValueFormat::Plain(2), |r| r.percent.1.into());
+    const COUNT: HotRangeColumn =
+        ListingColumn::new("count", "hits", ValueFormat::Plain(0), |r| r.count().into());
+    const SHARE: HotRangeColumn =
+        ListingColumn::new("share", "%", ValueFormat::Percent(2), |r| r.share.into());
+    const READS: HotRangeColumn =
+        ListingColumn::new("reads", "reads", ValueFormat::Plain(0), |r| r.reads.into());
+    const WRITES: HotRangeColumn =
+        ListingColumn::new("writes", "writes", ValueFormat::Plain(0), |r| r.writes.into());
+    const AMOUNT: HotRangeColumn =
+        ListingColumn::new("amount", "MB", ValueFormat::Megabytes(1), |r| r.amount.into());
+    const PROCESSES: HotRangeColumn =
+        ListingColumn::new("processes_text", "Processes", ValueFormat::Plain(0), |r| {
+            r.named().into()
+        });
 
     /// All columns of the JSON form; the processes are not among them.
-    const ALL: [Of; 10] = [
+    const ALL: [HotRangeColumn; 10] = [
         Self::RANGE,
         Self::FROM,
         Self::TO,
@@ -343,7 +353,7 @@ impl HotRange {
     ];
 
     /// Columns of a terminal's table.
-    pub const TABLE: [Of; 11] = [
+    pub const TABLE: [HotRangeColumn; 11] = [
         Self::RANGE,
         Self::FROM,
         Self::TO,
@@ -358,7 +368,7 @@ impl HotRange {
     ];
 
     /// Columns of a report's table, next to the locations of the ranges.
-    pub(crate) const OF_REPORT: [Of; 6] =
+    pub(crate) const OF_REPORT: [HotRangeColumn; 6] =
         [Self::COUNT, Self::SHARE, Self::READS, Self::WRITES, Self::AMOUNT, Self::PROCESSES];
 }
 

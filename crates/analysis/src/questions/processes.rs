@@ -1,17 +1,17 @@
 //! The process map: the I/Os of each process.
 
-use crate::cells::{Cells, Dimensions};
-use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
-use crate::sums::io_sums::{SumColumns, Sums};
-use crate::sums::queue_time::Queued;
+use crate::cells::{Dimensions, FilteredCells};
+use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::sums::io_sums::{IoSums, SumColumns};
+use crate::sums::queue_time::QueueTimeSums;
 use crate::tables::bounded_table::BoundedTable;
 use crate::tables::recent_cache::RecentCache;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 use std::fmt;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::CommandName;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
@@ -26,7 +26,7 @@ pub struct ProcessKey {
     /// Process number; 0 if unknown.
     pub pid: u32,
     /// Command name; empty if it was not recorded.
-    pub command: Command,
+    pub command: CommandName,
 }
 
 impl fmt::Display for ProcessKey {
@@ -44,7 +44,7 @@ impl fmt::Display for ProcessKey {
 
 /// The processes of a capture.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ProcessTable(BoundedTable<ProcessKey, Sums>);
+pub struct ProcessTable(BoundedTable<ProcessKey, IoSums>);
 
 impl Default for ProcessTable {
     fn default() -> Self {
@@ -58,19 +58,19 @@ impl ProcessTable {
         ProcessTable(BoundedTable::keeping(most))
     }
     /// Adds sums of the I/Os of a process.
-    pub fn add(&mut self, key: ProcessKey, tally: &Sums) {
+    pub fn add(&mut self, key: ProcessKey, tally: &IoSums) {
         self.0.tally(key).merge(tally);
     }
     /// Adds sums of I/Os that were not counted by process.
-    pub fn add_unlisted(&mut self, tally: &Sums) {
+    pub fn add_unlisted(&mut self, tally: &IoSums) {
         self.0.rest_mut().merge(tally);
     }
     /// Iterates over the processes, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = (&ProcessKey, &Sums)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&ProcessKey, &IoSums)> {
         self.0.iter()
     }
     /// Returns the I/Os of the processes beyond [`PROCESSES_MAX`], all together.
-    pub fn unlisted(&self) -> &Sums {
+    pub fn unlisted(&self) -> &IoSums {
         self.0.rest()
     }
     /// Returns the table with all processes of a command name merged. Processes without a name stay
@@ -109,9 +109,9 @@ impl EmptyLike for ProcessTable {
 
 impl Fold for ProcessTable {
     fn fields(&self) -> Fields {
-        Sums::FIELDS.and(Fields::of(&[Field::Pid, Field::Command]))
+        IoSums::FIELDS.and(Fields::of(&[Field::Pid, Field::Command]))
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (columns, pid) = (SumColumns::new(rows, false), rows.batch.narrow(Field::Pid));
         let mut lately = RecentCache::new();
         for row in rows.iter() {
@@ -136,7 +136,7 @@ impl Fold for ProcessTable {
 }
 
 impl FoldCells for ProcessTable {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             let key = ProcessKey { pid: cell.who.pid, command: cell.who.command };
             self.0.tally(key).add_cell(cell, cells.told.single_ios);
@@ -171,13 +171,13 @@ pub struct ProcessFigures {
     /// Longest response time, in nanoseconds; `None` if no I/O has one.
     pub response_max_ns: Option<u64>,
     /// Times spent in the queue before issue.
-    pub queued: Queued,
+    pub queued: QueueTimeSums,
     /// Issue times of the first and the last I/O, in nanoseconds.
     pub span_ns: Option<(u64, u64)>,
 }
 
 impl ProcessFigures {
-    fn of(key: &ProcessKey, tally: &Sums, total: u64) -> Self {
+    fn of(key: &ProcessKey, tally: &IoSums, total: u64) -> Self {
         ProcessFigures {
             process: key.to_string(),
             pid: (key.pid > 0).then_some(key.pid),
@@ -211,40 +211,57 @@ impl Serialize for ProcessFigures {
     }
 }
 
-type Of = Column<ProcessFigures>;
+type ProcessColumn = ListingColumn<ProcessFigures>;
 
 /// Columns of the process tables.
 impl ProcessFigures {
-    const PROCESS: Of =
-        Column::new("process", "Process", Print::Plain(0), |p| p.process.clone().into());
-    const PID: Of = Column::new("pid", "PID", Print::Plain(0), |p| p.pid.into());
-    const COMMAND: Of =
-        Column::new("command", "Command", Print::Plain(0), |p| p.command.clone().into());
-    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |p| p.count.into());
-    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |p| p.amount.into());
-    const SHARE: Of = Column::new("share", "%", Print::Percent(2), |p| p.share.into());
-    const READS: Of = Column::new("reads", "reads", Print::Plain(0), |p| p.reads.into());
-    const WRITES: Of = Column::new("writes", "writes", Print::Plain(0), |p| p.writes.into());
-    const SEQUENTIAL: Of =
-        Column::new("sequential", "SEQ", Print::Plain(0), |p| p.sequential.into());
-    const ART: Of = Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |p| {
-        p.response_mean_ns.into()
-    });
-    const MRT: Of =
-        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |p| p.response_max_ns.into());
-    const QUEUE_MEAN: Of = Column::new("queue_mean_ns", "queue ms", Print::Milliseconds, |p| {
-        p.queued.mean_ns().into()
-    });
-    const QUEUE_MAX: Of = Column::new("queue_max_ns", "queue max", Print::Milliseconds, |p| {
-        p.queued.longest_ns().into()
-    });
-    const QUEUE_SHARE: Of = Column::new("queue_share", "queue %", Print::Percent(1), |p| {
-        p.queued.together.share().into()
-    });
-    const SPAN: Of = Column::new("span_ns", "From, to", Print::Plain(0), |p| p.span_ns.into());
+    const PROCESS: ProcessColumn =
+        ListingColumn::new("process", "Process", ValueFormat::Plain(0), |p| {
+            p.process.clone().into()
+        });
+    const PID: ProcessColumn =
+        ListingColumn::new("pid", "PID", ValueFormat::Plain(0), |p| p.pid.into());
+    const COMMAND: ProcessColumn =
+        ListingColumn::new("command", "Command", ValueFormat::Plain(0), |p| {
+            p.command.clone().into()
+        });
+    const COUNT: ProcessColumn =
+        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |p| p.count.into());
+    const AMOUNT: ProcessColumn =
+        ListingColumn::new("amount", "MB", ValueFormat::Megabytes(1), |p| p.amount.into());
+    const SHARE: ProcessColumn =
+        ListingColumn::new("share", "%", ValueFormat::Percent(2), |p| p.share.into());
+    const READS: ProcessColumn =
+        ListingColumn::new("reads", "reads", ValueFormat::Plain(0), |p| p.reads.into());
+    const WRITES: ProcessColumn =
+        ListingColumn::new("writes", "writes", ValueFormat::Plain(0), |p| p.writes.into());
+    const SEQUENTIAL: ProcessColumn =
+        ListingColumn::new("sequential", "SEQ", ValueFormat::Plain(0), |p| p.sequential.into());
+    const ART: ProcessColumn =
+        ListingColumn::new("response_mean_ns", "ART ms", ValueFormat::Milliseconds, |p| {
+            p.response_mean_ns.into()
+        });
+    const MRT: ProcessColumn =
+        ListingColumn::new("response_max_ns", "MRT ms", ValueFormat::Milliseconds, |p| {
+            p.response_max_ns.into()
+        });
+    const QUEUE_MEAN: ProcessColumn =
+        ListingColumn::new("queue_mean_ns", "queue ms", ValueFormat::Milliseconds, |p| {
+            p.queued.mean_ns().into()
+        });
+    const QUEUE_MAX: ProcessColumn =
+        ListingColumn::new("queue_max_ns", "queue max", ValueFormat::Milliseconds, |p| {
+            p.queued.longest_ns().into()
+        });
+    const QUEUE_SHARE: ProcessColumn =
+        ListingColumn::new("queue_share", "queue %", ValueFormat::Percent(1), |p| {
+            p.queued.together.share().into()
+        });
+    const SPAN: ProcessColumn =
+        ListingColumn::new("span_ns", "From, to", ValueFormat::Plain(0), |p| p.span_ns.into());
 
     /// All columns of the JSON form.
-    const ALL: [Of; 15] = [
+    const ALL: [ProcessColumn; 15] = [
         Self::PROCESS,
         Self::PID,
         Self::COMMAND,
@@ -263,7 +280,7 @@ impl ProcessFigures {
     ];
 
     /// Columns of a terminal's table.
-    const TABLE: [Of; 9] = [
+    const TABLE: [ProcessColumn; 9] = [
         Self::PROCESS,
         Self::COUNT,
         Self::SHARE,
@@ -276,13 +293,14 @@ impl ProcessFigures {
     ];
 
     /// Returns the columns of a terminal's table, with times in the queue if they are known.
-    pub fn table(tells_queue: bool) -> Vec<Of> {
-        let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
+    pub fn table(tells_queue: bool) -> Vec<ProcessColumn> {
+        let queue: &[ProcessColumn] =
+            if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
         Self::TABLE.iter().chain(queue).copied().collect()
     }
 
     /// Columns of a report's table, next to the process names.
-    pub const OF_REPORT: [Of; 9] = [
+    pub const OF_REPORT: [ProcessColumn; 9] = [
         Self::COUNT,
         Self::SHARE.headed("% of all"),
         Self::READS.headed("Reads"),

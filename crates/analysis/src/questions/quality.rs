@@ -1,8 +1,8 @@
 //! Completeness of a capture's I/Os: the number without a response time, without a process, without
 //! a queue time, or beyond the end of their device.
 
-use crate::cells::{Cells, Dimensions};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::cells::{Dimensions, FilteredCells};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use serde::Serialize;
 use std::ops::Range;
 use steadfast_domain::CaptureConditions;
@@ -16,7 +16,7 @@ use steadfast_tracefile::simd;
 
 /// I/Os by what is not known of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Quality {
+pub struct Completeness {
     /// All I/Os.
     pub ios: u64,
     /// Of the block layer.
@@ -37,14 +37,14 @@ pub struct Quality {
     sizes: Vec<Option<u64>>,
 }
 
-impl Quality {
+impl Completeness {
     /// Creates empty counts for a capture of these devices.
     pub fn of(conditions: &CaptureConditions) -> Self {
         let sizes = conditions.devices.iter().map(|device| device.capacity.map(|size| size.0));
-        Quality { sizes: sizes.collect(), ..Quality::default() }
+        Completeness { sizes: sizes.collect(), ..Completeness::default() }
     }
 
-    fn take_part(&mut self, part: (&Rows<'_>, &Range<usize>)) {
+    fn take_part(&mut self, part: (&AnnotatedRows<'_>, &Range<usize>)) {
         self.count_layers(part);
         self.count_unknown(part);
         self.count_beyond(part);
@@ -54,7 +54,7 @@ impl Quality {
         self.failed += count(part, any & failed != 0, |row| flags.at(row) & failed != 0);
     }
 
-    fn count_layers(&mut self, part: (&Rows<'_>, &Range<usize>)) {
+    fn count_layers(&mut self, part: (&AnnotatedRows<'_>, &Range<usize>)) {
         let (rows, range) = part;
         let layer = rows.batch.narrow(Field::Layer);
         let ios = if simd::are_all(&rows.kept[range.clone()]) {
@@ -68,7 +68,7 @@ impl Quality {
         self.at_block_layer += ios - others;
     }
 
-    fn count_unknown(&mut self, part: (&Rows<'_>, &Range<usize>)) {
+    fn count_unknown(&mut self, part: (&AnnotatedRows<'_>, &Range<usize>)) {
         let (rows, range) = part;
         let (batch, here) = (rows.batch, || range.clone());
         let (response, queued) = (batch.wide(Field::Response), batch.wide(Field::Queued));
@@ -85,7 +85,7 @@ impl Quality {
         *self.no_queue_time.get_or_insert(0) += count(part, may_be, is_unqueued);
     }
 
-    fn count_beyond(&mut self, part: (&Rows<'_>, &Range<usize>)) {
+    fn count_beyond(&mut self, part: (&AnnotatedRows<'_>, &Range<usize>)) {
         let (batch, range) = (part.0.batch, part.1);
         let (offset, bytes) = (batch.wide(Field::Offset), batch.narrow(Field::Bytes));
         let (layer, device) = (batch.narrow(Field::Layer), batch.narrow(Field::Device));
@@ -111,7 +111,7 @@ impl Quality {
 /// rows before the next one, and only if `may_hold` says that any row may have it.
 #[inline(always)]
 fn count(
-    (rows, part): (&Rows<'_>, &Range<usize>),
+    (rows, part): (&AnnotatedRows<'_>, &Range<usize>),
     may_hold: bool,
     holds: impl Fn(usize) -> bool,
 ) -> u64 {
@@ -121,13 +121,13 @@ fn count(
     part.clone().map(|row| u64::from(rows.kept[row] && holds(row))).sum()
 }
 
-impl EmptyLike for Quality {
+impl EmptyLike for Completeness {
     fn alike(&self) -> Self {
-        Quality { sizes: self.sizes.clone(), ..Quality::default() }
+        Completeness { sizes: self.sizes.clone(), ..Completeness::default() }
     }
 }
 
-impl Fold for Quality {
+impl Fold for Completeness {
     fn fields(&self) -> Fields {
         Fields::of(&[
             Field::Response,
@@ -142,7 +142,7 @@ impl Fold for Quality {
             Field::Bytes,
         ])
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for first in (0..rows.kept.len()).step_by(PART_MAX) {
             self.take_part((rows, &(first..rows.kept.len().min(first + PART_MAX))));
         }
@@ -171,8 +171,8 @@ impl Fold for Quality {
     }
 }
 
-impl FoldCells for Quality {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+impl FoldCells for Completeness {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         let (mut no_process, mut no_queue_time, mut beyond) = (0u64, 0u64, 0u64);
         for cell in cells.cells {
             let is_block = cell.layer == Layer::Block;

@@ -10,7 +10,7 @@
 
 use crate::annotate::data_transfers::DataTransfers;
 use crate::cells::Dimensions;
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use serde::Serialize;
 use steadfast_domain::IoOp;
 use steadfast_domain::step::mix64;
@@ -29,7 +29,7 @@ const RANK_MAX: usize = 64 - REGISTER_BITS as usize + 1;
 
 /// An estimate of the number of distinct values seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Distinct {
+pub struct DistinctCounter {
     registers: Box<[u8; REGISTERS]>,
     /// Smallest value of a register, and the number of registers that hold it.
     least: (u8, usize),
@@ -37,13 +37,13 @@ pub struct Distinct {
     above: u64,
 }
 
-impl Default for Distinct {
+impl Default for DistinctCounter {
     fn default() -> Self {
-        Distinct { registers: Box::new([0; REGISTERS]), least: (0, REGISTERS), above: 0 }
+        DistinctCounter { registers: Box::new([0; REGISTERS]), least: (0, REGISTERS), above: 0 }
     }
 }
 
-impl Distinct {
+impl DistinctCounter {
     /// Adds a value.
     #[inline]
     pub fn see(&mut self, thing: u64) {
@@ -77,7 +77,7 @@ impl Distinct {
     }
 
     /// Adds the values that another sketch saw.
-    pub fn merge(&mut self, other: &Distinct) {
+    pub fn merge(&mut self, other: &DistinctCounter) {
         self.registers.iter_mut().zip(&*other.registers).for_each(|(a, b)| *a = *b.max(a));
         self.find_least();
     }
@@ -128,18 +128,18 @@ fn tau(x: f64) -> f64 {
 
 /// Working set and reuse of one device at the block layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reach {
+pub struct WorkingSet {
     device: u16,
     /// Size of a granule in bytes, a power of two.
     granule: u64,
     heat: Vec<u32>,
-    read: Distinct,
-    written: Distinct,
+    read: DistinctCounter,
+    written: DistinctCounter,
     blocks_read: u64,
     blocks_written: u64,
 }
 
-impl Reach {
+impl WorkingSet {
     /// Creates empty figures for a device on which nothing beyond `end` is touched.
     pub fn new(device: u16, end: u64) -> Self {
         let granule = end.div_ceil(GRANULES_MAX).next_power_of_two().max(GRANULE_MIN);
@@ -147,26 +147,26 @@ impl Reach {
     }
 
     fn with_granules(device: u16, granule: u64) -> Self {
-        Reach {
+        WorkingSet {
             device,
             granule,
             heat: Vec::new(),
-            read: Distinct::default(),
-            written: Distinct::default(),
+            read: DistinctCounter::default(),
+            written: DistinctCounter::default(),
             blocks_read: 0,
             blocks_written: 0,
         }
     }
 
     /// Returns the figures of a report.
-    pub fn figures(&self) -> ReachFigures {
+    pub fn figures(&self) -> WorkingSetFigures {
         let bytes = |blocks: f64| (blocks * BLOCK as f64).round() as u64;
         let reuse =
             |blocks: u64, distinct: f64| (blocks > 0).then(|| (blocks as f64 / distinct).max(1.0));
         let mut touched = self.read.clone();
         touched.merge(&self.written);
         let touched = touched.estimate();
-        ReachFigures {
+        WorkingSetFigures {
             read_bytes: bytes(self.read.estimate()),
             written_bytes: bytes(self.written.estimate()),
             touched_bytes: bytes(touched),
@@ -222,17 +222,17 @@ impl Reach {
     }
 }
 
-impl EmptyLike for Reach {
+impl EmptyLike for WorkingSet {
     fn alike(&self) -> Self {
-        Reach::with_granules(self.device, self.granule)
+        WorkingSet::with_granules(self.device, self.granule)
     }
 }
 
-impl Fold for Reach {
+impl Fold for WorkingSet {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         DataTransfers::of(rows, self.device).each(|_, moved| {
             if let Some(moved) = moved {
                 self.see(moved.op, moved.from, moved.bytes);
@@ -263,7 +263,7 @@ impl Fold for Reach {
 
 /// Working set and reuse.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct ReachFigures {
+pub struct WorkingSetFigures {
     /// Different 4 KiB blocks read, in bytes (estimated).
     pub read_bytes: u64,
     /// Different 4 KiB blocks written, in bytes (estimated).
@@ -290,7 +290,7 @@ mod tests {
     /// Mean and root mean square of the relative error over independent sketches.
     fn errors(distinct: u64, sketches: u64) -> (f64, f64) {
         let error = |sketch: u64| {
-            let mut seen = Distinct::default();
+            let mut seen = DistinctCounter::default();
             (0..distinct).for_each(|n| seen.see(n + (sketch + 1) * 1_000_003_000));
             seen.estimate() / distinct as f64 - 1.0
         };
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn distinct_things_are_estimated_without_bias() {
-        assert_eq!(Distinct::default().estimate(), 0.0);
+        assert_eq!(DistinctCounter::default().estimate(), 0.0);
         for distinct in
             [10, 100, 1000, 8000, 16_384, 30_000, 36_000, 41_500, 48_000, 60_000, 82_000, 200_000]
         {
@@ -314,7 +314,7 @@ mod tests {
     /// Registers that are skipped because they cannot rise hold the value they would hold anyway.
     #[test]
     fn registers_hold_the_highest_rank_of_their_hashes() {
-        let mut seen = Distinct::default();
+        let mut seen = DistinctCounter::default();
         let mut registers = [0; REGISTERS];
         for thing in 0..2_000_003 {
             seen.see(thing);
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn merged_sketches_are_the_sketch_of_all() {
         let seen = |range: std::ops::Range<u64>| {
-            let mut seen = Distinct::default();
+            let mut seen = DistinctCounter::default();
             range.for_each(|n| seen.see(n));
             seen
         };

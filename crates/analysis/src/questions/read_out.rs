@@ -1,13 +1,13 @@
 //! The hit map read out at a time: how much each I/O stream moved, and where on the device.
 
-use crate::captured::{Answer, Captured};
-use crate::columns::{Column, Print};
+use crate::captured::{Captured, PassResult};
+use crate::columns::{ListingColumn, ValueFormat};
 use crate::filter::Filter;
 use crate::fold::Fold;
-use crate::pass::Pass;
-use crate::questions::cumulative::{Threshold, Workload};
-use crate::questions::hits::{Ends, HitMap, HitSteps};
-use crate::questions::streams::{By, StreamKey, StreamTable};
+use crate::pass::PassOptions;
+use crate::questions::cumulative::{CumulativeWorkload, Threshold};
+use crate::questions::hits::{DeviceEnds, HitMap, HitSteps};
+use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::io::{Read, Seek};
@@ -65,14 +65,14 @@ impl ReadOut {
     /// [`Captured::run`].
     pub fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
-        pass: &Pass,
+        pass: &PassOptions,
         choice: &ReadOutChoice,
-    ) -> Result<Answer<Vec<ReadOut>>, TraceError> {
+    ) -> Result<PassResult<Vec<ReadOut>>, TraceError> {
         let filter: Filter = pass.filter.clone().within(&[(choice.from_ns, choice.to_ns)]);
-        let pass = Pass { filter, ..pass.clone() };
-        let (mut ends, mut table) = (Ends::default(), StreamTable::new());
+        let pass = PassOptions { filter, ..pass.clone() };
+        let (mut ends, mut table) = (DeviceEnds::default(), StreamTable::new());
         captured.run(&pass, &mut [&mut ends, &mut table])?;
-        let keys = Workload::of(&table, By::Bytes, choice.threshold).keys();
+        let keys = CumulativeWorkload::of(&table, ShareMeasure::Bytes, choice.threshold).keys();
         let devices: Vec<u16> = ends.devices().collect();
         let counters = (keys.len() + 1).saturating_mul(choice.ranges).saturating_mul(devices.len());
         if counters > COUNTERS_MAX {
@@ -89,14 +89,16 @@ impl ReadOut {
         let map = |device: &u16| {
             // The end of the I/Os of a moment is not that of the device.
             let size = captured.size_of(*device).unwrap_or(1);
-            HitMap::new(*device, size, choice.ranges, steps).by(By::Bytes).of_streams(&keys)
+            HitMap::new(*device, size, choice.ranges, steps)
+                .by(ShareMeasure::Bytes)
+                .of_streams(&keys)
         };
         let mut maps: Vec<HitMap> = devices.iter().map(map).collect();
         let mut folds: Vec<&mut dyn Fold> = Vec::new();
         folds.extend(maps.iter_mut().map(|map| map as &mut dyn Fold));
         let account = captured.run(&pass, &mut folds)?;
         let found = maps.iter().map(|map| ReadOut::of_map(map, &keys)).collect();
-        Ok(Answer { found, account })
+        Ok(PassResult { found, account })
     }
 
     /// Reads out the first step of a map of bytes by stream.
@@ -137,20 +139,24 @@ impl StreamPlace {
     }
 }
 
-type Of = Column<StreamPlace>;
+type Of = ListingColumn<StreamPlace>;
 
 impl StreamPlace {
-    const STREAM: Of =
-        Column::new("stream", "I/O stream", Print::Plain(0), |place| place.stream.clone().into());
-    const GIB_THERE: Of = Column::new("bytes_there", "GiB", Print::Plain(3), |place| {
-        (place.bytes_there as f64 / f64::from(1 << 30)).into()
+    const STREAM: Of = ListingColumn::new("stream", "I/O stream", ValueFormat::Plain(0), |place| {
+        place.stream.clone().into()
     });
-    const PLACE: Of =
-        Column::new("place", "at LBA %", Print::Plain(1), |place| place.place().into());
-    const SHARE: Of = Column::new("share_there", "% of the stream", Print::Percent(1), |place| {
-        (place.bytes_there as f64 / place.bytes.max(1) as f64).into()
+    const GIB_THERE: Of =
+        ListingColumn::new("bytes_there", "GiB", ValueFormat::Plain(3), |place| {
+            (place.bytes_there as f64 / f64::from(1 << 30)).into()
+        });
+    const PLACE: Of = ListingColumn::new("place", "at LBA %", ValueFormat::Plain(1), |place| {
+        place.place().into()
     });
-    const GIB: Of = Column::new("bytes", "GiB everywhere", Print::Plain(3), |place| {
+    const SHARE: Of =
+        ListingColumn::new("share_there", "% of the stream", ValueFormat::Percent(1), |place| {
+            (place.bytes_there as f64 / place.bytes.max(1) as f64).into()
+        });
+    const GIB: Of = ListingColumn::new("bytes", "GiB everywhere", ValueFormat::Plain(3), |place| {
         (place.bytes as f64 / f64::from(1 << 30)).into()
     });
 

@@ -1,8 +1,8 @@
 //! Streams or processes over time: one cell per capture step and series. The IO Stream Map and the
 //! process map are drawn from it.
 
-use crate::cells::{Cells, Dimensions};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::cells::{Dimensions, FilteredCells};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::step_width::made_of;
@@ -19,16 +19,16 @@ pub const CELLS_MAX: usize = 8 << 20;
 
 /// I/Os and bytes of one series in one step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cell {
+pub struct SeriesCell {
     /// Number of I/Os.
     pub ios: u64,
     /// Bytes moved.
     pub bytes: u64,
 }
 
-impl Cell {
+impl SeriesCell {
     #[inline]
-    pub(crate) fn add(&mut self, more: Cell) {
+    pub(crate) fn add(&mut self, more: SeriesCell) {
         self.ios = self.ios.saturating_add(more.ios);
         self.bytes = self.bytes.saturating_add(more.bytes);
     }
@@ -36,7 +36,7 @@ impl Cell {
 
 /// Choice of the series.
 #[derive(Debug, Clone)]
-pub enum SeriesOf {
+pub enum SeriesSelection {
     /// These I/O streams. I/Os of all other streams go into one last series.
     Streams(Vec<StreamKey>),
     /// These processes. I/Os of all other processes go into one last series.
@@ -51,23 +51,23 @@ pub struct SeriesOverTime {
     processes: FxHashMap<ProcessKey, usize>,
     by_process: bool,
     series: usize,
-    steps: BTreeMap<u64, Vec<Cell>>,
+    steps: BTreeMap<u64, Vec<SeriesCell>>,
 }
 
 impl SeriesOverTime {
     /// Creates empty series over steps of `width_ns` nanoseconds.
-    pub fn new(width_ns: u64, choice: &SeriesOf) -> Self {
+    pub fn new(width_ns: u64, choice: &SeriesSelection) -> Self {
         let (streams, processes) = match choice {
-            SeriesOf::Streams(keys) => {
+            SeriesSelection::Streams(keys) => {
                 (keys.iter().copied().zip(0..).collect(), FxHashMap::default())
             }
-            SeriesOf::Processes(keys) => {
+            SeriesSelection::Processes(keys) => {
                 (FxHashMap::default(), keys.iter().copied().zip(0..).collect())
             }
         };
         SeriesOverTime {
             width_ns: width_ns.max(1),
-            by_process: matches!(choice, SeriesOf::Processes(_)),
+            by_process: matches!(choice, SeriesSelection::Processes(_)),
             series: streams.len().max(processes.len()) + 1,
             streams,
             processes,
@@ -77,13 +77,13 @@ impl SeriesOverTime {
 
     /// Returns the steps by number, counted from the beginning of the capture. The last cell of
     /// each step holds the I/Os that belong to no chosen series.
-    pub fn steps(&self) -> &BTreeMap<u64, Vec<Cell>> {
+    pub fn steps(&self) -> &BTreeMap<u64, Vec<SeriesCell>> {
         &self.steps
     }
 
     /// Returns the cell of a series at a time.
     #[inline]
-    fn cell(&mut self, at_ns: u64, series: usize) -> Result<&mut Cell, TraceError> {
+    fn cell(&mut self, at_ns: u64, series: usize) -> Result<&mut SeriesCell, TraceError> {
         Ok(&mut self.cells(at_ns / self.width_ns)?[series])
     }
 
@@ -92,26 +92,26 @@ impl SeriesOverTime {
         &mut self,
         step: u64,
         series: usize,
-        more: Cell,
+        more: SeriesCell,
     ) -> Result<(), TraceError> {
         self.cells(step)?[series].add(more);
         Ok(())
     }
 
     /// Returns the cells of a step.
-    fn cells(&mut self, step: u64) -> Result<&mut Vec<Cell>, TraceError> {
+    fn cells(&mut self, step: u64) -> Result<&mut Vec<SeriesCell>, TraceError> {
         cells_of(&mut self.steps, self.series, step)
     }
 
     /// Adds each row to the series that `series_of` returns for it.
     fn add(
         &mut self,
-        rows: &Rows<'_>,
+        rows: &AnnotatedRows<'_>,
         mut series_of: impl FnMut(usize) -> usize,
     ) -> Result<(), TraceError> {
         let (issued, bytes) = (rows.batch.wide(Field::Issued), rows.batch.narrow(Field::Bytes));
         let width = self.width_ns;
-        let (mut begin, mut cells): (u64, &mut [Cell]) = (0, &mut []);
+        let (mut begin, mut cells): (u64, &mut [SeriesCell]) = (0, &mut []);
         for row in rows.iter() {
             let at = issued.at(row);
             // Consecutive I/Os mostly fall into the same step.
@@ -119,12 +119,12 @@ impl SeriesOverTime {
                 begin = at - at % width;
                 cells = cells_of(&mut self.steps, self.series, at / width)?;
             }
-            cells[series_of(row)].add(Cell { ios: 1, bytes: u64::from(bytes.at(row)) });
+            cells[series_of(row)].add(SeriesCell { ios: 1, bytes: u64::from(bytes.at(row)) });
         }
         Ok(())
     }
 
-    fn add_by_process(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn add_by_process(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (known, others) = (mem::take(&mut self.processes), self.series - 1);
         let (batch, pids) = (rows.batch, rows.batch.narrow(Field::Pid));
         let mut lately = RecentCache::new();
@@ -137,7 +137,7 @@ impl SeriesOverTime {
         outcome
     }
 
-    fn add_by_stream(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn add_by_stream(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (known, others) = (mem::take(&mut self.streams), self.series - 1);
         let (ops, sizes) = (rows.batch.narrow(Field::Op), rows.batch.narrow(Field::Bytes));
         let mut lately = RecentCache::new();
@@ -155,15 +155,15 @@ impl SeriesOverTime {
 
 /// Returns the cells of a step, and creates them if the step is new.
 fn cells_of(
-    steps: &mut BTreeMap<u64, Vec<Cell>>,
+    steps: &mut BTreeMap<u64, Vec<SeriesCell>>,
     series: usize,
     step: u64,
-) -> Result<&mut Vec<Cell>, TraceError> {
+) -> Result<&mut Vec<SeriesCell>, TraceError> {
     if steps.len() * series >= CELLS_MAX && !steps.contains_key(&step) {
         let what = "the map over time has too many cells; choose wider steps or a higher threshold";
         return Err(TraceError::TooFine(what.into()));
     }
-    Ok(steps.entry(step).or_insert_with(|| vec![Cell::default(); series]))
+    Ok(steps.entry(step).or_insert_with(|| vec![SeriesCell::default(); series]))
 }
 
 impl EmptyLike for SeriesOverTime {
@@ -185,7 +185,7 @@ impl Fold for SeriesOverTime {
         if self.by_process { own.and(Fields::of(&[Field::Pid, Field::Command])) } else { own }
     }
 
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         if self.by_process { self.add_by_process(rows) } else { self.add_by_stream(rows) }
     }
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
@@ -205,7 +205,7 @@ impl Fold for SeriesOverTime {
 }
 
 impl FoldCells for SeriesOverTime {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
             let (sequential, bytes) = (cell.sequential, cell.bytes);
@@ -215,7 +215,8 @@ impl FoldCells for SeriesOverTime {
                 self.streams.get(&StreamKey { op: cell.op, sequential, bytes })
             };
             let series = found.copied().unwrap_or(self.series - 1);
-            self.cell(cell.begin_ns, series)?.add(Cell { ios: cell.ios, bytes: cell.amount() });
+            self.cell(cell.begin_ns, series)?
+                .add(SeriesCell { ios: cell.ios, bytes: cell.amount() });
         }
         Ok(())
     }

@@ -1,11 +1,11 @@
 //! The shape of a load: the gaps between the I/Os of a stream, queue depths over time, and the
 //! lengths of sequential runs and idle periods.
 
-use crate::annotate::sequence::After;
-use crate::fold::{EmptyLike, Fold, ParallelFold, Rows};
+use crate::annotate::sequence::IoAnnotations;
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
 use crate::questions::compare::SideKey;
 use crate::questions::streams::StreamKey;
-use crate::sums::response::Responses;
+use crate::sums::response::ResponseHistogram;
 use crate::tables::recent_cache::{RecentCache, stream_number};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub const IDLE_ENDS_NS: [u64; 6] =
     [100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000];
 
 /// I/Os by class of queue depth.
-pub type Depths = [u64; DEPTH_CLASSES];
+pub type DepthCounts = [u64; DEPTH_CLASSES];
 
 /// Returns the class of a queue depth, which must be at least 1.
 pub fn depth_class(depth: u32) -> usize {
@@ -44,21 +44,21 @@ pub fn depths_of(class: usize) -> (u32, Option<u32>) {
 
 /// Times between the I/Os of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Gaps {
+pub struct StreamGaps {
     /// Distribution of the times.
-    pub times: Responses,
+    pub times: ResponseHistogram,
     /// Sum of the squared times, saturating.
     squares: u128,
 }
 
-impl Gaps {
+impl StreamGaps {
     #[inline]
     fn add(&mut self, gap_ns: u64) {
         self.times.add(gap_ns);
         self.squares = self.squares.saturating_add(u128::from(gap_ns) * u128::from(gap_ns));
     }
 
-    fn merge(&mut self, other: &Gaps) {
+    fn merge(&mut self, other: &StreamGaps) {
         self.times.merge(&other.times);
         self.squares = self.squares.saturating_add(other.squares);
     }
@@ -75,7 +75,7 @@ impl Gaps {
 
 /// Sequential runs of one operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Runs {
+pub struct RunLengths {
     /// Number of runs that reached a length of 1, 2, 4, 8 and so on.
     reached: [u64; RUN_CLASSES],
     /// Number of sequential I/Os.
@@ -84,7 +84,7 @@ pub struct Runs {
     pub longest: u32,
 }
 
-impl Runs {
+impl RunLengths {
     /// Returns the number of runs in each length class.
     pub fn classes(&self) -> [u64; RUN_CLASSES] {
         let longer = |class: usize| self.reached.get(class + 1).copied().unwrap_or(0);
@@ -107,7 +107,7 @@ impl Runs {
         }
     }
 
-    fn merge(&mut self, other: &Runs) {
+    fn merge(&mut self, other: &RunLengths) {
         self.reached.iter_mut().zip(other.reached).for_each(|(ours, theirs)| *ours += theirs);
         self.ios += other.ios;
         self.longest = self.longest.max(other.longest);
@@ -116,14 +116,14 @@ impl Runs {
 
 /// Idle periods of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Idle {
+pub struct IdlePeriods {
     /// Distribution of the periods.
-    pub times: Responses,
+    pub times: ResponseHistogram,
     /// Number of periods and their total time in nanoseconds, by class ([`IDLE_ENDS_NS`]).
     pub classes: [(u64, u64); IDLE_ENDS_NS.len() + 1],
 }
 
-impl Idle {
+impl IdlePeriods {
     fn add(&mut self, idle_ns: u64) {
         self.times.add(idle_ns);
         let class = IDLE_ENDS_NS.partition_point(|end| *end <= idle_ns);
@@ -131,7 +131,7 @@ impl Idle {
         (*periods, *time) = (*periods + 1, time.saturating_add(idle_ns));
     }
 
-    fn merge(&mut self, other: &Idle) {
+    fn merge(&mut self, other: &IdlePeriods) {
         self.times.merge(&other.times);
         for (ours, theirs) in self.classes.iter_mut().zip(other.classes) {
             *ours = (ours.0 + theirs.0, ours.1.saturating_add(theirs.1));
@@ -141,48 +141,48 @@ impl Idle {
 
 /// The shape of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub struct LoadShape {
     width_ns: u64,
     keys: Vec<StreamKey>,
     numbers: FxHashMap<StreamKey, usize>,
-    gaps: Vec<Gaps>,
-    depths: BTreeMap<u64, Depths>,
-    runs: [Runs; 2],
-    idle: BTreeMap<SideKey, Idle>,
+    gaps: Vec<StreamGaps>,
+    depths: BTreeMap<u64, DepthCounts>,
+    runs: [RunLengths; 2],
+    idle: BTreeMap<SideKey, IdlePeriods>,
 }
 
-impl Shape {
+impl LoadShape {
     /// Creates an empty shape with steps of `width_ns` nanoseconds and the gaps of these streams.
     pub fn new(width_ns: u64, keys: &[StreamKey]) -> Self {
-        Shape {
+        LoadShape {
             width_ns: width_ns.max(1),
             keys: keys.to_vec(),
             numbers: keys.iter().copied().zip(0..).collect(),
-            gaps: vec![Gaps::default(); keys.len()],
+            gaps: vec![StreamGaps::default(); keys.len()],
             depths: BTreeMap::new(),
-            runs: [Runs::default(); 2],
+            runs: [RunLengths::default(); 2],
             idle: BTreeMap::new(),
         }
     }
 
     /// Iterates over the streams and the times between their I/Os.
-    pub fn gaps(&self) -> impl Iterator<Item = (StreamKey, &Gaps)> {
+    pub fn gaps(&self) -> impl Iterator<Item = (StreamKey, &StreamGaps)> {
         self.keys.iter().copied().zip(&self.gaps)
     }
     /// Returns the I/Os by queue depth, for every step with an I/O of known depth.
-    pub fn depths(&self) -> &BTreeMap<u64, Depths> {
+    pub fn depths(&self) -> &BTreeMap<u64, DepthCounts> {
         &self.depths
     }
     /// Returns the sequential runs of reads or of writes; `None` for other operations.
-    pub fn runs(&self, op: IoOp) -> Option<&Runs> {
+    pub fn runs(&self, op: IoOp) -> Option<&RunLengths> {
         moves(op).map(|at| &self.runs[at])
     }
     /// Returns the idle periods by device and layer.
-    pub fn idle(&self) -> &BTreeMap<SideKey, Idle> {
+    pub fn idle(&self) -> &BTreeMap<SideKey, IdlePeriods> {
         &self.idle
     }
 
-    fn depths_at(&mut self, step: u64) -> Result<&mut Depths, TraceError> {
+    fn depths_at(&mut self, step: u64) -> Result<&mut DepthCounts, TraceError> {
         if self.depths.len() >= STEPS_MAX && !self.depths.contains_key(&step) {
             return Err(TraceError::TooFine(format!(
                 "more than {STEPS_MAX} capture steps of {}; choose wider steps",
@@ -193,9 +193,9 @@ impl Shape {
     }
 
     /// Counts the queue depths of rows. It looks up a step only when the next one begins.
-    fn take_depths(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take_depths(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let issued = rows.batch.wide(Field::Issued);
-        let (mut begin, mut step, mut open) = (0, 0, Depths::default());
+        let (mut begin, mut step, mut open) = (0, 0, DepthCounts::default());
         for row in rows.iter() {
             let (depth, at) = (rows.depth[row], issued.at(row));
             if depth == 0 {
@@ -212,17 +212,17 @@ impl Shape {
     }
 
     /// Adds depths to a step, if there are any, and clears them.
-    fn add_depths(&mut self, step: u64, open: &mut Depths) -> Result<(), TraceError> {
-        if *open != Depths::default() {
+    fn add_depths(&mut self, step: u64, open: &mut DepthCounts) -> Result<(), TraceError> {
+        if *open != DepthCounts::default() {
             let depths = self.depths_at(step)?;
             depths.iter_mut().zip(&*open).for_each(|(ours, more)| *ours += more);
-            *open = Depths::default();
+            *open = DepthCounts::default();
         }
         Ok(())
     }
 
     /// Counts the gaps, runs and idle periods that end with these rows.
-    fn take_neighbors(&mut self, rows: &Rows<'_>) {
+    fn take_neighbors(&mut self, rows: &AnnotatedRows<'_>) {
         let (op, bytes) = (rows.batch.narrow(Field::Op), rows.batch.narrow(Field::Bytes));
         let mut lately = RecentCache::new();
         let kept = rows.kept.iter().zip(rows.after).enumerate().filter(|(_, (kept, _))| **kept);
@@ -244,13 +244,13 @@ impl Shape {
     }
 
     #[inline]
-    fn add_run(&mut self, op: IoOp, after: &After) {
+    fn add_run(&mut self, op: IoOp, after: &IoAnnotations) {
         if let Some(at) = moves(op).filter(|_| after.run > 0) {
             self.runs[at].add(after.run);
         }
     }
 
-    fn add_idle(&mut self, rows: &Rows<'_>, row: usize, idle_ns: u64) {
+    fn add_idle(&mut self, rows: &AnnotatedRows<'_>, row: usize, idle_ns: u64) {
         let side = SideKey { device: rows.batch.device(row), layer: rows.batch.layer(row) };
         self.idle.entry(side).or_default().add(idle_ns);
     }
@@ -265,13 +265,13 @@ fn moves(op: IoOp) -> Option<usize> {
     }
 }
 
-impl EmptyLike for Shape {
+impl EmptyLike for LoadShape {
     fn alike(&self) -> Self {
-        Shape::new(self.width_ns, &self.keys)
+        LoadShape::new(self.width_ns, &self.keys)
     }
 }
 
-impl Fold for Shape {
+impl Fold for LoadShape {
     fn fields(&self) -> Fields {
         let columns = [
             Field::Issued,
@@ -284,7 +284,7 @@ impl Fold for Shape {
         ];
         Fields::of(&columns).and(Fields::NEIGHBORS)
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         self.take_depths(rows)?;
         self.take_neighbors(rows);
         Ok(())
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn runs_are_told_by_the_places_of_their_ios() {
-        let mut runs = Runs::default();
+        let mut runs = RunLengths::default();
         for length in [1, 1, 2, 3, 4, 9] {
             (1..=length).for_each(|place| runs.add(place));
         }
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn equal_gaps_do_not_vary() {
-        let mut gaps = Gaps::default();
+        let mut gaps = StreamGaps::default();
         (0..9).for_each(|_| gaps.add(1000));
         assert_eq!(gaps.variation(), Some(0.0));
         gaps.add(0);

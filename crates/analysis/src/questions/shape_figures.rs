@@ -1,17 +1,18 @@
 //! Figures of the shape of a load, as rows of tables and of JSON.
 
-use crate::captured::{Captured, StepsFound, steps_over};
-use crate::columns::{self, Column, Print};
+use crate::captured::{Captured, StepsResult, steps_over};
+use crate::columns::{self, ListingColumn, ValueFormat};
 use crate::fold::Fold;
-use crate::pass::{Pass, PassAccount};
-use crate::questions::compare::{SideKey, SidesSeen};
-use crate::questions::cumulative::Workload;
+use crate::pass::{PassAccount, PassOptions};
+use crate::questions::compare::{SideKey, SideSet};
+use crate::questions::cumulative::CumulativeWorkload;
 use crate::questions::series::SeriesOverTime;
 use crate::questions::shape::{
-    DEPTH_CLASSES, Gaps, IDLE_ENDS_NS, Idle, RUN_CLASSES, Runs, Shape, depths_of,
+    DEPTH_CLASSES, IDLE_ENDS_NS, IdlePeriods, LoadShape, RUN_CLASSES, RunLengths, StreamGaps,
+    depths_of,
 };
 use crate::questions::steps::{CaptureStep, STEPS_MAX};
-use crate::questions::streams::{By, StreamTable};
+use crate::questions::streams::{ShareMeasure, StreamTable};
 use crate::sums::response::ResponseFigures;
 use crate::threshold::Threshold;
 use serde::{Serialize, Serializer};
@@ -25,18 +26,18 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 const DISPERSION_STEPS_MIN: u64 = 10;
 
 /// The shape of a capture's load, with the steps and series it was measured on.
-pub struct ShapeFound {
+pub struct ShapeResult {
     /// Capture steps, with their response times.
-    pub steps: StepsFound,
+    pub steps: StepsResult,
     /// Queue depths, gaps, runs and idle periods.
-    pub shape: Shape,
+    pub shape: LoadShape,
     /// I/O streams over the capture steps.
     pub series: SeriesOverTime,
     /// Issue times of the first and the last I/O, in nanoseconds.
     pub span_ns: (u64, u64),
 }
 
-impl ShapeFound {
+impl ShapeResult {
     /// Reads a capture once for its streams and once more for their shape.
     ///
     /// `asked` is the width of a step in nanoseconds; `None` chooses a readable width.
@@ -46,9 +47,9 @@ impl ShapeFound {
     /// [`Captured::map`].
     pub fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
-        pass: &Pass,
+        pass: &PassOptions,
         asked: Option<u64>,
-        (by, threshold): (By, Threshold),
+        (by, threshold): (ShareMeasure, Threshold),
     ) -> Result<(Self, PassAccount), TraceError> {
         captured.tells(NotRecorded::SingleIos)?;
         let mut table = StreamTable::new();
@@ -58,9 +59,9 @@ impl ShapeFound {
         let account = captured.run(pass, &mut folds)?;
         let span_ns = captured.span_of(pass, &account)?;
         let width_ns = captured.width(asked, span_ns, STEPS_MAX as u64)?;
-        let keys = Workload::of(&table, by, threshold).keys();
+        let keys = CumulativeWorkload::of(&table, by, threshold).keys();
         let series = captured.series(pass, gathered.as_ref(), (width_ns, &keys))?;
-        let (mut shape, mut sides) = (Shape::new(width_ns, &keys), SidesSeen::default());
+        let (mut shape, mut sides) = (LoadShape::new(width_ns, &keys), SideSet::default());
         let mut steps = steps_over(pass, span_ns, width_ns);
         captured.run(pass, &mut [&mut shape, &mut steps, &mut sides])?;
         let steps = steps.finish_packed()?;
@@ -68,8 +69,8 @@ impl ShapeFound {
         let devices = is_told.then_some(sides.count());
         let observed = captured.observed(&pass.filter);
         let (contents, threads) = (BTreeMap::new(), None);
-        let steps = StepsFound { width_ns, steps, observed, devices, contents, threads };
-        Ok((ShapeFound { steps, shape, series, span_ns }, account))
+        let steps = StepsResult { width_ns, steps, observed, devices, contents, threads };
+        Ok((ShapeResult { steps, shape, series, span_ns }, account))
     }
 
     /// Returns one row per stream.
@@ -88,17 +89,18 @@ impl ShapeFound {
 
 /// Returns one row per stream of a shape. `over` is the time span and the width of a step.
 pub(crate) fn streams(
-    shape: &Shape,
+    shape: &LoadShape,
     series: &SeriesOverTime,
     over: ((u64, u64), u64),
 ) -> Vec<StreamShape> {
-    let of =
-        |(at, (key, gaps)): (usize, (crate::questions::streams::StreamKey, &Gaps))| StreamShape {
+    let of = |(at, (key, gaps)): (usize, (crate::questions::streams::StreamKey, &StreamGaps))| {
+        StreamShape {
             stream: key.to_string(),
             gaps: gaps.times.figures(),
             variation: gaps.variation(),
             dispersion: dispersion(series, at, over),
-        };
+        }
+    };
     shape.gaps().enumerate().map(of).collect()
 }
 
@@ -159,18 +161,30 @@ rows_of!(IdleShape, "IdleShape", ALL);
 
 impl StreamShape {
     /// All columns.
-    pub const TABLE: [Column<StreamShape>; 8] = [
-        Column::new("stream", "I/O stream", Print::Plain(0), |s| s.stream.clone().into()),
-        Column::new("gaps.count", "gaps", Print::Plain(0), |s| s.gaps.count.into()),
-        Column::new("gaps.mean_ns", "average ms", Print::Milliseconds, |s| s.gaps.mean_ns.into()),
-        Column::new("gaps.p50_ns", "50% ms", Print::Milliseconds, |s| s.gaps.p50_ns.into()),
-        Column::new("gaps.p99_ns", "99% ms", Print::Milliseconds, |s| s.gaps.p99_ns.into()),
-        Column::new("gaps.max_ns", "max ms", Print::Milliseconds, |s| s.gaps.max_ns.into()),
-        Column::new("variation", "variation", Print::Plain(2), |s| s.variation.into()),
-        Column::new("dispersion", "dispersion", Print::Plain(2), |s| s.dispersion.into()),
+    pub const TABLE: [ListingColumn<StreamShape>; 8] = [
+        ListingColumn::new("stream", "I/O stream", ValueFormat::Plain(0), |s| {
+            s.stream.clone().into()
+        }),
+        ListingColumn::new("gaps.count", "gaps", ValueFormat::Plain(0), |s| s.gaps.count.into()),
+        ListingColumn::new("gaps.mean_ns", "average ms", ValueFormat::Milliseconds, |s| {
+            s.gaps.mean_ns.into()
+        }),
+        ListingColumn::new("gaps.p50_ns", "50% ms", ValueFormat::Milliseconds, |s| {
+            s.gaps.p50_ns.into()
+        }),
+        ListingColumn::new("gaps.p99_ns", "99% ms", ValueFormat::Milliseconds, |s| {
+            s.gaps.p99_ns.into()
+        }),
+        ListingColumn::new("gaps.max_ns", "max ms", ValueFormat::Milliseconds, |s| {
+            s.gaps.max_ns.into()
+        }),
+        ListingColumn::new("variation", "variation", ValueFormat::Plain(2), |s| s.variation.into()),
+        ListingColumn::new("dispersion", "dispersion", ValueFormat::Plain(2), |s| {
+            s.dispersion.into()
+        }),
     ];
     /// Columns of a report's table, next to the stream names.
-    pub(crate) const OF_REPORT: [Column<StreamShape>; 7] = {
+    pub(crate) const OF_REPORT: [ListingColumn<StreamShape>; 7] = {
         let [_, a, b, c, d, e, f, g] = Self::TABLE;
         [a, b, c, d, e, f, g]
     };
@@ -190,17 +204,17 @@ pub struct RunShape {
 
 impl RunShape {
     /// All columns.
-    pub const TABLE: [Column<RunShape>; 4] = [
-        Column::new("from", "from I/Os", Print::Plain(0), |r| r.lengths.0.into()),
-        Column::new("to", "to", Print::Plain(0), |r| r.lengths.1.into()),
-        Column::new("reads", "runs of reads", Print::Plain(0), |r| r.reads.into()),
-        Column::new("writes", "runs of writes", Print::Plain(0), |r| r.writes.into()),
+    pub const TABLE: [ListingColumn<RunShape>; 4] = [
+        ListingColumn::new("from", "from I/Os", ValueFormat::Plain(0), |r| r.lengths.0.into()),
+        ListingColumn::new("to", "to", ValueFormat::Plain(0), |r| r.lengths.1.into()),
+        ListingColumn::new("reads", "runs of reads", ValueFormat::Plain(0), |r| r.reads.into()),
+        ListingColumn::new("writes", "runs of writes", ValueFormat::Plain(0), |r| r.writes.into()),
     ];
 }
 
 /// Returns the sequential runs of a shape by length, up to the longest class that occurs.
-pub fn runs(shape: &Shape) -> Vec<RunShape> {
-    let of = |op| shape.runs(op).map_or([0; RUN_CLASSES], Runs::classes);
+pub fn runs(shape: &LoadShape) -> Vec<RunShape> {
+    let of = |op| shape.runs(op).map_or([0; RUN_CLASSES], RunLengths::classes);
     let (reads, writes) = (of(IoOp::Read), of(IoOp::Write));
     let used = (0..RUN_CLASSES).rev().find(|class| reads[*class] + writes[*class] > 0);
     let class = |class: usize| RunShape {
@@ -226,27 +240,27 @@ pub struct IdleShape {
 }
 
 impl IdleShape {
-    const DEVICE: Column<IdleShape> =
-        Column::new("device", "Device", Print::Plain(0), |i| i.device.clone().into());
-    const FROM_NS: Column<IdleShape> =
-        Column::new("from_ns", "ns", Print::Plain(0), |i| i.times_ns.0.into());
-    const TO_NS: Column<IdleShape> =
-        Column::new("to_ns", "to ns", Print::Plain(0), |i| i.times_ns.1.into());
-    const PERIODS: Column<IdleShape> =
-        Column::new("periods", "periods", Print::Plain(0), |i| i.periods.into());
-    const IDLE: Column<IdleShape> =
-        Column::new("idle_ns", "idle s", Print::Seconds, |i| i.idle_ns.into());
-    const NAMED: Column<IdleShape> =
-        Column::new("class", "idle for", Print::Plain(0), |i| i.class().into());
+    const DEVICE: ListingColumn<IdleShape> =
+        ListingColumn::new("device", "Device", ValueFormat::Plain(0), |i| i.device.clone().into());
+    const FROM_NS: ListingColumn<IdleShape> =
+        ListingColumn::new("from_ns", "ns", ValueFormat::Plain(0), |i| i.times_ns.0.into());
+    const TO_NS: ListingColumn<IdleShape> =
+        ListingColumn::new("to_ns", "to ns", ValueFormat::Plain(0), |i| i.times_ns.1.into());
+    const PERIODS: ListingColumn<IdleShape> =
+        ListingColumn::new("periods", "periods", ValueFormat::Plain(0), |i| i.periods.into());
+    const IDLE: ListingColumn<IdleShape> =
+        ListingColumn::new("idle_ns", "idle s", ValueFormat::Seconds, |i| i.idle_ns.into());
+    const NAMED: ListingColumn<IdleShape> =
+        ListingColumn::new("class", "idle for", ValueFormat::Plain(0), |i| i.class().into());
 
     /// All columns of the JSON form.
-    const ALL: [Column<IdleShape>; 5] =
+    const ALL: [ListingColumn<IdleShape>; 5] =
         [Self::DEVICE, Self::FROM_NS, Self::TO_NS, Self::PERIODS, Self::IDLE];
     /// Columns of a terminal's table.
-    pub const TABLE: [Column<IdleShape>; 4] =
+    pub const TABLE: [ListingColumn<IdleShape>; 4] =
         [Self::DEVICE, Self::NAMED, Self::PERIODS, Self::IDLE];
     /// Columns of a report's table, next to the class names.
-    pub(crate) const OF_REPORT: [Column<IdleShape>; 2] = [Self::PERIODS, Self::IDLE];
+    pub(crate) const OF_REPORT: [ListingColumn<IdleShape>; 2] = [Self::PERIODS, Self::IDLE];
 
     /// Returns the class as text: `1 ms to 10 ms`.
     pub fn class(&self) -> String {
@@ -259,8 +273,8 @@ impl IdleShape {
 }
 
 /// Returns the idle periods of a shape by device and length class.
-pub fn idle(shape: &Shape, conditions: &CaptureConditions) -> Vec<IdleShape> {
-    let of_device = |(side, idle): (&SideKey, &Idle)| {
+pub fn idle(shape: &LoadShape, conditions: &CaptureConditions) -> Vec<IdleShape> {
+    let of_device = |(side, idle): (&SideKey, &IdlePeriods)| {
         let device = side.name(conditions);
         let class = move |(at, (periods, idle_ns)): (usize, (u64, u64))| IdleShape {
             device: device.clone(),

@@ -3,22 +3,22 @@
 //! An I/O belongs to the step in which it was issued. Busy time is the time in which at least one
 //! I/O was outstanding on a device; it is divided among the steps in which it passed.
 
-use crate::annotate::sequence::Busy;
-use crate::cells::{BusyInStep, Cell, Cells, Dimensions};
-use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::annotate::sequence::BusySpan;
+use crate::cells::{BusyInStep, Cell, Dimensions, FilteredCells};
+use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 pub use crate::sums::capture_step::{CaptureStep, OpCount};
-use crate::sums::content::{self, ContentFigures, OfContent};
+use crate::sums::content::{self, ContentFigures, HasContent};
 use crate::sums::packed_steps::PackedSteps;
 use crate::sums::processor_use::ProcessorUse;
-use crate::sums::queue_time::Queued;
+use crate::sums::queue_time::QueueTimeSums;
 use crate::sums::step_width::made_of;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::{CaptureConditions, IoOp, Layer, Nanos};
-use steadfast_tracefile::batch::{Narrow, Wide};
+use steadfast_tracefile::batch::{NarrowColumn, WideColumn};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
@@ -39,7 +39,7 @@ pub struct Steps {
     dense: Vec<u64>,
     closed: PackedSteps,
     /// Busy time that is not yet divided among steps, in order of device and layer.
-    carried: Vec<((u16, Layer), Busy)>,
+    carried: Vec<((u16, Layer), BusySpan)>,
     /// Index of the entry of `carried` that was used last.
     last_carried: usize,
 }
@@ -128,7 +128,7 @@ impl Steps {
 
     /// Keeps busy time until the steps in which it passed are over.
     #[inline]
-    fn carry(&mut self, side: (u16, Layer), busy: Busy) -> Result<(), TraceError> {
+    fn carry(&mut self, side: (u16, Layer), busy: BusySpan) -> Result<(), TraceError> {
         match self.carried.get_mut(self.last_carried) {
             Some((last, carried)) if *last == side && carried.1 == busy.0 => {
                 carried.1 = busy.1;
@@ -139,7 +139,7 @@ impl Steps {
     }
 
     /// Keeps busy time that does not continue the last entry.
-    fn carry_another(&mut self, side: (u16, Layer), busy: Busy) -> Result<(), TraceError> {
+    fn carry_another(&mut self, side: (u16, Layer), busy: BusySpan) -> Result<(), TraceError> {
         let at = match self.carried.binary_search_by_key(&side, |(known, _)| *known) {
             Ok(at) => at,
             Err(at) => {
@@ -162,7 +162,7 @@ impl Steps {
         self.share_out(done)
     }
 
-    fn share_out(&mut self, busy: Busy) -> Result<(), TraceError> {
+    fn share_out(&mut self, busy: BusySpan) -> Result<(), TraceError> {
         let (mut from, to) = (busy.0, busy.1.min(self.until_ns));
         while from < to {
             let step = from / self.width_ns;
@@ -263,7 +263,7 @@ impl Fold for Steps {
     fn fields(&self) -> Fields {
         STEP_FIELDS
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let columns = StepColumns::of(rows);
         rows.iter().try_for_each(|row| self.take_row(&columns, row))
     }
@@ -281,7 +281,7 @@ impl Fold for Steps {
 }
 
 impl FoldCells for Steps {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         cells.cells.iter().try_for_each(|cell| self.take_cell(cell))?;
         cells.busy.iter().try_for_each(|busy| self.take_busy(busy))
@@ -290,20 +290,20 @@ impl FoldCells for Steps {
 
 /// The columns from which capture steps are computed, looked up once for many rows.
 pub(crate) struct StepColumns<'r> {
-    issued: Wide<'r>,
-    response: Wide<'r>,
-    queued: Wide<'r>,
-    op: Narrow<'r>,
-    bytes: Narrow<'r>,
-    device: Narrow<'r>,
-    layer: Narrow<'r>,
+    issued: WideColumn<'r>,
+    response: WideColumn<'r>,
+    queued: WideColumn<'r>,
+    op: NarrowColumn<'r>,
+    bytes: NarrowColumn<'r>,
+    device: NarrowColumn<'r>,
+    layer: NarrowColumn<'r>,
     sequential: &'r [bool],
     depth: &'r [u32],
-    busy: &'r [Busy],
+    busy: &'r [BusySpan],
 }
 
 impl<'r> StepColumns<'r> {
-    pub(crate) fn of(rows: &Rows<'r>) -> Self {
+    pub(crate) fn of(rows: &AnnotatedRows<'r>) -> Self {
         let batch = rows.batch;
         StepColumns {
             issued: batch.wide(Field::Issued),
@@ -367,7 +367,7 @@ pub struct StepFigures {
     /// Largest queue depth at issue.
     pub qd_max: Option<u32>,
     /// Times spent in the queue before issue.
-    pub queued: Queued,
+    pub queued: QueueTimeSums,
     /// Share of the time with at least one I/O outstanding, 0 to 1; `None` if unknown.
     pub utilisation: Option<f64>,
     /// Threads with I/Os in the step; `None` if unknown.
@@ -378,7 +378,7 @@ pub struct StepFigures {
     pub content: ContentFigures,
 }
 
-impl OfContent for StepFigures {
+impl HasContent for StepFigures {
     fn content(&self) -> &ContentFigures {
         &self.content
     }
@@ -474,67 +474,103 @@ impl Serialize for StepFigures {
     }
 }
 
-type Of = Column<StepFigures>;
+type StepFigureColumn = ListingColumn<StepFigures>;
 
 /// Columns of the step tables.
 impl StepFigures {
-    const BEGIN: Of = Column::new("begin_ns", "Begin s", Print::Seconds, |s| s.begin_ns.into());
-    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |s| s.count.into());
-    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |s| s.amount.into());
-    const IOPS: Of = Column::new("iops", "IOPS", Print::Plain(1), |s| s.iops.into());
-    const MBS: Of =
-        Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |s| s.bytes_per_second.into());
-    const READS: Of =
-        Column::new("reads", "reads", Print::Plain(0), |s| s.ios_of(IoOp::Read).into());
-    const WRITES: Of =
-        Column::new("writes", "writes", Print::Plain(0), |s| s.ios_of(IoOp::Write).into());
-    const DISCARDS: Of =
-        Column::new("discards", "discards", Print::Plain(0), |s| s.ios_of(IoOp::Discard).into());
-    const FLUSHES: Of =
-        Column::new("flushes", "flushes", Print::Plain(0), |s| s.ios_of(IoOp::Flush).into());
-    const OTHERS: Of =
-        Column::new("others", "others", Print::Plain(0), |s| s.ios_of(IoOp::Other).into());
-    const NO_READS_OR_WRITES: Of = Column::new("discards", "other", Print::Plain(0), |s| {
-        let others = [IoOp::Discard, IoOp::Flush, IoOp::Other].map(|op| s.ios_of(op));
-        others.iter().sum::<u64>().into()
-    });
-    const SEQUENTIAL: Of =
-        Column::new("sequential_share", "SEQ %", Print::Percent(1), |s| s.sequential_share.into());
-    const ART: Of = Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |s| {
-        s.response_mean_ns.into()
-    });
-    const P99: Of =
-        Column::new("response_p99_ns", "99% ms", Print::Milliseconds, |s| s.response_p99_ns.into());
-    const MRT: Of =
-        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |s| s.response_max_ns.into());
-    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
-    const QD_MAX: Of = Column::new("qd_max", "QD max", Print::Plain(0), |s| s.qd_max.into());
-    const QUEUE_MEAN: Of = Column::new("queue_mean_ns", "queue ms", Print::Milliseconds, |s| {
-        s.queued.mean_ns().into()
-    });
-    const QUEUE_MAX: Of = Column::new("queue_max_ns", "queue max", Print::Milliseconds, |s| {
-        s.queued.longest_ns().into()
-    });
-    const QUEUE_SHARE: Of = Column::new("queue_share", "queue %", Print::Percent(1), |s| {
-        s.queued.together.share().into()
-    });
-    const BUSY: Of =
-        Column::new("utilisation", "busy %", Print::Percent(1), |s| s.utilisation.into());
+    const BEGIN: StepFigureColumn =
+        ListingColumn::new("begin_ns", "Begin s", ValueFormat::Seconds, |s| s.begin_ns.into());
+    const COUNT: StepFigureColumn =
+        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |s| s.count.into());
+    const AMOUNT: StepFigureColumn =
+        ListingColumn::new("amount", "MB", ValueFormat::Megabytes(1), |s| s.amount.into());
+    const IOPS: StepFigureColumn =
+        ListingColumn::new("iops", "IOPS", ValueFormat::Plain(1), |s| s.iops.into());
+    const MBS: StepFigureColumn =
+        ListingColumn::new("bytes_per_second", "MB/s", ValueFormat::Megabytes(3), |s| {
+            s.bytes_per_second.into()
+        });
+    const READS: StepFigureColumn =
+        ListingColumn::new("reads", "reads", ValueFormat::Plain(0), |s| {
+            s.ios_of(IoOp::Read).into()
+        });
+    const WRITES: StepFigureColumn =
+        ListingColumn::new("writes", "writes", ValueFormat::Plain(0), |s| {
+            s.ios_of(IoOp::Write).into()
+        });
+    const DISCARDS: StepFigureColumn =
+        ListingColumn::new("discards", "discards", ValueFormat::Plain(0), |s| {
+            s.ios_of(IoOp::Discard).into()
+        });
+    const FLUSHES: StepFigureColumn =
+        ListingColumn::new("flushes", "flushes", ValueFormat::Plain(0), |s| {
+            s.ios_of(IoOp::Flush).into()
+        });
+    const OTHERS: StepFigureColumn =
+        ListingColumn::new("others", "others", ValueFormat::Plain(0), |s| {
+            s.ios_of(IoOp::Other).into()
+        });
+    const NO_READS_OR_WRITES: StepFigureColumn =
+        ListingColumn::new("discards", "other", ValueFormat::Plain(0), |s| {
+            let others = [IoOp::Discard, IoOp::Flush, IoOp::Other].map(|op| s.ios_of(op));
+            others.iter().sum::<u64>().into()
+        });
+    const SEQUENTIAL: StepFigureColumn =
+        ListingColumn::new("sequential_share", "SEQ %", ValueFormat::Percent(1), |s| {
+            s.sequential_share.into()
+        });
+    const ART: StepFigureColumn =
+        ListingColumn::new("response_mean_ns", "ART ms", ValueFormat::Milliseconds, |s| {
+            s.response_mean_ns.into()
+        });
+    const P99: StepFigureColumn =
+        ListingColumn::new("response_p99_ns", "99% ms", ValueFormat::Milliseconds, |s| {
+            s.response_p99_ns.into()
+        });
+    const MRT: StepFigureColumn =
+        ListingColumn::new("response_max_ns", "MRT ms", ValueFormat::Milliseconds, |s| {
+            s.response_max_ns.into()
+        });
+    const QD_MEAN: StepFigureColumn =
+        ListingColumn::new("qd_mean", "QD avg", ValueFormat::Plain(2), |s| s.qd_mean.into());
+    const QD_MAX: StepFigureColumn =
+        ListingColumn::new("qd_max", "QD max", ValueFormat::Plain(0), |s| s.qd_max.into());
+    const QUEUE_MEAN: StepFigureColumn =
+        ListingColumn::new("queue_mean_ns", "queue ms", ValueFormat::Milliseconds, |s| {
+            s.queued.mean_ns().into()
+        });
+    const QUEUE_MAX: StepFigureColumn =
+        ListingColumn::new("queue_max_ns", "queue max", ValueFormat::Milliseconds, |s| {
+            s.queued.longest_ns().into()
+        });
+    const QUEUE_SHARE: StepFigureColumn =
+        ListingColumn::new("queue_share", "queue %", ValueFormat::Percent(1), |s| {
+            s.queued.together.share().into()
+        });
+    const BUSY: StepFigureColumn =
+        ListingColumn::new("utilisation", "busy %", ValueFormat::Percent(1), |s| {
+            s.utilisation.into()
+        });
 
-    const THREADS: Of = Column::new("threads", "threads", Print::Plain(0), |s| s.threads.into());
-    const DEPTH_PER_THREAD: Of =
-        Column::new("qd_per_thread", "QD/thread", Print::Plain(2), |s| s.depth_per_thread().into());
-    const CPU: Of = Column::new("host_cpu_share", "host CPU %", Print::Percent(1), |s| {
-        s.processors.map(|processors| processors.busy).into()
-    });
-    const IO_WAIT: Of = Column::new("host_io_wait_share", "I/O wait %", Print::Percent(1), |s| {
-        s.processors.map(|processors| processors.io_wait).into()
-    });
+    const THREADS: StepFigureColumn =
+        ListingColumn::new("threads", "threads", ValueFormat::Plain(0), |s| s.threads.into());
+    const DEPTH_PER_THREAD: StepFigureColumn =
+        ListingColumn::new("qd_per_thread", "QD/thread", ValueFormat::Plain(2), |s| {
+            s.depth_per_thread().into()
+        });
+    const CPU: StepFigureColumn =
+        ListingColumn::new("host_cpu_share", "host CPU %", ValueFormat::Percent(1), |s| {
+            s.processors.map(|processors| processors.busy).into()
+        });
+    const IO_WAIT: StepFigureColumn =
+        ListingColumn::new("host_io_wait_share", "I/O wait %", ValueFormat::Percent(1), |s| {
+            s.processors.map(|processors| processors.io_wait).into()
+        });
 
-    const CONTENT: [Of; 6] = content::all();
+    const CONTENT: [StepFigureColumn; 6] = content::all();
 
     /// All columns of the JSON form.
-    const ALL: [Of; 30] = [
+    const ALL: [StepFigureColumn; 30] = [
         Self::BEGIN,
         Self::COUNT,
         Self::AMOUNT,
@@ -568,7 +604,7 @@ impl StepFigures {
     ];
 
     /// Columns of a terminal's table.
-    const TABLE: [Of; 13] = [
+    const TABLE: [StepFigureColumn; 13] = [
         Self::BEGIN,
         Self::IOPS,
         Self::MBS,
@@ -585,18 +621,21 @@ impl StepFigures {
     ];
 
     /// Columns about written blocks that are part of a table.
-    pub const OF_CONTENT: [Of; 3] = content::table();
+    pub const OF_CONTENT: [StepFigureColumn; 3] = content::table();
 
     /// Returns the columns of a terminal's table, next to the begins of the steps, with times in
     /// the queue, threads, processor use and measurements of written blocks if any step has them.
-    pub fn table(steps: impl Iterator<Item = StepFigures>, tells_content: bool) -> Vec<Of> {
+    pub fn table(
+        steps: impl Iterator<Item = StepFigures>,
+        tells_content: bool,
+    ) -> Vec<StepFigureColumn> {
         let (mut queue, mut threads, mut processors) = (false, false, false);
         for step in steps {
             queue |= step.queued.count > 0;
             threads |= step.threads.is_some();
             processors |= step.processors.is_some();
         }
-        let more: [(bool, &[Of]); 4] = [
+        let more: [(bool, &[StepFigureColumn]); 4] = [
             (queue, &[Self::QUEUE_MEAN, Self::QUEUE_SHARE]),
             (threads, &[Self::THREADS, Self::DEPTH_PER_THREAD]),
             (processors, &[Self::CPU, Self::IO_WAIT]),
@@ -608,7 +647,7 @@ impl StepFigures {
     }
 
     /// Columns of a report's table, next to the begins of the steps.
-    pub const OF_REPORT: [Of; 19] = [
+    pub const OF_REPORT: [StepFigureColumn; 19] = [
         Self::IOPS,
         Self::MBS,
         Self::READS,
@@ -631,6 +670,10 @@ impl StepFigures {
     ];
 
     /// Columns of one device or layer in a table that compares several.
-    pub const SIDE_BY_SIDE: [Of; 4] =
-        [Self::IOPS, Self::MBS.printed(Print::Megabytes(2)), Self::ART, Self::QD_MEAN.headed("QD")];
+    pub const SIDE_BY_SIDE: [StepFigureColumn; 4] = [
+        Self::IOPS,
+        Self::MBS.printed(ValueFormat::Megabytes(2)),
+        Self::ART,
+        Self::QD_MEAN.headed("QD"),
+    ];
 }

@@ -1,10 +1,10 @@
 //! The I/Os of every stream over capture steps, as far as memory allows. The streams to show are
 //! chosen only after all I/Os were seen; keeping all of them saves a second pass.
 
-use crate::fold::{EmptyLike, Fold, ParallelFold, Rows};
-use crate::questions::series::{Cell, SeriesOf, SeriesOverTime};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
+use crate::questions::series::{SeriesCell, SeriesOverTime, SeriesSelection};
 use crate::questions::streams::StreamKey;
-use crate::sums::stream_chunk::{AT_ONCE, Chunk};
+use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
 use crate::tables::recent_cache::{PLACES, place};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ impl StreamSteps {
         if self.is_too_much || width_ns != self.width_ns {
             return None;
         }
-        let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.to_vec()));
+        let mut series = SeriesOverTime::new(width_ns, &SeriesSelection::Streams(keys.to_vec()));
         let places: FxHashMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
         let mut place_of = vec![(keys.len(), 0); self.numbers.len()];
         for (key, number) in &self.numbers {
@@ -58,7 +58,7 @@ impl StreamSteps {
         for (step, cells) in &self.steps {
             let known = cells.iter().zip(&place_of).filter(|(ios, _)| **ios > 0);
             for (ios, (place, bytes)) in known {
-                let cell = Cell { ios: *ios, bytes: ios.saturating_mul(*bytes) };
+                let cell = SeriesCell { ios: *ios, bytes: ios.saturating_mul(*bytes) };
                 series.add_cell(*step, *place, cell).ok()?;
             }
         }
@@ -181,7 +181,7 @@ impl Fold for StreamSteps {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Issued, Field::Op, Field::Bytes])
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let issued = rows.batch.wide(Field::Issued);
         let (mut hand, mut keys) = (OpenStep::empty(), Vec::new());
         for first in (0..rows.kept.len()).step_by(AT_ONCE) {
@@ -189,7 +189,7 @@ impl Fold for StreamSteps {
                 return Ok(());
             }
             let range = first..rows.kept.len().min(first + AT_ONCE);
-            let (chunk, issued) = (Chunk::of(rows, range.clone()), issued.part(range));
+            let (chunk, issued) = (StreamChunk::of(rows, range.clone()), issued.part(range));
             chunk.keys(&mut keys);
             let of_rows = keys.iter().zip(issued).zip(chunk.kept()).filter(|(_, kept)| **kept);
             if self.is_in_hand(&hand, issued) {

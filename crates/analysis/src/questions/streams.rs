@@ -1,15 +1,15 @@
 //! I/O streams: operation x RND/SEQ x transfer size, with counts, bytes, queue depths and response
 //! times. This is the main fold over a trace.
 
-use crate::cells::{Cells, Dimensions};
-use crate::columns::{self, Column, Object, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
-use crate::sums::io_sums::Sums;
-use crate::sums::queue_time::Queued;
+use crate::cells::{Dimensions, FilteredCells};
+use crate::columns::{self, JsonRow, ListingColumn, ValueFormat};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::sums::io_sums::IoSums;
+use crate::sums::queue_time::QueueTimeSums;
 use crate::sums::response::ResponseFigures;
-use crate::sums::stream_chunk::{AT_ONCE, Chunk};
+use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
 use crate::sums::stream_sums::{SUMMED_MAX, StreamSums};
-use crate::tables::smallest_keys::{Place, SmallestKeys};
+use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use crate::threshold::Threshold;
 use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Reverse;
@@ -34,16 +34,16 @@ pub struct StreamTable {
     /// Hash table of keys and stream numbers.
     places: Vec<(u64, u32)>,
     keys: Vec<u64>,
-    tallies: Vec<Sums>,
-    firsts: SmallestKeys<Rank>,
+    tallies: Vec<IoSums>,
+    firsts: SmallestKeys<StreamRank>,
     /// I/Os of streams beyond the limit.
-    unlisted: Sums,
-    space: Space,
+    unlisted: IoSums,
+    space: StreamBuffers,
 }
 
 /// Buffers for a few I/Os, and sums that are not yet added to the tallies.
 #[derive(Debug, Clone, Default)]
-struct Space {
+struct StreamBuffers {
     keys: Vec<u64>,
     streams: Vec<u32>,
     buckets: Vec<u32>,
@@ -52,7 +52,7 @@ struct Space {
 
 /// Order by which streams are chosen if there are too many. In contrast to their share it is known
 /// at the first I/O.
-type Rank = (bool, u32, u64);
+type StreamRank = (bool, u32, u64);
 
 /// Number that stands for no stream.
 const FREE: u32 = u32::MAX;
@@ -78,23 +78,23 @@ impl StreamTable {
             keys: Vec::new(),
             tallies: Vec::new(),
             firsts: SmallestKeys::new(most),
-            unlisted: Sums::default(),
-            space: Space::default(),
+            unlisted: IoSums::default(),
+            space: StreamBuffers::default(),
         }
     }
 
     /// Adds sums of the I/Os of a stream.
-    pub fn add(&mut self, key: StreamKey, tally: &Sums) {
+    pub fn add(&mut self, key: StreamKey, tally: &IoSums) {
         self.tally(StreamKey::packed(key.op, key.sequential, key.bytes)).merge(tally);
     }
 
     /// Adds sums of I/Os that were not counted by stream.
-    pub fn add_unlisted(&mut self, tally: &Sums) {
+    pub fn add_unlisted(&mut self, tally: &IoSums) {
         self.unlisted.merge(tally);
     }
 
     /// Iterates over the streams, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = (StreamKey, &Sums)> {
+    pub fn iter(&self) -> impl Iterator<Item = (StreamKey, &IoSums)> {
         self.keys.iter().zip(&self.tallies).map(|(key, tally)| (StreamKey::unpacked(*key), tally))
     }
     /// Returns the number of streams that are counted separately.
@@ -106,16 +106,16 @@ impl StreamTable {
         self.keys.is_empty()
     }
     /// Returns the I/Os of the streams beyond [`STREAMS_MAX`], all together.
-    pub fn unlisted(&self) -> &Sums {
+    pub fn unlisted(&self) -> &IoSums {
         &self.unlisted
     }
     /// Returns the sums of one stream.
-    pub fn get(&self, key: StreamKey) -> Option<&Sums> {
+    pub fn get(&self, key: StreamKey) -> Option<&IoSums> {
         let at = self.place(StreamKey::packed(key.op, key.sequential, key.bytes));
         self.tallies.get(self.places[at].1 as usize)
     }
     /// Returns the sums over all streams.
-    pub fn total(&self) -> Sums {
+    pub fn total(&self) -> IoSums {
         let mut total = self.unlisted.clone();
         self.tallies.iter().for_each(|tally| total.merge(tally));
         total
@@ -141,7 +141,7 @@ impl StreamTable {
     }
 
     #[inline]
-    fn tally(&mut self, key: u64) -> &mut Sums {
+    fn tally(&mut self, key: u64) -> &mut IoSums {
         let at = self.place(key);
         let index = self.places[at].1 as usize;
         if index < self.tallies.len() {
@@ -151,7 +151,7 @@ impl StreamTable {
     }
 
     /// Takes a few I/Os.
-    fn take_chunk(&mut self, chunk: &Chunk<'_>, space: &mut Space) {
+    fn take_chunk(&mut self, chunk: &StreamChunk<'_>, space: &mut StreamBuffers) {
         chunk.keys(&mut space.keys);
         space.streams.resize(space.keys.len(), FREE);
         let mut known = 0;
@@ -194,8 +194,8 @@ impl StreamTable {
     }
 
     /// Counts the first `first` I/Os, whose streams are known.
-    fn count(&mut self, chunk: &Chunk<'_>, first: usize, space: &mut Space) {
-        let Space { streams, buckets, sums, .. } = space;
+    fn count(&mut self, chunk: &StreamChunk<'_>, first: usize, space: &mut StreamBuffers) {
+        let StreamBuffers { streams, buckets, sums, .. } = space;
         let streams = &streams[..first];
         match chunk.telling().filter(|_| self.tallies.len() <= SUMMED_MAX) {
             Some(telling) => {
@@ -209,7 +209,7 @@ impl StreamTable {
     /// Takes I/Os when there are more streams than are counted separately: first those whose
     /// streams are known, then the others one by one.
     #[cold]
-    fn take_beyond(&mut self, chunk: &Chunk<'_>, known: usize, space: &mut Space) {
+    fn take_beyond(&mut self, chunk: &StreamChunk<'_>, known: usize, space: &mut StreamBuffers) {
         self.count(chunk, known, space);
         space.sums.settle(&self.keys, &mut self.tallies);
         let kept = space.keys.iter().zip(chunk.kept()).enumerate().skip(known);
@@ -235,18 +235,18 @@ impl StreamTable {
     }
 
     #[cold]
-    fn insert(&mut self, key: u64, at: usize) -> &mut Sums {
+    fn insert(&mut self, key: u64, at: usize) -> &mut IoSums {
         let index = match self.firsts.admit(rank(key)) {
-            Place::Free => {
+            Admission::Free => {
                 let index = self.keys.len();
                 self.places[at] = (key, index as u32);
                 self.keys.push(key);
-                self.tallies.push(Sums::default());
+                self.tallies.push(IoSums::default());
                 self.grow();
                 index
             }
-            Place::Of((_, _, gone)) => self.replace(gone, key),
-            Place::None => return &mut self.unlisted,
+            Admission::Of((_, _, gone)) => self.replace(gone, key),
+            Admission::None => return &mut self.unlisted,
         };
         &mut self.tallies[index]
     }
@@ -296,15 +296,15 @@ impl StreamTable {
     }
 
     /// Returns the sums over all streams for JSON.
-    pub fn total_figures(&self, by: By) -> Object<StreamFigures> {
+    pub fn total_figures(&self, by: ShareMeasure) -> JsonRow<StreamFigures> {
         let total = self.total();
         let of_none = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
         let figures = StreamFigures::of(of_none, &total, &total, by);
-        Object::new(&StreamFigures::OF_TOTAL, figures)
+        JsonRow::new(&StreamFigures::OF_TOTAL, figures)
     }
 
     /// Returns one row per stream, the largest share first.
-    pub fn listing(&self, by: By) -> Vec<StreamFigures> {
+    pub fn listing(&self, by: ShareMeasure) -> Vec<StreamFigures> {
         let total = self.total();
         let mut rows: Vec<StreamFigures> =
             self.iter().map(|(key, tally)| StreamFigures::of(key, tally, &total, by)).collect();
@@ -313,7 +313,7 @@ impl StreamTable {
     }
 
     /// Returns the rows of [`Self::listing`] whose share of the whole is at least the threshold.
-    pub fn listing_from(&self, by: By, threshold: Threshold) -> Vec<StreamFigures> {
+    pub fn listing_from(&self, by: ShareMeasure, threshold: Threshold) -> Vec<StreamFigures> {
         let whole = self.total_figures(by).row.measure(by);
         let mut rows = self.listing(by);
         rows.retain(|row| threshold.admits(row.measure(by), whole));
@@ -328,7 +328,7 @@ fn home(key: u64) -> usize {
 }
 
 /// Returns the rank of a stream: sizes of whole sectors first, smaller sizes before larger ones.
-fn rank(key: u64) -> Rank {
+fn rank(key: u64) -> StreamRank {
     let StreamKey { bytes, .. } = StreamKey::unpacked(key);
     (!bytes.is_multiple_of(512), bytes, key)
 }
@@ -360,11 +360,11 @@ impl Fold for StreamTable {
             Field::Flags,
         ])
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let mut space = std::mem::take(&mut self.space);
         for first in (0..rows.kept.len()).step_by(AT_ONCE) {
             let range = first..rows.kept.len().min(first + AT_ONCE);
-            self.take_chunk(&Chunk::of(rows, range), &mut space);
+            self.take_chunk(&StreamChunk::of(rows, range), &mut space);
         }
         space.sums.settle(&self.keys, &mut self.tallies);
         self.space = space;
@@ -386,7 +386,7 @@ impl Fold for StreamTable {
 }
 
 impl FoldCells for StreamTable {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes))
                 .add_cell(cell, cells.told.single_ios);
@@ -405,7 +405,7 @@ impl FoldCells for StreamTable {
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+pub enum ShareMeasure {
     /// By frequency: I/Os.
     #[default]
     Count,
@@ -413,12 +413,12 @@ pub enum By {
     Bytes,
 }
 
-impl FromStr for By {
+impl FromStr for ShareMeasure {
     type Err = TraceError;
     fn from_str(text: &str) -> Result<Self, TraceError> {
         match text {
-            "count" => Ok(By::Count),
-            "bytes" => Ok(By::Bytes),
+            "count" => Ok(ShareMeasure::Count),
+            "bytes" => Ok(ShareMeasure::Bytes),
             _ => Err(TraceError::Unsuitable(format!(
                 "'{text}' is neither count nor bytes",
                 text = excerpt(text)
@@ -427,11 +427,11 @@ impl FromStr for By {
     }
 }
 
-impl fmt::Display for By {
+impl fmt::Display for ShareMeasure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            By::Count => "count",
-            By::Bytes => "bytes",
+            ShareMeasure::Count => "count",
+            ShareMeasure::Bytes => "bytes",
         })
     }
 }
@@ -464,13 +464,13 @@ pub struct StreamFigures {
     /// Response times.
     pub response: ResponseFigures,
     /// Times spent in the queue before issue.
-    pub queued: Queued,
+    pub queued: QueueTimeSums,
     /// Number of failed I/Os.
     pub failed: u64,
 }
 
 impl StreamFigures {
-    fn of(key: StreamKey, tally: &Sums, total: &Sums, by: By) -> Self {
+    fn of(key: StreamKey, tally: &IoSums, total: &IoSums, by: ShareMeasure) -> Self {
         let share =
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         let share_of_count = share(tally.count(), total.count());
@@ -482,7 +482,7 @@ impl StreamFigures {
             bytes: key.bytes,
             count: tally.count(),
             amount: tally.amount(),
-            share: if by == By::Count { share_of_count } else { share_of_bytes },
+            share: if by == ShareMeasure::Count { share_of_count } else { share_of_bytes },
             share_of_count,
             share_of_bytes,
             qd_mean: tally.depth_mean(),
@@ -493,8 +493,8 @@ impl StreamFigures {
         }
     }
 
-    fn measure(&self, by: By) -> u64 {
-        if by == By::Count { self.count } else { self.amount }
+    fn measure(&self, by: ShareMeasure) -> u64 {
+        if by == ShareMeasure::Count { self.count } else { self.amount }
     }
 }
 
@@ -507,7 +507,7 @@ impl schemars::JsonSchema for StreamFigures {
     }
 }
 
-impl schemars::JsonSchema for Object<StreamFigures> {
+impl schemars::JsonSchema for JsonRow<StreamFigures> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "StreamTotals".into()
     }
@@ -522,7 +522,7 @@ impl Serialize for StreamFigures {
     }
 }
 
-type Of = Column<StreamFigures>;
+type StreamFigureColumn = ListingColumn<StreamFigures>;
 
 /// A column of response times.
 macro_rules! response {
@@ -538,46 +538,66 @@ macro_rules! response {
 
 /// Columns of the stream tables.
 impl StreamFigures {
-    const STREAM: Of =
-        Column::new("stream", "I/O stream", Print::Plain(0), |s| s.key.to_string().into());
-    const OP: Of = Column::new("op", "op", Print::Plain(0), |s| s.op.to_string().into());
-    const ORDER: Of = Column::new("order", "order", Print::Plain(0), |s| s.order.into());
-    const BYTES: Of = Column::new("bytes", "bytes", Print::Plain(0), |s| s.bytes.into());
-    const COUNT: Of = Column::new("count", "count", Print::Plain(0), |s| s.count.into());
-    const AMOUNT: Of = Column::new("amount", "amount", Print::Plain(0), |s| s.amount.into());
-    const SHARE: Of = Column::new("share", "%", Print::Percent(2), |s| s.share.into());
-    const SHARE_OF_COUNT: Of =
-        Column::new("share_of_count", "% of count", Print::Percent(4), |s| s.share_of_count.into());
-    const SHARE_OF_BYTES: Of =
-        Column::new("share_of_bytes", "% of amount", Print::Percent(4), |s| {
+    const STREAM: StreamFigureColumn =
+        ListingColumn::new("stream", "I/O stream", ValueFormat::Plain(0), |s| {
+            s.key.to_string().into()
+        });
+    const OP: StreamFigureColumn =
+        ListingColumn::new("op", "op", ValueFormat::Plain(0), |s| s.op.to_string().into());
+    const ORDER: StreamFigureColumn =
+        ListingColumn::new("order", "order", ValueFormat::Plain(0), |s| s.order.into());
+    const BYTES: StreamFigureColumn =
+        ListingColumn::new("bytes", "bytes", ValueFormat::Plain(0), |s| s.bytes.into());
+    const COUNT: StreamFigureColumn =
+        ListingColumn::new("count", "count", ValueFormat::Plain(0), |s| s.count.into());
+    const AMOUNT: StreamFigureColumn =
+        ListingColumn::new("amount", "amount", ValueFormat::Plain(0), |s| s.amount.into());
+    const SHARE: StreamFigureColumn =
+        ListingColumn::new("share", "%", ValueFormat::Percent(2), |s| s.share.into());
+    const SHARE_OF_COUNT: StreamFigureColumn =
+        ListingColumn::new("share_of_count", "% of count", ValueFormat::Percent(4), |s| {
+            s.share_of_count.into()
+        });
+    const SHARE_OF_BYTES: StreamFigureColumn =
+        ListingColumn::new("share_of_bytes", "% of amount", ValueFormat::Percent(4), |s| {
             s.share_of_bytes.into()
         });
-    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
-    const QD_MAX: Of = Column::new("qd_max", "QD max", Print::Plain(0), |s| s.qd_max.into());
-    const SEEN: Of =
-        Column::new("response.count", "responses", Print::Plain(0), |s| s.response.count.into());
-    const ART: Of = response!(mean_ns, "ART ms");
-    const P50: Of = response!(p50_ns, "50% ms");
-    const P99: Of = response!(p99_ns, "99% ms");
-    const P99_9: Of = response!(p99_9_ns, "99.9% ms");
-    const P99_99: Of = response!(p99_99_ns, "99.99% ms");
-    const P99_999: Of = response!(p99_999_ns, "99.999% ms");
-    const MRT: Of = response!(max_ns, "MRT ms");
-    const QUEUE_COUNT: Of =
-        Column::new("queued.count", "queued", Print::Plain(0), |s| s.queued.count.into());
-    const QUEUE_MEAN: Of = Column::new("queued.mean_ns", "queue ms", Print::Milliseconds, |s| {
-        s.queued.mean_ns().into()
-    });
-    const QUEUE_MAX: Of = Column::new("queued.max_ns", "queue max", Print::Milliseconds, |s| {
-        s.queued.longest_ns().into()
-    });
-    const QUEUE_SHARE: Of = Column::new("queue_share", "queue %", Print::Percent(1), |s| {
-        s.queued.together.share().into()
-    });
-    const FAILED: Of = Column::new("failed", "failed", Print::Plain(0), |s| s.failed.into());
+    const QD_MEAN: StreamFigureColumn =
+        ListingColumn::new("qd_mean", "QD avg", ValueFormat::Plain(2), |s| s.qd_mean.into());
+    const QD_MAX: StreamFigureColumn =
+        ListingColumn::new("qd_max", "QD max", ValueFormat::Plain(0), |s| s.qd_max.into());
+    const SEEN: StreamFigureColumn =
+        ListingColumn::new("response.count", "responses", ValueFormat::Plain(0), |s| {
+            s.response.count.into()
+        });
+    const ART: StreamFigureColumn = response!(mean_ns, "ART ms");
+    const P50: StreamFigureColumn = response!(p50_ns, "50% ms");
+    const P99: StreamFigureColumn = response!(p99_ns, "99% ms");
+    const P99_9: StreamFigureColumn = response!(p99_9_ns, "99.9% ms");
+    const P99_99: StreamFigureColumn = response!(p99_99_ns, "99.99% ms");
+    const P99_999: StreamFigureColumn = response!(p99_999_ns, "99.999% ms");
+    const MRT: StreamFigureColumn = response!(max_ns, "MRT ms");
+    const QUEUE_COUNT: StreamFigureColumn =
+        ListingColumn::new("queued.count", "queued", ValueFormat::Plain(0), |s| {
+            s.queued.count.into()
+        });
+    const QUEUE_MEAN: StreamFigureColumn =
+        ListingColumn::new("queued.mean_ns", "queue ms", ValueFormat::Milliseconds, |s| {
+            s.queued.mean_ns().into()
+        });
+    const QUEUE_MAX: StreamFigureColumn =
+        ListingColumn::new("queued.max_ns", "queue max", ValueFormat::Milliseconds, |s| {
+            s.queued.longest_ns().into()
+        });
+    const QUEUE_SHARE: StreamFigureColumn =
+        ListingColumn::new("queue_share", "queue %", ValueFormat::Percent(1), |s| {
+            s.queued.together.share().into()
+        });
+    const FAILED: StreamFigureColumn =
+        ListingColumn::new("failed", "failed", ValueFormat::Plain(0), |s| s.failed.into());
 
     /// All columns of the JSON form.
-    const ALL: [Of; 24] = [
+    const ALL: [StreamFigureColumn; 24] = [
         Self::STREAM,
         Self::OP,
         Self::ORDER,
@@ -605,7 +625,7 @@ impl StreamFigures {
     ];
 
     /// Columns of all streams together, in JSON.
-    const OF_TOTAL: [Of; 17] = [
+    const OF_TOTAL: [StreamFigureColumn; 17] = [
         Self::COUNT,
         Self::AMOUNT,
         Self::QD_MEAN,
@@ -626,12 +646,12 @@ impl StreamFigures {
     ];
 
     /// Columns of a terminal's table.
-    const TABLE: [Of; 11] = [
+    const TABLE: [StreamFigureColumn; 11] = [
         Self::STREAM,
         Self::COUNT.headed("I/Os"),
-        Self::SHARE_OF_COUNT.headed("%").printed(Print::Percent(2)),
-        Self::AMOUNT.headed("MB").printed(Print::Megabytes(1)),
-        Self::SHARE_OF_BYTES.headed("% of MB").printed(Print::Percent(2)),
+        Self::SHARE_OF_COUNT.headed("%").printed(ValueFormat::Percent(2)),
+        Self::AMOUNT.headed("MB").printed(ValueFormat::Megabytes(1)),
+        Self::SHARE_OF_BYTES.headed("% of MB").printed(ValueFormat::Percent(2)),
         Self::QD_MEAN,
         Self::QD_MAX,
         Self::ART,
@@ -641,13 +661,14 @@ impl StreamFigures {
     ];
 
     /// Returns the columns of a terminal's table, with times in the queue if they are known.
-    pub fn table(tells_queue: bool) -> Vec<Of> {
-        let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
+    pub fn table(tells_queue: bool) -> Vec<StreamFigureColumn> {
+        let queue: &[StreamFigureColumn] =
+            if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
         Self::TABLE.iter().chain(queue).copied().collect()
     }
 
     /// Columns of a report's table of all streams, next to their names.
-    pub const LONG_TABLE: [Of; 15] = [
+    pub const LONG_TABLE: [StreamFigureColumn; 15] = [
         Self::OP,
         Self::ORDER,
         Self::BYTES,
@@ -655,7 +676,7 @@ impl StreamFigures {
         Self::AMOUNT,
         Self::SHARE_OF_COUNT,
         Self::SHARE_OF_BYTES,
-        Self::QD_MEAN.printed(Print::Plain(3)),
+        Self::QD_MEAN.printed(ValueFormat::Plain(3)),
         Self::QD_MAX,
         Self::ART,
         Self::P99,
@@ -666,10 +687,10 @@ impl StreamFigures {
     ];
 
     /// Columns that a workload's table shows in addition to the applied values.
-    pub const AS_CAPTURED: [Of; 3] = [Self::QD_MAX, Self::ART, Self::MRT];
+    pub const AS_CAPTURED: [StreamFigureColumn; 3] = [Self::QD_MAX, Self::ART, Self::MRT];
 
     /// Columns of response times.
-    pub const RESPONSE_TIMES: [Of; 7] = [
+    pub const RESPONSE_TIMES: [StreamFigureColumn; 7] = [
         Self::ART.headed("ART"),
         Self::P50.headed("50 %"),
         Self::P99.headed("99 %"),
@@ -714,7 +735,7 @@ mod tests {
     fn is_taken_as_one_by_one(batches: &[Vec<IoEvent>]) {
         for keeps in [1, 3] {
             let mut table = StreamTable::new();
-            let mut tallies: HashMap<StreamKey, Sums> = HashMap::new();
+            let mut tallies: HashMap<StreamKey, IoSums> = HashMap::new();
             for batch in batches.iter().map(|events| Batch::of(events)) {
                 let length = batch.len() as u64;
                 let sequential: Vec<bool> =
@@ -723,7 +744,7 @@ mod tests {
                     .map(|row| keeps == 1 || !mix64(row).is_multiple_of(keeps))
                     .collect();
                 let depth: Vec<u32> = (0..batch.len()).map(|row| batch.depth(row)).collect();
-                let rows = Rows {
+                let rows = AnnotatedRows {
                     batch: &batch,
                     sequential: &sequential,
                     depth: &depth,
@@ -746,7 +767,7 @@ mod tests {
             // A table of streams has no flags but failures, no spans and no content.
             for (key, one_by_one) in tallies {
                 let tally = table.get(key).unwrap();
-                let expected = Sums {
+                let expected = IoSums {
                     ios: one_by_one.ios,
                     bytes: one_by_one.bytes,
                     sequential: one_by_one.sequential,
@@ -758,7 +779,7 @@ mod tests {
                     responses: one_by_one.responses.clone(),
                     queued: tally.queued.clone(),
                     flags: tally.flags,
-                    ..Sums::default()
+                    ..IoSums::default()
                 };
                 assert_eq!(*tally, expected);
                 assert_eq!(tally.queue_time(), one_by_one.queue_time());

@@ -5,27 +5,27 @@
 use crate::captured::{Captured, steps_over, until};
 use crate::filter::Filter;
 use crate::fold::Fold;
-use crate::pass::Pass;
-use crate::questions::compare::{Side, Sides};
+use crate::pass::PassOptions;
+use crate::questions::compare::{SideSteps, Sides};
 use crate::questions::day_profile::{DayProfile, ProfileFigures};
 use crate::questions::drives::Drives;
-use crate::questions::extremes::{self, Extremes, MINUTE_NS, Stretch};
+use crate::questions::extremes::{self, ExtremePeriod, Extremes, MINUTE_NS};
 use crate::questions::groups::{Facet, Groups};
-use crate::questions::hits::{Ends, HitMap, HitSteps};
+use crate::questions::hits::{DeviceEnds, HitMap, HitSteps};
 use crate::questions::hot::HotRanges;
 use crate::questions::locality::{Locality, LocalityFigures};
 use crate::questions::processes::{ProcessKey, ProcessTable};
-use crate::questions::quality::Quality;
-use crate::questions::reach::{Reach, ReachFigures};
+use crate::questions::quality::Completeness;
+use crate::questions::reach::{WorkingSet, WorkingSetFigures};
 use crate::questions::read_out::{ReadOut, ReadOutChoice};
-use crate::questions::series::{SeriesOf, SeriesOverTime};
-use crate::questions::shape::Shape;
+use crate::questions::series::{SeriesOverTime, SeriesSelection};
+use crate::questions::shape::LoadShape;
 use crate::questions::steps::{CaptureStep, StepFigures, Steps};
-use crate::questions::streams::By;
+use crate::questions::streams::ShareMeasure;
 use crate::questions::threads::ThreadSteps;
-use crate::questions::totals::{HitsShown, PICTURE_STEPS_MAX, StudyOptions, Totals};
+use crate::questions::totals::{CaptureTotals, HitMapQuantity, PICTURE_STEPS_MAX, StudyOptions};
 use crate::questions::trust::Evidence;
-use crate::sums::content::{ContentFigures, ContentTold, Contents};
+use crate::sums::content::{ContentFigures, Contents, DuplicateAccuracy};
 use crate::sums::content_steps::ContentSteps;
 use crate::sums::processor_use::ProcessorUse;
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ const PROFILE_OF_NS: u64 = 36 * PROFILE_NS;
 /// Results of a study.
 pub struct Study {
     /// Totals of the capture.
-    pub totals: Totals,
+    pub totals: CaptureTotals,
     /// Evidence from which the caveats of the capture follow.
     pub evidence: Evidence,
     /// I/Os by drive.
@@ -67,7 +67,7 @@ pub struct Study {
     pub tells_busy_time: bool,
     /// Capture steps by device and layer, for every layer of the capture: a filter by layer does
     /// not apply to them.
-    pub sides: Vec<Side>,
+    pub sides: Vec<SideSteps>,
     /// The workload's streams over time.
     pub streams_over_time: SeriesOverTime,
     /// Whether the steps have response-time percentiles although no single I/Os were kept, as those
@@ -77,7 +77,7 @@ pub struct Study {
     pub extremes: Option<Extremes>,
     /// Parts of the capture in the narrow steps that were asked for, if the picture of the whole
     /// capture uses wider ones.
-    pub windows: Vec<Window>,
+    pub windows: Vec<DetailWindow>,
     /// Measurements of written blocks by step, if content was sampled.
     pub contents: BTreeMap<u64, Contents>,
     /// Threads with I/Os by step; `None` if threads were not recorded.
@@ -86,11 +86,11 @@ pub struct Study {
     /// day was observed.
     pub day: Option<Vec<ProfileFigures>>,
     /// Results from single I/Os; `None` if the capture kept none.
-    pub single_ios: Option<SingleIos>,
+    pub single_ios: Option<SingleIoResults>,
 }
 
 /// A part of a capture in narrow steps.
-pub struct Window {
+pub struct DetailWindow {
     /// Reason to show this part.
     pub what: &'static str,
     /// First step.
@@ -104,7 +104,7 @@ pub struct Window {
 }
 
 /// Results that are available only if every I/O was kept.
-pub struct SingleIos {
+pub struct SingleIoResults {
     /// All processes.
     pub processes: ProcessTable,
     /// The streams of each process.
@@ -114,7 +114,7 @@ pub struct SingleIos {
     /// The processes shown, over time.
     pub processes_over_time: SeriesOverTime,
     /// Working sets by device.
-    pub reach: Vec<(u16, ReachFigures)>,
+    pub reach: Vec<(u16, WorkingSetFigures)>,
     /// Hit maps by device.
     pub hits: Vec<(u16, HitMap)>,
     /// The hottest ranges by device.
@@ -124,7 +124,7 @@ pub struct SingleIos {
     /// I/Os by thread, by cgroup and by file, as far as they were recorded.
     pub who: Vec<Groups>,
     /// Gaps, runs, queue depths and idle periods.
-    pub shape: Shape,
+    pub shape: LoadShape,
     /// The processes of the slowest minute.
     pub slowest: Option<ProcessTable>,
     /// The hit map read out at the busiest minute, one entry per device; empty if the capture is
@@ -136,21 +136,21 @@ impl Study {
     /// Studies a capture. Results that need single I/Os are left out if none were kept.
     ///
     /// # Errors
-    /// Same as [`Totals::of`].
+    /// Same as [`CaptureTotals::of`].
     pub fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
     ) -> Result<Self, TraceError> {
-        let mut singles = Singles::of(captured, options);
-        let mut quality = Quality::of(captured.conditions());
-        let mut more = singles.as_mut().map(Singles::in_first_pass).unwrap_or_default();
+        let mut singles = FirstPassFolds::of(captured, options);
+        let mut quality = Completeness::of(captured.conditions());
+        let mut more = singles.as_mut().map(FirstPassFolds::in_first_pass).unwrap_or_default();
         let mut drives = Drives::default();
         more.push(&mut quality);
         more.push(&mut drives);
         let pass = &options.pass;
         let mut gathered = captured.gathering(pass, options.step_ns, PICTURE_STEPS_MAX);
         more.extend(gathered.iter_mut().map(|fold| fold as &mut dyn Fold));
-        let totals = Totals::widened(captured, options, more)?;
+        let totals = CaptureTotals::widened(captured, options, more)?;
         let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
         let gathered =
             gathered.and_then(|steps| steps.chosen(totals.step_ns, &totals.workload.keys()));
@@ -171,7 +171,7 @@ impl Study {
         }
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
-        folds.extend(pictures.iter_mut().flat_map(Pictures::folds));
+        folds.extend(pictures.iter_mut().flat_map(SecondPassFolds::folds));
         // Without a filter by layer the sides count every selected I/O, so the steps of all I/Os
         // are the sum of theirs and need no fold of their own.
         let filter = pass.filter.of_every_layer(captured.conditions());
@@ -181,7 +181,7 @@ impl Study {
         folds.extend(minutes.iter_mut().map(|fold| fold as &mut dyn Fold));
         match filter {
             Some(filter) => {
-                captured.run(&Pass { filter, ..pass.clone() }, &mut [&mut sides])?;
+                captured.run(&PassOptions { filter, ..pass.clone() }, &mut [&mut sides])?;
             }
             None => folds.push(&mut sides),
         }
@@ -197,7 +197,7 @@ impl Study {
             (Some(_), Some(slowest)) => {
                 let mut processes = ProcessTable::default();
                 let filter = pass.filter.clone().within(&[(slowest.from_ns, slowest.to_ns)]);
-                captured.run(&Pass { filter, ..pass.clone() }, &mut [&mut processes])?;
+                captured.run(&PassOptions { filter, ..pass.clone() }, &mut [&mut processes])?;
                 Some(processes)
             }
             _ => None,
@@ -234,7 +234,7 @@ impl Study {
 
     /// Iterates over the devices and layers whose I/Os are counted, up to the number that is kept
     /// separately.
-    pub fn sides_counted(&self) -> impl Iterator<Item = &Side> {
+    pub fn sides_counted(&self) -> impl Iterator<Item = &SideSteps> {
         let layer = self.totals.options.pass.filter.layer;
         self.sides.iter().filter(move |(side, _)| layer.is_none_or(|layer| layer == side.layer))
     }
@@ -277,51 +277,51 @@ impl Study {
 
     /// Returns the measurements of the blocks written in a step.
     pub fn content_of(&self, step: u64) -> ContentFigures {
-        let told = ContentTold::of(&self.totals.conditions);
+        let told = DuplicateAccuracy::of(&self.totals.conditions);
         let contents = self.contents.get(&step).copied().unwrap_or_default();
         ContentFigures::new(contents, told)
     }
 }
 
 /// Folds of the first pass over single I/Os.
-struct Singles {
+struct FirstPassFolds {
     options: StudyOptions,
     conditions: CaptureConditions,
     devices: Vec<u16>,
     processes: ProcessTable,
     process_streams: Groups,
-    ends: Ends,
-    reaches: Vec<Reach>,
+    ends: DeviceEnds,
+    reaches: Vec<WorkingSet>,
 }
 
 /// Folds of the second pass over single I/Os.
-struct Pictures {
+struct SecondPassFolds {
     processes_shown: Vec<ProcessKey>,
     processes: SeriesOverTime,
     hits: Vec<HitMap>,
     hot: Vec<HotRanges>,
     localities: Vec<Locality>,
     who: Vec<Groups>,
-    shape: Shape,
+    shape: LoadShape,
 }
 
-impl Singles {
+impl FirstPassFolds {
     /// Returns `None` if the capture kept no single I/Os.
     fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
-    ) -> Option<Singles> {
+    ) -> Option<FirstPassFolds> {
         captured.tells(NotRecorded::SingleIos).ok()?;
         let devices = devices_shown(captured.conditions(), options);
-        let reach = |device: &u16| Reach::new(*device, end_of(captured, *device));
-        Some(Singles {
+        let reach = |device: &u16| WorkingSet::new(*device, end_of(captured, *device));
+        Some(FirstPassFolds {
             options: options.clone(),
             conditions: captured.conditions().clone(),
             reaches: devices.iter().map(reach).collect(),
             devices,
             processes: ProcessTable::default(),
             process_streams: Groups::by(&[Facet::Process, Facet::Stream]),
-            ends: Ends::default(),
+            ends: DeviceEnds::default(),
         })
     }
 
@@ -332,17 +332,17 @@ impl Singles {
         folds
     }
 
-    fn pictures(&self, totals: &Totals) -> Pictures {
+    fn pictures(&self, totals: &CaptureTotals) -> SecondPassFolds {
         let processes_shown = self.processes.most_active(PROCESSES_SHOWN);
-        let choice = SeriesOf::Processes(processes_shown.clone());
+        let choice = SeriesSelection::Processes(processes_shown.clone());
         let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
         let map = |device: &u16| {
             let end = self.ends.of(*device, &self.conditions);
             let map = HitMap::new(*device, end, self.options.ranges, steps);
             match self.options.hits {
-                HitsShown::Count => map,
-                HitsShown::Bytes => map.by(By::Bytes),
-                HitsShown::Streams => map.of_streams(&totals.workload.keys()),
+                HitMapQuantity::Count => map,
+                HitMapQuantity::Bytes => map.by(ShareMeasure::Bytes),
+                HitMapQuantity::Streams => map.of_streams(&totals.workload.keys()),
             }
         };
         let hot = |device: &u16| {
@@ -350,25 +350,25 @@ impl Singles {
         };
         let bytes = LOCALITY_BYTES / self.devices.len().max(1);
         let locality = |device: &u16| Locality::keeping(bytes.min(LOCALITY_OF_DEVICE), *device);
-        Pictures {
+        SecondPassFolds {
             processes_shown,
             processes: SeriesOverTime::new(totals.step_ns, &choice),
             hits: self.devices.iter().map(map).collect(),
             hot: self.devices.iter().map(hot).collect(),
             localities: self.devices.iter().map(locality).collect(),
             who: who(&self.conditions),
-            shape: Shape::new(totals.step_ns, &totals.workload.keys()),
+            shape: LoadShape::new(totals.step_ns, &totals.workload.keys()),
         }
     }
 
-    fn told(self, pictures: Pictures) -> SingleIos {
+    fn told(self, pictures: SecondPassFolds) -> SingleIoResults {
         let devices = || self.devices.iter().copied();
         // Devices are evaluated one after the other, so that each frees its memory before the next.
         let localities = pictures.localities.into_iter().map(Locality::figures);
-        SingleIos {
+        SingleIoResults {
             locality: localities.filter(|figures| figures.accesses > 0).collect(),
             who: pictures.who,
-            reach: devices().zip(self.reaches.iter().map(Reach::figures)).collect(),
+            reach: devices().zip(self.reaches.iter().map(WorkingSet::figures)).collect(),
             hits: devices().zip(pictures.hits).collect(),
             hot: pictures.hot,
             processes: self.processes,
@@ -382,7 +382,7 @@ impl Singles {
     }
 }
 
-impl Pictures {
+impl SecondPassFolds {
     fn folds(&mut self) -> Vec<&mut dyn Fold> {
         let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes, &mut self.shape];
         folds.extend(self.hits.iter_mut().map(|map| map as &mut dyn Fold));
@@ -397,7 +397,7 @@ impl Pictures {
 /// steps that do.
 fn minutes<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
-    totals: &Totals,
+    totals: &CaptureTotals,
 ) -> Option<Steps> {
     if MINUTE_NS.is_multiple_of(totals.step_ns) {
         return None;
@@ -409,11 +409,11 @@ fn minutes<R: Read + Seek + Send + 'static>(
 /// Returns narrow steps around the busiest step and around the longest response time.
 fn windows<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
-    totals: &Totals,
+    totals: &CaptureTotals,
     steps: &BTreeMap<u64, CaptureStep>,
-) -> Result<Vec<Window>, TraceError> {
+) -> Result<Vec<DetailWindow>, TraceError> {
     let Some(width_ns) = totals.fine_ns else { return Ok(Vec::new()) };
-    let measures: [(&str, Measure); 2] = [
+    let measures: [(&str, StepMeasure); 2] = [
         ("the busiest step", CaptureStep::ios),
         ("the longest response time", |step| step.response_max_ns),
     ];
@@ -427,13 +427,13 @@ fn windows<R: Read + Seek + Send + 'static>(
         let filter = totals.options.pass.filter.clone();
         let filter = filter.within(&[(begin.saturating_sub(margin), end)]);
         let mut narrow = Steps::new(width_ns).until(end);
-        captured.run(&Pass { filter, ..totals.options.pass.clone() }, &mut [&mut narrow])?;
+        captured.run(&PassOptions { filter, ..totals.options.pass.clone() }, &mut [&mut narrow])?;
         let mut steps = narrow.finish()?;
         let inside = steps.range(begin / width_ns..);
         let Some((most, _)) = inside.max_by_key(|(_, step)| measure(step)) else { continue };
         let first = most.saturating_sub(WINDOW_STEPS / 2);
         steps.retain(|at, _| *at >= first && *at < first + WINDOW_STEPS);
-        windows.push(Window { what, first, count: WINDOW_STEPS, width_ns, steps });
+        windows.push(DetailWindow { what, first, count: WINDOW_STEPS, width_ns, steps });
     }
     Ok(windows)
 }
@@ -442,7 +442,7 @@ fn windows<R: Read + Seek + Send + 'static>(
 fn read_outs<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     options: &StudyOptions,
-    time: &Stretch,
+    time: &ExtremePeriod,
 ) -> Result<Vec<ReadOut>, TraceError> {
     let (from_ns, to_ns, threshold) = (time.from_ns, time.to_ns, options.threshold);
     let choice = ReadOutChoice { from_ns, to_ns, ranges: HOT_RANGES, threshold };
@@ -456,7 +456,7 @@ fn read_outs<R: Read + Seek + Send + 'static>(
 }
 
 /// Measure whose maximum is searched.
-type Measure = fn(&CaptureStep) -> u64;
+type StepMeasure = fn(&CaptureStep) -> u64;
 
 /// Groups I/Os by a facet for a report.
 fn grouping(facet: Facet) -> Groups {
@@ -481,7 +481,7 @@ fn files<R: Read + Seek + Send + 'static>(
     }
     let filter = Filter { layer: Some(Layer::FileSystem), ..options.pass.filter.clone() };
     let mut files = grouping(Facet::File);
-    captured.run(&Pass { filter, ..options.pass.clone() }, &mut [&mut files])?;
+    captured.run(&PassOptions { filter, ..options.pass.clone() }, &mut [&mut files])?;
     Ok(Some(files))
 }
 
@@ -489,7 +489,7 @@ fn files<R: Read + Seek + Send + 'static>(
 /// on more than one day.
 fn day_profile<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
-    totals: &Totals,
+    totals: &CaptureTotals,
 ) -> Option<DayProfile> {
     let clock = totals.options.clock.clone()?;
     captured.width(Some(PROFILE_NS), totals.span_ns, u64::MAX).ok()?;

@@ -1,7 +1,7 @@
 //! Threads with I/Os in each capture step. Together with the queue depth they are the "thread count
 //! x queue depth" of a test: the outstanding I/Os, divided among those who wait for them.
 
-use crate::fold::{EmptyLike, Fold, ParallelFold, Rows};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use steadfast_domain::CaptureConditions;
@@ -62,7 +62,7 @@ impl Fold for ThreadSteps {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Issued, Field::Tid])
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let batch = rows.batch;
         let tids = batch.narrow(Field::Tid);
         let mut last = None;

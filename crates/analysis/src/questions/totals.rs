@@ -3,16 +3,16 @@
 //! which applied workloads are made.
 
 use crate::captured::{Captured, steps_over};
-use crate::clock::Clock;
+use crate::clock::CaptureClock;
 use crate::fold::Fold;
-use crate::pass::{Pass, PassAccount};
-use crate::questions::compare::{SideKey, SidesSeen};
-use crate::questions::cumulative::{Threshold, Workload};
-use crate::questions::series::{SeriesOf, SeriesOverTime};
+use crate::pass::{PassAccount, PassOptions};
+use crate::questions::compare::{SideKey, SideSet};
+use crate::questions::cumulative::{CumulativeWorkload, Threshold};
+use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::steps::{CaptureStep, Steps};
-use crate::questions::streams::{By, StreamTable};
+use crate::questions::streams::{ShareMeasure, StreamTable};
 use crate::sums::content::ContentFigures;
-use crate::sums::content_of_part::ContentOfPart;
+use crate::sums::content_of_part::PartContent;
 use crate::sums::content_steps::ContentSteps;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -27,9 +27,9 @@ pub const PICTURE_STEPS_MAX: u64 = 4000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyOptions {
     /// Filter and sequentiality.
-    pub pass: Pass,
+    pub pass: PassOptions,
     /// Measure by which shares are taken.
-    pub by: By,
+    pub by: ShareMeasure,
     /// Smallest share of a stream that is listed separately.
     pub threshold: Threshold,
     /// Width of a capture step, in nanoseconds; `None` chooses one by the length of the capture.
@@ -37,14 +37,14 @@ pub struct StudyOptions {
     /// Number of LBA ranges of a hit map.
     pub ranges: usize,
     /// Meaning of the shades or colors of a hit map.
-    pub hits: HitsShown,
+    pub hits: HitMapQuantity,
     /// Clock of pictures over time; `None` shows times since the beginning of the capture.
-    pub clock: Option<Clock>,
+    pub clock: Option<CaptureClock>,
 }
 
 /// Quantity shown by the hit maps of a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum HitsShown {
+pub enum HitMapQuantity {
     /// Hits of reads and of writes.
     #[default]
     Count,
@@ -57,12 +57,12 @@ pub enum HitsShown {
 impl Default for StudyOptions {
     fn default() -> Self {
         StudyOptions {
-            pass: Pass::default(),
-            by: By::Count,
+            pass: PassOptions::default(),
+            by: ShareMeasure::Count,
             threshold: Threshold::USUAL,
             step_ns: None,
             ranges: 200,
-            hits: HitsShown::default(),
+            hits: HitMapQuantity::default(),
             clock: None,
         }
     }
@@ -70,7 +70,7 @@ impl Default for StudyOptions {
 
 /// Totals of a capture.
 #[derive(Debug, Clone)]
-pub struct Totals {
+pub struct CaptureTotals {
     /// Options with which the totals were made.
     pub options: StudyOptions,
     /// Conditions of the capture. If a filter selects some I/Os, compression and duplicates are
@@ -90,12 +90,12 @@ pub struct Totals {
     /// All I/O streams.
     pub streams: StreamTable,
     /// Streams at or above the threshold.
-    pub workload: Workload,
+    pub workload: CumulativeWorkload,
     /// Devices and layers with selected I/Os.
-    pub sides_seen: SidesSeen,
+    pub sides_seen: SideSet,
 }
 
-impl Totals {
+impl CaptureTotals {
     /// Reads a capture once, and passes its batches to the folds of `more` as well.
     ///
     /// # Errors
@@ -128,16 +128,16 @@ impl Totals {
         options: &StudyOptions,
         more: Vec<&mut dyn Fold>,
     ) -> Result<Self, TraceError> {
-        let (mut streams, mut sides_seen) = (StreamTable::new(), SidesSeen::default());
+        let (mut streams, mut sides_seen) = (StreamTable::new(), SideSet::default());
         let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut sides_seen];
         folds.extend(more.into_iter().map(|fold| fold as &mut dyn Fold));
-        let mut content = ContentOfPart::of(captured, &options.pass);
+        let mut content = PartContent::of(captured, &options.pass);
         folds.extend(content.fold());
         let account = captured.run(&options.pass, &mut folds)?;
         let span_ns = captured.span_of(&options.pass, &account)?;
         let (step_ns, fine_ns) = picture_width(captured, options.step_ns, span_ns)?;
-        let workload = Workload::of(&streams, options.by, options.threshold);
-        Ok(Totals {
+        let workload = CumulativeWorkload::of(&streams, options.by, options.threshold);
+        Ok(CaptureTotals {
             options: options.clone(),
             conditions: content.conditions(captured.conditions()),
             account,
@@ -165,7 +165,7 @@ impl Totals {
 
     /// Returns empty series of the workload's streams over the capture steps.
     pub fn series(&self) -> SeriesOverTime {
-        SeriesOverTime::new(self.step_ns, &SeriesOf::Streams(self.workload.keys()))
+        SeriesOverTime::new(self.step_ns, &SeriesSelection::Streams(self.workload.keys()))
     }
 
     /// Returns empty capture steps.
@@ -195,7 +195,7 @@ fn picture_width<R: Read + Seek + Send + 'static>(
 /// The cumulative workload of a capture, in total and over time.
 pub struct Derivation {
     /// The totals with the cumulative workload.
-    pub totals: Totals,
+    pub totals: CaptureTotals,
     /// The streams of the workload over time.
     pub streams_over_time: SeriesOverTime,
     /// Capture steps of all I/Os, if they were asked for.
@@ -210,7 +210,7 @@ impl Derivation {
     /// `with_steps` is set.
     ///
     /// # Errors
-    /// Same as [`Totals::of`].
+    /// Same as [`CaptureTotals::of`].
     pub fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
@@ -219,7 +219,7 @@ impl Derivation {
         let (pass, asked) = (&options.pass, options.step_ns);
         let mut gathered = captured.gathering(pass, asked, PICTURE_STEPS_MAX);
         let more = gathered.iter_mut().map(|fold| fold as &mut dyn Fold);
-        let totals = Totals::of(captured, options, more.collect())?;
+        let totals = CaptureTotals::of(captured, options, more.collect())?;
         let keys = totals.workload.keys();
         let series = captured.series(pass, gathered.as_ref(), (totals.step_ns, &keys))?;
         let mut derivation = Derivation {

@@ -2,13 +2,13 @@
 //! its source does not record, and damage to its files. `trace doctor` prints the list, and every
 //! report begins with it.
 
-use crate::annotate::sequence::Depths;
+use crate::annotate::sequence::DepthSource;
 use crate::captured::Captured;
 use crate::fold::Fold;
-use crate::pass::{Pass, PassAccount};
-use crate::questions::quality::Quality;
+use crate::pass::{PassAccount, PassOptions};
+use crate::questions::quality::Completeness;
 use crate::questions::remedies::{of_remark, of_unseen};
-use crate::sums::content_of_part::ContentOfPart;
+use crate::sums::content_of_part::PartContent;
 use std::io::{Read, Seek};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::io_event::{CapturedDevice, Share};
@@ -31,7 +31,7 @@ pub struct Evidence {
     /// Account of the pass.
     pub account: PassAccount,
     /// Completeness of the I/Os.
-    pub quality: Quality,
+    pub quality: Completeness,
     /// Number of files of rotated captures that precede the first one given.
     pub earlier_parts: u64,
 }
@@ -43,10 +43,10 @@ impl Evidence {
     /// Same as [`Captured::run`].
     pub fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
-        pass: &Pass,
+        pass: &PassOptions,
     ) -> Result<Self, TraceError> {
-        let mut quality = Quality::of(captured.conditions());
-        let mut content = ContentOfPart::of(captured, pass);
+        let mut quality = Completeness::of(captured.conditions());
+        let mut content = PartContent::of(captured, pass);
         let mut folds: Vec<&mut dyn Fold> = vec![&mut quality];
         folds.extend(content.fold());
         let account = captured.run(pass, &mut folds)?;
@@ -58,7 +58,7 @@ impl Evidence {
     pub fn seen<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         account: PassAccount,
-        quality: Quality,
+        quality: Completeness,
     ) -> Self {
         Evidence {
             conditions: captured.conditions().clone(),
@@ -188,8 +188,8 @@ impl Evidence {
     /// counted.
     fn ends_missed(&self) -> Option<Caveat> {
         let missed = self.conditions.in_part.map_or(0, |part| part.unended);
-        let depths = match (self.keeps_single_ios, Depths::of(&self.conditions)) {
-            (true, Depths::Counted) => {
+        let depths = match (self.keeps_single_ios, DepthSource::of(&self.conditions)) {
+            (true, DepthSource::Counted) => {
                 "Queue depths were counted from issue and response times; these I/Os are never \
                  counted as outstanding."
             }
@@ -206,7 +206,7 @@ impl Evidence {
     }
 
     fn no_responses(&self) -> Option<Caveat> {
-        let Quality { ios, no_response, .. } = self.quality;
+        let Completeness { ios, no_response, .. } = self.quality;
         // Completions that the capture missed have a caveat of their own.
         let missed = self.conditions.in_part.map_or(0, |part| part.unended);
         let text = if no_response == ios {
@@ -243,13 +243,13 @@ impl Evidence {
             "The source reports no queue depth for {counted} I/Os{of}; it was counted from issue \
              and response times."
         );
-        let is_recorded = Depths::of(&self.conditions) == Depths::Recorded;
+        let is_recorded = DepthSource::of(&self.conditions) == DepthSource::Recorded;
         remark(is_recorded && counted > 0, ids::DEPTH_COUNTED, text, ANEW)
     }
 
     fn depths_unknown(&self) -> Option<Caveat> {
         let text = "The source's times are rounded: queue depth and busy time are unknown.";
-        let unknown = Depths::of(&self.conditions) == Depths::Unknown;
+        let unknown = DepthSource::of(&self.conditions) == DepthSource::Unknown;
         remark(unknown, ids::DEPTH_UNKNOWN, text.to_owned(), ANEW)
     }
 

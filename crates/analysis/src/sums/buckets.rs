@@ -10,7 +10,7 @@ const OCTAVES: usize = FineHistogram::LEN / OCTAVE;
 
 /// Counts by bucket.
 #[derive(Debug, Clone)]
-pub(crate) struct Buckets {
+pub(crate) struct BucketCounts {
     /// End of each octave within `counts`; 0 for an octave without counts.
     ends: [u16; OCTAVES],
     /// Counts of the used octaves, in order of their first use. Each wraps to 0 on overflow.
@@ -19,21 +19,21 @@ pub(crate) struct Buckets {
     carried: BTreeMap<u16, u64>,
 }
 
-impl Default for Buckets {
+impl Default for BucketCounts {
     fn default() -> Self {
-        Buckets { ends: [0; OCTAVES], counts: Vec::new(), carried: BTreeMap::new() }
+        BucketCounts { ends: [0; OCTAVES], counts: Vec::new(), carried: BTreeMap::new() }
     }
 }
 
-impl PartialEq for Buckets {
+impl PartialEq for BucketCounts {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }
 }
 
-impl Eq for Buckets {}
+impl Eq for BucketCounts {}
 
-impl Buckets {
+impl BucketCounts {
     /// Returns true if nothing was counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.is_empty()
@@ -86,7 +86,7 @@ impl Buckets {
     }
 
     /// Adds the counts of another part.
-    pub(crate) fn merge(&mut self, other: &Buckets) {
+    pub(crate) fn merge(&mut self, other: &BucketCounts) {
         if self.is_empty() {
             self.clone_from(other);
             return;
@@ -115,14 +115,14 @@ mod tests {
     #[test]
     fn counts_are_the_same_however_wide_they_are_kept() {
         let last = FineHistogram::LEN - 1;
-        let mut one_by_one = Buckets::default();
+        let mut one_by_one = BucketCounts::default();
         assert!(one_by_one.is_empty());
         for _ in 0..70_000 {
             one_by_one.count(last);
         }
         (0..9).for_each(|_| one_by_one.count(3));
         one_by_one.count(0);
-        let mut at_once = Buckets::default();
+        let mut at_once = BucketCounts::default();
         [(0, 1), (3, 9), (last, 65_535), (last, 4_465)]
             .into_iter()
             .for_each(|(index, count)| at_once.add(index, count));
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(at_once.iter().collect::<Vec<_>>(), [(0, 1), (3, 9), (last, 70_000)]);
         at_once.merge(&one_by_one);
         assert_eq!(at_once.iter().collect::<Vec<_>>(), [(0, 2), (3, 18), (last, 140_000)]);
-        let mut merged = Buckets::default();
+        let mut merged = BucketCounts::default();
         merged.merge(&at_once);
         assert_eq!(merged, at_once);
         merged.add(4, 1);

@@ -1,7 +1,7 @@
 //! [`CaptureStep`]: sums over the I/Os that were issued in one interval.
 
 use crate::cells::Cell;
-use crate::sums::queue_time::Queued;
+use crate::sums::queue_time::QueueTimeSums;
 use steadfast_domain::histogram::{CoarseHistogram, FineHistogram};
 use steadfast_domain::{IoOp, Nanos};
 
@@ -36,7 +36,7 @@ pub struct CaptureStep {
     /// Largest queue depth at issue.
     pub depth_max: u32,
     /// Queue times.
-    pub queued: Queued,
+    pub queued: QueueTimeSums,
     /// Time with an I/O outstanding, summed over devices, in nanoseconds.
     pub busy_ns: u64,
 }
@@ -94,7 +94,7 @@ impl CaptureStep {
         self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
         self.depths = self.depths.saturating_add(cell.depths);
         self.depth_max = self.depth_max.max(cell.depth_max);
-        self.queued.merge(Queued::of_cell(cell));
+        self.queued.merge(QueueTimeSums::of_cell(cell));
     }
     /// Adds another part of the same step.
     pub fn merge(&mut self, other: &CaptureStep) {

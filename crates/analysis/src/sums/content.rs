@@ -4,7 +4,7 @@
 
 pub use steadfast_tracefile::cube_file::Contents;
 
-use crate::columns::{Column, Print};
+use crate::columns::{ListingColumn, ValueFormat};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::{ContentSample, Share};
 
@@ -12,7 +12,7 @@ use steadfast_domain::io_event::{ContentSample, Share};
 /// blocks that were not sampled stay those of the whole capture.
 fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditions {
     let mut conditions = conditions.clone();
-    let told = ContentTold::of(&conditions);
+    let told = DuplicateAccuracy::of(&conditions);
     conditions.compression_ratio = ContentFigures::new(chosen, told).ratio;
     conditions.duplicate_share = None;
     conditions.content = conditions.content.map(|all| ContentSample {
@@ -20,7 +20,7 @@ fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditi
         bytes: chosen.bytes,
         compressed_bytes: chosen.compressed_bytes,
         duplicates: chosen.duplicates,
-        bound: told == ContentTold::InPart,
+        bound: told == DuplicateAccuracy::InPart,
         ..all
     });
     conditions
@@ -48,20 +48,20 @@ const OF_ALL: &str = "Compression and duplicates are those of the whole capture:
 
 /// Accuracy of the share of duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ContentTold {
+pub enum DuplicateAccuracy {
     /// Every block was compared with every other block.
     Exactly,
     /// A duplicate is detected only if both blocks were sampled; the share is a lower bound.
     InPart,
 }
 
-impl ContentTold {
+impl DuplicateAccuracy {
     /// Returns the accuracy of a capture.
     pub fn of(conditions: &CaptureConditions) -> Self {
         if conditions.content.is_some_and(|sample| sample.tells_parts_exactly()) {
-            ContentTold::Exactly
+            DuplicateAccuracy::Exactly
         } else {
-            ContentTold::InPart
+            DuplicateAccuracy::InPart
         }
     }
 }
@@ -78,10 +78,10 @@ pub struct ContentFigures {
 
 impl ContentFigures {
     /// Returns the figures of these sums; each is `None` if nothing was measured.
-    pub fn new(contents: Contents, told: ContentTold) -> Self {
+    pub fn new(contents: Contents, told: DuplicateAccuracy) -> Self {
         let share = |share: f64| match told {
-            ContentTold::Exactly => Share::Exact(share),
-            ContentTold::InPart => Share::AtLeast(share),
+            DuplicateAccuracy::Exactly => Share::Exact(share),
+            DuplicateAccuracy::InPart => Share::AtLeast(share),
         };
         let duplicates = contents.duplicates as f64 / contents.blocks as f64;
         ContentFigures {
@@ -94,43 +94,52 @@ impl ContentFigures {
 }
 
 /// A row with content figures.
-pub trait OfContent {
+pub trait HasContent {
     /// Returns the content figures.
     fn content(&self) -> &ContentFigures;
 }
 
 /// Returns the columns of content figures for JSON.
-pub(crate) const fn all<T: OfContent>() -> [Column<T>; 6] {
+pub(crate) const fn all<T: HasContent>() -> [ListingColumn<T>; 6] {
     [
-        Column::new("content.blocks", "blocks read", Print::Plain(0), |one| {
+        ListingColumn::new("content.blocks", "blocks read", ValueFormat::Plain(0), |one| {
             one.content().contents.blocks.into()
         }),
-        Column::new("content.bytes", "bytes read", Print::Plain(0), |one| {
+        ListingColumn::new("content.bytes", "bytes read", ValueFormat::Plain(0), |one| {
             one.content().contents.bytes.into()
         }),
-        Column::new("content.compressed_bytes", "compressed", Print::Plain(0), |one| {
-            one.content().contents.compressed_bytes.into()
-        }),
-        Column::new("content.duplicates", "duplicates", Print::Plain(0), |one| {
+        ListingColumn::new(
+            "content.compressed_bytes",
+            "compressed",
+            ValueFormat::Plain(0),
+            |one| one.content().contents.compressed_bytes.into(),
+        ),
+        ListingColumn::new("content.duplicates", "duplicates", ValueFormat::Plain(0), |one| {
             one.content().contents.duplicates.into()
         }),
-        Column::new("content.compression_ratio", "compression", Print::Plain(2), |one| {
-            one.content().ratio.into()
-        }),
-        Column::new("content.duplicate_share", "duplicates %", Print::Percent(1), |one| {
-            one.content().duplicates.and_then(Share::exact).into()
-        }),
+        ListingColumn::new(
+            "content.compression_ratio",
+            "compression",
+            ValueFormat::Plain(2),
+            |one| one.content().ratio.into(),
+        ),
+        ListingColumn::new(
+            "content.duplicate_share",
+            "duplicates %",
+            ValueFormat::Percent(1),
+            |one| one.content().duplicates.and_then(Share::exact).into(),
+        ),
     ]
 }
 
 /// Returns the columns of content figures for a table: number of blocks, compression ratio, and the
 /// share of duplicates or its lower bound.
-pub(crate) const fn table<T: OfContent>() -> [Column<T>; 3] {
+pub(crate) const fn table<T: HasContent>() -> [ListingColumn<T>; 3] {
     let [blocks, .., ratio, _] = all::<T>();
     [
         blocks,
         ratio,
-        Column::new("content.duplicate_share", "duplicates", Print::Plain(0), |one| {
+        ListingColumn::new("content.duplicate_share", "duplicates", ValueFormat::Plain(0), |one| {
             one.content().duplicates.map(|share| share.to_string()).into()
         }),
     ]
@@ -139,7 +148,7 @@ pub(crate) const fn table<T: OfContent>() -> [Column<T>; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::io_event::Content;
+    use steadfast_domain::io_event::ContentMeasurement;
 
     #[test]
     fn some_ios_have_the_content_that_was_measured_of_them() {
@@ -186,14 +195,19 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_not_told() {
-        let none = ContentFigures::new(Contents::default(), ContentTold::Exactly);
+        let none = ContentFigures::new(Contents::default(), DuplicateAccuracy::Exactly);
         assert_eq!((none.ratio, none.duplicates), (None, None));
         let mut some = Contents::default();
-        some.count(Content { blocks: 4, duplicates: 1, bytes: 16_384, compressed_bytes: 8192 });
-        let exact = ContentFigures::new(some, ContentTold::Exactly);
+        some.count(ContentMeasurement {
+            blocks: 4,
+            duplicates: 1,
+            bytes: 16_384,
+            compressed_bytes: 8192,
+        });
+        let exact = ContentFigures::new(some, DuplicateAccuracy::Exactly);
         assert_eq!((exact.ratio, exact.duplicates), (Some(2.0), Some(Share::Exact(0.25))));
         assert_eq!(
-            ContentFigures::new(some, ContentTold::InPart).duplicates,
+            ContentFigures::new(some, DuplicateAccuracy::InPart).duplicates,
             Some(Share::AtLeast(0.25))
         );
     }

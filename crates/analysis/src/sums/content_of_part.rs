@@ -2,7 +2,7 @@
 
 use crate::captured::Captured;
 use crate::fold::Fold;
-use crate::pass::Pass;
+use crate::pass::PassOptions;
 use crate::sums::content::of_part;
 use crate::sums::content_steps::ContentTotal;
 use std::io::{Read, Seek};
@@ -11,14 +11,17 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 
 /// Content sums of the part of a capture that a pass selects, if it selects a part.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ContentOfPart {
+pub(crate) struct PartContent {
     is_part: bool,
     total: Option<ContentTotal>,
 }
 
-impl ContentOfPart {
+impl PartContent {
     /// Prepares the sums.
-    pub(crate) fn of<R: Read + Seek + Send + 'static>(captured: &Captured<R>, pass: &Pass) -> Self {
+    pub(crate) fn of<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        pass: &PassOptions,
+    ) -> Self {
         let conditions = captured.conditions();
         let is_part = pass.filter.told(conditions).is_some();
         // Single I/Os and fold files record content; capture steps alone do not.
@@ -26,7 +29,7 @@ impl ContentOfPart {
             && [NotRecorded::SingleIos, NotRecorded::StepPercentiles]
                 .into_iter()
                 .any(|untold| captured.tells(untold).is_ok());
-        ContentOfPart { is_part, total: (is_part && is_told).then(ContentTotal::default) }
+        PartContent { is_part, total: (is_part && is_told).then(ContentTotal::default) }
     }
 
     /// Returns the fold that gathers the sums, or `None` if there is nothing to gather.

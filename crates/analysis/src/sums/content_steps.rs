@@ -1,9 +1,9 @@
 //! Compression and duplicates over time: sampled blocks by the capture step in which they were
 //! written.
 
-use crate::cells::{Cells, Dimensions};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
-use crate::sums::content::{ContentFigures, ContentTold, Contents};
+use crate::cells::{Dimensions, FilteredCells};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::sums::content::{ContentFigures, Contents, DuplicateAccuracy};
 use crate::sums::step_width::made_of;
 use std::collections::BTreeMap;
 use steadfast_domain::CaptureConditions;
@@ -32,7 +32,7 @@ impl ContentSteps {
 
     /// Returns the figures by step number; steps without a sampled block are absent.
     pub fn figures(&self, conditions: &CaptureConditions) -> BTreeMap<u64, ContentFigures> {
-        let told = ContentTold::of(conditions);
+        let told = DuplicateAccuracy::of(conditions);
         self.steps
             .iter()
             .map(|(step, contents)| (*step, ContentFigures::new(*contents, told)))
@@ -58,7 +58,7 @@ impl Fold for ContentTotal {
     fn fields(&self) -> Fields {
         Contents::FIELDS
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         rows.iter().for_each(|row| self.0.add(rows.batch, row));
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Fold for ContentTotal {
 }
 
 impl FoldCells for ContentTotal {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         cells.cells.iter().for_each(|cell| self.0.merge(cell.contents));
         Ok(())
     }
@@ -92,7 +92,7 @@ impl Fold for ContentSteps {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Issued]).and(Contents::FIELDS)
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for row in rows.iter().filter(|row| rows.batch.sampled_blocks(*row) > 0) {
             self.at(rows.batch.issued_ns(row)).add(rows.batch, row);
         }
@@ -114,7 +114,7 @@ impl Fold for ContentSteps {
 }
 
 impl FoldCells for ContentSteps {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         for cell in cells.cells.iter().filter(|cell| cell.contents.blocks > 0) {
             self.at(cell.begin_ns).merge(cell.contents);

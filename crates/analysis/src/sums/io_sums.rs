@@ -1,19 +1,19 @@
-//! [`Sums`] of I/Os that share a stream, a process, a device or several of these.
+//! [`IoSums`] of I/Os that share a stream, a process, a device or several of these.
 
 use crate::cells::{Cell, FLAGS};
-use crate::fold::Rows;
+use crate::fold::AnnotatedRows;
 use crate::sums::content::Contents;
-use crate::sums::queue_time::{Queued, Together};
-use crate::sums::response::Responses;
-use crate::tables::bounded_table::Tally;
+use crate::sums::queue_time::{QueueResponseSums, QueueTimeSums};
+use crate::sums::response::ResponseHistogram;
+use crate::tables::bounded_table::Mergeable;
 use serde::{Deserialize, Serialize};
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
-use steadfast_tracefile::batch::{Narrow, Wide};
+use steadfast_tracefile::batch::{NarrowColumn, WideColumn};
 use steadfast_tracefile::parquet::{Field, Fields};
 
 /// Sums of I/Os. Merging the sums of parts, in any order, gives those of the whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sums {
+pub struct IoSums {
     /// I/Os by operation, in the order of `IoOp::ALL`.
     pub ios: [u64; 5],
     /// Bytes by operation.
@@ -21,11 +21,11 @@ pub struct Sums {
     /// Sequential I/Os.
     pub sequential: u64,
     /// Response times.
-    pub responses: Responses,
+    pub responses: ResponseHistogram,
     /// Queue times, of the I/Os for which they are known.
-    pub queued: Responses,
+    pub queued: ResponseHistogram,
     /// Times of the I/Os for which both queue time and response time are known.
-    pub together: Together,
+    pub together: QueueResponseSums,
     /// Sum of the queue depths at issue, over [`Self::depths`] I/Os.
     pub depth_sum: u64,
     /// I/Os with a known queue depth.
@@ -46,7 +46,7 @@ pub struct Sums {
     pub span_ns: Option<(u64, u64)>,
 }
 
-impl Sums {
+impl IoSums {
     /// The columns of single I/Os that [`Self::add`] needs. Sums of other columns stay zero if
     /// these are not read.
     pub const FIELDS: Fields =
@@ -83,8 +83,8 @@ impl Sums {
     }
 
     /// Returns the queue times without their distribution.
-    pub fn queue_time(&self) -> Queued {
-        Queued {
+    pub fn queue_time(&self) -> QueueTimeSums {
+        QueueTimeSums {
             count: self.queued.count,
             sum_ns: self.queued.sum_ns,
             max_ns: self.queued.max_ns,
@@ -93,7 +93,7 @@ impl Sums {
     }
 
     /// Adds the sums of another part.
-    pub fn merge(&mut self, other: &Sums) {
+    pub fn merge(&mut self, other: &IoSums) {
         for op in 0..self.ios.len() {
             self.ios[op] = self.ios[op].saturating_add(other.ios[op]);
             self.bytes[op] = self.bytes[op].saturating_add(other.bytes[op]);
@@ -118,7 +118,7 @@ impl Sums {
     }
 
     /// Adds the sums of another part and takes over its memory where possible.
-    pub(crate) fn take_in(&mut self, mut other: Sums) {
+    pub(crate) fn take_in(&mut self, mut other: IoSums) {
         self.responses.take_over(&mut other.responses);
         self.queued.take_over(&mut other.queued);
         self.merge(&other);
@@ -150,7 +150,7 @@ impl Sums {
     #[inline]
     fn add_times(&mut self, response_ns: u64, queued_ns: u64, has_percentiles: bool) {
         let is_answered = response_ns != RESPONSE_UNKNOWN;
-        let add = |times: &mut Responses, ns| {
+        let add = |times: &mut ResponseHistogram, ns| {
             if has_percentiles { times.add(ns) } else { times.take_sum(1, ns, ns) }
         };
         if is_answered {
@@ -192,7 +192,7 @@ impl Sums {
         self.sequential = self.sequential.saturating_add(sequential);
         self.responses.take_times(&cell.responses);
         self.queued.take_times(&cell.queued);
-        self.together.merge(Together::of_cell(cell));
+        self.together.merge(QueueResponseSums::of_cell(cell));
         self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
         self.depths = self.depths.saturating_add(cell.depths);
         self.depth_max = self.depth_max.max(cell.depth_max);
@@ -208,30 +208,30 @@ impl Sums {
     }
 }
 
-impl Tally for Sums {
+impl Mergeable for IoSums {
     fn merge(&mut self, other: &Self) {
-        Sums::merge(self, other);
+        IoSums::merge(self, other);
     }
 }
 
 /// The columns that sums are computed from, looked up once for many rows.
 pub struct SumColumns<'r> {
-    rows: &'r Rows<'r>,
-    issued: Wide<'r>,
-    response: Wide<'r>,
-    queued: Wide<'r>,
-    offset: Wide<'r>,
-    op: Narrow<'r>,
-    bytes: Narrow<'r>,
-    merged: Narrow<'r>,
-    sampled: Narrow<'r>,
-    flags: Narrow<'r>,
+    rows: &'r AnnotatedRows<'r>,
+    issued: WideColumn<'r>,
+    response: WideColumn<'r>,
+    queued: WideColumn<'r>,
+    offset: WideColumn<'r>,
+    op: NarrowColumn<'r>,
+    bytes: NarrowColumn<'r>,
+    merged: NarrowColumn<'r>,
+    sampled: NarrowColumn<'r>,
+    flags: NarrowColumn<'r>,
     percentiles: bool,
 }
 
 impl<'r> SumColumns<'r> {
     /// Looks up the columns; `percentiles` asks for histograms of the times.
-    pub fn new(rows: &'r Rows<'r>, percentiles: bool) -> Self {
+    pub fn new(rows: &'r AnnotatedRows<'r>, percentiles: bool) -> Self {
         let batch = rows.batch;
         SumColumns {
             rows,

@@ -5,7 +5,7 @@
 //! and the most recently used stretches stay unpacked.
 
 use crate::sums::capture_step::{CaptureStep, OpCount};
-use crate::sums::queue_time::{Queued, Together};
+use crate::sums::queue_time::{QueueResponseSums, QueueTimeSums};
 use std::collections::BTreeMap;
 use std::mem;
 use steadfast_domain::IoOp;
@@ -23,13 +23,13 @@ pub struct PackedSteps {
     /// Packed stretches, by number.
     packed: BTreeMap<u64, Box<[u8]>>,
     /// Unpacked stretches, the most recently used last.
-    open: Vec<Stretch>,
+    open: Vec<UnpackedSteps>,
     len: usize,
 }
 
 /// A stretch of unpacked steps.
 #[derive(Debug, Clone)]
-struct Stretch {
+struct UnpackedSteps {
     number: u64,
     steps: BTreeMap<u64, CaptureStep>,
 }
@@ -120,10 +120,10 @@ impl PackedSteps {
         }
         let bytes = self.packed.remove(&number);
         let steps = bytes.map(|bytes| unpacked(number, &bytes)).unwrap_or_default();
-        self.open.push(Stretch { number, steps });
+        self.open.push(UnpackedSteps { number, steps });
     }
 
-    fn pack(&mut self, stretch: &Stretch) {
+    fn pack(&mut self, stretch: &UnpackedSteps) {
         if !stretch.steps.is_empty() {
             self.packed.insert(stretch.number, packed(stretch));
         }
@@ -146,11 +146,11 @@ impl Eq for PackedSteps {}
 
 /// Returns the number of steps in a packed stretch.
 fn count_of(bytes: &[u8]) -> usize {
-    Reader(bytes).next() as usize
+    VarintReader(bytes).next() as usize
 }
 
-fn packed(stretch: &Stretch) -> Box<[u8]> {
-    let mut out = Writer(Vec::new());
+fn packed(stretch: &UnpackedSteps) -> Box<[u8]> {
+    let mut out = VarintWriter(Vec::new());
     out.number(stretch.steps.len() as u64);
     for (at, step) in &stretch.steps {
         out.number(at % STRETCH);
@@ -160,7 +160,7 @@ fn packed(stretch: &Stretch) -> Box<[u8]> {
 }
 
 fn unpacked(number: u64, bytes: &[u8]) -> BTreeMap<u64, CaptureStep> {
-    let mut from = Reader(bytes);
+    let mut from = VarintReader(bytes);
     let mut dense = vec![0; CoarseHistogram::LEN];
     let count = from.next();
     (0..count).map(|_| (number * STRETCH + from.next(), from.step(&mut dense))).collect()
@@ -168,9 +168,9 @@ fn unpacked(number: u64, bytes: &[u8]) -> BTreeMap<u64, CaptureStep> {
 
 /// An encoder that writes numbers as variable-length integers: seven bits per byte, and one bit
 /// that says whether more bytes follow.
-struct Writer(Vec<u8>);
+struct VarintWriter(Vec<u8>);
 
-impl Writer {
+impl VarintWriter {
     fn number(&mut self, value: u64) {
         varint::put(&mut self.0, value);
     }
@@ -188,7 +188,7 @@ impl Writer {
             self.number(op.bytes);
             self.number(op.sequential);
         }
-        let Queued { count, sum_ns, max_ns, together } = step.queued;
+        let QueueTimeSums { count, sum_ns, max_ns, together } = step.queued;
         self.near(step.responses, step.ios());
         self.number(step.response_sum_ns);
         self.number(step.response_max_ns);
@@ -229,10 +229,10 @@ impl Writer {
 /// upper four bits are never 0.
 const LARGE: u8 = 1;
 
-/// A decoder for the output of [`Writer`]. The bytes never left this process, so they are complete.
-struct Reader<'b>(&'b [u8]);
+/// A decoder for the output of [`VarintWriter`]. The bytes never left this process, so they are complete.
+struct VarintReader<'b>(&'b [u8]);
 
-impl Reader<'_> {
+impl VarintReader<'_> {
     fn byte(&mut self) -> u8 {
         let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
         self.0 = rest;
@@ -267,8 +267,12 @@ impl Reader<'_> {
         let (sum_ns, max_ns) = (self.next(), self.next());
         let queued_ns = self.near(sum_ns);
         let response_ns = self.near(step.response_sum_ns);
-        step.queued =
-            Queued { count, sum_ns, max_ns, together: Together { queued_ns, response_ns } };
+        step.queued = QueueTimeSums {
+            count,
+            sum_ns,
+            max_ns,
+            together: QueueResponseSums { queued_ns, response_ns },
+        };
         step.busy_ns = self.next();
         step.histogram = self.histogram(dense);
         step
@@ -317,11 +321,11 @@ mod tests {
             depth_sum: draw(),
             depths: draw(),
             depth_max: draw() as u32,
-            queued: Queued {
+            queued: QueueTimeSums {
                 count: draw(),
                 sum_ns: draw(),
                 max_ns: draw(),
-                together: Together { queued_ns: draw(), response_ns: draw() },
+                together: QueueResponseSums { queued_ns: draw(), response_ns: draw() },
             },
             busy_ns: draw(),
             ..CaptureStep::default()

@@ -2,7 +2,7 @@
 //! octaves in use.
 
 use crate::cells::Times;
-use crate::sums::buckets::Buckets;
+use crate::sums::buckets::BucketCounts;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use steadfast_domain::FineHistogram;
 
@@ -11,17 +11,17 @@ const TOLD_LEAST: f64 = 0.99;
 
 /// Sums and histogram of response times. Merging two gives those of both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Responses {
+pub struct ResponseHistogram {
     /// Number of I/Os whose completion was seen.
     pub count: u64,
     /// Sum of all response times, in nanoseconds.
     pub sum_ns: u64,
     /// Longest response time, in nanoseconds.
     pub max_ns: u64,
-    buckets: Buckets,
+    buckets: BucketCounts,
 }
 
-impl Responses {
+impl ResponseHistogram {
     /// Adds one response time.
     #[inline]
     pub fn add(&mut self, ns: u64) {
@@ -65,7 +65,7 @@ impl Responses {
     }
 
     /// Adds the response times of another part.
-    pub fn merge(&mut self, other: &Responses) {
+    pub fn merge(&mut self, other: &ResponseHistogram) {
         self.count = self.count.saturating_add(other.count);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -74,7 +74,7 @@ impl Responses {
 
     /// Moves the histogram of another part here if this one is empty, so that [`Self::merge`] need
     /// not copy it.
-    pub(crate) fn take_over(&mut self, other: &mut Responses) {
+    pub(crate) fn take_over(&mut self, other: &mut ResponseHistogram) {
         if self.buckets.is_empty() {
             std::mem::swap(&mut self.buckets, &mut other.buckets);
         }
@@ -110,21 +110,22 @@ impl Responses {
     }
 }
 
-/// Serialized form of [`Responses`]: count, sum, maximum and the non-empty buckets.
-type Kept = (u64, u64, u64, Vec<(u32, u64)>);
+/// Serialized form of [`ResponseHistogram`]: count, sum, maximum and the non-empty buckets.
+type SerializedHistogram = (u64, u64, u64, Vec<(u32, u64)>);
 
-impl Serialize for Responses {
+impl Serialize for ResponseHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let buckets = self.buckets.iter().map(|(index, count)| (index as u32, count));
-        let kept: Kept = (self.count, self.sum_ns, self.max_ns, buckets.collect());
+        let kept: SerializedHistogram = (self.count, self.sum_ns, self.max_ns, buckets.collect());
         kept.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Responses {
+impl<'de> Deserialize<'de> for ResponseHistogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (count, sum_ns, max_ns, buckets) = Kept::deserialize(deserializer)?;
-        let mut responses = Responses { count, sum_ns, max_ns, buckets: Buckets::default() };
+        let (count, sum_ns, max_ns, buckets) = SerializedHistogram::deserialize(deserializer)?;
+        let mut responses =
+            ResponseHistogram { count, sum_ns, max_ns, buckets: BucketCounts::default() };
         for (index, count) in buckets {
             if index as usize >= FineHistogram::LEN {
                 return Err(serde::de::Error::custom("no such bucket"));
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_percentile_in_the_last_bucket_is_not_known() {
-        let mut times = Responses::default();
+        let mut times = ResponseHistogram::default();
         (0..1000).for_each(|_| times.add(1 << 20));
         (0..400).for_each(|n| times.add((1 << 43) + n));
         let figures = times.figures();

@@ -1,10 +1,10 @@
-//! A [`Chunk`]: the columns of some I/Os that counting by stream needs. Nearly every question
+//! A [`StreamChunk`]: the columns of some I/Os that counting by stream needs. Nearly every question
 //! processes every I/O here, so the columns are slices of equal length and a row takes few
 //! instructions.
 
-use crate::fold::Rows;
-use crate::sums::io_sums::Sums;
-use crate::sums::stream_sums::{ChunkTraits, SHORT_NS, Sum};
+use crate::fold::AnnotatedRows;
+use crate::sums::io_sums::IoSums;
+use crate::sums::stream_sums::{ChunkTraits, SHORT_NS, StreamSum};
 use std::ops::Range;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 use steadfast_tracefile::batch::PART_MAX;
@@ -16,12 +16,12 @@ use steadfast_tracefile::stream_key::StreamKey;
 pub(crate) const AT_ONCE: usize = 1024;
 const _: () = assert!(AT_ONCE <= PART_MAX);
 const FAILED: i32 = flags::FAILED as i32;
-/// Index of failures in [`Sums::flags`].
+/// Index of failures in [`IoSums::flags`].
 const FAILED_BIT: usize = flags::FAILED.trailing_zeros() as usize;
 const SHORT: i64 = SHORT_NS.cast_signed();
 
 /// Columns of some I/Os, one entry per row.
-pub(crate) struct Chunk<'r> {
+pub(crate) struct StreamChunk<'r> {
     op: &'r [i32],
     bytes: &'r [i32],
     flags: &'r [i32],
@@ -33,11 +33,11 @@ pub(crate) struct Chunk<'r> {
     kept: &'r [bool],
 }
 
-impl<'r> Chunk<'r> {
+impl<'r> StreamChunk<'r> {
     /// Returns the rows of a range of at most [`AT_ONCE`] rows.
-    pub(crate) fn of(rows: &Rows<'r>, range: Range<usize>) -> Self {
+    pub(crate) fn of(rows: &AnnotatedRows<'r>, range: Range<usize>) -> Self {
         let batch = rows.batch;
-        Chunk {
+        StreamChunk {
             op: batch.narrow(Field::Op).part(range.clone()),
             bytes: batch.narrow(Field::Bytes).part(range.clone()),
             flags: batch.narrow(Field::Flags).part(range.clone()),
@@ -51,9 +51,9 @@ impl<'r> Chunk<'r> {
     }
 
     /// Returns a single row.
-    pub(crate) fn row(&self, row: usize) -> Chunk<'r> {
+    pub(crate) fn row(&self, row: usize) -> StreamChunk<'r> {
         let row = row..row + 1;
-        Chunk {
+        StreamChunk {
             op: &self.op[row.clone()],
             bytes: &self.bytes[row.clone()],
             flags: &self.flags[row.clone()],
@@ -91,7 +91,7 @@ impl<'r> Chunk<'r> {
 
     /// Adds row by row to the tally of the stream whose index `streams` holds; skips rows whose
     /// index is out of range.
-    pub(crate) fn count(&self, streams: &[u32], keys: &[u64], tallies: &mut [Sums]) {
+    pub(crate) fn count(&self, streams: &[u32], keys: &[u64], tallies: &mut [IoSums]) {
         self.count_requests(streams, keys, tallies);
         self.count_times(streams, tallies);
     }
@@ -102,8 +102,8 @@ impl<'r> Chunk<'r> {
         &self,
         telling: ChunkTraits,
         (streams, buckets): (&[u32], &mut Vec<u32>),
-        sums: &mut [Sum],
-        tallies: &mut [Sums],
+        sums: &mut [StreamSum],
+        tallies: &mut [IoSums],
     ) {
         self.add_each(streams, sums);
         buckets.resize(self.response.len(), 0);
@@ -121,7 +121,7 @@ impl<'r> Chunk<'r> {
         }
     }
 
-    fn add_each(&self, streams: &[u32], sums: &mut [Sum]) {
+    fn add_each(&self, streams: &[u32], sums: &mut [StreamSum]) {
         let asked = self.offset.iter().zip(self.depth);
         let times = self.response.iter().zip(self.queued);
         for (stream, ((offset, depth), (response, queued))) in streams.iter().zip(asked.zip(times))
@@ -132,7 +132,7 @@ impl<'r> Chunk<'r> {
         }
     }
 
-    fn add_unqueued(&self, streams: &[u32], sums: &mut [Sum]) {
+    fn add_unqueued(&self, streams: &[u32], sums: &mut [StreamSum]) {
         let times = self.response.iter().zip(self.queued);
         for (stream, (response, _)) in streams.iter().zip(times).filter(|(_, time)| *time.1 == 0) {
             if let Some(sum) = sums.get_mut(*stream as usize) {
@@ -141,7 +141,7 @@ impl<'r> Chunk<'r> {
         }
     }
 
-    fn count_failed(&self, streams: &[u32], tallies: &mut [Sums]) {
+    fn count_failed(&self, streams: &[u32], tallies: &mut [IoSums]) {
         let failed = streams.iter().zip(self.flags).filter(|(_, flags)| **flags & FAILED != 0);
         for (stream, _) in failed {
             if let Some(tally) = tallies.get_mut(*stream as usize) {
@@ -150,7 +150,7 @@ impl<'r> Chunk<'r> {
         }
     }
 
-    fn count_requests(&self, streams: &[u32], keys: &[u64], tallies: &mut [Sums]) {
+    fn count_requests(&self, streams: &[u32], keys: &[u64], tallies: &mut [IoSums]) {
         let asked = self.bytes.iter().zip(self.offset).zip(self.depth).zip(self.flags);
         for (stream, (((bytes, offset), depth), flags)) in streams.iter().zip(asked) {
             let at = *stream as usize;
@@ -168,7 +168,7 @@ impl<'r> Chunk<'r> {
         }
     }
 
-    fn count_times(&self, streams: &[u32], tallies: &mut [Sums]) {
+    fn count_times(&self, streams: &[u32], tallies: &mut [IoSums]) {
         for (stream, (response, queued)) in
             streams.iter().zip(self.response.iter().zip(self.queued))
         {

@@ -2,8 +2,8 @@
 //! either all queue depths or none. Much of a tally then follows without counting, and the rest
 //! fits into a small struct. The sums are finally added to the tallies.
 
-use crate::sums::io_sums::Sums;
-use crate::sums::queue_time::Together;
+use crate::sums::io_sums::IoSums;
+use crate::sums::queue_time::QueueResponseSums;
 use steadfast_tracefile::stream_key::StreamKey;
 
 /// Times below this are short: summing one per row of a batch cannot overflow.
@@ -26,12 +26,12 @@ pub(crate) struct ChunkTraits {
 pub(crate) struct StreamSums {
     /// Traits of the I/Os; `None` if there are none.
     telling: Option<ChunkTraits>,
-    sums: Vec<Sum>,
+    sums: Vec<StreamSum>,
 }
 
 /// Sums of one stream.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sum {
+pub(crate) struct StreamSum {
     ios: u32,
     depth_max: u32,
     depth_sum: u64,
@@ -52,18 +52,18 @@ impl StreamSums {
         &mut self,
         telling: ChunkTraits,
         keys: &[u64],
-        tallies: &mut [Sums],
-    ) -> &mut [Sum] {
+        tallies: &mut [IoSums],
+    ) -> &mut [StreamSum] {
         if self.telling != Some(telling) {
             self.settle(keys, tallies);
             self.telling = Some(telling);
         }
-        self.sums.resize(tallies.len(), Sum::default());
+        self.sums.resize(tallies.len(), StreamSum::default());
         &mut self.sums
     }
 
     /// Adds the sums to the tallies of the streams and clears them.
-    pub(crate) fn settle(&mut self, keys: &[u64], tallies: &mut [Sums]) {
+    pub(crate) fn settle(&mut self, keys: &[u64], tallies: &mut [IoSums]) {
         let Some(telling) = self.telling.take() else { return };
         let streams = keys.iter().zip(tallies).zip(self.sums.drain(..));
         for ((key, tally), sum) in streams.filter(|(_, sum)| sum.ios > 0) {
@@ -76,7 +76,7 @@ impl StreamSums {
     }
 }
 
-impl Sum {
+impl StreamSum {
     /// Adds one I/O.
     #[inline(always)]
     pub(crate) fn add(&mut self, offset: u64, depth: u32, (response, queued): (u64, u64)) {
@@ -103,7 +103,7 @@ impl Sum {
         self.unqueued_response_ns += response;
     }
 
-    fn add_to(self, tally: &mut Sums, telling: ChunkTraits, key: StreamKey) {
+    fn add_to(self, tally: &mut IoSums, telling: ChunkTraits, key: StreamKey) {
         let (ios, op) = (u64::from(self.ios), key.op as usize);
         tally.ios[op] += ios;
         tally.bytes[op] = tally.bytes[op].saturating_add(ios * u64::from(key.bytes));
@@ -116,7 +116,7 @@ impl Sum {
         if telling.queued {
             let known = u64::from(self.ios - self.unqueued);
             tally.queued.take_sum(known, self.queued_ns, self.queued_max_ns);
-            tally.together.merge(Together {
+            tally.together.merge(QueueResponseSums {
                 queued_ns: self.queued_ns,
                 response_ns: self.response_ns - self.unqueued_response_ns,
             });

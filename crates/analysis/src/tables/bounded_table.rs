@@ -2,13 +2,13 @@
 //! ([`crate::tables::smallest_keys`]), has a tally each; everything else shares one tally.
 
 use crate::tables::recent_cache::RecentCache;
-use crate::tables::smallest_keys::{Place, SmallestKeys};
+use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::mem;
 
 /// Sums that can be merged.
-pub(crate) trait Tally: Default {
+pub(crate) trait Mergeable: Default {
     /// Adds another part.
     fn merge(&mut self, other: &Self);
 }
@@ -27,7 +27,7 @@ pub(crate) struct BoundedTable<K, T> {
 /// Index of the shared tally of all other keys.
 const REST: u32 = 0;
 
-impl<K: Copy + Ord + Hash, T: Tally> BoundedTable<K, T> {
+impl<K: Copy + Ord + Hash, T: Mergeable> BoundedTable<K, T> {
     /// Creates a table for at most `most` keys.
     pub(crate) fn keeping(most: usize) -> Self {
         BoundedTable {
@@ -119,12 +119,12 @@ impl<K: Copy + Ord + Hash, T: Tally> BoundedTable<K, T> {
 
     fn admit(&mut self, key: K) -> u32 {
         let place = match self.firsts.admit(key) {
-            Place::None => return REST,
-            Place::Free => {
+            Admission::None => return REST,
+            Admission::Free => {
                 self.tallies.push(T::default());
                 self.tallies.len() as u32 - 1
             }
-            Place::Of(last) => self.take_from(last),
+            Admission::Of(last) => self.take_from(last),
         };
         self.places.insert(key, place);
         place

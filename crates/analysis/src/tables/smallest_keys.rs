@@ -16,7 +16,7 @@ pub(crate) struct SmallestKeys<K> {
 
 /// Outcome of admitting a new key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place<K> {
+pub(crate) enum Admission<K> {
     /// The key got a free slot.
     Free,
     /// The key took the slot of this larger key.
@@ -41,14 +41,14 @@ impl<K: Ord + Copy> SmallestKeys<K> {
     }
 
     /// Admits a key that is not kept yet.
-    pub(crate) fn admit(&mut self, key: K) -> Place<K> {
+    pub(crate) fn admit(&mut self, key: K) -> Admission<K> {
         if !self.is_full() {
             self.keys.push(key);
-            return Place::Free;
+            return Admission::Free;
         }
         match self.keys.peek_mut() {
-            Some(mut last) if key < *last => Place::Of(std::mem::replace(&mut *last, key)),
-            _ => Place::None,
+            Some(mut last) if key < *last => Admission::Of(std::mem::replace(&mut *last, key)),
+            _ => Admission::None,
         }
     }
 }
@@ -60,8 +60,11 @@ mod tests {
     #[test]
     fn the_first_by_their_order_are_kept_whatever_comes_first() {
         let mut firsts = SmallestKeys::new(2);
-        let places: Vec<Place<u8>> = [5, 9, 7, 8, 1].map(|key| firsts.admit(key)).to_vec();
-        assert_eq!(places, [Place::Free, Place::Free, Place::Of(9), Place::None, Place::Of(7)]);
-        assert_eq!(SmallestKeys::new(0).admit(1), Place::None);
+        let places: Vec<Admission<u8>> = [5, 9, 7, 8, 1].map(|key| firsts.admit(key)).to_vec();
+        assert_eq!(
+            places,
+            [Admission::Free, Admission::Free, Admission::Of(9), Admission::None, Admission::Of(7)]
+        );
+        assert_eq!(SmallestKeys::new(0).admit(1), Admission::None);
     }
 }

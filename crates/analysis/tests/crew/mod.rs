@@ -1,17 +1,17 @@
 //! What several threads find is what one finds, byte for byte: order, sequentiality,
 //! depth and busy time do not change at the seams.
 
-use crate::synthetic::{SECOND, Server, by_completion, conditions};
+use crate::synthetic::{SECOND, SyntheticServer, by_completion, conditions};
 use crate::written;
 use std::io::Cursor;
 use std::sync::Arc;
-use steadfast_analysis::crew::{Crew, Task};
+use steadfast_analysis::crew::{PoolTask, ThreadPool};
 use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_analysis::questions::locality::Locality;
 use steadfast_analysis::{
-    By, Captured, Derivation, EmptyLike, Filter, Fold, ParallelFold, Pass, Rows, Study,
-    StudyOptions, findings,
+    AnnotatedRows, Captured, Derivation, EmptyLike, Filter, Fold, ParallelFold, PassOptions,
+    ShareMeasure, Study, StudyOptions, findings,
 };
 use steadfast_domain::IoEvent;
 use steadfast_tracefile::TraceError;
@@ -19,11 +19,11 @@ use steadfast_tracefile::parquet::Fields;
 
 struct Threads(usize);
 
-impl Crew for Threads {
+impl ThreadPool for Threads {
     fn size(&self) -> usize {
         self.0
     }
-    fn side_by_side(&self, tasks: Vec<Task<'_>>) {
+    fn side_by_side(&self, tasks: Vec<PoolTask<'_>>) {
         std::thread::scope(|scope| {
             for task in tasks {
                 scope.spawn(task);
@@ -34,7 +34,7 @@ impl Crew for Threads {
 
 /// 13 seconds of a server whose load queues, in row groups of 1009.
 fn file() -> Vec<u8> {
-    let events: Vec<IoEvent> = by_completion(Server::new(13, 3000));
+    let events: Vec<IoEvent> = by_completion(SyntheticServer::new(13, 3000));
     assert!(events.len() > 30_000);
     written(&events, conditions(13))
 }
@@ -43,21 +43,21 @@ fn by(threads: usize, file: &[u8]) -> Captured<Cursor<Vec<u8>>> {
     Captured::open(Cursor::new(file.to_vec())).unwrap().with_crew(Arc::new(Threads(threads)))
 }
 
-fn passes() -> Vec<Pass> {
+fn passes() -> Vec<PassOptions> {
     let narrowed = Filter::default().between(Some(2 * SECOND), Some(5 * SECOND + 7));
     vec![
-        Pass::default(),
-        Pass { filter: narrowed, ..Pass::default() },
+        PassOptions::default(),
+        PassOptions { filter: narrowed, ..PassOptions::default() },
         // Fewer may wait than do: the order is kept as badly.
-        Pass { waiting_max: 3, window: 2, ..Pass::default() },
+        PassOptions { waiting_max: 3, window: 2, ..PassOptions::default() },
     ]
 }
 
 /// Everything that is told of it, as text.
-fn told(captured: &Captured<Cursor<Vec<u8>>>, pass: &Pass) -> Vec<String> {
+fn told(captured: &Captured<Cursor<Vec<u8>>>, pass: &PassOptions) -> Vec<String> {
     let streams = captured.streams(pass).unwrap();
     let steps = captured.steps(pass, Some(SECOND / 10)).unwrap();
-    let map = captured.map(pass, None, (By::Count, Threshold::USUAL)).unwrap();
+    let map = captured.map(pass, None, (ShareMeasure::Count, Threshold::USUAL)).unwrap();
     let options = StudyOptions { pass: pass.clone(), ..StudyOptions::default() };
     let derived = Derivation::of(captured, &options, true).unwrap();
     let study = Study::of(captured, &options).unwrap();
@@ -65,13 +65,13 @@ fn told(captured: &Captured<Cursor<Vec<u8>>>, pass: &Pass) -> Vec<String> {
     let mut locality = Locality::keeping(100_003, 0);
     captured.run(pass, &mut [&mut groups, &mut locality]).unwrap();
     vec![
-        serde_json::to_string(&streams.found.listing(By::Bytes)).unwrap(),
+        serde_json::to_string(&streams.found.listing(ShareMeasure::Bytes)).unwrap(),
         format!("{:?}", streams.account),
         format!("{steps:?}"),
         format!("{:?} {:?}", map.account, map.found.series.steps()),
         format!("{:?} {:?}", derived.streams_over_time.steps(), derived.steps),
         serde_json::to_string(&findings(&study, "this")).unwrap(),
-        serde_json::to_string(&groups.listing(By::Count, captured.conditions())).unwrap(),
+        serde_json::to_string(&groups.listing(ShareMeasure::Count, captured.conditions())).unwrap(),
         serde_json::to_string(&locality.figures()).unwrap(),
     ]
 }
@@ -93,13 +93,13 @@ fn any_number_of_threads_finds_the_same() {
 
 /// Counts rows; cannot be parted.
 #[derive(Default)]
-struct InOrder(Vec<u64>);
+struct OrderedFold(Vec<u64>);
 
-impl Fold for InOrder {
+impl Fold for OrderedFold {
     fn fields(&self) -> Fields {
         Fields::NONE
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         self.0.extend(rows.iter().map(|row| rows.batch.issued_ns(row)));
         Ok(())
     }
@@ -110,8 +110,8 @@ impl Fold for InOrder {
 
 #[test]
 fn what_cannot_be_parted_sees_everything_in_order() {
-    let mut seen = InOrder::default();
-    by(5, &file()).run(&Pass::default(), &mut [&mut seen]).unwrap();
+    let mut seen = OrderedFold::default();
+    by(5, &file()).run(&PassOptions::default(), &mut [&mut seen]).unwrap();
     assert!(seen.0.len() > 30_000 && seen.0.is_sorted());
 }
 
@@ -125,8 +125,8 @@ fn damage_is_found_as_far_as_one_thread_reads() {
     let alone = Captured::open(Cursor::new(file.clone())).unwrap();
     let several = by(7, &file);
     let early = Filter::default().between(None, Some(5 * SECOND));
-    let pass = Pass { filter: early, ..Pass::default() };
-    for (pass, damaged) in [(pass, 1), (Pass::default(), 2)] {
+    let pass = PassOptions { filter: early, ..PassOptions::default() };
+    for (pass, damaged) in [(pass, 1), (PassOptions::default(), 2)] {
         let one = alone.streams(&pass).unwrap();
         assert_eq!(several.streams(&pass).unwrap(), one);
         assert_eq!(several.integrity(), alone.integrity());
@@ -136,19 +136,19 @@ fn damage_is_found_as_far_as_one_thread_reads() {
 
 /// Has no room.
 #[derive(Default)]
-struct Full;
+struct FailingFold;
 
-impl EmptyLike for Full {
+impl EmptyLike for FailingFold {
     fn alike(&self) -> Self {
-        Full
+        FailingFold
     }
 }
 
-impl Fold for Full {
+impl Fold for FailingFold {
     fn fields(&self) -> Fields {
         Fields::NONE
     }
-    fn take(&mut self, _: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, _: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         Err(TraceError::TooFine("no room".into()))
     }
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
@@ -164,7 +164,7 @@ fn a_refusal_of_one_thread_ends_all() {
     let file = file();
     for threads in [1, 2, 7] {
         let captured = by(threads, &file);
-        let error = captured.run(&Pass::default(), &mut [&mut Full]).unwrap_err();
+        let error = captured.run(&PassOptions::default(), &mut [&mut FailingFold]).unwrap_err();
         assert!(error.to_string().contains("no room"), "{error}");
     }
 }

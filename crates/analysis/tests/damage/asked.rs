@@ -6,16 +6,17 @@ use std::io::Cursor;
 use std::sync::Arc;
 use steadfast_analysis::questions::drives::Drives;
 use steadfast_analysis::questions::groups::{Facet, Groups};
-use steadfast_analysis::questions::hits::Ends;
+use steadfast_analysis::questions::hits::DeviceEnds;
 use steadfast_analysis::questions::hot::HotRanges;
 use steadfast_analysis::questions::trust::Evidence;
-use steadfast_analysis::{By, Captured, Pass, Study, StudyOptions, findings};
+use steadfast_analysis::{Captured, PassOptions, ShareMeasure, Study, StudyOptions, findings};
 use steadfast_domain::io_event::{
-    CapturedCgroup, CapturedDevice, Command, Content, ContentSample, FileName, Layer, Merging,
+    CapturedCgroup, CapturedDevice, CommandName, ContentMeasurement, ContentSample, FileName,
+    Layer, MergeCounts,
 };
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp};
-use steadfast_tracefile::{TraceError, Writer};
+use steadfast_tracefile::{TraceError, TraceWriter};
 
 const CHANGES: u64 = 2003;
 /// Of these, those after which a whole report is made.
@@ -41,7 +42,7 @@ fn conditions() -> CaptureConditions {
         lasted_ns: 2_000_000_000,
         threads: true,
         cgroups: Some(vec![cgroup(1, Some("/")), cgroup(77, None)]),
-        merging: Some(vec![Merging { merged: 41, split: 3 }; 2]),
+        merging: Some(vec![MergeCounts { merged: 41, split: 3 }; 2]),
         paths: Some((2, 1)),
         files: Arc::new(vec![file(0, 12, "/srv/a"), file(1, 13, "/srv/b")]),
         content: Some(ContentSample { every: 3, blocks: 7, ..ContentSample::default() }),
@@ -62,14 +63,19 @@ fn event(n: u64) -> IoEvent {
         depth: 1 + (n % 4) as u32,
         pid: 100 + (n % 3) as u32,
         tid: 200 + (n % 5) as u32,
-        command: Command::new("mysqld"),
-        thread: Command::new(if n.is_multiple_of(2) { "io" } else { "" }),
+        command: CommandName::new("mysqld"),
+        thread: CommandName::new(if n.is_multiple_of(2) { "io" } else { "" }),
         cgroup: (n % 3) as u16,
         merged: (n % 2) as u16,
         inode: if at_files { 12 + n % 3 } else { 0 },
         device: (n % 2) as u16,
         flags: (random % 256) as u16,
-        content: Content { blocks: 1, duplicates: 0, bytes: 4096, compressed_bytes: 1000 },
+        content: ContentMeasurement {
+            blocks: 1,
+            duplicates: 0,
+            bytes: 4096,
+            compressed_bytes: 1000,
+        },
         op: IoOp::ALL[(random % 5) as usize],
         layer,
         ..IoEvent::default()
@@ -78,37 +84,37 @@ fn event(n: u64) -> IoEvent {
 
 fn written() -> Vec<u8> {
     let conditions = conditions();
-    let mut writer = Writer::new(Vec::new(), &conditions).unwrap().with_rows_per_group(211);
+    let mut writer = TraceWriter::new(Vec::new(), &conditions).unwrap().with_rows_per_group(211);
     writer.write(&(0..1009).map(event).collect::<Vec<_>>()).unwrap();
     writer.finish(conditions).unwrap()
 }
 
 /// What is told of a file, and whether it says that something is not as it was written.
-struct Dimensions {
+struct FileAnswers {
     answers: Vec<String>,
     is_named: bool,
 }
 
 /// Asks what streams, groups, drives, doctor and hot ask, and for a report where wanted.
-fn told(bytes: Vec<u8>, with_report: bool) -> Result<Dimensions, TraceError> {
+fn told(bytes: Vec<u8>, with_report: bool) -> Result<FileAnswers, TraceError> {
     let captured = Captured::open(Cursor::new(bytes))?;
-    let (pass, conditions) = (Pass::default(), captured.conditions().clone());
+    let (pass, conditions) = (PassOptions::default(), captured.conditions().clone());
     let facets = [Facet::Device, Facet::Thread, Facet::Cgroup, Facet::File, Facet::Stream];
     let mut groups = Groups::by(&facets).with_hosts(&conditions);
-    let (mut drives, mut ends) = (Drives::default(), Ends::default());
+    let (mut drives, mut ends) = (Drives::default(), DeviceEnds::default());
     captured.run(&pass, &mut [&mut groups, &mut drives, &mut ends])?;
     let mut hot: Vec<HotRanges> =
         ends.devices().map(|at| HotRanges::new(at, ends.of(at, &conditions), 100)).collect();
     for ranges in &mut hot {
         captured.run(&pass, &mut [ranges])?;
     }
-    let streams = captured.streams(&pass)?.found.listing(By::Count);
+    let streams = captured.streams(&pass)?.found.listing(ShareMeasure::Count);
     let steps = captured.steps(&pass, Some(100_000_000))?.found;
     let steps: Vec<_> = steps.figures(&conditions).collect();
     let limits = Evidence::of(&captured, &pass)?.limits();
     let hottest: Vec<_> = hot.iter().map(|ranges| ranges.hottest(10)).collect();
     let mut answers = vec![
-        format!("{:?}", groups.listing(By::Count, &conditions)),
+        format!("{:?}", groups.listing(ShareMeasure::Count, &conditions)),
         format!("{:?}", drives.listing(&conditions)),
         format!("{streams:?} {steps:?} {hottest:?}"),
     ];
@@ -119,7 +125,7 @@ fn told(bytes: Vec<u8>, with_report: bool) -> Result<Dimensions, TraceError> {
     let integrity = captured.integrity();
     let is_named = !integrity.is_whole() || !integrity.checksums || captured.recovery().is_some();
     assert!(!is_named || !limits.is_empty(), "doctor says what is missing");
-    Ok(Dimensions { answers, is_named })
+    Ok(FileAnswers { answers, is_named })
 }
 
 /// One byte changed, the file cut, two stretches of one length exchanged (columns lie side

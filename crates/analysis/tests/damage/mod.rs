@@ -3,14 +3,14 @@
 
 mod asked;
 
-use super::steps_alone::Kept;
+use super::steps_alone::KeptSteps;
 use std::collections::HashSet;
 use std::io::Cursor;
-use steadfast_analysis::{Captured, Pass, StreamTable};
+use steadfast_analysis::{Captured, PassOptions, StreamTable};
 use steadfast_domain::io_event::{CapturePart, StreamInStep};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
-use steadfast_tracefile::{Batch, Fields, NotRecorded, StepWriter, Trace, TraceError, Writer};
+use steadfast_tracefile::{Batch, Fields, NotRecorded, StepWriter, Trace, TraceError, TraceWriter};
 
 const FLIPS: u64 = 1000;
 
@@ -37,7 +37,7 @@ fn events(from: u64, count: u64) -> Vec<IoEvent> {
 }
 
 fn trace(conditions: &CaptureConditions, events: &[IoEvent]) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new(), conditions).unwrap().with_rows_per_group(101);
+    let mut writer = TraceWriter::new(Vec::new(), conditions).unwrap().with_rows_per_group(101);
     writer.write(events).unwrap();
     writer.finish(conditions.clone()).unwrap()
 }
@@ -77,7 +77,7 @@ fn killed(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// What a reader makes of a file.
-struct Seen<T> {
+struct ReadOutcome<T> {
     found: Vec<T>,
     conditions: CaptureConditions,
     /// It says that something is not as it was written.
@@ -86,12 +86,12 @@ struct Seen<T> {
     told: Option<u64>,
 }
 
-fn seen_trace(bytes: Vec<u8>) -> Result<Seen<IoEvent>, TraceError> {
+fn seen_trace(bytes: Vec<u8>) -> Result<ReadOutcome<IoEvent>, TraceError> {
     let trace = Trace::open(Cursor::new(bytes))?;
     let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
     while batches.read(1000, &mut batch)? > 0 {}
     let integrity = trace.integrity();
-    Ok(Seen {
+    Ok(ReadOutcome {
         found: (0..batch.len()).map(|row| batch.event(row)).collect(),
         conditions: trace.conditions().clone(),
         is_named: !integrity.is_whole() || !integrity.checksums || trace.recovery().is_some(),
@@ -99,16 +99,16 @@ fn seen_trace(bytes: Vec<u8>) -> Result<Seen<IoEvent>, TraceError> {
     })
 }
 
-fn seen_steps(bytes: Vec<u8>) -> Result<Seen<StreamInStep>, TraceError> {
+fn seen_steps(bytes: Vec<u8>) -> Result<ReadOutcome<StreamInStep>, TraceError> {
     let file = Captured::open(Cursor::new(bytes))?;
     // Damage may make another file of it, and not unsaid.
     if file.tells(NotRecorded::SingleIos).is_ok() {
         return Err(TraceError::Unsuitable("no step file".into()));
     }
-    let mut found = Kept::default();
-    file.run(&Pass::default(), &mut [&mut found])?;
+    let mut found = KeptSteps::default();
+    file.run(&PassOptions::default(), &mut [&mut found])?;
     let integrity = file.integrity();
-    Ok(Seen {
+    Ok(ReadOutcome {
         found: found.0,
         conditions: file.conditions().clone(),
         is_named: !integrity.is_whole() || !integrity.checksums || file.recovery().is_some(),
@@ -117,7 +117,7 @@ fn seen_steps(bytes: Vec<u8>) -> Result<Seen<StreamInStep>, TraceError> {
 }
 
 #[derive(Debug, Default)]
-struct Account {
+struct DamageCounts {
     refused: u64,
     named: u64,
     same: u64,
@@ -126,12 +126,12 @@ struct Account {
 /// Flips bits in a file, one at a time, and looks at what is made of it.
 fn flipped<T: Clone + Eq + std::fmt::Debug>(
     whole: &[u8],
-    seen: fn(Vec<u8>) -> Result<Seen<T>, TraceError>,
+    seen: fn(Vec<u8>) -> Result<ReadOutcome<T>, TraceError>,
     of: fn(&T) -> String,
-) -> Account {
+) -> DamageCounts {
     let right = seen(whole.to_vec()).unwrap();
     let written: HashSet<String> = right.found.iter().map(of).collect();
-    let mut account = Account::default();
+    let mut account = DamageCounts::default();
     for seed in 0..FLIPS {
         let at = mix64(seed) % (whole.len() as u64 * 8);
         let mut bytes = whole.to_vec();
@@ -187,7 +187,7 @@ fn a_damaged_row_group_is_named_and_counted_and_all_others_are_read() {
     assert_eq!(seen.found, events[..909]);
     let trace = Trace::open(Cursor::new(bytes)).unwrap();
     let mut table = StreamTable::new();
-    steadfast_analysis::Pass::default().run(&trace, &mut [&mut table]).unwrap();
+    steadfast_analysis::PassOptions::default().run(&trace, &mut [&mut table]).unwrap();
     assert_eq!(table.total().count(), 909);
     let said = trace.integrity().missing();
     let expected = ["row group 10", "0.909 s to 1.008 s", "100 I/Os"];
@@ -288,7 +288,7 @@ fn parts_are_told_apart_by_what_they_say_whenever_they_were_killed() {
         let begun = CaptureConditions { lasted_ns, ..conditions(None) };
         trace(&begun, rows)
     };
-    let mut first = Writer::new(Vec::new(), &conditions(None)).unwrap();
+    let mut first = TraceWriter::new(Vec::new(), &conditions(None)).unwrap();
     first.write(&events(0, 5)).unwrap();
     let end = CaptureConditions { lasted_ns: 307, ..conditions(None) };
     let first = first.finish(end).unwrap();
@@ -313,7 +313,7 @@ fn the_files_of_a_rotated_capture_of_steps_are_read_as_one() {
     let open = |bytes: &Vec<u8>| Captured::open(Cursor::new(bytes.clone())).unwrap();
     let whole = Captured::together(files.iter().map(open).collect()).unwrap();
     let ios: u64 = rows[..20].iter().map(|row| row.ios).sum();
-    let all = Pass::default();
+    let all = PassOptions::default();
     assert_eq!(whole.streams(&all).unwrap().found.total().count(), ios);
     assert_eq!(whole.span_ns(&all).unwrap(), (0, 19_999_999_999));
     let (_, copied) = whole.copy(Vec::new(), || whole.conditions().clone()).unwrap();
@@ -329,13 +329,15 @@ fn sums_beyond_all_measure_are_an_error() {
     let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
     writer.add(&[huge]);
     let bytes = writer.finish(&conditions).unwrap();
-    let answer = Captured::open(Cursor::new(bytes)).and_then(|file| file.streams(&Pass::default()));
+    let answer =
+        Captured::open(Cursor::new(bytes)).and_then(|file| file.streams(&PassOptions::default()));
     let error = answer.unwrap_err().to_string();
     assert!(error.contains("impossible"), "{error}");
     let late: Vec<IoEvent> =
         events(0, 3).into_iter().map(|e| IoEvent { response_ns: u64::MAX - 1, ..e }).collect();
     let bytes = trace(&self::conditions(None), &late);
     let trace = Trace::open(Cursor::new(bytes)).unwrap();
-    let error = steadfast_analysis::Pass::default().run(&trace, &mut []).unwrap_err().to_string();
+    let error =
+        steadfast_analysis::PassOptions::default().run(&trace, &mut []).unwrap_err().to_string();
     assert!(error.contains("584 years"), "{error}");
 }

@@ -5,7 +5,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use std::io::Cursor;
 use std::sync::Arc;
-use steadfast_analysis::{Pass, StreamTable};
+use steadfast_analysis::{PassOptions, StreamTable};
 use steadfast_tracefile::Trace;
 
 /// What DuckDB makes of a trace: without its keys.
@@ -37,7 +37,7 @@ fn depths_of_a_file_that_says_nothing_are_counted_where_completions_are_missing(
         writer.close().unwrap();
         let trace = Trace::open(Cursor::new(bytes)).unwrap();
         let mut table = StreamTable::new();
-        Pass::default().run(&trace, &mut [&mut table]).unwrap();
+        PassOptions::default().run(&trace, &mut [&mut table]).unwrap();
         let (total, remarks) = (table.total(), &trace.conditions().remarks);
         let says_so = remarks.iter().any(|remark| remark.contains("queue depths are counted"));
         assert_eq!(says_so, trace.conditions().in_part.is_some());

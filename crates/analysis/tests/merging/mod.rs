@@ -3,24 +3,24 @@
 //! comes than is kept apart.
 
 use proptest::prelude::*;
-use steadfast_analysis::annotate::sequence::{After, Sequencer};
-use steadfast_analysis::cells::{Cell, Cells, Dimensions};
-use steadfast_analysis::clock::Clock;
-use steadfast_analysis::questions::compare::{Sides, SidesSeen};
+use steadfast_analysis::annotate::sequence::{IoAnnotations, Sequencer};
+use steadfast_analysis::cells::{Cell, Dimensions, FilteredCells};
+use steadfast_analysis::clock::CaptureClock;
+use steadfast_analysis::questions::compare::{SideSet, Sides};
 use steadfast_analysis::questions::day_profile::DayProfile;
 use steadfast_analysis::questions::drives::Drives;
 use steadfast_analysis::questions::groups::{Facet, Groups};
-use steadfast_analysis::questions::hits::{Ends, HitMap, HitSteps};
+use steadfast_analysis::questions::hits::{DeviceEnds, HitMap, HitSteps};
 use steadfast_analysis::questions::hot::HotRanges;
 use steadfast_analysis::questions::locality::Locality;
 use steadfast_analysis::questions::processes::ProcessTable;
-use steadfast_analysis::questions::quality::Quality;
-use steadfast_analysis::questions::reach::Reach;
-use steadfast_analysis::questions::series::{SeriesOf, SeriesOverTime};
-use steadfast_analysis::questions::shape::Shape;
+use steadfast_analysis::questions::quality::Completeness;
+use steadfast_analysis::questions::reach::WorkingSet;
+use steadfast_analysis::questions::series::{SeriesOverTime, SeriesSelection};
+use steadfast_analysis::questions::shape::LoadShape;
 use steadfast_analysis::questions::steps::Steps;
-use steadfast_analysis::{By, Fold, Rows, StreamTable};
-use steadfast_domain::io_event::{Command, StreamInStep, StreamResponses};
+use steadfast_analysis::{AnnotatedRows, Fold, ShareMeasure, StreamTable};
+use steadfast_domain::io_event::{CommandName, StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, IoOp, Layer, QuarterHistogram};
 use steadfast_tracefile::{Batch, StreamKey};
 
@@ -28,7 +28,7 @@ const STEP_NS: u64 = 200_000;
 
 /// I/Os, and which part each belongs to.
 #[derive(Debug)]
-struct Parts {
+struct PartitionedIos {
     batch: Batch,
     part_of: Vec<usize>,
     sums: Vec<(StreamInStep, usize)>,
@@ -49,9 +49,9 @@ fn any_io() -> impl Strategy<Value = IoEvent> {
         op: IoOp::ALL[op],
         device,
         pid,
-        command: Command::new(["a", "b"][pid as usize % 2]),
+        command: CommandName::new(["a", "b"][pid as usize % 2]),
         tid: pid + place as u32 % 3,
-        thread: Command::new(["", "c"][place as usize % 2]),
+        thread: CommandName::new(["", "c"][place as usize % 2]),
         cgroup: device % 3,
         merged: op as u16,
         inode: place % 5,
@@ -97,7 +97,7 @@ fn responses_of(io: &IoEvent, ios: u64) -> Cell {
     })
 }
 
-fn any_parts() -> impl Strategy<Value = Parts> {
+fn any_parts() -> impl Strategy<Value = PartitionedIos> {
     let rows = |count| {
         let ios = prop::collection::vec((any_io(), 0..count), 1..300);
         let sums = prop::collection::vec((any_io(), 1u64..9, 0..count), 0..100);
@@ -107,7 +107,7 @@ fn any_parts() -> impl Strategy<Value = Parts> {
     (1usize..6).prop_flat_map(rows).prop_map(|(mut ios, sums, order)| {
         ios.sort_by_key(|(io, _)| io.issued_ns);
         let plain: Vec<IoEvent> = ios.iter().map(|(io, _)| *io).collect();
-        Parts {
+        PartitionedIos {
             batch: Batch::of(&plain),
             part_of: ios.iter().map(|(_, part)| *part).collect(),
             sums: sums.iter().map(|(io, ios, part)| (sum_of(io, *ios), *part)).collect(),
@@ -118,17 +118,17 @@ fn any_parts() -> impl Strategy<Value = Parts> {
     })
 }
 
-impl Parts {
+impl PartitionedIos {
     /// Folds what is chosen: single I/Os, and where the fold takes them sums as well.
     fn fold<F: Fold>(&self, new: &impl Fn() -> F, chosen: &dyn Fn(usize) -> bool) -> F {
         let mut fold = new();
         let mut sequencer = Sequencer::new(4).telling_after(true);
         sequencer.follow(&self.batch);
-        let after: Vec<After> = sequencer
+        let after: Vec<IoAnnotations> = sequencer
             .after
             .iter()
             .zip(0..)
-            .map(|(after, row)| After {
+            .map(|(after, row)| IoAnnotations {
                 gap_ns: Some(row * 977).filter(|gap| gap % 3 > 0),
                 ..*after
             })
@@ -136,7 +136,7 @@ impl Parts {
         let kept: Vec<bool> = self.part_of.iter().map(|part| chosen(*part)).collect();
         let order_ns: Vec<u64> =
             (0..self.batch.len()).map(|row| self.batch.issued_ns(row)).collect();
-        let rows = Rows {
+        let rows = AnnotatedRows {
             batch: &self.batch,
             sequential: &sequencer.sequential,
             depth: &sequencer.depth,
@@ -156,7 +156,8 @@ impl Parts {
             };
             let cells: Vec<Cell> = of(&self.sums, chosen).iter().map(cell_of).collect();
             let responses = &of(&self.responses, chosen)[..];
-            let cells = Cells { step_ns: STEP_NS, told, cells: &cells, busy: &[], responses };
+            let cells =
+                FilteredCells { step_ns: STEP_NS, told, cells: &cells, busy: &[], responses };
             cell_fold.take_cells(&cells).unwrap();
         }
         fold
@@ -230,7 +231,7 @@ proptest! {
             ..Default::default()
         };
         merges!(parts, Drives::keeping(most), |drives: Drives| drives.listing(&conditions));
-        merges!(parts, Quality::of(&conditions), |quality| quality);
+        merges!(parts, Completeness::of(&conditions), |quality| quality);
     }
 
     #[test]
@@ -244,7 +245,7 @@ proptest! {
             began_unix_ns: Some(86_399_999_000_000),
             ..Default::default()
         };
-        let clock = Clock::of(&conditions, None).unwrap();
+        let clock = CaptureClock::of(&conditions, None).unwrap();
         let new = || DayProfile::new(clock.clone(), STEP_NS * 5).unwrap();
         merges!(parts, new(), |days| days);
     }
@@ -257,16 +258,16 @@ proptest! {
     #[test]
     fn sides(parts in any_parts(), most in 0usize..9) {
         merges!(parts, Sides::keeping(most, STEP_NS, u64::MAX), |sides: Sides| sides.finish().unwrap());
-        merges!(parts, SidesSeen::default(), |sides| sides);
+        merges!(parts, SideSet::default(), |sides| sides);
     }
 
     #[test]
     fn series(parts in any_parts(), width in 1u64..4) {
-        let choice = SeriesOf::Streams(vec![key("RND 4K R"), key("SEQ 8K W")]);
+        let choice = SeriesSelection::Streams(vec![key("RND 4K R"), key("SEQ 8K W")]);
         merges!(parts, SeriesOverTime::new(width * STEP_NS, &choice), |series| series);
         let process = ProcessTable::keeping(1);
         let (found, _) = parts.both(|| process.clone());
-        let choice = SeriesOf::Processes(found.most_active(1));
+        let choice = SeriesSelection::Processes(found.most_active(1));
         merges!(parts, SeriesOverTime::new(width * STEP_NS, &choice), |series| series);
     }
 
@@ -275,18 +276,18 @@ proptest! {
         let steps = HitSteps::over((0, 5_000_000), 11);
         merges!(parts, HitMap::new(device, 140_000, 13, steps), |map| map);
         let streams = [StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }];
-        let map = || HitMap::new(device, 140_000, 13, steps).by(By::Bytes).of_streams(&streams);
+        let map = || HitMap::new(device, 140_000, 13, steps).by(ShareMeasure::Bytes).of_streams(&streams);
         merges!(parts, map(), |map| map);
         merges!(parts, HotRanges::new(device, 140_000, 13), |ranges| ranges);
         merges!(parts, HotRanges::keeping(3, device, 140_000, 13), |ranges| ranges);
-        merges!(parts, Ends::default(), |ends| ends);
-        merges!(parts, Reach::new(device, 1 << 30), |reach| reach);
+        merges!(parts, DeviceEnds::default(), |ends| ends);
+        merges!(parts, WorkingSet::new(device, 1 << 30), |reach| reach);
     }
 
     #[test]
     fn shapes(parts in any_parts(), width in 1u64..4) {
         let keys = [key("RND 4K R"), key("RND 8K W"), key("SEQ 4K R")];
-        merges!(parts, Shape::new(width * STEP_NS, &keys), |shape| shape);
+        merges!(parts, LoadShape::new(width * STEP_NS, &keys), |shape| shape);
     }
 
     #[test]
@@ -316,7 +317,7 @@ fn of_too_many_streams_the_same_are_kept_in_any_order() {
         let (no, none) = (vec![false; events.len()], vec![0; events.len()]);
         let (busy, kept) = (vec![(0, 0); events.len()], vec![true; events.len()]);
         let (batch, sequential, depth) = (&batch, &no[..], &none[..]);
-        let rows = Rows {
+        let rows = AnnotatedRows {
             batch,
             sequential,
             depth,

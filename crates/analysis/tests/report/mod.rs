@@ -1,25 +1,27 @@
 //! What a report has beside the pictures over time: the same numbers as the folds that the
 //! commands ask.
 
-use super::synthetic::{SECOND, Server, conditions};
+use super::synthetic::{SECOND, SyntheticServer, conditions};
 use std::io::Cursor;
 use std::sync::Arc;
-use steadfast_analysis::clock::Clock;
+use steadfast_analysis::clock::CaptureClock;
 use steadfast_analysis::questions::day_profile::DayProfile;
 use steadfast_analysis::questions::group_figures::GroupFigures;
 use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_analysis::questions::locality::Locality;
-use steadfast_analysis::{By, Captured, Filter, Fold, Pass, Study, StudyOptions, findings};
+use steadfast_analysis::{
+    Captured, Filter, Fold, PassOptions, ShareMeasure, Study, StudyOptions, findings,
+};
 use steadfast_domain::findings::{Cell, Exhibit, Page, Plot, Table};
-use steadfast_domain::io_event::{CapturedCgroup, Command, FileName, ZoneChange};
-use steadfast_domain::{CaptureConditions, Findings, IoEvent, IoOp, Layer, Zone};
+use steadfast_domain::io_event::{CapturedCgroup, CommandName, FileName, TimeZoneChange};
+use steadfast_domain::{CaptureConditions, Findings, IoEvent, IoOp, Layer, TimeZone};
 use steadfast_tracefile::observed_time::ObservedTime;
 
 const HOUR: u64 = 3600 * SECOND;
 
-type File = Captured<Cursor<Vec<u8>>>;
+type ReportCapture = Captured<Cursor<Vec<u8>>>;
 
-fn captured(events: &[IoEvent], conditions: CaptureConditions) -> File {
+fn captured(events: &[IoEvent], conditions: CaptureConditions) -> ReportCapture {
     super::opened(events, conditions).into()
 }
 
@@ -60,22 +62,22 @@ fn column(table: &Table, name: &str) -> Vec<f64> {
 }
 
 /// So many hours of a server whose clock is set back by an hour in the first night.
-fn days(hours: u64) -> (File, Clock) {
-    let events: Vec<IoEvent> = Server::new(hours * 36, 50)
+fn days(hours: u64) -> (ReportCapture, CaptureClock) {
+    let events: Vec<IoEvent> = SyntheticServer::new(hours * 36, 50)
         .map(|event| IoEvent { issued_ns: event.issued_ns * 100, ..event })
         .collect();
-    let change = ZoneChange { at_unix_s: 1_763_697_600 + 5 * 3600, offset_s: 0, name: None };
+    let change = TimeZoneChange { at_unix_s: 1_763_697_600 + 5 * 3600, offset_s: 0, name: None };
     let conditions = CaptureConditions {
-        zone: Some(Zone { offset_s: 3600, name: None, changes: vec![change] }),
+        zone: Some(TimeZone { offset_s: 3600, name: None, changes: vec![change] }),
         lasted_ns: hours * HOUR,
         marks: Vec::new(),
         ..conditions(hours * 36)
     };
-    let clock = Clock::of(&conditions, None).unwrap();
+    let clock = CaptureClock::of(&conditions, None).unwrap();
     (captured(&events, conditions), clock)
 }
 
-fn options(clock: Option<Clock>) -> StudyOptions {
+fn options(clock: Option<CaptureClock>) -> StudyOptions {
     StudyOptions { clock, ..StudyOptions::default() }
 }
 
@@ -85,7 +87,7 @@ fn a_capture_of_more_than_a_day_has_a_profile_of_it() {
     let study = Study::of(&captured, &options(Some(clock.clone()))).unwrap();
     let found = findings(&study, "test");
     let mut profile = DayProfile::new(clock, HOUR).unwrap();
-    captured.run(&Pass::default(), &mut [&mut profile]).unwrap();
+    captured.run(&PassOptions::default(), &mut [&mut profile]).unwrap();
     let wanted = profile.listing(&ObservedTime::new(vec![(0, 61 * HOUR)]));
     let table = table(&found, "day-profile").unwrap();
     assert_eq!(table.rows.len(), 24);
@@ -106,14 +108,14 @@ fn a_capture_of_more_than_a_day_has_a_profile_of_it() {
 
 /// I/Os of 40 threads, 40 cgroups and 40 files, every third of the file-system layer.
 fn who() -> (Vec<IoEvent>, CaptureConditions) {
-    let events: Vec<IoEvent> = Server::new(60, 200)
+    let events: Vec<IoEvent> = SyntheticServer::new(60, 200)
         .zip(0u64..)
         .map(|(event, at)| {
             let who = at % 97 % 41;
             let layer = if at.is_multiple_of(3) { Layer::FileSystem } else { Layer::Block };
             IoEvent {
                 tid: 900 + who as u32,
-                thread: Command::new(if who.is_multiple_of(2) { "writer" } else { "" }),
+                thread: CommandName::new(if who.is_multiple_of(2) { "writer" } else { "" }),
                 cgroup: who as u16,
                 layer,
                 inode: if layer == Layer::FileSystem { who } else { 0 },
@@ -134,11 +136,11 @@ fn who() -> (Vec<IoEvent>, CaptureConditions) {
 }
 
 /// What `trace groups` finds.
-fn grouped(captured: &File, facet: Facet, layer: Layer) -> Vec<GroupFigures> {
+fn grouped(captured: &ReportCapture, facet: Facet, layer: Layer) -> Vec<GroupFigures> {
     let mut groups = Groups::by(&[facet]);
     let filter = Filter { layer: Some(layer), ..Filter::default() };
-    captured.run(&Pass { filter, ..Pass::default() }, &mut [&mut groups]).unwrap();
-    groups.listing(By::Count, captured.conditions())
+    captured.run(&PassOptions { filter, ..PassOptions::default() }, &mut [&mut groups]).unwrap();
+    groups.listing(ShareMeasure::Count, captured.conditions())
 }
 
 #[test]
@@ -146,7 +148,8 @@ fn threads_cgroups_and_files_are_those_of_the_groups_the_others_added_up() {
     let (events, conditions) = who();
     let captured = captured(&events, conditions);
     let filter = Filter { layer: Some(Layer::Block), ..Filter::default() };
-    let options = StudyOptions { pass: Pass { filter, ..Pass::default() }, ..options(None) };
+    let options =
+        StudyOptions { pass: PassOptions { filter, ..PassOptions::default() }, ..options(None) };
     let found = findings(&Study::of(&captured, &options).unwrap(), "test");
     let kinds = [
         ("threads", Facet::Thread, Layer::Block),
@@ -190,12 +193,12 @@ fn what_was_not_recorded_has_no_table() {
 
 #[test]
 fn miss_ratio_curves_are_those_of_trace_locality_and_words_where_there_are_none() {
-    let events: Vec<IoEvent> = Server::new(60, 500).collect();
+    let events: Vec<IoEvent> = SyntheticServer::new(60, 500).collect();
     let captured = captured(&events, conditions(60));
     let mut study = Study::of(&captured, &options(None)).unwrap();
     let mut folds = [Locality::new(0), Locality::new(1)];
     let [first, second] = &mut folds;
-    captured.run(&Pass::default(), &mut [first as &mut dyn Fold, second]).unwrap();
+    captured.run(&PassOptions::default(), &mut [first as &mut dyn Fold, second]).unwrap();
     let wanted = folds.map(Locality::figures);
     let singles = study.single_ios.as_ref().unwrap();
     assert_eq!(singles.locality, wanted);
@@ -234,7 +237,7 @@ fn database() -> Vec<IoEvent> {
         response_ns: response_ms * 1_000_000,
         queued_ns: 1_000_000,
         pid: 7,
-        command: Command::new("db"),
+        command: CommandName::new("db"),
         ..IoEvent::default()
     };
     let mut events = Vec::new();
@@ -250,7 +253,7 @@ fn database() -> Vec<IoEvent> {
         if second / 60 == 7 {
             events.extend((0..20).map(|read| IoEvent {
                 pid: 9,
-                command: Command::new("backup"),
+                command: CommandName::new("backup"),
                 ..io(
                     at + (300 + read) * 1_000_000,
                     IoOp::Read,
@@ -327,7 +330,7 @@ fn page_one_says_who_did_what_when_and_how_it_felt() {
 fn page_one_has_no_line_for_what_the_capture_does_not_tell() {
     let mut events = database();
     for event in &mut events {
-        (event.pid, event.command, event.queued_ns) = (0, Command::default(), 0);
+        (event.pid, event.command, event.queued_ns) = (0, CommandName::default(), 0);
         event.response_ns = steadfast_domain::io_event::RESPONSE_UNKNOWN;
     }
     let captured = captured(&events, CaptureConditions::default());

@@ -1,19 +1,20 @@
 //! The same I/Os kept one by one and as capture steps alone: one workload, and
 //! one report but for what only single I/Os tell.
 
-use super::synthetic::{SECOND, Server};
+use super::synthetic::{SECOND, SyntheticServer};
 use super::{key, server, synthetic};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
-use steadfast_analysis::cells::{Cells, Dimensions};
+use steadfast_analysis::cells::{Dimensions, FilteredCells};
 use steadfast_analysis::questions::compare::SideKey;
 use steadfast_analysis::questions::hits::{HitMap, HitSteps};
 use steadfast_analysis::questions::processes::ProcessTable;
-use steadfast_analysis::questions::reach::Reach;
-use steadfast_analysis::questions::series::{SeriesOf, SeriesOverTime};
+use steadfast_analysis::questions::reach::WorkingSet;
+use steadfast_analysis::questions::series::{SeriesOverTime, SeriesSelection};
 use steadfast_analysis::questions::steps::CaptureStep;
 use steadfast_analysis::{
-    Captured, Derivation, Filter, Fold, FoldCells, Pass, Rows, Study, StudyOptions, findings,
+    AnnotatedRows, Captured, Derivation, Filter, Fold, FoldCells, PassOptions, Study, StudyOptions,
+    findings,
 };
 use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_domain::io_event::{StreamInStep, flags};
@@ -22,17 +23,17 @@ use steadfast_tracefile::{Fields, NotRecorded, StepWriter, TraceError};
 
 const SECONDS: u64 = 80;
 
-type File = Captured<Cursor<Vec<u8>>>;
+type StepsCapture = Captured<Cursor<Vec<u8>>>;
 
 /// What a capture of steps keeps of single I/Os, or what it has kept.
 #[derive(Default)]
-pub struct Kept(pub Vec<StreamInStep>);
+pub struct KeptSteps(pub Vec<StreamInStep>);
 
-impl Fold for Kept {
+impl Fold for KeptSteps {
     fn fields(&self) -> Fields {
         Fields::ALL
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         self.0.extend(rows.iter().map(|row| {
             let response = rows.response_ns(row);
             StreamInStep {
@@ -63,8 +64,8 @@ impl Fold for Kept {
     }
 }
 
-impl FoldCells for Kept {
-    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+impl FoldCells for KeptSteps {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         self.0.extend(cells.cells.iter().map(|cell| StreamInStep {
             step: cell.begin_ns / cells.step_ns,
             device: cell.device,
@@ -86,13 +87,13 @@ impl FoldCells for Kept {
 }
 
 /// Both files of the same I/Os.
-fn both() -> (File, File) {
+fn both() -> (StepsCapture, StepsCapture) {
     both_of(server(SECONDS))
 }
 
-fn both_of(every: File) -> (File, File) {
-    let mut kept = Kept::default();
-    every.run(&Pass::default(), &mut [&mut kept]).unwrap();
+fn both_of(every: StepsCapture) -> (StepsCapture, StepsCapture) {
+    let mut kept = KeptSteps::default();
+    every.run(&PassOptions::default(), &mut [&mut kept]).unwrap();
     let mut conditions = synthetic::conditions(SECONDS);
     conditions.step_ns = Some(SECOND);
     let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
@@ -112,13 +113,14 @@ fn studies(options: &StudyOptions) -> (Study, Study) {
 /// A server of which every other I/O was seen at the file-system layer.
 #[test]
 fn layers_are_told_apart_alike() {
-    let mut events: Vec<IoEvent> = super::by_completion(Server::new(SECONDS, 500));
+    let mut events: Vec<IoEvent> = super::by_completion(SyntheticServer::new(SECONDS, 500));
     for event in events.iter_mut().skip(1).step_by(2) {
         (event.layer, event.inode, event.depth) = (Layer::FileSystem, 7, 0);
     }
     let (trace, steps) = both_of(super::opened(&events, synthetic::conditions(SECONDS)).into());
     for layer in [None, Some(Layer::Block), Some(Layer::FileSystem)] {
-        let pass = Pass { filter: Filter { layer, ..Filter::default() }, ..Pass::default() };
+        let pass =
+            PassOptions { filter: Filter { layer, ..Filter::default() }, ..PassOptions::default() };
         let options = StudyOptions { pass, ..in_steps(5) };
         let every = Study::of(&trace, &options).unwrap();
         let alone = Study::of(&steps, &options).unwrap();
@@ -139,15 +141,17 @@ fn layers_are_told_apart_alike() {
 fn single_ios_come_in_order_as_the_filter_says_and_are_refused_where_none_was_kept() {
     let (every, alone) = both();
     let filter = Filter { ops: vec![IoOp::Write], devices: vec![0], ..Filter::default() };
-    let pass =
-        Pass { filter: filter.between(Some(20 * SECOND), Some(60 * SECOND)), ..Pass::default() };
+    let pass = PassOptions {
+        filter: filter.between(Some(20 * SECOND), Some(60 * SECOND)),
+        ..PassOptions::default()
+    };
     let mut ios = every.ios(&pass, Fields::ALL).unwrap();
     let mut found = Vec::new();
     while let Some(rows) = ios.next_rows().unwrap() {
         found.extend(rows.iter().map(|row| rows.batch.event(row)));
     }
     assert_eq!(ios.account().kept, found.len() as u64);
-    let wanted = Server::new(SECONDS, 500).filter(|io| {
+    let wanted = SyntheticServer::new(SECONDS, 500).filter(|io| {
         let time = 20 * SECOND..60 * SECOND;
         io.op == IoOp::Write && io.device == 0 && time.contains(&io.issued_ns)
     });
@@ -163,14 +167,14 @@ fn single_ios_come_in_order_as_the_filter_says_and_are_refused_where_none_was_ke
 fn what_only_single_ios_tell_is_refused_by_its_name() {
     let (_, alone) = both();
     let device = || HitMap::new(0, 1 << 30, 9, HitSteps::over((0, SECOND), 9));
-    let refused = |fold: &mut dyn Fold| match alone.run(&Pass::default(), &mut [fold]) {
+    let refused = |fold: &mut dyn Fold| match alone.run(&PassOptions::default(), &mut [fold]) {
         Err(TraceError::NotRecorded(what)) => Some(what),
         _ => None,
     };
     assert_eq!(refused(&mut ProcessTable::default()), Some(NotRecorded::Processes));
     assert_eq!(refused(&mut device()), Some(NotRecorded::HitMaps));
-    assert_eq!(refused(&mut Reach::new(0, 1 << 30)), Some(NotRecorded::WorkingSets));
-    let of_processes = SeriesOf::Processes(Vec::new());
+    assert_eq!(refused(&mut WorkingSet::new(0, 1 << 30)), Some(NotRecorded::WorkingSets));
+    let of_processes = SeriesSelection::Processes(Vec::new());
     assert_eq!(
         refused(&mut SeriesOverTime::new(SECOND, &of_processes)),
         Some(NotRecorded::Processes)
@@ -237,7 +241,7 @@ fn a_filter_and_a_width_by_default_choose_the_same() {
     let filter =
         Filter { ops: vec![IoOp::Write], streams: vec![key("RND 8K W")], ..Filter::default() };
     let filter = filter.between(Some(20 * SECOND), Some(60 * SECOND));
-    let pass = Pass { filter, ..Pass::default() };
+    let pass = PassOptions { filter, ..PassOptions::default() };
     let (every, alone) = derivations(&StudyOptions { pass, ..in_steps(10) });
     assert_eq!(every.totals.workload, alone.totals.workload);
     assert_eq!(every.streams_over_time.steps(), alone.streams_over_time.steps());

@@ -4,10 +4,10 @@
 
 use std::io::Cursor;
 use steadfast_analysis::Captured;
-use steadfast_domain::io_event::{CapturedDevice, Command, Mark, flags};
+use steadfast_domain::io_event::{CapturedDevice, CommandName, Mark, flags};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_tracefile::{StreamKey, Trace, Writer};
+use steadfast_tracefile::{StreamKey, Trace, TraceWriter};
 
 pub const SECOND: u64 = 1_000_000_000;
 const GIB: u64 = 1 << 30;
@@ -45,7 +45,7 @@ pub fn conditions(seconds: u64) -> CaptureConditions {
 }
 
 /// A source of I/Os in issue order.
-pub struct Server {
+pub struct SyntheticServer {
     state: u64,
     now: f64,
     gap: f64,
@@ -55,11 +55,11 @@ pub struct Server {
     free: [u64; 2],
 }
 
-impl Server {
+impl SyntheticServer {
     /// `rate` I/Os per second on average for so many seconds.
     pub fn new(seconds: u64, rate: u64) -> Self {
         let gap = SECOND as f64 / rate as f64;
-        Server { state: 7, now: 0.0, gap, seconds, log: 0, backup: 0, free: [0; 2] }
+        SyntheticServer { state: 7, now: 0.0, gap, seconds, log: 0, backup: 0, free: [0; 2] }
     }
 
     fn draw(&mut self, below: u64) -> u64 {
@@ -76,7 +76,7 @@ impl Server {
             offset,
             bytes,
             pid,
-            command: Command::new(name),
+            command: CommandName::new(name),
             ..IoEvent::default()
         };
         let page = self.draw(1 << 19) * 8192 + GIB;
@@ -119,7 +119,7 @@ impl Server {
     }
 }
 
-impl Iterator for Server {
+impl Iterator for SyntheticServer {
     type Item = IoEvent;
     fn next(&mut self) -> Option<IoEvent> {
         // The load rises and falls twice while it is captured.
@@ -154,7 +154,7 @@ pub fn by_completion(events: impl Iterator<Item = IoEvent>) -> Vec<IoEvent> {
 }
 
 pub fn written(events: &[IoEvent], conditions: CaptureConditions) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new(), &conditions).unwrap().with_rows_per_group(1009);
+    let mut writer = TraceWriter::new(Vec::new(), &conditions).unwrap().with_rows_per_group(1009);
     writer.write(events).unwrap();
     writer.finish(conditions).unwrap()
 }
@@ -205,6 +205,6 @@ pub fn known() -> Vec<IoEvent> {
 
 /// A server whose backup and log are known by construction.
 pub fn server(seconds: u64) -> Captured<Cursor<Vec<u8>>> {
-    let events = by_completion(Server::new(seconds, 500));
+    let events = by_completion(SyntheticServer::new(seconds, 500));
     opened(&events, conditions(seconds)).into()
 }

@@ -2,8 +2,8 @@
 //! tracepoints have them: scripts of ours, with the cheapest maps found, a buffer as large as that
 //! of our capture, and buffered output.
 
-use crate::load::{BLOCK, Device, Load};
-use crate::{Fallible, RING_BYTES, Run};
+use crate::load::{BLOCK, CostDevice, CostLoad};
+use crate::{CostRun, Fallible, RING_BYTES};
 use std::fs;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// Output of bpftrace per I/O.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub enum BpftraceOutput {
     /// A line with all fields.
     Line,
     /// An increment of a count, with the same maps.
@@ -35,8 +35,8 @@ pub fn is_installed() -> bool {
 }
 
 /// Runs the load with bpftrace.
-pub fn run(device: &Device, load: &Load, output: Output) -> Fallible<Run> {
-    let mut recorder = Recorder::start(device, output)?;
+pub fn run(device: &CostDevice, load: &CostLoad, output: BpftraceOutput) -> Fallible<CostRun> {
+    let mut recorder = BpftraceProcess::start(device, output)?;
     recorder.wait_until_attached(device)?;
     let before = (recorder.kernel()?.nanos, recorder.user_ns()?);
     let loaded = load.apply(device);
@@ -45,11 +45,18 @@ pub fn run(device: &Device, load: &Load, output: Output) -> Fallible<Run> {
     let user_ns = recorder.user_ns()? - before.1;
     let text = recorder.end()?;
     let recorded = match output {
-        Output::Line => text.lines().filter(|line| is_of_load(line)).count() as u64,
-        Output::Count => loaded.ios,
+        BpftraceOutput::Line => text.lines().filter(|line| is_of_load(line)).count() as u64,
+        BpftraceOutput::Count => loaded.ios,
     };
     let reported_lost = text.lines().filter_map(lost).sum();
-    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes: text.len() as u64, reported_lost })
+    Ok(CostRun {
+        loaded,
+        kernel_ns,
+        user_ns,
+        recorded,
+        file_bytes: text.len() as u64,
+        reported_lost,
+    })
 }
 
 /// Returns true if a line is of an I/O of the load's size, its sixth field.
@@ -65,14 +72,14 @@ fn lost(line: &str) -> Option<u64> {
 
 /// Cost of the programs, as measured by the kernel.
 #[derive(Default)]
-struct Kernel {
+struct BpftraceCost {
     nanos: u64,
     /// Programs that ran at all.
     awake: usize,
 }
 
 /// A running bpftrace, ended on drop.
-struct Recorder {
+struct BpftraceProcess {
     process: Child,
     directory: TempDir,
     programs: usize,
@@ -80,7 +87,7 @@ struct Recorder {
     _stats: OwnedFd,
 }
 
-impl Drop for Recorder {
+impl Drop for BpftraceProcess {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.process.kill();
@@ -88,8 +95,8 @@ impl Drop for Recorder {
     }
 }
 
-impl Recorder {
-    fn start(device: &Device, output: Output) -> Fallible<Recorder> {
+impl BpftraceProcess {
+    fn start(device: &CostDevice, output: BpftraceOutput) -> Fallible<BpftraceProcess> {
         let stats = measure_programs()?;
         let directory = tempfile::tempdir()?;
         let listened = device.listened();
@@ -99,7 +106,7 @@ impl Recorder {
             (include_str!("requests.bt"), 3)
         };
         let number = listened.number.0 << 20 | listened.number.1;
-        let lines = u32::from(output == Output::Line);
+        let lines = u32::from(output == BpftraceOutput::Line);
         let process = Command::new(PROGRAM)
             .env("BPFTRACE_PERF_RB_PAGES", pages_per_processor().to_string())
             .args(["-B", "full", "-o"])
@@ -109,11 +116,11 @@ impl Recorder {
             .stdout(Stdio::null())
             .stderr(fs::File::create(directory.path().join(ERRORS))?)
             .spawn()?;
-        Ok(Recorder { process, directory, programs, _stats: stats })
+        Ok(BpftraceProcess { process, directory, programs, _stats: stats })
     }
 
     /// Reads from the device until every program has run.
-    fn wait_until_attached(&mut self, device: &Device) -> Fallible<()> {
+    fn wait_until_attached(&mut self, device: &CostDevice) -> Fallible<()> {
         let began = Instant::now();
         while self.kernel()?.awake < self.programs {
             let ended = self.process.try_wait()?.is_some();
@@ -140,9 +147,9 @@ impl Recorder {
     }
 
     /// Reads the cost from the /proc entries of the descriptors that hold its programs.
-    fn kernel(&self) -> Fallible<Kernel> {
+    fn kernel(&self) -> Fallible<BpftraceCost> {
         let directory = PathBuf::from(format!("/proc/{}/fdinfo", self.process.id()));
-        let mut sum = Kernel::default();
+        let mut sum = BpftraceCost::default();
         for entry in fs::read_dir(directory)? {
             let text = fs::read_to_string(entry?.path()).unwrap_or_default();
             let value = |name: &str| {

@@ -6,41 +6,41 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use steadfast_capture::{Listened, WHOLE_DISK};
+use steadfast_capture::{CaptureDevice, WHOLE_DISK};
 
 const SIZE: u64 = 512 << 20;
 /// Size of every I/O of the load, in bytes.
 pub const BLOCK: u64 = 4096;
 
 /// A device made for the bench, removed on drop.
-pub struct Device {
+pub struct CostDevice {
     path: PathBuf,
     bio_based: bool,
     remove: Box<dyn Fn() + Send + Sync>,
 }
 
-impl Drop for Device {
+impl Drop for CostDevice {
     fn drop(&mut self) {
         (self.remove)();
     }
 }
 
-impl Device {
+impl CostDevice {
     /// Makes a zram device (compressed memory), the fastest device available.
-    pub fn zram() -> super::Fallible<Device> {
+    pub fn zram() -> super::Fallible<CostDevice> {
         let number = fs::read_to_string("/sys/class/zram-control/hot_add")?.trim().to_owned();
         let path = PathBuf::from(format!("/dev/zram{number}"));
         let size = format!("/sys/block/zram{number}/disksize");
         let remove = Box::new(move || {
             let _ = fs::write("/sys/class/zram-control/hot_remove", &number);
         });
-        let device = Device { path, bio_based: true, remove };
+        let device = CostDevice { path, bio_based: true, remove };
         fs::write(size, SIZE.to_string())?;
         device.filled()
     }
 
     /// Makes a loop device over a file in memory, which has a request queue.
-    pub fn looped() -> super::Fallible<Device> {
+    pub fn looped() -> super::Fallible<CostDevice> {
         let file = tempfile::Builder::new().tempfile_in("/dev/shm")?;
         file.as_file().set_len(SIZE)?;
         let mut losetup = Command::new("losetup");
@@ -51,13 +51,13 @@ impl Device {
             let _ = Command::new("losetup").arg("--detach").arg(&name).status();
             let _ = file.path();
         });
-        Device { path, bio_based: false, remove }.filled()
+        CostDevice { path, bio_based: false, remove }.filled()
     }
 
-    fn filled(self) -> super::Fallible<Device> {
+    fn filled(self) -> super::Fallible<CostDevice> {
         let file = self.open()?;
         for block in 0..SIZE / BLOCK {
-            file.write_all_at(&Block([block as u8; BLOCK as usize]).0, block * BLOCK)?;
+            file.write_all_at(&AlignedBlock([block as u8; BLOCK as usize]).0, block * BLOCK)?;
         }
         Ok(self)
     }
@@ -68,14 +68,14 @@ impl Device {
 
     /// Reads two blocks at once, which is not an I/O of the load.
     pub fn touch(&self) -> super::Fallible<()> {
-        let mut blocks = Box::new(Block([0; 2 * BLOCK as usize]));
+        let mut blocks = Box::new(AlignedBlock([0; 2 * BLOCK as usize]));
         Ok(self.open()?.read_exact_at(&mut blocks.0, 0)?)
     }
 
     /// Returns the device as an option of a capture.
-    pub fn listened(&self) -> Listened {
+    pub fn listened(&self) -> CaptureDevice {
         let number = fs::metadata(&self.path).map_or(0, |metadata| metadata.rdev());
-        Listened {
+        CaptureDevice {
             name: self.path.display().to_string(),
             number: (libc::major(number), libc::minor(number)),
             sectors: WHOLE_DISK,
@@ -86,11 +86,11 @@ impl Device {
 }
 
 #[repr(align(4096))]
-struct Block<const BYTES: usize>([u8; BYTES]);
+struct AlignedBlock<const BYTES: usize>([u8; BYTES]);
 
 /// Rate and duration of the load.
 #[derive(Clone, Copy)]
-pub struct Load {
+pub struct CostLoad {
     pub threads: u64,
     /// I/Os per second and thread; `None` runs at full speed.
     pub rate: Option<u64>,
@@ -99,7 +99,7 @@ pub struct Load {
 
 /// Results of the threads.
 #[derive(Default)]
-pub struct Loaded {
+pub struct CostLoadResult {
     pub ios: u64,
     pub iops: f64,
     /// 99th percentile of the response times in microseconds; at a fixed rate, from the time an I/O
@@ -107,9 +107,9 @@ pub struct Loaded {
     pub p99_us: f64,
 }
 
-impl Load {
+impl CostLoad {
     /// Runs the load.
-    pub fn apply(&self, device: &Device) -> Loaded {
+    pub fn apply(&self, device: &CostDevice) -> CostLoadResult {
         let began = Instant::now();
         let mut times: Vec<u32> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.threads)
@@ -121,14 +121,14 @@ impl Load {
         let iops = ios as f64 / began.elapsed().as_secs_f64();
         times.sort_unstable();
         let p99 = times.get(times.len() * 99 / 100).copied().unwrap_or(0);
-        Loaded { ios, iops, p99_us: f64::from(p99) / 1000.0 }
+        CostLoadResult { ios, iops, p99_us: f64::from(p99) / 1000.0 }
     }
 
     /// Does two reads and a write in turn; response times are in nanoseconds.
-    fn thread(&self, device: &Device, seed: u64) -> Vec<u32> {
+    fn thread(&self, device: &CostDevice, seed: u64) -> Vec<u32> {
         let Ok(file) = device.open() else { return Vec::new() };
         let mut times = Vec::with_capacity(4 << 20);
-        let mut block = Box::new(Block([7; BLOCK as usize]));
+        let mut block = Box::new(AlignedBlock([7; BLOCK as usize]));
         let (began, mut state) = (Instant::now(), seed + 1);
         for number in 0u64.. {
             let mut issued = Instant::now();

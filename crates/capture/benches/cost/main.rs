@@ -11,8 +11,8 @@ mod bpftrace;
 mod load;
 mod ours;
 
-use bpftrace::Output;
-use load::{Device, Load, Loaded};
+use bpftrace::BpftraceOutput;
+use load::{CostDevice, CostLoad, CostLoadResult};
 use std::time::Duration;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -25,9 +25,9 @@ const RING_BYTES: u32 = 16 << 20;
 
 /// A run of a load and its recording.
 #[derive(Default)]
-pub struct Run {
+pub struct CostRun {
     /// Results of the load.
-    pub loaded: Loaded,
+    pub loaded: CostLoadResult,
     /// Time spent in the probes in the kernel.
     pub kernel_ns: u64,
     /// Processor time of the recorder.
@@ -45,7 +45,7 @@ fn main() -> Fallible<()> {
     let asked = arguments.iter().position(|word| word == "--pairs");
     let pairs = asked.and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(PAIRS);
     let named = |table: &str| arguments.iter().any(|word| word == table);
-    let (zram, looped) = (Device::zram()?, Device::looped()?);
+    let (zram, looped) = (CostDevice::zram()?, CostDevice::looped()?);
     if !named("bpftrace") {
         with_and_without(&zram, &looped, pairs)?;
     }
@@ -64,13 +64,13 @@ fn main() -> Fallible<()> {
 }
 
 /// A row of the first table.
-struct Point {
+struct CostPoint {
     name: &'static str,
-    load: Load,
+    load: CostLoad,
     steps: bool,
 }
 
-fn with_and_without(zram: &Device, looped: &Device, pairs: usize) -> Fallible<()> {
+fn with_and_without(zram: &CostDevice, looped: &CostDevice, pairs: usize) -> Fallible<()> {
     println!(
         "| device, load | capture of | IOPS without | with | loss % | p99 us without | with | \
          kernel ns/I/O | user ns/I/O | bytes/I/O | lost |"
@@ -84,16 +84,16 @@ fn with_and_without(zram: &Device, looped: &Device, pairs: usize) -> Fallible<()
     Ok(())
 }
 
-fn paced(rate: u64) -> Load {
-    Load { threads: 1, rate: Some(rate), time: Duration::from_secs(2) }
+fn paced(rate: u64) -> CostLoad {
+    CostLoad { threads: 1, rate: Some(rate), time: Duration::from_secs(2) }
 }
 
-fn full(threads: u64) -> Load {
-    Load { threads, rate: None, time: Duration::from_secs(1) }
+fn full(threads: u64) -> CostLoad {
+    CostLoad { threads, rate: None, time: Duration::from_secs(1) }
 }
 
-fn points() -> Vec<Point> {
-    let point = |name, load, steps| Point { name, load, steps };
+fn points() -> Vec<CostPoint> {
+    let point = |name, load, steps| CostPoint { name, load, steps };
     vec![
         point("50 k a second", paced(50_000), false),
         point("50 k a second", paced(50_000), true),
@@ -103,14 +103,14 @@ fn points() -> Vec<Point> {
     ]
 }
 
-fn line(device: &Device, point: &Point, pairs: usize) -> Fallible<String> {
+fn line(device: &CostDevice, point: &CostPoint, pairs: usize) -> Fallible<String> {
     let step_ns = point.steps.then_some(1_000_000_000);
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..pairs {
         without.push(alone(device, &point.load)?);
         with.push(ours::run(device, &point.load, step_ns)?);
     }
-    let (without, with) = (Median::of(&without), Median::of(&with));
+    let (without, with) = (CostMedian::of(&without), CostMedian::of(&with));
     Ok(format!(
         " {} | {:.0} | {:.0} | {:.1} | {:.1} | {:.1} | {:.0} | {:.0} | {:.1} | {:.0} |",
         if point.steps { "steps of 1 s" } else { "every I/O" },
@@ -126,12 +126,12 @@ fn line(device: &Device, point: &Point, pairs: usize) -> Fallible<String> {
     ))
 }
 
-fn alone(device: &Device, load: &Load) -> Fallible<Run> {
-    Ok(Run { loaded: load.apply(device), ..Run::default() })
+fn alone(device: &CostDevice, load: &CostLoad) -> Fallible<CostRun> {
+    Ok(CostRun { loaded: load.apply(device), ..CostRun::default() })
 }
 
 /// Medians of several runs; times and bytes are per I/O.
-struct Median {
+struct CostMedian {
     iops: f64,
     p99_us: f64,
     kernel_ns: f64,
@@ -141,12 +141,12 @@ struct Median {
     reported_lost: f64,
 }
 
-impl Median {
-    fn of(runs: &[Run]) -> Median {
-        let per_recorded = |value: fn(&Run) -> u64| {
+impl CostMedian {
+    fn of(runs: &[CostRun]) -> CostMedian {
+        let per_recorded = |value: fn(&CostRun) -> u64| {
             median(runs, |run| value(run) as f64 / run.recorded.max(1) as f64)
         };
-        Median {
+        CostMedian {
             iops: median(runs, |run| run.loaded.iops),
             p99_us: median(runs, |run| run.loaded.p99_us),
             // The programs run for lost I/Os, too.
@@ -159,12 +159,12 @@ impl Median {
     }
 
     /// Returns the loss of IOPS in percent.
-    fn loss(&self, without: &Median) -> f64 {
+    fn loss(&self, without: &CostMedian) -> f64 {
         (1.0 - self.iops / without.iops) * 100.0
     }
 }
 
-fn median(runs: &[Run], value: impl Fn(&Run) -> f64) -> f64 {
+fn median(runs: &[CostRun], value: impl Fn(&CostRun) -> f64) -> f64 {
     let mut values: Vec<f64> = runs.iter().map(value).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
@@ -172,7 +172,7 @@ fn median(runs: &[Run], value: impl Fn(&Run) -> f64) -> f64 {
 
 /// The second table: the same load alone, with a capture, with bpftrace printing a line for every
 /// I/O, and with bpftrace only counting them.
-fn with_bpftrace(zram: &Device, looped: &Device, rounds: usize) -> Fallible<()> {
+fn with_bpftrace(zram: &CostDevice, looped: &CostDevice, rounds: usize) -> Fallible<()> {
     println!(
         "| device, load | recorder | IOPS | loss % | p99 us | kernel ns/I/O | user ns/I/O | \
          bytes/I/O | not recorded | reported lost |"
@@ -191,15 +191,15 @@ fn with_bpftrace(zram: &Device, looped: &Device, rounds: usize) -> Fallible<()> 
     Ok(())
 }
 
-fn compare(name: &str, device: &Device, load: &Load, rounds: usize) -> Fallible<()> {
-    let mut runs: [Vec<Run>; 4] = Default::default();
+fn compare(name: &str, device: &CostDevice, load: &CostLoad, rounds: usize) -> Fallible<()> {
+    let mut runs: [Vec<CostRun>; 4] = Default::default();
     for _ in 0..rounds {
         runs[0].push(alone(device, load)?);
         runs[1].push(ours::run(device, load, None)?);
-        runs[2].push(bpftrace::run(device, load, Output::Line)?);
-        runs[3].push(bpftrace::run(device, load, Output::Count)?);
+        runs[2].push(bpftrace::run(device, load, BpftraceOutput::Line)?);
+        runs[3].push(bpftrace::run(device, load, BpftraceOutput::Count)?);
     }
-    let [nothing, ours, lines, counts] = runs.map(|runs| Median::of(&runs));
+    let [nothing, ours, lines, counts] = runs.map(|runs| CostMedian::of(&runs));
     println!("| {name} | nothing | {:.0} | | {:.1} | | | | | |", nothing.iops, nothing.p99_us);
     for (recorder, it) in [("capture", &ours), ("bpftrace", &lines)] {
         println!(

@@ -1,18 +1,18 @@
 //! A load with our own capture running, written as `steadfast` writes it.
 
-use crate::load::{Device, Load, thread_time_ns};
-use crate::{Fallible, RING_BYTES, Run};
+use crate::load::{CostDevice, CostLoad, thread_time_ns};
+use crate::{CostRun, Fallible, RING_BYTES};
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use steadfast_capture::{Capture, Options};
+use steadfast_capture::{Capture, CaptureOptions};
 use steadfast_domain::{CaptureConditions, IoEvent, Layer};
-use steadfast_tracefile::{StepWriter, Writer};
+use steadfast_tracefile::{StepWriter, TraceWriter};
 
 /// Runs the load with a capture of every I/O, or of steps.
-pub fn run(device: &Device, load: &Load, step_ns: Option<u64>) -> Fallible<Run> {
-    let options = Options {
+pub fn run(device: &CostDevice, load: &CostLoad, step_ns: Option<u64>) -> Fallible<CostRun> {
+    let options = CaptureOptions {
         devices: vec![device.listened()],
         layers: vec![Layer::Block],
         process: None,
@@ -44,15 +44,15 @@ pub fn run(device: &Device, load: &Load, step_ns: Option<u64>) -> Fallible<Run> 
     let (recorded, file_bytes) = written?;
     let counters = capture.counters()?;
     let kernel_ns = counters.kernel_ns.unwrap_or(0);
-    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes, reported_lost: counters.lost })
+    Ok(CostRun { loaded, kernel_ns, user_ns, recorded, file_bytes, reported_lost: counters.lost })
 }
 
 /// Number of I/Os, and length of the file in bytes.
-type Written = Fallible<(u64, u64)>;
+type RecordedSize = Fallible<(u64, u64)>;
 
-fn write_ios(capture: &mut Capture, stop: &AtomicBool) -> Written {
+fn write_ios(capture: &mut Capture, stop: &AtomicBool) -> RecordedSize {
     let conditions = CaptureConditions::default();
-    let mut writer = Writer::new(BufWriter::new(tempfile::tempfile()?), &conditions)?;
+    let mut writer = TraceWriter::new(BufWriter::new(tempfile::tempfile()?), &conditions)?;
     let mut events: Vec<IoEvent> = Vec::new();
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(20));
@@ -67,7 +67,7 @@ fn write_ios(capture: &mut Capture, stop: &AtomicBool) -> Written {
     finished(ios, writer.finish(conditions)?)
 }
 
-fn write_steps(capture: &mut Capture, stop: &AtomicBool, step_ns: Option<u64>) -> Written {
+fn write_steps(capture: &mut Capture, stop: &AtomicBool, step_ns: Option<u64>) -> RecordedSize {
     let conditions = CaptureConditions { step_ns, ..CaptureConditions::default() };
     let mut writer = StepWriter::new(BufWriter::new(tempfile::tempfile()?), &conditions)?;
     let (mut parts, mut taken) = (Vec::new(), Instant::now());
@@ -85,7 +85,7 @@ fn write_steps(capture: &mut Capture, stop: &AtomicBool, step_ns: Option<u64>) -
     finished(ios, writer.finish(&conditions)?)
 }
 
-fn finished(ios: u64, file: BufWriter<File>) -> Written {
+fn finished(ios: u64, file: BufWriter<File>) -> RecordedSize {
     let file = file.into_inner()?;
     Ok((ios, file.metadata()?.len()))
 }

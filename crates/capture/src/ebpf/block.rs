@@ -1,29 +1,29 @@
 //! The block layer: one record per request or bio that a device completes.
 
-use super::cgroups::Hierarchy;
+use super::cgroups::CgroupHierarchy;
 use super::plain;
-use super::programs::{Aligned, kernel_knows};
-use super::record::{BlockSettings, Bucket, KernelCounters, Wire};
-use super::tap::{ProbeSession, Tapped};
+use super::programs::{AlignedBytes, kernel_knows};
+use super::record::{BlockProgramCounters, BlockProgramSettings, BlockRecord, InFlightBucket};
+use super::tap::{CapturedLayer, ProbeSession};
 use super::wait::wait_until;
 use crate::error::CaptureError;
-use crate::options::Options;
-use crate::source::{Counters, Source};
+use crate::options::CaptureOptions;
+use crate::source::{CaptureCounters, EventSource};
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::{IoEvent, Layer};
 
 /// The compiled programs, aligned because ELF files are read in words.
-static PROGRAMS: &Aligned<[u8]> =
-    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/block.bpf.o")));
+static PROGRAMS: &AlignedBytes<[u8]> =
+    &AlignedBytes(*include_bytes!(concat!(env!("OUT_DIR"), "/block.bpf.o")));
 
 /// The source at the block layer.
-pub(crate) struct Blocks {
+pub(crate) struct BlockSource {
     tap: ProbeSession,
     description: String,
 }
 
 /// Selects the programs to load by the devices and the kernel's tracepoints.
-struct ProgramsNeeded {
+struct ProgramSelection {
     /// The kernel has the tracepoint block_io_start (since 6.5).
     io_start: bool,
     requests: bool,
@@ -32,9 +32,9 @@ struct ProgramsNeeded {
     splits: bool,
 }
 
-impl ProgramsNeeded {
-    fn of(options: &Options, io_start: bool) -> Self {
-        ProgramsNeeded {
+impl ProgramSelection {
+    fn of(options: &CaptureOptions, io_start: bool) -> Self {
+        ProgramSelection {
             io_start,
             requests: options.devices.iter().any(|device| !device.bio_based),
             bios: options.devices.iter().any(|device| device.bio_based),
@@ -73,22 +73,22 @@ impl ProgramsNeeded {
     }
 }
 
-impl Blocks {
+impl BlockSource {
     pub(crate) fn open(
-        options: &Options,
-        cgroups: Option<Hierarchy>,
+        options: &CaptureOptions,
+        cgroups: Option<CgroupHierarchy>,
     ) -> Result<Self, CaptureError> {
         let io_start = kernel_knows("btf_trace_block_io_start")?;
-        let needed = ProgramsNeeded::of(options, io_start);
-        let settings = BlockSettings::of(options, !io_start, cgroups);
+        let needed = ProgramSelection::of(options, io_start);
+        let settings = BlockProgramSettings::of(options, !io_start, cgroups);
         let layer = (options, Layer::Block);
         let tap = ProbeSession::load(&PROGRAMS.0, &needed.programs(), &settings, layer)?;
-        Ok(Blocks { tap, description: needed.describe() })
+        Ok(BlockSource { tap, description: needed.describe() })
     }
 }
 
-impl Tapped for Blocks {
-    type Record = Wire;
+impl CapturedLayer for BlockSource {
+    type Record = BlockRecord;
 
     fn tap(&self) -> &ProbeSession {
         &self.tap
@@ -103,14 +103,14 @@ impl Tapped for Blocks {
     }
 
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let counters = || self.tap.counters::<KernelCounters>();
+        let counters = || self.tap.counters::<BlockProgramCounters>();
         let nothing_left = wait_until(|| counters().is_ok_and(|c| c.under_way() == 0));
         self.take(into)?;
         if nothing_left {
             return Ok(());
         }
         self.tap.each_unended("buckets", into, |value, began_ns, hand_out| {
-            let Some(bucket) = plain::read::<Bucket>(value) else { return };
+            let Some(bucket) = plain::read::<InFlightBucket>(value) else { return };
             for journey in bucket.journeys() {
                 let Some(event) = journey.unended(began_ns) else { continue };
                 hand_out(event, journey.sequential());
@@ -118,9 +118,9 @@ impl Tapped for Blocks {
         })
     }
 
-    fn counted(&self) -> Result<Counters, CaptureError> {
-        let kernel: KernelCounters = self.tap.counters()?;
-        Ok(Counters {
+    fn counted(&self) -> Result<CaptureCounters, CaptureError> {
+        let kernel: BlockProgramCounters = self.tap.counters()?;
+        Ok(CaptureCounters {
             lost: kernel.lost,
             in_part: IncompleteIos {
                 begun_before: kernel.begun_before,
@@ -130,7 +130,7 @@ impl Tapped for Blocks {
             partial_completions: kernel.partial_completions,
             requeues: kernel.requeues,
             splits: kernel.splits.to_vec(),
-            ..Counters::default()
+            ..CaptureCounters::default()
         })
     }
 }

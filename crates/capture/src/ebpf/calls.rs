@@ -2,12 +2,12 @@
 //! that programs request.
 
 use super::file_programs::FilePrograms;
-use super::programs::{Aligned, kernel_knows};
+use super::programs::{AlignedBytes, kernel_knows};
 use crate::error::CaptureError;
 
 /// The compiled programs, aligned because ELF files are read in words.
-static PROGRAMS: &Aligned<[u8]> =
-    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o")));
+static PROGRAMS: &AlignedBytes<[u8]> =
+    &AlignedBytes(*include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o")));
 
 pub(super) fn programs() -> Result<FilePrograms, CaptureError> {
     let mut programs = vec!["on_call_end", "on_call"];

@@ -2,7 +2,7 @@
 //! the programs refer to its cgroups (bpf/cgroups.h).
 
 use super::plain;
-use super::programs::Programs;
+use super::programs::AttachedPrograms;
 use crate::error::CaptureError;
 use crate::tree;
 use std::fs;
@@ -17,7 +17,7 @@ pub(super) const NUMBERS: &str = "cgroup_numbers";
 /// A cgroup hierarchy: version 2, or that of one controller (version 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Hierarchy {
+pub(crate) enum CgroupHierarchy {
     Unified = 1,
     Blkio,
     Memory,
@@ -28,34 +28,34 @@ pub(crate) enum Hierarchy {
     Freezer,
 }
 
-impl Hierarchy {
-    const ALL: [Hierarchy; 8] = [
-        Hierarchy::Unified,
-        Hierarchy::Blkio,
-        Hierarchy::Memory,
-        Hierarchy::Pids,
-        Hierarchy::Cpu,
-        Hierarchy::Cpuset,
-        Hierarchy::Devices,
-        Hierarchy::Freezer,
+impl CgroupHierarchy {
+    const ALL: [CgroupHierarchy; 8] = [
+        CgroupHierarchy::Unified,
+        CgroupHierarchy::Blkio,
+        CgroupHierarchy::Memory,
+        CgroupHierarchy::Pids,
+        CgroupHierarchy::Cpu,
+        CgroupHierarchy::Cpuset,
+        CgroupHierarchy::Devices,
+        CgroupHierarchy::Freezer,
     ];
 
     /// Returns the hierarchy's number in the programs' settings; 0 if cgroups are not captured.
-    pub(super) fn number(chosen: Option<Hierarchy>) -> u32 {
+    pub(super) fn number(chosen: Option<CgroupHierarchy>) -> u32 {
         chosen.map_or(0, |hierarchy| hierarchy as u32)
     }
 
     /// Returns the controller's name, or `None` for version 2.
     fn controller(self) -> Option<&'static str> {
         match self {
-            Hierarchy::Unified => None,
-            Hierarchy::Blkio => Some("blkio"),
-            Hierarchy::Memory => Some("memory"),
-            Hierarchy::Pids => Some("pids"),
-            Hierarchy::Cpu => Some("cpu"),
-            Hierarchy::Cpuset => Some("cpuset"),
-            Hierarchy::Devices => Some("devices"),
-            Hierarchy::Freezer => Some("freezer"),
+            CgroupHierarchy::Unified => None,
+            CgroupHierarchy::Blkio => Some("blkio"),
+            CgroupHierarchy::Memory => Some("memory"),
+            CgroupHierarchy::Pids => Some("pids"),
+            CgroupHierarchy::Cpu => Some("cpu"),
+            CgroupHierarchy::Cpuset => Some("cpuset"),
+            CgroupHierarchy::Devices => Some("devices"),
+            CgroupHierarchy::Freezer => Some("freezer"),
         }
     }
 
@@ -72,10 +72,10 @@ impl Hierarchy {
 /// a whole. Containers and services are in every hierarchy in use, while a host on version 1 may
 /// have version 2 mounted with a single cgroup in it. Directories are counted, because the kernel's
 /// own count (/proc/cgroups) includes removed cgroups that are not freed yet.
-pub(crate) fn chosen() -> Option<(Hierarchy, PathBuf)> {
+pub(crate) fn chosen() -> Option<(CgroupHierarchy, PathBuf)> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let mut best: Option<(usize, Hierarchy, PathBuf)> = None;
-    for hierarchy in Hierarchy::ALL {
+    let mut best: Option<(usize, CgroupHierarchy, PathBuf)> = None;
+    for hierarchy in CgroupHierarchy::ALL {
         let Some(place) = mounted(&mounts, hierarchy) else { continue };
         let count = tree::directories(&place).take(COUNTED).count();
         if best.as_ref().is_none_or(|(most, ..)| count > *most) {
@@ -87,7 +87,7 @@ pub(crate) fn chosen() -> Option<(Hierarchy, PathBuf)> {
 
 /// Returns the mount point of a hierarchy mounted from its root, from the lines of
 /// /proc/PID/mountinfo.
-fn mounted(mounts: &str, hierarchy: Hierarchy) -> Option<PathBuf> {
+fn mounted(mounts: &str, hierarchy: CgroupHierarchy) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (place, kind) = line.split_once(" - ")?;
         let mut place = place.split(' ').skip(3);
@@ -104,7 +104,7 @@ fn mounted(mounts: &str, hierarchy: Hierarchy) -> Option<PathBuf> {
 
 /// Calls `show` for every numbered cgroup with its small number and the kernel's ID.
 pub(super) fn numbered(
-    programs: &Programs,
+    programs: &AttachedPrograms,
     show: &mut dyn FnMut(u16, u64),
 ) -> Result<(), CaptureError> {
     programs.each_pair(NUMBERS, |id, number| {
@@ -129,17 +129,17 @@ mod tests {
     #[test]
     fn a_hierarchy_is_found_where_all_of_it_is_mounted() {
         let found = |hierarchy| mounted(MOUNTS, hierarchy);
-        assert_eq!(found(Hierarchy::Unified), Some("/sys/fs/cgroup/unified".into()));
-        assert_eq!(found(Hierarchy::Memory), Some("/sys/fs/cgroup/memory".into()));
-        assert_eq!(found(Hierarchy::Cpu), Some("/sys/fs/cgroup/cpu,cpuacct".into()));
-        assert_eq!(found(Hierarchy::Pids), None, "a part of it is mounted");
-        assert_eq!(found(Hierarchy::Blkio), None);
+        assert_eq!(found(CgroupHierarchy::Unified), Some("/sys/fs/cgroup/unified".into()));
+        assert_eq!(found(CgroupHierarchy::Memory), Some("/sys/fs/cgroup/memory".into()));
+        assert_eq!(found(CgroupHierarchy::Cpu), Some("/sys/fs/cgroup/cpu,cpuacct".into()));
+        assert_eq!(found(CgroupHierarchy::Pids), None, "a part of it is mounted");
+        assert_eq!(found(CgroupHierarchy::Blkio), None);
     }
 
     #[test]
     fn programs_know_a_hierarchy_by_its_number() {
-        assert_eq!(Hierarchy::number(None), 0);
-        assert_eq!(Hierarchy::number(Some(Hierarchy::Freezer)), 8);
-        assert_eq!(Hierarchy::Memory.describe(), "v1, memory");
+        assert_eq!(CgroupHierarchy::number(None), 0);
+        assert_eq!(CgroupHierarchy::number(Some(CgroupHierarchy::Freezer)), 8);
+        assert_eq!(CgroupHierarchy::Memory.describe(), "v1, memory");
     }
 }

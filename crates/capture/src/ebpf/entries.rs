@@ -2,32 +2,32 @@
 //! origin, on the file systems whose functions are listed here.
 
 use super::file_programs::FilePrograms;
-use super::programs::{Aligned, Functions, kernel_knows};
+use super::programs::{AlignedBytes, KernelFunctions, kernel_knows};
 use crate::error::CaptureError;
-use crate::options::Options;
+use crate::options::CaptureOptions;
 use std::collections::BTreeSet;
 
 /// The compiled programs, aligned because ELF files are read in words.
-static PROGRAMS: &Aligned<[u8]> =
-    &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/entries.bpf.o")));
+static PROGRAMS: &AlignedBytes<[u8]> =
+    &AlignedBytes(*include_bytes!(concat!(env!("OUT_DIR"), "/entries.bpf.o")));
 
 /// A kind of file system: its name, which is also the name of its module and the prefix of its
 /// programs, and its functions.
-struct Kind {
+struct FileSystemKind {
     name: &'static str,
     functions: [&'static str; 3],
 }
 
-const KINDS: [Kind; 3] = [
-    Kind {
+const KINDS: [FileSystemKind; 3] = [
+    FileSystemKind {
         name: "ext4",
         functions: ["ext4_file_read_iter", "ext4_file_write_iter", "ext4_sync_file"],
     },
-    Kind {
+    FileSystemKind {
         name: "xfs",
         functions: ["xfs_file_read_iter", "xfs_file_write_iter", "xfs_file_fsync"],
     },
-    Kind {
+    FileSystemKind {
         name: "btrfs",
         functions: ["btrfs_file_read_iter", "btrfs_file_write_iter", "btrfs_sync_file"],
     },
@@ -47,11 +47,11 @@ const SHARED: [(&str, &str); 6] = [
     ("on_whole_sync", "sync_filesystem"),
 ];
 
-pub(super) fn programs(options: &Options) -> Result<FilePrograms, CaptureError> {
+pub(super) fn programs(options: &CaptureOptions) -> Result<FilePrograms, CaptureError> {
     let mut known = Vec::new();
     let mut programs = shared()?;
     for kind in &KINDS {
-        let functions = Functions::with(Some(kind.name))?;
+        let functions = KernelFunctions::with(Some(kind.name))?;
         if kind.functions.iter().all(|function| functions.contain(function)) {
             known.push(kind.name);
             programs.extend(OF_KIND.map(|program| format!("{}_{program}", kind.name)));
@@ -67,7 +67,7 @@ pub(super) fn programs(options: &Options) -> Result<FilePrograms, CaptureError> 
 }
 
 fn shared() -> Result<Vec<String>, CaptureError> {
-    let functions = Functions::with(None)?;
+    let functions = KernelFunctions::with(None)?;
     let there = SHARED.iter().filter(|(_, function)| functions.contain(function));
     let mut programs: Vec<String> = there.map(|(program, _)| (*program).to_owned()).collect();
     if kernel_knows("btf_trace_io_uring_complete")? {
@@ -77,7 +77,7 @@ fn shared() -> Result<Vec<String>, CaptureError> {
 }
 
 /// Returns the kinds of file system mounted from the devices.
-fn mounted(options: &Options) -> BTreeSet<&str> {
+fn mounted(options: &CaptureOptions) -> BTreeSet<&str> {
     let all = options.devices.iter().flat_map(|device| &device.file_systems);
     all.filter_map(|file_system| file_system.kind.as_deref()).collect()
 }

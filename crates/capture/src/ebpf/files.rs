@@ -1,25 +1,25 @@
 //! The file-system layer: one record per read, write and synchronization on the devices' file
 //! systems, captured either at the file systems' entry points or at system calls.
 
-use super::cgroups::Hierarchy;
+use super::cgroups::CgroupHierarchy;
 use super::file_programs::FilePrograms;
-use super::plain::{self, Plain};
+use super::plain::{self, PlainData};
 use super::programs::parameters;
-use super::rings::Record;
-use super::tap::{ProbeSession, Tapped};
+use super::rings::RingRecord;
+use super::tap::{CapturedLayer, ProbeSession};
 use super::wait::wait_until;
 use super::{calls, entries};
 use crate::error::CaptureError;
-use crate::options::{FilesWay, Options};
-use crate::source::{Counters, Source};
-use steadfast_domain::io_event::{Command, IncompleteIos, Layer, RESPONSE_UNKNOWN};
+use crate::options::{CaptureOptions, FileCaptureMode};
+use crate::source::{CaptureCounters, EventSource};
+use steadfast_domain::io_event::{CommandName, IncompleteIos, Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::{IoEvent, IoOp};
 
 /// Maximum number of file systems in one capture.
 const FILE_SYSTEMS_MAX: usize = 64;
 
 /// The source at the file-system layer.
-pub(crate) struct Files {
+pub(crate) struct FileSource {
     tap: ProbeSession,
     description: String,
     /// Calls without a completion are recorded without a response time.
@@ -27,19 +27,19 @@ pub(crate) struct Files {
     unended: u64,
 }
 
-impl Files {
+impl FileSource {
     /// Attaches in the requested way, or else in the best way that works here. Also returns a
     /// remark if system calls are used because the entry points cannot be.
     pub(crate) fn open(
-        options: &Options,
-        cgroups: Option<Hierarchy>,
+        options: &CaptureOptions,
+        cgroups: Option<CgroupHierarchy>,
     ) -> Result<(Self, Option<String>), CaptureError> {
-        let listen = |set: FilePrograms| Files::listen(options, set, cgroups);
+        let listen = |set: FilePrograms| FileSource::listen(options, set, cgroups);
         let by_entry_points = || listen(entries::programs(options)?);
         let by_calls = || listen(calls::programs()?);
         match options.files {
-            Some(FilesWay::EntryPoints) => Ok((by_entry_points()?, None)),
-            Some(FilesWay::Calls) => Ok((by_calls()?, None)),
+            Some(FileCaptureMode::EntryPoints) => Ok((by_entry_points()?, None)),
+            Some(FileCaptureMode::Calls) => Ok((by_calls()?, None)),
             None => match by_entry_points() {
                 Ok(files) => Ok((files, None)),
                 Err(why) => Ok((by_calls()?, Some(fallen_back(&why)))),
@@ -48,23 +48,23 @@ impl Files {
     }
 
     fn listen(
-        options: &Options,
+        options: &CaptureOptions,
         set: FilePrograms,
-        cgroups: Option<Hierarchy>,
+        cgroups: Option<CgroupHierarchy>,
     ) -> Result<Self, CaptureError> {
         let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
-        let settings = FilesSettings::of(options, by_entry, cgroups)?;
+        let settings = FileProgramSettings::of(options, by_entry, cgroups)?;
         let wanted: Vec<&str> = set.programs.iter().map(String::as_str).collect();
         let tap = ProbeSession::load(set.file, &wanted, &settings, (options, Layer::FileSystem))?;
         let FilePrograms { description, keeps_unended, .. } = set;
-        Ok(Files { tap, description, keeps_unended, unended: 0 })
+        Ok(FileSource { tap, description, keeps_unended, unended: 0 })
     }
 
     /// Appends the calls still outstanding.
     fn take_unended(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let Files { tap, unended, .. } = self;
+        let FileSource { tap, unended, .. } = self;
         tap.each_unended("calls", into, |bytes, began_ns, hand_out| {
-            let Some(call) = plain::read::<Call>(bytes) else { return };
+            let Some(call) = plain::read::<OutstandingCall>(bytes) else { return };
             let Some(event) = call.unended(began_ns) else { return };
             *unended += 1;
             hand_out(event, call.judged & 1 == 1);
@@ -79,8 +79,8 @@ fn fallen_back(why: &CaptureError) -> String {
     )
 }
 
-impl Tapped for Files {
-    type Record = Wire;
+impl CapturedLayer for FileSource {
+    type Record = CallRecord;
 
     fn tap(&self) -> &ProbeSession {
         &self.tap
@@ -95,7 +95,7 @@ impl Tapped for Files {
     }
 
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        let counters = || self.tap.counters::<KernelCounters>();
+        let counters = || self.tap.counters::<FileProgramCounters>();
         wait_until(|| counters().is_ok_and(|c| c.calls <= 0 && c.requests <= 0));
         self.take(into)?;
         if self.keeps_unended {
@@ -104,9 +104,9 @@ impl Tapped for Files {
         Ok(())
     }
 
-    fn counted(&self) -> Result<Counters, CaptureError> {
-        let kernel: KernelCounters = self.tap.counters()?;
-        Ok(Counters {
+    fn counted(&self) -> Result<CaptureCounters, CaptureError> {
+        let kernel: FileProgramCounters = self.tap.counters()?;
+        Ok(CaptureCounters {
             lost: kernel.lost,
             in_part: IncompleteIos {
                 begun_before: kernel.begun_before,
@@ -114,7 +114,7 @@ impl Tapped for Files {
                 too_many: kernel.unfollowed,
             },
             unseen: kernel.unseen(self.keeps_unended),
-            ..Counters::default()
+            ..CaptureCounters::default()
         })
     }
 }
@@ -122,7 +122,7 @@ impl Tapped for Files {
 /// `struct record`: a completed call.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Wire {
+pub(super) struct CallRecord {
     lap: u8,
     /// Operation
     /// device << 4.
@@ -142,9 +142,9 @@ pub(super) struct Wire {
 }
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for Wire {}
+unsafe impl PlainData for CallRecord {}
 
-impl Record for Wire {
+impl RingRecord for CallRecord {
     /// The depth stays 0: the program does not report outstanding calls, and readers of the trace
     /// count them.
     fn event(&self, began_ns: u64) -> IoEvent {
@@ -162,7 +162,7 @@ impl Record for Wire {
             device: u16::from(self.op_device >> 4),
             op: IoOp::of_number(self.op_device & 15).unwrap_or(IoOp::Other),
             layer: Layer::FileSystem,
-            command: Command(self.command),
+            command: CommandName(self.command),
             inode: self.inode,
             ..IoEvent::default()
         }
@@ -176,8 +176,8 @@ const RESPONSE_LONGEST: u64 = (1 << RESPONSE_BITS) - 1;
 /// `struct call` without its kernel-only tail: an outstanding call.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Call {
-    record: Wire,
+struct OutstandingCall {
+    record: CallRecord,
     before: u8,
     how: u8,
     /// Bit 0: sequential.
@@ -186,9 +186,9 @@ struct Call {
 }
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for Call {}
+unsafe impl PlainData for OutstandingCall {}
 
-impl Call {
+impl OutstandingCall {
     fn unended(&self, began_ns: u64) -> Option<IoEvent> {
         let event = || IoEvent { depth: self.depth, ..self.record.event(began_ns) };
         (self.before == 0).then(event)
@@ -198,7 +198,7 @@ impl Call {
 /// `struct settings` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct FilesSettings {
+struct FileProgramSettings {
     process: u32,
     commands: u32,
     by_entry: u32,
@@ -211,21 +211,21 @@ struct FilesSettings {
 }
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for FilesSettings {}
+unsafe impl PlainData for FileProgramSettings {}
 
-impl FilesSettings {
+impl FileProgramSettings {
     fn of(
-        options: &Options,
+        options: &CaptureOptions,
         by_entry: bool,
-        cgroups: Option<Hierarchy>,
+        cgroups: Option<CgroupHierarchy>,
     ) -> Result<Self, CaptureError> {
-        let mut settings = FilesSettings {
+        let mut settings = FileProgramSettings {
             process: options.process.unwrap_or(0),
             commands: options.commands.into(),
             by_entry: by_entry.into(),
             count: 0,
             step_ns: options.step_ns.unwrap_or(0),
-            cgroups: Hierarchy::number(cgroups),
+            cgroups: CgroupHierarchy::number(cgroups),
             unused: 0,
             number: [0; FILE_SYSTEMS_MAX],
             device: [0; FILE_SYSTEMS_MAX],
@@ -252,7 +252,7 @@ impl FilesSettings {
 /// `struct counters` of the programs.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct KernelCounters {
+struct FileProgramCounters {
     lost: u64,
     unfollowed: u64,
     begun_before: u64,
@@ -267,9 +267,9 @@ struct KernelCounters {
 }
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for KernelCounters {}
+unsafe impl PlainData for FileProgramCounters {}
 
-impl KernelCounters {
+impl FileProgramCounters {
     /// Returns the kinds of file access that are not followed, with the number of times each was
     /// used.
     fn unseen(&self, keeps_unended: bool) -> Vec<(String, u64)> {
@@ -297,9 +297,9 @@ mod tests {
 
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
-        assert_eq!(size_of::<Wire>(), 64);
-        assert_eq!(size_of::<FilesSettings>(), 32 + 2 * 4 * FILE_SYSTEMS_MAX);
-        assert_eq!(size_of::<Call>(), 72);
-        assert_eq!(size_of::<KernelCounters>(), 88);
+        assert_eq!(size_of::<CallRecord>(), 64);
+        assert_eq!(size_of::<FileProgramSettings>(), 32 + 2 * 4 * FILE_SYSTEMS_MAX);
+        assert_eq!(size_of::<OutstandingCall>(), 72);
+        assert_eq!(size_of::<FileProgramCounters>(), 88);
     }
 }

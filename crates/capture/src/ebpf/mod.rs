@@ -18,6 +18,6 @@ mod steps;
 mod tap;
 mod wait;
 
-pub(crate) use block::Blocks;
-pub(crate) use cgroups::{Hierarchy, chosen as chosen_hierarchy};
-pub(crate) use files::Files;
+pub(crate) use block::BlockSource;
+pub(crate) use cgroups::{CgroupHierarchy, chosen as chosen_hierarchy};
+pub(crate) use files::FileSource;

@@ -5,25 +5,25 @@ use std::mem::size_of;
 /// A structure without invalid bit patterns and without padding.
 ///
 /// # Safety
-/// The type is `repr(C)` and consists of integers, arrays of them and other `Plain` types, without
+/// The type is `repr(C)` and consists of integers, arrays of them and other `PlainData` types, without
 /// padding: any bit pattern is a valid value, and every byte may be read.
-pub(super) unsafe trait Plain: Copy {}
+pub(super) unsafe trait PlainData: Copy {}
 
 // SAFETY: an integer.
-unsafe impl Plain for u32 {}
+unsafe impl PlainData for u32 {}
 // SAFETY: an integer.
-unsafe impl Plain for u64 {}
+unsafe impl PlainData for u64 {}
 
 /// Reads a value from the beginning of `bytes`, or returns `None` if they are too short.
-pub(super) fn read<T: Plain>(bytes: &[u8]) -> Option<T> {
+pub(super) fn read<T: PlainData>(bytes: &[u8]) -> Option<T> {
     // SAFETY: `bytes` is long enough, the read is unaligned, and any bit pattern is a valid `T`.
     (bytes.len() >= size_of::<T>()).then(|| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
 /// Writes a value to `place`, truncated to the length of `place`.
-pub(super) fn write<T: Plain>(shape: &T, place: &mut [u8]) {
+pub(super) fn write<T: PlainData>(shape: &T, place: &mut [u8]) {
     let length = place.len().min(size_of::<T>());
-    // SAFETY: `length` is at most the size of `T`, and every byte of a `Plain` type may be read.
+    // SAFETY: `length` is at most the size of `T`, and every byte of a `PlainData` type may be read.
     let bytes = unsafe { std::slice::from_raw_parts((&raw const *shape).cast::<u8>(), length) };
     place[..length].copy_from_slice(bytes);
 }
@@ -38,7 +38,7 @@ mod tests {
         #[derive(Debug, Clone, Copy, PartialEq)]
         struct Shape(u32, u16, u16);
         // SAFETY: integers, no padding.
-        unsafe impl Plain for Shape {}
+        unsafe impl PlainData for Shape {}
 
         let word = u16::from_ne_bytes;
         let shape = Shape(u32::from_ne_bytes([1, 2, 3, 4]), word([5, 6]), word([7, 8]));

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 #[repr(C, align(8))]
-pub(super) struct Aligned<T: ?Sized>(pub T);
+pub(super) struct AlignedBytes<T: ?Sized>(pub T);
 
 /// BTF type information of the running kernel.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -20,7 +20,7 @@ const BATCH: u32 = 4096;
 /// State of the gate: only I/Os issued while it is open are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-enum Gate {
+enum GateState {
     /// The programs follow issued I/Os without recording them.
     NotYet = 0,
     /// I/Os issued from now on are recorded.
@@ -30,7 +30,7 @@ enum Gate {
 }
 
 /// Loaded and attached programs.
-pub(super) struct Programs {
+pub(super) struct AttachedPrograms {
     object: Object,
     /// Detach the programs when dropped.
     _links: Vec<Link>,
@@ -40,21 +40,21 @@ pub(super) struct Programs {
 
 /// Cost of the programs, as measured by the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Cost {
+pub(super) struct ProgramCost {
     pub nanos: u64,
     pub runs: u64,
     /// Runs that the kernel skipped because the program was already running on that processor.
     pub skipped: u64,
 }
 
-impl Programs {
+impl AttachedPrograms {
     /// Loads the `wanted` programs of an object file and attaches them in the given order.
     /// `prepare` configures each map before it is created.
     pub(super) fn load(
         file: &[u8],
         wanted: &[&str],
         mut prepare: impl FnMut(&str, &mut OpenMapMut<'_>) -> Result<(), CaptureError>,
-    ) -> Result<Programs, CaptureError> {
+    ) -> Result<AttachedPrograms, CaptureError> {
         // libbpf would print warnings to standard error; errors are returned instead.
         libbpf_rs::set_print(None);
         let mut object = ObjectBuilder::default().open_memory(file).map_err(load_error)?;
@@ -74,7 +74,7 @@ impl Programs {
             let program = object.progs_mut().find(|program| program.name() == *name);
             links.push(program.ok_or_else(|| missing(name))?.attach().map_err(load_error)?);
         }
-        Ok(Programs { object, _links: links, _stats: stats })
+        Ok(AttachedPrograms { object, _links: links, _stats: stats })
     }
 
     /// Returns the descriptor of a map.
@@ -127,16 +127,16 @@ impl Programs {
 
     /// Opens the gate; times are counted from `at_ns`.
     pub(super) fn open(&self, at_ns: u64) -> Result<(), CaptureError> {
-        self.set(Gate::NotYet, at_ns)?;
-        self.set(Gate::Open, at_ns)
+        self.set(GateState::NotYet, at_ns)?;
+        self.set(GateState::Open, at_ns)
     }
 
     /// Closes the gate.
     pub(super) fn close(&self, began_ns: u64) -> Result<(), CaptureError> {
-        self.set(Gate::Closed, began_ns)
+        self.set(GateState::Closed, began_ns)
     }
 
-    fn set(&self, gate: Gate, began_ns: u64) -> Result<(), CaptureError> {
+    fn set(&self, gate: GateState, began_ns: u64) -> Result<(), CaptureError> {
         let map = self.map_ending(".data.gate")?;
         let mut value = [0; 16];
         value[..8].copy_from_slice(&began_ns.to_ne_bytes());
@@ -152,9 +152,9 @@ impl Programs {
     }
 
     /// Returns time, runs and skipped runs of all programs, as far as the kernel reports them.
-    pub(super) fn cost(&self) -> Cost {
+    pub(super) fn cost(&self) -> ProgramCost {
         let each = self.object.progs_mut().filter_map(|program| cost_of(&program.as_fd()));
-        each.fold(Cost::default(), |sum, one| Cost {
+        each.fold(ProgramCost::default(), |sum, one| ProgramCost {
             nanos: sum.nanos + one.nanos,
             runs: sum.runs + one.runs,
             skipped: sum.skipped + one.skipped,
@@ -170,7 +170,7 @@ impl Programs {
 /// Returns a map's descriptor with the lifetime of its programs.
 fn raw<'o>(fd: &BorrowedFd<'_>) -> BorrowedFd<'o> {
     // SAFETY: libbpf keeps a map's descriptor open as long as the object lives, which the caller of
-    // `Programs::map` borrows.
+    // `AttachedPrograms::map` borrows.
     unsafe { BorrowedFd::borrow_raw(fd.as_raw_fd()) }
 }
 
@@ -201,15 +201,15 @@ pub(super) fn parameters(name: &str) -> Result<Option<usize>, CaptureError> {
 }
 
 /// The functions of the kernel and of one of its modules.
-pub(super) struct Functions {
+pub(super) struct KernelFunctions {
     kernel: *mut libbpf_sys::btf,
     /// Null if there is no such module.
     module: *mut libbpf_sys::btf,
 }
 
-impl Functions {
+impl KernelFunctions {
     /// Loads the functions of the kernel, and of `module` if it is loaded.
-    pub(super) fn with(module: Option<&str>) -> Result<Functions, CaptureError> {
+    pub(super) fn with(module: Option<&str>) -> Result<KernelFunctions, CaptureError> {
         // SAFETY: takes no arguments; returns types owned by the caller, or null.
         let kernel = unsafe { libbpf_sys::btf__load_vmlinux_btf() };
         if kernel.is_null() {
@@ -220,7 +220,7 @@ impl Functions {
             unsafe { libbpf_sys::btf__load_module_btf(name.as_ptr(), kernel) }
         };
         let name = module.and_then(|name| CString::new(name).ok());
-        Ok(Functions { kernel, module: name.map_or(std::ptr::null_mut(), load) })
+        Ok(KernelFunctions { kernel, module: name.map_or(std::ptr::null_mut(), load) })
     }
 
     pub(super) fn contain(&self, name: &str) -> bool {
@@ -235,7 +235,7 @@ impl Functions {
     }
 }
 
-impl Drop for Functions {
+impl Drop for KernelFunctions {
     fn drop(&mut self) {
         // SAFETY: both were made by `with`, the module's types based on the kernel's; null is
         // allowed.
@@ -270,7 +270,7 @@ fn measure_cost() -> Option<OwnedFd> {
 }
 
 /// Returns the cost of one program, or `None` if the kernel does not report it.
-fn cost_of(program: &impl AsRawFd) -> Option<Cost> {
+fn cost_of(program: &impl AsRawFd) -> Option<ProgramCost> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut length = u32::try_from(std::mem::size_of_val(&info)).ok()?;
     // SAFETY: `info` is `length` bytes long, and all its pointers are null.
@@ -282,5 +282,5 @@ fn cost_of(program: &impl AsRawFd) -> Option<Cost> {
         )
     };
     let (nanos, runs, skipped) = (info.run_time_ns, info.run_cnt, info.recursion_misses);
-    (result == 0).then_some(Cost { nanos, runs, skipped })
+    (result == 0).then_some(ProgramCost { nanos, runs, skipped })
 }

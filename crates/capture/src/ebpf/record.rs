@@ -1,11 +1,11 @@
 //! Structures shared by bpf/block.bpf.c and this crate.
 
-use super::cgroups::Hierarchy;
-use super::plain::Plain;
-use super::rings::Record;
-use crate::options::{DEVICES_MAX, Options};
+use super::cgroups::CgroupHierarchy;
+use super::plain::PlainData;
+use super::rings::RingRecord;
+use crate::options::{CaptureOptions, DEVICES_MAX};
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN};
+use steadfast_domain::io_event::{CommandName, Layer, RESPONSE_UNKNOWN};
 
 /// log2 of the kernel's sector in bytes, whatever the device's sector size.
 const SECTOR_SHIFT: u32 = 9;
@@ -30,7 +30,7 @@ const fn low(word: u64, bits: u32) -> u64 {
 /// `struct record`: a completed I/O.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Wire {
+pub(super) struct BlockRecord {
     /// Sector << 8 | lap.
     head: u64,
     issued_ns: u64,
@@ -49,9 +49,9 @@ pub(super) struct Wire {
 }
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for Wire {}
+unsafe impl PlainData for BlockRecord {}
 
-impl Record for Wire {
+impl RingRecord for BlockRecord {
     #[inline]
     fn event(&self, began_ns: u64) -> IoEvent {
         let number = self.depth_op_merged >> DEPTH_BITS & ((1 << OP_BITS) - 1);
@@ -73,7 +73,7 @@ impl Record for Wire {
             device: self.flags_device >> 12,
             op: op(number),
             layer: Layer::Block,
-            command: Command(self.command),
+            command: CommandName(self.command),
             ..IoEvent::default()
         }
     }
@@ -82,7 +82,7 @@ impl Record for Wire {
 /// `struct journey`: an I/O being followed.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Journey {
+pub(super) struct InFlightEntry {
     submitted_ns: u64,
     /// Process, thread (22 bits each), flags (8), wanted (1), cgroup (11).
     who: u64,
@@ -101,26 +101,26 @@ pub(super) struct Journey {
 /// `struct bucket`: places for I/Os being followed.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Bucket {
+pub(super) struct InFlightBucket {
     elsewhere: u64,
     /// 0 if the place is free.
     keys: [u64; WAYS],
-    journeys: [Journey; WAYS],
+    journeys: [InFlightEntry; WAYS],
 }
 
 const WAYS: usize = 7;
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for Bucket {}
+unsafe impl PlainData for InFlightBucket {}
 
-impl Bucket {
+impl InFlightBucket {
     /// Returns the I/Os being followed in this bucket.
-    pub(super) fn journeys(&self) -> impl Iterator<Item = &Journey> {
+    pub(super) fn journeys(&self) -> impl Iterator<Item = &InFlightEntry> {
         self.keys.iter().zip(&self.journeys).filter(|(key, _)| **key != 0).map(|(_, found)| found)
     }
 }
 
-impl Journey {
+impl InFlightEntry {
     pub(super) fn sequential(&self) -> bool {
         self.mark(2)
     }
@@ -148,7 +148,7 @@ impl Journey {
         let merged = self.depth_and_marks >> DEPTH_BITS & 0xfff;
         let op = u32::from(self.op) << DEPTH_BITS;
         let flags = low(self.who >> (2 * TASK_BITS), 8) as u16;
-        let wire = Wire {
+        let wire = BlockRecord {
             head: self.sector << 8,
             issued_ns: self.issued_ns,
             response_cgroup: low(u64::MAX, RESPONSE_BITS) | self.who >> 53 << RESPONSE_BITS,
@@ -172,7 +172,7 @@ fn op(number: u32) -> steadfast_domain::IoOp {
 /// `struct device` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct KernelDevice {
     number: u32,
     bio_based: u32,
     first_sector: u64,
@@ -182,7 +182,7 @@ struct Place {
 /// `struct settings` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct BlockSettings {
+pub(super) struct BlockProgramSettings {
     device_count: u32,
     process: u32,
     commands: u32,
@@ -190,26 +190,30 @@ pub(super) struct BlockSettings {
     step_ns: u64,
     cgroups: u32,
     merges: u32,
-    device: [Place; DEVICES_MAX],
+    device: [KernelDevice; DEVICES_MAX],
 }
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for BlockSettings {}
+unsafe impl PlainData for BlockProgramSettings {}
 
-impl BlockSettings {
-    pub(super) fn of(options: &Options, by_bio: bool, cgroups: Option<Hierarchy>) -> Self {
-        let mut settings = BlockSettings {
+impl BlockProgramSettings {
+    pub(super) fn of(
+        options: &CaptureOptions,
+        by_bio: bool,
+        cgroups: Option<CgroupHierarchy>,
+    ) -> Self {
+        let mut settings = BlockProgramSettings {
             device_count: options.devices.len() as u32,
             process: options.process.unwrap_or(0),
             commands: options.commands.into(),
             by_bio: by_bio.into(),
             step_ns: options.step_ns.unwrap_or(0),
-            cgroups: Hierarchy::number(cgroups),
+            cgroups: CgroupHierarchy::number(cgroups),
             merges: options.merges.into(),
-            device: [Place::default(); DEVICES_MAX],
+            device: [KernelDevice::default(); DEVICES_MAX],
         };
         for (place, device) in settings.device.iter_mut().zip(&options.devices) {
-            *place = Place {
+            *place = KernelDevice {
                 number: device.number.0 << 20 | device.number.1,
                 bio_based: device.bio_based.into(),
                 first_sector: device.sectors.start,
@@ -223,7 +227,7 @@ impl BlockSettings {
 /// `struct counters` of the programs.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub(super) struct KernelCounters {
+pub(super) struct BlockProgramCounters {
     pub lost: u64,
     pub unfollowed: u64,
     pub begun_before: u64,
@@ -235,9 +239,9 @@ pub(super) struct KernelCounters {
 }
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for KernelCounters {}
+unsafe impl PlainData for BlockProgramCounters {}
 
-impl KernelCounters {
+impl BlockProgramCounters {
     /// Returns the I/Os outstanding on all devices.
     pub(super) fn under_way(&self) -> u64 {
         self.outstanding.iter().map(|count| u64::from(*count)).sum()
@@ -250,18 +254,18 @@ mod tests {
 
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
-        assert_eq!(size_of::<Wire>(), 64);
-        assert_eq!(size_of::<Journey>(), 64);
-        assert_eq!(size_of::<Bucket>(), 512);
-        assert_eq!(size_of::<BlockSettings>(), 32 + 24 * DEVICES_MAX);
-        assert_eq!(size_of::<KernelCounters>(), 48 + 12 * DEVICES_MAX);
+        assert_eq!(size_of::<BlockRecord>(), 64);
+        assert_eq!(size_of::<InFlightEntry>(), 64);
+        assert_eq!(size_of::<InFlightBucket>(), 512);
+        assert_eq!(size_of::<BlockProgramSettings>(), 32 + 24 * DEVICES_MAX);
+        assert_eq!(size_of::<BlockProgramCounters>(), 48 + 12 * DEVICES_MAX);
     }
 
     #[test]
     fn what_shares_a_word_is_taken_apart() {
         let mut command = [0; 16];
         command[..2].copy_from_slice(b"dd");
-        let journey = Journey {
+        let journey = InFlightEntry {
             submitted_ns: 900,
             who: 4_194_303 | 4_194_301 << 22 | 0x81 << 44 | 1 << 52 | 1_024 << 53,
             command,
@@ -284,7 +288,7 @@ mod tests {
         assert_eq!(event.command.to_string(), "dd");
         for (marks, why) in [(0, "not outstanding"), (3, "issued before")] {
             let depth_and_marks = marks << 29;
-            assert_eq!(Journey { depth_and_marks, ..journey }.unended(600), None, "{why}");
+            assert_eq!(InFlightEntry { depth_and_marks, ..journey }.unended(600), None, "{why}");
         }
     }
 }

@@ -4,8 +4,8 @@
 //! The head of a record is written last. Its lowest byte is the number of the lap, counted from 1:
 //! a record is complete if it carries the current lap.
 
-use super::plain::Plain;
-use super::programs::{Programs, load_error, missing};
+use super::plain::PlainData;
+use super::programs::{AttachedPrograms, load_error, missing};
 use crate::error::CaptureError;
 use libbpf_rs::OpenMapMut;
 use std::io;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use steadfast_domain::IoEvent;
 
 /// A `struct record` of the programs: 64 bytes, beginning with its head.
-pub(super) trait Record: Plain {
+pub(super) trait RingRecord: PlainData {
     /// Converts to an event with times counted from `began_ns`.
     fn event(&self, began_ns: u64) -> IoEvent;
 }
@@ -30,7 +30,7 @@ const GIVEN_BACK: u64 = 1024;
 /// `struct position`: the write and read positions of a processor's ring, each in a cache line of
 /// its own.
 #[repr(C)]
-struct Position {
+struct RingPosition {
     next: AtomicU64,
     limit: AtomicU64,
     unused: [u64; 6],
@@ -40,19 +40,19 @@ struct Position {
 
 /// Dimensions of the rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sizes {
+pub(super) struct RingSizes {
     processors: u32,
     /// log2 of the records per ring.
     shift: u32,
 }
 
-impl Sizes {
+impl RingSizes {
     /// Returns rings that share `bytes` among all possible processors.
-    pub(super) fn sharing(bytes: u32) -> Result<Sizes, CaptureError> {
+    pub(super) fn sharing(bytes: u32) -> Result<RingSizes, CaptureError> {
         let processors = libbpf_rs::num_possible_cpus().map_err(load_error)?;
         let processors = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
         let records = (bytes / RECORD as u32 / processors).max(1);
-        Ok(Sizes { processors, shift: records.ilog2() })
+        Ok(RingSizes { processors, shift: records.ilog2() })
     }
 
     /// Configures a map that belongs to the rings, before it is created.
@@ -72,24 +72,25 @@ impl Sizes {
 
 /// The rings of all processors. There must be only one reader.
 pub(super) struct Rings {
-    positions: Mapping,
-    records: Mapping,
-    sizes: Sizes,
+    positions: SharedMapping,
+    records: SharedMapping,
+    sizes: RingSizes,
     /// Most records read from one ring in the last pass.
     fullest: u64,
 }
 
 impl Rings {
-    pub(super) fn of(programs: &Programs, sizes: Sizes) -> Result<Rings, CaptureError> {
+    pub(super) fn of(programs: &AttachedPrograms, sizes: RingSizes) -> Result<Rings, CaptureError> {
         let processors = sizes.processors as usize;
         let positions =
-            Mapping::new(programs.map("positions")?, processors * size_of::<Position>())?;
-        let records = Mapping::new(programs.map("records")?, (processors << sizes.shift) * RECORD)?;
+            SharedMapping::new(programs.map("positions")?, processors * size_of::<RingPosition>())?;
+        let records =
+            SharedMapping::new(programs.map("records")?, (processors << sizes.shift) * RECORD)?;
         Ok(Rings { positions, records, sizes, fullest: 0 })
     }
 
     /// Calls `each` for every complete record, processor by processor, and releases its space.
-    pub(super) fn read<R: Record>(&mut self, mut each: impl FnMut(&R)) {
+    pub(super) fn read<R: RingRecord>(&mut self, mut each: impl FnMut(&R)) {
         const { assert!(size_of::<R>() == RECORD && align_of::<R>() <= RECORD) };
         self.fullest = 0;
         for processor in 0..self.sizes.processors {
@@ -116,10 +117,10 @@ impl Rings {
         self.fullest as f64 / (1u64 << self.sizes.shift) as f64
     }
 
-    fn position(&self, processor: u32) -> &Position {
+    fn position(&self, processor: u32) -> &RingPosition {
         // SAFETY: the mapping has one position per processor; all fields are atomic or unused, and
         // the kernel reads and writes each as a whole.
-        unsafe { self.positions.start.cast::<Position>().add(processor as usize).as_ref() }
+        unsafe { self.positions.start.cast::<RingPosition>().add(processor as usize).as_ref() }
     }
 
     /// Returns a record if it has been written completely.
@@ -136,16 +137,16 @@ impl Rings {
 }
 
 /// A shared memory mapping, unmapped on drop.
-struct Mapping {
+struct SharedMapping {
     start: NonNull<u8>,
     length: usize,
 }
 
 // SAFETY: plain memory without thread affinity, accessed only through the mapping's owner.
-unsafe impl Send for Mapping {}
+unsafe impl Send for SharedMapping {}
 
-impl Mapping {
-    fn new(map: BorrowedFd<'_>, length: usize) -> Result<Mapping, CaptureError> {
+impl SharedMapping {
+    fn new(map: BorrowedFd<'_>, length: usize) -> Result<SharedMapping, CaptureError> {
         let failed = || {
             CaptureError::new(
                 format!("cannot map the capture buffer: {}", io::Error::last_os_error()),
@@ -167,11 +168,11 @@ impl Mapping {
             return Err(failed());
         }
         let start = NonNull::new(start.cast()).ok_or_else(failed)?;
-        Ok(Mapping { start, length })
+        Ok(SharedMapping { start, length })
     }
 }
 
-impl Drop for Mapping {
+impl Drop for SharedMapping {
     fn drop(&mut self) {
         // SAFETY: mapped by `new` with this length; no reference outlives it.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };

@@ -1,8 +1,8 @@
 //! Capture steps added up by the programs (bpf/steps.h), read from one table while the programs use
 //! the other.
 
-use super::plain::{self, Plain};
-use super::programs::Programs;
+use super::plain::{self, PlainData};
+use super::programs::AttachedPrograms;
 use crate::error::CaptureError;
 use std::collections::BTreeMap;
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
@@ -14,29 +14,29 @@ pub(super) const TABLES: [&str; 2] = ["steps_a", "steps_b"];
 const BUCKETS: usize = 96;
 
 /// Alternation of the two tables, and the sums not handed out yet.
-pub(super) struct Turns {
+pub(super) struct StepTables {
     step_ns: u64,
     layer: Layer,
     in_use: usize,
     /// I/Os outstanding when the capture ended.
     rest: Vec<StreamInStep>,
     /// Response times per stream that were not handed out yet.
-    times: BTreeMap<StreamKey, Times>,
+    times: BTreeMap<DeviceStreamKey, ResponseBuckets>,
 }
 
 /// Device, operation, sequential or not, transfer size in bytes.
-type StreamKey = (u16, IoOp, bool, u32);
+type DeviceStreamKey = (u16, IoOp, bool, u32);
 
-impl Turns {
+impl StepTables {
     pub(super) fn new(step_ns: u64, layer: Layer) -> Self {
         let step_ns = step_ns.max(1);
-        Turns { step_ns, layer, in_use: 0, rest: Vec::new(), times: BTreeMap::new() }
+        StepTables { step_ns, layer, in_use: 0, rest: Vec::new(), times: BTreeMap::new() }
     }
 
     /// Swaps the tables and appends the content of the one that was in use.
     pub(super) fn take(
         &mut self,
-        programs: &Programs,
+        programs: &AttachedPrograms,
         into: &mut Vec<StreamInStep>,
     ) -> Result<(), CaptureError> {
         let full = self.in_use;
@@ -44,7 +44,8 @@ impl Turns {
         programs.place(TABLES[self.in_use], "steps_now")?;
         let (times, layer) = (&mut self.times, self.layer);
         programs.drain(TABLES[full], |key, tally| {
-            let (Some(key), Some(tally)) = (plain::read::<Key>(key), plain::read::<Tally>(tally))
+            let (Some(key), Some(tally)) =
+                (plain::read::<StepKey>(key), plain::read::<StepTally>(tally))
             else {
                 return;
             };
@@ -88,7 +89,7 @@ impl Turns {
 /// `struct step_key` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Key {
+struct StepKey {
     step: u64,
     bytes: u32,
     cpu: u16,
@@ -99,7 +100,7 @@ struct Key {
 /// `struct step_tally` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Tally {
+struct StepTally {
     ios: u64,
     responses: u64,
     response_sum_ns: u64,
@@ -112,19 +113,19 @@ struct Tally {
 }
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for Tally {}
+unsafe impl PlainData for StepTally {}
 
 /// Response times of a stream, by the programs' buckets.
-struct Times([u64; BUCKETS]);
+struct ResponseBuckets([u64; BUCKETS]);
 
-impl Default for Times {
+impl Default for ResponseBuckets {
     fn default() -> Self {
-        Times([0; BUCKETS])
+        ResponseBuckets([0; BUCKETS])
     }
 }
 
-impl Times {
-    fn add(&mut self, tally: &Tally) {
+impl ResponseBuckets {
+    fn add(&mut self, tally: &StepTally) {
         self.0.iter_mut().zip(tally.times).for_each(|(sum, ios)| *sum += u64::from(ios));
     }
 
@@ -152,10 +153,10 @@ fn stream(number: u8) -> (IoOp, bool) {
 }
 
 // SAFETY: integers, no padding.
-unsafe impl Plain for Key {}
+unsafe impl PlainData for StepKey {}
 
-impl Key {
-    fn with(self, tally: &Tally, layer: Layer) -> StreamInStep {
+impl StepKey {
+    fn with(self, tally: &StepTally, layer: Layer) -> StreamInStep {
         let (op, sequential) = stream(self.stream);
         StreamInStep {
             step: self.step,
@@ -182,12 +183,12 @@ mod tests {
 
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
-        assert_eq!((size_of::<Key>(), size_of::<Tally>()), (16, 248));
+        assert_eq!((size_of::<StepKey>(), size_of::<StepTally>()), (16, 248));
     }
 
     /// Returns a tally of these I/Os alone.
-    fn tally(times: &[(usize, u16)]) -> Tally {
-        let mut bytes = vec![0; size_of::<Tally>()];
+    fn tally(times: &[(usize, u16)]) -> StepTally {
+        let mut bytes = vec![0; size_of::<StepTally>()];
         for (bucket, ios) in times {
             bytes[56 + bucket * 2..][..2].copy_from_slice(&ios.to_ne_bytes());
         }
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn buckets_are_as_long_as_their_longest_time() {
-        let mut times = Times::default();
+        let mut times = ResponseBuckets::default();
         times.add(&tally(&[(0, 5), (1, 7), (40, 9)]));
         times.add(&tally(&[(1, 1), (95, 2)]));
         let buckets: Vec<_> = times.histogram().buckets().map(|(_, high, n)| (high.0, n)).collect();

@@ -1,35 +1,35 @@
 //! Attached programs, the rings they write to, and the source both form at either layer.
 
 use super::cgroups;
-use super::plain::{self, Plain};
-use super::programs::{Programs, load_error, missing};
-use super::rings::{Record, Rings, Sizes};
-use super::steps::{self, Turns};
+use super::plain::{self, PlainData};
+use super::programs::{AttachedPrograms, load_error, missing};
+use super::rings::{RingRecord, RingSizes, Rings};
+use super::steps::{self, StepTables};
 use crate::error::CaptureError;
-use crate::options::Options;
-use crate::source::{Counters, Source};
+use crate::options::CaptureOptions;
+use crate::source::{CaptureCounters, EventSource};
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, Layer};
 
 /// Loaded programs and their rings.
 pub(super) struct ProbeSession {
     rings: Rings,
-    pub programs: Programs,
+    pub programs: AttachedPrograms,
     pub began_ns: u64,
     /// Tables of capture steps; `None` if single I/Os are captured.
-    pub turns: Option<Turns>,
+    pub turns: Option<StepTables>,
 }
 
 impl ProbeSession {
     /// Loads the `wanted` programs of an object file with these settings.
-    pub(super) fn load<S: Plain>(
+    pub(super) fn load<S: PlainData>(
         object: &[u8],
         wanted: &[&str],
         settings: &S,
-        (options, layer): (&Options, Layer),
+        (options, layer): (&CaptureOptions, Layer),
     ) -> Result<ProbeSession, CaptureError> {
-        let sizes = Sizes::sharing(options.ring_bytes)?;
-        let programs = Programs::load(object, wanted, |name, map| {
+        let sizes = RingSizes::sharing(options.ring_bytes)?;
+        let programs = AttachedPrograms::load(object, wanted, |name, map| {
             sizes.prepare(name, map)?;
             let tables = steps::TABLES.contains(&name) && options.step_ns.is_none();
             let numbers = name == cgroups::NUMBERS && !options.cgroups;
@@ -42,12 +42,12 @@ impl ProbeSession {
             Ok(())
         })?;
         let rings = Rings::of(&programs, sizes)?;
-        let turns = options.step_ns.map(|width| Turns::new(width, layer));
+        let turns = options.step_ns.map(|width| StepTables::new(width, layer));
         Ok(ProbeSession { rings, programs, began_ns: 0, turns })
     }
 
     /// Returns the programs' counters.
-    pub(super) fn counters<C: Plain>(&self) -> Result<C, CaptureError> {
+    pub(super) fn counters<C: PlainData>(&self) -> Result<C, CaptureError> {
         plain::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
     }
 
@@ -68,9 +68,9 @@ impl ProbeSession {
 }
 
 /// A captured layer: the parts that differ between the two layers.
-pub(super) trait Tapped {
+pub(super) trait CapturedLayer {
     /// Record that the programs write for every completed I/O.
-    type Record: Record;
+    type Record: RingRecord;
 
     fn tap(&self) -> &ProbeSession;
     fn tap_mut(&mut self) -> &mut ProbeSession;
@@ -78,10 +78,10 @@ pub(super) trait Tapped {
     /// Waits for outstanding I/Os, calls `take`, and appends the rest.
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
     /// Returns the programs' counters, without the cost of their runs.
-    fn counted(&self) -> Result<Counters, CaptureError>;
+    fn counted(&self) -> Result<CaptureCounters, CaptureError>;
 }
 
-impl<T: Tapped> Source for T {
+impl<T: CapturedLayer> EventSource for T {
     fn describe(&self) -> String {
         self.description()
     }
@@ -125,9 +125,9 @@ impl<T: Tapped> Source for T {
         cgroups::numbered(&self.tap().programs, show)
     }
 
-    fn counters(&mut self) -> Result<Counters, CaptureError> {
+    fn counters(&mut self) -> Result<CaptureCounters, CaptureError> {
         let cost = self.tap().programs.cost();
-        Ok(Counters {
+        Ok(CaptureCounters {
             skipped: cost.skipped,
             kernel_ns: (cost.runs > 0).then_some(cost.nanos),
             kernel_runs: cost.runs,

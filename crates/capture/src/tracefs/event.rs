@@ -1,13 +1,13 @@
 //! Decodes events of the block layer's tracepoints into one common type.
 
-use super::format::{self, Field};
-use super::tasks::Begun;
+use super::format::{self, EventField};
+use super::tasks::NewTask;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::{Command, flags};
+use steadfast_domain::io_event::{CommandName, flags};
 
 /// A tracepoint, by what it reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TracepointKind {
     Started,
     Issued,
     Requeued,
@@ -16,28 +16,28 @@ pub(super) enum Kind {
     BioCompleted,
 }
 
-impl Kind {
+impl TracepointKind {
     /// Returns true if a capture takes this event as the start of an I/O.
     pub(super) fn begins(self) -> bool {
-        matches!(self, Kind::Started | Kind::Issued | Kind::BioQueued)
+        matches!(self, TracepointKind::Started | TracepointKind::Issued | TracepointKind::BioQueued)
     }
 
     pub(super) fn tracepoint(self) -> &'static str {
         match self {
-            Kind::Started => "block_io_start",
-            Kind::Issued => "block_rq_issue",
-            Kind::Requeued => "block_rq_requeue",
-            Kind::Completed => "block_rq_complete",
-            Kind::BioQueued => "block_bio_queue",
-            Kind::BioCompleted => "block_bio_complete",
+            TracepointKind::Started => "block_io_start",
+            TracepointKind::Issued => "block_rq_issue",
+            TracepointKind::Requeued => "block_rq_requeue",
+            TracepointKind::Completed => "block_rq_complete",
+            TracepointKind::BioQueued => "block_bio_queue",
+            TracepointKind::BioCompleted => "block_bio_complete",
         }
     }
 }
 
 /// A decoded event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
-    pub kind: Kind,
+pub(super) struct TracepointEvent {
+    pub kind: TracepointKind,
     pub time_ns: u64,
     pub cpu: u16,
     /// Major << 20
@@ -52,32 +52,32 @@ pub(super) struct Seen {
     pub thread: u32,
     /// Process ID; equal to the thread ID until it is looked up.
     pub process: u32,
-    pub command: Command,
+    pub command: CommandName,
 }
 
 /// Positions of a tracepoint's fields.
 #[derive(Debug, Clone)]
-pub(super) struct Layout {
-    pub kind: Kind,
+pub(super) struct TracepointLayout {
+    pub kind: TracepointKind,
     number: u16,
-    thread: Field,
-    device: Field,
-    sector: Field,
-    sectors: Field,
-    letters: Field,
-    bytes: Option<Field>,
-    error: Option<Field>,
-    command: Option<Field>,
+    thread: EventField,
+    device: EventField,
+    sector: EventField,
+    sectors: EventField,
+    letters: EventField,
+    bytes: Option<EventField>,
+    error: Option<EventField>,
+    command: Option<EventField>,
 }
 
 /// Unit of the kernel's `nr_sector`, in bytes.
 const SECTOR: u64 = 512;
 
-impl Layout {
+impl TracepointLayout {
     /// Parses the tracepoint's `format` file; returns `None` if a required field is missing.
-    pub(super) fn of(kind: Kind, format: &str) -> Option<Layout> {
+    pub(super) fn of(kind: TracepointKind, format: &str) -> Option<TracepointLayout> {
         let field = |name| format::field(format, name);
-        Some(Layout {
+        Some(TracepointLayout {
             kind,
             number: format::number(format)?,
             thread: field("common_pid")?,
@@ -92,16 +92,21 @@ impl Layout {
     }
 
     /// Decodes an event; returns `None` if it belongs to none of `layouts`.
-    pub(super) fn read(layouts: &[Layout], content: &[u8], time_ns: u64, cpu: u16) -> Option<Seen> {
+    pub(super) fn read(
+        layouts: &[TracepointLayout],
+        content: &[u8],
+        time_ns: u64,
+        cpu: u16,
+    ) -> Option<TracepointEvent> {
         let number = u16::from_ne_bytes(content.get(..2)?.try_into().ok()?);
         let layout = layouts.iter().find(|layout| layout.number == number)?;
         layout.seen(content, time_ns, cpu)
     }
 
-    fn seen(&self, content: &[u8], time_ns: u64, cpu: u16) -> Option<Seen> {
+    fn seen(&self, content: &[u8], time_ns: u64, cpu: u16) -> Option<TracepointEvent> {
         let sectors = self.sectors.number(content)?.saturating_mul(SECTOR);
         let (op, flags) = letters(self.letters.bytes(content)?);
-        Some(Seen {
+        Some(TracepointEvent {
             kind: self.kind,
             time_ns,
             cpu,
@@ -120,20 +125,20 @@ impl Layout {
 
 /// Positions of the fields of `task_newtask`.
 #[derive(Debug, Clone)]
-pub(super) struct BegunLayout {
+pub(super) struct NewTaskLayout {
     number: u16,
-    parent: Field,
-    thread: Field,
-    clone_flags: Field,
+    parent: EventField,
+    thread: EventField,
+    clone_flags: EventField,
 }
 
-impl BegunLayout {
+impl NewTaskLayout {
     pub(super) const TRACEPOINT: &str = "task/task_newtask";
 
     /// Parses the `format` file of `task_newtask`; returns `None` if a field is missing.
-    pub(super) fn of(format: &str) -> Option<BegunLayout> {
+    pub(super) fn of(format: &str) -> Option<NewTaskLayout> {
         let field = |name| format::field(format, name);
-        Some(BegunLayout {
+        Some(NewTaskLayout {
             number: format::number(format)?,
             parent: field("common_pid")?,
             thread: field("pid")?,
@@ -142,11 +147,11 @@ impl BegunLayout {
     }
 
     /// Decodes the start of a thread; returns `None` for an event of another kind.
-    pub(super) fn read(&self, content: &[u8], time_ns: u64) -> Option<Begun> {
+    pub(super) fn read(&self, content: &[u8], time_ns: u64) -> Option<NewTask> {
         let number = u16::from_ne_bytes(content.get(..2)?.try_into().ok()?);
         let of_process = u64::from(libc::CLONE_THREAD.cast_unsigned());
         let begun = || {
-            Some(Begun {
+            Some(NewTask {
                 time_ns,
                 parent: self.parent.number(content)? as u32,
                 thread: self.thread.number(content)? as u32,
@@ -157,12 +162,12 @@ impl BegunLayout {
     }
 }
 
-fn command(bytes: &[u8]) -> Command {
+fn command(bytes: &[u8]) -> CommandName {
     let mut name = [0; 16];
     for (to, from) in name.iter_mut().zip(bytes.iter().take_while(|byte| **byte != 0)) {
         *to = *from;
     }
-    Command(name)
+    CommandName(name)
 }
 
 /// Parses the letters of blk_fill_rwbs in the kernel: a preflush, the operation, then flags.

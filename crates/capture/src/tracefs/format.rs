@@ -2,14 +2,14 @@
 
 /// A field of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Field {
+pub(super) struct EventField {
     /// Offset of the first byte in the event.
     pub offset: usize,
     /// Length in bytes.
     pub size: usize,
 }
 
-impl Field {
+impl EventField {
     /// Returns the field's bytes, or `None` if the event is shorter than its layout.
     pub(super) fn bytes<'e>(&self, event: &'e [u8]) -> Option<&'e [u8]> {
         event.get(self.offset..self.offset.checked_add(self.size)?)
@@ -39,7 +39,7 @@ pub(super) fn number(format: &str) -> Option<u16> {
 
 /// Finds a field by its name. A line consists of declaration, offset, size and sign, separated by
 /// semicolons.
-pub(super) fn field(format: &str, name: &str) -> Option<Field> {
+pub(super) fn field(format: &str, name: &str) -> Option<EventField> {
     format.lines().find_map(|line| {
         let mut parts = line.trim().split(';').map(str::trim);
         let declaration = parts.next()?.strip_prefix("field:")?;
@@ -53,7 +53,7 @@ pub(super) fn field(format: &str, name: &str) -> Option<Field> {
                 _ => {}
             }
         }
-        (declared == name).then_some(Field { offset: offset?, size: size? })
+        (declared == name).then_some(EventField { offset: offset?, size: size? })
     })
 }
 
@@ -70,18 +70,18 @@ mod tests {
     #[test]
     fn fields_are_found_by_name_whatever_their_type() {
         assert_eq!(number(ISSUE), Some(2104));
-        assert_eq!(field(ISSUE, "sector"), Some(Field { offset: 16, size: 8 }));
-        assert_eq!(field(ISSUE, "rwbs"), Some(Field { offset: 34, size: 10 }));
-        assert_eq!(field(ISSUE, "common_pid"), Some(Field { offset: 4, size: 4 }));
+        assert_eq!(field(ISSUE, "sector"), Some(EventField { offset: 16, size: 8 }));
+        assert_eq!(field(ISSUE, "rwbs"), Some(EventField { offset: 34, size: 10 }));
+        assert_eq!(field(ISSUE, "common_pid"), Some(EventField { offset: 4, size: 4 }));
         assert_eq!(field(ISSUE, "bytes"), None);
     }
 
     #[test]
     fn numbers_are_read_at_their_width_and_never_beyond_the_event() {
         let event = 0x0102_0304_0506_0708u64.to_ne_bytes();
-        assert_eq!(Field { offset: 0, size: 8 }.number(&event), Some(0x0102_0304_0506_0708));
-        assert_eq!(Field { offset: 6, size: 4 }.number(&event), None);
-        assert_eq!(Field { offset: usize::MAX, size: 4 }.number(&event), None);
-        assert_eq!(Field { offset: 0, size: 16 }.number(&[0; 32]), None);
+        assert_eq!(EventField { offset: 0, size: 8 }.number(&event), Some(0x0102_0304_0506_0708));
+        assert_eq!(EventField { offset: 6, size: 4 }.number(&event), None);
+        assert_eq!(EventField { offset: usize::MAX, size: 4 }.number(&event), None);
+        assert_eq!(EventField { offset: 0, size: 16 }.number(&[0; 32]), None);
     }
 }

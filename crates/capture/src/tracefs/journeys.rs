@@ -1,10 +1,10 @@
 //! Matches ordered events into I/Os.
 
-use super::event::{Kind, Seen};
-use crate::options::{DEVICES_MAX, Options};
+use super::event::{TracepointEvent, TracepointKind};
+use crate::options::{CaptureOptions, DEVICES_MAX};
 use std::collections::HashMap;
 use std::ops::Range;
-use steadfast_domain::io_event::{Command, IncompleteIos, Layer, RESPONSE_UNKNOWN, flags};
+use steadfast_domain::io_event::{CommandName, IncompleteIos, Layer, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{IoEvent, IoOp};
 
 /// Number of I/Os followed above which those never issued are dropped.
@@ -13,11 +13,11 @@ const UNDER_WAY_MAX: usize = 1 << 16;
 /// Name prefix of the kernel's worker threads, which write back data dirtied by others.
 const WORKER: &[u8] = b"kworker/";
 
-type Key = (u32, u64, IoOp);
+type PendingIoKey = (u32, u64, IoOp);
 
 /// An I/O being followed.
 #[derive(Debug, Clone, Copy)]
-struct Journey {
+struct PendingIo {
     event: IoEvent,
     started_ns: u64,
     issued: bool,
@@ -27,33 +27,33 @@ struct Journey {
 
 /// The process and thread that requested an I/O.
 #[derive(Debug, Clone, Copy)]
-struct Asker {
+struct Requester {
     process: u32,
     thread: u32,
-    command: Command,
+    command: CommandName,
 }
 
-impl Asker {
-    fn of(seen: &Seen) -> Self {
-        Asker { process: seen.process, thread: seen.thread, command: seen.command }
+impl Requester {
+    fn of(seen: &TracepointEvent) -> Self {
+        Requester { process: seen.process, thread: seen.thread, command: seen.command }
     }
 }
 
 /// The requesters of flushes to one disk.
 #[derive(Debug, Clone, Copy, Default)]
-struct Flushes {
+struct FlushRequesters {
     /// First requester of a preflush that has not been issued yet.
-    waits: Option<Asker>,
+    waits: Option<Requester>,
     /// Last requester of a FUA write: to a disk without FUA, the kernel sends a flush after the
     /// write.
-    after_write: Option<Asker>,
+    after_write: Option<Requester>,
 }
 
 /// All I/Os that have started and not completed.
-pub(super) struct Journeys {
-    under_way: HashMap<Key, Journey>,
+pub(super) struct PendingIos {
+    under_way: HashMap<PendingIoKey, PendingIo>,
     /// By the number of the disk.
-    flushes: HashMap<u32, Flushes>,
+    flushes: HashMap<u32, FlushRequesters>,
     /// By device, in the order of the options: major << 20
     /// minor of the disk, and the device's range on it in sectors.
     devices: Vec<(u32, Range<u64>)>,
@@ -71,9 +71,9 @@ pub(super) struct Journeys {
     pub requeues: u64,
 }
 
-impl Journeys {
-    pub(super) fn new(options: &Options) -> Self {
-        Journeys {
+impl PendingIos {
+    pub(super) fn new(options: &CaptureOptions) -> Self {
+        PendingIos {
             under_way: HashMap::new(),
             flushes: HashMap::new(),
             devices: options
@@ -106,7 +106,7 @@ impl Journeys {
         issued.filter_map(|journey| self.without_end(journey))
     }
 
-    fn without_end(&self, journey: &Journey) -> Option<IoEvent> {
+    fn without_end(&self, journey: &PendingIo) -> Option<IoEvent> {
         self.wanted(IoEvent { response_ns: RESPONSE_UNKNOWN, ..journey.event })
     }
 
@@ -126,7 +126,7 @@ impl Journeys {
 
     /// Processes the next event in order. Returns an I/O that completes with it, or one whose
     /// completion is now known to have been missed.
-    pub(super) fn follow(&mut self, seen: &Seen) -> Option<IoEvent> {
+    pub(super) fn follow(&mut self, seen: &TracepointEvent) -> Option<IoEvent> {
         // An event without a sector counts for the first device on its disk.
         let device = self.devices.iter().position(|(number, sectors)| {
             *number == seen.device
@@ -137,21 +137,23 @@ impl Journeys {
         let sector = if seen.op == IoOp::Flush { 0 } else { seen.sector };
         let key = (seen.device, sector, seen.op);
         match seen.kind {
-            Kind::Started => {
+            TracepointKind::Started => {
                 self.ask_for_flush(seen);
                 self.start(key, device, seen)
             }
-            Kind::Issued | Kind::BioQueued => self.issue(key, device, seen),
-            Kind::Requeued => {
+            TracepointKind::Issued | TracepointKind::BioQueued => self.issue(key, device, seen),
+            TracepointKind::Requeued => {
                 self.requeue(key, device);
                 None
             }
-            Kind::Completed | Kind::BioCompleted => self.complete(key, device, seen),
+            TracepointKind::Completed | TracepointKind::BioCompleted => {
+                self.complete(key, device, seen)
+            }
         }
     }
 
-    fn ask_for_flush(&mut self, seen: &Seen) {
-        let asker = Asker::of(seen);
+    fn ask_for_flush(&mut self, seen: &TracepointEvent) {
+        let asker = Requester::of(seen);
         if seen.flags & (flags::PREFLUSH | flags::FUA) == 0 {
             return;
         }
@@ -166,15 +168,20 @@ impl Journeys {
 
     /// Returns who an I/O is charged to. A flush is charged to the process it is issued for; the
     /// thread that issues it is an arbitrary one, mostly a kernel worker.
-    fn asker(&mut self, seen: &Seen) -> Asker {
+    fn asker(&mut self, seen: &TracepointEvent) -> Requester {
         let flushes = self.flushes.get_mut(&seen.device).filter(|_| seen.op == IoOp::Flush);
         let asked = flushes.and_then(|flushes| flushes.waits.take().or(flushes.after_write));
-        asked.unwrap_or_else(|| Asker::of(seen))
+        asked.unwrap_or_else(|| Requester::of(seen))
     }
 
     /// Starts an I/O. If an issued I/O is still recorded under this key, its completion was missed;
     /// that I/O is returned.
-    fn start(&mut self, key: Key, device: usize, seen: &Seen) -> Option<IoEvent> {
+    fn start(
+        &mut self,
+        key: PendingIoKey,
+        device: usize,
+        seen: &TracepointEvent,
+    ) -> Option<IoEvent> {
         if self.under_way.len() >= UNDER_WAY_MAX {
             // Most of these started at a different sector than they were issued at, because
             // another I/O was merged to their front.
@@ -187,8 +194,8 @@ impl Journeys {
         self.without_end(&earlier)
     }
 
-    fn journey(&mut self, device: usize, seen: &Seen) -> Journey {
-        let Asker { process, thread, command } = self.asker(seen);
+    fn journey(&mut self, device: usize, seen: &TracepointEvent) -> PendingIo {
+        let Requester { process, thread, command } = self.asker(seen);
         let written_back = seen.op == IoOp::Write && command.0.starts_with(WORKER);
         let event = IoEvent {
             pid: process,
@@ -202,12 +209,17 @@ impl Journeys {
             layer: Layer::Block,
             ..IoEvent::default()
         };
-        Journey { event, started_ns: seen.time_ns, issued: false, left: seen.bytes }
+        PendingIo { event, started_ns: seen.time_ns, issued: false, left: seen.bytes }
     }
 
-    fn issue(&mut self, key: Key, device: usize, seen: &Seen) -> Option<IoEvent> {
+    fn issue(
+        &mut self,
+        key: PendingIoKey,
+        device: usize,
+        seen: &TracepointEvent,
+    ) -> Option<IoEvent> {
         let waits =
-            |journey: &Journey| !journey.issued || journey.event.flags & flags::REQUEUED != 0;
+            |journey: &PendingIo| !journey.issued || journey.event.flags & flags::REQUEUED != 0;
         let earlier = if self.under_way.get(&key).is_some_and(waits) {
             None
         } else {
@@ -232,7 +244,7 @@ impl Journeys {
         earlier
     }
 
-    fn requeue(&mut self, key: Key, device: usize) {
+    fn requeue(&mut self, key: PendingIoKey, device: usize) {
         if let Some(journey) = self.under_way.get_mut(&key) {
             journey.event.flags |= flags::REQUEUED;
             self.requeues += 1;
@@ -240,14 +252,19 @@ impl Journeys {
         }
     }
 
-    fn complete(&mut self, key: Key, device: usize, seen: &Seen) -> Option<IoEvent> {
+    fn complete(
+        &mut self,
+        key: PendingIoKey,
+        device: usize,
+        seen: &TracepointEvent,
+    ) -> Option<IoEvent> {
         let Some(mut journey) = self.under_way.remove(&key).filter(|journey| journey.issued) else {
             // A write that the kernel splits into flush and data completes twice, the second
             // time with no bytes left.
             self.unexplained += u64::from(seen.bytes > 0 && seen.time_ns < self.closed_ns);
             return None;
         };
-        let is_bio = seen.kind == Kind::BioCompleted;
+        let is_bio = seen.kind == TracepointKind::BioCompleted;
         if !is_bio && !seen.failed && seen.bytes < journey.left {
             // The rest continues at the sector after this part.
             self.partial_completions += 1;
@@ -269,17 +286,17 @@ impl Journeys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Listened, WHOLE_DISK};
+    use crate::options::{CaptureDevice, WHOLE_DISK};
 
-    fn journeys() -> Journeys {
-        let device = Listened {
+    fn journeys() -> PendingIos {
+        let device = CaptureDevice {
             name: "sdx".into(),
             number: (8, 16),
             sectors: WHOLE_DISK,
             bio_based: false,
             file_systems: Vec::new(),
         };
-        let options = Options {
+        let options = CaptureOptions {
             devices: vec![device],
             layers: vec![Layer::Block],
             process: None,
@@ -292,13 +309,13 @@ mod tests {
             cgroups: false,
             merges: false,
         };
-        let mut journeys = Journeys::new(&options);
+        let mut journeys = PendingIos::new(&options);
         journeys.begin(1_000);
         journeys
     }
 
-    fn seen(kind: Kind, time_ns: u64, sector: u64, bytes: u64) -> Seen {
-        Seen {
+    fn seen(kind: TracepointKind, time_ns: u64, sector: u64, bytes: u64) -> TracepointEvent {
+        TracepointEvent {
             kind,
             time_ns,
             cpu: 1,
@@ -310,18 +327,18 @@ mod tests {
             failed: false,
             thread: 43,
             process: 42,
-            command: Command::new("dd"),
+            command: CommandName::new("dd"),
         }
     }
 
     #[test]
     fn an_io_is_put_together_from_start_issue_and_completion() {
         let mut journeys = journeys();
-        assert_eq!(journeys.follow(&seen(Kind::Started, 2_000, 80, 4096)), None);
-        assert_eq!(journeys.follow(&seen(Kind::Issued, 2_500, 80, 8192)), None);
+        assert_eq!(journeys.follow(&seen(TracepointKind::Started, 2_000, 80, 4096)), None);
+        assert_eq!(journeys.follow(&seen(TracepointKind::Issued, 2_500, 80, 8192)), None);
         assert_eq!(journeys.in_part().unended, 1);
         assert_eq!(journeys.unended().next().map(|event| event.response_ns), Some(u64::MAX));
-        let event = journeys.follow(&seen(Kind::Completed, 9_500, 80, 8192)).unwrap();
+        let event = journeys.follow(&seen(TracepointKind::Completed, 9_500, 80, 8192)).unwrap();
         assert_eq!((event.issued_ns, event.queued_ns, event.response_ns), (1_500, 500, 7_000));
         assert_eq!((event.offset, event.bytes, event.depth, event.pid), (40_960, 8_192, 1, 42));
         assert_eq!(event.tid, 43);
@@ -331,9 +348,9 @@ mod tests {
     #[test]
     fn a_partial_completion_does_not_end_it() {
         let mut journeys = journeys();
-        journeys.follow(&seen(Kind::Issued, 2_000, 80, 8192));
-        assert_eq!(journeys.follow(&seen(Kind::Completed, 3_000, 80, 4096)), None);
-        let event = journeys.follow(&seen(Kind::Completed, 4_000, 88, 4096)).unwrap();
+        journeys.follow(&seen(TracepointKind::Issued, 2_000, 80, 8192));
+        assert_eq!(journeys.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)), None);
+        let event = journeys.follow(&seen(TracepointKind::Completed, 4_000, 88, 4096)).unwrap();
         assert_eq!((event.bytes, event.response_ns), (8_192, 2_000));
         assert_eq!(journeys.partial_completions, 1);
     }
@@ -341,10 +358,10 @@ mod tests {
     #[test]
     fn a_requeued_io_counts_once_from_its_first_issue() {
         let mut journeys = journeys();
-        journeys.follow(&seen(Kind::Issued, 2_000, 80, 4096));
-        journeys.follow(&seen(Kind::Requeued, 2_100, 80, 4096));
-        journeys.follow(&seen(Kind::Issued, 2_200, 80, 4096));
-        let event = journeys.follow(&seen(Kind::Completed, 3_000, 80, 4096)).unwrap();
+        journeys.follow(&seen(TracepointKind::Issued, 2_000, 80, 4096));
+        journeys.follow(&seen(TracepointKind::Requeued, 2_100, 80, 4096));
+        journeys.follow(&seen(TracepointKind::Issued, 2_200, 80, 4096));
+        let event = journeys.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)).unwrap();
         assert_eq!(event.response_ns, 1_000);
         assert!(event.flags & flags::REQUEUED != 0);
         assert_eq!(journeys.outstanding[0], 0);
@@ -353,10 +370,10 @@ mod tests {
     #[test]
     fn a_missed_completion_stays_outstanding_no_longer_than_until_the_next_at_its_place() {
         let mut journeys = journeys();
-        journeys.follow(&seen(Kind::Issued, 2_000, 80, 4096));
-        let missed = journeys.follow(&seen(Kind::Issued, 9_000, 80, 4096)).unwrap();
+        journeys.follow(&seen(TracepointKind::Issued, 2_000, 80, 4096));
+        let missed = journeys.follow(&seen(TracepointKind::Issued, 9_000, 80, 4096)).unwrap();
         assert_eq!((missed.issued_ns, missed.response_ns), (1_000, RESPONSE_UNKNOWN));
-        let event = journeys.follow(&seen(Kind::Completed, 9_500, 80, 4096)).unwrap();
+        let event = journeys.follow(&seen(TracepointKind::Completed, 9_500, 80, 4096)).unwrap();
         assert_eq!((event.depth, event.response_ns), (1, 500));
         let part = IncompleteIos { unended: 1, ..IncompleteIos::default() };
         assert_eq!((journeys.in_part(), journeys.outstanding[0]), (part, 0));
@@ -365,20 +382,20 @@ mod tests {
     #[test]
     fn a_flush_is_charged_to_whoever_asked_for_it() {
         let mut journeys = journeys();
-        let flush = |kind, time_ns| Seen {
+        let flush = |kind, time_ns| TracepointEvent {
             op: IoOp::Flush,
             process: 7,
-            command: Command::new("kworker/0:1H"),
+            command: CommandName::new("kworker/0:1H"),
             ..seen(kind, time_ns, 0, 0)
         };
         let mut charged = |asks: &[(u32, u16)]| {
             for (process, flags) in asks {
                 let process = *process;
-                let asks = seen(Kind::Started, 2_000, 0, 0);
-                journeys.follow(&Seen { process, flags: *flags, ..asks });
+                let asks = seen(TracepointKind::Started, 2_000, 0, 0);
+                journeys.follow(&TracepointEvent { process, flags: *flags, ..asks });
             }
-            journeys.follow(&flush(Kind::Issued, 3_000));
-            journeys.follow(&flush(Kind::Completed, 4_000)).unwrap().pid
+            journeys.follow(&flush(TracepointKind::Issued, 3_000));
+            journeys.follow(&flush(TracepointKind::Completed, 4_000)).unwrap().pid
         };
         assert_eq!(charged(&[]), 7);
         assert_eq!(charged(&[(42, flags::PREFLUSH), (43, flags::PREFLUSH)]), 42);
@@ -392,10 +409,16 @@ mod tests {
     fn what_a_kernel_worker_writes_is_writeback() {
         let mut journeys = journeys();
         let mut flags_of = |command: &str, op| {
-            let by =
-                Seen { command: Command::new(command), op, ..seen(Kind::Issued, 2_000, 80, 8) };
+            let by = TracepointEvent {
+                command: CommandName::new(command),
+                op,
+                ..seen(TracepointKind::Issued, 2_000, 80, 8)
+            };
             journeys.follow(&by);
-            journeys.follow(&Seen { kind: Kind::Completed, ..by }).unwrap().flags
+            journeys
+                .follow(&TracepointEvent { kind: TracepointKind::Completed, ..by })
+                .unwrap()
+                .flags
         };
         assert_eq!(flags_of("kworker/u8:2", IoOp::Write), flags::SYNC | flags::WRITEBACK);
         assert_eq!(flags_of("kworker/u8:2", IoOp::Read), flags::SYNC);
@@ -405,7 +428,7 @@ mod tests {
     #[test]
     fn an_end_without_a_beginning_is_counted() {
         let mut journeys = journeys();
-        assert_eq!(journeys.follow(&seen(Kind::Completed, 3_000, 80, 4096)), None);
+        assert_eq!(journeys.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)), None);
         assert_eq!(journeys.in_part().begun_before, 1);
     }
 }

@@ -16,17 +16,17 @@ mod tasks;
 
 use crate::clock::monotonic_ns;
 use crate::error::CaptureError;
-use crate::options::{Listened, Options};
-use crate::source::{Counters, Source};
-use event::{BegunLayout, Kind, Layout, Seen};
-use journeys::Journeys;
-use pages::Pages;
+use crate::options::{CaptureDevice, CaptureOptions};
+use crate::source::{CaptureCounters, EventSource};
+use event::{NewTaskLayout, TracepointEvent, TracepointKind, TracepointLayout};
+use journeys::PendingIos;
+use pages::PageEvents;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::IoEvent;
-use tasks::{Begun, Tasks};
+use tasks::{NewTask, ThreadTable};
 
 /// Prefix of the names of all instances made by Steadfast.
 const PREFIX: &str = "steadfast-";
@@ -38,35 +38,35 @@ const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 pub(crate) struct Tracefs {
     // Declared before `instance`, to be closed before the instance is removed: the kernel does
     // not remove one that is open for reading.
-    buffers: Vec<Buffer>,
-    instance: Instance,
-    layouts: Vec<Layout>,
+    buffers: Vec<CpuTraceBuffer>,
+    instance: TraceInstance,
+    layouts: Vec<TracepointLayout>,
     /// `None` if the kernel does not report starts of threads.
-    begun_layout: Option<BegunLayout>,
-    tasks: Tasks,
+    begun_layout: Option<NewTaskLayout>,
+    tasks: ThreadTable,
     /// Threads started since the last call of `take`.
-    begun: Vec<Begun>,
+    begun: Vec<NewTask>,
     /// Events that were read but whose order is not final yet.
-    waiting: Vec<Seen>,
-    journeys: Journeys,
+    waiting: Vec<TracepointEvent>,
+    journeys: PendingIos,
     /// Events dropped according to the headers of pages.
     dropped: u64,
 }
 
 /// Trace buffer of one processor.
-struct Buffer {
+struct CpuTraceBuffer {
     cpu: u16,
     pipe: File,
 }
 
 /// A directory below `instances`, removed on drop. It is locked for the life of the process, so
 /// that an unlocked instance is one left by a killed capture.
-struct Instance {
+struct TraceInstance {
     place: PathBuf,
     _held: File,
 }
 
-impl Drop for Instance {
+impl Drop for TraceInstance {
     fn drop(&mut self) {
         let _ = fs::write(self.place.join("tracing_on"), "0");
         let _ = fs::write(self.place.join("events/enable"), "0");
@@ -81,8 +81,8 @@ fn failed(what: &str, place: &Path, error: &io::Error) -> CaptureError {
     )
 }
 
-impl Instance {
-    fn new() -> Result<Instance, CaptureError> {
+impl TraceInstance {
+    fn new() -> Result<TraceInstance, CaptureError> {
         let root = MOUNTS.iter().map(Path::new).find(|root| root.join("instances").is_dir());
         let Some(root) = root else {
             return Err(CaptureError::new(
@@ -96,7 +96,7 @@ impl Instance {
             let place = root.join("instances").join(name);
             fs::create_dir(&place).map_err(|error| failed("create", &place, &error))?;
             if let Some(held) = hold(&place).map_err(|error| failed("lock", &place, &error))? {
-                return Ok(Instance { place, _held: held });
+                return Ok(TraceInstance { place, _held: held });
             }
         }
     }
@@ -116,14 +116,14 @@ impl Instance {
         Ok(cpus)
     }
 
-    fn buffer(&self, cpu: u16) -> Result<Buffer, CaptureError> {
+    fn buffer(&self, cpu: u16) -> Result<CpuTraceBuffer, CaptureError> {
         let place = self.place.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         let pipe = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_NONBLOCK)
             .open(&place)
             .map_err(|error| failed("open", &place, &error))?;
-        Ok(Buffer { cpu, pipe })
+        Ok(CpuTraceBuffer { cpu, pipe })
     }
 
     /// Returns the number of events dropped because the buffer was full.
@@ -189,8 +189,8 @@ fn serial() -> u32 {
 }
 
 impl Tracefs {
-    pub(crate) fn open(options: &Options) -> Result<Self, CaptureError> {
-        let instance = Instance::new()?;
+    pub(crate) fn open(options: &CaptureOptions) -> Result<Self, CaptureError> {
+        let instance = TraceInstance::new()?;
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
         // A full buffer drops new events and counts them. Overwriting old ones would lose the
@@ -209,11 +209,11 @@ impl Tracefs {
             instance,
             layouts,
             begun_layout,
-            tasks: Tasks::default(),
+            tasks: ThreadTable::default(),
             begun: Vec::new(),
             buffers,
             waiting: Vec::new(),
-            journeys: Journeys::new(options),
+            journeys: PendingIos::new(options),
             dropped: 0,
         })
     }
@@ -226,12 +226,13 @@ impl Tracefs {
                 match buffer.pipe.read(&mut page) {
                     Ok(0) => break,
                     Ok(length) => {
-                        let mut events = Pages::new(&page[..length]);
+                        let mut events = PageEvents::new(&page[..length]);
                         self.dropped += events.missed();
                         while let Some((time, content)) = events.next_event() {
                             let begun = self.begun_layout.as_ref();
                             self.begun.extend(begun.and_then(|layout| layout.read(content, time)));
-                            let seen = Layout::read(&self.layouts, content, time, buffer.cpu);
+                            let seen =
+                                TracepointLayout::read(&self.layouts, content, time, buffer.cpu);
                             self.waiting.extend(seen);
                         }
                     }
@@ -248,15 +249,20 @@ impl Tracefs {
 }
 
 /// Returns the tracepoints needed for these devices.
-fn wanted(devices: &[Listened]) -> Vec<Kind> {
+fn wanted(devices: &[CaptureDevice]) -> Vec<TracepointKind> {
     let requests = devices.iter().any(|device| !device.bio_based);
     let bios = devices.iter().any(|device| device.bio_based);
     let mut kinds = Vec::new();
     if requests {
-        kinds.extend([Kind::Started, Kind::Issued, Kind::Requeued, Kind::Completed]);
+        kinds.extend([
+            TracepointKind::Started,
+            TracepointKind::Issued,
+            TracepointKind::Requeued,
+            TracepointKind::Completed,
+        ]);
     }
     if bios {
-        kinds.extend([Kind::BioQueued, Kind::BioCompleted]);
+        kinds.extend([TracepointKind::BioQueued, TracepointKind::BioCompleted]);
     }
     kinds
 }
@@ -264,18 +270,18 @@ fn wanted(devices: &[Listened]) -> Vec<Kind> {
 /// Enables a tracepoint for these devices. Returns `None` if the kernel lacks `block_io_start`; the
 /// submitter is then taken from the issue.
 fn begin_event(
-    instance: &Instance,
-    kind: Kind,
-    devices: &[Listened],
-) -> Result<Option<Layout>, CaptureError> {
+    instance: &TraceInstance,
+    kind: TracepointKind,
+    devices: &[CaptureDevice],
+) -> Result<Option<TracepointLayout>, CaptureError> {
     let name = kind.tracepoint();
     let place = instance.place.join("events/block").join(name);
-    if !place.is_dir() && kind == Kind::Started {
+    if !place.is_dir() && kind == TracepointKind::Started {
         return Ok(None);
     }
     let format = fs::read_to_string(place.join("format"))
         .map_err(|error| failed("read the layout of", &place, &error))?;
-    let layout = Layout::of(kind, &format).ok_or_else(|| {
+    let layout = TracepointLayout::of(kind, &format).ok_or_else(|| {
         CaptureError::new(
             format!("cannot parse the kernel's layout of {name}"),
             "report this with the content of its format file",
@@ -292,14 +298,14 @@ fn begin_event(
 
 /// Enables the tracepoint for starts of threads; returns `None` if that fails. Without it, a thread
 /// that ends before it can be looked up in /proc counts as a process.
-fn listen_to_beginnings(instance: &Instance) -> Option<BegunLayout> {
-    let place = instance.place.join("events").join(BegunLayout::TRACEPOINT);
-    let layout = BegunLayout::of(&fs::read_to_string(place.join("format")).ok()?)?;
-    let enable = format!("events/{}/enable", BegunLayout::TRACEPOINT);
+fn listen_to_beginnings(instance: &TraceInstance) -> Option<NewTaskLayout> {
+    let place = instance.place.join("events").join(NewTaskLayout::TRACEPOINT);
+    let layout = NewTaskLayout::of(&fs::read_to_string(place.join("format")).ok()?)?;
+    let enable = format!("events/{}/enable", NewTaskLayout::TRACEPOINT);
     instance.set(&enable, "1").ok().map(|()| layout)
 }
 
-impl Source for Tracefs {
+impl EventSource for Tracefs {
     fn describe(&self) -> String {
         "tracefs, block tracepoints (issue and completion paired by sector)".into()
     }
@@ -308,7 +314,7 @@ impl Source for Tracefs {
         self.journeys.begin(at_ns);
         self.instance.set("tracing_on", "1")?;
         // Threads started from now on are traced.
-        self.tasks = Tasks::running();
+        self.tasks = ThreadTable::running();
         Ok(())
     }
 
@@ -349,9 +355,9 @@ impl Source for Tracefs {
         Ok(())
     }
 
-    fn counters(&mut self) -> Result<Counters, CaptureError> {
+    fn counters(&mut self) -> Result<CaptureCounters, CaptureError> {
         let dropped: u64 = self.buffers.iter().map(|b| self.instance.dropped_events(b.cpu)).sum();
-        Ok(Counters {
+        Ok(CaptureCounters {
             lost: dropped.max(self.dropped),
             skipped: 0,
             in_part: self.journeys.in_part(),

@@ -13,7 +13,7 @@ const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 
 /// Iterator over the events of one page.
-pub(super) struct Pages<'p> {
+pub(super) struct PageEvents<'p> {
     content: &'p [u8],
     time_ns: u64,
     missed: u64,
@@ -27,11 +27,11 @@ fn long(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?))
 }
 
-impl<'p> Pages<'p> {
+impl<'p> PageEvents<'p> {
     /// Parses the header of a page; a page that is too short has no events.
     pub(super) fn new(page: &'p [u8]) -> Self {
         let (Some(time_ns), Some(commit)) = (long(page), page.get(8..).and_then(long)) else {
-            return Pages { content: &[], time_ns: 0, missed: 0 };
+            return PageEvents { content: &[], time_ns: 0, missed: 0 };
         };
         let length = (commit & LENGTH_MASK) as usize;
         let end = page.len().min(HEAD.saturating_add(length));
@@ -40,7 +40,7 @@ impl<'p> Pages<'p> {
             (true, false) => 1,
             _ => 0,
         };
-        Pages { content: page.get(HEAD..end).unwrap_or_default(), time_ns, missed }
+        PageEvents { content: page.get(HEAD..end).unwrap_or_default(), time_ns, missed }
     }
 
     /// Returns the events dropped before this page; 1 if the kernel reports a loss without a count.
@@ -124,7 +124,7 @@ mod tests {
             head(PADDING, 0),
         ];
         let page = page(0, &words);
-        let mut events = Pages::new(&page);
+        let mut events = PageEvents::new(&page);
         let (time, content) = events.next_event().unwrap();
         assert_eq!((time, content.len()), (1_005, 8));
         let (time, content) = events.next_event().unwrap();
@@ -138,9 +138,9 @@ mod tests {
     fn missed_events_are_counted() {
         let mut stored = page(MISSED | MISSED_STORED, &[head(1, 0), 1]);
         stored.extend(97u64.to_ne_bytes());
-        assert_eq!(Pages::new(&stored).missed(), 97);
-        assert_eq!(Pages::new(&page(MISSED, &[])).missed(), 1);
-        assert_eq!(Pages::new(&page(0, &[])).missed(), 0);
+        assert_eq!(PageEvents::new(&stored).missed(), 97);
+        assert_eq!(PageEvents::new(&page(MISSED, &[])).missed(), 1);
+        assert_eq!(PageEvents::new(&page(0, &[])).missed(), 0);
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
                 for value in [0, 0x1d, 0x1e, 0x1f, 0x80, 0xff] {
                     let mut broken = whole[..length].to_vec();
                     broken[byte] = value;
-                    let mut events = Pages::new(&broken);
+                    let mut events = PageEvents::new(&broken);
                     while events.next_event().is_some() {}
                 }
             }

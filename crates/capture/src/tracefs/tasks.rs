@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The start of a thread or process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Begun {
+pub(super) struct NewTask {
     pub time_ns: u64,
     /// The thread that started it.
     pub parent: u32,
@@ -17,24 +17,24 @@ pub(super) struct Begun {
 
 /// Threads and their processes.
 #[derive(Default)]
-pub(super) struct Tasks {
+pub(super) struct ThreadTable {
     process_of: HashMap<u32, u32>,
 }
 
-impl Tasks {
+impl ThreadTable {
     /// Returns the map of all threads that run now.
-    pub(super) fn running() -> Tasks {
+    pub(super) fn running() -> ThreadTable {
         let mut process_of = HashMap::new();
         for process in numbers_in("/proc") {
             let threads = numbers_in(format!("/proc/{process}/task"));
             process_of.extend(threads.map(|thread| (thread, process)));
         }
-        Tasks { process_of }
+        ThreadTable { process_of }
     }
 
     /// Records the start of a thread. Starts must come in order of time, because thread IDs are
     /// reused.
-    pub(super) fn begin(&mut self, begun: &Begun) {
+    pub(super) fn begin(&mut self, begun: &NewTask) {
         let process = if begun.same_process { self.process(begun.parent) } else { begun.thread };
         self.process_of.insert(begun.thread, process);
     }
@@ -67,12 +67,12 @@ mod tests {
         let own = std::process::id();
         // SAFETY: takes nothing and returns a number.
         let thread = unsafe { libc::gettid() } as u32;
-        assert_eq!(Tasks::running().process_of.get(&thread), Some(&own));
-        let mut tasks = Tasks::default();
+        assert_eq!(ThreadTable::running().process_of.get(&thread), Some(&own));
+        let mut tasks = ThreadTable::default();
         assert_eq!(tasks.process(thread), own);
         // None of these runs: thread IDs are below 2^22.
         let begun =
-            |thread, parent, same_process| Begun { time_ns: 0, parent, thread, same_process };
+            |thread, parent, same_process| NewTask { time_ns: 0, parent, thread, same_process };
         tasks.begin(&begun(1 << 23, thread, true));
         tasks.begin(&begun((1 << 23) + 1, 1 << 23, true));
         assert_eq!(tasks.process((1 << 23) + 1), own);

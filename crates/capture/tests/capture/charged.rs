@@ -1,10 +1,10 @@
 //! Charging of I/Os: to the process whose thread did the I/O, and for a flush to the process that
 //! requested it.
 
-use super::files::{Mounted, open};
-use super::{Device, direct, options, rest, skip};
+use super::files::{MountedScratch, open};
+use super::{ScratchDevice, direct, options, rest, skip};
 use std::os::unix::fs::FileExt;
-use steadfast_capture::{Capture, Options, SourceName};
+use steadfast_capture::{Capture, CaptureOptions, SourceName};
 use steadfast_domain::io_event::flags;
 use steadfast_domain::{IoEvent, IoOp};
 
@@ -13,9 +13,9 @@ use steadfast_domain::{IoEvent, IoOp};
 #[test]
 fn every_thread_of_a_process_is_captured_through_tracefs() {
     let test = "threads through tracefs";
-    let Some(device) = Device::looped() else { return skip(test, "no loop device") };
+    let Some(device) = ScratchDevice::looped() else { return skip(test, "no loop device") };
     let (own, source) = (Some(std::process::id()), Some(SourceName::Tracefs));
-    let asked = Options { process: own, source, ..options(&device) };
+    let asked = CaptureOptions { process: own, source, ..options(&device) };
     let mut capture = match Capture::begin(&asked) {
         Ok(capture) => capture,
         Err(error) => return skip(test, &error.to_string()),
@@ -23,7 +23,7 @@ fn every_thread_of_a_process_is_captured_through_tracefs() {
     let file = direct(&device.path);
     let read = |from: u64| {
         for number in 0..101 {
-            let mut block = Box::new(super::Block([0; 4096]));
+            let mut block = Box::new(super::DirectBlock([0; 4096]));
             file.read_exact_at(&mut block.0, (from * 101 + number) * 8192).unwrap();
         }
     };
@@ -58,11 +58,11 @@ const SYNCS: u64 = 211;
 /// A sync of a file whose blocks are allocated requests a flush itself; for a growing file the
 /// journal requests flushes, before and after its write.
 fn flushes(test: &str, source: SourceName) {
-    let Some(mounted) = Mounted::new(test) else { return };
+    let Some(mounted) = MountedScratch::new(test) else { return };
     let file = open(&mounted.path("file"));
     file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
     file.sync_all().unwrap();
-    let asked = Options { source: Some(source), ..options(&mounted.device) };
+    let asked = CaptureOptions { source: Some(source), ..options(&mounted.device) };
     let mut capture = match Capture::begin(&asked) {
         Ok(capture) => capture,
         Err(error) => return skip(test, &error.to_string()),
@@ -94,8 +94,8 @@ fn flushes(test: &str, source: SourceName) {
 fn writeback_is_reported_by_every_source() {
     for source in [SourceName::Ebpf, SourceName::Tracefs] {
         let test = "writeback";
-        let Some(mounted) = Mounted::new(test) else { return };
-        let asked = Options { source: Some(source), ..options(&mounted.device) };
+        let Some(mounted) = MountedScratch::new(test) else { return };
+        let asked = CaptureOptions { source: Some(source), ..options(&mounted.device) };
         let mut capture = match Capture::begin(&asked) {
             Ok(capture) => capture,
             Err(error) => return skip(test, &error.to_string()),

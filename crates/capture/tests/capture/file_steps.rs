@@ -1,8 +1,8 @@
 //! Capture steps of the file-system layer: the sums of the kernel equal those that a reader of the
 //! trace makes of single calls, stream by stream.
 
-use super::files::{Mounted, open};
-use super::{Block, options, rest, skip};
+use super::files::{MountedScratch, open};
+use super::{DirectBlock, options, rest, skip};
 use io_uring::{IoUring, opcode, types};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -10,17 +10,17 @@ use std::io::{IoSlice, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use steadfast_analysis::annotate::sequence::{Sequencer, WINDOW};
-use steadfast_capture::{Capture, FilesWay, Options};
+use steadfast_capture::{Capture, CaptureOptions, FileCaptureMode};
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 use steadfast_tracefile::Batch;
 
 /// Operation, sequential or not, size in bytes.
-type Stream = (IoOp, bool, u32);
+type FileStream = (IoOp, bool, u32);
 
 /// The compared figures of a stream.
 #[derive(Debug, Default, PartialEq)]
-struct Sums {
+struct FileStreamSums {
     ios: u64,
     failed: u64,
     responses: u64,
@@ -30,18 +30,22 @@ struct Sums {
 }
 
 /// Sums by the kernel, and sums of single calls.
-struct Both {
-    added: BTreeMap<Stream, Sums>,
-    single: BTreeMap<Stream, Sums>,
+struct FileStreamTotals {
+    added: BTreeMap<FileStream, FileStreamSums>,
+    single: BTreeMap<FileStream, FileStreamSums>,
 }
 
 /// Captures, in both ways, the calls of this process on the file system while `act` runs.
-fn both(test: &str, way: FilesWay, act: impl FnOnce(&Mounted)) -> Option<Both> {
-    let mounted = Mounted::new(test)?;
+fn both(
+    test: &str,
+    way: FileCaptureMode,
+    act: impl FnOnce(&MountedScratch),
+) -> Option<FileStreamTotals> {
+    let mounted = MountedScratch::new(test)?;
     let (layers, files) = (vec![Layer::FileSystem], Some(way));
     let process = Some(std::process::id());
-    let every = Options { layers, files, process, ..options(&mounted.device) };
-    let begun = Capture::begin(&Options { step_ns: Some(100_000_000), ..every.clone() });
+    let every = CaptureOptions { layers, files, process, ..options(&mounted.device) };
+    let begun = Capture::begin(&CaptureOptions { step_ns: Some(100_000_000), ..every.clone() });
     let (mut steps, mut ios) = match begun.and_then(|steps| Ok((steps, Capture::begin(&every)?))) {
         Ok(both) => both,
         Err(error) => {
@@ -59,11 +63,11 @@ fn both(test: &str, way: FilesWay, act: impl FnOnce(&Mounted)) -> Option<Both> {
     let counters = steps.counters().unwrap();
     assert_eq!((counters.lost, counters.skipped, counters.in_part.missing()), (0, 0, 0));
     assert_eq!(none.len(), 0);
-    Some(Both { added: added(&parts), single: single(events) })
+    Some(FileStreamTotals { added: added(&parts), single: single(events) })
 }
 
-fn added(parts: &[StreamInStep]) -> BTreeMap<Stream, Sums> {
-    let mut streams: BTreeMap<Stream, Sums> = BTreeMap::new();
+fn added(parts: &[StreamInStep]) -> BTreeMap<FileStream, FileStreamSums> {
+    let mut streams: BTreeMap<FileStream, FileStreamSums> = BTreeMap::new();
     for part in parts {
         assert_eq!(part.layer, Layer::FileSystem);
         let sums = streams.entry((part.op, part.sequential, part.bytes)).or_default();
@@ -78,11 +82,11 @@ fn added(parts: &[StreamInStep]) -> BTreeMap<Stream, Sums> {
 }
 
 /// Returns the same sums from single calls, judged as by a reader of the trace.
-fn single(mut events: Vec<IoEvent>) -> BTreeMap<Stream, Sums> {
+fn single(mut events: Vec<IoEvent>) -> BTreeMap<FileStream, FileStreamSums> {
     events.sort_by_key(|event| event.issued_ns);
     let mut sequencer = Sequencer::new(WINDOW);
     sequencer.follow(&Batch::of(&events));
-    let mut streams: BTreeMap<Stream, Sums> = BTreeMap::new();
+    let mut streams: BTreeMap<FileStream, FileStreamSums> = BTreeMap::new();
     for (row, event) in events.iter().enumerate() {
         let stream = (event.op, sequencer.sequential[row], event.bytes);
         let sums = streams.entry(stream).or_default();
@@ -98,16 +102,16 @@ fn single(mut events: Vec<IoEvent>) -> BTreeMap<Stream, Sums> {
 
 #[test]
 fn steps_of_calls_are_those_of_single_calls() {
-    one_after_another("steps of calls on ext4", FilesWay::Calls);
+    one_after_another("steps of calls on ext4", FileCaptureMode::Calls);
 }
 
 #[test]
 fn steps_at_the_entry_points_are_those_of_single_calls() {
-    one_after_another("steps at the entry points of ext4", FilesWay::EntryPoints);
+    one_after_another("steps at the entry points of ext4", FileCaptureMode::EntryPoints);
 }
 
-fn one_after_another(test: &str, way: FilesWay) {
-    let Some(Both { added, single }) = both(test, way, calls) else { return };
+fn one_after_another(test: &str, way: FileCaptureMode) {
+    let Some(FileStreamTotals { added, single }) = both(test, way, calls) else { return };
     assert_eq!(added, single);
     let ios = |op, sequential, bytes| added.get(&(op, sequential, bytes)).map_or(0, |s| s.ios);
     let (read, write) = (IoOp::Read, IoOp::Write);
@@ -127,7 +131,7 @@ fn one_after_another(test: &str, way: FilesWay) {
 }
 
 /// One call after the other, of every kind.
-fn calls(mounted: &Mounted) {
+fn calls(mounted: &MountedScratch) {
     let (mut one, other) = (open(&mounted.path("one")), open(&mounted.path("other")));
     for n in 0..499u64 {
         one.write_all_at(&[1; 4099], n * 4099).unwrap();
@@ -162,47 +166,47 @@ fn calls(mounted: &Mounted) {
 
 #[test]
 fn steps_of_io_uring_calls_are_those_of_single_calls() {
-    many_at_once("steps of io_uring on ext4, calls", FilesWay::Calls);
+    many_at_once("steps of io_uring on ext4, calls", FileCaptureMode::Calls);
 }
 
 #[test]
 fn steps_of_io_uring_at_the_entry_points_are_those_of_single_calls() {
-    many_at_once("steps of io_uring on ext4, entry points", FilesWay::EntryPoints);
+    many_at_once("steps of io_uring on ext4, entry points", FileCaptureMode::EntryPoints);
 }
 
 /// Sequential reads, sixteen outstanding at a time, complete out of order.
-fn many_at_once(test: &str, way: FilesWay) {
-    let Some(Both { added, single }) = both(test, way, requests) else { return };
+fn many_at_once(test: &str, way: FileCaptureMode) {
+    let Some(FileStreamTotals { added, single }) = both(test, way, requests) else { return };
     if added.is_empty() {
         return skip(test, "io_uring is disabled here");
     }
     let ios = |sequential, bytes| added.get(&(IoOp::Read, sequential, bytes)).map_or(0, |s| s.ios);
     assert_eq!((ios(false, 4096), ios(true, 4096)), (1, 1008));
     assert_eq!((ios(false, 8192), ios(true, 8192)), (1, 1008));
-    let counts = |streams: &BTreeMap<Stream, Sums>| -> Vec<_> {
+    let counts = |streams: &BTreeMap<FileStream, FileStreamSums>| -> Vec<_> {
         streams.iter().map(|(stream, sums)| (*stream, sums.ios, sums.offsets)).collect()
     };
     assert_eq!(counts(&added), counts(&single));
     for (stream, sums) in added.iter().filter(|(stream, _)| stream.1) {
-        let mean = |sums: &Sums| sums.depth_sum as f64 / sums.ios as f64;
+        let mean = |sums: &FileStreamSums| sums.depth_sum as f64 / sums.ios as f64;
         let (ours, theirs) = (mean(sums), mean(&single[stream]));
         assert!(ours > 1.5 && (ours / theirs - 1.0).abs() < 0.1, "{stream:?}: {ours}, {theirs}");
     }
 }
 
 /// Sequential direct reads of a file, by its descriptor and as a registered file.
-fn requests(mounted: &Mounted) {
+fn requests(mounted: &MountedScratch) {
     let path = mounted.path("file");
     std::fs::write(&path, vec![7; 1009 * 8192]).unwrap();
     let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path).unwrap();
     let Ok(mut ring) = IoUring::new(16) else { return };
     ring.submitter().register_files(&[-1, file.as_raw_fd()]).unwrap();
-    let blocks: Vec<Block> = (0..32).map(|_| Block([0; 4096])).collect();
+    let blocks: Vec<DirectBlock> = (0..32).map(|_| DirectBlock([0; 4096])).collect();
     in_order(&mut ring, &file, &blocks, false);
     in_order(&mut ring, &file, &blocks, true);
 }
 
-fn in_order(ring: &mut IoUring, file: &File, blocks: &[Block], registered: bool) {
+fn in_order(ring: &mut IoUring, file: &File, blocks: &[DirectBlock], registered: bool) {
     let bytes = if registered { 8192 } else { 4096 };
     let (mut begun, mut ended) = (0u64, 0u64);
     while ended < 1009 {

@@ -1,7 +1,7 @@
 //! The file-system layer: a program with known calls on ext4 on a loop device, captured at ext4's
 //! entry points and at system calls.
 
-use super::{Device, options, rest, skip};
+use super::{ScratchDevice, options, rest, skip};
 use io_uring::{IoUring, opcode, types};
 use std::fs::{File, OpenOptions};
 use std::io::{IoSlice, Read, Seek, SeekFrom, Write};
@@ -9,19 +9,19 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use steadfast_capture::{Capture, Counters, FilesWay, Options};
+use steadfast_capture::{Capture, CaptureCounters, CaptureOptions, FileCaptureMode};
 use steadfast_domain::io_event::flags;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
 /// A file system on a device of its own.
-pub(super) struct Mounted {
+pub(super) struct MountedScratch {
     directory: tempfile::TempDir,
-    pub(super) device: Device,
+    pub(super) device: ScratchDevice,
 }
 
-impl Mounted {
-    pub(super) fn new(test: &str) -> Option<Mounted> {
-        let Some(device) = Device::looped() else {
+impl MountedScratch {
+    pub(super) fn new(test: &str) -> Option<MountedScratch> {
+        let Some(device) = ScratchDevice::looped() else {
             skip(test, "no loop device");
             return None;
         };
@@ -35,7 +35,7 @@ impl Mounted {
             skip(test, "ext4 cannot be made and mounted");
             return None;
         }
-        Some(Mounted { directory, device })
+        Some(MountedScratch { directory, device })
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
@@ -43,7 +43,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedScratch {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(self.directory.path()).status();
     }
@@ -57,13 +57,13 @@ pub(super) fn open(path: &Path) -> File {
 fn captured(
     test: &str,
     layers: &[Layer],
-    way: FilesWay,
-    act: impl FnOnce(&Mounted),
-) -> Option<(Vec<IoEvent>, Counters)> {
-    let mounted = Mounted::new(test)?;
+    way: FileCaptureMode,
+    act: impl FnOnce(&MountedScratch),
+) -> Option<(Vec<IoEvent>, CaptureCounters)> {
+    let mounted = MountedScratch::new(test)?;
     let own = Some(std::process::id());
     let (layers, files) = (layers.to_vec(), Some(way));
-    let wanted = Options { layers, files, process: own, ..options(&mounted.device) };
+    let wanted = CaptureOptions { layers, files, process: own, ..options(&mounted.device) };
     let mut capture = match Capture::begin(&wanted) {
         Ok(capture) => capture,
         Err(error) => {
@@ -88,15 +88,15 @@ fn on(events: &[IoEvent], inode: u64) -> Vec<(IoOp, u64, u32)> {
 
 #[test]
 fn every_call_on_a_file_is_there_once_with_offset_and_bytes() {
-    every_call("reads and writes on ext4, calls", FilesWay::Calls);
+    every_call("reads and writes on ext4, calls", FileCaptureMode::Calls);
 }
 
 #[test]
 fn every_call_reaches_the_entry_points_once_with_offset_and_bytes() {
-    every_call("reads and writes on ext4, entry points", FilesWay::EntryPoints);
+    every_call("reads and writes on ext4, entry points", FileCaptureMode::EntryPoints);
 }
 
-fn every_call(test: &str, way: FilesWay) {
+fn every_call(test: &str, way: FileCaptureMode) {
     let (mut expected, mut inode) = (Vec::new(), 0);
     let found = captured(test, &[Layer::FileSystem], way, |mounted| {
         let mut file = open(&mounted.path("file"));
@@ -147,15 +147,18 @@ fn every_call(test: &str, way: FilesWay) {
 
 #[test]
 fn appended_failed_and_direct_calls_are_distinguished() {
-    kinds_of_call("append, failure and O_DIRECT on ext4, calls", FilesWay::Calls);
+    kinds_of_call("append, failure and O_DIRECT on ext4, calls", FileCaptureMode::Calls);
 }
 
 #[test]
 fn appended_failed_and_direct_calls_are_distinguished_at_the_entry_points() {
-    kinds_of_call("append, failure and O_DIRECT on ext4, entry points", FilesWay::EntryPoints);
+    kinds_of_call(
+        "append, failure and O_DIRECT on ext4, entry points",
+        FileCaptureMode::EntryPoints,
+    );
 }
 
-fn kinds_of_call(test: &str, way: FilesWay) {
+fn kinds_of_call(test: &str, way: FileCaptureMode) {
     let (mut appended, mut too_long) = (0, 0);
     let found = captured(test, &[Layer::FileSystem], way, |mounted| {
         let append =
@@ -173,7 +176,7 @@ fn kinds_of_call(test: &str, way: FilesWay) {
         let mut direct = OpenOptions::new();
         direct.write(true).create(true).custom_flags(libc::O_DIRECT);
         let direct = direct.open(mounted.path("direct")).unwrap();
-        direct.write_all_at(&Box::new(super::Block([3; 4096])).0, 8192).unwrap();
+        direct.write_all_at(&Box::new(super::DirectBlock([3; 4096])).0, 8192).unwrap();
     });
     let Some((events, _)) = found else { return };
     let places = [(0, 100), (100, 10), (110, 100), (210, 10), (220, 100), (320, 10)];
@@ -190,15 +193,15 @@ fn kinds_of_call(test: &str, way: FilesWay) {
 
 #[test]
 fn io_uring_is_seen_and_what_is_not_seen_is_counted() {
-    uring("io_uring on ext4, calls", FilesWay::Calls);
+    uring("io_uring on ext4, calls", FileCaptureMode::Calls);
 }
 
 #[test]
 fn io_uring_is_seen_at_the_entry_points_and_what_is_not_seen_is_counted() {
-    uring("io_uring on ext4, entry points", FilesWay::EntryPoints);
+    uring("io_uring on ext4, entry points", FileCaptureMode::EntryPoints);
 }
 
-fn uring(test: &str, way: FilesWay) {
+fn uring(test: &str, way: FileCaptureMode) {
     let mut inode = 0;
     let found = captured(test, &[Layer::FileSystem], way, |mounted| {
         let file = open(&mounted.path("file"));
@@ -244,12 +247,16 @@ fn uring(test: &str, way: FilesWay) {
 
 #[test]
 fn both_layers_of_one_program_stand_in_one_capture() {
-    let found =
-        captured("both layers", &[Layer::Block, Layer::FileSystem], FilesWay::Calls, |mounted| {
+    let found = captured(
+        "both layers",
+        &[Layer::Block, Layer::FileSystem],
+        FileCaptureMode::Calls,
+        |mounted| {
             let mut file = open(&mounted.path("file"));
             file.write_all(&[9; 1 << 16]).unwrap();
             file.sync_all().unwrap();
-        });
+        },
+    );
     let Some((events, _)) = found else { return };
     let written = |layer| -> u64 {
         let of_layer = events.iter().filter(|e| e.layer == layer && e.op == IoOp::Write);

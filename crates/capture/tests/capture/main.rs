@@ -15,8 +15,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_capture::{
-    Capture, CaptureError, Counters, FileSystem, FilesWay, Listened, Options, SourceName,
-    WHOLE_DISK,
+    Capture, CaptureCounters, CaptureDevice, CaptureError, CaptureFileSystem, CaptureOptions,
+    FileCaptureMode, SourceName, WHOLE_DISK,
 };
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::{IoEvent, IoOp, Layer};
@@ -25,7 +25,7 @@ use steadfast_domain::{IoEvent, IoOp, Layer};
 const COUNT: u64 = 10_007;
 
 /// A block device made for the test, removed on drop.
-struct Device {
+struct ScratchDevice {
     path: PathBuf,
     /// The device below, if there is one.
     backing: PathBuf,
@@ -36,9 +36,9 @@ struct Device {
 /// Size of a device in bytes, enough for the I/Os of `apply`.
 const SIZE: u64 = 64 << 20;
 
-impl Device {
+impl ScratchDevice {
     /// Makes a loop device over a file in memory.
-    fn looped() -> Option<Device> {
+    fn looped() -> Option<ScratchDevice> {
         let file = tempfile::Builder::new().tempfile_in("/dev/shm").ok()?;
         file.as_file().set_len(SIZE).ok()?;
         let out = Command::new("losetup")
@@ -53,11 +53,11 @@ impl Device {
             let _ = Command::new("losetup").arg("--detach").arg(&name).status();
             let _ = file.path();
         });
-        out.status.success().then_some(Device { path, backing, bio_based: false, remove })
+        out.status.success().then_some(ScratchDevice { path, backing, bio_based: false, remove })
     }
 
     /// Makes a zram device (compressed memory), which has no request queue.
-    fn zram() -> Option<Device> {
+    fn zram() -> Option<ScratchDevice> {
         let number = std::fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
         let number = number.trim().to_owned();
         let size = format!("/sys/block/zram{number}/disksize");
@@ -65,32 +65,32 @@ impl Device {
         let remove = Box::new(move || {
             let _ = std::fs::write("/sys/class/zram-control/hot_remove", &number);
         });
-        let device = Device { path, backing: PathBuf::new(), bio_based: true, remove };
+        let device = ScratchDevice { path, backing: PathBuf::new(), bio_based: true, remove };
         std::fs::write(size, SIZE.to_string()).ok()?;
         Some(device)
     }
 
-    fn listened(&self) -> Listened {
+    fn listened(&self) -> CaptureDevice {
         let number = std::fs::metadata(&self.path).unwrap().rdev();
         let number = (libc::major(number), libc::minor(number));
-        Listened {
+        CaptureDevice {
             name: self.path.file_name().unwrap().to_string_lossy().into_owned(),
             number,
             sectors: WHOLE_DISK,
             bio_based: self.bio_based,
-            file_systems: vec![FileSystem { number, kind: Some("ext4".to_owned()) }],
+            file_systems: vec![CaptureFileSystem { number, kind: Some("ext4".to_owned()) }],
         }
     }
 }
 
-impl Drop for Device {
+impl Drop for ScratchDevice {
     fn drop(&mut self) {
         (self.remove)();
     }
 }
 
-fn options(device: &Device) -> Options {
-    Options {
+fn options(device: &ScratchDevice) -> CaptureOptions {
+    CaptureOptions {
         devices: vec![device.listened()],
         layers: vec![Layer::Block],
         process: None,
@@ -112,11 +112,11 @@ fn direct(path: &Path) -> File {
 
 /// 4 KiB of memory at an address aligned for O_DIRECT.
 #[repr(align(4096))]
-struct Block([u8; 4096]);
+struct DirectBlock([u8; 4096]);
 
 /// Does I/Os of 4 KiB: every third a write, the others reads, no two adjacent.
 fn apply(file: &File) {
-    let mut block = Box::new(Block([7; 4096]));
+    let mut block = Box::new(DirectBlock([7; 4096]));
     for number in 0..COUNT {
         let offset = (number * 7919 % 8192) * 8192;
         match number % 3 {
@@ -127,7 +127,7 @@ fn apply(file: &File) {
 }
 
 /// Takes events until no more arrive.
-fn rest(capture: &mut Capture, into: &mut Vec<IoEvent>) -> Counters {
+fn rest(capture: &mut Capture, into: &mut Vec<IoEvent>) -> CaptureCounters {
     let until = Instant::now() + Duration::from_millis(300);
     while Instant::now() < until {
         capture.take(into).unwrap();
@@ -143,12 +143,13 @@ fn skip(test: &str, why: &str) {
 }
 
 /// Checks that every I/O of `apply` is in the capture exactly once, with its values.
-fn captures_exactly(test: &str, device: Option<Device>, source: SourceName) {
+fn captures_exactly(test: &str, device: Option<ScratchDevice>, source: SourceName) {
     let Some(device) = device else { return skip(test, "the device cannot be made") };
-    let mut capture = match Capture::begin(&Options { source: Some(source), ..options(&device) }) {
-        Ok(capture) => capture,
-        Err(error) => return skip(test, &error.to_string()),
-    };
+    let mut capture =
+        match Capture::begin(&CaptureOptions { source: Some(source), ..options(&device) }) {
+            Ok(capture) => capture,
+            Err(error) => return skip(test, &error.to_string()),
+        };
     let file = direct(&device.path);
     let mut events = Vec::new();
     apply(&file);
@@ -175,40 +176,42 @@ fn captures_exactly(test: &str, device: Option<Device>, source: SourceName) {
 
 #[test]
 fn captures_every_request_of_a_loop_device_with_ebpf() {
-    captures_exactly("ebpf on loop", Device::looped(), SourceName::Ebpf);
+    captures_exactly("ebpf on loop", ScratchDevice::looped(), SourceName::Ebpf);
 }
 
 #[test]
 fn captures_every_bio_of_a_zram_device_with_ebpf() {
-    captures_exactly("ebpf on zram", Device::zram(), SourceName::Ebpf);
+    captures_exactly("ebpf on zram", ScratchDevice::zram(), SourceName::Ebpf);
 }
 
 #[test]
 fn captures_every_request_of_a_loop_device_with_tracefs() {
-    captures_exactly("tracefs on loop", Device::looped(), SourceName::Tracefs);
+    captures_exactly("tracefs on loop", ScratchDevice::looped(), SourceName::Tracefs);
 }
 
 #[test]
 fn captures_every_bio_of_a_zram_device_with_tracefs() {
-    captures_exactly("tracefs on zram", Device::zram(), SourceName::Tracefs);
+    captures_exactly("tracefs on zram", ScratchDevice::zram(), SourceName::Tracefs);
 }
 
 /// A capture that begins and ends under load waits for the I/Os whose start it saw, and reports
 /// those outstanding before it.
 fn begins_and_ends_under_load(test: &str, source: SourceName) {
-    let Some(device) = Device::looped() else { return skip(test, "the device cannot be made") };
+    let Some(device) = ScratchDevice::looped() else {
+        return skip(test, "the device cannot be made");
+    };
     let file = direct(&device.path);
     let stop = AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
         scope.spawn(|| {
             // With pauses: the throughput of a source is not tested here.
-            let mut block = Box::new(Block([7; 4096]));
+            let mut block = Box::new(DirectBlock([7; 4096]));
             while !stop.load(Ordering::Relaxed) {
                 file.read_exact_at(&mut block.0, 8192).unwrap();
                 std::thread::sleep(Duration::from_micros(200));
             }
         });
-        let seen = whole(&Options { source: Some(source), ..options(&device) });
+        let seen = whole(&CaptureOptions { source: Some(source), ..options(&device) });
         stop.store(true, Ordering::Relaxed);
         seen
     });
@@ -226,7 +229,7 @@ fn begins_and_ends_under_load(test: &str, source: SourceName) {
 }
 
 /// Runs a capture from beginning to end; returns its events, its counters and its duration.
-fn whole(options: &Options) -> Result<(Vec<IoEvent>, Counters, u64), CaptureError> {
+fn whole(options: &CaptureOptions) -> Result<(Vec<IoEvent>, CaptureCounters, u64), CaptureError> {
     let mut capture = Capture::begin(options)?;
     let mut events = Vec::new();
     let patience = Instant::now() + Duration::from_secs(60);
@@ -250,9 +253,11 @@ fn begins_and_ends_under_load_with_tracefs() {
 
 #[test]
 fn captures_only_the_process_that_was_asked_for() {
-    let Some(device) = Device::looped() else { return skip("process filter", "no loop device") };
+    let Some(device) = ScratchDevice::looped() else {
+        return skip("process filter", "no loop device");
+    };
     let other = std::process::id() + 1;
-    let asked = Options { process: Some(other), ..options(&device) };
+    let asked = CaptureOptions { process: Some(other), ..options(&device) };
     let mut capture = match Capture::begin(&asked) {
         Ok(capture) => capture,
         Err(error) => return skip("process filter", &error.to_string()),
@@ -265,8 +270,10 @@ fn captures_only_the_process_that_was_asked_for() {
 
 #[test]
 fn nothing_is_left_in_tracefs() {
-    let Some(device) = Device::looped() else { return skip("left in tracefs", "no loop device") };
-    let tracefs = Options { source: Some(SourceName::Tracefs), ..options(&device) };
+    let Some(device) = ScratchDevice::looped() else {
+        return skip("left in tracefs", "no loop device");
+    };
+    let tracefs = CaptureOptions { source: Some(SourceName::Tracefs), ..options(&device) };
     let place = Path::new("/sys/kernel/tracing/instances");
     let own = format!("steadfast-{}-", std::process::id());
     let serial = |name: &str| name.strip_prefix(&own).and_then(|n| n.parse::<u32>().ok());
@@ -292,16 +299,19 @@ fn nothing_is_left_in_tracefs() {
 #[test]
 fn only_what_lies_on_a_partition_is_captured() {
     for source in [SourceName::Ebpf, SourceName::Tracefs] {
-        let Some(device) = Device::looped() else { return skip("partition", "no loop device") };
-        let part = Listened { sectors: 16..1600, ..device.listened() };
-        let asked = Options { devices: vec![part], source: Some(source), ..options(&device) };
+        let Some(device) = ScratchDevice::looped() else {
+            return skip("partition", "no loop device");
+        };
+        let part = CaptureDevice { sectors: 16..1600, ..device.listened() };
+        let asked =
+            CaptureOptions { devices: vec![part], source: Some(source), ..options(&device) };
         let mut capture = match Capture::begin(&asked) {
             Ok(capture) => capture,
             Err(error) => return skip("partition", &error.to_string()),
         };
         let file = direct(&device.path);
         for block in 0..211 {
-            file.write_all_at(&Box::new(Block([1; 4096])).0, block * 8192).unwrap();
+            file.write_all_at(&Box::new(DirectBlock([1; 4096])).0, block * 8192).unwrap();
         }
         let mut events = Vec::new();
         rest(&mut capture, &mut events);
@@ -315,8 +325,10 @@ fn only_what_lies_on_a_partition_is_captured() {
 
 #[test]
 fn what_there_is_no_room_for_is_counted() {
-    let Some(device) = Device::looped() else { return skip("lost events", "no loop device") };
-    let small = Options { ring_bytes: 4096, ..options(&device) };
+    let Some(device) = ScratchDevice::looped() else {
+        return skip("lost events", "no loop device");
+    };
+    let small = CaptureOptions { ring_bytes: 4096, ..options(&device) };
     let mut capture = match Capture::begin(&small) {
         Ok(capture) => capture,
         Err(error) => return skip("lost events", &error.to_string()),
@@ -334,14 +346,16 @@ fn what_there_is_no_room_for_is_counted() {
 #[test]
 fn a_buffer_that_is_emptied_in_time_loses_nothing() {
     let test = "a buffer that goes round";
-    let Some(device) = Device::looped() else { return skip(test, "no loop device") };
-    let small = Options { process: Some(std::process::id()), ring_bytes: 4096, ..options(&device) };
-    let mut capture = match Capture::begin(&Options { source: Some(SourceName::Ebpf), ..small }) {
-        Ok(capture) => capture,
-        Err(error) => return skip(test, &error.to_string()),
-    };
+    let Some(device) = ScratchDevice::looped() else { return skip(test, "no loop device") };
+    let small =
+        CaptureOptions { process: Some(std::process::id()), ring_bytes: 4096, ..options(&device) };
+    let mut capture =
+        match Capture::begin(&CaptureOptions { source: Some(SourceName::Ebpf), ..small }) {
+            Ok(capture) => capture,
+            Err(error) => return skip(test, &error.to_string()),
+        };
     let (file, mut block, mut events) =
-        (direct(&device.path), Box::new(Block([0; 4096])), Vec::new());
+        (direct(&device.path), Box::new(DirectBlock([0; 4096])), Vec::new());
     const READS: u64 = 30_011;
     for number in 0..READS {
         file.read_exact_at(&mut block.0, number % 977 * 4096).unwrap();
@@ -356,7 +370,7 @@ fn a_buffer_that_is_emptied_in_time_loses_nothing() {
 
 #[test]
 fn what_cannot_be_is_refused_with_the_remedy() {
-    let none = Options {
+    let none = CaptureOptions {
         devices: Vec::new(),
         layers: vec![Layer::Block],
         process: None,
@@ -371,22 +385,22 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     };
     let error = Capture::begin(&none).err().unwrap();
     assert!(error.to_string().contains("give 1 to 16"), "{error}");
-    let device = Listened {
+    let device = CaptureDevice {
         name: "none".into(),
         number: (1, 1),
         sectors: WHOLE_DISK,
         bio_based: false,
         file_systems: Vec::new(),
     };
-    let part = Listened { sectors: 0..10, ..device.clone() };
-    let twice = Options { devices: vec![device.clone(), part], ..none.clone() };
+    let part = CaptureDevice { sectors: 0..10, ..device.clone() };
+    let twice = CaptureOptions { devices: vec![device.clone(), part], ..none.clone() };
     let error = Capture::begin(&twice).err().unwrap();
     assert!(error.to_string().contains("overlap on one disk"), "{error}");
-    let odd = Options { devices: vec![device.clone()], ring_bytes: 5000, ..none.clone() };
+    let odd = CaptureOptions { devices: vec![device.clone()], ring_bytes: 5000, ..none.clone() };
     let error = Capture::begin(&odd).err().unwrap();
     assert!(error.to_string().contains("power of two"), "{error}");
-    let files = Some(FilesWay::Calls);
-    let block = Options { devices: vec![device], files, ..none };
+    let files = Some(FileCaptureMode::Calls);
+    let block = CaptureOptions { devices: vec![device], files, ..none };
     let error = Capture::begin(&block).err().unwrap();
     assert!(error.to_string().contains("--layer filesystem"), "{error}");
 }

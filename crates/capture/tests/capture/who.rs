@@ -1,26 +1,30 @@
 //! Attribution of I/Os: threads and their processes, cgroups, paths of files, merged and split
 //! requests.
 
-use super::files::{Mounted, open};
-use super::{Device, direct, options, rest, skip};
+use super::files::{MountedScratch, open};
+use super::{ScratchDevice, direct, options, rest, skip};
 use io_uring::{IoUring, opcode, types};
 use std::fs;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use steadfast_capture::{Capture, Options, SourceName};
+use steadfast_capture::{Capture, CaptureOptions, SourceName};
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
 /// Captures while `act` runs; prints the reason and returns `None` if that is not possible.
-fn captured(test: &str, options: &Options, act: impl FnOnce()) -> Option<(Capture, Vec<IoEvent>)> {
+fn captured(
+    test: &str,
+    options: &CaptureOptions,
+    act: impl FnOnce(),
+) -> Option<(Capture, Vec<IoEvent>)> {
     captured_with(test, options, |_| act())
 }
 
 /// Like `captured`; `act` is given the running capture.
 fn captured_with(
     test: &str,
-    options: &Options,
+    options: &CaptureOptions,
     act: impl FnOnce(&Capture),
 ) -> Option<(Capture, Vec<IoEvent>)> {
     let mut capture = match Capture::begin(options) {
@@ -49,7 +53,7 @@ fn writes_of_threads(path: &Path) -> Vec<(u32, String, usize)> {
         let writes = 101 + 100 * number;
         let write = move || {
             let file = direct(&path);
-            let block = Box::new(super::Block([3; 4096]));
+            let block = Box::new(super::DirectBlock([3; 4096]));
             for at in 0..writes as u64 {
                 file.write_all_at(&block.0, (at * 8 + number as u64) * 4096).unwrap();
             }
@@ -64,8 +68,8 @@ fn writes_of_threads(path: &Path) -> Vec<(u32, String, usize)> {
 }
 
 fn threads_are_recorded_with_their_process(test: &str, source: SourceName) {
-    let Some(device) = Device::looped() else { return skip(test, "no loop device") };
-    let asked = Options { source: Some(source), ..options(&device) };
+    let Some(device) = ScratchDevice::looped() else { return skip(test, "no loop device") };
+    let asked = CaptureOptions { source: Some(source), ..options(&device) };
     let mut threads = Vec::new();
     let act = || threads = writes_of_threads(&device.path);
     let Some((_, events)) = captured(test, &asked, act) else { return };
@@ -92,11 +96,11 @@ fn threads_are_recorded_with_their_process_by_tracefs() {
 }
 
 /// A cgroup made for the test.
-struct Cgroup(PathBuf);
+struct ScratchCgroup(PathBuf);
 
-impl Cgroup {
+impl ScratchCgroup {
     /// Creates a cgroup in the captured hierarchy.
-    fn of(capture: &Capture) -> Option<Cgroup> {
+    fn of(capture: &Capture) -> Option<ScratchCgroup> {
         let words = |remark: &String| {
             let (place, _) = remark.strip_prefix("The cgroups are those of ")?.split_once(" (")?;
             Some(PathBuf::from(place))
@@ -104,7 +108,7 @@ impl Cgroup {
         let place = capture.remarks().iter().find_map(words).unwrap();
         let path = place.join(format!("steadfast-test-{}", std::process::id()));
         fs::create_dir(&path).ok()?;
-        Some(Cgroup(path))
+        Some(ScratchCgroup(path))
     }
 
     fn holds(&self, process: u32) -> bool {
@@ -112,7 +116,7 @@ impl Cgroup {
     }
 }
 
-impl Drop for Cgroup {
+impl Drop for ScratchCgroup {
     fn drop(&mut self) {
         for _ in 0..50 {
             if fs::remove_dir(&self.0).is_ok() {
@@ -126,8 +130,8 @@ impl Drop for Cgroup {
 #[test]
 fn a_process_in_a_cgroup_is_captured_with_its_path() {
     let test = "cgroups";
-    let Some(device) = Device::looped() else { return skip(test, "no loop device") };
-    let asked = Options { cgroups: true, ..options(&device) };
+    let Some(device) = ScratchDevice::looped() else { return skip(test, "no loop device") };
+    let asked = CaptureOptions { cgroups: true, ..options(&device) };
     let (mut pid, mut cgroup) = (0, None);
     let act = |capture: &Capture| {
         let mut child = Command::new("sh")
@@ -140,7 +144,7 @@ fn a_process_in_a_cgroup_is_captured_with_its_path() {
             .spawn()
             .unwrap();
         pid = child.id();
-        cgroup = Cgroup::of(capture).filter(|cgroup| cgroup.holds(pid));
+        cgroup = ScratchCgroup::of(capture).filter(|cgroup| cgroup.holds(pid));
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"go\n").unwrap();
         assert!(child.wait().unwrap().success());
         super::apply(&direct(&device.path));
@@ -166,13 +170,13 @@ fn a_process_in_a_cgroup_is_captured_with_its_path() {
 #[test]
 fn files_have_their_paths_where_these_were_asked_for() {
     let test = "paths of files";
-    let Some(mounted) = Mounted::new(test) else { return };
+    let Some(mounted) = MountedScratch::new(test) else { return };
     fs::create_dir(mounted.path("a directory")).unwrap();
     let names = ["a directory/first", "second"];
     let files = names.map(|name| open(&mounted.path(name)));
     for (asked_for, expected) in [(true, 2), (false, 0)] {
         let layers = vec![Layer::FileSystem];
-        let asked = Options { layers, paths: asked_for, ..options(&mounted.device) };
+        let asked = CaptureOptions { layers, paths: asked_for, ..options(&mounted.device) };
         let act = || {
             for file in &files {
                 file.write_all_at(&[1; 8192], 0).unwrap();
@@ -199,7 +203,7 @@ fn files_have_their_paths_where_these_were_asked_for() {
 }
 
 /// Returns the sum of merged reads and merged writes in `/sys/block/NAME/stat`.
-fn merged_by_kernel(device: &Device) -> u64 {
+fn merged_by_kernel(device: &ScratchDevice) -> u64 {
     let name = device.path.file_name().unwrap().to_str().unwrap();
     let text = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
     let columns: Vec<u64> = text.split_whitespace().map(|n| n.parse().unwrap()).collect();
@@ -209,7 +213,7 @@ fn merged_by_kernel(device: &Device) -> u64 {
 #[test]
 fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
     let test = "merges and splits";
-    let Some(device) = Device::looped() else { return skip(test, "no loop device") };
+    let Some(device) = ScratchDevice::looped() else { return skip(test, "no loop device") };
     let name = device.path.file_name().unwrap().to_str().unwrap();
     // A megabyte spans it.
     let set = |setting, value| fs::write(format!("/sys/block/{name}/queue/{setting}"), value);
@@ -217,12 +221,12 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
     if set("max_sectors_kb", "256").and(set("nomerges", "0")).is_err() {
         return skip(test, "the queue's settings cannot be set");
     }
-    let asked = Options { merges: true, ..options(&device) };
+    let asked = CaptureOptions { merges: true, ..options(&device) };
     let before = merged_by_kernel(&device);
     let file = direct(&device.path);
     let act = || {
         let mut ring = IoUring::new(64).unwrap();
-        let block = Box::new(super::Block([9; 4096]));
+        let block = Box::new(super::DirectBlock([9; 4096]));
         for group in 0..101u64 {
             for part in 0..16 {
                 let at = (group * 64 + part) * 4096;
@@ -251,7 +255,7 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
     assert!(counted.merged >= 101, "{counted:?}");
     assert_eq!(counted.split, 3, "a megabyte in pieces of 256 KiB");
     // Merges are not counted unless requested.
-    let act = || file.write_all_at(&Box::new(super::Block([9; 4096])).0, 0).unwrap();
+    let act = || file.write_all_at(&Box::new(super::DirectBlock([9; 4096])).0, 0).unwrap();
     let Some((mut capture, events)) = captured(test, &options(&device), act) else { return };
     let counters = capture.counters().unwrap();
     assert_eq!(capture.merging(&counters), None);
@@ -260,16 +264,16 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
 
 #[test]
 fn options_that_a_source_or_layer_lacks_are_refused() {
-    let Some(device) = Device::looped() else { return skip("refusals", "no loop device") };
-    let refused = |asked: Options| Capture::begin(&asked).err().unwrap().to_string();
-    let paths = Options { paths: true, ..options(&device) };
+    let Some(device) = ScratchDevice::looped() else { return skip("refusals", "no loop device") };
+    let refused = |asked: CaptureOptions| Capture::begin(&asked).err().unwrap().to_string();
+    let paths = CaptureOptions { paths: true, ..options(&device) };
     assert!(refused(paths.clone()).contains("--layer block,filesystem"));
-    let cgroups = Options { cgroups: true, ..options(&device) };
-    let tracefs = Options { source: Some(SourceName::Tracefs), ..cgroups.clone() };
+    let cgroups = CaptureOptions { cgroups: true, ..options(&device) };
+    let tracefs = CaptureOptions { source: Some(SourceName::Tracefs), ..cgroups.clone() };
     assert!(refused(tracefs).contains("tracefs does not report cgroups"));
-    let steps = Options { step_ns: Some(100_000_000), ..cgroups };
+    let steps = CaptureOptions { step_ns: Some(100_000_000), ..cgroups };
     assert!(refused(steps).contains("cannot record paths, cgroups or merges"));
     let layers = vec![Layer::FileSystem];
-    let merges = Options { layers, merges: true, ..options(&device) };
+    let merges = CaptureOptions { layers, merges: true, ..options(&device) };
     assert!(refused(merges).contains("merges need the block layer"));
 }

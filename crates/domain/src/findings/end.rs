@@ -81,10 +81,10 @@ impl EndState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steady_state::{Criteria, Point, Track, judge};
+    use crate::steady_state::{Criteria, Track, TrackPoint, judge};
 
     fn verdict(values: &[f64]) -> Verdict {
-        let points = (1..).zip(values).map(|(round, value)| Point {
+        let points = (1..).zip(values).map(|(round, value)| TrackPoint {
             round,
             value: Some(*value),
             after_gap: false,

@@ -1,4 +1,4 @@
-//! [`Front`]: the content of page one of a report. The code that creates the findings chooses it:
+//! [`FrontPage`]: the content of page one of a report. The code that creates the findings chooses it:
 //! nothing that prints a report knows which numbers the data sheet of a test has.
 
 use super::setting::Setting;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Content of page one in addition to the end state, the verdict and the disclosures, which the
 /// findings hold anyway.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Front {
+pub struct FrontPage {
     /// Facts about the device, as far as they are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device: Vec<Setting>,
@@ -26,10 +26,10 @@ pub struct Front {
     pub tables: Vec<String>,
 }
 
-impl Front {
+impl FrontPage {
     /// Returns true if there is nothing to show on page one.
     pub fn is_empty(&self) -> bool {
-        *self == Front::default()
+        *self == FrontPage::default()
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
         let digits = |count| KeyFigure::count("sectors", "x", Some(count), "sectors").digits;
         assert_eq!([0, 9, 10, 1_048_576, u64::MAX].map(digits), [1, 1, 2, 7, 20]);
         assert_eq!(KeyFigure::new("recovery", "x", Some(41.999), "min").whole().digits, 2);
-        let front = Front { figures: vec![mean], ..Front::default() };
-        assert!(!front.is_empty() && Front::default().is_empty());
+        let front = FrontPage { figures: vec![mean], ..FrontPage::default() };
+        assert!(!front.is_empty() && FrontPage::default().is_empty());
     }
 }

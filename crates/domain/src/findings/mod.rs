@@ -11,10 +11,10 @@ mod table;
 
 pub use caveat::{Caveat, CaveatKind};
 pub use end::EndState;
-pub use front::{Front, KeyFigure};
+pub use front::{FrontPage, KeyFigure};
 pub use metric::{COMPARED, COMPARED_SECONDARY, Metric, may_be_noise};
 pub use plot::{Axis, ClockTime, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
-pub use setting::{Facts, Known, Origin, Role, Setting};
+pub use setting::{Facts, OptionalText, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};
 
 use crate::steady_state::Verdict;
@@ -53,7 +53,7 @@ pub struct FormHeader {
 
 impl FormHeader {
     /// Returns the rows of the first block with this subject; empty if there is none.
-    pub fn rows_about(&self, subject: Subject) -> &[Setting] {
+    pub fn rows_about(&self, subject: FormSubject) -> &[Setting] {
         let block = self.blocks.iter().find(|block| block.about == subject);
         block.map(|block| block.rows.as_slice()).unwrap_or_default()
     }
@@ -62,7 +62,7 @@ impl FormHeader {
 /// Subject of a block of the form's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Subject {
+pub enum FormSubject {
     /// Machine and programs that ran the test.
     Platform,
     /// Device under test.
@@ -77,7 +77,7 @@ pub struct FormBlock {
     /// Title of the block.
     pub title: String,
     /// Subject of the block.
-    pub about: Subject,
+    pub about: FormSubject,
     /// Labeled values.
     pub rows: Vec<Setting>,
 }
@@ -86,10 +86,10 @@ impl FormBlock {
     /// Creates a block about the procedure.
     pub fn new(title: &str, rows: impl IntoIterator<Item = Setting>) -> Self {
         let rows = rows.into_iter().collect();
-        FormBlock { title: title.to_owned(), about: Subject::Procedure, rows }
+        FormBlock { title: title.to_owned(), about: FormSubject::Procedure, rows }
     }
     /// Sets the subject of the block.
-    pub fn about(self, about: Subject) -> Self {
+    pub fn about(self, about: FormSubject) -> Self {
         FormBlock { about, ..self }
     }
 }
@@ -151,8 +151,8 @@ pub struct Findings {
     /// All disclosures.
     pub caveats: Vec<Caveat>,
     /// Content of page one.
-    #[serde(default, skip_serializing_if = "Front::is_empty")]
-    pub front: Front,
+    #[serde(default, skip_serializing_if = "FrontPage::is_empty")]
+    pub front: FrontPage,
     /// Numbers shown on a terminal.
     pub summary: Vec<Exhibit>,
     /// Pages of the report form, in order.
@@ -188,7 +188,7 @@ impl Findings {
             header,
             verdict: None,
             caveats: Vec::new(),
-            front: Front::default(),
+            front: FrontPage::default(),
             summary: Vec::new(),
             form_pages: Vec::new(),
             chapters: Vec::new(),

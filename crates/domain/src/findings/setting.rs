@@ -53,7 +53,7 @@ pub struct Setting {
 
 impl Setting {
     /// Creates a setting on which the numbers depend.
-    pub fn new(id: &str, label: &str, value: impl Known, origin: Origin) -> Self {
+    pub fn new(id: &str, label: &str, value: impl OptionalText, origin: Origin) -> Self {
         let (id, label) = (id.to_owned(), label.to_owned());
         Setting {
             id,
@@ -65,15 +65,15 @@ impl Setting {
         }
     }
     /// Creates a part of the method.
-    pub fn method(id: &str, label: &str, value: impl Known, origin: Origin) -> Self {
+    pub fn method(id: &str, label: &str, value: impl OptionalText, origin: Origin) -> Self {
         Setting { role: Role::Method, ..Setting::new(id, label, value, origin) }
     }
     /// Creates an identity value; `label` is also the ID.
-    pub fn identity(label: &str, value: impl Known) -> Self {
+    pub fn identity(label: &str, value: impl OptionalText) -> Self {
         Setting { role: Role::Identity, ..Setting::new(label, label, value, Origin::Found) }
     }
     /// Creates a result; `label` is also the ID.
-    pub fn outcome(label: &str, value: impl Known) -> Self {
+    pub fn outcome(label: &str, value: impl OptionalText) -> Self {
         Setting { role: Role::Outcome, ..Setting::new(label, label, value, Origin::Found) }
     }
     /// Sets a different ID.
@@ -95,36 +95,36 @@ impl Setting {
 }
 
 /// A text that may be unknown. An empty text counts as unknown.
-pub trait Known {
+pub trait OptionalText {
     /// Returns the text, or `None` if it is unknown.
     fn known(self) -> Option<String>;
 }
 
-impl Known for &str {
+impl OptionalText for &str {
     fn known(self) -> Option<String> {
         self.to_owned().known()
     }
 }
 
-impl Known for String {
+impl OptionalText for String {
     fn known(self) -> Option<String> {
         Some(self).filter(|text| !text.is_empty())
     }
 }
 
-impl Known for &String {
+impl OptionalText for &String {
     fn known(self) -> Option<String> {
         self.as_str().known()
     }
 }
 
-impl Known for &Option<String> {
+impl OptionalText for &Option<String> {
     fn known(self) -> Option<String> {
         self.as_deref().known()
     }
 }
 
-impl<T: Known> Known for Option<T> {
+impl<T: OptionalText> OptionalText for Option<T> {
     fn known(self) -> Option<String> {
         self.and_then(T::known)
     }

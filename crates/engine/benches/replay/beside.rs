@@ -1,10 +1,10 @@
 //! Both players in turn on the same targets.
 
-use crate::Choice;
-use crate::observer::Observer;
+use crate::ReplayBenchOptions;
+use crate::observer::BlockObserver;
 use crate::shared::{Fallible, LoopDevice, MemoryFile, Zram, command};
-use crate::start_times::{self, Truth};
-use crate::trace::{Rhythm, Trace};
+use crate::start_times::{self, StartAccuracy};
+use crate::trace::{SyntheticTrace, TraceRhythm};
 use crate::{fio, ours};
 use std::path::Path;
 use steadfast_domain::script::Timing;
@@ -15,12 +15,12 @@ const OUTSTANDING: u32 = 64;
 /// Factor of the accelerated replay.
 const FASTER: u64 = 10;
 
-fn traces(seconds: u64) -> [Trace; 3] {
-    [Rhythm::Poisson(2e3), Rhythm::Poisson(20e3), Rhythm::Bursts]
-        .map(|rhythm| Trace::lasting(rhythm, seconds))
+fn traces(seconds: u64) -> [SyntheticTrace; 3] {
+    [TraceRhythm::Poisson(2e3), TraceRhythm::Poisson(20e3), TraceRhythm::Bursts]
+        .map(|rhythm| SyntheticTrace::lasting(rhythm, seconds))
 }
 
-pub fn compare(choice: &Choice) -> Fallible<()> {
+pub fn compare(choice: &ReplayBenchOptions) -> Fallible<()> {
     let memory = MemoryFile::new()?;
     command("fallocate", &["-l", "1GiB", &memory.path.to_string_lossy()])?;
     println!("\n### Whole and own account\n");
@@ -46,7 +46,7 @@ pub fn compare(choice: &Choice) -> Fallible<()> {
     observed(&device.path, choice)
 }
 
-fn whole(name: &str, path: &Path, choice: &Choice) -> Fallible<()> {
+fn whole(name: &str, path: &Path, choice: &ReplayBenchOptions) -> Fallible<()> {
     for trace in traces(choice.seconds) {
         let span = trace.load(Timing::Original, OUTSTANDING).span.0 as f64;
         let ours = ours::play(path, trace, Timing::Original, OUTSTANDING)?;
@@ -66,8 +66,8 @@ fn whole(name: &str, path: &Path, choice: &Choice) -> Fallible<()> {
     Ok(())
 }
 
-fn observed(device: &Path, choice: &Choice) -> Fallible<()> {
-    let observer = Observer::new(device)?;
+fn observed(device: &Path, choice: &ReplayBenchOptions) -> Fallible<()> {
+    let observer = BlockObserver::new(device)?;
     for trace in traces(choice.seconds) {
         let due: Vec<f64> = trace.all().iter().map(|io| io.due.0 as f64).collect();
         let show = |player: &str, due: &[f64], play: &mut dyn FnMut() -> Fallible<()>| {
@@ -83,7 +83,7 @@ fn observed(device: &Path, choice: &Choice) -> Fallible<()> {
         if choice.fio {
             show("fio", &due, &mut || fio::play(device, trace, OUTSTANDING).map(drop))?;
         }
-        if trace.rhythm == Rhythm::Poisson(2e3) {
+        if trace.rhythm == TraceRhythm::Poisson(2e3) {
             let timing = Timing::Faster { thousandths: FASTER * 1000 };
             let scaled: Vec<f64> = due.iter().map(|due| due / FASTER as f64).collect();
             show(&format!("engine, {timing}"), &scaled, &mut || {
@@ -99,7 +99,7 @@ fn print_truth(trace: &str, player: &str, due: &[f64], started: &[f64]) {
         println!("| {trace} | {player} | {} of {} seen |", started.len(), due.len());
         return;
     }
-    let Truth { stretch, median, p99, max, drift, distance, apart } =
+    let StartAccuracy { stretch, median, p99, max, drift, distance, apart } =
         start_times::compare(due, started);
     println!(
         "| {trace} | {player} | {:.3} % | {:.1} | {:.1} | {:.0} | {:.1} | {distance:.4} \

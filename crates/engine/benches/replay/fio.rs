@@ -1,7 +1,7 @@
 //! A trace played by fio.
 
 use crate::shared::Fallible;
-use crate::trace::Trace;
+use crate::trace::SyntheticTrace;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::Command;
 use steadfast_domain::Op;
 
 /// Plays a trace. Returns the time that fio took, in nanoseconds.
-pub fn play(path: &Path, trace: Trace, outstanding: u32) -> Fallible<f64> {
+pub fn play(path: &Path, trace: SyntheticTrace, outstanding: u32) -> Fallible<f64> {
     let directory = tempfile::tempdir()?;
     let log = directory.path().join("trace.log");
     let name = path.display();

@@ -1,10 +1,10 @@
 //! The highest rate in I/Os per second that one thread plays on time, and the memory that a long
 //! trace takes.
 
-use crate::Choice;
+use crate::ReplayBenchOptions;
 use crate::ours;
 use crate::shared::{Fallible, MemoryFile, Zram, command};
-use crate::trace::{Rhythm, Trace};
+use crate::trace::{SyntheticTrace, TraceRhythm};
 use std::fs;
 use std::path::Path;
 use steadfast_domain::Nanos;
@@ -36,7 +36,10 @@ fn until_late(name: &str, path: &Path) -> Fallible<()> {
     let (mut rate, mut missed) = (STEP, 0);
     let mut on_time = 0.0;
     while rate <= MOST && missed < 2 {
-        let trace = Trace { reads_only: true, ..Trace::lasting(Rhythm::Poisson(rate), SECONDS) };
+        let trace = SyntheticTrace {
+            reads_only: true,
+            ..SyntheticTrace::lasting(TraceRhythm::Poisson(rate), SECONDS)
+        };
         let played = ours::play(path, trace, Timing::Original, OUTSTANDING)?;
         let p99 = played.late(0.99);
         println!(
@@ -59,10 +62,10 @@ fn until_late(name: &str, path: &Path) -> Fallible<()> {
     Ok(())
 }
 
-pub fn memory(choice: &Choice) -> Fallible<()> {
+pub fn memory(choice: &ReplayBenchOptions) -> Fallible<()> {
     let zram = Zram::new()?;
-    let rhythm = Rhythm::Poisson(1e6);
-    let trace = Trace { rhythm, ios: choice.ios, reads_only: true };
+    let rhythm = TraceRhythm::Poisson(1e6);
+    let trace = SyntheticTrace { rhythm, ios: choice.ios, reads_only: true };
     // Resets the peak memory use.
     fs::write("/proc/self/clear_refs", "5")?;
     let played = ours::play(&zram.path, trace, Timing::Closed, OUTSTANDING)?;

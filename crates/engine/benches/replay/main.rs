@@ -23,7 +23,7 @@ mod trace;
 use shared::{Fallible, pin};
 
 /// The command line.
-pub struct Choice {
+pub struct ReplayBenchOptions {
     parts: Vec<String>,
     /// Length of a trace in seconds.
     pub seconds: u64,
@@ -33,14 +33,14 @@ pub struct Choice {
     pub fio: bool,
 }
 
-impl Choice {
-    fn of_command_line() -> Choice {
+impl ReplayBenchOptions {
+    fn of_command_line() -> ReplayBenchOptions {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let after = |name: &str| {
             let at = arguments.iter().position(|argument| argument == name)?;
             arguments.get(at + 1)?.parse().ok()
         };
-        Choice {
+        ReplayBenchOptions {
             parts: arguments.iter().filter(|a| PARTS.contains(&a.as_str())).cloned().collect(),
             seconds: after("--seconds").unwrap_or(10),
             ios: after("--ios").unwrap_or(10_000_019),
@@ -56,7 +56,7 @@ impl Choice {
 const PARTS: [&str; 3] = ["beside", "rates", "memory"];
 
 fn main() -> Fallible<()> {
-    let choice = Choice::of_command_line();
+    let choice = ReplayBenchOptions::of_command_line();
     pin(std::env::args().any(|argument| argument == "--pin"))?;
     println!("load average: {}", std::fs::read_to_string("/proc/loadavg")?.trim());
     if choice.wants("beside") {

@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 const ROOM: &str = "131072";
 
 /// Observes a device from its creation on.
-pub struct Observer {
+pub struct BlockObserver {
     mounted: tempfile::TempDir,
     instance: PathBuf,
     nanos_per_tick: f64,
 }
 
-impl Observer {
-    pub fn new(device: &Path) -> Fallible<Observer> {
+impl BlockObserver {
+    pub fn new(device: &Path) -> Fallible<BlockObserver> {
         let mounted = tempfile::tempdir()?;
         command("mount", &["-t", "tracefs", "none", &mounted.path().to_string_lossy()])?;
         let instance = mounted.path().join(format!("instances/bench-{}", std::process::id()));
-        let observer = Observer { mounted, instance, nanos_per_tick: nanos_per_tick() };
+        let observer = BlockObserver { mounted, instance, nanos_per_tick: nanos_per_tick() };
         fs::create_dir(&observer.instance)?;
         let number = fs::metadata(device)?.st_rdev();
         // The kernel's device number, not that of libc.
@@ -61,7 +61,7 @@ impl Observer {
     }
 }
 
-impl Drop for Observer {
+impl Drop for BlockObserver {
     fn drop(&mut self) {
         let _ = self.set("events/enable", "0");
         let _ = fs::remove_dir(&self.instance);

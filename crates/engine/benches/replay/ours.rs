@@ -1,19 +1,19 @@
 //! A trace played by the engine.
 
 use crate::shared::{Fallible, new_engine};
-use crate::trace::Trace;
+use crate::trace::SyntheticTrace;
 use std::path::Path;
 use steadfast_domain::script::Timing;
-use steadfast_domain::{Load, Measurement, Nanos, Place, ReplayResult, Step};
-use steadfast_engine::{Engine, Start};
+use steadfast_domain::{Load, Measurement, Nanos, ReplayResult, Step, StepPlace};
+use steadfast_engine::{Engine, StepStart};
 
 /// Measurement of the engine's own replay.
-pub struct Played {
+pub struct ReplayMeasurement {
     pub done: Measurement,
     pub replay: Box<ReplayResult>,
 }
 
-impl Played {
+impl ReplayMeasurement {
     /// Returns the lateness that this share of the I/Os did not exceed.
     pub fn late(&self, share: f64) -> Nanos {
         self.replay.lateness.histogram.quantile(share).unwrap_or(Nanos::ZERO)
@@ -28,10 +28,15 @@ impl Played {
     }
 }
 
-pub fn play(path: &Path, trace: Trace, timing: Timing, outstanding: u32) -> Fallible<Played> {
+pub fn play(
+    path: &Path,
+    trace: SyntheticTrace,
+    timing: Timing,
+    outstanding: u32,
+) -> Fallible<ReplayMeasurement> {
     let load = Load::Script(trace.load(timing, outstanding));
-    let step = Step::alone(Place::new("bench", 0, 1, "replay"), load);
-    let mut done = new_engine(path, None)?.perform(&step, &Start::default(), &mut |_| {})?;
+    let step = Step::alone(StepPlace::new("bench", 0, 1, "replay"), load);
+    let mut done = new_engine(path, None)?.perform(&step, &StepStart::default(), &mut |_| {})?;
     let replay = done.replay.take().ok_or("the engine played nothing")?;
-    Ok(Played { done, replay })
+    Ok(ReplayMeasurement { done, replay })
 }

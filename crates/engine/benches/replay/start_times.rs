@@ -6,7 +6,7 @@ pub const TOGETHER_NS: f64 = 2e4;
 
 /// Accuracy of a player's start times.
 #[derive(Debug, Clone, Copy)]
-pub struct Truth {
+pub struct StartAccuracy {
     /// Share by which the whole replay took longer.
     pub stretch: f64,
     /// Absolute start errors, in nanoseconds.
@@ -23,7 +23,7 @@ pub struct Truth {
 
 /// Compares due times and start times. Both are in nanoseconds and in the order of the trace, and
 /// are taken relative to their first.
-pub fn compare(due: &[f64], started: &[f64]) -> Truth {
+pub fn compare(due: &[f64], started: &[f64]) -> StartAccuracy {
     let since_first = |all: &[f64]| -> Vec<f64> { all.iter().map(|at| at - all[0]).collect() };
     let (due, started) = (since_first(due), since_first(started));
     let late: Vec<f64> = started.iter().zip(&due).map(|(is, was)| is - was).collect();
@@ -33,7 +33,7 @@ pub fn compare(due: &[f64], started: &[f64]) -> Truth {
     let mut last = late[late.len().saturating_sub(1000)..].to_vec();
     last.sort_by(f64::total_cmp);
     let end = |all: &[f64]| all.last().copied().unwrap_or(0.0);
-    Truth {
+    StartAccuracy {
         stretch: end(&started) / end(&due) - 1.0,
         median: at(0.5),
         p99: at(0.99),

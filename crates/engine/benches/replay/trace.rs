@@ -2,7 +2,7 @@
 
 use crate::shared::SIZE;
 use std::sync::Arc;
-use steadfast_domain::script::{OpCounts, Overlaps, ReplayOmissions, Timing};
+use steadfast_domain::script::{OpCounts, OverlapRule, ReplayOmissions, Timing};
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Demand, DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
@@ -15,7 +15,7 @@ const BETWEEN_BURSTS_NS: f64 = 1e7;
 
 /// Due times of the I/Os.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Rhythm {
+pub enum TraceRhythm {
     /// Exponential gaps, with this many I/Os per second.
     Poisson(f64),
     Bursts,
@@ -23,31 +23,31 @@ pub enum Rhythm {
 
 /// A trace that is generated while it is played.
 #[derive(Debug, Clone, Copy)]
-pub struct Trace {
-    pub rhythm: Rhythm,
+pub struct SyntheticTrace {
+    pub rhythm: TraceRhythm,
     pub ios: u64,
     pub reads_only: bool,
 }
 
-impl Trace {
+impl SyntheticTrace {
     /// Returns a trace of about this many seconds.
-    pub fn lasting(rhythm: Rhythm, seconds: u64) -> Trace {
+    pub fn lasting(rhythm: TraceRhythm, seconds: u64) -> SyntheticTrace {
         let rate = match rhythm {
-            Rhythm::Poisson(rate) => rate,
-            Rhythm::Bursts => BURST as f64 * 1e9 / BETWEEN_BURSTS_NS,
+            TraceRhythm::Poisson(rate) => rate,
+            TraceRhythm::Bursts => BURST as f64 * 1e9 / BETWEEN_BURSTS_NS,
         };
-        Trace { rhythm, ios: (rate * seconds as f64) as u64, reads_only: false }
+        SyntheticTrace { rhythm, ios: (rate * seconds as f64) as u64, reads_only: false }
     }
 
     pub fn name(&self) -> String {
         match self.rhythm {
-            Rhythm::Poisson(rate) => format!("Poisson, {} kIOPS", rate / 1e3),
-            Rhythm::Bursts => format!("bursts of {BURST} every 10 ms"),
+            TraceRhythm::Poisson(rate) => format!("Poisson, {} kIOPS", rate / 1e3),
+            TraceRhythm::Bursts => format!("bursts of {BURST} every 10 ms"),
         }
     }
 
-    pub fn player(self) -> Playing {
-        Playing { trace: self, number: 0, due: 0.0 }
+    pub fn player(self) -> SyntheticTraceIos {
+        SyntheticTraceIos { trace: self, number: 0, due: 0.0 }
     }
 
     /// Returns all I/Os.
@@ -76,7 +76,7 @@ impl Trace {
             reach: SIZE,
             demand: Demand::new(1, outstanding),
             timing,
-            overlaps: Overlaps::Keep,
+            overlaps: OverlapRule::Keep,
             leave_out: ReplayOmissions::default(),
             data_pattern: DataPattern::default(),
             open: Some(Arc::new(move || Ok(Box::new(self.player())))),
@@ -86,13 +86,13 @@ impl Trace {
 
 /// A trace being played.
 #[derive(Debug)]
-pub struct Playing {
-    trace: Trace,
+pub struct SyntheticTraceIos {
+    trace: SyntheticTrace,
     number: u64,
     due: f64,
 }
 
-impl Playing {
+impl SyntheticTraceIos {
     fn next(&mut self) -> Option<DueIo> {
         let number = self.number;
         if number == self.trace.ios {
@@ -101,12 +101,12 @@ impl Playing {
         let random = mix64(number);
         match self.trace.rhythm {
             _ if number == 0 => {}
-            Rhythm::Poisson(rate) => {
+            TraceRhythm::Poisson(rate) => {
                 let fraction = ((mix64(!number) >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
                 self.due -= fraction.ln() * 1e9 / rate;
             }
-            Rhythm::Bursts if number.is_multiple_of(BURST) => self.due += BETWEEN_BURSTS_NS,
-            Rhythm::Bursts => {}
+            TraceRhythm::Bursts if number.is_multiple_of(BURST) => self.due += BETWEEN_BURSTS_NS,
+            TraceRhythm::Bursts => {}
         }
         self.number += 1;
         let writes = !self.trace.reads_only && random % 10 >= 7;
@@ -116,7 +116,7 @@ impl Playing {
     }
 }
 
-impl Script for Playing {
+impl Script for SyntheticTraceIos {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
         let before = batch.len();
         while batch.len() < batch.capacity() {

@@ -6,9 +6,9 @@ use std::process::Command;
 use std::time::Duration;
 use std::{fs, io};
 use steadfast_domain::{Bytes, Transport};
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 use steadfast_engine::native::{Backend, Native, NativeOptions};
-use steadfast_host::{Consent, Roots, Target, arm, inspect};
+use steadfast_host::{Consent, SystemRoots, Target, arm, inspect};
 
 /// Size of every target.
 pub const SIZE: Bytes = Bytes::gib(1);
@@ -16,7 +16,7 @@ pub const SIZE: Bytes = Bytes::gib(1);
 pub type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn armed(path: &Path) -> Fallible<Target> {
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let device = inspect(path, &roots)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_file = device.transport == Transport::File;
@@ -27,7 +27,7 @@ fn armed(path: &Path) -> Fallible<Target> {
 
 pub fn new_engine(path: &Path, backend: Option<Backend>) -> Fallible<Native> {
     let options = NativeOptions { backend, ..NativeOptions::default() };
-    Ok(Native::new(armed(path)?, Stop::default(), options)?)
+    Ok(Native::new(armed(path)?, StopSignal::default(), options)?)
 }
 
 /// Binds this thread, and all threads that it starts, to the last processor or to all processors.

@@ -12,14 +12,14 @@ pub(super) const DIRECTIONS: [(Op, &str); 2] = [(Op::Read, "read"), (Op::Write, 
 
 /// An answer of fio: cumulative counts since its jobs started.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct FioReport {
     /// One per job, or one for all jobs if fio adds them up.
-    pub sections: Vec<Section>,
+    pub sections: Vec<FioReportSection>,
 }
 
 /// One section of an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Section {
+pub(super) struct FioReportSection {
     /// Error number that ended the job; 0 if none did.
     pub error: i32,
     /// I/Os that failed, or moved fewer bytes than requested.
@@ -31,12 +31,12 @@ pub(super) struct Section {
     pub user_ns: u64,
     pub system_ns: u64,
     /// In the order of [`DIRECTIONS`].
-    pub directions: [Direction; 2],
+    pub directions: [FioDirection; 2],
 }
 
 /// Results of one direction: reads or writes.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Direction {
+pub(super) struct FioDirection {
     /// I/Os issued.
     pub issued: u64,
     pub bytes: u64,
@@ -50,7 +50,7 @@ pub(super) struct Direction {
     pub buckets: Vec<(usize, u64)>,
 }
 
-impl Direction {
+impl FioDirection {
     /// Returns the I/Os in the buckets.
     pub(super) fn counted(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
@@ -60,10 +60,10 @@ impl Direction {
 /// Parses an answer of `sections` job sections.
 ///
 /// Errors: what is wrong with it.
-pub(super) fn read(text: &str, sections: usize) -> Result<Answer, String> {
+pub(super) fn read(text: &str, sections: usize) -> Result<FioReport, String> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
-    let root = Spot { value: &value, path: String::new() };
+    let root = JsonNode { value: &value, path: String::new() };
     let version = root.at("fio version")?.text()?;
     if !version.starts_with("fio-3.") {
         return Err(format!("it is from '{version}', not from fio 3.x"));
@@ -73,16 +73,16 @@ pub(super) fn read(text: &str, sections: usize) -> Result<Answer, String> {
     if found.len() != sections {
         return Err(format!("it reports {} jobs instead of {sections}", found.len()));
     }
-    let sections: Result<Vec<Section>, String> = found.iter().map(section).collect();
-    Ok(Answer { sections: sections? })
+    let sections: Result<Vec<FioReportSection>, String> = found.iter().map(section).collect();
+    Ok(FioReport { sections: sections? })
 }
 
 /// Parses the reports that a client of fio has collected from one server: one per second and one
 /// at the end, each of `sections` job sections with counts since the start.
-pub(super) fn read_reports(text: &str, sections: usize) -> Result<Vec<Answer>, String> {
+pub(super) fn read_reports(text: &str, sections: usize) -> Result<Vec<FioReport>, String> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
-    let root = Spot { value: &value, path: String::new() };
+    let root = JsonNode { value: &value, path: String::new() };
     let mut own = Vec::new();
     for spot in root.at("client_stats")?.elements()? {
         // A sum over the first report; fio prints only one.
@@ -93,10 +93,10 @@ pub(super) fn read_reports(text: &str, sections: usize) -> Result<Vec<Answer>, S
     if own.is_empty() || !own.len().is_multiple_of(sections) {
         return Err(format!("it has {} reports of {sections} jobs", own.len()));
     }
-    let answers: Vec<Answer> =
-        own.chunks(sections).map(|part| Answer { sections: part.to_vec() }).collect();
-    let ios = |answer: &Answer| -> Vec<u64> {
-        let issued = |section: &Section| section.directions.iter().map(|d| d.issued).sum();
+    let answers: Vec<FioReport> =
+        own.chunks(sections).map(|part| FioReport { sections: part.to_vec() }).collect();
+    let ios = |answer: &FioReport| -> Vec<u64> {
+        let issued = |section: &FioReportSection| section.directions.iter().map(|d| d.issued).sum();
         answer.sections.iter().map(issued).collect()
     };
     for pair in answers.windows(2) {
@@ -110,7 +110,7 @@ pub(super) fn read_reports(text: &str, sections: usize) -> Result<Vec<Answer>, S
 /// Job name that a client gives the sum over its servers.
 const ALL_CLIENTS: &str = "All clients";
 
-fn section(spot: &Spot<'_>) -> Result<Section, String> {
+fn section(spot: &JsonNode<'_>) -> Result<FioReportSection, String> {
     let discards = spot.at("trim")?.at("total_ios")?.count()?;
     if discards > 0 {
         return Err(format!("it reports {discards} discards that were not requested"));
@@ -121,10 +121,10 @@ fn section(spot: &Spot<'_>) -> Result<Section, String> {
     let share = |name: &str| -> Result<u64, String> {
         Ok((spot.at(name)?.amount()? / 100.0 * run_ns as f64).round() as u64)
     };
-    let short = |spot: &Spot<'_>| -> Result<u64, String> {
+    let short = |spot: &JsonNode<'_>| -> Result<u64, String> {
         Ok(spot.at("short_ios")?.count()? + spot.at("drop_ios")?.count()?)
     };
-    Ok(Section {
+    Ok(FioReportSection {
         error: errno(&spot.at("error")?)?,
         faults: spot.at("total_err")?.count()? + short(&reads)? + short(&writes)?,
         first_error: errno(&spot.at("first_error")?)?,
@@ -135,11 +135,11 @@ fn section(spot: &Spot<'_>) -> Result<Section, String> {
     })
 }
 
-fn errno(spot: &Spot<'_>) -> Result<i32, String> {
+fn errno(spot: &JsonNode<'_>) -> Result<i32, String> {
     i32::try_from(spot.count()?).map_err(|_| format!("{} is not an error number", spot.path))
 }
 
-fn direction(spot: &Spot<'_>) -> Result<Direction, String> {
+fn direction(spot: &JsonNode<'_>) -> Result<FioDirection, String> {
     let latency = spot.at("lat_ns")?;
     let completed = latency.at("N")?.count()?;
     let mut buckets: Vec<(usize, u64)> = Vec::new();
@@ -152,7 +152,7 @@ fn direction(spot: &Spot<'_>) -> Result<Direction, String> {
             buckets.push((bucket(midpoint), count.count()?));
         }
     }
-    Ok(Direction {
+    Ok(FioDirection {
         issued: spot.at("total_ios")?.count()?,
         bytes: spot.at("io_bytes")?.count()?,
         run_ns: spot.at("runtime")?.count()?.saturating_mul(1_000_000),
@@ -178,13 +178,13 @@ fn bucket(midpoint: u64) -> usize {
 /// Checks an answer after all I/Os have completed: each issued I/O has a response time or has
 /// failed, every response time lies in a bin, and bytes are I/Os times transfer size if there is
 /// only one size.
-pub(super) fn check_final(answer: &Answer, sizes: &[Option<u64>; 2]) -> Result<(), String> {
+pub(super) fn check_final(answer: &FioReport, sizes: &[Option<u64>; 2]) -> Result<(), String> {
     for section in &answer.sections {
         let mut failed = section.faults;
         for ((_, name), (direction, size)) in
             DIRECTIONS.iter().zip(section.directions.iter().zip(sizes))
         {
-            let Direction { issued, completed, bytes, .. } = *direction;
+            let FioDirection { issued, completed, bytes, .. } = *direction;
             let counted = direction.counted();
             if counted != completed {
                 return Err(format!("{name}: {completed} response times, {counted} in the bins"));
@@ -205,31 +205,31 @@ pub(super) fn check_final(answer: &Answer, sizes: &[Option<u64>; 2]) -> Result<(
 }
 
 /// A JSON value and its path.
-struct Spot<'v> {
+struct JsonNode<'v> {
     value: &'v Value,
     path: String,
 }
 
-impl<'v> Spot<'v> {
-    fn at(&self, key: &str) -> Result<Spot<'v>, String> {
+impl<'v> JsonNode<'v> {
+    fn at(&self, key: &str) -> Result<JsonNode<'v>, String> {
         let path =
             if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
         match self.value.get(key) {
-            Some(value) => Ok(Spot { value, path }),
+            Some(value) => Ok(JsonNode { value, path }),
             None => Err(format!("it has no {path}")),
         }
     }
 
-    fn elements(&self) -> Result<Vec<Spot<'v>>, String> {
+    fn elements(&self) -> Result<Vec<JsonNode<'v>>, String> {
         let all = self.value.as_array().ok_or_else(|| self.is_not("a list"))?;
-        let spot = |(n, value)| Spot { value, path: format!("{}[{n}]", self.path) };
+        let spot = |(n, value)| JsonNode { value, path: format!("{}[{n}]", self.path) };
         Ok(all.iter().enumerate().map(spot).collect())
     }
 
-    fn members(&self) -> Result<Vec<(&'v str, Spot<'v>)>, String> {
+    fn members(&self) -> Result<Vec<(&'v str, JsonNode<'v>)>, String> {
         let all = self.value.as_object().ok_or_else(|| self.is_not("an object"))?;
         let spot = |(key, value): (&'v String, &'v Value)| {
-            (key.as_str(), Spot { value, path: format!("{}.{key}", self.path) })
+            (key.as_str(), JsonNode { value, path: format!("{}.{key}", self.path) })
         };
         Ok(all.iter().map(spot).collect())
     }

@@ -1,24 +1,24 @@
 //! Cumulative counts of a load, and differences between them.
 
-use super::answer::{Answer, DIRECTIONS};
+use super::answer::{DIRECTIONS, FioReport};
 use steadfast_domain::measurement::{CpuTime, IntervalTally, StreamTally};
 use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Stimulus, Tally};
 
 /// Counts of a load since it began, over all calls of fio.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Counts {
+pub(super) struct FioCounts {
     pub elapsed: Nanos,
     /// In the order of [`DIRECTIONS`].
-    pub directions: [Sum; 2],
+    pub directions: [DirectionSum; 2],
     /// Processor use of each job section.
-    pub threads: Vec<Busy>,
+    pub threads: Vec<ThreadTimes>,
     pub faults: u64,
     pub first_error: i32,
 }
 
 /// I/Os of one operation.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sum {
+pub(super) struct DirectionSum {
     pub ios: u64,
     pub bytes: u64,
     response_sum: u64,
@@ -30,25 +30,32 @@ pub(super) struct Sum {
 
 /// Processor time and run time of a section's threads, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Busy {
+pub(super) struct ThreadTimes {
     pub user: u64,
     pub system: u64,
     pub ran: u64,
 }
 
-impl Default for Sum {
+impl Default for DirectionSum {
     fn default() -> Self {
         let buckets = vec![0; FineHistogram::LEN].into();
-        Sum { ios: 0, bytes: 0, response_sum: 0, response_min: None, response_max: 0, buckets }
+        DirectionSum {
+            ios: 0,
+            bytes: 0,
+            response_sum: 0,
+            response_min: None,
+            response_max: 0,
+            buckets,
+        }
     }
 }
 
-impl Counts {
+impl FioCounts {
     /// Returns the counts of an answer added to those of earlier calls.
-    pub(super) fn of(answer: &Answer, before: &Counts) -> Counts {
+    pub(super) fn of(answer: &FioReport, before: &FioCounts) -> FioCounts {
         let mut counts = before.clone();
         let mut ran = 0;
-        counts.threads.resize(answer.sections.len(), Busy::default());
+        counts.threads.resize(answer.sections.len(), ThreadTimes::default());
         for (section, busy) in answer.sections.iter().zip(&mut counts.threads) {
             busy.user += section.user_ns;
             busy.system += section.system_ns;
@@ -77,7 +84,7 @@ impl Counts {
     }
 
     /// Adds the counts of another host for the same time; `elapsed` is unchanged.
-    pub(super) fn join(&mut self, other: &Counts) {
+    pub(super) fn join(&mut self, other: &FioCounts) {
         for (sum, more) in self.directions.iter_mut().zip(&other.directions) {
             sum.ios += more.ios;
             sum.bytes += more.bytes;
@@ -109,7 +116,7 @@ impl Counts {
 
     /// Returns the processor time of all threads.
     pub(super) fn cpu(&self) -> CpuTime {
-        let sum = |of: fn(&Busy) -> u64| Nanos(self.threads.iter().map(of).sum());
+        let sum = |of: fn(&ThreadTimes) -> u64| Nanos(self.threads.iter().map(of).sum());
         CpuTime { user: sum(|busy| busy.user), system: sum(|busy| busy.system) }
     }
 
@@ -138,7 +145,7 @@ impl Counts {
     /// earlier ones; otherwise it is the upper edge of the highest bucket, at most 1.6 % too
     /// long. The shortest one is exact if it is below all earlier ones; otherwise it is the lower
     /// edge of the lowest bucket, at most 1.6 % too short.
-    pub(super) fn since(&self, before: &Counts) -> Counts {
+    pub(super) fn since(&self, before: &FioCounts) -> FioCounts {
         let mut counts = self.clone();
         counts.elapsed = self.elapsed.saturating_sub(before.elapsed);
         counts.faults = self.faults.saturating_sub(before.faults);
@@ -156,14 +163,14 @@ impl Counts {
     /// Returns the share of its run time for which the busiest thread used a processor. If fio
     /// adds its jobs up, returns the share of all of them together.
     pub(super) fn busiest(&self) -> Option<f64> {
-        let share = |busy: &Busy| (busy.user + busy.system) as f64 / busy.ran as f64;
+        let share = |busy: &ThreadTimes| (busy.user + busy.system) as f64 / busy.ran as f64;
         let shares = self.threads.iter().filter(|busy| busy.ran > 0).map(share);
         shares.reduce(f64::max).map(|share| share.min(1.0))
     }
 
     /// Returns the tallies of an interval by operation, without operations that had no I/O.
     pub(super) fn interval_tallies(&self) -> Vec<IntervalTally> {
-        let interval_tally = |((op, _), sum): (&(Op, &str), &Sum)| {
+        let interval_tally = |((op, _), sum): (&(Op, &str), &DirectionSum)| {
             (sum.ios > 0).then(|| IntervalTally {
                 op: *op,
                 ios: sum.ios,
@@ -177,12 +184,12 @@ impl Counts {
     }
 
     /// Returns the I/Os of one operation.
-    pub(super) fn direction(&self, op: Op) -> &Sum {
+    pub(super) fn direction(&self, op: Op) -> &DirectionSum {
         &self.directions[usize::from(op == Op::Write)]
     }
 }
 
-impl Sum {
+impl DirectionSum {
     /// Returns the counts as the tally of a step.
     pub(super) fn tally(&self) -> Tally {
         Tally {
@@ -197,7 +204,7 @@ impl Sum {
         }
     }
 
-    fn subtract(&mut self, earlier: &Sum) {
+    fn subtract(&mut self, earlier: &DirectionSum) {
         self.bytes = self.bytes.saturating_sub(earlier.bytes);
         self.response_sum = self.response_sum.saturating_sub(earlier.response_sum);
         for (count, before) in self.buckets.iter_mut().zip(&earlier.buckets) {

@@ -1,6 +1,6 @@
 //! A stimulus as a job for any installed fio: the same load, without this program.
 
-use super::expression::{Expression, TargetFacts};
+use super::expression::{Expression, FioTarget};
 use std::fmt::Write;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Nanos, Op, Stimulus};
@@ -38,7 +38,7 @@ fn job_of(
     if filename.contains(['\n', '$', ';', '#']) {
         return Err(format!("a fio job file cannot contain the file name {filename:?}"));
     }
-    let facts = TargetFacts {
+    let facts = FioTarget {
         path: filename,
         length: capacity,
         writable: true,

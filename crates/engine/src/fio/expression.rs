@@ -5,7 +5,7 @@
 //! and not by its manual alone.
 
 use crate::draw::DrawPlan;
-use crate::start::{Start, WorkDone};
+use crate::start::{StepStart, WorkDone};
 use std::collections::BTreeMap;
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Pace, Zone};
@@ -26,7 +26,7 @@ const JOBS_APART: u32 = 8;
 
 /// Properties of the target that an expression depends on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TargetFacts<'t> {
+pub(super) struct FioTarget<'t> {
     pub path: &'t str,
     pub length: Bytes,
     pub writable: bool,
@@ -38,7 +38,7 @@ pub(super) struct TargetFacts<'t> {
 
 /// One call of fio: the byte range that it may touch, and its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct FioCallSpec {
     pub offset: u64,
     pub length: u64,
     /// Maximum number of I/Os.
@@ -62,9 +62,9 @@ pub(super) struct Expression {
     pub sections: usize,
     /// Number of threads that a section covers.
     pub threads_per_section: u32,
-    place: Placing,
+    place: JobPlacement,
     largest: u64,
-    limits: Limits,
+    limits: IoLimits,
     ios: Option<u64>,
     time: Option<Nanos>,
     ramp: Nanos,
@@ -74,7 +74,7 @@ pub(super) struct Expression {
 
 /// Where the I/Os lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Placing {
+enum JobPlacement {
     /// Anywhere in this byte range.
     Random { offset: u64, length: u64 },
     /// Sequential I/Os of `size` from `begin` to `end`, then from `first` again.
@@ -83,12 +83,12 @@ enum Placing {
 
 /// The load's limits in I/Os, and in bytes as a number of I/Os of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Limits {
+struct IoLimits {
     ios: Option<u64>,
     bytes: Option<(u64, u64)>,
 }
 
-impl Limits {
+impl IoLimits {
     /// Returns the I/Os left after `done`; `None` without a limit.
     fn left(self, done: WorkDone) -> Option<u64> {
         let by_ios = self.ios.map(|ios| ios.saturating_sub(done.ios));
@@ -101,7 +101,7 @@ impl Expression {
     /// Expresses a stimulus from its beginning.
     ///
     /// Errors: why fio cannot apply it.
-    pub(super) fn new(stimulus: &Stimulus, facts: &TargetFacts<'_>) -> Result<Expression, String> {
+    pub(super) fn new(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<Expression, String> {
         refuse_place(stimulus, facts)?;
         stimulus.streams.iter().try_for_each(|stream| refuse_stream(stream, facts.sector))?;
         refuse_manner(stimulus)?;
@@ -161,8 +161,10 @@ impl Expression {
 
     /// Reduces the stimulus to what is left of it at `start`.
     #[must_use]
-    pub(super) fn going_on_from(mut self, start: &Start) -> Expression {
-        if let Placing::Sequential { key, first, end, size, alignment, begin } = &mut self.place {
+    pub(super) fn going_on_from(mut self, start: &StepStart) -> Expression {
+        if let JobPlacement::Sequential { key, first, end, size, alignment, begin } =
+            &mut self.place
+        {
             let cursor = start.cursors.get(key);
             let offset = cursor.and_then(|at| at.0.checked_next_multiple_of(*alignment));
             let within = offset.filter(|offset| (*first..=*end - *size).contains(offset));
@@ -176,13 +178,13 @@ impl Expression {
 
     /// Returns the next call of fio after `done` time, including the ramp, and `ios` I/Os; `None`
     /// if nothing is left to do.
-    pub(super) fn next_part(&self, done: Nanos, ios: u64) -> Option<Part> {
+    pub(super) fn next_part(&self, done: Nanos, ios: u64) -> Option<FioCallSpec> {
         let time = self.time.map(|time| (time + self.ramp).saturating_sub(done));
         let left = self.ios.map(|limit| limit.saturating_sub(ios));
         if left == Some(0) || time.is_some_and(|time| time < SHORTEST) {
             return None;
         }
-        let Placing::Sequential { first, end, size, .. } = &self.place else {
+        let JobPlacement::Sequential { first, end, size, .. } = &self.place else {
             return self.random_part(ios == 0 && done == Nanos::ZERO, left, time);
         };
         let offset = self.position(ios).unwrap_or(*first);
@@ -192,15 +194,20 @@ impl Expression {
         let limit =
             if offset == *first { left } else { Some(left.map_or(count, |left| left.min(count))) };
         let done = WorkDone { ios, ..WorkDone::default() };
-        let seed = Start { done, ..Start::default() }.seed(self.seed);
-        Some(Part { offset, length: count * size, ios: limit, time, seed })
+        let seed = StepStart { done, ..StepStart::default() }.seed(self.seed);
+        Some(FioCallSpec { offset, length: count * size, ios: limit, time, seed })
     }
 
     /// Returns the single call that does all random I/Os; `None` if it has already run.
-    fn random_part(&self, fresh: bool, ios: Option<u64>, time: Option<Nanos>) -> Option<Part> {
+    fn random_part(
+        &self,
+        fresh: bool,
+        ios: Option<u64>,
+        time: Option<Nanos>,
+    ) -> Option<FioCallSpec> {
         match self.place {
-            Placing::Random { offset, length } if fresh => {
-                Some(Part { offset, length, ios, time, seed: self.seed })
+            JobPlacement::Random { offset, length } if fresh => {
+                Some(FioCallSpec { offset, length, ios, time, seed: self.seed })
             }
             _ => None,
         }
@@ -208,7 +215,7 @@ impl Expression {
 
     /// Returns the offset of the sequential I/O that follows the first `ios`.
     fn position(&self, ios: u64) -> Option<u64> {
-        let Placing::Sequential { first, end, size, begin, .. } = &self.place else {
+        let JobPlacement::Sequential { first, end, size, begin, .. } = &self.place else {
             return None;
         };
         let (first_lap, per_lap) = ((end - begin) / size, (end - first) / size);
@@ -221,7 +228,7 @@ impl Expression {
     /// Returns the offset of the sequential cursor after `ios` I/Os; empty for random I/Os.
     pub(super) fn cursors(&self, ios: u64) -> BTreeMap<String, Bytes> {
         match (&self.place, self.position(ios)) {
-            (Placing::Sequential { key, .. }, Some(next)) => {
+            (JobPlacement::Sequential { key, .. }, Some(next)) => {
                 BTreeMap::from([(key.clone(), Bytes(next))])
             }
             _ => BTreeMap::new(),
@@ -229,12 +236,12 @@ impl Expression {
     }
 
     /// Returns the job file of a part. `title` becomes a comment.
-    pub(super) fn job_file(&self, part: &Part, filename: &str, title: &str) -> String {
+    pub(super) fn job_file(&self, part: &FioCallSpec, filename: &str, title: &str) -> String {
         format!("; {}\n[load]\nfilename={filename}\n{}", printable(title), self.body(part))
     }
 
     /// Returns the options of a part without the target, one per line.
-    pub(super) fn body(&self, part: &Part) -> String {
+    pub(super) fn body(&self, part: &FioCallSpec) -> String {
         let mut text = String::new();
         for (name, value) in &self.options {
             text += &format!("{name}={value}\n");
@@ -267,7 +274,7 @@ fn used_streams(stimulus: &Stimulus) -> Vec<&IoStream> {
     stimulus.streams.iter().filter(|stream| stream.weight > 0).collect()
 }
 
-fn refuse_place(stimulus: &Stimulus, facts: &TargetFacts<'_>) -> Result<(), String> {
+fn refuse_place(stimulus: &Stimulus, facts: &FioTarget<'_>) -> Result<(), String> {
     if let Some(fault) = stimulus.fault() {
         return Err(fault);
     }
@@ -348,7 +355,7 @@ fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
 /// Returns the options that every job has.
 fn fixed_options(
     stimulus: &Stimulus,
-    facts: &TargetFacts<'_>,
+    facts: &FioTarget<'_>,
     apart: bool,
 ) -> Vec<(&'static str, String)> {
     let flag = |on: bool| u8::from(on).to_string();
@@ -563,7 +570,7 @@ fn first_offset(stimulus: &Stimulus, alignment: u64) -> u64 {
 }
 
 /// The bytes of random I/Os: fio counts positions from the first of them.
-fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, String> {
+fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<JobPlacement, String> {
     if used.iter().any(|stream| zones_of(stimulus, stream) != zones_of(stimulus, used[0])) {
         return Err("fio has one set of LBA zones for all I/Os, these streams have several; use \
                     the engine uring"
@@ -574,7 +581,7 @@ fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, Stri
     let first = first_offset(stimulus, used[0].alignment().0);
     let same = used.iter().all(|stream| stream.alignment() == used[0].alignment());
     if used.iter().all(|stream| start.is_multiple_of(stream.alignment().0)) {
-        return Ok(Placing::Random { offset: start, length: end - start });
+        return Ok(JobPlacement::Random { offset: start, length: end - start });
     }
     if !same || zoned || first >= end {
         return Err(format!(
@@ -582,10 +589,10 @@ fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, Stri
              multiple of their alignment; choose an aligned range"
         ));
     }
-    Ok(Placing::Random { offset: first, length: end - first })
+    Ok(JobPlacement::Random { offset: first, length: end - first })
 }
 
-fn sequential_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, String> {
+fn sequential_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<JobPlacement, String> {
     let [stream] = used else {
         return Err(
             "fio keeps one position for reads and one for writes, and restarts both when one \
@@ -611,12 +618,12 @@ fn sequential_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, 
         return Err(format!("'{stream}' has no room in the active range"));
     }
     let key = stream.cursor_key().unwrap_or_default();
-    Ok(Placing::Sequential { key, first, end, size, alignment, begin: first })
+    Ok(JobPlacement::Sequential { key, first, end, size, alignment, begin: first })
 }
 
-fn limits(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Limits, String> {
+fn limits(stimulus: &Stimulus, used: &[&IoStream]) -> Result<IoLimits, String> {
     let until = stimulus.until;
-    let mut limits = Limits { ios: until.ios, bytes: None };
+    let mut limits = IoLimits { ios: until.ios, bytes: None };
     if until.bytes.is_none() && until.ios.is_none() {
         return Ok(limits);
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use steadfast_host::{Directory, FileError, Readers};
+use steadfast_host::{Directory, FileError, ReadAccess};
 
 /// Opens the directory for job files and answers, once for all steps. With a run, it is the entry
 /// of the run's directory named by the last component of `path`; otherwise it is `path` itself.
@@ -10,7 +10,7 @@ use steadfast_host::{Directory, FileError, Readers};
 pub(super) fn open(run: Option<&Directory>, path: &Path) -> Result<(Directory, u32), FileError> {
     let kept = match (run, path.file_name()) {
         (Some(run), Some(name)) => make_in(run, name)?,
-        _ => Directory::make(path, Readers::Usual)?,
+        _ => Directory::make(path, ReadAccess::Usual)?,
     };
     // fio works in this directory and overwrites files of its own names.
     kept.refuse_foreign()?;
@@ -20,7 +20,7 @@ pub(super) fn open(run: Option<&Directory>, path: &Path) -> Result<(Directory, u
 
 /// Creates a directory in that of a run, or opens an existing one.
 fn make_in(run: &Directory, name: &OsStr) -> Result<Directory, FileError> {
-    match run.make_new(name, Readers::Usual) {
+    match run.make_new(name, ReadAccess::Usual) {
         Err(FileError::Exists(_)) => run.enter(name),
         made => made,
     }

@@ -21,14 +21,14 @@ pub use hosts::{FioHosts, HostsOptions};
 use crate::engine::{Engine, TargetEngine};
 use crate::handover::{Handover, goes_on, hand_over};
 use crate::kernel::{Backend, preferred, raise_locked_memory_limit, transfer_memory_limit};
-use crate::prepared::{Prepared, Refusal};
+use crate::prepared::{PreparedStep, StepRefusal};
 use crate::stall::unless_void;
-use crate::start::Start;
-use crate::stop::Stop;
+use crate::start::StepStart;
+use crate::stop::StopSignal;
 use crate::zones::check_zones;
-use expression::{Expression, TargetFacts};
-use process::Process;
-use running::{Means, Running};
+use expression::{Expression, FioTarget};
+use process::FioProcess;
+use running::{FioContext, FioLoad};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub struct FioOptions {
     pub directory: PathBuf,
     /// fio's own engine (`io_uring` or `libaio`). `None` selects the kernel interface that
     /// [`crate::native::Native`] would use on this target.
-    pub interface: Option<Interface>,
+    pub interface: Option<FioIoEngine>,
     /// A step with more failed I/Os than this is void.
     pub fault_limit: u64,
 }
@@ -77,19 +77,19 @@ impl FioOptions {
 
 /// The engine of fio that carries the I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interface {
+pub enum FioIoEngine {
     /// `io_uring`, with registered buffers and files.
     IoUring,
     /// `libaio`.
     Libaio,
 }
 
-impl Interface {
+impl FioIoEngine {
     /// Returns fio's name of the engine.
     pub const fn name(self) -> &'static str {
         match self {
-            Interface::IoUring => "io_uring",
-            Interface::Libaio => "libaio",
+            FioIoEngine::IoUring => "io_uring",
+            FioIoEngine::Libaio => "libaio",
         }
     }
 }
@@ -97,9 +97,9 @@ impl Interface {
 /// Applies loads to an armed target through fio.
 pub struct Fio {
     target: Target,
-    stop: Stop,
+    stop: StopSignal,
     options: FioOptions,
-    interface: Interface,
+    interface: FioIoEngine,
     /// Version, such as `fio-3.33`.
     version: String,
     /// Number of the next job file.
@@ -108,8 +108,8 @@ pub struct Fio {
     run_directory: Option<Directory>,
     /// Directory for job files and answers; open from the first step on.
     kept: Option<Directory>,
-    running: Option<Running>,
-    stranded: Vec<Process>,
+    running: Option<FioLoad>,
+    stranded: Vec<FioProcess>,
     quoted: BTreeSet<String>,
     caveats: Vec<Caveat>,
 }
@@ -118,7 +118,7 @@ impl Fio {
     /// Finds fio and the engine that it can use on this host.
     ///
     /// Errors: fio is missing, older than 3.20, or lacks that engine.
-    pub fn new(target: Target, stop: Stop, mut options: FioOptions) -> Result<Self, Halt> {
+    pub fn new(target: Target, stop: StopSignal, mut options: FioOptions) -> Result<Self, Halt> {
         // Every call runs the program whose version is recorded. If it does not exist, the first
         // call reports that.
         if let Ok(path) = find_program(&options.program) {
@@ -130,8 +130,8 @@ impl Fio {
         let interface = match options.interface {
             Some(interface) => interface,
             None => match preferred(&target).map_err(Halt::Refused)?.0 {
-                Backend::Uring => Interface::IoUring,
-                Backend::Aio | Backend::Threads => Interface::Libaio,
+                Backend::Uring => FioIoEngine::IoUring,
+                Backend::Aio | Backend::Threads => FioIoEngine::Libaio,
             },
         };
         let known = ask(&options.program, "--enghelp").map_err(Halt::Refused)?;
@@ -163,7 +163,7 @@ impl Fio {
     }
 
     /// Returns the engine of fio in use.
-    pub fn interface(&self) -> Interface {
+    pub fn interface(&self) -> FioIoEngine {
         self.interface
     }
 
@@ -171,8 +171,8 @@ impl Fio {
         &self.target.device().path
     }
 
-    fn facts(&self) -> TargetFacts<'_> {
-        TargetFacts {
+    fn facts(&self) -> FioTarget<'_> {
+        FioTarget {
             path: self.path(),
             length: self.target.length(),
             writable: self.target.is_writable(),
@@ -182,18 +182,18 @@ impl Fio {
         }
     }
 
-    fn express(&self, load: &Load) -> Result<Expression, Refusal> {
+    fn express(&self, load: &Load) -> Result<Expression, StepRefusal> {
         let stimulus = match load {
             Load::Stimulus(stimulus) => stimulus,
             Load::Together(_) => {
-                return Err(Refusal(
+                return Err(StepRefusal(
                     "fio does not report loads that are applied at once separately; use the \
                      engine uring"
                         .to_owned(),
                 ));
             }
             Load::Script(script) => {
-                return Err(Refusal(format!(
+                return Err(StepRefusal(format!(
                     "script '{}': fio replays only its own logs, does not issue every I/O at its \
                      due time and does not report how late each was; use the engine uring",
                     script.name
@@ -201,7 +201,7 @@ impl Fio {
             }
         };
         let expression = Expression::new(stimulus, &self.facts())?;
-        refuse_memory(stimulus).map_or(Ok(expression), |why| Err(Refusal(why)))
+        refuse_memory(stimulus).map_or(Ok(expression), |why| Err(StepRefusal(why)))
     }
 
     /// Opens the directory, once for all steps, and continues the numbering of the job files in
@@ -244,8 +244,8 @@ impl Fio {
         &mut self,
         step: &Step,
         expression: Option<Expression>,
-        start: &Start,
-    ) -> Result<Running, Halt> {
+        start: &StepStart,
+    ) -> Result<FioLoad, Halt> {
         match hand_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
             Handover::Other(running, halt) => {
@@ -264,12 +264,12 @@ impl Fio {
         if let Some(begins) = start.begins {
             steadfast_host::wait_until(begins);
         }
-        Running::new(expression.going_on_from(start), step, &mut self.means(&kept).0)
+        FioLoad::new(expression.going_on_from(start), step, &mut self.means(&kept).0)
     }
 
     /// Returns what a load needs, and the list for processes that hang.
-    fn means<'e>(&'e mut self, kept: &'e Directory) -> (Means<'e>, &'e mut Vec<Process>) {
-        let means = Means {
+    fn means<'e>(&'e mut self, kept: &'e Directory) -> (FioContext<'e>, &'e mut Vec<FioProcess>) {
+        let means = FioContext {
             program: &self.options.program,
             directory: kept,
             target: &self.target,
@@ -301,15 +301,15 @@ impl Engine for Fio {
         format!("fio: {}", parts.join("; "))
     }
 
-    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+    fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
         check_zones(self.target.device(), &step.load)?;
-        Prepared::with(step, goes_on(&self.running, step), |load| self.express(load))
+        PreparedStep::with(step, goes_on(&self.running, step), |load| self.express(load))
     }
 
     fn apply(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
+        prepared: PreparedStep,
+        start: &StepStart,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         let (step, expression) = prepared.into_parts();

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use steadfast_host::{Directory, Readers};
+use steadfast_host::{Directory, ReadAccess};
 
 /// Name of the file in `TMPDIR` that requests an answer. fio looks for it ten times in a tenth of
 /// a second, removes it and answers.
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Output of fio.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum FioOutput {
     /// A complete JSON object.
     Answer(String),
     /// The beginning of a JSON object, cut off by the end of the output.
@@ -31,8 +31,8 @@ pub(super) enum Said {
 
 /// Result of waiting for output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Heard {
-    Said(Said),
+pub(super) enum FioOutputEvent {
+    Said(FioOutput),
     /// No output within the time.
     Nothing,
     /// fio has closed its output.
@@ -41,14 +41,14 @@ pub(super) enum Heard {
 
 /// A running fio process.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct FioProcess {
     child: Child,
-    said: Receiver<Said>,
+    said: Receiver<FioOutput>,
     directory: Directory,
 }
 
 /// Everything that a call of fio needs.
-pub(super) struct Call<'c> {
+pub(super) struct FioCall<'c> {
     pub program: &'c Path,
     /// Text of the job file.
     pub job: &'c str,
@@ -58,10 +58,10 @@ pub(super) struct Call<'c> {
     pub writable: bool,
 }
 
-impl Process {
+impl FioProcess {
     /// Starts fio with a job file. The target's descriptor keeps its number, the process dies
     /// with the thread that started it, and Ctrl-C reaches only this program.
-    pub(super) fn begin(call: &Call<'_>) -> io::Result<Process> {
+    pub(super) fn begin(call: &FioCall<'_>) -> io::Result<FioProcess> {
         make_way(call.directory)?;
         // fio trusts its job file, so it reads it by descriptor and not by name.
         let job = steadfast_host::sealed_text(call.job)?;
@@ -101,12 +101,12 @@ impl Process {
         if let Some(pipe) = child.stderr.take() {
             std::thread::spawn(move || pass_text(pipe, &sender));
         }
-        Ok(Process { child, said, directory: call.directory.clone() })
+        Ok(FioProcess { child, said, directory: call.directory.clone() })
     }
 
     /// Requests the counts so far, unless a request is still open.
     pub(super) fn ask(&self) -> io::Result<()> {
-        match self.directory.create(OsStr::new(REQUEST), Readers::Usual) {
+        match self.directory.create(OsStr::new(REQUEST), ReadAccess::Usual) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             made => made.map(drop),
         }
@@ -118,11 +118,11 @@ impl Process {
     }
 
     /// Waits for the next output, at most `wait`.
-    pub(super) fn hear(&self, wait: Duration) -> Heard {
+    pub(super) fn hear(&self, wait: Duration) -> FioOutputEvent {
         match self.said.recv_timeout(wait) {
-            Ok(said) => Heard::Said(said),
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Heard::Closed,
+            Ok(said) => FioOutputEvent::Said(said),
+            Err(RecvTimeoutError::Timeout) => FioOutputEvent::Nothing,
+            Err(RecvTimeoutError::Disconnected) => FioOutputEvent::Closed,
         }
     }
 
@@ -144,11 +144,11 @@ impl Process {
 
     /// Ends the process: asks it to end, waits for its outstanding I/Os, then kills it. Returns
     /// it if it still hangs in the kernel.
-    pub(super) fn end(mut self, patience: Duration) -> Option<Process> {
+    pub(super) fn end(mut self, patience: Duration) -> Option<FioProcess> {
         self.signal(libc::SIGTERM);
         // Its output must be read, or it could not end.
         let begun = Instant::now();
-        while begun.elapsed() < patience && self.hear(LOOK) != Heard::Closed {}
+        while begun.elapsed() < patience && self.hear(LOOK) != FioOutputEvent::Closed {}
         let left = patience.saturating_sub(begun.elapsed());
         if !self.is_over(left) {
             self.signal(libc::SIGKILL);
@@ -201,34 +201,34 @@ pub(super) fn ending(status: ExitStatus) -> String {
 
 /// Splits standard output: fio's objects begin with a line that ends in `{` and end with a line
 /// that is `}`; everything outside is text.
-fn pass_answers(pipe: impl Read, sender: &Sender<Said>) {
+fn pass_answers(pipe: impl Read, sender: &Sender<FioOutput>) {
     let mut answer: Option<String> = None;
     for line in lines(pipe) {
         let said = match &mut answer {
             Some(open) => {
                 open.push_str(&line);
                 open.push('\n');
-                (line == "}").then(|| Said::Answer(answer.take().unwrap_or_default()))
+                (line == "}").then(|| FioOutput::Answer(answer.take().unwrap_or_default()))
             }
             None if line.ends_with('{') => {
                 answer = Some("{\n".to_owned());
                 let before = line.trim_end_matches('{').trim();
-                (!before.is_empty()).then(|| Said::Text(format!("stdout: {before}")))
+                (!before.is_empty()).then(|| FioOutput::Text(format!("stdout: {before}")))
             }
-            None => (!line.trim().is_empty()).then(|| Said::Text(format!("stdout: {line}"))),
+            None => (!line.trim().is_empty()).then(|| FioOutput::Text(format!("stdout: {line}"))),
         };
         if said.is_some_and(|said| sender.send(said).is_err()) {
             return;
         }
     }
     if let Some(torn) = answer {
-        let _ = sender.send(Said::Torn(torn));
+        let _ = sender.send(FioOutput::Torn(torn));
     }
 }
 
-fn pass_text(pipe: impl Read, sender: &Sender<Said>) {
+fn pass_text(pipe: impl Read, sender: &Sender<FioOutput>) {
     for line in lines(pipe).filter(|line| !line.trim().is_empty()) {
-        if sender.send(Said::Text(format!("stderr: {line}"))).is_err() {
+        if sender.send(FioOutput::Text(format!("stderr: {line}"))).is_err() {
             return;
         }
     }
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn said(output: &str) -> Vec<Said> {
+    fn said(output: &str) -> Vec<FioOutput> {
         let (sender, receiver) = channel();
         pass_answers(output.as_bytes(), &sender);
         drop(sender);
@@ -279,23 +279,23 @@ mod tests {
         assert_eq!(
             said(output),
             [
-                Said::Text("stdout: fio: a remark".into()),
-                Said::Answer("{\n  \"a\" : {\n  }\n}\n".into()),
-                Said::Answer("{\n  \"b\" : 1\n}\n".into()),
-                Said::Text("stdout: bye".into()),
+                FioOutput::Text("stdout: fio: a remark".into()),
+                FioOutput::Answer("{\n  \"a\" : {\n  }\n}\n".into()),
+                FioOutput::Answer("{\n  \"b\" : 1\n}\n".into()),
+                FioOutput::Text("stdout: bye".into()),
             ]
         );
     }
 
     #[test]
     fn text_without_a_line_end_does_not_hide_an_answer() {
-        let expected = [Said::Text("stdout: hm".into()), Said::Answer("{\n}\n".into())];
+        let expected = [FioOutput::Text("stdout: hm".into()), FioOutput::Answer("{\n}\n".into())];
         assert_eq!(said("hm {\n}\n"), expected);
     }
 
     #[test]
     fn an_answer_that_breaks_off_is_torn() {
-        assert_eq!(said("{\n  \"a\" : 1"), [Said::Torn("{\n  \"a\" : 1\n".into())]);
+        assert_eq!(said("{\n  \"a\" : 1"), [FioOutput::Torn("{\n  \"a\" : 1\n".into())]);
         assert_eq!(said(""), []);
     }
 }

@@ -4,20 +4,20 @@
 //! fio counts from the start of a call and never resets. Seconds, ramps and cuts are differences
 //! between its answers, which it gives on request while the load runs.
 
-use super::answer::{self, Answer};
-use super::counts::Counts;
-use super::expression::{Expression, Part};
-use super::process::{Call, Heard, Process, Said, ending};
-use crate::handover::Runs;
-use crate::stall::{Late, Watchdog};
-use crate::stop::Stop;
+use super::answer::{self, FioReport};
+use super::counts::FioCounts;
+use super::expression::{Expression, FioCallSpec};
+use super::process::{FioCall, FioOutput, FioOutputEvent, FioProcess, ending};
+use crate::handover::ActiveLoad;
+use crate::stall::{LateWakeup, Watchdog};
+use crate::stop::StopSignal;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use steadfast_domain::measurement::{Interval, Silence, Stall, Unmeasured};
+use steadfast_domain::measurement::{Interval, Silence, Stall, UnmeasuredIos};
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus};
-use steadfast_host::{Directory, Existing, NewFile, Readers, Target};
+use steadfast_host::{Directory, NewFile, OverwritePolicy, ReadAccess, Target};
 
 /// Interval between checks for a stop by a waiting accounting thread.
 const LOOK: Duration = Duration::from_millis(50);
@@ -47,30 +47,30 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const TEXT_LIMIT: usize = 200;
 
 /// Everything that a call of fio needs of its engine.
-pub(super) struct Means<'e> {
+pub(super) struct FioContext<'e> {
     pub program: &'e Path,
     /// Directory for job files and answers.
     pub directory: &'e Directory,
     pub target: &'e Target,
     pub fault_limit: u64,
-    pub stop: &'e Stop,
+    pub stop: &'e StopSignal,
     /// Number of the next job file.
     pub number: &'e mut u32,
 }
 
 /// A load with a running fio.
-pub(super) struct Running {
+pub(super) struct FioLoad {
     stimulus: Stimulus,
     /// Seed in use, if it is not the stimulus's own.
     seed: Option<u64>,
     expression: Expression,
-    process: Option<Process>,
-    part: Part,
+    process: Option<FioProcess>,
+    part: FioCallSpec,
     name: String,
     /// Counts of the finished calls.
-    before_call: Counts,
+    before_call: FioCounts,
     /// Counts as of the last answer, including the finished calls.
-    latest: Counts,
+    latest: FioCounts,
     /// Text of the last answer.
     answer: String,
     /// Times of the last answer and of the start of the call.
@@ -79,11 +79,11 @@ pub(super) struct Running {
     /// True if the call has completed any I/O.
     is_under_way: bool,
     /// Counts at the start of the current step's measurement.
-    begin: Counts,
+    begin: FioCounts,
     begin_unix_ms: u64,
     /// Ramp that is still to pass.
     ramp: Nanos,
-    unmeasured: Vec<Unmeasured>,
+    unmeasured: Vec<UnmeasuredIos>,
     stalls: Vec<Stall>,
     /// Output of fio other than its answers.
     pub text: Vec<String>,
@@ -91,14 +91,14 @@ pub(super) struct Running {
 }
 
 /// Accounting of one step.
-struct Meter {
+struct FioMeter {
     intervals: Vec<Interval>,
     /// Counts at the end of the last interval.
-    closed: Counts,
+    closed: FioCounts,
 }
 
 /// Result of waiting for fio.
-enum Turn {
+enum FioWaitOutcome {
     /// Nothing relevant has happened.
     Waiting,
     /// A call of fio has ended.
@@ -107,18 +107,18 @@ enum Turn {
     Counted,
 }
 
-impl Runs for Running {
+impl ActiveLoad for FioLoad {
     fn is_of(&self, load: &Load) -> bool {
         load.stimulus() == Some(&self.stimulus)
     }
 }
 
-impl Running {
+impl FioLoad {
     pub(super) fn new(
         expression: Expression,
         step: &Step,
-        means: &mut Means<'_>,
-    ) -> Result<Running, Halt> {
+        means: &mut FioContext<'_>,
+    ) -> Result<FioLoad, Halt> {
         let Some(stimulus) = step.load.stimulus() else {
             return Err(Halt::Refused(format!("{}: the step was not prepared", step.place)));
         };
@@ -127,20 +127,20 @@ impl Running {
             sizes[usize::from(*op == Op::Write)] = *size;
         }
         let now = Instant::now();
-        let mut running = Running {
+        let mut running = FioLoad {
             stimulus: stimulus.clone(),
             seed: Some(expression.seed).filter(|seed| *seed != stimulus.seed),
-            part: Part { offset: 0, length: 0, ios: None, time: None, seed: 0 },
+            part: FioCallSpec { offset: 0, length: 0, ios: None, time: None, seed: 0 },
             expression,
             process: None,
             name: String::new(),
-            before_call: Counts::default(),
-            latest: Counts::default(),
+            before_call: FioCounts::default(),
+            latest: FioCounts::default(),
             answer: String::new(),
             at: now,
             called: now,
             is_under_way: false,
-            begin: Counts::default(),
+            begin: FioCounts::default(),
             begin_unix_ms: unix_ms(),
             ramp: stimulus.ramp,
             unmeasured: Vec::new(),
@@ -153,7 +153,7 @@ impl Running {
     }
 
     /// Starts the next call of fio. Returns false if the load is complete.
-    fn call_next(&mut self, step: &Step, means: &mut Means<'_>) -> Result<bool, Halt> {
+    fn call_next(&mut self, step: &Step, means: &mut FioContext<'_>) -> Result<bool, Halt> {
         let done = &self.latest;
         let Some(part) = self.expression.next_part(done.elapsed, done.ios()) else {
             return Ok(false);
@@ -164,7 +164,7 @@ impl Running {
         let filename = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&target));
         let text = self.expression.job_file(&part, &filename, &step.place.to_string());
         keep(means.directory, &format!("{}.fio", self.name), &text)?;
-        let process = Process::begin(&Call {
+        let process = FioProcess::begin(&FioCall {
             program: means.program,
             job: &text,
             directory: means.directory,
@@ -185,15 +185,15 @@ impl Running {
     pub(super) fn measure(
         &mut self,
         step: &Step,
-        means: &mut Means<'_>,
+        means: &mut FioContext<'_>,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        let mut meter = Meter { intervals: Vec::new(), closed: self.begin.clone() };
+        let mut meter = FioMeter { intervals: Vec::new(), closed: self.begin.clone() };
         let watchdog = Watchdog::new();
         let complete = loop {
             match self.turn(step, means, &watchdog)? {
-                Turn::Waiting => self.ask_in_time(step)?,
-                Turn::Counted => {
+                FioWaitOutcome::Waiting => self.ask_in_time(step)?,
+                FioWaitOutcome::Counted => {
                     self.pass_ramp(&mut meter, step, means)?;
                     if self.is_cut(step) {
                         break false;
@@ -202,7 +202,7 @@ impl Running {
                         watch(meter.close(&self.latest, &self.begin));
                     }
                 }
-                Turn::CallOver => {
+                FioWaitOutcome::CallOver => {
                     self.pass_ramp(&mut meter, step, means)?;
                     if !self.call_next(step, means)? {
                         break true;
@@ -221,46 +221,46 @@ impl Running {
     fn turn(
         &mut self,
         step: &Step,
-        means: &mut Means<'_>,
+        means: &mut FioContext<'_>,
         watchdog: &Watchdog,
-    ) -> Result<Turn, Halt> {
+    ) -> Result<FioWaitOutcome, Halt> {
         if means.stop.is_requested() {
             return Err(Halt::Stopped);
         }
         self.check_patience(step)?;
-        let Some(process) = &self.process else { return Ok(Turn::CallOver) };
+        let Some(process) = &self.process else { return Ok(FioWaitOutcome::CallOver) };
         let (time, called) = (self.time_to_look(step), self.called);
         let now = || u64::try_from(called.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let (heard, late) = watchdog.over(time, now, || process.hear(time));
         self.note_stall(late);
         match heard {
-            Heard::Nothing => Ok(Turn::Waiting),
-            Heard::Said(Said::Text(line)) => {
+            FioOutputEvent::Nothing => Ok(FioWaitOutcome::Waiting),
+            FioOutputEvent::Said(FioOutput::Text(line)) => {
                 if self.text.len() < TEXT_LIMIT {
                     self.text.push(line);
                 }
-                Ok(Turn::Waiting)
+                Ok(FioWaitOutcome::Waiting)
             }
-            Heard::Said(Said::Torn(text)) => {
+            FioOutputEvent::Said(FioOutput::Torn(text)) => {
                 self.answer = text;
                 self.keep(step, means)?;
-                Ok(Turn::Waiting)
+                Ok(FioWaitOutcome::Waiting)
             }
-            Heard::Said(Said::Answer(text)) => {
+            FioOutputEvent::Said(FioOutput::Answer(text)) => {
                 self.answer = text;
                 self.take_answer(step, means)?;
-                Ok(Turn::Counted)
+                Ok(FioWaitOutcome::Counted)
             }
-            Heard::Closed => {
+            FioOutputEvent::Closed => {
                 self.finish_call(step, means)?;
-                Ok(Turn::CallOver)
+                Ok(FioWaitOutcome::CallOver)
             }
         }
     }
 
     /// Records a stall of this program. fio's own threads cannot be observed: they may have
     /// stalled as well, and its answers do not show it.
-    fn note_stall(&mut self, late: Option<Late>) {
+    fn note_stall(&mut self, late: Option<LateWakeup>) {
         let stall = late.and_then(|late| late.stall(u64::MAX, (0, u64::MAX)));
         let at = self.elapsed();
         let is_measured = self.ramp == Nanos::ZERO;
@@ -268,12 +268,12 @@ impl Running {
     }
 
     /// Parses the last answer and updates the counts.
-    fn take_answer(&mut self, step: &Step, means: &mut Means<'_>) -> Result<Answer, Halt> {
+    fn take_answer(&mut self, step: &Step, means: &mut FioContext<'_>) -> Result<FioReport, Halt> {
         let answer = match answer::read(&self.answer, self.expression.sections) {
             Ok(answer) => answer,
             Err(why) => return Err(self.unreadable(&why, step, means)),
         };
-        let counts = Counts::of(&answer, &self.before_call);
+        let counts = FioCounts::of(&answer, &self.before_call);
         if counts.ios() > self.before_call.ios() {
             self.is_under_way = true;
         }
@@ -290,7 +290,7 @@ impl Running {
     }
 
     /// Checks how a call ended, and its last answer.
-    fn finish_call(&mut self, step: &Step, means: &mut Means<'_>) -> Result<(), Halt> {
+    fn finish_call(&mut self, step: &Step, means: &mut FioContext<'_>) -> Result<(), Halt> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         let status = process.ended(PATIENCE).map_err(|error| lost(&error))?;
         let Some(status) = status else {
@@ -323,7 +323,7 @@ impl Running {
     }
 
     /// Errors: a call did less than requested, whatever its exit status.
-    fn check_length(&mut self, step: &Step, means: &mut Means<'_>) -> Result<(), Halt> {
+    fn check_length(&mut self, step: &Step, means: &mut FioContext<'_>) -> Result<(), Halt> {
         let ran = self.latest.elapsed.saturating_sub(self.before_call.elapsed);
         let ios = self.latest.ios() - self.before_call.ios() + self.latest.faults;
         let in_time = self.part.time.is_some_and(|time| ran + SHORT >= time);
@@ -398,7 +398,12 @@ impl Running {
     }
 
     /// Once the ramp is over, moves its counts to the unmeasured I/Os.
-    fn pass_ramp(&mut self, meter: &mut Meter, step: &Step, means: &Means<'_>) -> Result<(), Halt> {
+    fn pass_ramp(
+        &mut self,
+        meter: &mut FioMeter,
+        step: &Step,
+        means: &FioContext<'_>,
+    ) -> Result<(), Halt> {
         if self.ramp == Nanos::ZERO || self.elapsed() + EARLY < self.ramp {
             return Ok(());
         }
@@ -406,7 +411,7 @@ impl Running {
         self.begin_unix_ms += self.elapsed().0 / 1_000_000;
         for op in &self.expression.ops {
             let sum = self.latest.direction(*op);
-            self.unmeasured.push(Unmeasured { op: *op, ios: sum.ios, bytes: Bytes(sum.bytes) });
+            self.unmeasured.push(UnmeasuredIos { op: *op, ios: sum.ios, bytes: Bytes(sum.bytes) });
         }
         self.unmeasured.retain(|part| part.ios > 0);
         self.ramp = Nanos::ZERO;
@@ -431,7 +436,7 @@ impl Running {
     }
 
     /// Builds the measurement; the next one begins with the current counts.
-    fn conclude(&mut self, meter: Meter, complete: bool) -> Measurement {
+    fn conclude(&mut self, meter: FioMeter, complete: bool) -> Measurement {
         let done = self.latest.since(&self.begin);
         let mut measurement = Measurement {
             began_unix_ms: self.begin_unix_ms,
@@ -455,7 +460,7 @@ impl Running {
     }
 
     /// Stores the answer at the end of a step or a call, and fio's other output.
-    fn keep(&self, step: &Step, means: &Means<'_>) -> Result<(), Halt> {
+    fn keep(&self, step: &Step, means: &FioContext<'_>) -> Result<(), Halt> {
         self.keep_as("json", step, means)?;
         if self.text.is_empty() {
             return Ok(());
@@ -463,7 +468,7 @@ impl Running {
         keep(means.directory, &self.file("txt", step), &(self.text.join("\n") + "\n"))
     }
 
-    fn keep_as(&self, ending: &str, step: &Step, means: &Means<'_>) -> Result<(), Halt> {
+    fn keep_as(&self, ending: &str, step: &Step, means: &FioContext<'_>) -> Result<(), Halt> {
         if self.answer.is_empty() {
             return Ok(());
         }
@@ -478,7 +483,7 @@ impl Running {
     }
 
     /// Returns the halt for an answer that cannot be parsed or is inconsistent.
-    fn unreadable(&self, why: &str, step: &Step, means: &Means<'_>) -> Halt {
+    fn unreadable(&self, why: &str, step: &Step, means: &FioContext<'_>) -> Halt {
         if let Err(halt) = self.keep(step, means) {
             return halt;
         }
@@ -491,7 +496,7 @@ impl Running {
     }
 
     /// Returns the halt for a failed call.
-    fn failed(&self, how: &str, step: &Step, means: &Means<'_>) -> Halt {
+    fn failed(&self, how: &str, step: &Step, means: &FioContext<'_>) -> Halt {
         if let Err(halt) = self.keep(step, means) {
             return halt;
         }
@@ -503,7 +508,7 @@ impl Running {
         Halt::Refused(format!("{}: fio {how} ({}){said}", step.place, path.display()))
     }
 
-    fn faults(&self, count: u64, step: &Step, means: &Means<'_>) -> Halt {
+    fn faults(&self, count: u64, step: &Step, means: &FioContext<'_>) -> Halt {
         if let Err(halt) = self.keep(step, means) {
             return halt;
         }
@@ -521,21 +526,21 @@ impl Running {
     }
 
     /// Ends the load. Returns the process if it hangs.
-    pub(super) fn end(mut self, patience: Duration) -> Option<Process> {
+    pub(super) fn end(mut self, patience: Duration) -> Option<FioProcess> {
         self.process.take().and_then(|process| process.end(patience))
     }
 }
 
-impl Meter {
+impl FioMeter {
     /// Returns the time at which the current interval should end, in the step's time.
-    fn boundary(&self, begin: &Counts) -> Nanos {
+    fn boundary(&self, begin: &FioCounts) -> Nanos {
         let closed = self.closed.elapsed.saturating_sub(begin.elapsed) + SLACK;
         Nanos((closed.0 / Nanos::SECOND.0 + 1) * Nanos::SECOND.0)
     }
 
-    fn close(&mut self, latest: &Counts, begin: &Counts) -> &Interval {
+    fn close(&mut self, latest: &FioCounts, begin: &FioCounts) -> &Interval {
         let part = latest.since(&self.closed);
-        let since = |counts: &Counts| counts.elapsed.saturating_sub(begin.elapsed);
+        let since = |counts: &FioCounts| counts.elapsed.saturating_sub(begin.elapsed);
         let place = self.intervals.len();
         self.intervals.push(Interval {
             begin: since(&self.closed),
@@ -554,7 +559,7 @@ fn lost(error: &io::Error) -> Halt {
 
 /// Keeps a text in the directory. A step that fails after its answer was kept is kept again.
 pub(super) fn keep(directory: &Directory, name: &str, text: &str) -> Result<(), Halt> {
-    NewFile::create_in(directory, OsStr::new(name), Existing::Overwrite, Readers::Usual)
+    NewFile::create_in(directory, OsStr::new(name), OverwritePolicy::Overwrite, ReadAccess::Usual)
         .and_then(|file| file.hold(text.as_bytes()))
         .map_err(|error| Halt::Ledger(error.to_string()))
 }

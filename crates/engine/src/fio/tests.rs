@@ -1,8 +1,8 @@
 //! Recorded answers of fio 3.33, answers corrupted by hand, and programs that imitate fio.
 
-use super::answer::{self, Answer};
-use super::counts::Counts;
-use super::expression::{Expression, TargetFacts};
+use super::answer::{self, FioReport};
+use super::counts::FioCounts;
+use super::expression::{Expression, FioTarget};
 use super::*;
 use crate::WorkDone;
 use serde_json::{Value, json};
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Pace, Until, Zone};
-use steadfast_domain::{Demand, FineHistogram, IoStream, Nanos, Op, Order, Place, Segments};
-use steadfast_host::{Consent, Roots, arm, create_scratch, inspect};
+use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, LoadLimits, Pace, Zone};
+use steadfast_domain::{Demand, FineHistogram, IoStream, Nanos, Op, Order, Segments, StepPlace};
+use steadfast_host::{Consent, SystemRoots, arm, create_scratch, inspect};
 
 /// T2Q4 RND 4K RW65 on a loop device: an answer while it ran, and the last one.
 const RUNNING: &str = include_str!("answers/running-3.33.json");
@@ -22,14 +22,14 @@ const FAILED: &str = include_str!("answers/failed-3.33.json");
 
 const MIB: u64 = 1 << 20;
 
-fn stimulus(pattern: &str, demand: &str, until: Until) -> Stimulus {
+fn stimulus(pattern: &str, demand: &str, until: LoadLimits) -> Stimulus {
     let streams = pattern.parse::<AccessPattern>().unwrap().streams();
     let range = ActiveRange::new(Bytes(0), Bytes(64 * MIB));
     Stimulus::new(streams, range, demand.parse::<Demand>().unwrap(), until).seed(1)
 }
 
-fn facts() -> TargetFacts<'static> {
-    TargetFacts {
+fn facts() -> FioTarget<'static> {
+    FioTarget {
         path: "/dev/x",
         length: Bytes(64 * MIB),
         writable: true,
@@ -43,7 +43,7 @@ fn facts() -> TargetFacts<'static> {
 fn a_recorded_answer_is_read_as_it_stands() {
     let answer = answer::read(MIXED, 2).unwrap();
     answer::check_final(&answer, &[Some(4096), Some(4096)]).unwrap();
-    let counts = Counts::of(&answer, &Counts::default());
+    let counts = FioCounts::of(&answer, &FioCounts::default());
     assert_eq!(counts.elapsed, Nanos::from_millis(1207));
     let reads = counts.direction(Op::Read).tally();
     assert_eq!((reads.ios, reads.bytes), (4468 + 4462, Bytes((4468 + 4462) * 4096)));
@@ -63,7 +63,7 @@ fn a_recorded_answer_is_read_as_it_stands() {
 
 #[test]
 fn an_interval_is_the_difference_of_two_answers() {
-    let of = |text| Counts::of(&answer::read(text, 2).unwrap(), &Counts::default());
+    let of = |text| FioCounts::of(&answer::read(text, 2).unwrap(), &FioCounts::default());
     let (before, after) = (of(RUNNING), of(MIXED));
     let part = after.since(&before);
     assert_eq!(part.elapsed, Nanos::from_millis(1207 - 221));
@@ -83,7 +83,7 @@ fn an_interval_is_the_difference_of_two_answers() {
     assert_eq!(nothing.direction(Op::Read).tally().response_min, None);
     assert_eq!(nothing.interval_tallies(), []);
     // The same over two calls of fio.
-    let twice = Counts::of(&answer::read(MIXED, 2).unwrap(), &after);
+    let twice = FioCounts::of(&answer::read(MIXED, 2).unwrap(), &after);
     assert_eq!((twice.ios(), twice.elapsed), (2 * after.ios(), Nanos::from_millis(2414)));
 }
 
@@ -177,7 +177,7 @@ fn whatever_is_missing_or_changed_is_named() {
     }
 }
 
-fn spoilt(change: impl Fn(&mut Value)) -> Result<Answer, String> {
+fn spoilt(change: impl Fn(&mut Value)) -> Result<FioReport, String> {
     let mut value: Value = serde_json::from_str(MIXED).unwrap();
     change(&mut value);
     let answer = answer::read(&value.to_string(), 2)?;
@@ -207,7 +207,7 @@ fn what_does_not_add_up_is_an_error() {
 
 #[test]
 fn a_step_is_a_job_file() {
-    let mut load = stimulus("RND 4K RW65", "T4Q32", Until::time(Nanos::from_secs(60)));
+    let mut load = stimulus("RND 4K RW65", "T4Q32", LoadLimits::time(Nanos::from_secs(60)));
     load.active_range = ActiveRange::new(Bytes(MIB), Bytes(32 * MIB));
     let expression = Expression::new(&load, &facts()).unwrap();
     let part = expression.next_part(Nanos::ZERO, 0).unwrap();
@@ -228,13 +228,13 @@ fn a_step_is_a_job_file() {
 
 #[test]
 fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
-    let load = stimulus("SEQ 1M W", "T1Q4", Until::bytes(Bytes(100 * MIB)));
+    let load = stimulus("SEQ 1M W", "T1Q4", LoadLimits::bytes(Bytes(100 * MIB)));
     let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(60 * MIB))]);
     let done = WorkDone { time: Nanos::ZERO, bytes: Bytes(30 * MIB), ios: 30 };
-    let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&Start {
+    let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&StepStart {
         cursors,
         done,
-        ..Start::default()
+        ..StepStart::default()
     });
     let first = expression.next_part(Nanos::ZERO, 0).unwrap();
     assert_eq!((first.offset, first.length, first.ios), (60 * MIB, 4 * MIB, Some(4)));
@@ -248,7 +248,7 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     // Invalid cursors start at the beginning.
     for stray in [0, 64 * MIB, u64::MAX] {
         let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(stray))]);
-        let start = Start { cursors, ..Start::default() };
+        let start = StepStart { cursors, ..StepStart::default() };
         let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&start);
         assert_eq!(expression.next_part(Nanos::ZERO, 0).unwrap().offset, 0);
     }
@@ -256,9 +256,9 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
 
 #[test]
 fn a_load_that_goes_on_after_a_gap_has_another_seed() {
-    let load = stimulus("RND 4K W", "T1Q4", Until::time(Nanos::from_secs(60)));
+    let load = stimulus("RND 4K W", "T1Q4", LoadLimits::time(Nanos::from_secs(60)));
     let seed = |done, resumed| {
-        let start = Start { done, resumed, ..Start::default() };
+        let start = StepStart { done, resumed, ..StepStart::default() };
         let expression = Expression::new(&load, &facts()).unwrap().going_on_from(&start);
         let part = expression.next_part(Nanos::ZERO, 0).unwrap();
         let job = expression.job_file(&part, "/dev/x", "x");
@@ -275,7 +275,7 @@ fn a_load_that_goes_on_after_a_gap_has_another_seed() {
 
 /// Loads that fio cannot apply exactly, with a word of the reason.
 fn inexpressible() -> Vec<(Stimulus, &'static str)> {
-    let base = || stimulus("RND 4K RW65", "T1Q4", Until::time(Nanos::SECOND));
+    let base = || stimulus("RND 4K RW65", "T1Q4", LoadLimits::time(Nanos::SECOND));
     let change = |change: &dyn Fn(&mut Stimulus)| {
         let mut load = base();
         change(&mut load);
@@ -285,10 +285,10 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
     let own = Order::Sequential(Cursor::Own);
     let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
     vec![
-        (stimulus("SEQ 128K RW90", "T1Q4", Until::time(Nanos::SECOND)), "restarts both"),
-        (stimulus("SEQ 128K W", "T2Q4", Until::time(Nanos::SECOND)), "share no position"),
-        (stimulus("RND 4K W", "T2Q4", Until::ios(100)), "a limit of its own"),
-        (stimulus("RND 8K W", "T1Q4", Until::bytes(Bytes(12_288))), "not a whole number"),
+        (stimulus("SEQ 128K RW90", "T1Q4", LoadLimits::time(Nanos::SECOND)), "restarts both"),
+        (stimulus("SEQ 128K W", "T2Q4", LoadLimits::time(Nanos::SECOND)), "share no position"),
+        (stimulus("RND 4K W", "T2Q4", LoadLimits::ios(100)), "a limit of its own"),
+        (stimulus("RND 8K W", "T1Q4", LoadLimits::bytes(Bytes(12_288))), "not a whole number"),
         (change(&|s| s.streams.push(stream(Op::Discard, Order::Random, 4096))), "every discard"),
         (change(&|s| s.streams.push(stream(Op::Flush, Order::Random, 0))), "flushes"),
         (change(&|s| s.streams[1].fua = true), "through the cache"),
@@ -343,20 +343,20 @@ fn what_fio_cannot_express_is_refused_with_the_reason() {
         let why = Expression::new(&load, &facts()).err().unwrap_or_default();
         assert!(why.contains(reason), "expected '{reason}', found '{why}'");
     }
-    let read_only = TargetFacts { writable: false, ..facts() };
-    let writes = stimulus("RND 4K W", "T1Q4", Until::ios(1));
+    let read_only = FioTarget { writable: false, ..facts() };
+    let writes = stimulus("RND 4K W", "T1Q4", LoadLimits::ios(1));
     assert!(Expression::new(&writes, &read_only).unwrap_err().contains("reading only"));
 }
 
 /// A program that answers as fio does, whatever it is asked to do.
-struct Pretender {
+struct FakeFio {
     directory: tempfile::TempDir,
 }
 
-impl Pretender {
+impl FakeFio {
     /// `body` is the shell text of a call with a job file; `$answer` is the path of a recorded
     /// answer.
-    fn new(version: &str, engines: &str, body: &str) -> Pretender {
+    fn new(version: &str, engines: &str, body: &str) -> FakeFio {
         let directory = tempfile::tempdir().unwrap();
         let answer = directory.path().join("answer.json");
         fs::write(&answer, MIXED).unwrap();
@@ -369,30 +369,30 @@ impl Pretender {
         fs::write(&program, script).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         create_scratch(&directory.path().join("target"), Bytes(64 * MIB)).unwrap();
-        Pretender { directory }
+        FakeFio { directory }
     }
 
-    fn saying(body: &str) -> Pretender {
-        Pretender::new("fio-3.33", "io_uring\\nlibaio\\n", body)
+    fn saying(body: &str) -> FakeFio {
+        FakeFio::new("fio-3.33", "io_uring\\nlibaio\\n", body)
     }
 
     fn engine(&self) -> Result<Fio, Halt> {
-        let roots = Roots::real();
+        let roots = SystemRoots::real();
         let device = inspect(&self.directory.path().join("target"), &roots).unwrap();
         let consent = Consent::Destroy { confirmation: None };
         let target = arm(&device, &consent, &[], &roots).unwrap();
         let mut options = FioOptions::in_directory(self.directory.path().join("kept"));
         options.program = self.directory.path().join("fio");
-        options.interface = Some(Interface::Libaio);
-        Fio::new(target, Stop::default(), options)
+        options.interface = Some(FioIoEngine::Libaio);
+        Fio::new(target, StopSignal::default(), options)
     }
 
     /// Applies the load of the recorded answer.
     fn apply(&self) -> (Result<Measurement, Halt>, Fio) {
         let mut engine = self.engine().unwrap();
-        let load = stimulus("RND 4K RW65", "T2Q4", Until::time(Nanos::from_millis(1200)));
-        let step = Step::alone(Place::new("rounds", 2, 7, "RND 4K RW65"), load);
-        (engine.perform(&step, &Start::default(), &mut |_| {}), engine)
+        let load = stimulus("RND 4K RW65", "T2Q4", LoadLimits::time(Nanos::from_millis(1200)));
+        let step = Step::alone(StepPlace::new("rounds", 2, 7, "RND 4K RW65"), load);
+        (engine.perform(&step, &StepStart::default(), &mut |_| {}), engine)
     }
 
     fn complaint(&self) -> String {
@@ -406,16 +406,16 @@ impl Pretender {
 
 #[test]
 fn a_missing_an_old_and_a_foreign_fio_are_refused_in_one_line() {
-    let refusal = |pretender: &Pretender| pretender.engine().err().unwrap().to_string();
-    let old = refusal(&Pretender::new("fio-3.1", "libaio\\n", "true"));
+    let refusal = |pretender: &FakeFio| pretender.engine().err().unwrap().to_string();
+    let old = refusal(&FakeFio::new("fio-3.1", "libaio\\n", "true"));
     assert!(old.contains("fio-3.1 is not supported") && old.contains("3.20"), "{old}");
-    let ancient = refusal(&Pretender::new("fio-2.21", "libaio\\n", "true"));
+    let ancient = refusal(&FakeFio::new("fio-2.21", "libaio\\n", "true"));
     assert!(ancient.contains("fio-2.21"), "{ancient}");
-    let foreign = refusal(&Pretender::new("vim", "libaio\\n", "true"));
+    let foreign = refusal(&FakeFio::new("vim", "libaio\\n", "true"));
     assert!(foreign.contains("is not fio"), "{foreign}");
-    let poor = refusal(&Pretender::new("fio-3.40-12-gabcd", "psync\\n", "true"));
+    let poor = refusal(&FakeFio::new("fio-3.40-12-gabcd", "psync\\n", "true"));
     assert!(poor.contains("without the engine libaio"), "{poor}");
-    let pretender = Pretender::saying("true");
+    let pretender = FakeFio::saying("true");
     fs::remove_file(pretender.directory.path().join("fio")).unwrap();
     let missing = refusal(&pretender);
     assert!(missing.contains("install the package fio") && !missing.contains('\n'), "{missing}");
@@ -423,7 +423,7 @@ fn a_missing_an_old_and_a_foreign_fio_are_refused_in_one_line() {
 
 #[test]
 fn an_answer_becomes_a_measurement_and_its_files_are_kept() {
-    let pretender = Pretender::saying("cat \"$answer\"");
+    let pretender = FakeFio::saying("cat \"$answer\"");
     let (measurement, mut engine) = pretender.apply();
     let measurement = measurement.unwrap();
     assert_eq!(measurement.total().ios, 8930 + 4849);
@@ -445,7 +445,7 @@ fn an_answer_becomes_a_measurement_and_its_files_are_kept() {
 #[test]
 fn text_beside_the_answer_is_kept_and_quoted_and_no_failure() {
     let body = "echo 'note: a remark'; echo 'fio: a warning' >&2; cat \"$answer\"; echo bye";
-    let pretender = Pretender::saying(body);
+    let pretender = FakeFio::saying(body);
     let (measurement, mut engine) = pretender.apply();
     assert_eq!(measurement.unwrap().total().ios, 8930 + 4849);
     let text = pretender.kept("0001-rounds-2-7-rnd-4k-rw65.txt").unwrap();
@@ -463,17 +463,17 @@ fn text_beside_the_answer_is_kept_and_quoted_and_no_failure() {
 
 #[test]
 fn a_fio_that_fails_says_how_and_gives_no_numbers() {
-    let killed = Pretender::saying("kill -9 $$").complaint();
+    let killed = FakeFio::saying("kill -9 $$").complaint();
     assert!(killed.contains("was ended by signal 9") && killed.contains(".fio"), "{killed}");
-    let silent = Pretender::saying("echo 'fio: no such option' >&2; exit 1").complaint();
+    let silent = FakeFio::saying("echo 'fio: no such option' >&2; exit 1").complaint();
     assert!(silent.contains("ended with status 1 without an answer"), "{silent}");
     assert!(silent.contains("no such option"), "{silent}");
-    let torn = Pretender::saying("head -c 2000 \"$answer\"; exit 0");
+    let torn = FakeFio::saying("head -c 2000 \"$answer\"; exit 0");
     assert!(torn.complaint().contains("without an answer"));
     assert_eq!(torn.kept("0001-rounds-2-7-rnd-4k-rw65.json").unwrap().len(), 2001);
-    let complaint = Pretender::saying("cat \"$answer\"; exit 3").complaint();
+    let complaint = FakeFio::saying("cat \"$answer\"; exit 3").complaint();
     assert!(complaint.contains("ended with status 3"), "{complaint}");
-    let changed = Pretender::saying("sed 's/lat_ns/latency_ns/' \"$answer\"");
+    let changed = FakeFio::saying("sed 's/lat_ns/latency_ns/' \"$answer\"");
     let complaint = changed.complaint();
     assert!(
         complaint.contains("jobs[0].read.lat_ns") && complaint.contains(".json"),
@@ -484,14 +484,14 @@ fn a_fio_that_fails_says_how_and_gives_no_numbers() {
 
 #[test]
 fn a_fio_that_ends_early_is_not_believed() {
-    let early = Pretender::saying("sed 's/\"runtime\" : 120[67]/\"runtime\" : 900/' \"$answer\"");
+    let early = FakeFio::saying("sed 's/\"runtime\" : 120[67]/\"runtime\" : 900/' \"$answer\"");
     let complaint = early.complaint();
     assert!(complaint.contains("ended after") && complaint.contains("of 1.2"), "{complaint}");
 }
 
 #[test]
 fn scripts_are_refused() {
-    let pretender = Pretender::saying("true");
+    let pretender = FakeFio::saying("true");
     let mut engine = pretender.engine().unwrap();
     let script = steadfast_domain::script::ScriptLoad {
         name: "trace".into(),
@@ -510,6 +510,6 @@ fn scripts_are_refused() {
         data_pattern: Default::default(),
         open: None,
     };
-    let step = Step::alone(Place::new("x", 0, 1, "x"), Load::Script(script));
+    let step = Step::alone(StepPlace::new("x", 0, 1, "x"), Load::Script(script));
     assert!(engine.prepare(&step).unwrap_err().0.contains("use the engine uring"));
 }

@@ -3,8 +3,8 @@
 //! Batches go through a channel of fixed length and come back to be refilled, so that a script of
 //! any length takes the same memory, and the playing thread neither decodes nor allocates.
 
-use crate::play::{BATCH, Fed, Feed, Source};
-use crate::stop::Stop;
+use crate::play::{BATCH, FeedResult, ScriptFeed, ScriptReader};
+use crate::stop::StopSignal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,12 +28,12 @@ const MEMORY: usize = (2 * AHEAD + 4) * BATCH * size_of::<DueIo>();
 const _: () = assert!(MEMORY <= 300 << 20, "a script takes at most 300 MB, however long it is");
 
 /// A batch, or why there is none.
-type Filled = Result<Vec<DueIo>, Box<ScriptError>>;
+type PrefetchResult = Result<Vec<DueIo>, Box<ScriptError>>;
 
 /// The decoded script on the side of the playing thread.
 #[derive(Debug)]
 pub(super) struct Prefetcher {
-    filled: Receiver<Filled>,
+    filled: Receiver<PrefetchResult>,
     /// Returns emptied batches to the reader.
     emptied: SyncSender<Vec<DueIo>>,
     batch: Vec<DueIo>,
@@ -44,7 +44,11 @@ pub(super) struct Prefetcher {
 impl Prefetcher {
     /// Starts to read at position `from` of the script, and waits until enough is decoded to
     /// begin.
-    pub(super) fn begin(source: Source, from: u64, stop: &Stop) -> Result<Prefetcher, Halt> {
+    pub(super) fn begin(
+        source: ScriptReader,
+        from: u64,
+        stop: &StopSignal,
+    ) -> Result<Prefetcher, Halt> {
         let (filled, batches) = sync_channel(AHEAD);
         let (emptied, empty) = sync_channel(AHEAD);
         let (ready, readiness) = sync_channel(2);
@@ -60,9 +64,9 @@ impl Prefetcher {
     }
 
     #[cold]
-    fn next_batch(&mut self) -> Option<Fed> {
+    fn next_batch(&mut self) -> Option<FeedResult> {
         if self.is_over {
-            return Some(Fed::Over);
+            return Some(FeedResult::Over);
         }
         match self.filled.try_recv() {
             Ok(Ok(batch)) => {
@@ -74,24 +78,24 @@ impl Prefetcher {
             }
             Ok(Err(error)) => {
                 self.is_over = true;
-                Some(Fed::Failed(error))
+                Some(FeedResult::Failed(error))
             }
-            Err(TryRecvError::Empty) => Some(Fed::Starved),
+            Err(TryRecvError::Empty) => Some(FeedResult::Starved),
             Err(TryRecvError::Disconnected) => {
                 self.is_over = true;
-                Some(Fed::Over)
+                Some(FeedResult::Over)
             }
         }
     }
 }
 
-impl Feed for Prefetcher {
+impl ScriptFeed for Prefetcher {
     #[inline]
-    fn next(&mut self) -> Fed {
+    fn next(&mut self) -> FeedResult {
         loop {
             if let Some(io) = self.batch.get(self.at) {
                 self.at += 1;
-                return Fed::Io(*io);
+                return FeedResult::Io(*io);
             }
             if let Some(fed) = self.next_batch() {
                 return fed;
@@ -101,7 +105,7 @@ impl Feed for Prefetcher {
 }
 
 /// Waits for a signal of the reader, at most `longest`; a reader that ends early hangs up.
-fn wait(sign: &Receiver<()>, longest: Duration, stop: &Stop) -> Result<(), Halt> {
+fn wait(sign: &Receiver<()>, longest: Duration, stop: &StopSignal) -> Result<(), Halt> {
     let begun = Instant::now();
     while let Err(RecvTimeoutError::Timeout) = sign.recv_timeout(LOOK) {
         if stop.is_requested() {
@@ -116,13 +120,13 @@ fn wait(sign: &Receiver<()>, longest: Duration, stop: &Stop) -> Result<(), Halt>
 
 /// Fills batches until the script ends, fails, or the playing thread is gone.
 fn read(
-    mut source: Source,
+    mut source: ScriptReader,
     from: u64,
-    filled: &SyncSender<Filled>,
+    filled: &SyncSender<PrefetchResult>,
     empty: &Receiver<Vec<DueIo>>,
     ready: &SyncSender<()>,
 ) {
-    let mut batch = Source::batch();
+    let mut batch = ScriptReader::batch();
     let mut sent = 0;
     let mut more = source.pass_over(from, &mut batch).map(|()| !batch.is_empty());
     let _ = ready.try_send(());
@@ -146,7 +150,7 @@ fn read(
             .try_recv()
             .ok()
             .filter(|batch| batch.capacity() > 0)
-            .unwrap_or_else(Source::batch);
+            .unwrap_or_else(ScriptReader::batch);
         more = source.fill(&mut batch);
     }
 }

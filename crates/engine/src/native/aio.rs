@@ -1,6 +1,6 @@
 //! Linux AIO (`io_submit`), for hosts where io_uring is disabled.
 
-use super::queue::{Completion, Queue, QueueTarget, Request, Wait};
+use super::queue::{Completion, Queue, QueueTarget, Request, SubmitWait};
 use std::io;
 use std::time::Duration;
 use steadfast_domain::Op;
@@ -88,12 +88,12 @@ impl AioQueue {
         self.seen += 1;
     }
 
-    fn collect(&mut self, wait: Wait) -> Result<(), i32> {
+    fn collect(&mut self, wait: SubmitWait) -> Result<(), i32> {
         let (least, nanos) = match wait {
             _ if self.seen > 0 => (0, 0),
-            Wait::Not => (0, 0),
-            Wait::Completion => (1, LONGEST_WAIT_NS),
-            Wait::AtMost(nanos) => (1, nanos.min(LONGEST_WAIT_NS)),
+            SubmitWait::Not => (0, 0),
+            SubmitWait::Completion => (1, LONGEST_WAIT_NS),
+            SubmitWait::AtMost(nanos) => (1, nanos.min(LONGEST_WAIT_NS)),
         };
         let mut time = libc::timespec {
             tv_sec: (nanos / 1_000_000_000) as libc::time_t,
@@ -146,7 +146,7 @@ impl Queue for AioQueue {
         self.batch.push(pointer);
     }
 
-    fn submit(&mut self, wait: Wait) -> Result<(), i32> {
+    fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
         self.seen = 0;
         self.delivered = 0;
         self.submit_batch()?;

@@ -3,7 +3,7 @@
 //! A thread carries one I/O, so a load has threads x queue depth threads. For a script, which one
 //! thread plays, see `pool`.
 
-use super::queue::{Completion, Queue, QueueTarget, Request, Wait};
+use super::queue::{Completion, Queue, QueueTarget, Request, SubmitWait};
 use std::ffi::c_int;
 use std::os::fd::RawFd;
 use steadfast_domain::Op;
@@ -68,11 +68,11 @@ impl Queue for BlockingQueue<'_> {
         self.request = Some(request);
     }
 
-    fn submit(&mut self, wait: Wait) -> Result<(), i32> {
+    fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
         if let Some(request) = self.request.take() {
             let result = perform(self.target.fd(), self.target.block_device, &request);
             self.completion = Some(Completion { slot: request.slot, result });
-        } else if let Wait::AtMost(nanos) = wait {
+        } else if let SubmitWait::AtMost(nanos) = wait {
             std::thread::sleep(std::time::Duration::from_nanos(nanos));
         }
         Ok(())

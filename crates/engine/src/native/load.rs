@@ -2,22 +2,23 @@
 
 use super::clock::Clock;
 use super::load_threads::{PreparedLoad, ScriptProgress};
-use super::part::{Handles, LoadContext, RunningPart};
-use super::shared::{FAULTS_KEPT, Failure, LocatedFault, Shared, ThreadCpu};
+use super::part::{LoadContext, PartHandles, RunningPart};
+use super::shared::{FAULTS_KEPT, LoadFailure, LocatedFault, SharedLoad, ThreadCpu};
 use super::silence::SilenceWatch;
-use crate::accounting::Meter;
+use crate::accounting::StepMeter;
 use crate::engine::StartAgreement;
-use crate::handover::Runs;
-use crate::stall::{Late, Watchdog};
-use crate::start::{Start, cursors_of_part};
-use crate::stop::Stop;
+use crate::handover::ActiveLoad;
+use crate::stall::{LateWakeup, Watchdog};
+use crate::start::{StepStart, cursors_of_part};
+use crate::stop::StopSignal;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::{
-    CommonStart, CpuTime, Fault, Interval, LoadPart, Stall, StreamTally, Unmeasured, Verification,
+    CommonStart, CpuTime, Fault, Interval, LoadPart, Stall, StreamTally, UnmeasuredIos,
+    Verification,
 };
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step};
 
@@ -38,7 +39,7 @@ const WHOLE_NS: u64 = 950_000_000;
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// A load with running threads.
-pub(super) struct Running {
+pub(super) struct NativeLoad {
     /// The loads that run at once; usually one.
     parts: Vec<RunningPart>,
     clock: Clock,
@@ -56,7 +57,7 @@ pub(super) struct Running {
     /// Processor time of each thread when the step began.
     cpu: Vec<ThreadCpu>,
     ramp: Nanos,
-    unmeasured: Vec<Unmeasured>,
+    unmeasured: Vec<UnmeasuredIos>,
     stalls: Vec<Stall>,
     silence: SilenceWatch,
     /// Number of I/Os that were given up.
@@ -64,7 +65,7 @@ pub(super) struct Running {
 }
 
 /// Why a step ends.
-enum End {
+enum StepEnd {
     /// The load is complete.
     Complete,
     /// The step is cut; the load keeps running.
@@ -73,23 +74,23 @@ enum End {
     Overdue,
 }
 
-impl Runs for Running {
+impl ActiveLoad for NativeLoad {
     fn is_of(&self, load: &Load) -> bool {
         self.load == *load
     }
 }
 
-impl Running {
+impl NativeLoad {
     /// Starts the threads with everything they need, then lets them begin. Also returns notes on
     /// what this host could not provide.
     pub(super) fn start(
         load: &Load,
-        made: Vec<(PreparedLoad, Handles)>,
-        start: &Start,
+        made: Vec<(PreparedLoad, PartHandles)>,
+        start: &StepStart,
         context: &LoadContext<'_>,
         agree: StartAgreement<'_>,
-    ) -> Result<(Running, Vec<String>), Halt> {
-        let mut running = Running {
+    ) -> Result<(NativeLoad, Vec<String>), Halt> {
+        let mut running = NativeLoad {
             parts: Vec::with_capacity(made.len()),
             clock: context.clock,
             load: load.clone(),
@@ -118,8 +119,8 @@ impl Running {
 
     fn make_parts(
         &mut self,
-        made: Vec<(PreparedLoad, Handles)>,
-        start: &Start,
+        made: Vec<(PreparedLoad, PartHandles)>,
+        start: &StepStart,
         context: &LoadContext<'_>,
         notes: &mut Vec<String>,
     ) -> Result<(), Halt> {
@@ -183,10 +184,10 @@ impl Running {
         Ok(())
     }
 
-    fn meter(&self) -> Meter {
+    fn meter(&self) -> StepMeter {
         match &self.load {
-            Load::Script(_) => Meter::of_script(),
-            drawn => Meter::new(drawn.streams()),
+            Load::Script(_) => StepMeter::of_script(),
+            drawn => StepMeter::new(drawn.streams()),
         }
     }
 
@@ -214,7 +215,7 @@ impl Running {
     }
 
     /// Moves all accounts of the interval into a meter and returns the ticks of the turn.
-    fn turn_over(&self, meter: &mut Meter) -> u64 {
+    fn turn_over(&self, meter: &mut StepMeter) -> u64 {
         let (mut first, mut thread) = (0, 0);
         let mut ticks = self.turned;
         for part in &self.parts {
@@ -230,7 +231,7 @@ impl Running {
         &mut self,
         step: &Step,
         device: &str,
-        stop: &Stop,
+        stop: &StopSignal,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         if self.ramp > Nanos::ZERO {
@@ -242,35 +243,35 @@ impl Running {
             self.rest(&watchdog, self.time_to_look(step), step)?;
             self.check(step, device, stop)?;
             if self.all_ended() {
-                break End::Complete;
+                break StepEnd::Complete;
             }
             self.check_answers(device)?;
             if self.parts.iter().all(RunningPart::is_done) {
-                break End::Overdue;
+                break StepEnd::Overdue;
             }
             let now = self.clock.ticks();
             if self.cut_at(step).is_some_and(|cut| now >= cut) {
-                break End::Cut;
+                break StepEnd::Cut;
             }
             if now >= self.boundary() && !self.ends_soon(step) {
                 watch(self.close_interval(&mut meter));
             }
         };
         let complete = match end {
-            End::Cut => {
+            StepEnd::Cut => {
                 watch(self.close_interval(&mut meter));
                 false
             }
-            End::Complete => {
+            StepEnd::Complete => {
                 self.close_last_interval(&mut meter).into_iter().for_each(watch);
                 self.join();
-                self.check(step, device, &Stop::default())?;
+                self.check(step, device, &StopSignal::default())?;
                 true
             }
-            End::Overdue => {
+            StepEnd::Overdue => {
                 self.give_up_waiting(&mut meter);
                 self.close_last_interval(&mut meter).into_iter().for_each(watch);
-                self.check(step, device, &Stop::default())?;
+                self.check(step, device, &StopSignal::default())?;
                 true
             }
         };
@@ -279,7 +280,7 @@ impl Running {
     }
 
     /// Ends the load without its outstanding I/Os, which count with their time so far.
-    fn give_up_waiting(&mut self, meter: &mut Meter) {
+    fn give_up_waiting(&mut self, meter: &mut StepMeter) {
         let mut first = 0;
         for part in &self.parts {
             let (count, silent) = part.shared.give_up_waiting();
@@ -323,7 +324,7 @@ impl Running {
     }
 
     /// Returns how many nanoseconds of a delay passed without a clock reading of any thread.
-    fn not_seen_in(&self, late: &Late) -> u64 {
+    fn not_seen_in(&self, late: &LateWakeup) -> u64 {
         self.parts.iter().map(|part| part.shared.not_seen_in(late)).min().unwrap_or(u64::MAX)
     }
 
@@ -342,7 +343,7 @@ impl Running {
     }
 
     /// Waits for the end of the ramp and moves what it counted to the unmeasured I/Os.
-    fn pass_ramp(&mut self, step: &Step, device: &str, stop: &Stop) -> Result<(), Halt> {
+    fn pass_ramp(&mut self, step: &Step, device: &str, stop: &StopSignal) -> Result<(), Halt> {
         let clock = self.clock;
         let over = self.begin.saturating_add(clock.ticks_in(self.ramp.0));
         while clock.ticks() < over {
@@ -356,7 +357,7 @@ impl Running {
         meter.close_interval([], Nanos::ZERO, self.ramp, false);
         let passed = |stream: StreamTally| {
             let (ios, bytes) = (stream.tally.ios, stream.tally.bytes);
-            Unmeasured { op: stream.op, ios, bytes }
+            UnmeasuredIos { op: stream.op, ios, bytes }
         };
         self.unmeasured.extend(meter.finish().0.into_iter().map(passed));
         self.ramp = Nanos::ZERO;
@@ -370,7 +371,7 @@ impl Running {
     }
 
     /// Errors: a stop was requested, or the load has failed.
-    fn check(&self, step: &Step, device: &str, stop: &Stop) -> Result<(), Halt> {
+    fn check(&self, step: &Step, device: &str, stop: &StopSignal) -> Result<(), Halt> {
         if stop.is_requested() {
             return Err(Halt::Stopped);
         }
@@ -379,21 +380,23 @@ impl Running {
         let error = |errno| io::Error::from_raw_os_error(errno).to_string();
         match failure {
             None => Ok(()),
-            Some(Failure::Script(error)) => Err(Halt::Refused(format!("{}: {error}", step.place))),
-            Some(Failure::Gone(errno)) => {
+            Some(LoadFailure::Script(error)) => {
+                Err(Halt::Refused(format!("{}: {error}", step.place)))
+            }
+            Some(LoadFailure::Gone(errno)) => {
                 Err(Halt::DeviceGone { device: device.to_owned(), why: error(errno) })
             }
-            Some(Failure::Faults) => {
+            Some(LoadFailure::Faults) => {
                 let (count, faults) = self.take_faults();
                 let first = faults.first().map(|f| describe(f, device)).unwrap_or_default();
                 Err(Halt::Faults { place: step.place.to_string(), count, first })
             }
-            Some(Failure::Broken(errno)) => Err(Halt::Refused(format!(
+            Some(LoadFailure::Broken(errno)) => Err(Halt::Refused(format!(
                 "{}: the kernel accepts no more I/Os for {device}: {}",
                 step.place,
                 error(errno)
             ))),
-            Some(Failure::Died) => Err(Halt::Refused(format!(
+            Some(LoadFailure::Died) => Err(Halt::Refused(format!(
                 "{}: a thread that did I/O on {device} ended unexpectedly; this is a defect of \
                  the engine, please report it",
                 step.place
@@ -432,7 +435,7 @@ impl Running {
     }
 
     /// Closes the current interval now.
-    fn close_interval<'m>(&mut self, meter: &'m mut Meter) -> &'m Interval {
+    fn close_interval<'m>(&mut self, meter: &'m mut StepMeter) -> &'m Interval {
         let ticks = self.turn_over(meter);
         self.script.iter_mut().for_each(ScriptProgress::mark);
         let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.begin)));
@@ -444,7 +447,7 @@ impl Running {
 
     /// Closes the last interval of a load: at the deadline, or at the last completion if the load
     /// ended early. `None` if nothing is left to close.
-    fn close_last_interval<'m>(&mut self, meter: &'m mut Meter) -> Option<&'m Interval> {
+    fn close_last_interval<'m>(&mut self, meter: &'m mut StepMeter) -> Option<&'m Interval> {
         self.turn_over(meter);
         self.script.iter_mut().for_each(ScriptProgress::mark);
         let ended = self.parts.iter().map(|part| part.shared.ended_at()).max();
@@ -505,7 +508,7 @@ impl Running {
     }
 
     /// Builds the measurement; the next one begins at the end of its last interval.
-    fn conclude(&mut self, mut meter: Meter, complete: bool) -> Measurement {
+    fn conclude(&mut self, mut meter: StepMeter, complete: bool) -> Measurement {
         let clock = self.clock;
         let begin = self.begin;
         let (fault_count, faults) = self.take_faults();
@@ -566,21 +569,21 @@ impl Running {
     }
 
     /// Returns the I/Os completed in the ramp or after the end since the last call, by operation.
-    fn take_unmeasured(&mut self) -> Vec<Unmeasured> {
+    fn take_unmeasured(&mut self) -> Vec<UnmeasuredIos> {
         let late = self.parts.iter().flat_map(|part| part.shared.take_late());
         self.unmeasured.extend(late);
         let parts = std::mem::take(&mut self.unmeasured);
         let unmeasured_of = |op: Op| {
             let matching = || parts.iter().filter(move |part| part.op == op);
             let bytes = Bytes(matching().map(|part| part.bytes.0).sum());
-            Unmeasured { op, ios: matching().map(|part| part.ios).sum(), bytes }
+            UnmeasuredIos { op, ios: matching().map(|part| part.ios).sum(), bytes }
         };
         Op::ALL.into_iter().map(unmeasured_of).filter(|part| part.ios > 0).collect()
     }
 
     /// Ends the load: no more I/Os are issued, and outstanding ones are waited for, at most
     /// `patience` and only briefly after a stop. Returns threads that still wait.
-    pub(super) fn end(mut self, patience: Duration, stop: &Stop) -> Vec<Stranded> {
+    pub(super) fn end(mut self, patience: Duration, stop: &StopSignal) -> Vec<StuckLoad> {
         self.parts.iter().for_each(|part| part.shared.finish());
         let begun = Instant::now();
         while !self.all_ended() {
@@ -596,25 +599,25 @@ impl Running {
     }
 
     /// Releases a complete load. Returns threads that still wait for I/Os.
-    pub(super) fn leave(self) -> Vec<Stranded> {
+    pub(super) fn leave(self) -> Vec<StuckLoad> {
         let left = self.parts.into_iter().filter(|part| !part.threads.is_empty());
-        left.map(|part| Stranded { shared: part.shared, threads: part.threads }).collect()
+        left.map(|part| StuckLoad { shared: part.shared, threads: part.threads }).collect()
     }
 
     /// Ends a load whose step has failed or was stopped. Returns threads that still wait.
-    pub(super) fn call_off(self) -> Vec<Stranded> {
-        self.end(PATIENCE, &Stop::default())
+    pub(super) fn call_off(self) -> Vec<StuckLoad> {
+        self.end(PATIENCE, &StopSignal::default())
     }
 }
 
 /// Threads of a load that was called off with I/Os stuck in the kernel. They own all memory that
 /// those I/Os may still access.
-pub(super) struct Stranded {
-    shared: Arc<Shared>,
+pub(super) struct StuckLoad {
+    shared: Arc<SharedLoad>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Stranded {
+impl StuckLoad {
     /// Returns true if all of its I/Os have completed and its threads have ended.
     pub(super) fn is_over(&self) -> bool {
         self.shared.all_ended() && self.threads.iter().all(JoinHandle::is_finished)

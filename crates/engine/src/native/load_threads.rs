@@ -5,22 +5,22 @@ use super::ahead::Prefetcher;
 use super::aio::AioQueue;
 use super::blocking::BlockingQueue;
 use super::memory::{Arena, page_size};
-use super::pace::Schedule;
-use super::pattern::{Content, StampKey, WriteShape, Writer};
+use super::pace::PaceSchedule;
+use super::pattern::{FillPattern, PatternWriter, StampKey, WriteShape};
 use super::performer::ScriptWorker;
 use super::pool::PoolQueue;
 use super::precedence::SchedulingClass;
 use super::queue::Queue;
 use super::ring::Ring;
-use super::shared::{Failure, Shared};
-use super::verify::{Checker, WrittenSectors};
-use super::worker::{Transfers, Worker};
-use crate::accounting::{Account, Played, SCRIPT_STREAMS};
-use crate::draw::{DrawPlan, Drawer};
+use super::shared::{LoadFailure, SharedLoad};
+use super::verify::{ReadVerifier, WrittenSectors};
+use super::worker::{ThreadBuffers, Worker};
+use crate::accounting::{IntervalAccount, PlayedScript, SCRIPT_STREAMS};
+use crate::draw::{DrawPlan, IoGenerator};
 use crate::kernel::Backend;
-use crate::play::{PlayCounts, Player, Source};
-use crate::start::Start;
-use crate::stop::Stop;
+use crate::play::{PlayCounts, ScriptPlayer, ScriptReader};
+use crate::start::StepStart;
+use crate::stop::StopSignal;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -33,9 +33,9 @@ use steadfast_domain::{Halt, Nanos, Op, ReplayResult, ScriptLoad, Stimulus};
 #[derive(Debug)]
 pub(super) struct PreparedLoad {
     pub(super) source: IoSource,
-    pub(super) content: Arc<Content>,
+    pub(super) content: Arc<FillPattern>,
     pub(super) backend: Backend,
-    pub(super) sizing: Sizing,
+    pub(super) sizing: LoadDimensions,
 }
 
 /// Where a load's I/Os come from.
@@ -43,7 +43,7 @@ pub(super) struct PreparedLoad {
 pub(super) enum IoSource {
     Drawn(DrawPlan),
     Script {
-        source: Source,
+        source: ScriptReader,
         /// True if the target can discard.
         discards: bool,
     },
@@ -51,7 +51,7 @@ pub(super) enum IoSource {
 
 /// Threads and memory of a load.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sizing {
+pub(super) struct LoadDimensions {
     pub threads: u32,
     /// Outstanding I/Os per thread.
     pub depth: u32,
@@ -63,25 +63,25 @@ pub(super) struct Sizing {
     pub streams: usize,
 }
 
-impl Sizing {
+impl LoadDimensions {
     /// Sizing of a stimulus: on the threads backend, one thread per outstanding I/O.
-    pub(super) fn of(stimulus: &Stimulus, backend: Backend) -> Sizing {
+    pub(super) fn of(stimulus: &Stimulus, backend: Backend) -> LoadDimensions {
         let demand = stimulus.demand;
         let (threads, depth) = match backend {
             Backend::Threads => (demand.threads.saturating_mul(demand.depth), 1),
             Backend::Uring | Backend::Aio => (demand.threads, demand.depth),
         };
         let (read, write) = (largest(stimulus, Op::Read), largest(stimulus, Op::Write));
-        Sizing { threads, depth, read, write, streams: stimulus.streams.len() }
+        LoadDimensions { threads, depth, read, write, streams: stimulus.streams.len() }
     }
 
     /// Sizing of a script, which one thread plays.
-    pub(super) fn of_script(script: &ScriptLoad) -> Sizing {
+    pub(super) fn of_script(script: &ScriptLoad) -> LoadDimensions {
         let depth = u32::try_from(script.demand.outstanding()).unwrap_or(u32::MAX);
         let largest = u32::try_from(script.largest.0).unwrap_or(u32::MAX);
         let size_if_any = |ios: u64| if ios > 0 { largest } else { 0 };
         let (read, write) = (size_if_any(script.counts.reads), size_if_any(script.counts.writes));
-        Sizing { threads: 1, depth, read, write, streams: SCRIPT_STREAMS }
+        LoadDimensions { threads: 1, depth, read, write, streams: SCRIPT_STREAMS }
     }
 
     /// Returns the distance in bytes between the read buffers of two slots; 0 if nothing is read.
@@ -96,16 +96,16 @@ impl Sizing {
             0 => 0,
             largest => WriteShape::new(self.depth, largest, alignment).total(),
         };
-        let accounts = 2 * Account::memory(self.streams);
+        let accounts = 2 * IntervalAccount::memory(self.streams);
         (read + write + accounts).saturating_mul(u64::from(self.threads))
     }
 }
 
 /// Data that all threads of a load share before they begin.
 pub(super) struct ThreadSetup {
-    pub task: Task,
-    pub sizing: Sizing,
-    pub content: Arc<Content>,
+    pub task: LoadTask,
+    pub sizing: LoadDimensions,
+    pub content: Arc<FillPattern>,
     pub key: StampKey,
     pub sequence: u64,
     pub backend: Backend,
@@ -113,7 +113,7 @@ pub(super) struct ThreadSetup {
 }
 
 /// The work of a load's threads.
-pub(super) enum Task {
+pub(super) enum LoadTask {
     Draw {
         stimulus: Stimulus,
         plan: Arc<DrawPlan>,
@@ -121,12 +121,12 @@ pub(super) enum Task {
         written: Option<Arc<WrittenSectors>>,
     },
     /// A script, taken by the one thread that plays it.
-    Play(Mutex<Option<Play>>),
+    Play(Mutex<Option<ScriptHandoff>>),
 }
 
 /// A script on its way to the playing thread.
-pub(super) struct Play {
-    player: Player<Prefetcher>,
+pub(super) struct ScriptHandoff {
+    player: ScriptPlayer<Prefetcher>,
     /// Playing time that has already passed.
     passed: Nanos,
     /// True if I/Os are submitted by their due times.
@@ -153,7 +153,7 @@ fn largest(stimulus: &Stimulus, op: Op) -> u32 {
 /// Starts the threads and waits until each has its memory and its queue. Returns them with notes
 /// on what this host could not provide.
 pub(super) fn spawn(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedLoad>,
     setup: &Arc<ThreadSetup>,
     count: u32,
 ) -> Result<(Vec<JoinHandle<()>>, Vec<String>), Halt> {
@@ -182,21 +182,21 @@ pub(super) fn spawn(
 
 /// Reports the end of a thread when dropped, also after a panic.
 struct EndNotice<'s> {
-    shared: &'s Shared,
+    shared: &'s SharedLoad,
     lane: usize,
 }
 
 impl Drop for EndNotice<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.shared.fail(Failure::Died);
+            self.shared.fail(LoadFailure::Died);
         }
         self.shared.thread_ended(self.lane);
     }
 }
 
 /// One thread of a load, from its memory to its last I/O.
-fn thread_body(shared: &Shared, setup: &ThreadSetup, lane: u32) {
+fn thread_body(shared: &SharedLoad, setup: &ThreadSetup, lane: u32) {
     let _end_notice = EndNotice { shared, lane: lane as usize };
     if let Err(why) = run_on_backend(shared, setup, lane) {
         shared.report_unready(why);
@@ -204,7 +204,7 @@ fn thread_body(shared: &Shared, setup: &ThreadSetup, lane: u32) {
 }
 
 /// Creates the thread's memory and its queue on the backend, and does its work.
-fn run_on_backend(shared: &Shared, setup: &ThreadSetup, lane: u32) -> Result<(), String> {
+fn run_on_backend(shared: &SharedLoad, setup: &ThreadSetup, lane: u32) -> Result<(), String> {
     let depth = shared.target.depth;
     let transfers = transfers(setup, lane)
         .map_err(|error| format!("cannot allocate the buffers of this load: {error}"))?;
@@ -226,11 +226,11 @@ fn run_on_backend(shared: &Shared, setup: &ThreadSetup, lane: u32) -> Result<(),
             })?;
             run_task(shared, setup, lane, queue, transfers, notes);
         }
-        (Backend::Threads, Task::Draw { .. }) => {
+        (Backend::Threads, LoadTask::Draw { .. }) => {
             let queue = BlockingQueue::new(&shared.target);
             run_task(shared, setup, lane, queue, transfers, notes);
         }
-        (Backend::Threads, Task::Play(_)) => {
+        (Backend::Threads, LoadTask::Play(_)) => {
             let queue = PoolQueue::new(&shared.target)
                 .map_err(|error| format!("cannot create {depth} threads for I/Os: {error}"))?;
             run_task(shared, setup, lane, queue, transfers, notes);
@@ -239,7 +239,7 @@ fn run_on_backend(shared: &Shared, setup: &ThreadSetup, lane: u32) -> Result<(),
     Ok(())
 }
 
-fn transfers(setup: &ThreadSetup, lane: u32) -> io::Result<Transfers> {
+fn transfers(setup: &ThreadSetup, lane: u32) -> io::Result<ThreadBuffers> {
     let sizing = setup.sizing;
     let read_stride = sizing.read_stride();
     let reads = match read_stride {
@@ -256,31 +256,31 @@ fn transfers(setup: &ThreadSetup, lane: u32) -> io::Result<Transfers> {
         largest => {
             let sizing = WriteShape::new(sizing.depth, largest, setup.memory_alignment);
             let ThreadSetup { content, key, sequence, .. } = setup;
-            Some(Writer::new(content, *key, sizing, lane, *sequence)?)
+            Some(PatternWriter::new(content, *key, sizing, lane, *sequence)?)
         }
     };
-    Ok(Transfers::new(reads, read_stride, writer))
+    Ok(ThreadBuffers::new(reads, read_stride, writer))
 }
 
 /// Does the work of a thread once all threads may begin.
 fn run_task<Q: Queue>(
-    shared: &Shared,
+    shared: &SharedLoad,
     setup: &ThreadSetup,
     lane: u32,
     queue: Q,
-    transfers: Transfers,
+    transfers: ThreadBuffers,
     mut notes: Vec<String>,
 ) {
     notes.extend(transfers.pages().map(|pages| pages.name().to_owned()));
     shared.lanes[lane as usize].tell(0, 0);
     match &setup.task {
-        Task::Draw { stimulus, plan, seed, written } => {
-            let drawer = Drawer::new(Arc::clone(plan), *seed, lane);
+        LoadTask::Draw { stimulus, plan, seed, written } => {
+            let drawer = IoGenerator::new(Arc::clone(plan), *seed, lane);
             let depth = shared.target.depth;
             let checker = written.as_ref().filter(|_| stimulus.verify).map(|written| {
                 let contended = stimulus.streams.iter().any(|s| s.op == Op::Write);
                 let largest = setup.sizing.read;
-                Checker::new(Arc::clone(written), setup.key, depth, largest, contended)
+                ReadVerifier::new(Arc::clone(written), setup.key, depth, largest, contended)
             });
             let worker = Worker::new(shared, lane as usize, queue, drawer, transfers, checker);
             shared.report_ready(notes);
@@ -289,11 +289,11 @@ fn run_task<Q: Queue>(
                 return;
             }
             let (place, clock) = ((lane, shared.lanes.len() as u32), shared.clock);
-            worker.run(Schedule::new(stimulus.pace, place, *seed, clock, start));
+            worker.run(PaceSchedule::new(stimulus.pace, place, *seed, clock, start));
         }
-        Task::Play(play) => {
+        LoadTask::Play(play) => {
             let play = play.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let Some(Play { mut player, passed, timed }) = play else { return };
+            let Some(ScriptHandoff { mut player, passed, timed }) = play else { return };
             let mut precedence = SchedulingClass::none();
             if timed {
                 let (taken, note) = SchedulingClass::take();
@@ -308,15 +308,15 @@ fn run_task<Q: Queue>(
     }
 }
 
-impl Task {
+impl LoadTask {
     /// Creates the task of a stimulus, whose cursors continue from `start`.
     pub(super) fn draw(
         stimulus: &Stimulus,
         plan: &Arc<DrawPlan>,
-        start: &Start,
+        start: &StepStart,
         written: Option<&Arc<WrittenSectors>>,
-    ) -> Task {
-        Task::Draw {
+    ) -> LoadTask {
+        LoadTask::Draw {
             stimulus: stimulus.clone(),
             plan: Arc::clone(plan),
             seed: start.seed(stimulus.seed),
@@ -327,17 +327,17 @@ impl Task {
     /// Creates the task of a script and its progress. Reads the first batches ahead.
     pub(super) fn play(
         script: &ScriptLoad,
-        source: Source,
+        source: ScriptReader,
         discards: bool,
-        start: &Start,
-        stop: &Stop,
-    ) -> Result<(Task, ScriptProgress), Halt> {
+        start: &StepStart,
+        stop: &StopSignal,
+    ) -> Result<(LoadTask, ScriptProgress), Halt> {
         let ScriptPosition { ios, time: passed } = start.script;
         let ahead = Prefetcher::begin(source, ios, stop)?;
-        let player = Player::new(script, ahead, ios, discards);
+        let player = ScriptPlayer::new(script, ahead, ios, discards);
         let progress = ScriptProgress { counts: player.counts(), began: 0, passed, position: ios };
         let timed = script.timing != Timing::Closed;
-        Ok((Task::Play(Mutex::new(Some(Play { player, passed, timed }))), progress))
+        Ok((LoadTask::Play(Mutex::new(Some(ScriptHandoff { player, passed, timed }))), progress))
     }
 }
 
@@ -350,7 +350,7 @@ impl ScriptProgress {
     /// Returns the results since the last cut; `now` is the time of this one in ticks.
     pub(super) fn conclude(
         &self,
-        mut played: Played,
+        mut played: PlayedScript,
         now: u64,
     ) -> (Vec<StreamTally>, Vec<Interval>, Option<Box<ReplayResult>>) {
         let time = self.passed + Nanos(now.saturating_sub(self.began));

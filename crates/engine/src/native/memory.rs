@@ -16,7 +16,7 @@ pub(super) fn page_size() -> usize {
 
 /// Kind of pages of an [`Arena`], worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Pages {
+pub(super) enum PageKind {
     /// Ordinary pages only.
     Plain,
     /// Huge pages as far as the kernel finds some (`MADV_HUGEPAGE`).
@@ -25,12 +25,12 @@ pub(super) enum Pages {
     Reserved,
 }
 
-impl Pages {
+impl PageKind {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Pages::Plain => "plain pages (no huge pages)",
-            Pages::Transparent => "transparent huge pages",
-            Pages::Reserved => "reserved huge pages",
+            PageKind::Plain => "plain pages (no huge pages)",
+            PageKind::Transparent => "transparent huge pages",
+            PageKind::Reserved => "reserved huge pages",
         }
     }
 }
@@ -40,7 +40,7 @@ impl Pages {
 pub(super) struct Arena {
     start: NonNull<u8>,
     length: usize,
-    pages: Pages,
+    pages: PageKind,
 }
 
 // SAFETY: an arena owns its memory, and nothing in it is tied to a thread.
@@ -54,7 +54,7 @@ impl Arena {
             .checked_next_multiple_of(HUGE_PAGE)
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
         if let Ok(start) = map(length, libc::MAP_HUGETLB) {
-            return Ok(Arena { start, length, pages: Pages::Reserved });
+            return Ok(Arena { start, length, pages: PageKind::Reserved });
         }
         // A transparent huge page needs aligned memory, which is cut out of a mapping that is one
         // huge page longer.
@@ -62,11 +62,11 @@ impl Arena {
         // SAFETY: the range was mapped above. Rejected advice leaves it unchanged.
         let advised =
             unsafe { libc::madvise(start.as_ptr().cast(), length, libc::MADV_HUGEPAGE) } == 0;
-        let pages = if advised { Pages::Transparent } else { Pages::Plain };
+        let pages = if advised { PageKind::Transparent } else { PageKind::Plain };
         Ok(Arena { start, length, pages })
     }
 
-    pub(super) fn pages(&self) -> Pages {
+    pub(super) fn pages(&self) -> PageKind {
         self.pages
     }
 

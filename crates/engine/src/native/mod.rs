@@ -33,18 +33,18 @@ use crate::engine::{Engine, StartAgreement, TargetEngine};
 use crate::handover::{Handover, goes_on, hand_over};
 use crate::kernel;
 pub use crate::kernel::Backend;
-use crate::play::Source;
-use crate::prepared::{Prepared, Refusal};
+use crate::play::ScriptReader;
+use crate::prepared::{PreparedStep, StepRefusal};
 use crate::stall::unless_void;
-use crate::start::Start;
-use crate::stop::Stop;
+use crate::start::StepStart;
+use crate::stop::StopSignal;
 use crate::zones::check_zones;
 use clock::Clock;
-use load::{Running, Stranded};
-use load_threads::{IoSource, PreparedLoad, Sizing};
-use part::{Handles, LoadContext};
+use load::{NativeLoad, StuckLoad};
+use load_threads::{IoSource, LoadDimensions, PreparedLoad};
+use part::{LoadContext, PartHandles};
 use patience::CompletionTimeout;
-use pattern::{Content, StampKey};
+use pattern::{FillPattern, StampKey};
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl Default for NativeOptions {
 /// Applies loads to an armed target.
 pub struct Native {
     target: Target,
-    stop: Stop,
+    stop: StopSignal,
     options: NativeOptions,
     backend: Backend,
     /// Description of the kernel interface and of the features that it could not use.
@@ -111,17 +111,17 @@ pub struct Native {
     key: StampKey,
     loads: u64,
     /// The data pattern resolved last: a file is read once, even if many steps write it.
-    content: Option<(DataPattern, Arc<Content>)>,
+    content: Option<(DataPattern, Arc<FillPattern>)>,
     written: Option<Arc<WrittenSectors>>,
-    running: Option<Running>,
-    stranded: Vec<Stranded>,
+    running: Option<NativeLoad>,
+    stranded: Vec<StuckLoad>,
 }
 
 impl Native {
     /// Selects the kernel interface and calibrates the clock (20 ms).
     ///
     /// Errors: the options force an interface that this host does not provide.
-    pub fn new(target: Target, stop: Stop, options: NativeOptions) -> Result<Self, Halt> {
+    pub fn new(target: Target, stop: StopSignal, options: NativeOptions) -> Result<Self, Halt> {
         kernel::raise_locked_memory_limit();
         let (backend, interface) = match options.backend {
             Some(forced) => kernel::choose(&[forced]),
@@ -183,9 +183,9 @@ impl Native {
         &mut self,
         load: &Load,
         prepared: Vec<PreparedLoad>,
-        start: &Start,
+        start: &StepStart,
         agree: StartAgreement<'_>,
-    ) -> Result<Running, Halt> {
+    ) -> Result<NativeLoad, Halt> {
         self.track_written_sectors(load);
         let mut backends = prepared.iter().map(|prepared| prepared.backend);
         let other = backends.find(|backend| *backend != self.backend);
@@ -203,7 +203,7 @@ impl Native {
             clock: clock_of(load, self.clock),
             stop: &self.stop,
         };
-        let (running, mut notes) = Running::start(load, made, start, &context, agree)?;
+        let (running, mut notes) = NativeLoad::start(load, made, start, &context, agree)?;
         if let Some(backend) = other {
             notes.push(format!("{backend} for loads with discards"));
         }
@@ -215,7 +215,7 @@ impl Native {
     }
 
     /// Returns the handles of one of the loads that run at once.
-    fn handles(&mut self) -> Result<Handles, Halt> {
+    fn handles(&mut self) -> Result<PartHandles, Halt> {
         let failed = |what: &str, error: io::Error| {
             Halt::Refused(format!("{}: {what}: {error}", self.target.device().path))
         };
@@ -223,7 +223,7 @@ impl Native {
         let file = file.map_err(|error| failed("cannot duplicate its file descriptor", error))?;
         let wake = wake_handle().map_err(|error| failed("cannot create an eventfd", error))?;
         self.loads += 1;
-        Ok(Handles { file, wake, sequence: self.loads << 40 })
+        Ok(PartHandles { file, wake, sequence: self.loads << 40 })
     }
 
     /// Starts to record written sectors with the first load that verifies, and forgets them when
@@ -243,9 +243,9 @@ impl Native {
         }
     }
 
-    fn prepare_stimulus(&mut self, stimulus: &Stimulus) -> Result<PreparedLoad, Refusal> {
+    fn prepare_stimulus(&mut self, stimulus: &Stimulus) -> Result<PreparedLoad, StepRefusal> {
         let backend = self.backend_for(stimulus.streams.iter().any(|s| s.op == Op::Discard));
-        let sizing = Sizing::of(stimulus, backend);
+        let sizing = LoadDimensions::of(stimulus, backend);
         let refusal = stimulus
             .fault()
             .or_else(|| self.refuse_place(stimulus))
@@ -254,31 +254,31 @@ impl Native {
             .or_else(|| refuse_manner(stimulus))
             .or_else(|| self.refuse_demand(stimulus.demand, sizing, backend));
         if let Some(why) = refusal {
-            return Err(Refusal(why));
+            return Err(StepRefusal(why));
         }
         let source = IoSource::Drawn(DrawPlan::new(stimulus)?);
         let content = self.resolve(&stimulus.data_pattern)?;
         Ok(PreparedLoad { source, content, backend, sizing })
     }
 
-    fn prepare_script(&mut self, script: &ScriptLoad) -> Result<PreparedLoad, Refusal> {
+    fn prepare_script(&mut self, script: &ScriptLoad) -> Result<PreparedLoad, StepRefusal> {
         // I/Os that the target cannot discard are omitted and counted.
         let discards = !self.is_block_device() || self.target.device().discard;
         let backend = self.backend_for(discards && script.plays_discards());
-        let sizing = Sizing::of_script(script);
+        let sizing = LoadDimensions::of_script(script);
         let refusal = script
             .fault()
             .or_else(|| self.refuse_script(script))
             .or_else(|| self.refuse_demand(script.demand, sizing, backend));
         if let Some(why) = refusal {
-            return Err(Refusal(why));
+            return Err(StepRefusal(why));
         }
         let content = self.resolve(&script.data_pattern)?;
-        let source = Source::open(script).map_err(|error| Refusal(error.to_string()))?;
+        let source = ScriptReader::open(script).map_err(|error| StepRefusal(error.to_string()))?;
         Ok(PreparedLoad { source: IoSource::Script { source, discards }, content, backend, sizing })
     }
 
-    fn prepare_load(&mut self, load: &Load) -> Result<Vec<PreparedLoad>, Refusal> {
+    fn prepare_load(&mut self, load: &Load) -> Result<Vec<PreparedLoad>, StepRefusal> {
         match load {
             Load::Stimulus(stimulus) => Ok(vec![self.prepare_stimulus(stimulus)?]),
             Load::Script(script) => Ok(vec![self.prepare_script(script)?]),
@@ -286,9 +286,9 @@ impl Native {
         }
     }
 
-    fn prepare_together(&mut self, stimuli: &[Stimulus]) -> Result<Vec<PreparedLoad>, Refusal> {
+    fn prepare_together(&mut self, stimuli: &[Stimulus]) -> Result<Vec<PreparedLoad>, StepRefusal> {
         if let Some(why) = Load::fault_at_once(stimuli) {
-            return Err(Refusal(why));
+            return Err(StepRefusal(why));
         }
         let prepared: Vec<PreparedLoad> = stimuli
             .iter()
@@ -297,7 +297,7 @@ impl Native {
         let sizings = || prepared.iter().map(|prepared| prepared.sizing);
         let threads: u64 = sizings().map(|sizing| u64::from(sizing.threads)).sum();
         if threads > u64::from(THREADS_LIMIT) {
-            return Err(Refusal(format!(
+            return Err(StepRefusal(format!(
                 "the loads that are applied at once have {threads} threads; at most {THREADS_LIMIT} \
                  are supported"
             )));
@@ -307,7 +307,7 @@ impl Native {
             sizings().fold(0, |sum: u64, sizing| sum.saturating_add(sizing.memory(alignment)));
         let limit = kernel::transfer_memory_limit();
         if wanted > limit {
-            return Err(Refusal(format!(
+            return Err(StepRefusal(format!(
                 "the loads that are applied at once need {} of memory; this host can provide {}: \
                  lower the threads, the queue depths or the transfer sizes",
                 Bytes(wanted),
@@ -342,13 +342,13 @@ impl Native {
     }
 
     /// Resolves a data pattern to the content of writes.
-    fn resolve(&mut self, pattern: &DataPattern) -> Result<Arc<Content>, Refusal> {
+    fn resolve(&mut self, pattern: &DataPattern) -> Result<Arc<FillPattern>, StepRefusal> {
         if let Some((resolved, content)) = &self.content
             && resolved == pattern
         {
             return Ok(Arc::clone(content));
         }
-        let content = Arc::new(Content::new(pattern)?);
+        let content = Arc::new(FillPattern::new(pattern)?);
         self.content = Some((pattern.clone(), Arc::clone(&content)));
         Ok(content)
     }
@@ -407,7 +407,12 @@ impl Native {
         })
     }
 
-    fn refuse_demand(&self, demand: Demand, sizing: Sizing, backend: Backend) -> Option<String> {
+    fn refuse_demand(
+        &self,
+        demand: Demand,
+        sizing: LoadDimensions,
+        backend: Backend,
+    ) -> Option<String> {
         // A script is played by one thread, for which others may carry its I/Os.
         let carried = backend == Backend::Threads && sizing.depth > THREADS_LIMIT;
         if sizing.threads > THREADS_LIMIT || sizing.depth > DEPTH_LIMIT || carried {
@@ -428,7 +433,7 @@ impl Native {
         })
     }
 
-    fn give_up(&mut self, running: Running) {
+    fn give_up(&mut self, running: NativeLoad) {
         self.stranded.extend(running.call_off());
     }
 }
@@ -481,15 +486,15 @@ impl Engine for Native {
         format!("uring: {}", parts.join("; "))
     }
 
-    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+    fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
         check_zones(self.target.device(), &step.load)?;
-        Prepared::with(step, goes_on(&self.running, step), |load| self.prepare_load(load))
+        PreparedStep::with(step, goes_on(&self.running, step), |load| self.prepare_load(load))
     }
 
     fn apply(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
+        prepared: PreparedStep,
+        start: &StepStart,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         self.apply_at_common_start(prepared, start, &mut || Ok(start.begins), watch)
@@ -497,8 +502,8 @@ impl Engine for Native {
 
     fn apply_at_common_start(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
+        prepared: PreparedStep,
+        start: &StepStart,
         agree: StartAgreement<'_>,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
@@ -538,9 +543,9 @@ impl Native {
         &mut self,
         step: &Step,
         prepared: Option<Vec<PreparedLoad>>,
-        start: &Start,
+        start: &StepStart,
         agree: StartAgreement<'_>,
-    ) -> Result<Running, Halt> {
+    ) -> Result<NativeLoad, Halt> {
         match hand_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
             Handover::Other(running, halt) => {
@@ -578,7 +583,7 @@ impl Native {
         let mut patience = CompletionTimeout::new(self.options.patience);
         loop {
             self.stranded.retain(|stranded| !stranded.is_over());
-            let progress = self.stranded.iter().map(Stranded::progress);
+            let progress = self.stranded.iter().map(StuckLoad::progress);
             patience.passed(LOOK, progress.fold(0, u64::wrapping_add), false);
             let is_silent = patience.silent() >= self.options.patience;
             if self.stranded.is_empty() || is_silent || self.stop.is_requested() {

@@ -5,12 +5,12 @@
 //! that had to wait (no coordinated omission).
 
 use super::clock::Clock;
-use crate::draw::Random;
+use crate::draw::Xoshiro256;
 use steadfast_domain::stimulus::Pace;
 
 /// One thread's share of a load's pace.
 #[derive(Debug)]
-pub(super) struct Schedule {
+pub(super) struct PaceSchedule {
     clock: Clock,
     start: u64,
     rhythm: Rhythm,
@@ -24,12 +24,12 @@ enum Rhythm {
     /// Every `threads`-th of the load's evenly spaced I/Os.
     Fixed { ios: u64, per_ns: u64, number: u64, threads: u64 },
     /// Exponential gaps; the processes of all threads add up to that of the load.
-    Poisson { mean_ns: f64, elapsed_ns: f64, random: Random },
+    Poisson { mean_ns: f64, elapsed_ns: f64, random: Xoshiro256 },
     /// The thread's share of each burst, and what is left of the current one.
     Burst { share: u64, left: u64, delay_ns: u64 },
 }
 
-impl Schedule {
+impl PaceSchedule {
     /// Creates the schedule of thread `thread` of `threads`; `None` for a closed loop.
     pub(super) fn new(
         pace: Pace,
@@ -37,7 +37,7 @@ impl Schedule {
         seed: u64,
         clock: Clock,
         start: u64,
-    ) -> Option<Schedule> {
+    ) -> Option<PaceSchedule> {
         let (number, count) = (u64::from(thread), u64::from(threads));
         let rhythm = match pace {
             Pace::Closed => return None,
@@ -47,14 +47,14 @@ impl Schedule {
             Pace::Poisson { ios, per } => Rhythm::Poisson {
                 mean_ns: per.0 as f64 / ios as f64 * count as f64,
                 elapsed_ns: 0.0,
-                random: Random::new(seed, !number),
+                random: Xoshiro256::new(seed, !number),
             },
             Pace::Burst { ios, delay } => {
                 let share = ios / count + u64::from(number < ios % count);
                 Rhythm::Burst { share, left: share, delay_ns: delay.0 }
             }
         };
-        let mut schedule = Schedule { clock, start, rhythm, next: None };
+        let mut schedule = PaceSchedule { clock, start, rhythm, next: None };
         schedule.next = schedule.first();
         Some(schedule)
     }
@@ -134,7 +134,7 @@ mod tests {
     fn dues(pace: Pace, thread: u32, threads: u32, count: usize) -> Vec<u64> {
         let clock = Clock::get();
         let start = 1 << 40;
-        let mut schedule = Schedule::new(pace, (thread, threads), 1, clock, start).unwrap();
+        let mut schedule = PaceSchedule::new(pace, (thread, threads), 1, clock, start).unwrap();
         let mut next = || {
             let due = schedule.due().unwrap();
             schedule.issued();
@@ -168,7 +168,7 @@ mod tests {
     fn a_burst_is_due_at_once_and_the_next_after_the_pause() {
         let clock = Clock::get();
         let pace = Pace::Burst { ios: 5, delay: Nanos::from_millis(20) };
-        let mut schedule = Schedule::new(pace, (1, 2), 1, clock, 77).unwrap();
+        let mut schedule = PaceSchedule::new(pace, (1, 2), 1, clock, 77).unwrap();
         for _ in 0..2 {
             assert_eq!(schedule.due(), Some(77));
             schedule.issued();
@@ -177,7 +177,7 @@ mod tests {
         schedule.all_complete(1000);
         assert_eq!(schedule.due(), Some(1000 + clock.ticks_in(20_000_000)));
         let lonely = Pace::Burst { ios: 1, delay: Nanos::from_millis(20) };
-        assert_eq!(Schedule::new(lonely, (1, 2), 1, clock, 77).unwrap().due(), None);
+        assert_eq!(PaceSchedule::new(lonely, (1, 2), 1, clock, 77).unwrap().due(), None);
     }
 
     #[test]

@@ -4,16 +4,16 @@
 //! threads, a budget, an end and cursors of its own; `load` accounts for all of them.
 
 use super::clock::Clock;
-use super::load_threads::{IoSource, PreparedLoad, ScriptProgress, Task, ThreadSetup, spawn};
+use super::load_threads::{IoSource, LoadTask, PreparedLoad, ScriptProgress, ThreadSetup, spawn};
 use super::patience::CompletionTimeout;
 use super::pattern::StampKey;
 use super::queue::QueueTarget;
-use super::shared::{Budget, Failure, Shared};
+use super::shared::{IoBudget, LoadFailure, SharedLoad};
 use super::verify::WrittenSectors;
-use crate::accounting::Meter;
+use crate::accounting::StepMeter;
 use crate::draw::DrawPlan;
-use crate::start::Start;
-use crate::stop::Stop;
+use crate::start::StepStart;
+use crate::stop::StopSignal;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -31,11 +31,11 @@ pub(super) struct LoadContext<'e> {
     pub patience: Duration,
     pub written: Option<&'e Arc<WrittenSectors>>,
     pub clock: Clock,
-    pub stop: &'e Stop,
+    pub stop: &'e StopSignal,
 }
 
 /// Handles and numbers of one part.
-pub(super) struct Handles {
+pub(super) struct PartHandles {
     pub file: OwnedFd,
     pub wake: OwnedFd,
     /// First sequence number of its writes, above those of every earlier part.
@@ -44,7 +44,7 @@ pub(super) struct Handles {
 
 /// One of the loads that run at once, or the only one.
 pub(super) struct RunningPart {
-    pub shared: Arc<Shared>,
+    pub shared: Arc<SharedLoad>,
     pub threads: Vec<JoinHandle<()>>,
     /// Plan that its I/Os are drawn from; `None` for a script.
     plan: Option<Arc<DrawPlan>>,
@@ -69,26 +69,27 @@ impl RunningPart {
     pub(super) fn start(
         load: &Load,
         prepared: PreparedLoad,
-        start: &Start,
-        handles: Handles,
+        start: &StepStart,
+        handles: PartHandles,
         context: &LoadContext<'_>,
     ) -> Result<(RunningPart, Option<ScriptProgress>, Vec<String>), Halt> {
         let PreparedLoad { source, content, backend, sizing } = prepared;
-        let Handles { file, wake, sequence } = handles;
+        let PartHandles { file, wake, sequence } = handles;
         let target =
             QueueTarget { file, wake, block_device: context.block_device, depth: sizing.depth };
         let counted = (sizing.threads, sizing.streams);
         let stimulus = load.stimulus();
-        let budget = stimulus.map_or(Budget::new(None, None, &[]), |s| budget(s, start));
-        let shared = Shared::new(context.clock, target, budget, counted, context.fault_limit);
+        let budget = stimulus.map_or(IoBudget::new(None, None, &[]), |s| budget(s, start));
+        let shared = SharedLoad::new(context.clock, target, budget, counted, context.fault_limit);
         let shared = Arc::new(shared);
         let (task, plan, script) = match (source, load) {
             (IoSource::Drawn(plan), Load::Stimulus(stimulus)) => {
                 let plan = Arc::new(plan.going_on_from(&start.cursors));
-                (Task::draw(stimulus, &plan, start, context.written), Some(plan), None)
+                (LoadTask::draw(stimulus, &plan, start, context.written), Some(plan), None)
             }
             (IoSource::Script { source, discards }, Load::Script(script)) => {
-                let (task, progress) = Task::play(script, source, discards, start, context.stop)?;
+                let (task, progress) =
+                    LoadTask::play(script, source, discards, start, context.stop)?;
                 (task, None, Some(progress))
             }
             _ => return Err(Halt::Refused("a different load was prepared".to_owned())),
@@ -152,7 +153,7 @@ impl RunningPart {
 
     /// Adds its threads' accounts to a meter as the streams from `first` and the threads from
     /// `thread` on. Returns the ticks of the turn.
-    pub(super) fn turn_over(&self, meter: &mut Meter, first: usize, thread: usize) -> u64 {
+    pub(super) fn turn_over(&self, meter: &mut StepMeter, first: usize, thread: usize) -> u64 {
         // SAFETY: the accounts of the previous turn are no longer held.
         let (ticks, accounts) = unsafe { self.shared.turn_over() };
         for (number, account) in accounts.into_iter().enumerate() {
@@ -174,13 +175,13 @@ impl RunningPart {
     pub(super) fn join(&mut self) {
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
-                self.shared.fail(Failure::Died);
+                self.shared.fail(LoadFailure::Died);
             }
         }
     }
 }
 
-fn budget(stimulus: &Stimulus, start: &Start) -> Budget {
+fn budget(stimulus: &Stimulus, start: &StepStart) -> IoBudget {
     let until = stimulus.until;
     let sizes: Vec<u32> = stimulus
         .streams
@@ -188,7 +189,7 @@ fn budget(stimulus: &Stimulus, start: &Start) -> Budget {
         .filter(|s| s.weight > 0)
         .map(|s| if s.op == Op::Flush { 0 } else { s.size.0 as u32 })
         .collect();
-    Budget::new(
+    IoBudget::new(
         until.ios.map(|ios| ios.saturating_sub(start.done.ios)),
         until.bytes.map(|bytes| Bytes(bytes.0.saturating_sub(start.done.bytes.0))),
         &sizes,

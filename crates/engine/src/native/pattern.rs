@@ -6,8 +6,8 @@
 //! equal, a stamp is as incompressible as the data around it, and a sector read back shows
 //! whether, where and from which pool sector it was written.
 
-use super::memory::{Arena, Pages, page_size};
-use crate::draw::Random;
+use super::memory::{Arena, PageKind, page_size};
+use crate::draw::Xoshiro256;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -82,7 +82,7 @@ impl StampKey {
     }
 
     fn from_seed(seed: u64) -> StampKey {
-        let mut random = Random::new(seed, 0);
+        let mut random = Xoshiro256::new(seed, 0);
         StampKey { words: std::array::from_fn(|_| random.next()), pool: random.next() }
     }
 
@@ -115,7 +115,7 @@ impl StampKey {
 
     /// Fills a sector with the random bytes of one pool sector.
     fn fill_sector(&self, sector: &mut [u8], pool: u64) {
-        let mut random = Random::new(self.pool, pool);
+        let mut random = Xoshiro256::new(self.pool, pool);
         for bytes in sector.chunks_mut(8) {
             bytes.copy_from_slice(&random.next().to_le_bytes()[..bytes.len()]);
         }
@@ -131,7 +131,7 @@ impl StampKey {
 
 /// A data pattern, ready to fill memory.
 #[derive(Debug)]
-pub(super) enum Content {
+pub(super) enum FillPattern {
     /// Random and stamped.
     Unique,
     /// Random, generated once and reused.
@@ -143,32 +143,32 @@ pub(super) enum Content {
     Mixed { random_bytes: usize, duplicates: u64 },
 }
 
-impl Content {
+impl FillPattern {
     /// Resolves a pattern, and reads its file if it has one.
-    pub(super) fn new(pattern: &DataPattern) -> Result<Content, String> {
+    pub(super) fn new(pattern: &DataPattern) -> Result<FillPattern, String> {
         match pattern {
-            DataPattern::RandomUnique => Ok(Content::Unique),
-            DataPattern::RandomOnce => Ok(Content::Once),
-            DataPattern::Zero => Ok(Content::Fixed(vec![0])),
+            DataPattern::RandomUnique => Ok(FillPattern::Unique),
+            DataPattern::RandomOnce => Ok(FillPattern::Once),
+            DataPattern::Zero => Ok(FillPattern::Fixed(vec![0])),
             DataPattern::Repeating(bytes) if bytes.is_empty() => {
                 Err("a repeating data pattern needs at least one byte".to_owned())
             }
-            DataPattern::Repeating(bytes) => Ok(Content::Fixed(bytes.clone())),
+            DataPattern::Repeating(bytes) => Ok(FillPattern::Fixed(bytes.clone())),
             DataPattern::File(path) => read_pattern(path)
-                .map(Content::Fixed)
+                .map(FillPattern::Fixed)
                 .map_err(|why| format!("the data pattern file {path} {why}")),
             DataPattern::Entropy { random_percent, duplicate_percent } => {
                 let share = usize::from((*random_percent).min(100));
                 let random_bytes = if share == 0 { 0 } else { (SECTOR * share / 100).max(STAMP) };
                 let duplicates = (u64::from((*duplicate_percent).min(100)) << 32) / 100;
-                Ok(Content::Mixed { random_bytes, duplicates })
+                Ok(FillPattern::Mixed { random_bytes, duplicates })
             }
         }
     }
 
     /// Fills memory whose first sector has index `first` in the pool.
     fn fill(&self, memory: &mut [u8], key: &StampKey, first: u64) {
-        if let Content::Fixed(bytes) = self {
+        if let FillPattern::Fixed(bytes) = self {
             let mut phase = (first as usize * SECTOR) % bytes.len();
             for chunk in memory {
                 *chunk = bytes[phase];
@@ -178,7 +178,7 @@ impl Content {
         }
         for (index, sector) in memory.chunks_mut(SECTOR).enumerate() {
             key.fill_sector(sector, first + index as u64);
-            if let Content::Mixed { random_bytes, .. } = self {
+            if let FillPattern::Mixed { random_bytes, .. } = self {
                 sector.iter_mut().skip(*random_bytes).for_each(|byte| *byte = 0);
             }
         }
@@ -243,7 +243,7 @@ impl WriteShape {
 
 /// Source of one thread's write data.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct PatternWriter {
     arena: Arena,
     area: u32,
     /// Alignment of every buffer in bytes.
@@ -251,29 +251,29 @@ pub(super) struct Writer {
     /// Offset in its area from which each slot takes its next data.
     positions: Box<[u32]>,
     key: StampKey,
-    stamping: Stamping,
+    stamping: StampMode,
     sequence: u64,
     /// Pool index of the arena's first sector.
     first: u64,
 }
 
 #[derive(Debug)]
-enum Stamping {
+enum StampMode {
     None,
     Unique,
-    Mixed { duplicates: u64, random: Random },
+    Mixed { duplicates: u64, random: Xoshiro256 },
 }
 
-impl Writer {
+impl PatternWriter {
     /// Fills the memory of thread number `thread`. `sequence` is above that of every earlier load
     /// of this engine.
     pub(super) fn new(
-        content: &Content,
+        content: &FillPattern,
         key: StampKey,
         shape: WriteShape,
         thread: u32,
         sequence: u64,
-    ) -> io::Result<Writer> {
+    ) -> io::Result<PatternWriter> {
         let too_much = || io::Error::from_raw_os_error(libc::ENOMEM);
         let total = usize::try_from(shape.total()).map_err(|_| too_much())?;
         let area = u32::try_from(shape.area()).map_err(|_| too_much())?;
@@ -281,14 +281,17 @@ impl Writer {
         let mut arena = Arena::new(total)?;
         content.fill(&mut arena.bytes_mut()[..total], &key, first);
         let stamping = match content {
-            Content::Unique => Stamping::Unique,
-            Content::Mixed { random_bytes, duplicates } if *random_bytes > 0 => {
-                Stamping::Mixed { duplicates: *duplicates, random: Random::new(key.pool, !first) }
+            FillPattern::Unique => StampMode::Unique,
+            FillPattern::Mixed { random_bytes, duplicates } if *random_bytes > 0 => {
+                StampMode::Mixed {
+                    duplicates: *duplicates,
+                    random: Xoshiro256::new(key.pool, !first),
+                }
             }
-            _ => Stamping::None,
+            _ => StampMode::None,
         };
         let positions = vec![0; shape.depth as usize].into();
-        Ok(Writer {
+        Ok(PatternWriter {
             arena,
             area,
             grain: shape.alignment,
@@ -300,7 +303,7 @@ impl Writer {
         })
     }
 
-    pub(super) fn pages(&self) -> Pages {
+    pub(super) fn pages(&self) -> PageKind {
         self.arena.pages()
     }
 
@@ -321,9 +324,9 @@ impl Writer {
         *position += size.next_multiple_of(self.grain);
         self.sequence += 1;
         match &self.stamping {
-            Stamping::None => {}
-            Stamping::Unique => self.stamp(start, offset / SECTOR as u64, size),
-            Stamping::Mixed { .. } => self.stamp_some(start, offset / SECTOR as u64, size),
+            StampMode::None => {}
+            StampMode::Unique => self.stamp(start, offset / SECTOR as u64, size),
+            StampMode::Mixed { .. } => self.stamp_some(start, offset / SECTOR as u64, size),
         }
         self.arena.at(start)
     }
@@ -369,7 +372,7 @@ impl Writer {
 
     fn draws_duplicate(&mut self) -> bool {
         match &mut self.stamping {
-            Stamping::Mixed { duplicates, random } => random.next() >> 32 < *duplicates,
+            StampMode::Mixed { duplicates, random } => random.next() >> 32 < *duplicates,
             _ => false,
         }
     }
@@ -382,11 +385,11 @@ mod tests {
 
     const SHAPE: WriteShape = WriteShape { depth: 4, largest: 16_384, alignment: 4096 };
 
-    fn writer(content: &Content) -> Writer {
-        Writer::new(content, StampKey::from_seed(1), SHAPE, 0, 0).unwrap()
+    fn writer(content: &FillPattern) -> PatternWriter {
+        PatternWriter::new(content, StampKey::from_seed(1), SHAPE, 0, 0).unwrap()
     }
 
-    fn written(writer: &mut Writer, slot: u32, offset: u64, size: u32) -> Vec<u8> {
+    fn written(writer: &mut PatternWriter, slot: u32, offset: u64, size: u32) -> Vec<u8> {
         let start = writer.next(slot, offset, size);
         // SAFETY: `next` returned `size` bytes.
         unsafe { std::slice::from_raw_parts(start, size as usize) }.to_vec()
@@ -424,9 +427,10 @@ mod tests {
     #[test]
     fn no_two_sectors_ever_written_are_equal() {
         let mut sectors = HashSet::new();
-        let mut writers: Vec<Writer> = (0..2)
+        let mut writers: Vec<PatternWriter> = (0..2)
             .map(|thread| {
-                Writer::new(&Content::Unique, StampKey::from_seed(1), SHAPE, thread, 0).unwrap()
+                PatternWriter::new(&FillPattern::Unique, StampKey::from_seed(1), SHAPE, thread, 0)
+                    .unwrap()
             })
             .collect();
         for round in 0..500u64 {
@@ -442,7 +446,7 @@ mod tests {
 
     #[test]
     fn unique_data_neither_compresses_nor_repeats_within_the_pool() {
-        let mut writer = writer(&Content::Unique);
+        let mut writer = writer(&FillPattern::Unique);
         let content: Vec<u8> = (0..30)
             .flat_map(|n| written(&mut writer, n % 4, u64::from(n) * 16_384, 16_384))
             .collect();
@@ -455,7 +459,7 @@ mod tests {
     #[test]
     fn a_body_is_recognised_by_its_pool_number_alone() {
         let key = StampKey::from_seed(1);
-        let mut writer = writer(&Content::Unique);
+        let mut writer = writer(&FillPattern::Unique);
         let bytes = written(&mut writer, 3, 8192, 8192);
         for (index, sector) in bytes.chunks(SECTOR).enumerate() {
             let stamp = key.open(sector).unwrap();
@@ -467,12 +471,13 @@ mod tests {
 
     #[test]
     fn fixed_contents_are_sent_as_they_are() {
-        let zeros = written(&mut writer(&Content::new(&DataPattern::Zero).unwrap()), 0, 0, 4096);
+        let zeros =
+            written(&mut writer(&FillPattern::new(&DataPattern::Zero).unwrap()), 0, 0, 4096);
         assert!(zeros.iter().all(|b| *b == 0));
-        let pattern = Content::new(&DataPattern::Repeating(vec![1, 2, 3])).unwrap();
+        let pattern = FillPattern::new(&DataPattern::Repeating(vec![1, 2, 3])).unwrap();
         let repeated = written(&mut writer(&pattern), 0, 0, 4096);
         assert!(repeated.iter().enumerate().all(|(n, b)| usize::from(*b) == n % 3 + 1));
-        let mut once = writer(&Content::Once);
+        let mut once = writer(&FillPattern::Once);
         let first = written(&mut once, 0, 0, 16_384);
         let later: Vec<_> = (0..8).map(|n| written(&mut once, 0, n * 16_384, 16_384)).collect();
         assert!(later.contains(&first));
@@ -484,12 +489,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("content");
         let name = path.to_str().unwrap().to_owned();
-        let refused = Content::new(&DataPattern::File(name.clone())).unwrap_err();
+        let refused = FillPattern::new(&DataPattern::File(name.clone())).unwrap_err();
         assert!(refused.contains("cannot be read"), "{refused}");
         std::fs::write(&path, b"").unwrap();
-        assert!(Content::new(&DataPattern::File(name.clone())).unwrap_err().contains("empty"));
+        assert!(FillPattern::new(&DataPattern::File(name.clone())).unwrap_err().contains("empty"));
         std::fs::write(&path, b"steadfast").unwrap();
-        let content = Content::new(&DataPattern::File(name)).unwrap();
+        let content = FillPattern::new(&DataPattern::File(name)).unwrap();
         assert!(written(&mut writer(&content), 0, 0, 4096).starts_with(b"steadfaststead"));
     }
 
@@ -501,7 +506,8 @@ mod tests {
         let c_name = std::ffi::CString::new(name.clone()).unwrap();
         // SAFETY: the name ends with a zero byte.
         assert_eq!(unsafe { libc::mkfifo(c_name.as_ptr(), 0o600) }, 0);
-        let refusal = |name: &str| Content::new(&DataPattern::File(name.to_owned())).unwrap_err();
+        let refusal =
+            |name: &str| FillPattern::new(&DataPattern::File(name.to_owned())).unwrap_err();
         for other in [name.as_str(), "/dev/zero", "/"] {
             assert!(refusal(other).contains("not a regular file"), "{}", refusal(other));
         }
@@ -512,7 +518,7 @@ mod tests {
         std::fs::write(directory.path().join("content"), b"steadfast").unwrap();
         std::os::unix::fs::symlink("content", directory.path().join("link")).unwrap();
         let link = directory.path().join("link").to_str().unwrap().to_owned();
-        assert!(Content::new(&DataPattern::File(link)).is_ok());
+        assert!(FillPattern::new(&DataPattern::File(link)).is_ok());
     }
 
     #[test]
@@ -520,7 +526,8 @@ mod tests {
         for (depth, largest) in [(1, 512), (3, 6144), (7, 65_536 + 512), (128, 4096)] {
             let shape = WriteShape::new(depth, largest, 512);
             let mut writer =
-                Writer::new(&Content::Once, StampKey::from_seed(1), shape, 0, 0).unwrap();
+                PatternWriter::new(&FillPattern::Once, StampKey::from_seed(1), shape, 0, 0)
+                    .unwrap();
             for n in 0..1000u32 {
                 let size = if n % 3 == 0 { 512 } else { largest };
                 let start = writer.next(n % depth, 0, size);
@@ -533,7 +540,7 @@ mod tests {
     fn entropy_and_duplicates_are_as_asked() {
         let entropy = |random_percent, duplicate_percent| {
             let pattern = DataPattern::Entropy { random_percent, duplicate_percent };
-            let mut writer = writer(&Content::new(&pattern).unwrap());
+            let mut writer = writer(&FillPattern::new(&pattern).unwrap());
             let blocks: Vec<Vec<u8>> = (0..2000u32)
                 .map(|n| written(&mut writer, n % 4, u64::from(n) * 4096, 4096))
                 .collect();

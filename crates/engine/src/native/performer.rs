@@ -13,12 +13,12 @@
 use super::ahead::Prefetcher;
 use super::clock::Clock;
 use super::precedence::SchedulingClass;
-use super::queue::{Completion, Queue, Request, Wait};
-use super::shared::{Failure, Lane, LocatedFault, Shared};
-use super::waking::Waking;
-use super::worker::{Transfers, note_fault, sharpen_timer};
-use crate::accounting::{Account, PlayedIo};
-use crate::play::{Next, Player, Ready};
+use super::queue::{Completion, Queue, Request, SubmitWait};
+use super::shared::{LoadFailure, LocatedFault, SharedLoad, ThreadLane};
+use super::waking::WakeupTimer;
+use super::worker::{ThreadBuffers, note_fault, sharpen_timer};
+use crate::accounting::{IntervalAccount, PlayedIo};
+use crate::play::{PlayerAction, ReadyIo, ScriptPlayer};
 use std::sync::atomic::Ordering;
 use steadfast_domain::Op;
 
@@ -27,7 +27,7 @@ const STARVING_NS: u64 = 100_000;
 
 /// State of one outstanding I/O; times in ticks.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct ScriptSlot {
     due: u64,
     handed: u64,
     offset: u64,
@@ -37,19 +37,20 @@ struct Slot {
     op: Op,
 }
 
-const VACANT: Slot = Slot { due: 0, handed: 0, offset: 0, size: 0, expected: 0, op: Op::Flush };
+const VACANT: ScriptSlot =
+    ScriptSlot { due: 0, handed: 0, offset: 0, size: 0, expected: 0, op: Op::Flush };
 
 /// The thread that plays a script.
 pub(super) struct ScriptWorker<'s, Q: Queue> {
-    shared: &'s Shared,
-    lane: &'s Lane,
+    shared: &'s SharedLoad,
+    lane: &'s ThreadLane,
     clock: Clock,
     queue: Q,
-    player: Player<Prefetcher>,
-    waking: Waking,
+    player: ScriptPlayer<Prefetcher>,
+    waking: WakeupTimer,
     precedence: SchedulingClass,
-    transfers: Transfers,
-    slots: Box<[Slot]>,
+    transfers: ThreadBuffers,
+    slots: Box<[ScriptSlot]>,
     /// Slots whose I/O is submitted by the next call.
     batch: Vec<u32>,
     vacant: Vec<u32>,
@@ -60,11 +61,11 @@ pub(super) struct ScriptWorker<'s, Q: Queue> {
 
 impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     pub(super) fn new(
-        shared: &'s Shared,
+        shared: &'s SharedLoad,
         lane: usize,
         queue: Q,
-        player: Player<Prefetcher>,
-        (transfers, precedence): (Transfers, SchedulingClass),
+        player: ScriptPlayer<Prefetcher>,
+        (transfers, precedence): (ThreadBuffers, SchedulingClass),
     ) -> Self {
         let depth = shared.target.depth;
         ScriptWorker {
@@ -73,7 +74,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
             clock: shared.clock,
             queue,
             player,
-            waking: Waking::default(),
+            waking: WakeupTimer::default(),
             precedence,
             transfers,
             slots: vec![VACANT; depth as usize].into(),
@@ -90,7 +91,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
         sharpen_timer();
         self.lane.look(self.clock.ticks(), u64::MAX);
         if let Err(errno) = self.play() {
-            self.shared.fail(Failure::Broken(errno));
+            self.shared.fail(LoadFailure::Broken(errno));
         }
         self.lane.tell(self.turn, self.outstanding);
         if self.outstanding > 0 {
@@ -108,8 +109,8 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
             if self.outstanding == 0 && wait.is_none() {
                 return Ok(());
             }
-            let wait = wait.unwrap_or(Wait::Completion);
-            if wait != Wait::Not {
+            let wait = wait.unwrap_or(SubmitWait::Completion);
+            if wait != SubmitWait::Not {
                 self.precedence.sleeps();
             }
             self.hand_over(wait)?;
@@ -120,31 +121,31 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     /// Adds all due I/Os to the batch. Returns how long to wait for completions then; `None` if
     /// no more I/Os follow.
     #[inline(always)]
-    fn gather(&mut self, now: u64) -> Option<Wait> {
+    fn gather(&mut self, now: u64) -> Option<SubmitWait> {
         loop {
             self.closing |= self.shared.is_finishing();
             if self.closing {
                 return None;
             }
             match self.player.next(now) {
-                Next::HandOver(ready) => self.issue(&ready, now),
-                Next::At(due) => return Some(self.waking.until(due, now)),
-                Next::Completion => return Some(Wait::Completion),
-                Next::Starved => return Some(Wait::AtMost(STARVING_NS)),
-                Next::Over => self.closing = true,
-                Next::Failed(error) => self.shared.fail(Failure::Script(error)),
+                PlayerAction::HandOver(ready) => self.issue(&ready, now),
+                PlayerAction::At(due) => return Some(self.waking.until(due, now)),
+                PlayerAction::Completion => return Some(SubmitWait::Completion),
+                PlayerAction::Starved => return Some(SubmitWait::AtMost(STARVING_NS)),
+                PlayerAction::Over => self.closing = true,
+                PlayerAction::Failed(error) => self.shared.fail(LoadFailure::Script(error)),
             }
         }
     }
 
     /// Adds an I/O to the batch. A slot is vacant whenever the player returns an I/O.
     #[inline(always)]
-    fn issue(&mut self, ready: &Ready, now: u64) {
+    fn issue(&mut self, ready: &ReadyIo, now: u64) {
         let Some(slot) = self.vacant.pop() else { return };
         let io = &ready.io;
         let moves = matches!(io.op, Op::Read | Op::Write);
         let (offset, size) = (io.offset.0, io.size.0 as u32);
-        self.slots[slot as usize] = Slot {
+        self.slots[slot as usize] = ScriptSlot {
             due: ready.due,
             handed: now,
             offset,
@@ -161,7 +162,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     }
 
     #[inline(always)]
-    fn hand_over(&mut self, wait: Wait) -> Result<(), i32> {
+    fn hand_over(&mut self, wait: SubmitWait) -> Result<(), i32> {
         if !self.batch.is_empty() {
             let now = self.clock.ticks();
             for slot in &self.batch {
@@ -197,7 +198,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     }
 
     #[inline(always)]
-    fn complete(&mut self, completion: Completion, now: u64, account: &mut Account) {
+    fn complete(&mut self, completion: Completion, now: u64, account: &mut IntervalAccount) {
         let slot = self.slots[completion.slot as usize];
         self.outstanding -= 1;
         if completion.result == slot.expected {
@@ -209,7 +210,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
                 late_ns: slot.handed.saturating_sub(slot.due),
             });
         } else {
-            let Slot { op, offset, size, .. } = slot;
+            let ScriptSlot { op, offset, size, .. } = slot;
             let fault = LocatedFault { op, offset, size, errno: 0, at: now };
             note_fault(self.shared, self.lane, fault, completion.result, account);
         }
@@ -221,36 +222,36 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
 #[cfg(test)]
 mod tests {
     use super::super::queue::QueueTarget;
-    use super::super::shared::Budget;
+    use super::super::shared::IoBudget;
     use super::*;
-    use crate::Stop;
-    use crate::accounting::{Meter, SCRIPT_STREAMS};
-    use crate::play::Source;
-    use crate::play::tests::{Endless, listed};
+    use crate::StopSignal;
+    use crate::accounting::{SCRIPT_STREAMS, StepMeter};
+    use crate::play::ScriptReader;
+    use crate::play::tests::{EndlessFeed, listed};
     use std::fs::File;
     use std::sync::{Arc, Mutex};
     use steadfast_domain::{Bytes, DueIo, Nanos, ScriptLoad};
 
     /// Operation, FUA, offset and size.
-    type Taken = (Op, bool, u64, u32);
+    type TakenIo = (Op, bool, u64, u32);
 
     /// Records every I/O and completes it at once.
     #[derive(Default)]
-    struct Recording {
-        taken: Arc<Mutex<Vec<Taken>>>,
+    struct RecordingQueue {
+        taken: Arc<Mutex<Vec<TakenIo>>>,
         done: Vec<Completion>,
         seen: usize,
     }
 
-    impl Queue for Recording {
+    impl Queue for RecordingQueue {
         fn push(&mut self, request: Request) {
             let Request { slot, op, fua, offset, size, .. } = request;
             self.taken.lock().unwrap().push((op, fua, offset, size));
             let result = if matches!(op, Op::Read | Op::Write) { size as i32 } else { 0 };
             self.done.push(Completion { slot, result });
         }
-        fn submit(&mut self, wait: Wait) -> Result<(), i32> {
-            if let (Wait::AtMost(nanos), true) = (wait, self.done.is_empty()) {
+        fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
+            if let (SubmitWait::AtMost(nanos), true) = (wait, self.done.is_empty()) {
                 std::thread::sleep(std::time::Duration::from_nanos(nanos));
             }
             Ok(())
@@ -265,26 +266,27 @@ mod tests {
         }
     }
 
-    fn shared(depth: u32) -> Shared {
+    fn shared(depth: u32) -> SharedLoad {
         let null = || File::open("/dev/null").unwrap().into();
         let target = QueueTarget { file: null(), wake: null(), block_device: false, depth };
-        let budget = Budget::new(None, None, &[]);
-        Shared::new(Clock::monotonic(), target, budget, (1, SCRIPT_STREAMS), 0)
+        let budget = IoBudget::new(None, None, &[]);
+        SharedLoad::new(Clock::monotonic(), target, budget, (1, SCRIPT_STREAMS), 0)
     }
 
     /// Plays a script on a device that takes no time. Returns the recorded I/Os and the meter.
-    fn played(load: &ScriptLoad) -> (Vec<Taken>, Meter) {
+    fn played(load: &ScriptLoad) -> (Vec<TakenIo>, StepMeter) {
         let depth = load.demand.outstanding() as u32;
         let shared = shared(depth);
-        let ahead = Prefetcher::begin(Source::open(load).unwrap(), 0, &Stop::default()).unwrap();
-        let mut player = Player::new(load, ahead, 0, true);
+        let ahead = Prefetcher::begin(ScriptReader::open(load).unwrap(), 0, &StopSignal::default())
+            .unwrap();
+        let mut player = ScriptPlayer::new(load, ahead, 0, true);
         player.begin(shared.clock.ticks(), Nanos::ZERO);
-        let queue = Recording::default();
+        let queue = RecordingQueue::default();
         let taken = Arc::clone(&queue.taken);
-        let transfers = Transfers::new(None, 0, None);
+        let transfers = ThreadBuffers::new(None, 0, None);
         ScriptWorker::new(&shared, 0, queue, player, (transfers, SchedulingClass::none())).run();
         assert_eq!(shared.state().failure, None);
-        let mut meter = Meter::of_script();
+        let mut meter = StepMeter::of_script();
         // SAFETY: nothing else advances the turn, and the thread that counted has ended.
         let (_, accounts) = unsafe { shared.turn_over() };
         meter.close_interval(accounts, Nanos::ZERO, Nanos::SECOND, false);
@@ -318,9 +320,10 @@ mod tests {
 
     #[test]
     fn what_was_decoded_ahead_is_bounded() {
-        let (script, delivered) = Endless::load();
+        let (script, delivered) = EndlessFeed::load();
         let mut ahead =
-            Prefetcher::begin(Source::open(&script).unwrap(), 0, &Stop::default()).unwrap();
+            Prefetcher::begin(ScriptReader::open(&script).unwrap(), 0, &StopSignal::default())
+                .unwrap();
         let count = || delivered.load(Ordering::SeqCst);
         for round in 1..=3u64 {
             // Meanwhile the reader fills all available batches, and then waits.
@@ -334,7 +337,10 @@ mod tests {
             let most = (super::super::ahead::AHEAD as u64 + 2) * batch;
             assert!((most / 2..=most).contains(&waiting), "{waiting} of {most}");
             for _ in 0..batch {
-                assert!(matches!(crate::play::Feed::next(&mut ahead), crate::play::Fed::Io(_)));
+                assert!(matches!(
+                    crate::play::ScriptFeed::next(&mut ahead),
+                    crate::play::FeedResult::Io(_)
+                ));
             }
         }
     }

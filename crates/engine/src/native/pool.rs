@@ -2,7 +2,7 @@
 //! thread plays, and these carry the I/Os. An I/O counts as submitted when it is passed to them.
 
 use super::blocking::perform;
-use super::queue::{Completion, Queue, QueueTarget, Request, Wait};
+use super::queue::{Completion, Queue, QueueTarget, Request, SubmitWait};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::RawFd;
@@ -18,25 +18,25 @@ const LONGEST_WAIT: Duration = Duration::from_millis(100);
 struct Pool {
     file: RawFd,
     block_device: bool,
-    todo: Mutex<Todo>,
+    todo: Mutex<PendingRequests>,
     work: Condvar,
     done: Mutex<Vec<Completion>>,
     news: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Todo {
-    requests: VecDeque<Carried>,
+struct PendingRequests {
+    requests: VecDeque<QueuedRequest>,
     closed: bool,
 }
 
 /// A request on its way to another thread.
 #[derive(Debug)]
-struct Carried(Request);
+struct QueuedRequest(Request);
 
 // SAFETY: a request's buffer belongs to its slot, which is not touched before the I/O has
 // completed, and outlives the pool.
-unsafe impl Send for Carried {}
+unsafe impl Send for QueuedRequest {}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -54,7 +54,7 @@ impl Pool {
     fn next(&self) -> Option<Request> {
         let mut todo = lock(&self.todo);
         loop {
-            if let Some(Carried(request)) = todo.requests.pop_front() {
+            if let Some(QueuedRequest(request)) = todo.requests.pop_front() {
                 return Some(request);
             }
             if todo.closed {
@@ -102,18 +102,18 @@ impl Queue for PoolQueue {
         self.batch.push(request);
     }
 
-    fn submit(&mut self, wait: Wait) -> Result<(), i32> {
+    fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
         if !self.batch.is_empty() {
-            lock(&self.pool.todo).requests.extend(self.batch.drain(..).map(Carried));
+            lock(&self.pool.todo).requests.extend(self.batch.drain(..).map(QueuedRequest));
             self.pool.work.notify_all();
         }
         self.seen.clear();
         self.delivered = 0;
         let mut done = lock(&self.pool.done);
         let time = match wait {
-            Wait::Not => Duration::ZERO,
-            Wait::Completion => LONGEST_WAIT,
-            Wait::AtMost(nanos) => Duration::from_nanos(nanos).min(LONGEST_WAIT),
+            SubmitWait::Not => Duration::ZERO,
+            SubmitWait::Completion => LONGEST_WAIT,
+            SubmitWait::AtMost(nanos) => Duration::from_nanos(nanos).min(LONGEST_WAIT),
         };
         if done.is_empty() && !time.is_zero() {
             let waited = self.pool.news.wait_timeout(done, time);

@@ -27,7 +27,7 @@ pub(super) struct Completion {
 
 /// Time to stay in the kernel after submitting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wait {
+pub(super) enum SubmitWait {
     /// Until an I/O completes.
     Completion,
     /// Until an I/O completes, at most this many nanoseconds.
@@ -44,7 +44,7 @@ pub(super) trait Queue {
     /// Submits the batch and waits.
     ///
     /// Errors: the error number, if no I/O of the batch can ever be submitted.
-    fn submit(&mut self, wait: Wait) -> Result<(), i32>;
+    fn submit(&mut self, wait: SubmitWait) -> Result<(), i32>;
 
     /// Checks once for completions and returns how many there are; a wake-up may count as one.
     ///
@@ -78,7 +78,7 @@ impl QueueTarget {
 
 /// Buffer of a slot, for registration with the kernel.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Buffer {
+pub(super) struct SlotBuffer {
     pub start: *mut u8,
     pub length: usize,
 }

@@ -1,6 +1,6 @@
 //! io_uring: one ring per thread, with its file and buffers registered where possible.
 
-use super::queue::{Buffer, Completion, Queue, QueueTarget, Request, Wait};
+use super::queue::{Completion, Queue, QueueTarget, Request, SlotBuffer, SubmitWait};
 use crate::kernel;
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter, opcode, squeue};
@@ -38,8 +38,8 @@ impl Ring {
     pub(super) unsafe fn queue<'r>(
         &'r mut self,
         target: &QueueTarget,
-        reads: &[Buffer],
-        writes: &[Buffer],
+        reads: &[SlotBuffer],
+        writes: &[SlotBuffer],
         notes: &mut Vec<String>,
     ) -> RingQueue<'r> {
         let timed_wait = self.0.params().is_feature_ext_arg();
@@ -78,7 +78,7 @@ impl Ring {
 
 /// # Safety
 /// The buffers must outlive the ring.
-unsafe fn register(submitter: &Submitter<'_>, buffers: &[Buffer]) -> io::Result<()> {
+unsafe fn register(submitter: &Submitter<'_>, buffers: &[SlotBuffer]) -> io::Result<()> {
     if buffers.is_empty() {
         return Ok(());
     }
@@ -220,11 +220,11 @@ impl Queue for RingQueue<'_> {
     }
 
     #[inline(always)]
-    fn submit(&mut self, wait: Wait) -> Result<(), i32> {
+    fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
         let entered = match wait {
-            Wait::Completion => self.enter(1),
-            Wait::Not => self.enter(0),
-            Wait::AtMost(nanos) => self.enter_at_most(nanos),
+            SubmitWait::Completion => self.enter(1),
+            SubmitWait::Not => self.enter(0),
+            SubmitWait::AtMost(nanos) => self.enter_at_most(nanos),
         };
         match entered {
             Ok(taken) => self.unsubmitted -= taken as u32,

@@ -7,13 +7,13 @@
 use super::clock::Clock;
 use super::queue::QueueTarget;
 use super::verify::ReadBackFindings;
-use crate::accounting::Account;
-use crate::stall::{LATE, Late, overlap};
+use crate::accounting::IntervalAccount;
+use crate::stall::{LATE, LateWakeup, overlap};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use steadfast_domain::measurement::Unmeasured;
+use steadfast_domain::measurement::UnmeasuredIos;
 use steadfast_domain::{Bytes, Op, ScriptError};
 
 /// Number and length of the waits for threads to count their outstanding I/Os.
@@ -25,11 +25,11 @@ pub(super) const FAULTS_KEPT: usize = 32;
 
 /// State of one load, shared by its threads and the accounting thread.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedLoad {
     pub clock: Clock,
     pub target: QueueTarget,
-    pub budget: Budget,
-    pub lanes: Box<[Lane]>,
+    pub budget: IoBudget,
+    pub lanes: Box<[ThreadLane]>,
     pub findings: ReadBackFindings,
     /// Number of the current turn; its lowest bit selects the account of each lane.
     turn: AtomicU32,
@@ -46,19 +46,19 @@ pub(super) struct Shared {
     given_up: AtomicBool,
     fault_count: AtomicU64,
     fault_limit: u64,
-    state: Mutex<State>,
+    state: Mutex<LockedState>,
     changed: Condvar,
 }
 
 /// Rarely used state, under a lock.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct LockedState {
     /// Number of threads that have ended.
     pub ended: usize,
     /// The first failed I/Os, at most [`FAULTS_KEPT`].
     pub faults: Vec<LocatedFault>,
     /// Why the load fails; `None` while it runs.
-    pub failure: Option<Failure>,
+    pub failure: Option<LoadFailure>,
     /// Ticks at which the threads begin; `None` until that is known.
     start: Option<u64>,
     /// Number of threads that have their memory and their queue.
@@ -82,7 +82,7 @@ pub(super) struct LocatedFault {
 
 /// Why a load ends early.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum LoadFailure {
     /// Too many faults, or a first fault that every further I/O would repeat.
     Faults,
     /// The device is gone, with the error number.
@@ -99,10 +99,10 @@ pub(super) enum Failure {
 /// its own.
 #[repr(align(128))]
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct ThreadLane {
     /// Odd while a reap is counted.
     reaps: AtomicU64,
-    accounts: [UnsafeCell<Account>; 2],
+    accounts: [UnsafeCell<IntervalAccount>; 2],
     /// Ticks of the last counted reap; 0 before the first.
     pub last: AtomicU64,
     /// I/Os and bytes completed after the end, in the order of `Op::ALL`.
@@ -129,13 +129,14 @@ pub(super) struct Lane {
 // SAFETY: an account is touched by the lane's thread between `begin_reap` and
 // `end_reap` if the turn selects it, and by the accountant in `turn_over` if it
 // does not and no such reap is under way. Everything else is atomic.
-unsafe impl Sync for Lane {}
+unsafe impl Sync for ThreadLane {}
 
-impl Lane {
-    fn new(streams: usize) -> Lane {
-        Lane {
+impl ThreadLane {
+    fn new(streams: usize) -> ThreadLane {
+        ThreadLane {
             reaps: AtomicU64::new(0),
-            accounts: [Account::new(streams), Account::new(streams)].map(UnsafeCell::new),
+            accounts: [IntervalAccount::new(streams), IntervalAccount::new(streams)]
+                .map(UnsafeCell::new),
             last: AtomicU64::new(0),
             late: Default::default(),
             looked: AtomicU64::new(0),
@@ -153,7 +154,7 @@ impl Lane {
 
     /// Begins to count a reap and returns its turn.
     #[inline(always)]
-    pub(super) fn begin_reap(&self, shared: &Shared) -> u32 {
+    pub(super) fn begin_reap(&self, shared: &SharedLoad) -> u32 {
         // Sequentially consistent with `turn_over`: either the accountant sees
         // this reap, or this reap sees the turn.
         self.reaps.fetch_add(1, Ordering::SeqCst);
@@ -168,7 +169,7 @@ impl Lane {
     /// once no reap that counts into it is under way. One reference at a time.
     #[inline(always)]
     #[allow(clippy::mut_from_ref, reason = "the cells are what makes it sound")]
-    pub(super) unsafe fn account(&self, turn: u32) -> &mut Account {
+    pub(super) unsafe fn account(&self, turn: u32) -> &mut IntervalAccount {
         // SAFETY: the caller guarantees that no other reference to this account exists.
         unsafe { &mut *self.accounts[(turn & 1) as usize].get() }
     }
@@ -207,7 +208,7 @@ impl Lane {
 
     /// Returns how many nanoseconds of a delay passed without a clock reading of this thread;
     /// `u64::MAX` if it has ended.
-    fn not_seen_in(&self, late: &Late, clock: Clock) -> u64 {
+    fn not_seen_in(&self, late: &LateWakeup, clock: Clock) -> u64 {
         if self.ended.load(Ordering::Acquire) {
             return u64::MAX;
         }
@@ -279,7 +280,7 @@ impl Lane {
 
 /// I/Os and bytes that a load may still issue, shared by its threads.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct IoBudget {
     /// True if the load has a limit in I/Os or bytes.
     pub is_limited: bool,
     ios: AtomicU64,
@@ -290,7 +291,7 @@ pub(super) struct Budget {
 
 /// Permission to issue the next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leave {
+pub(super) enum IssuePermit {
     /// The limit is reached: issue nothing more.
     Exhausted,
     /// An I/O of at most this many bytes.
@@ -299,14 +300,14 @@ pub(super) enum Leave {
     ToBeCharged,
 }
 
-impl Budget {
+impl IoBudget {
     /// Creates a budget; `None` means no limit. `sizes` holds the transfer sizes of the streams.
-    pub(super) fn new(ios: Option<u64>, bytes: Option<Bytes>, sizes: &[u32]) -> Budget {
+    pub(super) fn new(ios: Option<u64>, bytes: Option<Bytes>, sizes: &[u32]) -> IoBudget {
         let uniform = match sizes {
             [first, rest @ ..] if rest.iter().all(|s| s == first) => *first,
             _ => 0,
         };
-        Budget {
+        IoBudget {
             is_limited: ios.is_some() || bytes.is_some(),
             ios: AtomicU64::new(ios.unwrap_or(u64::MAX)),
             bytes: AtomicU64::new(bytes.map_or(u64::MAX, |b| b.0)),
@@ -315,20 +316,20 @@ impl Budget {
     }
 
     /// Requests one I/O. Called before it is drawn, so that a refusal moves no cursor.
-    pub(super) fn ask(&self) -> Leave {
+    pub(super) fn ask(&self) -> IssuePermit {
         if self.bytes.load(Ordering::Relaxed) == 0 || take(&self.ios, 1) == 0 {
-            return Leave::Exhausted;
+            return IssuePermit::Exhausted;
         }
         if self.uniform == 0 {
-            return Leave::ToBeCharged;
+            return IssuePermit::ToBeCharged;
         }
         match take(&self.bytes, self.uniform.into()) {
-            0 => Leave::Exhausted,
-            granted => Leave::UpTo(granted as u32),
+            0 => IssuePermit::Exhausted,
+            granted => IssuePermit::UpTo(granted as u32),
         }
     }
 
-    /// Charges an I/O of `size` bytes after [`Leave::ToBeCharged`] and returns the bytes granted.
+    /// Charges an I/O of `size` bytes after [`IssuePermit::ToBeCharged`] and returns the bytes granted.
     pub(super) fn charge(&self, size: u32) -> u32 {
         take(&self.bytes, size.into()) as u32
     }
@@ -363,19 +364,19 @@ impl ThreadCpu {
     }
 }
 
-impl Shared {
+impl SharedLoad {
     pub(super) fn new(
         clock: Clock,
         target: QueueTarget,
-        budget: Budget,
+        budget: IoBudget,
         (threads, streams): (u32, usize),
         fault_limit: u64,
-    ) -> Shared {
-        Shared {
+    ) -> SharedLoad {
+        SharedLoad {
             clock,
             target,
             budget,
-            lanes: (0..threads).map(|_| Lane::new(streams)).collect(),
+            lanes: (0..threads).map(|_| ThreadLane::new(streams)).collect(),
             findings: ReadBackFindings::default(),
             turn: AtomicU32::new(0),
             deadline: AtomicU64::new(u64::MAX),
@@ -391,7 +392,7 @@ impl Shared {
     }
 
     /// Locks the rarely used state.
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, LockedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -477,15 +478,15 @@ impl Shared {
             }
         }
         if gone {
-            self.fail(Failure::Gone(fault.errno));
+            self.fail(LoadFailure::Gone(fault.errno));
         } else if hopeless || count > self.fault_limit {
-            self.fail(Failure::Faults);
+            self.fail(LoadFailure::Faults);
         }
     }
 
     /// Ends the load with this failure, unless it has failed already.
     #[cold]
-    pub(super) fn fail(&self, failure: Failure) {
+    pub(super) fn fail(&self, failure: LoadFailure) {
         let mut state = self.state();
         state.failure.get_or_insert(failure);
         self.finishing.store(true, Ordering::Relaxed);
@@ -579,7 +580,7 @@ impl Shared {
     /// # Safety
     /// Only one caller at a time, and it no longer holds accounts of an earlier turn.
     #[allow(clippy::mut_from_ref, reason = "the cells are what makes it sound")]
-    pub(super) unsafe fn turn_over(&self) -> (u64, Vec<&mut Account>) {
+    pub(super) unsafe fn turn_over(&self) -> (u64, Vec<&mut IntervalAccount>) {
         let old = self.turn.load(Ordering::Relaxed);
         self.turn.store(old.wrapping_add(1), Ordering::SeqCst);
         let seen: Vec<u64> =
@@ -601,7 +602,7 @@ impl Shared {
     /// thread that waits in the kernel has used none since it last did.
     pub(super) fn cpu_times(&self) -> Vec<ThreadCpu> {
         let turn = self.turn.load(Ordering::Relaxed);
-        let is_current = |lane: &Lane| {
+        let is_current = |lane: &ThreadLane| {
             lane.cpu_turn.load(Ordering::Acquire) == turn || lane.ended.load(Ordering::Acquire)
         };
         for _ in 0..20 {
@@ -610,7 +611,7 @@ impl Shared {
             }
             std::thread::sleep(Duration::from_micros(100));
         }
-        let cpu_of = |lane: &Lane| ThreadCpu {
+        let cpu_of = |lane: &ThreadLane| ThreadCpu {
             user: lane.cpu_user.load(Ordering::Relaxed),
             system: lane.cpu_system.load(Ordering::Relaxed),
         };
@@ -623,7 +624,7 @@ impl Shared {
     }
 
     /// Returns how many nanoseconds of a delay passed without a clock reading of any thread.
-    pub(super) fn not_seen_in(&self, late: &Late) -> u64 {
+    pub(super) fn not_seen_in(&self, late: &LateWakeup) -> u64 {
         self.lanes.iter().map(|lane| lane.not_seen_in(late, self.clock)).min().unwrap_or(u64::MAX)
     }
 
@@ -639,7 +640,7 @@ impl Shared {
     pub(super) fn give_up_waiting(&self) -> (u64, Vec<(u32, u64)>) {
         self.given_up.store(true, Ordering::Relaxed);
         self.finish();
-        let has_answered = |lane: &Lane| {
+        let has_answered = |lane: &ThreadLane| {
             lane.surrendered.load(Ordering::Acquire) || lane.ended.load(Ordering::Acquire)
         };
         for _ in 0..SURRENDER_POLLS {
@@ -664,13 +665,13 @@ impl Shared {
     }
 
     /// Returns the I/Os completed after the end since the last call, by operation.
-    pub(super) fn take_late(&self) -> Vec<Unmeasured> {
+    pub(super) fn take_late(&self) -> Vec<UnmeasuredIos> {
         let late_of = |op: Op| {
             let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
             let late = || self.lanes.iter().map(|lane| &lane.late[op as usize]);
             let ios = late().map(|(ios, _)| taken(ios)).sum();
             let bytes = Bytes(late().map(|(_, bytes)| taken(bytes)).sum());
-            Unmeasured { op, ios, bytes }
+            UnmeasuredIos { op, ios, bytes }
         };
         Op::ALL.into_iter().map(late_of).collect()
     }
@@ -693,30 +694,38 @@ mod tests {
 
     #[test]
     fn a_budget_grants_exactly_what_it_holds() {
-        let budget = Budget::new(None, Some(Bytes(10_000)), &[4096]);
-        let granted: Vec<Leave> = (0..4).map(|_| budget.ask()).collect();
+        let budget = IoBudget::new(None, Some(Bytes(10_000)), &[4096]);
+        let granted: Vec<IssuePermit> = (0..4).map(|_| budget.ask()).collect();
         assert_eq!(
             granted,
-            [Leave::UpTo(4096), Leave::UpTo(4096), Leave::UpTo(1808), Leave::Exhausted]
+            [
+                IssuePermit::UpTo(4096),
+                IssuePermit::UpTo(4096),
+                IssuePermit::UpTo(1808),
+                IssuePermit::Exhausted
+            ]
         );
-        let budget = Budget::new(Some(2), None, &[4096]);
-        let granted: Vec<Leave> = (0..3).map(|_| budget.ask()).collect();
-        assert_eq!(granted, [Leave::UpTo(4096), Leave::UpTo(4096), Leave::Exhausted]);
+        let budget = IoBudget::new(Some(2), None, &[4096]);
+        let granted: Vec<IssuePermit> = (0..3).map(|_| budget.ask()).collect();
+        assert_eq!(
+            granted,
+            [IssuePermit::UpTo(4096), IssuePermit::UpTo(4096), IssuePermit::Exhausted]
+        );
     }
 
     #[test]
     fn mixed_sizes_are_charged_after_the_draw() {
-        let budget = Budget::new(None, Some(Bytes(5000)), &[4096, 512]);
-        assert_eq!(budget.ask(), Leave::ToBeCharged);
+        let budget = IoBudget::new(None, Some(Bytes(5000)), &[4096, 512]);
+        assert_eq!(budget.ask(), IssuePermit::ToBeCharged);
         assert_eq!(budget.charge(4096), 4096);
         assert_eq!(budget.charge(4096), 904);
-        assert_eq!(budget.ask(), Leave::Exhausted);
+        assert_eq!(budget.ask(), IssuePermit::Exhausted);
     }
 
     #[test]
     fn no_limit_is_never_used_up() {
-        let budget = Budget::new(None, None, &[4096]);
+        let budget = IoBudget::new(None, None, &[4096]);
         assert!(!budget.is_limited);
-        assert!((0..1000).all(|_| budget.ask() == Leave::UpTo(4096)));
+        assert!((0..1000).all(|_| budget.ask() == IssuePermit::UpTo(4096)));
     }
 }

@@ -73,7 +73,7 @@ impl ReadBackFindings {
 
 /// Read verification of one thread.
 #[derive(Debug)]
-pub(super) struct Checker {
+pub(super) struct ReadVerifier {
     written: Arc<WrittenSectors>,
     key: StampKey,
     /// Per slot: whether each sector of its read was known to be written when the read was
@@ -84,17 +84,17 @@ pub(super) struct Checker {
     contended: bool,
 }
 
-impl Checker {
+impl ReadVerifier {
     pub(super) fn new(
         written: Arc<WrittenSectors>,
         key: StampKey,
         depth: u32,
         largest_read: u32,
         contended: bool,
-    ) -> Checker {
+    ) -> ReadVerifier {
         let per_slot = largest_read as usize / SECTOR;
         let known = vec![false; per_slot * depth as usize].into();
-        Checker { written, key, known, per_slot, contended }
+        ReadVerifier { written, key, known, per_slot, contended }
     }
 
     /// Notes which sectors of a read that is about to be issued are known to be written.

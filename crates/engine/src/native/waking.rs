@@ -5,7 +5,7 @@
 //! themselves, so that as little processor time as possible is spent on polling the clock, and no
 //! I/O is late for it.
 
-use super::queue::Wait;
+use super::queue::SubmitWait;
 
 /// Longest sleep in nanoseconds, so that the end of a load is noticed.
 const NAP_NS: u64 = 40_000_000;
@@ -23,30 +23,30 @@ const FORGETS: u32 = 13;
 
 /// Sleep control of one thread.
 #[derive(Debug)]
-pub(super) struct Waking {
+pub(super) struct WakeupTimer {
     margin_ns: u64,
     /// Time at which the current sleep should end.
     planned: Option<u64>,
 }
 
-impl Default for Waking {
+impl Default for WakeupTimer {
     fn default() -> Self {
         // Starts with the longest margin, so that no I/O is late before anything is learned.
-        Waking { margin_ns: MOST_NS, planned: None }
+        WakeupTimer { margin_ns: MOST_NS, planned: None }
     }
 }
 
-impl Waking {
+impl WakeupTimer {
     /// Returns how long to sleep if the next I/O is due at `due`. Times are in nanoseconds.
     #[inline(always)]
-    pub(super) fn until(&mut self, due: u64, now: u64) -> Wait {
+    pub(super) fn until(&mut self, due: u64, now: u64) -> SubmitWait {
         match due.saturating_sub(now) {
             nanos if nanos > self.margin_ns => {
                 let sleep = (nanos - self.margin_ns).min(NAP_NS);
                 self.planned = Some(now + sleep);
-                Wait::AtMost(sleep)
+                SubmitWait::AtMost(sleep)
             }
-            _ => Wait::Not,
+            _ => SubmitWait::Not,
         }
     }
 
@@ -79,14 +79,16 @@ mod tests {
 
     #[test]
     fn the_margin_follows_how_late_sleeps_end() {
-        let mut waking = Waking::default();
+        let mut waking = WakeupTimer::default();
         let mut margin = |late: u64, times: u32| {
             for _ in 0..times {
-                let Wait::AtMost(sleep) = waking.until(10_000_000, 0) else { panic!("no sleep") };
+                let SubmitWait::AtMost(sleep) = waking.until(10_000_000, 0) else {
+                    panic!("no sleep")
+                };
                 waking.awake(sleep + late);
             }
             match waking.until(10_000_000, 0) {
-                Wait::AtMost(sleep) => 10_000_000 - sleep,
+                SubmitWait::AtMost(sleep) => 10_000_000 - sleep,
                 other => panic!("{other:?}"),
             }
         };
@@ -100,15 +102,15 @@ mod tests {
 
     #[test]
     fn what_is_due_soon_is_not_slept_for_and_a_completion_teaches_nothing() {
-        let mut waking = Waking::default();
-        assert_eq!(waking.until(1_000_000 + MOST_NS, 1_000_000), Wait::Not);
-        assert_eq!(waking.until(5, 1_000_000), Wait::Not);
-        let Wait::AtMost(sleep) = waking.until(9_000_000, 0) else { panic!("no sleep") };
+        let mut waking = WakeupTimer::default();
+        assert_eq!(waking.until(1_000_000 + MOST_NS, 1_000_000), SubmitWait::Not);
+        assert_eq!(waking.until(5, 1_000_000), SubmitWait::Not);
+        let SubmitWait::AtMost(sleep) = waking.until(9_000_000, 0) else { panic!("no sleep") };
         waking.awake(sleep / 2);
         waking.awake(900_000_000);
-        assert_eq!(waking.until(9_000_000, 0), Wait::AtMost(sleep));
+        assert_eq!(waking.until(9_000_000, 0), SubmitWait::AtMost(sleep));
         (0..100_000).for_each(|_| waking.handed_over());
-        assert_eq!(waking.until(1_000_000, 0), Wait::AtMost(1_000_000 - LEAST_NS));
-        assert_eq!(waking.until(u64::MAX, 0), Wait::AtMost(NAP_NS));
+        assert_eq!(waking.until(1_000_000, 0), SubmitWait::AtMost(1_000_000 - LEAST_NS));
+        assert_eq!(waking.until(u64::MAX, 0), SubmitWait::AtMost(NAP_NS));
     }
 }

@@ -11,14 +11,14 @@
 //! load leave this path.
 
 use super::clock::Clock;
-use super::memory::{Arena, Pages};
-use super::pace::Schedule;
-use super::pattern::Writer;
-use super::queue::{Buffer, Completion, Queue, Request, Wait};
-use super::shared::{Failure, Lane, Leave, LocatedFault, Shared};
-use super::verify::Checker;
-use crate::accounting::Account;
-use crate::draw::{Drawer, Drawn};
+use super::memory::{Arena, PageKind};
+use super::pace::PaceSchedule;
+use super::pattern::PatternWriter;
+use super::queue::{Completion, Queue, Request, SlotBuffer, SubmitWait};
+use super::shared::{IssuePermit, LoadFailure, LocatedFault, SharedLoad, ThreadLane};
+use super::verify::ReadVerifier;
+use crate::accounting::IntervalAccount;
+use crate::draw::{DrawnIo, IoGenerator};
 use std::sync::atomic::Ordering;
 use steadfast_domain::Op;
 
@@ -27,7 +27,7 @@ const SPIN_NS: u64 = 60_000;
 
 /// State of one outstanding I/O.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct WorkerSlot {
     began: u64,
     offset: u64,
     size: u32,
@@ -39,49 +39,53 @@ struct Slot {
     op: Op,
 }
 
-const VACANT: Slot =
-    Slot { began: 0, offset: 0, size: 0, stream: 0, missing: 0, expected: 0, op: Op::Flush };
+const VACANT: WorkerSlot =
+    WorkerSlot { began: 0, offset: 0, size: 0, stream: 0, missing: 0, expected: 0, op: Op::Flush };
 
 /// Data buffers of a thread's I/Os.
 #[derive(Debug)]
-pub(super) struct Transfers {
+pub(super) struct ThreadBuffers {
     reads: Option<Arena>,
     read_stride: usize,
-    writer: Option<Writer>,
+    writer: Option<PatternWriter>,
 }
 
-impl Transfers {
-    pub(super) fn new(reads: Option<Arena>, read_stride: usize, writer: Option<Writer>) -> Self {
-        Transfers { reads, read_stride, writer }
+impl ThreadBuffers {
+    pub(super) fn new(
+        reads: Option<Arena>,
+        read_stride: usize,
+        writer: Option<PatternWriter>,
+    ) -> Self {
+        ThreadBuffers { reads, read_stride, writer }
     }
 
     /// Returns the read buffers of all slots.
-    pub(super) fn read_buffers(&self, depth: u32) -> Vec<Buffer> {
+    pub(super) fn read_buffers(&self, depth: u32) -> Vec<SlotBuffer> {
         let Some(arena) = &self.reads else { return Vec::new() };
         (0..depth as usize)
             .map(|slot| {
                 let start = arena.at(slot * self.read_stride);
-                Buffer { start, length: self.read_stride }
+                SlotBuffer { start, length: self.read_stride }
             })
             .collect()
     }
 
     /// Returns the write buffers of all slots.
-    pub(super) fn write_buffers(&self, depth: u32) -> Vec<Buffer> {
+    pub(super) fn write_buffers(&self, depth: u32) -> Vec<SlotBuffer> {
         let Some(writer) = &self.writer else { return Vec::new() };
         (0..depth)
             .map(|slot| {
                 let (start, length) = writer.slot_memory(slot);
-                Buffer { start, length }
+                SlotBuffer { start, length }
             })
             .collect()
     }
 
     /// Returns the kind of pages of the buffers, the smaller if they differ; `None` without
     /// buffers.
-    pub(super) fn pages(&self) -> Option<Pages> {
+    pub(super) fn pages(&self) -> Option<PageKind> {
         let reads = self.reads.as_ref().map(Arena::pages);
-        let writes = self.writer.as_ref().map(Writer::pages);
+        let writes = self.writer.as_ref().map(PatternWriter::pages);
         reads.into_iter().chain(writes).min()
     }
 
@@ -97,19 +101,19 @@ impl Transfers {
 
 /// One thread of a load.
 pub(super) struct Worker<'s, Q: Queue> {
-    shared: &'s Shared,
-    lane: &'s Lane,
+    shared: &'s SharedLoad,
+    lane: &'s ThreadLane,
     clock: Clock,
     queue: Q,
-    drawer: Drawer,
-    slots: Box<[Slot]>,
+    drawer: IoGenerator,
+    slots: Box<[WorkerSlot]>,
     /// Slots whose I/O is submitted by the next call.
     batch: Vec<u32>,
     /// Slots without an I/O.
     vacant: Vec<u32>,
-    transfers: Transfers,
-    checker: Option<Checker>,
-    schedule: Option<Schedule>,
+    transfers: ThreadBuffers,
+    checker: Option<ReadVerifier>,
+    schedule: Option<PaceSchedule>,
     outstanding: u32,
     turn: u32,
     limited: bool,
@@ -118,12 +122,12 @@ pub(super) struct Worker<'s, Q: Queue> {
 
 impl<'s, Q: Queue> Worker<'s, Q> {
     pub(super) fn new(
-        shared: &'s Shared,
+        shared: &'s SharedLoad,
         lane: usize,
         queue: Q,
-        drawer: Drawer,
-        transfers: Transfers,
-        checker: Option<Checker>,
+        drawer: IoGenerator,
+        transfers: ThreadBuffers,
+        checker: Option<ReadVerifier>,
     ) -> Self {
         let depth = shared.target.depth;
         Worker {
@@ -146,13 +150,13 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     }
 
     /// Issues I/Os until the load ends and all of them have completed.
-    pub(super) fn run(mut self, schedule: Option<Schedule>) {
+    pub(super) fn run(mut self, schedule: Option<PaceSchedule>) {
         let paced = schedule.is_some();
         self.schedule = schedule;
         self.lane.look(self.clock.ticks(), u64::MAX);
         let result = if paced { self.run_paced() } else { self.run_closed() };
         if let Err(errno) = result {
-            self.shared.fail(Failure::Broken(errno));
+            self.shared.fail(LoadFailure::Broken(errno));
         }
         self.lane.tell(self.turn, self.outstanding);
         if self.outstanding > 0 {
@@ -169,11 +173,11 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             if self.must_close() || !self.issue(slot, 0) {
                 break;
             }
-            self.hand_over(Wait::Not)?;
+            self.hand_over(SubmitWait::Not)?;
             self.reap();
         }
         while self.outstanding > 0 {
-            self.hand_over(Wait::Completion)?;
+            self.hand_over(SubmitWait::Completion)?;
             self.reap();
         }
         Ok(())
@@ -202,7 +206,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     }
 
     fn next_due(&self) -> Option<u64> {
-        self.schedule.as_ref().and_then(Schedule::due)
+        self.schedule.as_ref().and_then(PaceSchedule::due)
     }
 
     /// Returns when the next I/O was due; `None` if it is not due by `now` or cannot be issued.
@@ -212,17 +216,17 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     }
 
     /// Returns how long to wait for completions before the schedule is checked again.
-    fn pause(&self, now: u64) -> Wait {
+    fn pause(&self, now: u64) -> SubmitWait {
         if self.closing || self.vacant.is_empty() {
-            return Wait::Completion;
+            return SubmitWait::Completion;
         }
         let until = self.next_due().unwrap_or(u64::MAX).min(self.shared.deadline());
         if until == u64::MAX {
-            return Wait::Completion;
+            return SubmitWait::Completion;
         }
         match self.clock.nanos(until.saturating_sub(now)) {
-            nanos if nanos > SPIN_NS => Wait::AtMost((nanos - SPIN_NS).min(100_000_000)),
-            _ => Wait::Not,
+            nanos if nanos > SPIN_NS => SubmitWait::AtMost((nanos - SPIN_NS).min(100_000_000)),
+            _ => SubmitWait::Not,
         }
     }
 
@@ -246,7 +250,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             return false;
         };
         let moves = matches!(drawn.op, Op::Read | Op::Write);
-        self.slots[slot as usize] = Slot {
+        self.slots[slot as usize] = WorkerSlot {
             began: due,
             offset: drawn.offset,
             size: drawn.size,
@@ -279,19 +283,19 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     /// Draws the next I/O. Returns it with the bytes by which it was shortened; `None` at the
     /// load's limit.
     #[inline(always)]
-    fn draw(&mut self) -> Option<(Drawn, u32)> {
+    fn draw(&mut self) -> Option<(DrawnIo, u32)> {
         if self.limited {
             return self.draw_within_budget();
         }
         Some((self.drawer.draw(), 0))
     }
 
-    fn draw_within_budget(&mut self) -> Option<(Drawn, u32)> {
+    fn draw_within_budget(&mut self) -> Option<(DrawnIo, u32)> {
         let budget = &self.shared.budget;
         let granted = match budget.ask() {
-            Leave::Exhausted => return None,
-            Leave::UpTo(size) => Some(size),
-            Leave::ToBeCharged => None,
+            IssuePermit::Exhausted => return None,
+            IssuePermit::UpTo(size) => Some(size),
+            IssuePermit::ToBeCharged => None,
         };
         let mut drawn = self.drawer.draw();
         let size = granted.unwrap_or_else(|| budget.charge(drawn.size));
@@ -302,7 +306,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
 
     /// Submits the batch; the response times of its I/Os start now.
     #[inline(always)]
-    fn hand_over(&mut self, wait: Wait) -> Result<(), i32> {
+    fn hand_over(&mut self, wait: SubmitWait) -> Result<(), i32> {
         let now = self.clock.ticks();
         for slot in &self.batch {
             self.slots[*slot as usize].began = now;
@@ -314,7 +318,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     }
 
     #[inline(always)]
-    fn submit(&mut self, wait: Wait) -> Result<(), i32> {
+    fn submit(&mut self, wait: SubmitWait) -> Result<(), i32> {
         self.batch.clear();
         self.queue.submit(wait)
     }
@@ -352,7 +356,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
 
     /// Counts the I/Os that are no longer waited for, once, with their time so far.
     #[cold]
-    fn surrender(&mut self, now: u64, account: &mut Account) {
+    fn surrender(&mut self, now: u64, account: &mut IntervalAccount) {
         if self.lane.has_surrendered() {
             return;
         }
@@ -372,13 +376,13 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         &mut self,
         completion: Completion,
         now: u64,
-        account: &mut Account,
+        account: &mut IntervalAccount,
         counting: bool,
     ) {
         let slot = self.slots[completion.slot as usize];
         self.outstanding -= 1;
         if completion.result != slot.expected {
-            let Slot { op, offset, size, .. } = slot;
+            let WorkerSlot { op, offset, size, .. } = slot;
             let fault = LocatedFault { op, offset, size, errno: 0, at: now };
             note_fault(self.shared, self.lane, fault, completion.result, account);
         } else if !counting {
@@ -416,14 +420,14 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     }
 
     #[cold]
-    fn note_read(&mut self, slot: u32, drawn: &Drawn) {
+    fn note_read(&mut self, slot: u32, drawn: &DrawnIo) {
         if let (Op::Read, Some(checker)) = (drawn.op, &mut self.checker) {
             checker.before_read(slot, drawn.offset, drawn.size);
         }
     }
 
     #[cold]
-    fn check(&mut self, completion: Completion, slot: &Slot) {
+    fn check(&mut self, completion: Completion, slot: &WorkerSlot) {
         let Some(checker) = &self.checker else { return };
         match (slot.op, &self.transfers.reads) {
             _ if completion.result != slot.expected => {}
@@ -444,11 +448,11 @@ impl<'s, Q: Queue> Worker<'s, Q> {
 /// Reports an I/O whose `result` is not the expected one as a fault.
 #[cold]
 pub(super) fn note_fault(
-    shared: &Shared,
-    lane: &Lane,
+    shared: &SharedLoad,
+    lane: &ThreadLane,
     fault: LocatedFault,
     result: i32,
-    account: &Account,
+    account: &IntervalAccount,
 ) {
     let errno = if result < 0 { -result } else { 0 };
     let nothing_done = account.ios() == 0 && lane.last.load(Ordering::Relaxed) == 0;

@@ -16,24 +16,24 @@ const CELLS_LIMIT: u64 = 64;
 
 /// Byte range of an outstanding I/O; empty in an unused slot.
 #[derive(Debug, Clone, Copy, Default)]
-struct Range {
+struct SlotRange {
     start: u64,
     end: u64,
     alters: bool,
 }
 
-impl Range {
+impl SlotRange {
     #[inline]
-    fn of(io: &DueIo) -> Range {
+    fn of(io: &DueIo) -> SlotRange {
         if io.op == Op::Flush {
-            return Range::default();
+            return SlotRange::default();
         }
         let (start, end) = (io.offset.0, io.offset.0.saturating_add(io.size.0));
-        Range { start, end, alters: io.op.alters() }
+        SlotRange { start, end, alters: io.op.alters() }
     }
 
     #[inline]
-    fn conflicts(&self, other: &Range) -> bool {
+    fn conflicts(&self, other: &SlotRange) -> bool {
         self.start < other.end && other.start < self.end && (self.alters || other.alters)
     }
 
@@ -49,13 +49,13 @@ impl Range {
 /// Returns true if two I/Os overlap and at least one of them alters data.
 #[inline]
 pub(super) fn conflict(one: &DueIo, other: &DueIo) -> bool {
-    Range::of(one).conflicts(&Range::of(other))
+    SlotRange::of(one).conflicts(&SlotRange::of(other))
 }
 
 /// Outstanding I/Os by slot.
 #[derive(Debug)]
-pub(super) struct Flight {
-    slots: Box<[Range]>,
+pub(super) struct OutstandingRanges {
+    slots: Box<[SlotRange]>,
     used: u32,
     /// Number of outstanding I/Os in each cell.
     grid: Box<[u32]>,
@@ -63,10 +63,10 @@ pub(super) struct Flight {
     wide: u32,
 }
 
-impl Flight {
-    pub(super) fn new(slots: u32) -> Flight {
-        Flight {
-            slots: vec![Range::default(); slots as usize].into(),
+impl OutstandingRanges {
+    pub(super) fn new(slots: u32) -> OutstandingRanges {
+        OutstandingRanges {
+            slots: vec![SlotRange::default(); slots as usize].into(),
             used: 0,
             grid: vec![0; CELLS].into(),
             wide: 0,
@@ -81,7 +81,7 @@ impl Flight {
 
     #[inline]
     pub(super) fn add(&mut self, slot: u32, io: &DueIo) {
-        let range = Range::of(io);
+        let range = SlotRange::of(io);
         self.slots[slot as usize] = range;
         self.used += 1;
         match range.cells() {
@@ -104,7 +104,7 @@ impl Flight {
     /// data.
     #[inline]
     pub(super) fn overlaps(&self, io: &DueIo) -> bool {
-        let range = Range::of(io);
+        let range = SlotRange::of(io);
         let may = self.wide > 0
             || range.cells().is_none_or(|mut cells| cells.any(|cell| self.grid[cell] > 0));
         may && self.slots.iter().any(|other| other.conflicts(&range))
@@ -114,13 +114,13 @@ impl Flight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Random;
+    use crate::draw::Xoshiro256;
     use steadfast_domain::{Bytes, Nanos};
 
     #[test]
     fn it_finds_the_overlaps_that_a_plain_search_finds() {
-        let mut random = Random::new(1, 1);
-        let mut flight = Flight::new(8);
+        let mut random = Xoshiro256::new(1, 1);
+        let mut flight = OutstandingRanges::new(8);
         let mut naive: Vec<Option<DueIo>> = vec![None; 8];
         let (mut found, mut asked) = (0, 0);
         for _ in 0..100_000 {
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn what_touches_does_not_overlap_and_two_reads_never_do() {
         let io = |op, offset, size| DueIo::new(Nanos::ZERO, op, Bytes(offset), Bytes(size));
-        let mut flight = Flight::new(2);
+        let mut flight = OutstandingRanges::new(2);
         flight.add(0, &io(Op::Read, 4096, 4096));
         assert!(!flight.overlaps(&io(Op::Write, 0, 4096)));
         assert!(!flight.overlaps(&io(Op::Write, 8192, 4096)));

@@ -1,24 +1,24 @@
 //! Playing a script: which I/O comes next, and when. Pure arithmetic, shared by every engine that
 //! plays.
 //!
-//! A [`Source`] opens a script and checks its I/Os; a [`Feed`] delivers them one by one. A
-//! [`Player`] computes when each is due, relative to the script's origin and never to the
+//! A [`ScriptReader`] opens a script and checks its I/Os; a [`ScriptFeed`] delivers them one by one. A
+//! [`ScriptPlayer`] computes when each is due, relative to the script's origin and never to the
 //! previous I/O, so that errors cannot add up. It omits I/Os that are not to be played, and
 //! detects I/Os that overlap ([`flight`]).
 
 mod flight;
 mod source;
 
-pub(crate) use source::Source;
+pub(crate) use source::ScriptReader;
 
-use crate::accounting::Played;
-use flight::Flight;
+use crate::accounting::PlayedScript;
+use flight::OutstandingRanges;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use steadfast_domain::measurement::Unmeasured;
+use steadfast_domain::measurement::UnmeasuredIos;
 use steadfast_domain::replayed::ScriptPosition;
-use steadfast_domain::script::{Overlaps, ReplayOmissions, Timing};
+use steadfast_domain::script::{OverlapRule, ReplayOmissions, Timing};
 use steadfast_domain::{Bytes, DueIo, Nanos, Op, ReplayResult, ScriptError, ScriptLoad};
 
 /// I/Os per batch.
@@ -30,7 +30,7 @@ const HELD_LIMIT: usize = 256;
 
 /// Result of asking a feed for an I/O.
 #[derive(Debug)]
-pub(crate) enum Fed {
+pub(crate) enum FeedResult {
     Io(DueIo),
     /// Nothing is decoded yet.
     Starved,
@@ -40,13 +40,13 @@ pub(crate) enum Fed {
 }
 
 /// Delivers the I/Os of a script in order.
-pub(crate) trait Feed {
-    fn next(&mut self) -> Fed;
+pub(crate) trait ScriptFeed {
+    fn next(&mut self) -> FeedResult;
 }
 
 /// An I/O to be submitted now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ready {
+pub(crate) struct ReadyIo {
     pub io: DueIo,
     /// Due time on the engine's clock.
     pub due: u64,
@@ -56,8 +56,8 @@ pub(crate) struct Ready {
 
 /// The player's next action.
 #[derive(Debug)]
-pub(crate) enum Next {
-    HandOver(Ready),
+pub(crate) enum PlayerAction {
+    HandOver(ReadyIo),
     /// Nothing is due before this time.
     At(u64),
     /// Nothing can be submitted before an I/O completes.
@@ -91,7 +91,7 @@ impl PlayCounts {
 
     /// Returns the result since the last call, up to `position`: the tallies of `played`, and the
     /// counts that appear in none.
-    pub(crate) fn take(&self, played: &mut Played, position: ScriptPosition) -> ReplayResult {
+    pub(crate) fn take(&self, played: &mut PlayedScript, position: ScriptPosition) -> ReplayResult {
         let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
         ReplayResult {
             served: std::mem::take(&mut played.served),
@@ -108,11 +108,11 @@ impl PlayCounts {
     }
 
     /// Returns the omitted I/Os since the last call, by operation.
-    fn take_left_out(&self) -> Vec<Unmeasured> {
+    fn take_left_out(&self) -> Vec<UnmeasuredIos> {
         let left_out_of = |op: Op| {
             let (ios, bytes) = &self.left_out[op as usize];
             let (ios, bytes) = (ios.swap(0, Ordering::Relaxed), bytes.swap(0, Ordering::Relaxed));
-            Unmeasured { op, ios, bytes: Bytes(bytes) }
+            UnmeasuredIos { op, ios, bytes: Bytes(bytes) }
         };
         Op::ALL.into_iter().map(left_out_of).filter(|part| part.ios > 0).collect()
     }
@@ -120,7 +120,7 @@ impl PlayCounts {
 
 /// Settings of a playback.
 #[derive(Debug, Clone, Copy)]
-struct Manner {
+struct PlaySettings {
     timing: Timing,
     order: bool,
     leave_out: ReplayOmissions,
@@ -129,16 +129,16 @@ struct Manner {
 
 /// A script being played.
 #[derive(Debug)]
-pub(crate) struct Player<F> {
+pub(crate) struct ScriptPlayer<F> {
     feed: F,
-    manner: Manner,
+    manner: PlaySettings,
     counts: Arc<PlayCounts>,
     /// Time 0 of the script on the engine's clock; before the clock's own zero if a script is
     /// resumed late in its course.
     origin: i128,
-    flight: Flight,
+    flight: OutstandingRanges,
     /// I/Os held back because they overlap an outstanding one, in script order.
-    held: VecDeque<Ready>,
+    held: VecDeque<ReadyIo>,
     /// True if none of them can be released before another I/O completes.
     stuck: bool,
     /// Next I/O of the script and its position.
@@ -151,7 +151,7 @@ pub(crate) struct Player<F> {
     starving: Option<u64>,
 }
 
-impl<F: Feed> Player<F> {
+impl<F: ScriptFeed> ScriptPlayer<F> {
     /// Creates a player for the I/Os of `feed`, whose first has position `from` in the script.
     /// Playing starts with [`begin`](Self::begin). `discards` is true if the target
     /// can discard.
@@ -159,14 +159,14 @@ impl<F: Feed> Player<F> {
         let outstanding = u32::try_from(load.demand.outstanding()).unwrap_or(u32::MAX);
         let leave_out =
             ReplayOmissions { discards: load.leave_out.discards || !discards, ..load.leave_out };
-        let order = load.overlaps == Overlaps::Order;
+        let order = load.overlaps == OverlapRule::Order;
         let counts = PlayCounts { position: AtomicU64::new(from), ..PlayCounts::default() };
-        Player {
+        ScriptPlayer {
             feed,
-            manner: Manner { timing: load.timing, order, leave_out, outstanding },
+            manner: PlaySettings { timing: load.timing, order, leave_out, outstanding },
             counts: Arc::new(counts),
             origin: 0,
-            flight: Flight::new(outstanding),
+            flight: OutstandingRanges::new(outstanding),
             held: VecDeque::with_capacity(HELD_LIMIT),
             stuck: true,
             next: None,
@@ -189,10 +189,10 @@ impl<F: Feed> Player<F> {
 
     /// Returns the next action at `now`.
     #[inline]
-    pub(crate) fn next(&mut self, now: u64) -> Next {
+    pub(crate) fn next(&mut self, now: u64) -> PlayerAction {
         if !self.stuck {
             if let Some(ready) = self.release() {
-                return Next::HandOver(ready);
+                return PlayerAction::HandOver(ready);
             }
             self.stuck = true;
         }
@@ -204,16 +204,16 @@ impl<F: Feed> Player<F> {
                 }
             };
             if self.flight.used() >= self.limit() || self.held.len() == HELD_LIMIT {
-                return Next::Completion;
+                return PlayerAction::Completion;
             }
             let due = self.due(&io);
             if due > now {
-                return Next::At(due);
+                return PlayerAction::At(due);
             }
             self.next = None;
-            let ready = Ready { io, due, number };
+            let ready = ReadyIo { io, due, number };
             if !self.must_wait(&io) {
-                return Next::HandOver(ready);
+                return PlayerAction::HandOver(ready);
             }
             self.counts.held.fetch_add(1, Ordering::Relaxed);
             self.held.push_back(ready);
@@ -222,7 +222,7 @@ impl<F: Feed> Player<F> {
 
     /// Notes that an I/O is submitted in this slot.
     #[inline]
-    pub(crate) fn handed_over(&mut self, slot: u32, ready: &Ready, now: u64) {
+    pub(crate) fn handed_over(&mut self, slot: u32, ready: &ReadyIo, now: u64) {
         self.flight.add(slot, &ready.io);
         self.room_since = now;
         let behind = self.next.map_or(self.taken, |(_, number)| number);
@@ -263,27 +263,27 @@ impl<F: Feed> Player<F> {
     /// Takes the next I/O to be played from the feed. Returns the action to take if there is
     /// none.
     #[inline]
-    fn take(&mut self, now: u64) -> Option<Next> {
+    fn take(&mut self, now: u64) -> Option<PlayerAction> {
         if self.is_over {
             let waits = !self.held.is_empty();
-            return Some(if waits { Next::Completion } else { Next::Over });
+            return Some(if waits { PlayerAction::Completion } else { PlayerAction::Over });
         }
         match self.feed.next() {
-            Fed::Io(io) => {
+            FeedResult::Io(io) => {
                 self.fed(now);
                 let number = self.taken;
                 self.taken += 1;
                 self.next = self.to_be_played(io).map(|io| (io, number));
                 None
             }
-            Fed::Starved => {
+            FeedResult::Starved => {
                 if self.starving.is_none() {
                     self.starving = Some(now);
                     self.counts.starved.fetch_add(1, Ordering::Relaxed);
                 }
-                Some(Next::Starved)
+                Some(PlayerAction::Starved)
             }
-            Fed::Over => {
+            FeedResult::Over => {
                 self.fed(now);
                 self.is_over = true;
                 if self.held.is_empty() {
@@ -291,7 +291,7 @@ impl<F: Feed> Player<F> {
                 }
                 None
             }
-            Fed::Failed(error) => Some(Next::Failed(error)),
+            FeedResult::Failed(error) => Some(PlayerAction::Failed(error)),
         }
     }
 
@@ -337,7 +337,7 @@ impl<F: Feed> Player<F> {
     }
 
     /// Returns the first held I/O that no longer has to wait.
-    fn release(&mut self) -> Option<Ready> {
+    fn release(&mut self) -> Option<ReadyIo> {
         if self.flight.used() >= self.manner.outstanding {
             return None;
         }

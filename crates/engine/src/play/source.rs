@@ -9,7 +9,7 @@ use steadfast_domain::{DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
 const DISCARD_LIMIT: u64 = 1 << 31;
 
 /// Delivers the I/Os of a script in batches.
-pub(crate) struct Source {
+pub(crate) struct ScriptReader {
     script: Box<dyn Script>,
     load: Box<ScriptLoad>,
     /// I/Os delivered, including those passed over.
@@ -17,15 +17,15 @@ pub(crate) struct Source {
     last_due: Nanos,
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for ScriptReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Source({:?} at {})", self.load, self.delivered.total())
     }
 }
 
-impl Source {
+impl ScriptReader {
     /// Opens a script at its beginning.
-    pub(crate) fn open(load: &ScriptLoad) -> Result<Source, ScriptError> {
+    pub(crate) fn open(load: &ScriptLoad) -> Result<ScriptReader, ScriptError> {
         let closed = || ScriptError {
             name: load.name.clone(),
             ios_done: 0,
@@ -33,7 +33,7 @@ impl Source {
         };
         let open = load.open.as_ref().ok_or_else(closed)?;
         let script = open()?;
-        Ok(Source {
+        Ok(ScriptReader {
             script,
             load: Box::new(load.clone()),
             delivered: OpCounts::default(),

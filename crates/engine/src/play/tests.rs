@@ -1,17 +1,17 @@
 //! Order and due times of played I/Os, known in advance.
 
 use super::*;
-use crate::draw::Random;
+use crate::draw::Xoshiro256;
 use steadfast_domain::script::OpCounts;
 use steadfast_domain::{Demand, Script};
 
 /// Returns the I/Os of a list.
 #[derive(Debug)]
-struct List(std::vec::IntoIter<DueIo>);
+struct ListFeed(std::vec::IntoIter<DueIo>);
 
-impl Feed for List {
-    fn next(&mut self) -> Fed {
-        self.0.next().map_or(Fed::Over, Fed::Io)
+impl ScriptFeed for ListFeed {
+    fn next(&mut self) -> FeedResult {
+        self.0.next().map_or(FeedResult::Over, FeedResult::Io)
     }
 }
 
@@ -22,8 +22,9 @@ fn io(due: u64, op: Op, block: u64) -> DueIo {
 /// Returns a script of a list that can be opened.
 pub(crate) fn listed(ios: &[DueIo], outstanding: u32) -> ScriptLoad {
     let batches: VecDeque<Vec<DueIo>> = ios.chunks(1500).map(<[DueIo]>::to_vec).collect();
-    let open =
-        move || -> Result<Box<dyn Script>, ScriptError> { Ok(Box::new(Batches(batches.clone()))) };
+    let open = move || -> Result<Box<dyn Script>, ScriptError> {
+        Ok(Box::new(ListScript(batches.clone())))
+    };
     let mut load = load(ios, outstanding);
     (load.unit, load.largest) = (Bytes(512), Bytes(1 << 20));
     load.open = Some(Arc::new(open));
@@ -31,20 +32,20 @@ pub(crate) fn listed(ios: &[DueIo], outstanding: u32) -> ScriptLoad {
 }
 
 /// Counts the I/Os that it has delivered, and never ends.
-pub(crate) struct Endless(Arc<AtomicU64>);
+pub(crate) struct EndlessFeed(Arc<AtomicU64>);
 
-impl Endless {
+impl EndlessFeed {
     pub(crate) fn load() -> (ScriptLoad, Arc<AtomicU64>) {
         let delivered = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&delivered);
         let mut load = load(&[], 4);
         load.counts.reads = u64::MAX;
-        load.open = Some(Arc::new(move || Ok(Box::new(Endless(Arc::clone(&count))))));
+        load.open = Some(Arc::new(move || Ok(Box::new(EndlessFeed(Arc::clone(&count))))));
         (load, delivered)
     }
 }
 
-impl Script for Endless {
+impl Script for EndlessFeed {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
         let room = batch.capacity() - batch.len();
         let first = self.0.fetch_add(room as u64, Ordering::SeqCst);
@@ -68,7 +69,7 @@ fn load(ios: &[DueIo], outstanding: u32) -> ScriptLoad {
         reach: Bytes(1 << 30),
         demand: Demand::new(1, outstanding),
         timing: Timing::Original,
-        overlaps: Overlaps::Keep,
+        overlaps: OverlapRule::Keep,
         leave_out: ReplayOmissions::default(),
         data_pattern: steadfast_domain::stimulus::DataPattern::RandomUnique,
         open: None,
@@ -82,7 +83,7 @@ fn played(
     ios: Vec<DueIo>,
     service: u64,
 ) -> (Vec<(u64, u64, u64)>, Arc<PlayCounts>) {
-    let mut player = Player::new(load, List(ios.into_iter()), 0, true);
+    let mut player = ScriptPlayer::new(load, ListFeed(ios.into_iter()), 0, true);
     let counts = player.counts();
     player.begin(1000, Nanos::ZERO);
     let mut free: Vec<u32> = (0..load.demand.outstanding() as u32).rev().collect();
@@ -91,19 +92,19 @@ fn played(
     let mut now = 1000;
     loop {
         match player.next(now) {
-            Next::HandOver(ready) => {
+            PlayerAction::HandOver(ready) => {
                 let slot = free.pop().unwrap();
                 player.handed_over(slot, &ready, now);
                 out.push_back((now + service, slot));
                 done.push((ready.due - 1000, now - 1000, ready.io.offset.0 / 4096));
                 continue;
             }
-            Next::Over if out.is_empty() => return (done, counts),
-            Next::At(due) if out.front().is_none_or(|(at, _)| *at > due) => {
+            PlayerAction::Over if out.is_empty() => return (done, counts),
+            PlayerAction::At(due) if out.front().is_none_or(|(at, _)| *at > due) => {
                 now = due;
                 continue;
             }
-            Next::Failed(error) => panic!("{error}"),
+            PlayerAction::Failed(error) => panic!("{error}"),
             _ => {}
         }
         let (at, slot) = out.pop_front().unwrap();
@@ -166,7 +167,7 @@ fn overlaps_are_kept_or_ordered_and_counted_either_way() {
         (counts.overlaps.load(Ordering::Relaxed), counts.held.load(Ordering::Relaxed)),
         (2, 0)
     );
-    load.overlaps = Overlaps::Order;
+    load.overlaps = OverlapRule::Order;
     let (done, counts) = played(&load, ios, 100);
     let expected = [(0, 0, 7), (10, 10, 1), (30, 30, 9), (50, 50, 1), (20, 100, 7), (40, 200, 7)];
     assert_eq!(done, expected);
@@ -179,12 +180,12 @@ fn overlaps_are_kept_or_ordered_and_counted_either_way() {
 
 #[test]
 fn in_order_no_two_conflicting_ios_are_ever_out_together_or_swapped() {
-    let mut random = Random::new(3, 3);
+    let mut random = Xoshiro256::new(3, 3);
     let ios: Vec<DueIo> = (0..20_000)
         .map(|n| io(n * 10, Op::ALL[random.below(2) as usize], random.below(64)))
         .collect();
     let mut load = load(&ios, 16);
-    load.overlaps = Overlaps::Order;
+    load.overlaps = OverlapRule::Order;
     let (done, counts) = played(&load, ios.clone(), 333);
     assert_eq!(done.len(), ios.len());
     assert!(counts.held.load(Ordering::Relaxed) > 1000);
@@ -214,23 +215,23 @@ fn what_is_left_out_is_counted_and_moves_nothing() {
     ios[0].fua = true;
     let mut load = load(&ios, 4);
     load.leave_out = ReplayOmissions { flushes: true, fua: true, discards: false };
-    let mut player = Player::new(&load, List(ios.into_iter()), 0, false);
+    let mut player = ScriptPlayer::new(&load, ListFeed(ios.into_iter()), 0, false);
     let counts = player.counts();
-    let Next::HandOver(ready) = player.next(10) else { panic!() };
+    let PlayerAction::HandOver(ready) = player.next(10) else { panic!() };
     assert!(!ready.io.fua);
     player.handed_over(0, &ready, 10);
-    assert!(matches!(player.next(10), Next::Over));
+    assert!(matches!(player.next(10), PlayerAction::Over));
     let left_out = counts.take_left_out();
-    let of = |op, ios, bytes| Unmeasured { op, ios, bytes: Bytes(bytes) };
+    let of = |op, ios, bytes| UnmeasuredIos { op, ios, bytes: Bytes(bytes) };
     assert_eq!(left_out, [of(Op::Discard, 2, 8192), of(Op::Flush, 1, 4096)]);
     assert_eq!(counts.fua_left_out.load(Ordering::Relaxed), 1);
     assert_eq!(counts.position.load(Ordering::Relaxed), 4);
 }
 
 /// Delivers a list in batches of any size.
-struct Batches(VecDeque<Vec<DueIo>>);
+struct ListScript(VecDeque<Vec<DueIo>>);
 
-impl Script for Batches {
+impl Script for ListScript {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
         let next = self.0.pop_front().unwrap_or_default();
         batch.extend(&next);
@@ -238,13 +239,13 @@ impl Script for Batches {
     }
 }
 
-fn source(change: impl Fn(&mut ScriptLoad), batches: &[&[DueIo]]) -> Source {
+fn source(change: impl Fn(&mut ScriptLoad), batches: &[&[DueIo]]) -> ScriptReader {
     let all: Vec<DueIo> = batches.concat();
     let mut load = load(&all, 4);
     let batches: VecDeque<Vec<DueIo>> = batches.iter().map(|batch| batch.to_vec()).collect();
-    load.open = Some(Arc::new(move || Ok(Box::new(Batches(batches.clone())))));
+    load.open = Some(Arc::new(move || Ok(Box::new(ListScript(batches.clone())))));
     change(&mut load);
-    Source::open(&load).unwrap()
+    ScriptReader::open(&load).unwrap()
 }
 
 #[test]
@@ -252,7 +253,7 @@ fn a_source_delivers_from_anywhere_and_refuses_what_was_not_announced() {
     let ios: Vec<DueIo> = (0..10).map(|n| io(n, Op::Write, n)).collect();
     for from in 0..=10 {
         let mut source = source(|_| (), &[&ios[..4], &ios[4..9], &ios[9..]]);
-        let mut batch = Source::batch();
+        let mut batch = ScriptReader::batch();
         source.pass_over(from, &mut batch).unwrap();
         let mut rest = std::mem::take(&mut batch);
         while source.fill(&mut batch).unwrap() {
@@ -268,10 +269,11 @@ fn a_source_delivers_from_anywhere_and_refuses_what_was_not_announced() {
         ("should have 0 reads, 3 writes", |s| s.counts.writes = 3),
     ];
     for (words, change) in wrong {
-        let error = source(change, &[&ios]).fill(&mut Source::batch()).unwrap_err().to_string();
+        let error =
+            source(change, &[&ios]).fill(&mut ScriptReader::batch()).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
     let early = [io(5, Op::Read, 0), io(4, Op::Read, 0)];
-    let error = source(|_| (), &[&early]).fill(&mut Source::batch()).unwrap_err().to_string();
+    let error = source(|_| (), &[&early]).fill(&mut ScriptReader::batch()).unwrap_err().to_string();
     assert!(error.contains("due"), "{error}");
 }

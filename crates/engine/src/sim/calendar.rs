@@ -17,18 +17,18 @@ const REBASE: u64 = 1 << 47;
 const NEVER: u64 = u64::MAX;
 
 #[derive(Debug)]
-pub(super) struct Calendar {
+pub(super) struct EventCalendar {
     /// `keys[1]` is the earliest; the keys of the slots are in the upper half.
     keys: Box<[u64]>,
     leaves: usize,
     origin: u64,
 }
 
-impl Calendar {
+impl EventCalendar {
     /// Creates a calendar of this many slots, at most [`MOST_SLOTS`].
     pub(super) fn new(slots: usize, origin: u64) -> Self {
         let leaves = slots.next_power_of_two();
-        Calendar { keys: vec![NEVER; 2 * leaves].into(), leaves, origin }
+        EventCalendar { keys: vec![NEVER; 2 * leaves].into(), leaves, origin }
     }
 
     /// Returns the earliest completion and its slot; `None` if nothing is outstanding.
@@ -81,14 +81,14 @@ impl Calendar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Random;
+    use crate::draw::Xoshiro256;
     use std::collections::BTreeSet;
 
     #[test]
     fn completions_come_in_order() {
-        let mut random = Random::new(1, 1);
+        let mut random = Xoshiro256::new(1, 1);
         for slots in [1, 2, 3, 31, 64, 70] {
-            let mut calendar = Calendar::new(slots, 1000);
+            let mut calendar = EventCalendar::new(slots, 1000);
             let mut oracle = BTreeSet::new();
             for slot in 0..slots {
                 calendar.set(slot, 1000 + slot as u64 % 7);
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn years_pass() {
-        let mut calendar = Calendar::new(2, 0);
+        let mut calendar = EventCalendar::new(2, 0);
         let mut now = 0;
         for step in 0..1000 {
             now += 1 << 45;

@@ -1,9 +1,9 @@
 //! The drive as its host sees it: commands in, completion times out.
 
-use super::flash::{Dies, Times};
-use super::mapping::{Mapping, UNMAPPED};
+use super::flash::{FlashDies, FlashTimings};
+use super::mapping::{PageMap, UNMAPPED};
 use super::spec::{DriveSpec, PAGE};
-use crate::draw::Drawn;
+use crate::draw::DrawnIo;
 use steadfast_domain::{Op, WriteCache};
 
 const PAGE_BITS: u32 = PAGE.trailing_zeros();
@@ -24,11 +24,11 @@ const LOAD_CELSIUS: f64 = 24.0;
 const THERMAL_NS: f64 = 150e9;
 
 #[derive(Debug)]
-pub(super) struct Drive {
+pub(super) struct SimulatedDrive {
     spec: DriveSpec,
     seed: u64,
-    mapping: Mapping,
-    dies: Dies,
+    mapping: PageMap,
+    dies: FlashDies,
     write_cache: WriteCache,
     /// Clocks of the controller and of the two directions of the link.
     controller: u64,
@@ -39,36 +39,36 @@ pub(super) struct Drive {
     wear: f64,
     host_bytes: u64,
     celsius: f64,
-    felt: Felt,
+    felt: ThermalState,
 }
 
 /// State at the last update of the temperature.
 #[derive(Debug, Clone, Copy, Default)]
-struct Felt {
+struct ThermalState {
     at: u64,
     programmed: u64,
 }
 
 /// Bytes written since the drive was created: by its host, and to its flash.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Written {
+pub(super) struct WrittenBytes {
     host: u64,
     flash: u64,
 }
 
-impl Written {
+impl WrittenBytes {
     /// Returns flash bytes per host byte since `earlier`; `None` if the host wrote nothing.
-    pub(super) fn amplification_since(self, earlier: Written) -> Option<f64> {
+    pub(super) fn amplification_since(self, earlier: WrittenBytes) -> Option<f64> {
         let host = self.host - earlier.host;
         (host > 0).then(|| (self.flash - earlier.flash) as f64 / host as f64)
     }
 }
 
-impl Drive {
+impl SimulatedDrive {
     pub(super) fn new(spec: &DriveSpec, seed: u64) -> Self {
-        Drive {
-            mapping: Mapping::new(spec),
-            dies: Dies::new(spec, seed),
+        SimulatedDrive {
+            mapping: PageMap::new(spec),
+            dies: FlashDies::new(spec, seed),
             spec: spec.clone(),
             seed,
             write_cache: WriteCache::Enabled,
@@ -79,7 +79,7 @@ impl Drive {
             wear: 1.0,
             host_bytes: 0,
             celsius: IDLE_CELSIUS,
-            felt: Felt::default(),
+            felt: ThermalState::default(),
         }
     }
 
@@ -100,14 +100,14 @@ impl Drive {
         self.host_bytes
     }
 
-    pub(super) fn written(&self) -> Written {
-        Written { host: self.host_bytes, flash: self.mapping.programmed() * PAGE }
+    pub(super) fn written(&self) -> WrittenBytes {
+        WrittenBytes { host: self.host_bytes, flash: self.mapping.programmed() * PAGE }
     }
 
     /// Takes a command at `now`, which is not before the previous one. Returns the time of its
     /// completion.
     #[inline]
-    pub(super) fn submit(&mut self, now: u64, io: &Drawn) -> u64 {
+    pub(super) fn submit(&mut self, now: u64, io: &DrawnIo) -> u64 {
         if now >= self.spell_ends {
             self.change_spell(now);
         }
@@ -124,10 +124,11 @@ impl Drive {
 
     #[cold]
     fn change_spell(&mut self, now: u64) {
-        (self.dies.times, self.spell_ends) = Times::at(&self.spec, self.seed, now, self.wear);
+        (self.dies.times, self.spell_ends) =
+            FlashTimings::at(&self.spec, self.seed, now, self.wear);
     }
 
-    fn read(&mut self, io: &Drawn) -> u64 {
+    fn read(&mut self, io: &DrawnIo) -> u64 {
         let (first, last) = pages(io);
         let open = self.mapping.host_open();
         for page in self.mapping.lookup_run(first, last - first + 1) {
@@ -144,7 +145,7 @@ impl Drive {
         (read + self.link_time(io.size.min(PAGE as u32))).max(self.link_out)
     }
 
-    fn write(&mut self, io: &Drawn) -> u64 {
+    fn write(&mut self, io: &DrawnIo) -> u64 {
         let (first, last) = pages(io);
         self.host_bytes += u64::from(io.size);
         self.link_in = self.link_in.max(self.dies.now) + self.link_time(io.size);
@@ -185,7 +186,7 @@ impl Drive {
     }
 
     /// Pages that a discard covers in part stay mapped.
-    fn discard(&mut self, io: &Drawn) -> u64 {
+    fn discard(&mut self, io: &DrawnIo) -> u64 {
         let first = io.offset.div_ceil(PAGE) as u32;
         let end = ((io.offset + u64::from(io.size)) / PAGE) as u32;
         for logical in first..end {
@@ -236,7 +237,7 @@ impl Drive {
         let most = time / f64::from(self.spec.program_ns) * f64::from(self.spec.dies);
         let target = IDLE_CELSIUS + LOAD_CELSIUS * (programs / most).min(1.0);
         self.celsius += (target - self.celsius) * (1.0 - (-time / THERMAL_NS).exp());
-        self.felt = Felt { at: now, programmed: self.mapping.programmed() };
+        self.felt = ThermalState { at: now, programmed: self.mapping.programmed() };
     }
 
     /// Returns the temperature in degrees Celsius, rounded to a tenth.
@@ -247,7 +248,7 @@ impl Drive {
 
 /// Returns the first and the last page that an I/O touches.
 #[inline(always)]
-fn pages(io: &Drawn) -> (u32, u32) {
+fn pages(io: &DrawnIo) -> (u32, u32) {
     let last = io.offset + u64::from(io.size.max(1)) - 1;
     ((io.offset >> PAGE_BITS) as u32, (last >> PAGE_BITS) as u32)
 }

@@ -44,7 +44,7 @@ pub enum SimFault {
 
 /// Number and total duration of throttling events since the drive was created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Throttling {
+pub(super) struct ThrottleCounts {
     pub(super) events: u64,
     pub(super) nanos: u64,
 }
@@ -66,7 +66,7 @@ pub(super) struct FaultState {
     /// Number of the next I/O that is affected by the fault.
     next: Option<u64>,
     is_throttled: bool,
-    throttling: Throttling,
+    throttling: ThrottleCounts,
 }
 
 impl FaultState {
@@ -145,7 +145,7 @@ impl FaultState {
     }
 
     /// Returns the drive's throttling log; `None` if it keeps none.
-    pub(super) fn throttling(&self) -> Option<Throttling> {
+    pub(super) fn throttling(&self) -> Option<ThrottleCounts> {
         matches!(self.fault, Some(SimFault::Throttles { .. })).then_some(self.throttling)
     }
 

@@ -7,9 +7,9 @@
 //! Reads go before programs and erases that a die has not begun: a read waits for the operation
 //! in progress and for earlier reads, and delays everything else on the die by its own duration.
 
-use super::mapping::{Flash, Writer};
+use super::mapping::{Flash, PageOrigin};
 use super::spec::DriveSpec;
-use crate::draw::Random;
+use crate::draw::Xoshiro256;
 use steadfast_domain::step::mix64;
 
 /// Maximum number of dies of a drive: a read keeps a bit for every die it touches.
@@ -28,7 +28,7 @@ const SPELL_SPREAD: f64 = 0.012;
 
 /// Times at which a die finishes its work.
 #[derive(Debug, Clone, Copy, Default)]
-struct Die {
+struct DieTimes {
     /// End of all of its work.
     busy: u64,
     /// End of its reads.
@@ -39,7 +39,7 @@ struct Die {
 
 /// Current durations of operations, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Times {
+pub(super) struct FlashTimings {
     /// Shortest read, and the longest addition to it.
     read: u64,
     read_jitter: u64,
@@ -55,48 +55,48 @@ pub(super) struct Times {
 
 /// A read's share of one die.
 #[derive(Debug, Clone, Copy, Default)]
-struct Share {
+struct DieShare {
     units: u32,
     pages: u32,
 }
 
 #[derive(Debug)]
-pub(super) struct Dies {
+pub(super) struct FlashDies {
     /// Time at which the current operation reaches the flash.
     pub(super) now: u64,
     /// Time at which the last program of the current operation ends.
     pub(super) programmed: u64,
-    pub(super) times: Times,
-    dies: Box<[Die]>,
+    pub(super) times: FlashTimings,
+    dies: Box<[DieTimes]>,
     channels: Box<[u64]>,
     unit_bits: u32,
     /// End times of the programs of the units that entered the buffer last.
     buffer: Box<[u64]>,
     /// Number of units that ever entered the buffer.
     units: u64,
-    shares: [Share; MOST_DIES],
+    shares: [DieShare; MOST_DIES],
     touched: u64,
     last_unit: u32,
     collected_unit: u32,
-    random: Random,
+    random: Xoshiro256,
 }
 
-impl Dies {
+impl FlashDies {
     pub(super) fn new(spec: &DriveSpec, seed: u64) -> Self {
-        Dies {
+        FlashDies {
             now: 0,
             programmed: 0,
-            times: Times::of(spec, 1.0, 1.0),
-            dies: vec![Die::default(); spec.dies as usize].into(),
+            times: FlashTimings::of(spec, 1.0, 1.0),
+            dies: vec![DieTimes::default(); spec.dies as usize].into(),
             channels: vec![0; spec.channels as usize].into(),
             unit_bits: spec.unit_pages.trailing_zeros(),
             buffer: vec![0; spec.buffer_units as usize].into(),
             units: 0,
-            shares: [Share::default(); MOST_DIES],
+            shares: [DieShare::default(); MOST_DIES],
             touched: 0,
             last_unit: u32::MAX,
             collected_unit: u32::MAX,
-            random: Random::new(seed, 0xd1e5),
+            random: Xoshiro256::new(seed, 0xd1e5),
         }
     }
 
@@ -154,7 +154,7 @@ impl Dies {
     }
 
     #[inline]
-    fn read_die(&mut self, index: usize, share: Share) -> u64 {
+    fn read_die(&mut self, index: usize, share: DieShare) -> u64 {
         let jitter = self.chance(self.times.read_jitter);
         let time = (self.times.read + jitter) * u64::from(share.units);
         let begin = self.now.max(self.dies[index].read);
@@ -205,7 +205,7 @@ impl Dies {
     }
 }
 
-impl Flash for Dies {
+impl Flash for FlashDies {
     #[inline]
     fn admit(&mut self) {
         let oldest = self.units % self.buffer.len() as u64;
@@ -225,13 +225,13 @@ impl Flash for Dies {
     }
 
     #[inline]
-    fn program(&mut self, page: u32, writer: Writer) {
+    fn program(&mut self, page: u32, writer: PageOrigin) {
         let index = self.die_of(page);
         let loaded = self.transfer(index, self.times.transfer << self.unit_bits);
         let jitter = self.chance(self.times.program_jitter);
         let die = &mut self.dies[index];
         die.busy = die.busy.max(loaded) + self.times.program + jitter;
-        if writer == Writer::Host {
+        if writer == PageOrigin::Host {
             let at = self.units % self.buffer.len() as u64;
             self.buffer[at as usize] = die.busy;
             self.units += 1;
@@ -251,12 +251,12 @@ impl Flash for Dies {
     }
 }
 
-impl Times {
+impl FlashTimings {
     /// Returns a drive's durations; `slowness` scales all of them, `wear` only programs.
     fn of(spec: &DriveSpec, slowness: f64, wear: f64) -> Self {
         let scaled = |ns: u32, by: f64| (f64::from(ns) * by).round() as u64;
         let program = slowness * wear;
-        Times {
+        FlashTimings {
             read: scaled(spec.read_ns, slowness * (1.0 - READ_SPREAD)),
             read_jitter: scaled(spec.read_ns, slowness * 2.0 * READ_SPREAD),
             program: scaled(spec.program_ns, program * (1.0 - PROGRAM_SPREAD)),
@@ -273,6 +273,6 @@ impl Times {
         let spell = now / SPELL_NS;
         let chance = mix64(seed ^ mix64(spell)) as f64 / u64::MAX as f64;
         let slowness = 1.0 + SPELL_SPREAD * (2.0 * chance - 1.0);
-        (Times::of(spec, slowness, wear), (spell + 1) * SPELL_NS)
+        (FlashTimings::of(spec, slowness, wear), (spell + 1) * SPELL_NS)
     }
 }

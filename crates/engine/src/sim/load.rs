@@ -1,13 +1,13 @@
 //! A running load in virtual time: its I/Os are drawn, issued, completed and counted.
 
-use super::calendar::Calendar;
-use super::drive::Drive;
+use super::calendar::EventCalendar;
+use super::drive::SimulatedDrive;
 use super::fault::{FaultState, IoOutcome};
 use super::pace::Pacer;
-use crate::accounting::{Account, Meter, PlayedIo, SCRIPT_STREAMS};
-use crate::draw::{DrawPlan, Drawer, Drawn};
-use crate::start::Start;
-use crate::stop::Stop;
+use crate::accounting::{IntervalAccount, PlayedIo, SCRIPT_STREAMS, StepMeter};
+use crate::draw::{DrawPlan, DrawnIo, IoGenerator};
+use crate::start::StepStart;
+use crate::stop::StopSignal;
 use std::sync::Arc;
 use steadfast_domain::measurement::{self, Fault, Interval, Silence};
 use steadfast_domain::{Bytes, Load, Nanos, Op, Stimulus};
@@ -31,7 +31,7 @@ const WHOLE_INTERVAL: u64 = SECOND * 95 / 100;
 
 /// Why advancing a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pause {
+pub(super) enum AdvanceEnd {
     /// The requested time was reached.
     Reached,
     /// The load has done all its work, and its last I/O has completed.
@@ -50,7 +50,7 @@ pub(super) enum Pause {
 
 /// An outstanding I/O.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Outstanding {
+pub(super) struct OutstandingIo {
     /// Time at which it was issued or, if the load has a pace, due.
     pub(super) since: u64,
     pub(super) offset: u64,
@@ -62,9 +62,9 @@ pub(super) struct Outstanding {
     pub(super) fails: bool,
 }
 
-impl Outstanding {
+impl OutstandingIo {
     /// Content of a slot that has had no I/O yet.
-    pub(super) const NONE: Outstanding = Outstanding {
+    pub(super) const NONE: OutstandingIo = OutstandingIo {
         since: 0,
         offset: 0,
         size: 0,
@@ -77,21 +77,21 @@ impl Outstanding {
 
 /// The drive that a load runs on, its faults, and the stop flag.
 pub(super) struct SimContext<'a> {
-    pub(super) drive: &'a mut Drive,
+    pub(super) drive: &'a mut SimulatedDrive,
     pub(super) fates: &'a mut FaultState,
-    pub(super) stop: &'a Stop,
+    pub(super) stop: &'a StopSignal,
 }
 
 #[derive(Debug)]
 pub(super) struct RunningLoad {
     stimulus: Stimulus,
     plan: Arc<DrawPlan>,
-    drawers: Vec<Drawer>,
+    drawers: Vec<IoGenerator>,
     /// Seed in use, if it is not the stimulus's own.
     pub(super) seed: Option<u64>,
     pacer: Pacer,
-    calendar: Calendar,
-    slots: Box<[Outstanding]>,
+    calendar: EventCalendar,
+    slots: Box<[OutstandingIo]>,
     free: Vec<usize>,
     now: u64,
     /// Time since when nothing is outstanding; valid only while that is so.
@@ -115,11 +115,11 @@ pub(super) struct RunningLoad {
 
 impl RunningLoad {
     /// Starts a load at `now` with all slots free.
-    pub(super) fn begin(stimulus: &Stimulus, plan: DrawPlan, start: &Start, now: u64) -> Self {
+    pub(super) fn begin(stimulus: &Stimulus, plan: DrawPlan, start: &StepStart, now: u64) -> Self {
         let plan = Arc::new(plan.going_on_from(&start.cursors));
         let seed = start.seed(stimulus.seed);
         let drawers = (0..stimulus.demand.threads)
-            .map(|thread| Drawer::new(Arc::clone(&plan), seed, thread))
+            .map(|thread| IoGenerator::new(Arc::clone(&plan), seed, thread))
             .collect();
         let slots = stimulus.demand.outstanding() as usize;
         let (until, done) = (stimulus.until, start.done);
@@ -135,8 +135,8 @@ impl RunningLoad {
             drawers,
             seed: start.other_seed(stimulus.seed),
             pacer: Pacer::new(stimulus.pace, seed, now),
-            calendar: Calendar::new(slots, now),
-            slots: vec![Outstanding::NONE; slots].into(),
+            calendar: EventCalendar::new(slots, now),
+            slots: vec![OutstandingIo::NONE; slots].into(),
             free: (0..slots).rev().collect(),
             now,
             idle_since: now,
@@ -189,7 +189,7 @@ impl RunningLoad {
     }
 
     /// Completes the I/Os that are outstanding at the end of the load.
-    pub(super) fn drain(&mut self, window: &mut Window) {
+    pub(super) fn drain(&mut self, window: &mut SimulatedMeasurement) {
         while let Some((done, slot)) = self.calendar.first() {
             self.now = self.now.max(done);
             self.calendar.clear(slot);
@@ -203,10 +203,10 @@ impl RunningLoad {
         &mut self,
         to: u64,
         context: &mut SimContext,
-        window: &mut Window,
-    ) -> Pause {
+        window: &mut SimulatedMeasurement,
+    ) -> AdvanceEnd {
         if to <= self.now {
-            return Pause::Reached;
+            return AdvanceEnd::Reached;
         }
         loop {
             if self.may_issue()
@@ -220,11 +220,11 @@ impl RunningLoad {
             };
             if done >= to {
                 self.now = to;
-                return Pause::Reached;
+                return AdvanceEnd::Reached;
             }
             self.now = done;
             if !self.complete(slot, window) {
-                return Pause::Faulty;
+                return AdvanceEnd::Faulty;
             }
             let again = self.pacer.is_closed() && self.may_issue();
             if !again {
@@ -237,7 +237,7 @@ impl RunningLoad {
 
     /// Checks for a stop once every [`STOP_EVERY`] I/Os.
     #[inline(always)]
-    fn is_to_stop(&mut self, stop: &Stop) -> bool {
+    fn is_to_stop(&mut self, stop: &StopSignal) -> bool {
         self.until_stop -= 1;
         if self.until_stop > 0 {
             return false;
@@ -265,8 +265,8 @@ impl RunningLoad {
         &mut self,
         to: u64,
         context: &mut SimContext,
-        window: &mut Window,
-    ) -> Option<Pause> {
+        window: &mut SimulatedMeasurement,
+    ) -> Option<AdvanceEnd> {
         while self.may_issue() {
             let due = self.pacer.due()?;
             let at = due.max(self.now);
@@ -294,13 +294,13 @@ impl RunningLoad {
     }
 
     /// Handles the time without outstanding I/Os: the load is over, or the next I/O is due later.
-    fn pass_idle_time(&mut self, to: u64, context: &mut SimContext) -> Pause {
+    fn pass_idle_time(&mut self, to: u64, context: &mut SimContext) -> AdvanceEnd {
         if !self.may_issue() {
-            return Pause::Complete;
+            return AdvanceEnd::Complete;
         }
         self.rest(to, context);
         self.now = to;
-        Pause::Reached
+        AdvanceEnd::Reached
     }
 
     #[inline]
@@ -310,22 +310,26 @@ impl RunningLoad {
         since: u64,
         now: u64,
         context: &mut SimContext,
-    ) -> Option<Pause> {
+    ) -> Option<AdvanceEnd> {
         if self.is_to_stop(context.stop) {
-            return Some(Pause::Stopped);
+            return Some(AdvanceEnd::Stopped);
         }
         let fate = context.fates.of_next();
         if fate == IoOutcome::Gone || fate == IoOutcome::Hangs {
-            return Some(if fate == IoOutcome::Gone { Pause::Gone } else { Pause::Hangs });
+            return Some(if fate == IoOutcome::Gone {
+                AdvanceEnd::Gone
+            } else {
+                AdvanceEnd::Hangs
+            });
         }
         let thread = slot / self.stimulus.demand.depth as usize;
         let mut io = self.drawers[thread].draw();
         let short = self.book(&mut io);
         let done = context.fates.thawed(context.drive.submit(now, &io));
-        let Drawn { op, offset, size, .. } = io;
+        let DrawnIo { op, offset, size, .. } = io;
         let stream = io.stream + self.first_stream;
         let fails = fate == IoOutcome::Fails;
-        self.slots[slot] = Outstanding { since, offset, size, short, stream, op, fails };
+        self.slots[slot] = OutstandingIo { since, offset, size, short, stream, op, fails };
         self.calendar.set(slot, done);
         None
     }
@@ -333,7 +337,7 @@ impl RunningLoad {
     /// Subtracts an I/O from what is left. The last one before a limit in bytes may have to be
     /// shortened; returns by how many bytes.
     #[inline(always)]
-    fn book(&mut self, io: &mut Drawn) -> u32 {
+    fn book(&mut self, io: &mut DrawnIo) -> u32 {
         self.left_ios -= 1;
         let size = u64::from(io.size).min(self.left_bytes) as u32;
         let short = io.size - size;
@@ -344,7 +348,7 @@ impl RunningLoad {
 
     /// Counts a completed I/O. Returns false if too many have failed.
     #[inline]
-    fn complete(&mut self, slot: usize, window: &mut Window) -> bool {
+    fn complete(&mut self, slot: usize, window: &mut SimulatedMeasurement) -> bool {
         let io = self.slots[slot];
         window.note_completion(self.now);
         let plain = !io.fails && io.short == 0 && self.now >= self.measured_from;
@@ -358,7 +362,11 @@ impl RunningLoad {
     /// Counts an I/O that failed, was shortened or is not measured. A failed one no longer counts
     /// toward the load's limits.
     #[cold]
-    fn complete_slow_path(&mut self, io: &Outstanding, window: &mut Window) -> bool {
+    fn complete_slow_path(
+        &mut self,
+        io: &OutstandingIo,
+        window: &mut SimulatedMeasurement,
+    ) -> bool {
         if !io.fails && self.now >= self.measured_from {
             window.account.count_short(io.stream, self.now - io.since, u64::from(io.short));
             return true;
@@ -375,10 +383,10 @@ impl RunningLoad {
 
 /// I/Os completed in a ramp or after the end, by operation.
 #[derive(Debug, Default)]
-pub(super) struct Unmeasured([(u64, u64); Op::ALL.len()]);
+pub(super) struct UnmeasuredCounts([(u64, u64); Op::ALL.len()]);
 
-impl Unmeasured {
-    pub(super) fn add(&mut self, io: &Outstanding) {
+impl UnmeasuredCounts {
+    pub(super) fn add(&mut self, io: &OutstandingIo) {
         if !io.fails {
             let (ios, bytes) = &mut self.0[io.op as usize];
             *ios += 1;
@@ -387,44 +395,44 @@ impl Unmeasured {
     }
 
     /// Returns the operations that had any.
-    pub(super) fn parts(&self) -> Vec<measurement::Unmeasured> {
+    pub(super) fn parts(&self) -> Vec<measurement::UnmeasuredIos> {
         let part = |op: Op| {
             let (ios, bytes) = self.0[op as usize];
-            measurement::Unmeasured { op, ios, bytes: Bytes(bytes) }
+            measurement::UnmeasuredIos { op, ios, bytes: Bytes(bytes) }
         };
         Op::ALL.into_iter().map(part).filter(|part| part.ios > 0).collect()
     }
 }
 
 /// Measurement of one step of a load.
-pub(super) struct Window {
-    account: Account,
-    pub(super) meter: Meter,
+pub(super) struct SimulatedMeasurement {
+    account: IntervalAccount,
+    pub(super) meter: StepMeter,
     begin: u64,
     /// Start of the open interval.
     open: u64,
     pub(super) fault_count: u64,
     pub(super) faults: Vec<Fault>,
-    pub(super) unmeasured: Unmeasured,
+    pub(super) unmeasured: UnmeasuredCounts,
     pub(super) silences: Vec<Silence>,
     /// Time since when I/Os are outstanding and none has completed.
     quiet_since: u64,
 }
 
-impl Window {
+impl SimulatedMeasurement {
     pub(super) fn new(load: &Load, begin: u64) -> Self {
         let (streams, meter) = match load {
-            Load::Script(_) => (SCRIPT_STREAMS, Meter::of_script()),
-            drawn => (drawn.streams().count(), Meter::new(drawn.streams())),
+            Load::Script(_) => (SCRIPT_STREAMS, StepMeter::of_script()),
+            drawn => (drawn.streams().count(), StepMeter::new(drawn.streams())),
         };
-        Window {
-            account: Account::new(streams),
+        SimulatedMeasurement {
+            account: IntervalAccount::new(streams),
             meter,
             begin,
             open: begin,
             fault_count: 0,
             faults: Vec::new(),
-            unmeasured: Unmeasured::default(),
+            unmeasured: UnmeasuredCounts::default(),
             silences: Vec::new(),
             quiet_since: begin,
         }
@@ -446,7 +454,7 @@ impl Window {
     }
 
     /// Counts an I/O that was outstanding when its load ended and completes at `now`.
-    pub(super) fn count_outstanding(&mut self, io: &Outstanding, now: u64) {
+    pub(super) fn count_outstanding(&mut self, io: &OutstandingIo, now: u64) {
         self.unmeasured.add(io);
         if !io.fails {
             self.account.count_outstanding(io.stream, now.saturating_sub(io.since));
@@ -487,7 +495,7 @@ impl Window {
         Some(self.meter.close_interval(accounts, Nanos(begin), Nanos(end), partial))
     }
 
-    pub(super) fn fault(&mut self, io: &Outstanding, now: u64) -> bool {
+    pub(super) fn fault(&mut self, io: &OutstandingIo, now: u64) -> bool {
         self.fault_count += 1;
         if self.faults.len() < FAULTS_KEPT {
             self.faults.push(Fault {

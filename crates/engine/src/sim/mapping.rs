@@ -23,7 +23,7 @@ const STRIDE: usize = 64;
 
 /// Origin of the pages in a program operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writer {
+pub(super) enum PageOrigin {
     Host,
     Collector,
 }
@@ -35,7 +35,7 @@ pub(super) trait Flash {
     /// Reads a page that the collector moves.
     fn read(&mut self, page: u32);
     /// Programs the unit that ends with this page.
-    fn program(&mut self, page: u32, writer: Writer);
+    fn program(&mut self, page: u32, writer: PageOrigin);
     /// Erases a superblock on every die.
     fn erase(&mut self);
 }
@@ -59,7 +59,7 @@ struct Victim {
 
 /// The map from logical to physical pages.
 #[derive(Debug)]
-pub(super) struct Mapping {
+pub(super) struct PageMap {
     page_bits: u32,
     unit_pages: u32,
     /// Physical page of every logical page.
@@ -83,11 +83,11 @@ pub(super) struct Mapping {
     programmed: u64,
 }
 
-impl Mapping {
+impl PageMap {
     pub(super) fn new(spec: &DriveSpec) -> Self {
         let physical_pages = spec.superblocks as usize * spec.superblock_pages as usize;
         let spare = spec.superblocks - spec.logical_pages / spec.superblock_pages;
-        let mut mapping = Mapping {
+        let mut mapping = PageMap {
             page_bits: spec.superblock_pages.trailing_zeros(),
             unit_pages: spec.unit_pages,
             physical: vec![UNMAPPED; spec.logical_pages as usize].into(),
@@ -147,7 +147,7 @@ impl Mapping {
         if self.host.next & (self.unit_pages - 1) == 0 {
             self.begin_unit(flash);
         }
-        self.host = self.place(self.host, logical, Writer::Host, flash);
+        self.host = self.place(self.host, logical, PageOrigin::Host, flash);
     }
 
     /// Unmaps a logical page; its physical page becomes invalid at once.
@@ -163,7 +163,7 @@ impl Mapping {
             let page = self.host.next;
             self.logical[page as usize] = UNMAPPED;
             self.invalidate(page);
-            self.host = self.filled(self.host, Writer::Host, flash);
+            self.host = self.filled(self.host, PageOrigin::Host, flash);
         }
     }
 
@@ -235,7 +235,7 @@ impl Mapping {
             if self.collector.next == self.collector.end {
                 self.collector = self.open();
             }
-            self.collector = self.place(self.collector, logical, Writer::Collector, flash);
+            self.collector = self.place(self.collector, logical, PageOrigin::Collector, flash);
         }
         if self.valid[victim.superblock as usize] == NOT_CLOSED {
             self.victim = None;
@@ -295,7 +295,7 @@ impl Mapping {
         &mut self,
         frontier: Frontier,
         logical: u32,
-        writer: Writer,
+        writer: PageOrigin,
         flash: &mut impl Flash,
     ) -> Frontier {
         let page = frontier.next;
@@ -307,7 +307,12 @@ impl Mapping {
 
     /// Returns the frontier after the page that was just filled.
     #[inline(always)]
-    fn filled(&mut self, frontier: Frontier, writer: Writer, flash: &mut impl Flash) -> Frontier {
+    fn filled(
+        &mut self,
+        frontier: Frontier,
+        writer: PageOrigin,
+        flash: &mut impl Flash,
+    ) -> Frontier {
         let page = frontier.next;
         self.programmed += 1;
         if (page + 1) & (self.unit_pages - 1) == 0 {
@@ -331,19 +336,19 @@ impl Mapping {
 pub(super) mod tests {
     use super::super::spec::drive;
     use super::*;
-    use crate::draw::Random;
+    use crate::draw::Xoshiro256;
 
     /// Flash that takes no time.
-    struct Silent;
+    struct NullFlash;
 
-    impl Flash for Silent {
+    impl Flash for NullFlash {
         fn admit(&mut self) {}
         fn read(&mut self, _: u32) {}
-        fn program(&mut self, _: u32, _: Writer) {}
+        fn program(&mut self, _: u32, _: PageOrigin) {}
         fn erase(&mut self) {}
     }
 
-    impl Mapping {
+    impl PageMap {
         /// Checks the invariants that hold between two commands.
         pub(in super::super) fn assert_sound(&self) {
             let pages = 1usize << self.page_bits;
@@ -393,22 +398,22 @@ pub(super) mod tests {
     fn every_page_that_is_mapped_is_mapped_once() {
         for (seed, spare, unit) in [(1, 8, 1), (2, 12, 4), (3, 20, 2), (4, 8, 8)] {
             let spec = tiny(spare, unit);
-            let mut random = Random::new(seed, 0);
-            let mut mapping = Mapping::new(&spec);
+            let mut random = Xoshiro256::new(seed, 0);
+            let mut mapping = PageMap::new(&spec);
             let mut naive = vec![false; spec.logical_pages as usize];
             for step in 0..60_000 {
                 let logical = random.below(u64::from(spec.logical_pages)) as u32;
                 match random.below(1000) {
                     0..=799 => {
-                        mapping.write(logical, &mut Silent);
+                        mapping.write(logical, &mut NullFlash);
                         naive[logical as usize] = true;
                     }
                     800..=989 => {
                         mapping.discard(logical);
                         naive[logical as usize] = false;
                     }
-                    990..=994 => mapping.finish_unit(&mut Silent),
-                    995..=998 => drop(mapping.collect_one(&mut Silent)),
+                    990..=994 => mapping.finish_unit(&mut NullFlash),
+                    995..=998 => drop(mapping.collect_one(&mut NullFlash)),
                     _ if random.below(20) == 0 => {
                         mapping.purge();
                         naive.fill(false);
@@ -427,16 +432,16 @@ pub(super) mod tests {
     #[test]
     fn a_full_drive_that_is_overwritten_in_any_order_never_runs_out() {
         let spec = tiny(6, 4);
-        let mut mapping = Mapping::new(&spec);
+        let mut mapping = PageMap::new(&spec);
         for stride in [1, 3, 65, 1021] {
             for n in 0..5 * spec.logical_pages {
-                mapping.write(n * stride % spec.logical_pages, &mut Silent);
+                mapping.write(n * stride % spec.logical_pages, &mut NullFlash);
             }
             mapping.assert_sound();
         }
         (0..spec.logical_pages).for_each(|l| mapping.discard(l));
         mapping.assert_sound();
-        (0..spec.logical_pages).for_each(|l| mapping.write(l, &mut Silent));
+        (0..spec.logical_pages).for_each(|l| mapping.write(l, &mut NullFlash));
         mapping.assert_sound();
     }
 
@@ -465,13 +470,13 @@ pub(super) mod tests {
             spec.superblock_pages = 128;
             spec.logical_pages = 800 * 128;
             spec.superblocks = 800 + 8 * percent;
-            let mut mapping = Mapping::new(&spec);
-            let mut random = Random::new(u64::from(percent), 0);
+            let mut mapping = PageMap::new(&spec);
+            let mut random = Xoshiro256::new(u64::from(percent), 0);
             let pages = u64::from(spec.logical_pages);
-            (0..spec.logical_pages).for_each(|l| mapping.write(l, &mut Silent));
+            (0..spec.logical_pages).for_each(|l| mapping.write(l, &mut NullFlash));
             let mut write = |times| {
                 let before = mapping.programmed();
-                (0..times).for_each(|_| mapping.write(random.below(pages) as u32, &mut Silent));
+                (0..times).for_each(|_| mapping.write(random.below(pages) as u32, &mut NullFlash));
                 (mapping.programmed() - before) as f64 / times as f64
             };
             write(6 * pages);
@@ -487,9 +492,9 @@ pub(super) mod tests {
     #[test]
     fn sequential_writes_amplify_nothing() {
         let spec = drive("small").unwrap();
-        let mut mapping = Mapping::new(spec);
+        let mut mapping = PageMap::new(spec);
         for _ in 0..4 {
-            (0..spec.logical_pages).for_each(|l| mapping.write(l, &mut Silent));
+            (0..spec.logical_pages).for_each(|l| mapping.write(l, &mut NullFlash));
         }
         let written = 4 * u64::from(spec.logical_pages);
         assert!(mapping.programmed() <= written + written / 100);

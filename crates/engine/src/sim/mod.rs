@@ -32,16 +32,16 @@ pub use spec::{DriveSpec, drive, drives};
 use crate::draw::DrawPlan;
 use crate::engine::Engine;
 use crate::handover::{Handover, goes_on, hand_over};
-use crate::play::Source;
-use crate::prepared::{Prepared, Refusal};
-use crate::start::Start;
-use crate::stop::Stop;
+use crate::play::ScriptReader;
+use crate::prepared::{PreparedStep, StepRefusal};
+use crate::start::StepStart;
+use crate::stop::StopSignal;
 use calendar::MOST_SLOTS;
-use drive::{Drive, Written};
-use fault::{FaultState, Throttling};
-use load::{Pause, SimContext, Window};
+use drive::{SimulatedDrive, WrittenBytes};
+use fault::{FaultState, ThrottleCounts};
+use load::{AdvanceEnd, SimContext, SimulatedMeasurement};
 use pace::Pacer;
-use running::{Course, Running, SimulatedLoad};
+use running::{SimulatedLoad, SimulatedRun, SimulatedRunKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use steadfast_domain::measurement::{Interval, LogDelta, SensorReadings};
@@ -66,9 +66,9 @@ const LONGEST_DISCARD: Bytes = Bytes::gib(3);
 const PATIENCE: Duration = Duration::from_millis(5);
 
 /// Counters of the drive when a step's measurement began.
-struct Before {
-    written: Written,
-    log: Option<Throttling>,
+struct CounterBaseline {
+    written: WrittenBytes,
+    log: Option<ThrottleCounts>,
 }
 
 /// A drive in virtual time.
@@ -76,19 +76,19 @@ struct Before {
 pub struct SimulatedSsd {
     spec: DriveSpec,
     device: Device,
-    drive: Drive,
+    drive: SimulatedDrive,
     fates: FaultState,
-    stop: Stop,
+    stop: StopSignal,
     /// Virtual nanoseconds since the drive was created.
     clock: u64,
-    running: Option<Running>,
+    running: Option<SimulatedRun>,
 }
 
 impl SimulatedSsd {
     /// Creates a factory-new drive. The same spec, seed and steps give the same results to the
     /// nanosecond.
-    pub fn new(spec: &DriveSpec, seed: u64, stop: Stop) -> Self {
-        let drive = Drive::new(spec, seed);
+    pub fn new(spec: &DriveSpec, seed: u64, stop: StopSignal) -> Self {
+        let drive = SimulatedDrive::new(spec, seed);
         let mut fates = FaultState::default();
         if let Some(fault) = spec.fault {
             fates.set(fault);
@@ -162,8 +162,8 @@ impl SimulatedSsd {
         &mut self,
         step: &Step,
         prepared: Option<SimulatedLoad>,
-        start: &Start,
-    ) -> Result<Running, Halt> {
+        start: &StepStart,
+    ) -> Result<SimulatedRun, Halt> {
         match hand_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
             Handover::Other(running, halt) => {
@@ -175,15 +175,15 @@ impl SimulatedSsd {
         // A load that should be continued but has ended meanwhile starts again.
         prepared
             .map_or_else(|| self.prepare_load(&step.load), Ok)
-            .and_then(|prepared| Running::begin(&step.load, prepared, start, self.clock))
+            .and_then(|prepared| SimulatedRun::begin(&step.load, prepared, start, self.clock))
             .map_err(|refusal| refusal.of(step))
     }
 
     /// Runs a load up to a virtual time. Returns true if it is complete.
     fn advance(
         &mut self,
-        load: &mut Running,
-        window: &mut Window,
+        load: &mut SimulatedRun,
+        window: &mut SimulatedMeasurement,
         to: u64,
         step: &Step,
     ) -> Result<bool, Halt> {
@@ -200,14 +200,16 @@ impl SimulatedSsd {
         self.drive.warm(self.clock);
         self.fates.feel(self.drive.celsius(), self.clock - began);
         match pause {
-            Pause::Reached | Pause::Complete if self.stop.is_requested() => Err(Halt::Stopped),
-            Pause::Reached => Ok(false),
-            Pause::Complete => Ok(true),
-            Pause::Stopped => Err(Halt::Stopped),
-            Pause::Faulty => Err(faults(step, window)),
-            Pause::Gone => Err(self.gone()),
-            Pause::Hangs => Err(self.hang()),
-            Pause::Failed => Err(failed(step, load)),
+            AdvanceEnd::Reached | AdvanceEnd::Complete if self.stop.is_requested() => {
+                Err(Halt::Stopped)
+            }
+            AdvanceEnd::Reached => Ok(false),
+            AdvanceEnd::Complete => Ok(true),
+            AdvanceEnd::Stopped => Err(Halt::Stopped),
+            AdvanceEnd::Faulty => Err(faults(step, window)),
+            AdvanceEnd::Gone => Err(self.gone()),
+            AdvanceEnd::Hangs => Err(self.hang()),
+            AdvanceEnd::Failed => Err(failed(step, load)),
         }
     }
 
@@ -219,7 +221,7 @@ impl SimulatedSsd {
     }
 
     /// Returns the changes of the drive's own log since `earlier`; `None` if it keeps none.
-    fn log_since(&self, earlier: Option<Throttling>) -> Option<LogDelta> {
+    fn log_since(&self, earlier: Option<ThrottleCounts>) -> Option<LogDelta> {
         let (now, earlier) = (self.fates.throttling()?, earlier?);
         Some(LogDelta {
             throttle_events: Some(now.events - earlier.events),
@@ -239,8 +241,8 @@ impl SimulatedSsd {
     /// Runs a load to the end of its ramp.
     fn pass_ramp(
         &mut self,
-        load: &mut Running,
-        window: &mut Window,
+        load: &mut SimulatedRun,
+        window: &mut SimulatedMeasurement,
         step: &Step,
     ) -> Result<(), Halt> {
         while self.clock < load.measured_from() {
@@ -255,8 +257,8 @@ impl SimulatedSsd {
     /// Measures a load. Returns true when it is complete, false when the step is cut.
     fn measure(
         &mut self,
-        load: &mut Running,
-        window: &mut Window,
+        load: &mut SimulatedRun,
+        window: &mut SimulatedMeasurement,
         step: &Step,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<bool, Halt> {
@@ -278,22 +280,22 @@ impl SimulatedSsd {
 
     fn conclude(
         &mut self,
-        mut load: Running,
-        mut window: Window,
-        before: Before,
+        mut load: SimulatedRun,
+        mut window: SimulatedMeasurement,
+        before: CounterBaseline,
         complete: bool,
     ) -> Measurement {
         let (began, began_unix_ms) = (window.begin(), unix_ms(window.begin()));
         let (cursors, seed) = match &load.course {
-            Course::Drawn(load) => (load.plan().cursors(), load.seed),
-            Course::Several(loads) => (loads.cursors(), loads.seed()),
-            Course::Script(_) => (BTreeMap::new(), None),
+            SimulatedRunKind::Drawn(load) => (load.plan().cursors(), load.seed),
+            SimulatedRunKind::Several(loads) => (loads.cursors(), loads.seed()),
+            SimulatedRunKind::Script(_) => (BTreeMap::new(), None),
         };
         let write_amplification = self.drive.written().amplification_since(before.written);
         let elapsed = window.meter.elapsed();
         let parts = match &load.course {
-            Course::Several(loads) => loads.parts(began, elapsed),
-            Course::Drawn(_) | Course::Script(_) => Vec::new(),
+            SimulatedRunKind::Several(loads) => loads.parts(began, elapsed),
+            SimulatedRunKind::Drawn(_) | SimulatedRunKind::Script(_) => Vec::new(),
         };
         if complete {
             load.drain(&mut window);
@@ -303,11 +305,11 @@ impl SimulatedSsd {
         }
         window.add_outstanding();
         let (streams, intervals, replay) = match &load.course {
-            Course::Drawn(_) | Course::Several(_) => {
+            SimulatedRunKind::Drawn(_) | SimulatedRunKind::Several(_) => {
                 let (streams, intervals) = window.meter.finish();
                 (streams, intervals, None)
             }
-            Course::Script(script) => {
+            SimulatedRunKind::Script(script) => {
                 let mut played = window.meter.finish_script();
                 let replay = script.take(&mut played);
                 (played.streams, played.intervals, Some(Box::new(replay)))
@@ -341,8 +343,8 @@ impl SimulatedSsd {
     }
 
     /// Completes the outstanding I/Os of a load that is no longer measured.
-    fn drain(&mut self, mut load: Running) {
-        let mut unseen = Window::new(&load.load, self.clock);
+    fn drain(&mut self, mut load: SimulatedRun) {
+        let mut unseen = SimulatedMeasurement::new(&load.load, self.clock);
         load.drain(&mut unseen);
         self.reach(load.now());
     }
@@ -353,11 +355,11 @@ impl SimulatedSsd {
         self.drive.warm(self.clock);
     }
 
-    fn prepare_load(&self, load: &Load) -> Result<SimulatedLoad, Refusal> {
+    fn prepare_load(&self, load: &Load) -> Result<SimulatedLoad, StepRefusal> {
         match load {
             Load::Stimulus(stimulus) => Ok(SimulatedLoad::Drawn(self.plan(stimulus)?)),
             Load::Together(stimuli) => match Load::fault_at_once(stimuli) {
-                Some(why) => Err(Refusal(why)),
+                Some(why) => Err(StepRefusal(why)),
                 None => stimuli
                     .iter()
                     .map(|stimulus| self.plan(stimulus))
@@ -366,9 +368,10 @@ impl SimulatedSsd {
             },
             Load::Script(script) => {
                 if let Some(why) = script.fault().or_else(|| self.refuse_script(script)) {
-                    return Err(Refusal(why));
+                    return Err(StepRefusal(why));
                 }
-                let source = Source::open(script).map_err(|error| Refusal(error.to_string()))?;
+                let source =
+                    ScriptReader::open(script).map_err(|error| StepRefusal(error.to_string()))?;
                 Ok(SimulatedLoad::Script(source))
             }
         }
@@ -400,14 +403,14 @@ impl SimulatedSsd {
         })
     }
 
-    fn plan(&self, stimulus: &Stimulus) -> Result<DrawPlan, Refusal> {
+    fn plan(&self, stimulus: &Stimulus) -> Result<DrawPlan, StepRefusal> {
         let refusal = stimulus
             .fault()
             .or_else(|| self.refuse_place(stimulus))
             .or_else(|| stimulus.streams.iter().find_map(refuse_stream))
             .or_else(|| refuse_manner(stimulus));
         match refusal {
-            Some(why) => Err(Refusal(why)),
+            Some(why) => Err(StepRefusal(why)),
             None => Ok(DrawPlan::new(stimulus)?),
         }
     }
@@ -425,10 +428,10 @@ impl SimulatedSsd {
 }
 
 /// Returns why a script failed, as the end of the run.
-fn failed(step: &Step, load: &Running) -> Halt {
+fn failed(step: &Step, load: &SimulatedRun) -> Halt {
     let error = match &load.course {
-        Course::Script(script) => script.error.as_ref().map(ToString::to_string),
-        Course::Drawn(_) | Course::Several(_) => None,
+        SimulatedRunKind::Script(script) => script.error.as_ref().map(ToString::to_string),
+        SimulatedRunKind::Drawn(_) | SimulatedRunKind::Several(_) => None,
     };
     Halt::Refused(format!("{}: {}", step.place, error.unwrap_or_default()))
 }
@@ -467,7 +470,7 @@ fn device(spec: &DriveSpec, write_cache: WriteCache) -> Device {
     }
 }
 
-fn faults(step: &Step, window: &Window) -> Halt {
+fn faults(step: &Step, window: &SimulatedMeasurement) -> Halt {
     let first = window.faults.first().map_or_else(String::new, |fault| {
         let op = match fault.op {
             Op::Read => "read",
@@ -534,23 +537,25 @@ impl Engine for SimulatedSsd {
         format!("simulation in virtual time: {} ({})", self.spec.name(), self.spec.summary())
     }
 
-    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
-        Prepared::with(step, goes_on(&self.running, step), |load| self.prepare_load(load))
+    fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
+        PreparedStep::with(step, goes_on(&self.running, step), |load| self.prepare_load(load))
     }
 
     /// An interval that a halt leaves open is not reported.
     fn apply(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
+        prepared: PreparedStep,
+        start: &StepStart,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         let (step, prepared) = prepared.into_parts();
         let step = &step;
         let mut load = self.load_for(step, prepared, start)?;
-        let mut window = Window::new(&load.load, self.clock.max(load.measured_from()));
+        let mut window =
+            SimulatedMeasurement::new(&load.load, self.clock.max(load.measured_from()));
         let applied = self.pass_ramp(&mut load, &mut window, step).and_then(|()| {
-            let before = Before { written: self.drive.written(), log: self.fates.throttling() };
+            let before =
+                CounterBaseline { written: self.drive.written(), log: self.fates.throttling() };
             Ok((before, self.measure(&mut load, &mut window, step, watch)?))
         });
         match applied {

@@ -1,6 +1,6 @@
 //! Due times of a load's I/Os.
 
-use crate::draw::Random;
+use crate::draw::Xoshiro256;
 use steadfast_domain::stimulus::Pace;
 
 /// State of a load's pace.
@@ -11,7 +11,7 @@ pub(super) enum Pacer {
     /// I/O n is due at `origin + n * per / ios`.
     Fixed { origin: u64, ios: u64, per: u64, number: u64 },
     /// Exponential gaps with this mean in nanoseconds.
-    Poisson { next: u64, mean: f64, random: Random },
+    Poisson { next: u64, mean: f64, random: Xoshiro256 },
     /// `left` more I/Os are due at once, then a pause of `delay` follows.
     Burst { ios: u64, delay: u64, left: u64, due: u64 },
 }
@@ -24,7 +24,7 @@ impl Pacer {
             Pace::Poisson { ios, per } => {
                 let mean = per.0 as f64 / ios as f64;
                 let mut pacer =
-                    Pacer::Poisson { next: now, mean, random: Random::new(seed, 0xace) };
+                    Pacer::Poisson { next: now, mean, random: Xoshiro256::new(seed, 0xace) };
                 pacer.took();
                 pacer
             }

@@ -1,13 +1,13 @@
 //! A running load of any kind.
 
-use super::load::{Pause, RunningLoad, SimContext, Window};
+use super::load::{AdvanceEnd, RunningLoad, SimContext, SimulatedMeasurement};
 use super::script::RunningScript;
-use super::several::RunningSeveral;
+use super::several::ConcurrentLoads;
 use crate::draw::DrawPlan;
-use crate::handover::Runs;
-use crate::play::Source;
-use crate::prepared::Refusal;
-use crate::start::Start;
+use crate::handover::ActiveLoad;
+use crate::play::ScriptReader;
+use crate::prepared::StepRefusal;
+use crate::start::StepStart;
 use steadfast_domain::{Load, Nanos};
 
 /// A load that can begin.
@@ -15,84 +15,86 @@ use steadfast_domain::{Load, Nanos};
 pub(super) enum SimulatedLoad {
     Drawn(DrawPlan),
     Several(Vec<DrawPlan>),
-    Script(Source),
+    Script(ScriptReader),
 }
 
 /// A running load by kind.
 #[derive(Debug)]
-pub(super) enum Course {
+pub(super) enum SimulatedRunKind {
     Drawn(Box<RunningLoad>),
-    Several(RunningSeveral),
+    Several(ConcurrentLoads),
     Script(Box<RunningScript>),
 }
 
 /// A load and its progress.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct SimulatedRun {
     pub(super) load: Load,
-    pub(super) course: Course,
+    pub(super) course: SimulatedRunKind,
 }
 
-impl Runs for Running {
+impl ActiveLoad for SimulatedRun {
     fn is_of(&self, load: &Load) -> bool {
         self.load == *load
     }
 }
 
-impl Running {
+impl SimulatedRun {
     /// Starts a load at `now` with all slots free.
     pub(super) fn begin(
         load: &Load,
         prepared: SimulatedLoad,
-        start: &Start,
+        start: &StepStart,
         now: u64,
-    ) -> Result<Running, Refusal> {
+    ) -> Result<SimulatedRun, StepRefusal> {
         if let Some(begins) = start.begins.filter(|begins| begins.0 < now) {
             let late = Nanos(now - begins.0);
-            return Err(Refusal(format!(
+            return Err(StepRefusal(format!(
                 "the script was due to begin {late} ago; allow more time"
             )));
         }
         let course = match (prepared, load) {
             (SimulatedLoad::Drawn(plan), Load::Stimulus(stimulus)) => {
-                Course::Drawn(Box::new(RunningLoad::begin(stimulus, plan, start, now)))
+                SimulatedRunKind::Drawn(Box::new(RunningLoad::begin(stimulus, plan, start, now)))
             }
             (SimulatedLoad::Several(plans), Load::Together(stimuli)) => {
-                Course::Several(RunningSeveral::begin(stimuli, plans, start, now))
+                SimulatedRunKind::Several(ConcurrentLoads::begin(stimuli, plans, start, now))
             }
             (SimulatedLoad::Script(source), Load::Script(script)) => {
                 let running = RunningScript::begin(script, source, start, now);
-                Course::Script(Box::new(running.map_err(|error| Refusal(error.to_string()))?))
+                SimulatedRunKind::Script(Box::new(
+                    running.map_err(|error| StepRefusal(error.to_string()))?,
+                ))
             }
-            _ => return Err(Refusal("a different load was prepared".to_owned())),
+            _ => return Err(StepRefusal("a different load was prepared".to_owned())),
         };
-        Ok(Running { load: load.clone(), course })
+        Ok(SimulatedRun { load: load.clone(), course })
     }
 
     /// Returns the virtual time that the load has reached.
     pub(super) fn now(&self) -> u64 {
         match &self.course {
-            Course::Drawn(load) => load.now(),
-            Course::Several(loads) => loads.now(),
-            Course::Script(script) => script.now(),
+            SimulatedRunKind::Drawn(load) => load.now(),
+            SimulatedRunKind::Several(loads) => loads.now(),
+            SimulatedRunKind::Script(script) => script.now(),
         }
     }
 
     /// Returns the time at which its measurement starts.
     pub(super) fn measured_from(&self) -> u64 {
         match &self.course {
-            Course::Drawn(load) => load.measured_from,
-            Course::Several(loads) => loads.measured_from(),
-            Course::Script(script) => script.began,
+            SimulatedRunKind::Drawn(load) => load.measured_from,
+            SimulatedRunKind::Several(loads) => loads.measured_from(),
+            SimulatedRunKind::Script(script) => script.began,
         }
     }
 
     /// Returns the time at which the load is complete; `None` if no time limit applies.
     pub(super) fn ends_at(&self) -> Option<u64> {
         match &self.course {
-            Course::Drawn(load) => load.ends_at,
-            Course::Several(loads) => loads.ends_at(),
-            Course::Script(_) => None,
+            SimulatedRunKind::Drawn(load) => load.ends_at,
+            SimulatedRunKind::Several(loads) => loads.ends_at(),
+            SimulatedRunKind::Script(_) => None,
         }
     }
 
@@ -101,30 +103,30 @@ impl Running {
         &mut self,
         to: u64,
         context: &mut SimContext,
-        window: &mut Window,
-    ) -> Pause {
+        window: &mut SimulatedMeasurement,
+    ) -> AdvanceEnd {
         match &mut self.course {
-            Course::Drawn(load) => load.advance(to, context, window),
-            Course::Several(loads) => loads.advance(to, context, window),
-            Course::Script(script) => script.advance(to, context, window),
+            SimulatedRunKind::Drawn(load) => load.advance(to, context, window),
+            SimulatedRunKind::Several(loads) => loads.advance(to, context, window),
+            SimulatedRunKind::Script(script) => script.advance(to, context, window),
         }
     }
 
     /// Returns true if nothing is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         match &self.course {
-            Course::Drawn(load) => load.is_idle(),
-            Course::Several(loads) => loads.is_idle(),
-            Course::Script(script) => script.is_idle(),
+            SimulatedRunKind::Drawn(load) => load.is_idle(),
+            SimulatedRunKind::Several(loads) => loads.is_idle(),
+            SimulatedRunKind::Script(script) => script.is_idle(),
         }
     }
 
     /// Completes the I/Os that are outstanding at the end of the load.
-    pub(super) fn drain(&mut self, window: &mut Window) {
+    pub(super) fn drain(&mut self, window: &mut SimulatedMeasurement) {
         match &mut self.course {
-            Course::Drawn(load) => load.drain(window),
-            Course::Several(loads) => loads.drain(window),
-            Course::Script(script) => script.drain(window),
+            SimulatedRunKind::Drawn(load) => load.drain(window),
+            SimulatedRunKind::Several(loads) => loads.drain(window),
+            SimulatedRunKind::Script(script) => script.drain(window),
         }
     }
 }

@@ -1,48 +1,50 @@
 //! Playing a script in virtual time.
 
-use super::calendar::Calendar;
+use super::calendar::EventCalendar;
 use super::fault::IoOutcome;
-use super::load::{Outstanding, Pause, STOP_EVERY, SimContext, Window};
+use super::load::{AdvanceEnd, OutstandingIo, STOP_EVERY, SimContext, SimulatedMeasurement};
 use crate::accounting::PlayedIo;
-use crate::draw::Drawn;
-use crate::play::{Fed, Feed, Next, PlayCounts, Player, Ready, Source};
-use crate::start::Start;
+use crate::draw::DrawnIo;
+use crate::play::{
+    FeedResult, PlayCounts, PlayerAction, ReadyIo, ScriptFeed, ScriptPlayer, ScriptReader,
+};
+use crate::start::StepStart;
 use std::sync::Arc;
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{DueIo, Nanos, ReplayResult, ScriptError, ScriptLoad};
 
 /// Decodes a script as it is played; it never starves.
 #[derive(Debug)]
-struct Direct {
-    source: Source,
+struct DirectFeed {
+    source: ScriptReader,
     batch: Vec<DueIo>,
     at: usize,
 }
 
-impl Feed for Direct {
+impl ScriptFeed for DirectFeed {
     #[inline]
-    fn next(&mut self) -> Fed {
+    fn next(&mut self) -> FeedResult {
         if self.at == self.batch.len() {
             self.at = 0;
             match self.source.fill(&mut self.batch) {
                 Ok(true) => {}
-                Ok(false) => return Fed::Over,
-                Err(error) => return Fed::Failed(Box::new(error)),
+                Ok(false) => return FeedResult::Over,
+                Err(error) => return FeedResult::Failed(Box::new(error)),
             }
         }
         self.at += 1;
-        Fed::Io(self.batch[self.at - 1])
+        FeedResult::Io(self.batch[self.at - 1])
     }
 }
 
 /// A running script.
 #[derive(Debug)]
 pub(super) struct RunningScript {
-    player: Player<Direct>,
+    player: ScriptPlayer<DirectFeed>,
     counts: Arc<PlayCounts>,
-    calendar: Calendar,
+    calendar: EventCalendar,
     /// Outstanding I/Os by slot, with the time at which each was submitted.
-    slots: Box<[(Outstanding, u64)]>,
+    slots: Box<[(OutstandingIo, u64)]>,
     free: Vec<u32>,
     now: u64,
     /// Time since when nothing is outstanding; valid only while that is so.
@@ -59,22 +61,22 @@ impl RunningScript {
     /// Starts to play at `now`, or at the time that `start` gives.
     pub(super) fn begin(
         load: &ScriptLoad,
-        mut source: Source,
-        start: &Start,
+        mut source: ScriptReader,
+        start: &StepStart,
         now: u64,
     ) -> Result<Self, ScriptError> {
-        let mut batch = Source::batch();
+        let mut batch = ScriptReader::batch();
         source.pass_over(start.script.ios, &mut batch)?;
-        let feed = Direct { source, batch, at: 0 };
-        let mut player = Player::new(load, feed, start.script.ios, true);
+        let feed = DirectFeed { source, batch, at: 0 };
+        let mut player = ScriptPlayer::new(load, feed, start.script.ios, true);
         let began = start.begins.map_or(now, |begins| begins.0);
         player.begin(began, start.script.time);
         let slots = load.demand.outstanding() as usize;
         Ok(RunningScript {
             counts: player.counts(),
             player,
-            calendar: Calendar::new(slots, now),
-            slots: vec![(Outstanding::NONE, 0); slots].into(),
+            calendar: EventCalendar::new(slots, now),
+            slots: vec![(OutstandingIo::NONE, 0); slots].into(),
             free: (0..slots as u32).rev().collect(),
             now,
             idle_since: now,
@@ -90,7 +92,7 @@ impl RunningScript {
     }
 
     /// Returns the result since the last call.
-    pub(super) fn take(&self, played: &mut crate::accounting::Played) -> ReplayResult {
+    pub(super) fn take(&self, played: &mut crate::accounting::PlayedScript) -> ReplayResult {
         let time = self.passed + Nanos(self.now.saturating_sub(self.began));
         self.counts.take(played, ScriptPosition { ios: self.counts.position(), time })
     }
@@ -101,7 +103,7 @@ impl RunningScript {
     }
 
     /// Completes the outstanding I/Os of a script that was interrupted; they are not measured.
-    pub(super) fn drain(&mut self, window: &mut Window) {
+    pub(super) fn drain(&mut self, window: &mut SimulatedMeasurement) {
         while let Some((done, slot)) = self.calendar.first() {
             self.now = self.now.max(done);
             self.calendar.clear(slot);
@@ -114,61 +116,67 @@ impl RunningScript {
         &mut self,
         to: u64,
         context: &mut SimContext,
-        window: &mut Window,
-    ) -> Pause {
+        window: &mut SimulatedMeasurement,
+    ) -> AdvanceEnd {
         if to <= self.now {
-            return Pause::Reached;
+            return AdvanceEnd::Reached;
         }
         loop {
             let first = self.calendar.first();
             let next = match self.player.next(self.now) {
-                Next::HandOver(ready) => match self.hand_over(&ready, context, window) {
+                PlayerAction::HandOver(ready) => match self.hand_over(&ready, context, window) {
                     None => continue,
                     Some(pause) => return pause,
                 },
-                Next::At(due) => first.map_or(due, |(done, _)| done.min(due)),
-                Next::Failed(error) => {
+                PlayerAction::At(due) => first.map_or(due, |(done, _)| done.min(due)),
+                PlayerAction::Failed(error) => {
                     self.error = Some(error);
-                    return Pause::Failed;
+                    return AdvanceEnd::Failed;
                 }
-                Next::Completion | Next::Starved | Next::Over => match first {
-                    Some((done, _)) => done,
-                    None => return Pause::Complete,
-                },
+                PlayerAction::Completion | PlayerAction::Starved | PlayerAction::Over => {
+                    match first {
+                        Some((done, _)) => done,
+                        None => return AdvanceEnd::Complete,
+                    }
+                }
             };
             if first.is_none() {
                 context.drive.rest(self.idle_since, next.min(to));
             }
             if next >= to {
                 self.now = to;
-                return Pause::Reached;
+                return AdvanceEnd::Reached;
             }
             self.now = next;
             if let Some((done, slot)) = first
                 && done == next
                 && !self.complete(slot, window)
             {
-                return Pause::Faulty;
+                return AdvanceEnd::Faulty;
             }
         }
     }
 
     fn hand_over(
         &mut self,
-        ready: &Ready,
+        ready: &ReadyIo,
         context: &mut SimContext,
-        window: &mut Window,
-    ) -> Option<Pause> {
+        window: &mut SimulatedMeasurement,
+    ) -> Option<AdvanceEnd> {
         self.until_stop -= 1;
         if self.until_stop == 0 {
             self.until_stop = STOP_EVERY;
             if context.stop.is_requested() {
-                return Some(Pause::Stopped);
+                return Some(AdvanceEnd::Stopped);
             }
         }
         let fate = context.fates.of_next();
         if fate == IoOutcome::Gone || fate == IoOutcome::Hangs {
-            return Some(if fate == IoOutcome::Gone { Pause::Gone } else { Pause::Hangs });
+            return Some(if fate == IoOutcome::Gone {
+                AdvanceEnd::Gone
+            } else {
+                AdvanceEnd::Hangs
+            });
         }
         let slot = self.free.pop()?;
         let DueIo { op, fua, offset, size, .. } = ready.io;
@@ -176,10 +184,10 @@ impl RunningScript {
         if self.is_idle() {
             window.end_idle_time(self.now);
         }
-        let drawn = Drawn { stream: 0, op, fua, offset, size };
+        let drawn = DrawnIo { stream: 0, op, fua, offset, size };
         let done = context.fates.thawed(context.drive.submit(self.now, &drawn));
         let fails = fate == IoOutcome::Fails;
-        let io = Outstanding { since: ready.due, offset, size, short: 0, stream: 0, op, fails };
+        let io = OutstandingIo { since: ready.due, offset, size, short: 0, stream: 0, op, fails };
         self.slots[slot as usize] = (io, self.now);
         self.calendar.set(slot as usize, done);
         self.player.handed_over(slot, ready, self.now);
@@ -187,7 +195,7 @@ impl RunningScript {
     }
 
     /// Counts a completed I/O. Returns false if too many have failed.
-    fn complete(&mut self, slot: usize, window: &mut Window) -> bool {
+    fn complete(&mut self, slot: usize, window: &mut SimulatedMeasurement) -> bool {
         let (io, handed) = self.slots[slot];
         window.note_completion(self.now);
         self.calendar.clear(slot);

@@ -2,17 +2,17 @@
 
 use super::*;
 use crate::play::tests::listed;
-use steadfast_domain::script::{Overlaps, Timing};
-use steadfast_domain::step::Place;
+use steadfast_domain::script::{OverlapRule, Timing};
+use steadfast_domain::step::StepPlace;
 use steadfast_domain::{DueIo, ReplayResult};
 
 fn ssd(name: &str) -> SimulatedSsd {
-    SimulatedSsd::new(drive(name).unwrap(), 1, Stop::default())
+    SimulatedSsd::new(drive(name).unwrap(), 1, StopSignal::default())
 }
 
 fn step(load: ScriptLoad) -> Step {
     let load = Load::Script(load);
-    Step { place: Place::new("replay", 0, 1, "list"), load, cut: None, continues: false }
+    Step { place: StepPlace::new("replay", 0, 1, "list"), load, cut: None, continues: false }
 }
 
 fn io(due: u64, op: Op, block: u64) -> DueIo {
@@ -33,7 +33,7 @@ fn calm() -> Vec<DueIo> {
 fn a_drive_that_keeps_up_is_never_late_and_nothing_drifts() {
     let mut ssd = ssd("small");
     let (ios, span) = (calm(), 10_006 * 200_000);
-    let done = ssd.perform(&step(listed(&ios, 64)), &Start::default(), &mut |_| {}).unwrap();
+    let done = ssd.perform(&step(listed(&ios, 64)), &StepStart::default(), &mut |_| {}).unwrap();
     let replay = replay(&done);
     assert!(done.complete);
     assert_eq!((replay.lateness.ios, replay.lateness.max), (10_007, Nanos::ZERO));
@@ -47,7 +47,10 @@ fn a_drive_that_keeps_up_is_never_late_and_nothing_drifts() {
     assert_eq!(replay.intervals.len(), done.intervals.len());
     // The result is the same every time.
     let mut again = self::ssd("small");
-    assert_eq!(again.perform(&step(listed(&ios, 64)), &Start::default(), &mut |_| {}), Ok(done));
+    assert_eq!(
+        again.perform(&step(listed(&ios, 64)), &StepStart::default(), &mut |_| {}),
+        Ok(done)
+    );
 }
 
 #[test]
@@ -55,7 +58,7 @@ fn faster_is_a_division_of_every_due_time() {
     let ios = calm();
     let mut load = listed(&ios, 64);
     load.timing = Timing::Faster { thousandths: 2000 };
-    let done = ssd("small").perform(&step(load), &Start::default(), &mut |_| {}).unwrap();
+    let done = ssd("small").perform(&step(load), &StepStart::default(), &mut |_| {}).unwrap();
     let longest = done.streams.iter().map(|s| s.tally.response_max.0).max().unwrap();
     let span = 10_006 * 100_000;
     assert!((span..=span + longest).contains(&done.elapsed.0), "{}", done.elapsed.0);
@@ -66,11 +69,11 @@ fn a_drive_that_is_too_slow_is_later_every_second() {
     // One I/O at a time, and twice as many as the drive can do.
     let mut one = listed(&calm()[..2000], 1);
     one.timing = Timing::Closed;
-    let alone = ssd("small").perform(&step(one), &Start::default(), &mut |_| {}).unwrap();
+    let alone = ssd("small").perform(&step(one), &StepStart::default(), &mut |_| {}).unwrap();
     let each = alone.elapsed.0 / 2000;
     let ios: Vec<DueIo> = (0..60_000).map(|n| io(n * each / 2, Op::Read, n % 5000)).collect();
     let done =
-        ssd("small").perform(&step(listed(&ios, 1)), &Start::default(), &mut |_| {}).unwrap();
+        ssd("small").perform(&step(listed(&ios, 1)), &StepStart::default(), &mut |_| {}).unwrap();
     let late: Vec<u64> =
         replay(&done).intervals.iter().filter_map(|i| i.mean()).map(|mean| mean.0).collect();
     assert!(late.len() > 2 && late.windows(2).all(|pair| pair[1] > pair[0]), "{late:?}");
@@ -87,7 +90,7 @@ fn cuts_and_a_resumed_script_play_every_io_once() {
     step.cut = Some(Nanos::from_millis(700));
     let mut parts = Vec::new();
     loop {
-        let part = ssd.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+        let part = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
         step.continues = true;
         parts.push(part);
         if parts.last().unwrap().complete {
@@ -97,7 +100,7 @@ fn cuts_and_a_resumed_script_play_every_io_once() {
     assert_eq!(parts.iter().map(|part| part.total().ios).sum::<u64>(), 10_007);
     let position = replay(&parts[0]).position;
     assert_eq!((position.time, position.ios), (Nanos::from_millis(700), 3500));
-    let start = Start { script: position, ..Start::default() };
+    let start = StepStart { script: position, ..StepStart::default() };
     step.cut = None;
     let rest = self::ssd("small").perform(&step, &start, &mut |_| {}).unwrap();
     assert_eq!(rest.total().ios, 10_007 - 3500);
@@ -109,7 +112,7 @@ fn cuts_and_a_resumed_script_play_every_io_once() {
 #[test]
 fn a_script_begins_when_it_is_told_to() {
     let mut ssd = ssd("small");
-    let start = Start { begins: Some(Nanos::from_secs(5)), ..Start::default() };
+    let start = StepStart { begins: Some(Nanos::from_secs(5)), ..StepStart::default() };
     let ios: Vec<DueIo> = (0..100).map(|n| io(n * 1_000_000, Op::Read, n)).collect();
     let done = ssd.perform(&step(listed(&ios, 8)), &start, &mut |_| {}).unwrap();
     assert_eq!(done.began_unix_ms, VIRTUAL_EPOCH_UNIX_MS + 5000);
@@ -124,10 +127,11 @@ fn overlaps_wait_for_one_another_where_asked() {
     // Writes to one block that the drive does not complete in a microsecond.
     let ios: Vec<DueIo> = (0..50).map(|n| io(n * 1000, Op::Write, 7)).collect();
     let mut load = listed(&ios, 64);
-    let kept = ssd("small").perform(&step(load.clone()), &Start::default(), &mut |_| {}).unwrap();
+    let kept =
+        ssd("small").perform(&step(load.clone()), &StepStart::default(), &mut |_| {}).unwrap();
     assert_eq!((replay(&kept).overlaps, replay(&kept).held), (49, 0));
-    load.overlaps = Overlaps::Order;
-    let ordered = ssd("small").perform(&step(load), &Start::default(), &mut |_| {}).unwrap();
+    load.overlaps = OverlapRule::Order;
+    let ordered = ssd("small").perform(&step(load), &StepStart::default(), &mut |_| {}).unwrap();
     assert_eq!(replay(&ordered).held, 49);
     assert!(ordered.elapsed > kept.elapsed);
     assert_eq!(replay(&ordered).lateness.ios, 50);
@@ -152,6 +156,6 @@ fn what_a_drive_cannot_take_is_refused_and_what_was_not_announced_ends_the_step(
     }
     let mut load = listed(&ios, 4);
     load.counts.writes = 51;
-    let halt = ssd.perform(&step(load), &Start::default(), &mut |_| {}).unwrap_err();
+    let halt = ssd.perform(&step(load), &StepStart::default(), &mut |_| {}).unwrap_err();
     assert!(halt.to_string().contains("its source has changed"), "{halt}");
 }

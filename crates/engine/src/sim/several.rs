@@ -1,16 +1,16 @@
 //! Several loads at once, in virtual time: the load with the earliest next event advances first.
 
-use super::load::{Pause, RunningLoad, SimContext, Window};
+use super::load::{AdvanceEnd, RunningLoad, SimContext, SimulatedMeasurement};
 use crate::draw::DrawPlan;
-use crate::start::{Start, cursors_of_part};
+use crate::start::{StepStart, cursors_of_part};
 use std::collections::BTreeMap;
 use steadfast_domain::measurement::LoadPart;
 use steadfast_domain::{Bytes, Nanos, Stimulus};
 
 /// Loads that started at the same time.
 #[derive(Debug)]
-pub(super) struct RunningSeveral {
-    loads: Vec<One>,
+pub(super) struct ConcurrentLoads {
+    loads: Vec<ConcurrentLoad>,
     now: u64,
     /// Time since when no load has an I/O outstanding; `None` while one has.
     idle_since: Option<u64>,
@@ -18,18 +18,18 @@ pub(super) struct RunningSeveral {
 
 /// One of the loads.
 #[derive(Debug)]
-struct One {
+struct ConcurrentLoad {
     load: RunningLoad,
     streams: u32,
     ended: Option<u64>,
 }
 
-impl RunningSeveral {
+impl ConcurrentLoads {
     /// Starts all loads at `now`.
     pub(super) fn begin(
         stimuli: &[Stimulus],
         plans: Vec<DrawPlan>,
-        start: &Start,
+        start: &StepStart,
         now: u64,
     ) -> Self {
         let mut first = 0;
@@ -37,10 +37,10 @@ impl RunningSeveral {
         for (number, (stimulus, plan)) in stimuli.iter().zip(plans).enumerate() {
             let streams = u32::try_from(stimulus.streams.len()).unwrap_or(u32::MAX);
             let load = RunningLoad::begin(stimulus, plan, &start.of_part(number), now);
-            loads.push(One { load: load.accompanied(first), streams, ended: None });
+            loads.push(ConcurrentLoad { load: load.accompanied(first), streams, ended: None });
             first += streams;
         }
-        RunningSeveral { loads, now, idle_since: Some(now) }
+        ConcurrentLoads { loads, now, idle_since: Some(now) }
     }
 
     /// Returns the virtual time that the loads have reached.
@@ -70,25 +70,25 @@ impl RunningSeveral {
         &mut self,
         to: u64,
         context: &mut SimContext,
-        window: &mut Window,
-    ) -> Pause {
+        window: &mut SimulatedMeasurement,
+    ) -> AdvanceEnd {
         if to <= self.now {
-            return Pause::Reached;
+            return AdvanceEnd::Reached;
         }
         loop {
             let running = self.loads.iter().enumerate().filter(|(_, one)| one.ended.is_none());
             let Some((at, number)) = running.map(|(n, one)| (one.next(), n)).min() else {
                 let ends = self.loads.iter().filter_map(|one| one.ended);
                 self.now = ends.max().unwrap_or(self.now).max(self.now);
-                return Pause::Complete;
+                return AdvanceEnd::Complete;
             };
             if at >= to && self.loads[number].load.ends_at != Some(to) {
                 self.now = to;
-                return Pause::Reached;
+                return AdvanceEnd::Reached;
             }
             self.pass_idle_time(at, context, window);
             let pause = self.loads[number].go_on(at, context, window);
-            if !matches!(pause, Pause::Reached | Pause::Complete) {
+            if !matches!(pause, AdvanceEnd::Reached | AdvanceEnd::Complete) {
                 self.now = self.now.max(at);
                 return pause;
             }
@@ -97,7 +97,12 @@ impl RunningSeveral {
     }
 
     /// Lets the drive collect garbage while no load has an I/O outstanding.
-    fn pass_idle_time(&mut self, at: u64, context: &mut SimContext, window: &mut Window) {
+    fn pass_idle_time(
+        &mut self,
+        at: u64,
+        context: &mut SimContext,
+        window: &mut SimulatedMeasurement,
+    ) {
         if let Some(since) = self.idle_since.filter(|since| *since < at) {
             context.drive.rest(since, at);
             window.end_idle_time(at);
@@ -110,7 +115,7 @@ impl RunningSeveral {
     }
 
     /// Completes the I/Os that are outstanding at the end of the loads.
-    pub(super) fn drain(&mut self, window: &mut Window) {
+    pub(super) fn drain(&mut self, window: &mut SimulatedMeasurement) {
         for one in &mut self.loads {
             one.load.drain(window);
             self.now = self.now.max(one.load.now());
@@ -119,7 +124,7 @@ impl RunningSeveral {
 
     /// Returns the byte offset of each sequential cursor.
     pub(super) fn cursors(&self) -> BTreeMap<String, Bytes> {
-        let own = |(number, one): (usize, &One)| {
+        let own = |(number, one): (usize, &ConcurrentLoad)| {
             let prefix = cursors_of_part(number);
             let cursors = one.load.plan().cursors().into_iter();
             cursors.map(move |(key, at)| (format!("{prefix}{key}"), at)).collect::<Vec<_>>()
@@ -129,7 +134,7 @@ impl RunningSeveral {
 
     /// Returns the measured time of each load since `begin`.
     pub(super) fn parts(&self, begin: u64, elapsed: Nanos) -> Vec<LoadPart> {
-        let load_part = |one: &One| {
+        let load_part = |one: &ConcurrentLoad| {
             let own_begin = one.load.begins.max(begin);
             let own = one.ended.map(|ended| Nanos(ended.saturating_sub(own_begin)));
             let elapsed = elapsed.saturating_sub(Nanos(own_begin - begin));
@@ -140,21 +145,26 @@ impl RunningSeveral {
     }
 }
 
-impl One {
+impl ConcurrentLoad {
     /// Returns the time of the next event: the load's end, or its next I/O.
     fn next(&self) -> u64 {
         self.load.next_event().min(self.load.ends_at.unwrap_or(u64::MAX))
     }
 
     /// Handles the load's event at this time.
-    fn go_on(&mut self, at: u64, context: &mut SimContext, window: &mut Window) -> Pause {
+    fn go_on(
+        &mut self,
+        at: u64,
+        context: &mut SimContext,
+        window: &mut SimulatedMeasurement,
+    ) -> AdvanceEnd {
         if self.load.ends_at.is_some_and(|end| end <= at) {
             self.ended = Some(at);
             self.load.drain(window);
-            return Pause::Complete;
+            return AdvanceEnd::Complete;
         }
         let pause = self.load.advance(at.saturating_add(1), context, window);
-        if pause == Pause::Complete {
+        if pause == AdvanceEnd::Complete {
             self.ended = Some(self.load.now());
         }
         pause

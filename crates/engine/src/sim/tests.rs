@@ -5,31 +5,31 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 use steadfast_domain::Segments;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::steady_state::{Criteria, Point, Track, judge_every};
-use steadfast_domain::step::Place;
-use steadfast_domain::stimulus::{ActiveRange, Demand, Pace, Until};
+use steadfast_domain::steady_state::{Criteria, Track, TrackPoint, judge_every};
+use steadfast_domain::step::StepPlace;
+use steadfast_domain::stimulus::{ActiveRange, Demand, LoadLimits, Pace};
 
-fn load(pattern: &str, demand: &str, spec: &DriveSpec, until: Until, seed: u64) -> Stimulus {
+fn load(pattern: &str, demand: &str, spec: &DriveSpec, until: LoadLimits, seed: u64) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();
     let range = ActiveRange::new(Bytes(0), spec.capacity());
     Stimulus::new(pattern.streams(), range, demand.parse::<Demand>().unwrap(), until).seed(seed)
 }
 
-fn seconds(n: u64) -> Until {
-    Until::time(Nanos::from_secs(n))
+fn seconds(n: u64) -> LoadLimits {
+    LoadLimits::time(Nanos::from_secs(n))
 }
 
 fn ssd(name: &str, seed: u64) -> SimulatedSsd {
-    SimulatedSsd::new(drive(name).unwrap(), seed, Stop::default())
+    SimulatedSsd::new(drive(name).unwrap(), seed, StopSignal::default())
 }
 
 fn step_of(stimulus: Stimulus) -> Step {
-    Step::alone(Place::new("test", 0, 1, "test"), stimulus)
+    Step::alone(StepPlace::new("test", 0, 1, "test"), stimulus)
 }
 
 /// Applies a step that may fail.
 fn attempt(ssd: &mut SimulatedSsd, stimulus: Stimulus) -> Result<Measurement, Halt> {
-    ssd.perform(&step_of(stimulus), &Start::default(), &mut |_| {})
+    ssd.perform(&step_of(stimulus), &StepStart::default(), &mut |_| {})
 }
 
 impl SimulatedSsd {
@@ -47,7 +47,7 @@ impl SimulatedSsd {
     /// Fills the drive sequentially, then writes it randomly until it is steady.
     fn is_made_steady(&mut self) {
         let spec = self.spec.clone();
-        let bytes = |drives: u64| Until::bytes(Bytes(drives * spec.capacity().0));
+        let bytes = |drives: u64| LoadLimits::bytes(Bytes(drives * spec.capacity().0));
         self.runs(load("SEQ 128K W", "T1Q32", &spec, bytes(1), 1));
         self.runs(load("RND 4K W", "T4Q32", &spec, bytes(5), 2));
     }
@@ -65,18 +65,18 @@ fn mean_us(measurement: &Measurement) -> f64 {
 fn limits_are_exact() {
     let mut ssd = ssd("small", 1);
     let spec = ssd.spec.clone();
-    let counted = ssd.runs(load("RND 4K RW65", "T4Q32", &spec, Until::ios(10_007), 1));
+    let counted = ssd.runs(load("RND 4K RW65", "T4Q32", &spec, LoadLimits::ios(10_007), 1));
     assert_eq!((counted.total().ios, counted.complete), (10_007, true));
     assert_eq!(counted.bytes(), Bytes(10_007 * 4096));
     assert_eq!(counted.unmeasured, []);
     assert_eq!(ssd.now(), counted.elapsed);
 
-    let whole = Until::bytes(spec.capacity());
+    let whole = LoadLimits::bytes(spec.capacity());
     let filled = ssd.runs(load("SEQ 128K W", "T1Q32", &spec, whole, 1));
     assert_eq!((filled.bytes(), filled.total().ios), (spec.capacity(), 8192));
     assert_eq!(filled.cursors["SEQ 128K W"], Bytes(0));
 
-    let uneven = Until::bytes(Bytes(10 * 131_072 + 512));
+    let uneven = LoadLimits::bytes(Bytes(10 * 131_072 + 512));
     let last_is_short = ssd.runs(load("SEQ 128K W", "T1Q32", &spec, uneven, 1));
     assert_eq!(last_is_short.bytes(), Bytes(10 * 131_072 + 512));
     assert_eq!(last_is_short.total().ios, 11);
@@ -91,10 +91,12 @@ fn limits_are_exact() {
 fn every_second_is_told_once() {
     let mut ssd = ssd("small", 1);
     let mut stimulus = load("RND 4K RW65", "T1Q4", &ssd.spec.clone(), seconds(3), 1);
-    stimulus.until = Until::time(Nanos::from_millis(3_500));
+    stimulus.until = LoadLimits::time(Nanos::from_millis(3_500));
     let mut told = Vec::new();
     let m = ssd
-        .perform(&step_of(stimulus), &Start::default(), &mut |interval| told.push(interval.clone()))
+        .perform(&step_of(stimulus), &StepStart::default(), &mut |interval| {
+            told.push(interval.clone())
+        })
         .unwrap();
     assert_eq!(told, m.intervals);
     let ends: Vec<u64> = told.iter().map(|i| i.end.0 / 1_000_000).collect();
@@ -118,7 +120,7 @@ fn chain_with_gap(
     cut: Nanos,
     gap: usize,
 ) -> Vec<Measurement> {
-    let mut start = Start::default();
+    let mut start = StepStart::default();
     let mut parts: Vec<Measurement> = Vec::new();
     while parts.last().is_none_or(|part| !part.complete) {
         let mut step = step_of(stimulus.clone());
@@ -152,7 +154,7 @@ fn a_chain_of_cut_steps_is_one_long_step() {
             stimulus
         })
     });
-    for stimulus in loads.chain([load("RND 8K W", "T4Q4", spec, Until::ios(20_011), 6)]) {
+    for stimulus in loads.chain([load("RND 8K W", "T4Q4", spec, LoadLimits::ios(20_011), 6)]) {
         let mut long = ssd("small", 9);
         long.is_made_steady();
         let mut short = ssd("small", 9);
@@ -175,27 +177,28 @@ fn a_chain_of_cut_steps_is_one_long_step() {
 #[test]
 fn a_resumed_load_does_the_rest() {
     let mut ssd = ssd("small", 1);
-    let stimulus = load("SEQ 128K W", "T1Q32", &ssd.spec.clone(), Until::ios(1000), 1);
+    let stimulus = load("SEQ 128K W", "T1Q32", &ssd.spec.clone(), LoadLimits::ios(1000), 1);
     let mut step = step_of(stimulus.clone());
     step.continues = true;
     let done = crate::WorkDone { ios: 900, ..Default::default() };
     let cursors = BTreeMap::from([("SEQ 128K W".to_owned(), Bytes(900 << 17))]);
-    let rest =
-        ssd.perform(&step, &Start { cursors, done, ..Start::default() }, &mut |_| {}).unwrap();
+    let rest = ssd
+        .perform(&step, &StepStart { cursors, done, ..StepStart::default() }, &mut |_| {})
+        .unwrap();
     assert_eq!((rest.total().ios, rest.complete), (100, true));
     assert_eq!(rest.cursors["SEQ 128K W"], Bytes(1000 << 17));
 
     let all = crate::WorkDone { ios: 1000, ..Default::default() };
-    let start = Start { done: all, ..Start::default() };
+    let start = StepStart { done: all, ..StepStart::default() };
     let nothing = ssd.perform(&step, &start, &mut |_| {}).unwrap();
     assert_eq!((nothing.total().ios, nothing.complete, nothing.elapsed), (0, true, Nanos::ZERO));
 
     step.cut = Some(Nanos::from_millis(10));
-    assert!(!ssd.perform(&step, &Start::default(), &mut |_| {}).unwrap().complete);
-    let other = load("SEQ 64K W", "T1Q32", &ssd.spec.clone(), Until::ios(1000), 1);
+    assert!(!ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap().complete);
+    let other = load("SEQ 64K W", "T1Q32", &ssd.spec.clone(), LoadLimits::ios(1000), 1);
     let mut stranger = step_of(other);
     stranger.continues = true;
-    let halt = ssd.perform(&stranger, &Start::default(), &mut |_| {});
+    let halt = ssd.perform(&stranger, &StepStart::default(), &mut |_| {});
     assert!(halt.unwrap_err().to_string().contains("other than the running one"));
 }
 
@@ -203,7 +206,7 @@ fn a_resumed_load_does_the_rest() {
 /// nor find a drive in another state than a load without a gap would.
 #[test]
 fn a_load_that_goes_on_after_a_gap_does_not_begin_again() {
-    let drives = |n: u64| Until::bytes(Bytes(n * drive("small").unwrap().capacity().0));
+    let drives = |n: u64| LoadLimits::bytes(Bytes(n * drive("small").unwrap().capacity().0));
     let stimulus = load("RND 4K W", "T4Q32", drive("small").unwrap(), drives(3), 1);
     let mut unbroken = ssd("small", 1);
     unbroken.runs(load("SEQ 128K W", "T1Q32", drive("small").unwrap(), drives(1), 2));
@@ -324,7 +327,7 @@ fn steady_drives_behave_like_drives() {
     // Sequential writes invalidate whole superblocks at once.
     let spec = ssd.spec.clone();
     let sequential = [1, 2, 3].map(|_| {
-        let whole = Until::bytes(spec.capacity());
+        let whole = LoadLimits::bytes(spec.capacity());
         ssd.runs(load("SEQ 128K W", "T1Q32", &spec, whole, 1)).write_amplification.unwrap()
     });
     assert!(sequential[0] > 1.5 && sequential[2] < 1.05, "{sequential:?}");
@@ -337,7 +340,7 @@ fn unwritten_and_discarded_pages_are_read_without_flash() {
     ssd.is_made_steady();
     let written = ssd.measures("RND 4K R", "T1Q1", 1);
     let spec = ssd.spec.clone();
-    let mut discard = load("SEQ 1024K W", "T1Q4", &spec, Until::bytes(spec.capacity()), 1);
+    let mut discard = load("SEQ 1024K W", "T1Q4", &spec, LoadLimits::bytes(spec.capacity()), 1);
     discard.streams[0].op = Op::Discard;
     assert_eq!(ssd.runs(discard).bytes(), spec.capacity());
     let discarded = ssd.measures("RND 4K R", "T1Q1", 1);
@@ -367,7 +370,7 @@ fn only_a_volatile_buffer_makes_durable_writes_slow() {
 #[test]
 fn a_flush_waits_for_the_buffer() {
     let mut ssd = ssd("client", 1);
-    let mut stimulus = load("RND 4K W", "T1Q1", &ssd.spec.clone(), Until::ios(2_000), 1);
+    let mut stimulus = load("RND 4K W", "T1Q1", &ssd.spec.clone(), LoadLimits::ios(2_000), 1);
     let flush = IoStream::new(Op::Flush, steadfast_domain::Order::Random, Bytes(0));
     stimulus.streams.push(flush);
     let m = ssd.runs(stimulus);
@@ -400,11 +403,11 @@ fn paces_are_kept_and_waiting_counts() {
 
 #[test]
 fn it_stops_when_asked() {
-    let stop = Stop::default();
+    let stop = StopSignal::default();
     let mut ssd = SimulatedSsd::new(drive("small").unwrap(), 1, stop.clone());
     let stimulus = load("RND 4K W", "T4Q32", &ssd.spec.clone(), seconds(1_000_000_000), 1);
     let mut seconds_seen = 0;
-    let halt = ssd.perform(&step_of(stimulus), &Start::default(), &mut |_| {
+    let halt = ssd.perform(&step_of(stimulus), &StepStart::default(), &mut |_| {
         seconds_seen += 1;
         if seconds_seen == 3 {
             stop.request();
@@ -433,8 +436,8 @@ fn what_cannot_be_done_is_refused() {
         ("outstanding", |s| s.demand = Demand::new(65_536, 2)),
         ("nothing can be verified", |s| s.verify = true),
         ("at least one I/O", |s| s.pace = Pace::Fixed { ios: 0, per: Nanos::SECOND }),
-        ("not a multiple of 512 B", |s| s.until = Until::bytes(Bytes(1000))),
-        ("ramp", |s| (s.ramp, s.until) = (Nanos(1), Until::ios(1))),
+        ("not a multiple of 512 B", |s| s.until = LoadLimits::bytes(Bytes(1000))),
+        ("ramp", |s| (s.ramp, s.until) = (Nanos(1), LoadLimits::ios(1))),
     ];
     for (words, spoil) in cases {
         let mut bad = good();
@@ -449,7 +452,7 @@ fn what_cannot_be_done_is_refused() {
 
 #[test]
 fn failing_ios_are_counted_and_too_many_void_the_step() {
-    let until = Until::ios(10_000);
+    let until = LoadLimits::ios(10_000);
     let mut faulty = ssd("small", 1).with_fault(SimFault::FailEvery(200));
     let stimulus = load("RND 4K W", "T1Q8", &faulty.spec.clone(), until, 1);
     let m = faulty.runs(stimulus.clone());
@@ -467,13 +470,13 @@ fn failing_ios_are_counted_and_too_many_void_the_step() {
 #[test]
 fn a_drive_can_be_gone_and_can_hang() {
     let mut gone = ssd("small", 1).with_fault(SimFault::GoneAfter(500));
-    let stimulus = load("RND 4K W", "T1Q8", &gone.spec.clone(), Until::ios(400), 1);
+    let stimulus = load("RND 4K W", "T1Q8", &gone.spec.clone(), LoadLimits::ios(400), 1);
     assert_eq!(gone.runs(stimulus.clone()).total().ios, 400);
     for _ in 0..2 {
         let halt = attempt(&mut gone, stimulus.clone()).unwrap_err();
         assert!(matches!(&halt, Halt::DeviceGone { device, .. } if device == "sim:small"));
     }
-    let stop = Stop::default();
+    let stop = StopSignal::default();
     let mut hanging = SimulatedSsd::new(drive("small").unwrap(), 1, stop.clone())
         .with_fault(SimFault::HangAt(100));
     let asker = std::thread::spawn(move || {
@@ -487,14 +490,14 @@ fn a_drive_can_be_gone_and_can_hang() {
 /// Returns the IOPS of every cell of the IOPS test, round by round.
 fn iops_rounds(ssd: &mut SimulatedSsd, rounds: u32, step: u64) -> Vec<Vec<f64>> {
     let spec = ssd.spec.clone();
-    let twice = Until::bytes(Bytes(2 * spec.capacity().0));
+    let twice = LoadLimits::bytes(Bytes(2 * spec.capacity().0));
     ssd.runs(load("SEQ 128K W", "T1Q32", &spec, twice, 1));
     (1..=rounds)
         .map(|round| {
             let mut cells = Vec::new();
             for mix in [100, 95, 65, 50, 35, 5, 0] {
                 for size in ["1024K", "128K", "64K", "32K", "16K", "8K", "4K", "0.5K"] {
-                    let seed = Place::new("rounds", round, cells.len() as u32, "").seed(7);
+                    let seed = StepPlace::new("rounds", round, cells.len() as u32, "").seed(7);
                     let pattern = format!("RND {size} RW{mix}");
                     let m = ssd.runs(load(&pattern, "T4Q32", &spec, seconds(step), seed));
                     cells.push(m.iops().unwrap());
@@ -512,7 +515,7 @@ fn steady_at(rounds: &[Vec<f64>]) -> Option<u32> {
         unit: "IOPS".to_owned(),
         points: (1..)
             .zip(rounds)
-            .map(|(round, cells)| Point { round, value: Some(cells[cell]), after_gap: false })
+            .map(|(round, cells)| TrackPoint { round, value: Some(cells[cell]), after_gap: false })
             .collect(),
     };
     let tracks = [track("RND 4K W", 54), track("RND 64K RW65", 18), track("RND 1024K R", 0)];
@@ -566,7 +569,7 @@ fn print_row(ssd: &mut SimulatedSsd, pattern: &str, demand: &str, time: u64) -> 
 #[test]
 #[ignore = "a measurement, not a test"]
 fn speed_and_behaviour() {
-    let mut ssd = SimulatedSsd::new(drive_to_measure(), 1, Stop::default());
+    let mut ssd = SimulatedSsd::new(drive_to_measure(), 1, StopSignal::default());
     println!(
         "| pattern | demand | s | IOPS | MB/s | mean us | max us | WA | C | M I/O/s of wall time |"
     );
@@ -600,7 +603,7 @@ fn speed_and_behaviour() {
 #[test]
 #[ignore = "a measurement, not a test"]
 fn iops_test_duration() {
-    let mut ssd = SimulatedSsd::new(drive_to_measure(), 1, Stop::default());
+    let mut ssd = SimulatedSsd::new(drive_to_measure(), 1, StopSignal::default());
     let begun = Instant::now();
     ssd.purge();
     let rounds = iops_rounds(&mut ssd, 5, 60);
@@ -619,18 +622,18 @@ fn iops_test_duration() {
 
 /// Returns a step with these loads at once.
 fn at_once(loads: Vec<Stimulus>) -> Step {
-    Step::alone(Place::new("test", 0, 1, "at once"), Load::Together(loads))
+    Step::alone(StepPlace::new("test", 0, 1, "at once"), Load::Together(loads))
 }
 
 #[test]
 fn loads_at_once_are_counted_each_by_itself_and_end_each_at_its_own_end() {
     let mut ssd = ssd("small", 1);
     let spec = ssd.spec.clone();
-    let reads = load("RND 4K R", "T1Q4", &spec, Until::ios(10_007), 1);
-    let writes = load("SEQ 128K W", "T1Q1", &spec, Until::ios(101), 2);
-    let timed = load("RND 8K R", "T1Q2", &spec, Until::time(Nanos::from_secs(1)), 3);
+    let reads = load("RND 4K R", "T1Q4", &spec, LoadLimits::ios(10_007), 1);
+    let writes = load("SEQ 128K W", "T1Q1", &spec, LoadLimits::ios(101), 2);
+    let timed = load("RND 8K R", "T1Q2", &spec, LoadLimits::time(Nanos::from_secs(1)), 3);
     let step = at_once(vec![reads.clone(), writes, timed]);
-    let m = ssd.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+    let m = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
     assert!(m.complete);
     let ios: Vec<u64> = m.apart().map(|(streams, _)| streams[0].tally.ios).collect();
     assert_eq!((ios[0], ios[1]), (10_007, 101));
@@ -652,20 +655,21 @@ fn loads_at_once_go_on_after_a_cut_as_if_there_was_none() {
     let spec = ssd("small", 1).spec.clone();
     let loads = || {
         vec![
-            load("RND 4K W", "T1Q4", &spec, Until::ios(10_007), 1),
+            load("RND 4K W", "T1Q4", &spec, LoadLimits::ios(10_007), 1),
             load("RND 4K R", "T2Q2", &spec, seconds(2), 2)
                 .pace(Pace::Fixed { ios: 1009, per: Nanos::from_secs(1) }),
         ]
     };
     let counts = |m: &Measurement| m.apart().map(|(s, _)| s[0].tally.ios).collect::<Vec<_>>();
-    let whole = ssd("small", 1).perform(&at_once(loads()), &Start::default(), &mut |_| {}).unwrap();
+    let whole =
+        ssd("small", 1).perform(&at_once(loads()), &StepStart::default(), &mut |_| {}).unwrap();
     let mut ssd = ssd("small", 1);
     let (mut sums, mut elapsed) = (vec![0, 0], Nanos::ZERO);
     for point in 1.. {
-        let place = Place::new("test", 0, point, "at once");
+        let place = StepPlace::new("test", 0, point, "at once");
         let cut = Nanos::from_millis(37);
         let step = Step::part(place, Load::Together(loads()), cut, point > 1);
-        let m = ssd.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+        let m = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
         sums.iter_mut().zip(counts(&m)).for_each(|(sum, own)| *sum += own);
         elapsed += m.elapsed;
         if m.complete {
@@ -710,9 +714,9 @@ fn a_freeze_across_a_cut_is_in_both_steps() {
     let spec = ssd.spec.clone();
     let mut step = step_of(load("RND 4K R", "T1Q1", &spec, seconds(9), 1));
     step.cut = Some(Nanos::from_secs(4));
-    let first = ssd.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+    let first = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
     (step.cut, step.continues) = (None, true);
-    let second = ssd.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+    let second = ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
     assert!(!first.complete && second.complete);
     let rounded = |m: &Measurement| -> Vec<(u64, u64)> {
         let parts = m.silences.iter();
@@ -732,7 +736,7 @@ fn a_paced_load_with_nothing_outstanding_is_not_silent() {
     slow.pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(3) };
     assert_eq!(ssd.runs(slow.clone()).silences, []);
     let freeze = SimFault::Freezes { at: Nanos::from_secs(25), lasts: Nanos::from_secs(8) };
-    let mut frozen = SimulatedSsd::new(&spec, 1, Stop::default()).with_fault(freeze);
+    let mut frozen = SimulatedSsd::new(&spec, 1, StopSignal::default()).with_fault(freeze);
     frozen.idle(Nanos::from_secs(20));
     let done = frozen.runs(slow);
     assert!(done.silences.iter().any(|silence| silence.lasted > Nanos::from_secs(2)), "{done:?}");

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::stimulus::{ActiveRange, Until, Zone};
+use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Zone};
 use steadfast_domain::{
-    Bytes, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Place, Step, Stimulus,
+    Bytes, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Step, StepPlace, Stimulus,
 };
-use steadfast_engine::fio::{Fio, FioOptions, Interface};
-use steadfast_engine::{Engine, Start, Stop, TargetEngine};
-use steadfast_host::{Consent, Roots, Target, arm, inspect};
+use steadfast_engine::fio::{Fio, FioIoEngine, FioOptions};
+use steadfast_engine::{Engine, StepStart, StopSignal, TargetEngine};
+use steadfast_host::{Consent, SystemRoots, Target, arm, inspect};
 
 const MIB: u64 = 1 << 20;
 
@@ -28,27 +28,27 @@ fn has_fio(test: &str) -> bool {
 }
 
 /// An engine and the directory of its job files.
-struct Bench {
+struct FioFixture {
     engine: Fio,
     directory: tempfile::TempDir,
-    stop: Stop,
+    stop: StopSignal,
 }
 
-impl Bench {
-    fn new(target: Target) -> Bench {
-        Bench::with(target, |_| ())
+impl FioFixture {
+    fn new(target: Target) -> FioFixture {
+        FioFixture::with(target, |_| ())
     }
 
-    fn with(target: Target, change: impl Fn(&mut FioOptions)) -> Bench {
+    fn with(target: Target, change: impl Fn(&mut FioOptions)) -> FioFixture {
         let directory = tempfile::tempdir().unwrap();
         let mut options = FioOptions::in_directory(directory.path().join("fio"));
         change(&mut options);
-        let stop = Stop::default();
-        Bench { engine: Fio::new(target, stop.clone(), options).unwrap(), directory, stop }
+        let stop = StopSignal::default();
+        FioFixture { engine: Fio::new(target, stop.clone(), options).unwrap(), directory, stop }
     }
 
     fn apply(&mut self, step: &Step) -> Result<Measurement, Halt> {
-        self.engine.perform(step, &Start::default(), &mut |_| {})
+        self.engine.perform(step, &StepStart::default(), &mut |_| {})
     }
 
     fn measured(&mut self, load: Stimulus) -> Measurement {
@@ -80,11 +80,11 @@ fn exact_counts_agree_with_the_kernel() {
         return;
     }
     let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
-    for interface in [Interface::IoUring, Interface::Libaio] {
-        let mut bench = Bench::with(device.target(), |o| o.interface = Some(interface));
+    for interface in [FioIoEngine::IoUring, FioIoEngine::Libaio] {
+        let mut bench = FioFixture::with(device.target(), |o| o.interface = Some(interface));
         for (pattern, size) in [("RND 4K W", 4096), ("RND 64K R", 65_536), ("SEQ 16K W", 16_384)] {
             let before = device.counters();
-            let done = bench.measured(stimulus(pattern, "T1Q8", 64 * MIB, Until::ios(PRIME)));
+            let done = bench.measured(stimulus(pattern, "T1Q8", 64 * MIB, LoadLimits::ios(PRIME)));
             let total = done.total();
             assert_eq!((total.ios, total.bytes.0), (PRIME, PRIME * size), "{pattern}");
             assert_eq!(done.streams.len(), 1);
@@ -105,11 +105,11 @@ fn a_mix_over_several_threads_agrees_with_the_kernel() {
         return;
     }
     let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
-    let mut bench = Bench::new(device.target());
+    let mut bench = FioFixture::new(device.target());
     // One section per job, and one section for all jobs.
     for demand in ["T3Q4", "T9Q2"] {
         let before = device.counters();
-        let until = Until::time(Nanos::from_millis(700));
+        let until = LoadLimits::time(Nanos::from_millis(700));
         let done = bench.measured(stimulus("RND 4K RW65", demand, 64 * MIB, until));
         let [reads, writes] = [Op::Read, Op::Write].map(|op| done.direction(op).ios);
         let counted = device.counters_since(&before);
@@ -131,14 +131,14 @@ fn our_exclusive_handle_and_fio_live_together() {
         return;
     }
     let Some(device) = LoopDevice::new(test, 8 * MIB) else { return };
-    let mut bench = Bench::new(device.target());
+    let mut bench = FioFixture::new(device.target());
     // No other program can claim the device while the engine holds it.
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let found = inspect(&device.path, &roots).unwrap();
     let consent = Consent::Destroy { confirmation: Some(found.confirmation().to_owned()) };
     assert!(arm(&found, &consent, &[], &roots).is_err());
     assert_eq!(
-        bench.measured(stimulus("RND 4K W", "T1Q4", 8 * MIB, Until::ios(50))).total().ios,
+        bench.measured(stimulus("RND 4K W", "T1Q4", 8 * MIB, LoadLimits::ios(50))).total().ios,
         50
     );
     let job = bench.kept_text(&bench.kept()[0]);
@@ -154,12 +154,12 @@ fn a_target_armed_for_reading_is_not_written() {
         return;
     }
     let scratch = Scratch::new(4 * MIB);
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let device = inspect(&scratch.path, &roots).unwrap();
-    let mut bench = Bench::new(arm(&device, &Consent::Read, &[], &roots).unwrap());
-    let writes = alone_step(stimulus("RND 4K W", "T1Q4", 4 * MIB, Until::ios(50)));
+    let mut bench = FioFixture::new(arm(&device, &Consent::Read, &[], &roots).unwrap());
+    let writes = alone_step(stimulus("RND 4K W", "T1Q4", 4 * MIB, LoadLimits::ios(50)));
     assert!(bench.engine.prepare(&writes).unwrap_err().0.contains("reading only"));
-    let reads = stimulus("RND 4K R", "T1Q4", 4 * MIB, Until::ios(50));
+    let reads = stimulus("RND 4K R", "T1Q4", 4 * MIB, LoadLimits::ios(50));
     assert_eq!(bench.measured(reads).total().ios, 50);
 }
 
@@ -179,11 +179,11 @@ fn a_sequential_cursor_goes_on_and_wraps() {
         return;
     }
     let scratch = Scratch::new(2 * MIB);
-    let mut bench = Bench::new(scratch.target());
+    let mut bench = FioFixture::new(scratch.target());
     // 24 blocks of 64 KiB from the fourth on.
     let range = ActiveRange::new(Bytes(4 * 65_536), Bytes(24 * 65_536));
     let load = |ios| {
-        let mut load = stimulus("SEQ 64K W", "T1Q4", 2 * MIB, Until::ios(ios));
+        let mut load = stimulus("SEQ 64K W", "T1Q4", 2 * MIB, LoadLimits::ios(ios));
         load.active_range = range;
         load
     };
@@ -191,7 +191,7 @@ fn a_sequential_cursor_goes_on_and_wraps() {
     let first = bench.measured(load(20));
     assert_eq!(first.cursors[key], Bytes(24 * 65_536));
     assert_eq!(written(&scratch.content()), (4..24).collect::<Vec<_>>());
-    let start = Start { cursors: first.cursors, ..Start::default() };
+    let start = StepStart { cursors: first.cursors, ..StepStart::default() };
     fs::write(&scratch.path, vec![0; 2 * MIB as usize]).unwrap();
     let step = alone_step(load(7));
     let second = bench.engine.perform(&step, &start, &mut |_| {}).unwrap();
@@ -201,8 +201,8 @@ fn a_sequential_cursor_goes_on_and_wraps() {
     assert_eq!(bench.kept().iter().filter(|name| name.ends_with(".fio")).count(), 3);
     // With a time limit the range is repeated.
     let mut timed = load(1);
-    timed.until = Until::time(Nanos::from_millis(300));
-    let start = Start { cursors: second.cursors, ..Start::default() };
+    timed.until = LoadLimits::time(Nanos::from_millis(300));
+    let start = StepStart { cursors: second.cursors, ..StepStart::default() };
     let third = bench.engine.perform(&alone_step(timed), &start, &mut |_| {}).unwrap();
     let expected = 4 + (3 + third.total().ios) % 24;
     assert_eq!(third.cursors[key], Bytes(expected * 65_536));
@@ -210,7 +210,7 @@ fn a_sequential_cursor_goes_on_and_wraps() {
 }
 
 fn part(load: &Load, number: u32, cut: Nanos) -> Step {
-    let place = Place::new("cut", 0, number, "cut");
+    let place = StepPlace::new("cut", 0, number, "cut");
     Step::part(place, load.clone(), cut, number > 1)
 }
 
@@ -223,8 +223,8 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
         return;
     }
     let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
-    let mut bench = Bench::new(device.target());
-    let until = Until::time(Nanos::from_millis(3300));
+    let mut bench = FioFixture::new(device.target());
+    let until = LoadLimits::time(Nanos::from_millis(3300));
     let load = Load::Stimulus(stimulus("RND 4K RW50", "T2Q4", 64 * MIB, until));
     let before = device.counters();
     let mut done: Vec<Measurement> = Vec::new();
@@ -258,8 +258,8 @@ fn a_load_that_is_ended_or_stopped_leaves_no_fio_behind() {
         return;
     }
     let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
-    let mut bench = Bench::new(device.target());
-    let until = Until::time(Nanos::from_secs(60));
+    let mut bench = FioFixture::new(device.target());
+    let until = LoadLimits::time(Nanos::from_secs(60));
     let load = Load::Stimulus(stimulus("RND 4K W", "T1Q4", 64 * MIB, until));
     assert!(!bench.apply(&part(&load, 1, Nanos::from_millis(800))).unwrap().complete);
     bench.engine.end_load();
@@ -272,7 +272,7 @@ fn a_load_that_is_ended_or_stopped_leaves_no_fio_behind() {
         stop.request();
     });
     let begun = Instant::now();
-    let step = Step::alone(Place::new("stop", 0, 1, "stop"), load.stimulus().unwrap().clone());
+    let step = Step::alone(StepPlace::new("stop", 0, 1, "stop"), load.stimulus().unwrap().clone());
     assert_eq!(bench.apply(&step), Err(Halt::Stopped));
     asked.join().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(20));
@@ -289,15 +289,16 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
         return;
     }
     let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
-    let mut bench = Bench::new(device.target());
-    let mut load = stimulus("RND 4K R", "T1Q4", 64 * MIB, Until::time(Nanos::from_millis(2500)));
+    let mut bench = FioFixture::new(device.target());
+    let mut load =
+        stimulus("RND 4K R", "T1Q4", 64 * MIB, LoadLimits::time(Nanos::from_millis(2500)));
     load.ramp = Nanos::from_secs(1);
     let before = device.counters();
     let mut seen: Vec<Interval> = Vec::new();
     let step = alone_step(load);
     let done = bench
         .engine
-        .perform(&step, &Start::default(), &mut |interval| seen.push(interval.clone()))
+        .perform(&step, &StepStart::default(), &mut |interval| seen.push(interval.clone()))
         .unwrap();
     check_consistency(&done);
     assert_eq!(seen, done.intervals);
@@ -319,9 +320,9 @@ fn failing_ios_void_the_step() {
         return;
     }
     let Some(device) = LoopDevice::new(test, 8 * MIB) else { return };
-    let mut bench = Bench::new(device.target());
+    let mut bench = FioFixture::new(device.target());
     fs::File::options().write(true).open(&device.scratch.path).unwrap().set_len(4 * MIB).unwrap();
-    let load = stimulus("RND 4K R", "T1Q4", 8 * MIB, Until::time(Nanos::from_secs(2)));
+    let load = stimulus("RND 4K R", "T1Q4", 8 * MIB, LoadLimits::time(Nanos::from_secs(2)));
     match bench.apply(&alone_step(load)) {
         Err(Halt::Faults { count, first, .. }) => {
             assert!(count > 100, "{count}");
@@ -330,7 +331,7 @@ fn failing_ios_void_the_step() {
         other => panic!("{other:?}"),
     }
     // A few failures are counted and do not void the step.
-    let load = stimulus("RND 4K R", "T1Q4", 8 * MIB, Until::ios(20));
+    let load = stimulus("RND 4K R", "T1Q4", 8 * MIB, LoadLimits::ios(20));
     let done = bench.apply(&alone_step(load)).unwrap();
     assert!((1..20).contains(&done.fault_count), "{}", done.fault_count);
     assert_eq!(done.total().ios + done.fault_count, 20);
@@ -372,7 +373,7 @@ fn issued(job: &str, directory: &Path) -> Vec<(Op, u64, u64)> {
 /// Returns the I/Os that a load issues through fio, by the job file that the engine keeps.
 fn issued_by(load: Stimulus) -> Vec<(Op, u64, u64)> {
     let scratch = Scratch::new(64 * MIB);
-    let mut bench = Bench::new(scratch.target());
+    let mut bench = FioFixture::new(scratch.target());
     bench.measured(load);
     let job = bench.kept_text(&bench.kept()[0]);
     issued(&job, bench.directory.path())
@@ -398,7 +399,7 @@ fn a_composite_load_is_expressed_exactly() {
             ..IoStream::new(*op, Order::Random, Bytes(*size))
         })
     });
-    let mut load = stimulus("RND 4K R", "T1Q4", 64 * MIB, Until::ios(20_000));
+    let mut load = stimulus("RND 4K R", "T1Q4", 64 * MIB, LoadLimits::ios(20_000));
     load.streams = streams.collect();
     load.zones = vec![
         Zone { weight: 50, from_ppm: 0, to_ppm: 50_000 },
@@ -432,7 +433,7 @@ fn every_aligned_position_of_the_range_is_drawn_and_no_other() {
         return;
     }
     // 64 KiB aligned to 4 KiB, in 64 blocks of 4 KiB from a misaligned start: positions 1 to 48.
-    let mut load = stimulus("RND 64K W", "T1Q4", 64 * MIB, Until::ios(20_000));
+    let mut load = stimulus("RND 64K W", "T1Q4", 64 * MIB, LoadLimits::ios(20_000));
     load.streams[0].alignment = Some(Bytes(4096));
     load.active_range = ActiveRange::new(Bytes(512), Bytes(64 * 4096));
     let ios = issued_by(load);
@@ -455,7 +456,7 @@ fn seeds_decide_which_blocks_are_touched() {
         return;
     }
     let of = |seed| {
-        let mut load = stimulus("RND 4K W", "T1Q4", 64 * MIB, Until::ios(200));
+        let mut load = stimulus("RND 4K W", "T1Q4", 64 * MIB, LoadLimits::ios(200));
         load.seed = seed;
         issued_by(load)
     };
@@ -473,10 +474,10 @@ fn armed_targets_of_another_engine_are_taken_over() {
         return;
     }
     let scratch = Scratch::new(4 * MIB);
-    let mut bench = Bench::new(armed(&scratch.path));
+    let mut bench = FioFixture::new(armed(&scratch.path));
     assert_eq!(bench.engine.target().device().path, scratch.path.to_string_lossy());
     assert!(bench.engine.describe().starts_with("fio: fio-3."), "{}", bench.engine.describe());
-    let done = bench.measured(stimulus("RND 4K RW50", "T1Q1", 4 * MIB, Until::ios(64)));
+    let done = bench.measured(stimulus("RND 4K RW50", "T1Q1", 4 * MIB, LoadLimits::ios(64)));
     assert_eq!(done.total().ios, 64);
     assert_eq!(done.streams.len(), 2);
     assert!(done.complete && done.fault_count == 0);

@@ -8,14 +8,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use steadfast_domain::script::{OpCounts, Overlaps, ReplayOmissions, Timing};
+use steadfast_domain::script::{OpCounts, OverlapRule, ReplayOmissions, Timing};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
-    Bytes, Demand, DueIo, Halt, Load, Measurement, Nanos, Op, Place, ReplayResult, Script,
-    ScriptError, ScriptLoad, Step,
+    Bytes, Demand, DueIo, Halt, Load, Measurement, Nanos, Op, ReplayResult, Script, ScriptError,
+    ScriptLoad, Step, StepPlace,
 };
 use steadfast_engine::native::{Backend, Native, NativeOptions};
-use steadfast_engine::{Engine, Start, Stop};
+use steadfast_engine::{Engine, StepStart, StopSignal};
 
 const MIB: u64 = 1 << 20;
 
@@ -27,7 +27,7 @@ fn shuffled(n: u64, seed: u64) -> Vec<u64> {
 }
 
 /// I/Os of a list, in batches of a chosen size.
-struct List {
+struct DelayedListScript {
     ios: Arc<Vec<DueIo>>,
     at: usize,
     batch: usize,
@@ -35,7 +35,7 @@ struct List {
     pause: Duration,
 }
 
-impl Script for List {
+impl Script for DelayedListScript {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
         if self.at > 0 {
             std::thread::sleep(self.pause);
@@ -70,22 +70,22 @@ fn slow_load(ios: Vec<DueIo>, outstanding: u32, batch: usize, pause: Duration) -
         reach: ios.iter().map(end).max().unwrap_or(Bytes(0)),
         demand: Demand::new(1, outstanding),
         timing: Timing::Original,
-        overlaps: Overlaps::Keep,
+        overlaps: OverlapRule::Keep,
         leave_out: ReplayOmissions::default(),
         data_pattern: DataPattern::RandomUnique,
         open: Some(Arc::new(move || {
-            Ok(Box::new(List { ios: Arc::clone(&list), at: 0, batch, pause }))
+            Ok(Box::new(DelayedListScript { ios: Arc::clone(&list), at: 0, batch, pause }))
         })),
     }
 }
 
 fn step(script: ScriptLoad) -> Step {
     let load = Load::Script(script);
-    Step { place: Place::new("replay", 0, 1, "list"), load, cut: None, continues: false }
+    Step { place: StepPlace::new("replay", 0, 1, "list"), load, cut: None, continues: false }
 }
 
 fn play(engine: &mut Native, script: ScriptLoad) -> Measurement {
-    engine.perform(&step(script), &Start::default(), &mut |_| {}).unwrap()
+    engine.perform(&step(script), &StepStart::default(), &mut |_| {}).unwrap()
 }
 
 fn replay(done: &Measurement) -> &ReplayResult {
@@ -199,9 +199,9 @@ fn a_slow_reader_starves_the_player_and_is_counted() {
 }
 
 /// Counts the I/Os that it has delivered, and never ends.
-struct Endless(Arc<AtomicU64>);
+struct EndlessScript(Arc<AtomicU64>);
 
-impl Script for Endless {
+impl Script for EndlessScript {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
         let room = batch.capacity() - batch.len();
         let first = self.0.fetch_add(room as u64, Ordering::SeqCst);
@@ -218,14 +218,14 @@ fn an_endless_script_takes_bounded_memory_and_a_stop_ends_it() {
     let delivered = Arc::new(AtomicU64::new(0));
     let mut script = load(Vec::new(), 8);
     let count = Arc::clone(&delivered);
-    script.open = Some(Arc::new(move || Ok(Box::new(Endless(Arc::clone(&count))))));
+    script.open = Some(Arc::new(move || Ok(Box::new(EndlessScript(Arc::clone(&count))))));
     script.counts.reads = u64::MAX;
     (script.reach, script.largest) = (Bytes(8 * MIB), Bytes(4096));
-    let stop = Stop::default();
+    let stop = StopSignal::default();
     let mut engine = Native::new(scratch.target(), stop.clone(), NativeOptions::default()).unwrap();
     let mut played = 0;
     let mut ahead = 0;
-    let halt = engine.perform(&step(script), &Start::default(), &mut |interval| {
+    let halt = engine.perform(&step(script), &StepStart::default(), &mut |interval| {
         played += interval.tallies.iter().map(|t| t.ios).sum::<u64>();
         ahead = delivered.load(Ordering::SeqCst) - played;
         if interval.end >= Nanos::from_secs(2) {
@@ -252,7 +252,7 @@ fn a_cut_script_goes_on_and_a_resumed_one_plays_what_is_left() {
     let mut engine_ = engine(scratch.target());
     let mut step = step(load(ios, 16));
     step.cut = Some(Nanos::from_millis(150));
-    let first = engine_.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+    let first = engine_.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
     assert!(!first.complete);
     let position = replay(&first).position;
     assert!(position.time >= Nanos::from_millis(150), "{position:?}");
@@ -261,7 +261,7 @@ fn a_cut_script_goes_on_and_a_resumed_one_plays_what_is_left() {
     step.continues = true;
     let mut rest = 0;
     loop {
-        let part = engine_.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+        let part = engine_.perform(&step, &StepStart::default(), &mut |_| {}).unwrap();
         check_replay(&part);
         rest += part.total().ios;
         if part.complete {
@@ -273,7 +273,7 @@ fn a_cut_script_goes_on_and_a_resumed_one_plays_what_is_left() {
     drop(engine_);
     let mut engine_ = engine(scratch.target());
     step.cut = None;
-    let start = Start { script: position, ..Start::default() };
+    let start = StepStart { script: position, ..StepStart::default() };
     let resumed = engine_.perform(&step, &start, &mut |_| {}).unwrap();
     check_replay(&resumed);
     assert_eq!(resumed.total().ios, 4000 - position.ios);
@@ -305,7 +305,7 @@ fn scripts_on_two_targets_begin_at_the_same_moment_or_not_at_all() {
         .collect();
     let begins = monotonic() + Nanos::from_secs(3);
     let play = |scratch: &Scratch| {
-        let start = Start { begins: Some(begins), ..Start::default() };
+        let start = StepStart { begins: Some(begins), ..StepStart::default() };
         let mut engine = engine(scratch.target());
         engine
             .perform(&step(load(ios.clone(), 4)), &start, &mut |_| {})
@@ -431,7 +431,7 @@ fn a_script_that_is_not_as_announced_is_refused_or_ends_the_step() {
         scratch.blank();
         let mut script = load(ios.clone(), 4);
         change(&mut script);
-        let halt = engine.perform(&step(script), &Start::default(), &mut |_| {}).unwrap_err();
+        let halt = engine.perform(&step(script), &StepStart::default(), &mut |_| {}).unwrap_err();
         assert!(halt.to_string().contains(words), "{halt}");
         assert!(written_blocks(&scratch.content(), 4096).is_empty(), "{words}");
     }
@@ -446,7 +446,7 @@ fn playing_allocates_nothing() {
         let mut allocations = |ios: usize| {
             let before = ALLOCATIONS.load(Ordering::Relaxed);
             let mut script = load(mixed(64 * MIB)[..ios].to_vec(), 32);
-            script.overlaps = Overlaps::Order;
+            script.overlaps = OverlapRule::Order;
             play(&mut engine, script);
             ALLOCATIONS.load(Ordering::Relaxed) - before
         };

@@ -4,7 +4,7 @@
 use super::saved::{DiskMarkDirection, DiskMarkTest, SavedResult};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Cell, Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Row, Setting, Subject, Table,
+    Cell, Exhibit, Facts, FormBlock, FormHeader, FormSubject, Origin, Page, Row, Setting, Table,
 };
 use steadfast_domain::sequence::SequenceSource;
 use steadfast_domain::{Caveat, CaveatKind, Findings};
@@ -82,7 +82,7 @@ fn header(saved: &SavedResult, source: &SequenceSource) -> FormHeader {
         sponsor: None,
         blocks: vec![
             FormBlock::new("Test Platform", [Setting::identity("Operating System", of("OS"))])
-                .about(Subject::Platform),
+                .about(FormSubject::Platform),
             FormBlock::new(
                 "Test Parameters",
                 [

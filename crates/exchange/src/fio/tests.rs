@@ -8,9 +8,9 @@ use steadfast_domain::sequence::{Amount, SequenceLoad, SequenceStep, SteadyEnd, 
 use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace};
 use steadfast_domain::{Bytes, Nanos, Sequence};
 
-struct JobFileDirectory;
+struct MemoryJobFiles;
 
-impl JobFileContext for JobFileDirectory {
+impl JobFileContext for MemoryJobFiles {
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
         match name {
             "more.inc" => Ok(b"iodepth=7\n[included]\nrw=randread\n".into()),
@@ -24,7 +24,7 @@ impl JobFileContext for JobFileDirectory {
 }
 
 fn read(text: &str) -> Result<Sequence, Vec<ParseError>> {
-    sequence(&JobFile::read(text.as_bytes(), &mut JobFileDirectory)?, &TargetFacts::default())
+    sequence(&JobFile::read(text.as_bytes(), &mut MemoryJobFiles)?, &TargetFacts::default())
 }
 
 /// One job of the engine libaio, direct and without a random map.
@@ -42,7 +42,7 @@ fn sections_globals_includes_variables_and_comments_are_read() {
     let text = "\u{feff}; a job file\r\n[global]\r\nioengine=libaio ; the engine\r\nDirect = 1\r\n\
         bs=${BS}\r\n[first]\r\nrw=randread\r\nruntime=10\r\ntime_based\r\n# none\r\n\
         [global]\r\niodepth=3\r\n[second]\r\nstonewall\r\nrw=write\r\ninclude more.inc\r\n";
-    let file = JobFile::read(text.as_bytes(), &mut JobFileDirectory).unwrap();
+    let file = JobFile::read(text.as_bytes(), &mut MemoryJobFiles).unwrap();
     let names: Vec<&str> = file.sections.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["first", "second", "included"]);
     assert!(file.sections[0].option("iodepth").is_none());
@@ -144,8 +144,7 @@ fn an_engine_that_waits_has_a_depth_of_one_and_a_line_says_so() {
     let sequence = read("[j]\ndirect=1\nrw=read\niodepth=32\n").unwrap();
     assert_eq!(sequence.steps[0].load.demand.depth, 1);
     assert!(sequence.remarks.iter().any(|r| r.text.contains("psync")), "{:?}", sequence.remarks);
-    let file =
-        JobFile::read(b"[j]\ndirect=1\nrw=read\niodepth=32\n", &mut JobFileDirectory).unwrap();
+    let file = JobFile::read(b"[j]\ndirect=1\nrw=read\niodepth=32\n", &mut MemoryJobFiles).unwrap();
     let assumed =
         super::sequence(&file, &TargetFacts { ioengine: Some("libaio"), ..TargetFacts::default() })
             .unwrap();
@@ -271,7 +270,7 @@ fn jobs_with_files_of_their_own_have_a_range_each() {
     let increment = "[a]\nrw=write\nfilename=/dev/x\nnumjobs=2\noffset=1m\nsize=4m\n\
                      offset_increment=4m\n";
     assert_eq!(extents(&read(increment).unwrap()), [(MIB, 4 * MIB), (5 * MIB, 4 * MIB)]);
-    let file = JobFile::read(devices.as_bytes(), &mut JobFileDirectory).unwrap();
+    let file = JobFile::read(devices.as_bytes(), &mut MemoryJobFiles).unwrap();
     assert_eq!(files(&file), ["/dev/sda", "/dev/sdb", "/dev/sdc"]);
     let on = |device| {
         super::sequence(&file, &TargetFacts { device: Some(device), ..TargetFacts::default() })
@@ -401,7 +400,7 @@ proptest! {
                 .collect(),
         };
         let file = JobFile { sections: sections.into_iter().map(section).collect() };
-        let mut again = JobFile::read(file.write().as_bytes(), &mut JobFileDirectory).unwrap();
+        let mut again = JobFile::read(file.write().as_bytes(), &mut MemoryJobFiles).unwrap();
         for section in &mut again.sections {
             section.line = 0;
             section.options.iter_mut().for_each(|option| option.line = 0);
@@ -417,7 +416,7 @@ fn no_mutation_makes_it_panic() {
         buffer_pattern=0xdead\npercentage_random=30\nthinktime=5ms\nnumjobs=4\nsize=90%\n[b]\nstonewall\n\
         include more.inc\nbs=${BS}\nloops=2\nio_size=10m\noffset=1m\nkb_base=1000\n";
     for bytes in mutated(text.as_bytes(), 0..MUTATIONS) {
-        let read = JobFile::read(&bytes, &mut JobFileDirectory)
+        let read = JobFile::read(&bytes, &mut MemoryJobFiles)
             .and_then(|f| sequence(&f, &TargetFacts::default()));
         let steps = read.iter().flat_map(|sequence| &sequence.steps);
         for (_, load) in steps.flat_map(|step| step.loads()) {

@@ -2,7 +2,7 @@
 //!
 //! A section or value that is not in the file is `None`; no defaults are filled in here.
 
-use super::version::Version;
+use super::version::IometerVersion;
 use std::fmt;
 
 /// Name of the access specification that does no I/O; every Iometer has it.
@@ -24,20 +24,20 @@ impl Eq for LineNumber {}
 
 /// An Iometer configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Config {
+pub struct IometerConfig {
     /// Version that wrote the file.
-    pub version: Version,
+    pub version: IometerVersion,
     /// Section TEST SETUP.
     pub setup: Option<TestSetup>,
     /// Section RESULTS DISPLAY.
-    pub display: Option<Display>,
+    pub display: Option<ResultsDisplay>,
     /// Section ACCESS SPECIFICATIONS.
     pub specs: Option<Vec<AccessSpec>>,
     /// Section MANAGER LIST.
-    pub managers: Option<Vec<Manager>>,
+    pub managers: Option<Vec<IometerManager>>,
 }
 
-impl Config {
+impl IometerConfig {
     /// Returns the access specification of this name.
     pub fn spec(&self, name: &str) -> Option<&AccessSpec> {
         self.specs.iter().flatten().find(|spec| spec.name == name)
@@ -119,9 +119,9 @@ pub struct TestSetup {
     /// Ramp-up time before each test in seconds, not measured.
     pub ramp_s: Option<u32>,
     /// Disk workers of a new manager.
-    pub disk_workers: Option<Spawn>,
+    pub disk_workers: Option<WorkerCount>,
     /// Network workers of a new manager.
-    pub network_workers: Option<Spawn>,
+    pub network_workers: Option<WorkerCount>,
     /// Rows to record.
     pub record: Option<RecordedRows>,
     /// Growth of the number of workers.
@@ -154,7 +154,7 @@ impl RunTime {
 
 /// Number of workers of a new manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spawn {
+pub enum WorkerCount {
     /// One worker per processor.
     Processors,
     /// This number of workers.
@@ -183,16 +183,16 @@ pub struct DepthCycling {
 
 /// Section RESULTS DISPLAY. Has no effect on measurements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Display {
+pub struct ResultsDisplay {
     /// Updates of the display.
-    pub update: Option<Update>,
+    pub update: Option<DisplayUpdate>,
     /// Lines about bar charts, in their order.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<BarChartLine>,
 }
 
 /// Updates of the results display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Update {
+pub struct DisplayUpdate {
     /// 1.1.0: true if results since the last update are recorded too.
     pub record_last: Option<bool>,
     /// Seconds between updates; 0 for none before the end of a test.
@@ -203,7 +203,7 @@ pub struct Update {
 
 /// A line about a bar chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bar {
+pub struct BarChartLine {
     /// Number of the chart, 1 to 6.
     pub chart: u8,
     /// The setting in this line.
@@ -276,7 +276,7 @@ impl AccessLine {
 
 /// A manager: a host that runs workers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Manager {
+pub struct IometerManager {
     /// Number among managers of the same name.
     pub id: u32,
     /// Name of the manager.
@@ -284,7 +284,7 @@ pub struct Manager {
     /// Network address.
     pub address: Option<String>,
     /// Workers, in order.
-    pub workers: Vec<Worker>,
+    pub workers: Vec<IometerWorker>,
     /// Position in the file.
     pub line: LineNumber,
 }
@@ -307,17 +307,17 @@ impl WorkerKind {
 
 /// A worker: a thread that does I/O.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worker {
+pub struct IometerWorker {
     /// Name of the worker.
     pub name: String,
     /// Kind of its targets.
     pub kind: WorkerKind,
     /// Settings of each of its targets.
-    pub defaults: Option<Defaults>,
+    pub defaults: Option<TargetDefaults>,
     /// Access specifications, in order; `None` if the file has no list.
     pub specs: Option<Vec<AssignedSpec>>,
     /// Targets; `None` if the file has no list.
-    pub targets: Option<Vec<Target>>,
+    pub targets: Option<Vec<IometerTarget>>,
     /// Position in the file.
     pub line: LineNumber,
 }
@@ -333,7 +333,7 @@ pub struct AssignedSpec {
 
 /// Settings of each target of a worker.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Defaults {
+pub struct TargetDefaults {
     /// Outstanding I/Os and connection settings.
     pub outstanding: Option<OutstandingIos>,
     /// Part of the disk that is used.
@@ -379,7 +379,7 @@ pub struct DiskArea {
 
 /// A target of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct IometerTarget {
     /// Name of the target.
     pub name: String,
     /// Kind of target.

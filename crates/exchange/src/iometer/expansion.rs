@@ -5,7 +5,8 @@
 //! specifications has ended.
 
 use super::config::{
-    Assignment, Config, Cycling, DepthCycling, IDLE, Spawn, StepKind, Target, TestType, Worker,
+    Assignment, Cycling, DepthCycling, IDLE, IometerConfig, IometerTarget, IometerWorker, StepKind,
+    TestType, WorkerCount,
 };
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
@@ -71,7 +72,7 @@ struct ExpansionOptions<'a> {
 /// # Errors
 /// There is nothing to run, an access specification is not defined, or there are too many tests.
 pub fn tests_of(
-    config: &Config,
+    config: &IometerConfig,
     processors: u32,
     disk: Option<&str>,
     remarks: &mut Vec<SequenceRemark>,
@@ -139,7 +140,7 @@ fn at_access(choice: WorkerChoice, can: &[&DiskWorker], access: usize) -> Vec<Ac
     choice.into_iter().filter(|(_, targets, _)| *targets > 0).map(take).collect()
 }
 
-fn cycled(config: &Config, can: &[&DiskWorker]) -> Result<Vec<WorkerChoice>, ParseError> {
+fn cycled(config: &IometerConfig, can: &[&DiskWorker]) -> Result<Vec<WorkerChoice>, ParseError> {
     let setup = config.setup.clone().unwrap_or_default();
     let one = Cycling { start: 1, step: 1, kind: StepKind::Linear };
     let workers = counts(setup.worker_cycling.unwrap_or(one));
@@ -260,7 +261,7 @@ fn workers_and_targets(can: &[&DiskWorker], workers: Vec<u32>, disks: &[u32]) ->
 }
 
 fn seats(
-    config: &Config,
+    config: &IometerConfig,
     on: ExpansionOptions<'_>,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<DiskWorker>, ParseError> {
@@ -291,10 +292,10 @@ fn seats(
     Ok(seats)
 }
 
-fn seat((place, manager): (usize, &str), worker: &Worker, specs: Vec<String>) -> DiskWorker {
+fn seat((place, manager): (usize, &str), worker: &IometerWorker, specs: Vec<String>) -> DiskWorker {
     let defaults = worker.defaults.clone().unwrap_or_default();
     let mut seen = BTreeSet::new();
-    let is_first = |target: &&Target| seen.insert(drive(&target.name));
+    let is_first = |target: &&IometerTarget| seen.insert(drive(&target.name));
     let disks = worker.targets.iter().flatten().filter(|target| target.kind.is_disk());
     let targets = disks.filter(is_first).map(|target| target.name.clone()).collect();
     let taking_part = ActiveWorker {
@@ -322,8 +323,8 @@ fn drive(name: &str) -> String {
 
 /// Returns the access specifications of a worker: its own, or those assigned to new disk workers.
 fn specs_of(
-    config: &Config,
-    worker: &Worker,
+    config: &IometerConfig,
+    worker: &IometerWorker,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<String>, ParseError> {
     let assigned = worker.specs.as_deref().unwrap_or_default();
@@ -350,7 +351,7 @@ fn specs_of(
     Ok(unasked)
 }
 
-fn for_new_workers(config: &Config) -> Vec<String> {
+fn for_new_workers(config: &IometerConfig) -> Vec<String> {
     let for_disks = |assignment| matches!(assignment, Assignment::All | Assignment::Disk);
     let specs = config.specs.iter().flatten();
     specs.filter(|spec| for_disks(spec.assignment)).map(|spec| spec.name.clone()).collect()
@@ -358,14 +359,14 @@ fn for_new_workers(config: &Config) -> Vec<String> {
 
 /// Returns the workers of a manager for a file without managers.
 fn spawned(
-    config: &Config,
+    config: &IometerConfig,
     on: ExpansionOptions<'_>,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<DiskWorker>, ParseError> {
     let spawn = config.setup.as_ref().and_then(|setup| setup.disk_workers);
-    let count = match spawn.unwrap_or(Spawn::Processors) {
-        Spawn::Processors => on.processors,
-        Spawn::Count(count) => count,
+    let count = match spawn.unwrap_or(WorkerCount::Processors) {
+        WorkerCount::Processors => on.processors,
+        WorkerCount::Count(count) => count,
     };
     let mut specs = for_new_workers(config);
     let mut which = "the access specifications for every disk worker";
@@ -387,7 +388,7 @@ fn spawned(
         )
     };
     remarks.push(SequenceRemark { line: None, text });
-    let worker = |number: u32| Worker {
+    let worker = |number: u32| IometerWorker {
         name: format!("Worker {number}"),
         kind: super::config::WorkerKind::Disk,
         defaults: None,

@@ -5,11 +5,11 @@
 //! so that one load runs at a time, in the given order.
 
 use super::config::{
-    AccessLine, AccessSpec, AssignedSpec, Assignment, Config, Defaults, DiskArea, IDLE, LineNumber,
-    Manager, OutstandingIos, RecordedRows, RunTime, Spawn, Target, TestSetup, TestType, Worker,
-    WorkerKind,
+    AccessLine, AccessSpec, AssignedSpec, Assignment, DiskArea, IDLE, IometerConfig,
+    IometerManager, IometerTarget, IometerWorker, LineNumber, OutstandingIos, RecordedRows,
+    RunTime, TargetDefaults, TestSetup, TestType, WorkerCount, WorkerKind,
 };
-use super::version::{Dialect, Version};
+use super::version::{Dialect, IometerVersion};
 use std::collections::BTreeMap;
 use steadfast_domain::stimulus::{DataPattern, Order, Pace};
 use steadfast_domain::{IoStream, Nanos, Op, Stimulus};
@@ -19,9 +19,9 @@ const NAME_MAX: usize = 79;
 
 /// Heading and target of a configuration.
 #[derive(Debug, Clone)]
-pub struct Heading<'a> {
+pub struct ConfigHeading<'a> {
     /// Version that is to read the file.
-    pub version: Version,
+    pub version: IometerVersion,
     /// Test description.
     pub description: &'a str,
     /// Disk of every worker.
@@ -32,9 +32,9 @@ pub struct Heading<'a> {
 
 /// A configuration, and remarks on what it cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Export {
+pub struct ConfigExport {
     /// The configuration; `None` if no load can be expressed.
-    pub config: Option<Config>,
+    pub config: Option<IometerConfig>,
     /// One sentence per load that is left out or differs.
     pub remarks: Vec<String>,
 }
@@ -59,9 +59,9 @@ struct ExportedLoad {
 
 /// Exports these loads, each with its label, in order.
 pub fn export<'s>(
-    heading: &Heading<'_>,
+    heading: &ConfigHeading<'_>,
     loads: impl IntoIterator<Item = (&'s str, &'s Stimulus)>,
-) -> Export {
+) -> ConfigExport {
     let mut remarks = Vec::new();
     let mut all: Vec<(&str, ExportedLoad)> = Vec::new();
     for (label, stimulus) in loads {
@@ -76,7 +76,7 @@ pub fn export<'s>(
     let count = |one: &ExportedLoad| all.iter().filter(|(_, l)| times(l) == times(one)).count();
     let most = all.iter().rev().max_by_key(|(_, load)| count(load));
     let Some((time, ramp)) = most.map(|(_, load)| times(load)) else {
-        return Export { config: None, remarks };
+        return ConfigExport { config: None, remarks };
     };
     let (kept, others): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, load)| times(load) == (time, ramp));
@@ -88,10 +88,10 @@ pub fn export<'s>(
         )
     }));
     let kept = kept.into_iter().map(|(_, load)| load).collect();
-    Export { config: Some(config(heading, kept)), remarks }
+    ConfigExport { config: Some(config(heading, kept)), remarks }
 }
 
-fn config(heading: &Heading<'_>, loads: Vec<ExportedLoad>) -> Config {
+fn config(heading: &ConfigHeading<'_>, loads: Vec<ExportedLoad>) -> IometerConfig {
     let mut crews: BTreeMap<WorkerSettings, usize> = BTreeMap::new();
     for load in &loads {
         let next = crews.len();
@@ -118,14 +118,14 @@ fn config(heading: &Heading<'_>, loads: Vec<ExportedLoad>) -> Config {
             specs.push(load.spec);
         }
     }
-    let manager = Manager {
+    let manager = IometerManager {
         id: 1,
         name: "localhost".into(),
         address: Some(String::new()),
         workers,
         line: LineNumber(0),
     };
-    Config {
+    IometerConfig {
         version: heading.version.clone(),
         setup: Some(setup(heading, time, ramp)),
         display: None,
@@ -134,7 +134,7 @@ fn config(heading: &Heading<'_>, loads: Vec<ExportedLoad>) -> Config {
     }
 }
 
-fn setup(heading: &Heading<'_>, time: u64, ramp: u64) -> TestSetup {
+fn setup(heading: &ConfigHeading<'_>, time: u64, ramp: u64) -> TestSetup {
     let part = |seconds: u64| u32::try_from(seconds).unwrap_or(u32::MAX);
     TestSetup {
         description: Some(clean(heading.description)),
@@ -144,15 +144,20 @@ fn setup(heading: &Heading<'_>, time: u64, ramp: u64) -> TestSetup {
             seconds: part(time % 60),
         }),
         ramp_s: Some(part(ramp)),
-        disk_workers: Some(Spawn::Count(0)),
-        network_workers: Some(Spawn::Count(0)),
+        disk_workers: Some(WorkerCount::Count(0)),
+        network_workers: Some(WorkerCount::Count(0)),
         record: Some(RecordedRows::All),
         test_type: Some(TestType::Normal),
         ..TestSetup::default()
     }
 }
 
-fn worker(name: String, crew: WorkerSettings, specs: &[String], heading: &Heading<'_>) -> Worker {
+fn worker(
+    name: String,
+    crew: WorkerSettings,
+    specs: &[String],
+    heading: &ConfigHeading<'_>,
+) -> IometerWorker {
     let outstanding = OutstandingIos {
         ios: crew.depth,
         connection_rate: false,
@@ -160,10 +165,13 @@ fn worker(name: String, crew: WorkerSettings, specs: &[String], heading: &Headin
         fixed_seed: None,
     };
     let disk = DiskArea { sectors: crew.sectors, start: crew.start, pattern: crew.pattern };
-    let defaults =
-        Defaults { outstanding: Some(outstanding), disk: Some(disk), ..Defaults::default() };
-    let target = Target { name: clean(heading.disk), kind: WorkerKind::Disk, manager: None };
-    Worker {
+    let defaults = TargetDefaults {
+        outstanding: Some(outstanding),
+        disk: Some(disk),
+        ..TargetDefaults::default()
+    };
+    let target = IometerTarget { name: clean(heading.disk), kind: WorkerKind::Disk, manager: None };
+    IometerWorker {
         name,
         kind: WorkerKind::Disk,
         defaults: Some(defaults),
@@ -185,7 +193,7 @@ fn clean(text: &str) -> String {
 }
 
 fn expressed(
-    heading: &Heading<'_>,
+    heading: &ConfigHeading<'_>,
     label: &str,
     stimulus: &Stimulus,
     remarks: &mut Vec<String>,
@@ -265,7 +273,7 @@ fn paced(stimulus: &Stimulus) -> Result<(u64, u64), String> {
 
 /// Returns the number of a data pattern; `None` if the version has a fixed pattern.
 fn pattern(
-    heading: &Heading<'_>,
+    heading: &ConfigHeading<'_>,
     pattern: &DataPattern,
     writes: bool,
 ) -> Result<Option<u8>, String> {

@@ -1,10 +1,10 @@
 //! Reads and writes configurations.
 
-use super::config::Config;
+use super::config::IometerConfig;
 use super::grammar::LineWriter;
 use super::lines::{KeyedLines, ValueLine};
 use super::sections::{SECTIONS, has_value};
-use super::version::Version;
+use super::version::IometerVersion;
 use crate::encoding::decode;
 use crate::parse_error::ParseError;
 use steadfast_domain::sequence::SequenceRemark;
@@ -14,7 +14,7 @@ use steadfast_domain::text::excerpt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedConfig {
     /// Content of the file.
-    pub config: Config,
+    pub config: IometerConfig,
     /// Remarks on lines that are interpreted differently from what they say.
     pub remarks: Vec<SequenceRemark>,
 }
@@ -28,7 +28,8 @@ pub fn read(bytes: &[u8]) -> Result<ParsedConfig, ParseError> {
     let text = decode(bytes);
     let mut lines = KeyedLines::new(&text, has_value);
     let version = first_line(&mut lines)?;
-    let mut config = Config { version, setup: None, display: None, specs: None, managers: None };
+    let mut config =
+        IometerConfig { version, setup: None, display: None, specs: None, managers: None };
     while let Some(line) = lines.next() {
         if let Some(last) = version_in(&line.text) {
             closing(&mut lines, &config.version, line.line, last)?;
@@ -41,7 +42,7 @@ pub fn read(bytes: &[u8]) -> Result<ParsedConfig, ParseError> {
     Ok(ParsedConfig { config, remarks: lines.remarks })
 }
 
-/// Returns the text after the word `Version`, which may follow an apostrophe.
+/// Returns the text after the word `IometerVersion`, which may follow an apostrophe.
 fn version_in(text: &str) -> Option<&str> {
     let text = text.strip_prefix('\'').unwrap_or(text);
     let (word, rest) = text.split_at_checked("version".len())?;
@@ -49,13 +50,13 @@ fn version_in(text: &str) -> Option<&str> {
         .then(|| rest.trim())
 }
 
-fn first_line(lines: &mut KeyedLines<'_>) -> Result<Version, ParseError> {
+fn first_line(lines: &mut KeyedLines<'_>) -> Result<IometerVersion, ParseError> {
     let not_iometer = "this is not an Iometer configuration: the first line is not \
         'Version 2006.07.27' or the like";
     let ValueLine { line, text } =
         lines.next().ok_or_else(|| ParseError::whole("the file is empty"))?;
     let text = version_in(&text).ok_or_else(|| ParseError::at(line, not_iometer))?;
-    let version = Version::parse(text).ok_or_else(|| {
+    let version = IometerVersion::parse(text).ok_or_else(|| {
         ParseError::at(line, format!("'{}' is not a version of Iometer", excerpt(text)))
     })?;
     if !version.is_known() {
@@ -67,11 +68,11 @@ fn first_line(lines: &mut KeyedLines<'_>) -> Result<Version, ParseError> {
 
 fn closing(
     lines: &mut KeyedLines<'_>,
-    first: &Version,
+    first: &IometerVersion,
     line: u64,
     last: &str,
 ) -> Result<(), ParseError> {
-    if Version::parse(last).as_ref() != Some(first) {
+    if IometerVersion::parse(last).as_ref() != Some(first) {
         let text = format!("the file ends with version '{last}' and begins with {first}");
         lines.remarks.push(SequenceRemark::at(line, text));
     }
@@ -88,7 +89,7 @@ fn closing(
 fn section(
     line: &ValueLine,
     lines: &mut KeyedLines<'_>,
-    config: &mut Config,
+    config: &mut IometerConfig,
 ) -> Result<(), ParseError> {
     let heading = line.text.trim_start_matches('\'').trim_end_matches('=').trim();
     let named = SECTIONS.iter().find(|section| section.name.eq_ignore_ascii_case(heading));
@@ -101,7 +102,7 @@ fn section(
 
 /// Returns the text of a configuration, with CRLF line endings. ParsedConfig it gives an equal
 /// configuration.
-pub fn write(config: &Config) -> String {
+pub fn write(config: &IometerConfig) -> String {
     let mut out = LineWriter::default();
     let version = format!("Version {} ", config.version);
     out.line(&version);

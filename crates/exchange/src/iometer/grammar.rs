@@ -40,10 +40,10 @@ enum KeyContent<T: 'static> {
         text: fn(&T) -> Option<String>,
     },
     /// Lines of their own, with a value first if `has_value`.
-    Lines { has_value: bool, read: ReadLines<T>, write: fn(&T, &'static str, &mut LineWriter) },
+    Lines { has_value: bool, read: ReadLinesFn<T>, write: fn(&T, &'static str, &mut LineWriter) },
 }
 
-type ReadLines<T> = fn(&mut T, &KeyLine, &mut KeyedLines<'_>) -> Result<(), ParseError>;
+type ReadLinesFn<T> = fn(&mut T, &KeyLine, &mut KeyedLines<'_>) -> Result<(), ParseError>;
 
 impl<T> KeyEntry<T> {
     /// Returns a key with a value.
@@ -59,7 +59,7 @@ impl<T> KeyEntry<T> {
     pub(super) const fn lines(
         forms: &'static [&'static str],
         has_value: bool,
-        read: ReadLines<T>,
+        read: ReadLinesFn<T>,
         write: fn(&T, &'static str, &mut LineWriter),
     ) -> Self {
         let content = KeyContent::Lines { has_value, read, write };

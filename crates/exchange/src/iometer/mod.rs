@@ -22,14 +22,14 @@ mod values;
 mod version;
 
 pub use config::{
-    AccessLine, AccessSpec, AssignedSpec, Assignment, Bar, BarSubject, Config, Cycling, Defaults,
-    DepthCycling, DiskArea, Display, FixedSeed, IDLE, LineNumber, Manager, OutstandingIos,
-    RecordedRows, RunTime, Spawn, StepKind, Target, TestSetup, TestType, Update, UpdateType,
-    Worker, WorkerKind,
+    AccessLine, AccessSpec, AssignedSpec, Assignment, BarChartLine, BarSubject, Cycling,
+    DepthCycling, DiskArea, DisplayUpdate, FixedSeed, IDLE, IometerConfig, IometerManager,
+    IometerTarget, IometerWorker, LineNumber, OutstandingIos, RecordedRows, ResultsDisplay,
+    RunTime, StepKind, TargetDefaults, TestSetup, TestType, UpdateType, WorkerCount, WorkerKind,
 };
 pub use expansion::{ActiveWorker, IometerTest, is_same_disk, tests_of};
-pub use export::{Export, Heading, export};
+pub use export::{ConfigExport, ConfigHeading, export};
 pub use file::{ParsedConfig, read, write};
 pub use saved::findings;
-pub use sequence::{DIMENSIONS, Disk, PlanOptions, TestPlan, loads_of_workers, plan};
-pub use version::{Dialect, Version};
+pub use sequence::{DIMENSIONS, DiskChoice, PlanOptions, TestPlan, loads_of_workers, plan};
+pub use version::{Dialect, IometerVersion};

@@ -1,8 +1,9 @@
 //! The sections of a configuration and their keys: from 1998 to 1.1.0, in Iometer's order.
 
 use super::config::{
-    AccessSpec, AssignedSpec, Bar, BarSubject, Config, Defaults, Display, LineNumber, Manager,
-    Spawn, Target, TestSetup, Worker, WorkerKind,
+    AccessSpec, AssignedSpec, BarChartLine, BarSubject, IometerConfig, IometerManager,
+    IometerTarget, IometerWorker, LineNumber, ResultsDisplay, TargetDefaults, TestSetup,
+    WorkerCount, WorkerKind,
 };
 use super::grammar::{KeyBlock, KeyEntry, LineWriter};
 use super::lines::{KeyLine, KeyedLines, ValueLine};
@@ -43,8 +44,8 @@ static SETUP: KeyBlock<TestSetup> = KeyBlock {
             &["Default Workers to Spawn"],
             |setup, value| {
                 let spawn = value.parse("the number of workers")?;
-                let is_open = spawn == Spawn::Count(0);
-                setup.disk_workers = Some(if is_open { Spawn::Processors } else { spawn });
+                let is_open = spawn == WorkerCount::Count(0);
+                setup.disk_workers = Some(if is_open { WorkerCount::Processors } else { spawn });
                 Ok(())
             },
             |_| None,
@@ -68,7 +69,7 @@ static SETUP: KeyBlock<TestSetup> = KeyBlock {
     ],
 };
 
-static DISPLAY: KeyBlock<Display> = KeyBlock {
+static DISPLAY: KeyBlock<ResultsDisplay> = KeyBlock {
     name: "RESULTS DISPLAY",
     end: "END results display",
     entries: &[
@@ -78,7 +79,7 @@ static DISPLAY: KeyBlock<Display> = KeyBlock {
                 // 1.1.0
                 "Record Last Update Results,Update Frequency,Update Type"
             ],
-            Display.update,
+            ResultsDisplay.update,
             "the update"
         ),
         KeyEntry::lines(&[BAR_CHART], true, read_bar, write_bars).starting(BAR_CHART),
@@ -89,7 +90,7 @@ static DISPLAY: KeyBlock<Display> = KeyBlock {
 const BAR_CHART: &str = "Bar chart ";
 
 fn read_bar(
-    display: &mut Display,
+    display: &mut ResultsDisplay,
     key: &KeyLine,
     lines: &mut KeyedLines<'_>,
 ) -> Result<(), ParseError> {
@@ -112,12 +113,12 @@ fn read_bar(
         }
         _ => return Err(key.unknown(DISPLAY.name)),
     };
-    display.bars.push(Bar { chart, subject });
+    display.bars.push(BarChartLine { chart, subject });
     Ok(())
 }
 
-fn write_bars(display: &Display, key: &str, out: &mut LineWriter) {
-    for Bar { chart, subject } in &display.bars {
+fn write_bars(display: &ResultsDisplay, key: &str, out: &mut LineWriter) {
+    for BarChartLine { chart, subject } in &display.bars {
         let (setting, value) = match subject {
             BarSubject::Statistic(name) => ("statistic", name.clone()),
             BarSubject::Manager(id, name) => ("manager ID, manager name", format!("{id},{name}")),
@@ -141,7 +142,7 @@ static SPECS: KeyBlock<Vec<AccessSpec>> = KeyBlock {
     )],
 };
 
-static MANAGERS: KeyBlock<Vec<Manager>> = KeyBlock {
+static MANAGERS: KeyBlock<Vec<IometerManager>> = KeyBlock {
     name: "MANAGER LIST",
     end: "END manager list",
     entries: &[KeyEntry::lines(
@@ -157,16 +158,22 @@ static MANAGERS: KeyBlock<Vec<Manager>> = KeyBlock {
     )],
 };
 
-fn new_manager(value: &ValueLine) -> Result<Manager, ParseError> {
+fn new_manager(value: &ValueLine) -> Result<IometerManager, ParseError> {
     let (id, name) = value.parse("the manager")?;
-    Ok(Manager { id, name, address: None, workers: Vec::new(), line: LineNumber(value.line) })
+    Ok(IometerManager {
+        id,
+        name,
+        address: None,
+        workers: Vec::new(),
+        line: LineNumber(value.line),
+    })
 }
 
-static MANAGER: KeyBlock<Manager> = KeyBlock {
+static MANAGER: KeyBlock<IometerManager> = KeyBlock {
     name: "a manager",
     end: "End manager",
     entries: &[
-        field!("Manager network address", Manager.address, "the address"),
+        field!("Manager network address", IometerManager.address, "the address"),
         KeyEntry::lines(
             &["Worker"],
             true,
@@ -181,8 +188,8 @@ static MANAGER: KeyBlock<Manager> = KeyBlock {
     ],
 };
 
-fn new_worker(value: &ValueLine) -> Result<Worker, ParseError> {
-    Ok(Worker {
+fn new_worker(value: &ValueLine) -> Result<IometerWorker, ParseError> {
+    Ok(IometerWorker {
         name: value.text.clone(),
         kind: WorkerKind::Disk,
         defaults: None,
@@ -192,13 +199,13 @@ fn new_worker(value: &ValueLine) -> Result<Worker, ParseError> {
     })
 }
 
-static WORKER: KeyBlock<Worker> = KeyBlock {
+static WORKER: KeyBlock<IometerWorker> = KeyBlock {
     name: "a worker",
     end: "End worker",
     entries: &[
         KeyEntry::value(
             &["Worker type"],
-            |worker: &mut Worker, value| {
+            |worker: &mut IometerWorker, value| {
                 worker.kind = value.parse("the type")?;
                 Ok(())
             },
@@ -221,7 +228,7 @@ static WORKER: KeyBlock<Worker> = KeyBlock {
     ],
 };
 
-static DEFAULTS: KeyBlock<Defaults> = KeyBlock {
+static DEFAULTS: KeyBlock<TargetDefaults> = KeyBlock {
     name: "the default target settings of a worker",
     end: "End default target settings for worker",
     entries: &[
@@ -232,7 +239,7 @@ static DEFAULTS: KeyBlock<Defaults> = KeyBlock {
                 "Number of outstanding IOs,test connection rate,transactions per connection,\
                  use fixed seed,fixed seed value"
             ],
-            Defaults.outstanding,
+            TargetDefaults.outstanding,
             "the outstanding I/Os"
         ),
         field!(
@@ -241,18 +248,18 @@ static DEFAULTS: KeyBlock<Defaults> = KeyBlock {
                 // 1.1.0
                 "Disk maximum size,starting sector,Data pattern"
             ],
-            Defaults.disk,
+            TargetDefaults.disk,
             "the disk area"
         ),
-        field!("Local network interface", Defaults.local_interface, "the interface"),
-        field!("VI outstanding IOs", Defaults.vi_outstanding, "outstanding I/Os"),
+        field!("Local network interface", TargetDefaults.local_interface, "the interface"),
+        field!("VI outstanding IOs", TargetDefaults.vi_outstanding, "outstanding I/Os"),
     ],
 };
 
 const END_ASSIGNED: &str = "End assigned access specs";
 
 fn read_assigned(
-    worker: &mut Worker,
+    worker: &mut IometerWorker,
     _: &KeyLine,
     lines: &mut KeyedLines<'_>,
 ) -> Result<(), ParseError> {
@@ -269,7 +276,7 @@ fn read_assigned(
     Ok(())
 }
 
-fn write_assigned(worker: &Worker, key: &str, out: &mut LineWriter) {
+fn write_assigned(worker: &IometerWorker, key: &str, out: &mut LineWriter) {
     let Some(names) = &worker.specs else { return };
     out.key(key);
     names.iter().for_each(|spec| out.value(&spec.name));
@@ -278,7 +285,7 @@ fn write_assigned(worker: &Worker, key: &str, out: &mut LineWriter) {
 
 const END_TARGET: &str = "End target";
 
-static TARGETS: KeyBlock<Vec<Target>> = KeyBlock {
+static TARGETS: KeyBlock<Vec<IometerTarget>> = KeyBlock {
     name: "the target assignments",
     end: "End target assignments",
     entries: &[
@@ -297,18 +304,18 @@ static TARGETS: KeyBlock<Vec<Target>> = KeyBlock {
         KeyEntry::lines(
             &[END_TARGET],
             false,
-            |targets: &mut Vec<Target>, key, lines| read_second_end(targets, key, lines),
+            |targets: &mut Vec<IometerTarget>, key, lines| read_second_end(targets, key, lines),
             |_, _, _| {},
         ),
     ],
 };
 
-fn new_target(value: &ValueLine) -> Result<Target, ParseError> {
-    Ok(Target { name: value.text.clone(), kind: WorkerKind::Disk, manager: None })
+fn new_target(value: &ValueLine) -> Result<IometerTarget, ParseError> {
+    Ok(IometerTarget { name: value.text.clone(), kind: WorkerKind::Disk, manager: None })
 }
 
 fn read_second_end(
-    targets: &[Target],
+    targets: &[IometerTarget],
     key: &KeyLine,
     lines: &mut KeyedLines<'_>,
 ) -> Result<(), ParseError> {
@@ -320,20 +327,20 @@ fn read_second_end(
     Ok(())
 }
 
-static TARGET: KeyBlock<Target> = KeyBlock {
+static TARGET: KeyBlock<IometerTarget> = KeyBlock {
     name: "a target",
     end: END_TARGET,
     entries: &[
         KeyEntry::value(
             &["Target type"],
-            |target: &mut Target, value| {
+            |target: &mut IometerTarget, value| {
                 target.kind = value.parse("the type")?;
                 Ok(())
             },
             |target| Some(target.kind.text()),
         )
         .required(),
-        field!("Target manager ID, manager name", Target.manager, "the target's manager"),
+        field!("Target manager ID, manager name", IometerTarget.manager, "the target's manager"),
     ],
 };
 
@@ -362,9 +369,9 @@ pub(super) struct ConfigSection {
     /// Name in the heading.
     pub(super) name: &'static str,
     /// Reads the section after its heading, which is on the given line.
-    pub(super) read: fn(&mut Config, u64, &mut KeyedLines<'_>) -> Result<(), ParseError>,
+    pub(super) read: fn(&mut IometerConfig, u64, &mut KeyedLines<'_>) -> Result<(), ParseError>,
     /// Writes the section, if the configuration has it.
-    pub(super) write: fn(&Config, &mut LineWriter),
+    pub(super) write: fn(&IometerConfig, &mut LineWriter),
 }
 
 macro_rules! section {
@@ -404,7 +411,7 @@ pub(super) static SECTIONS: [ConfigSection; 4] = [
 /// Reads access specifications with names or, before 1998.05.21, without. The keys decide: files of
 /// one version exist in both forms.
 fn read_specs(
-    config: &mut Config,
+    config: &mut IometerConfig,
     line: u64,
     lines: &mut KeyedLines<'_>,
 ) -> Result<(), ParseError> {

@@ -3,7 +3,7 @@
 //! Workers of a test with equal settings are the threads of one load. Where workers differ, each
 //! group is a load of its own, and all loads start at the same time.
 
-use super::config::{AccessLine, AccessSpec, Config, TestSetup};
+use super::config::{AccessLine, AccessSpec, IometerConfig, TestSetup};
 use super::expansion::{ActiveWorker, IometerTest, tests_of};
 use super::version::Dialect;
 use crate::parse_error::ParseError;
@@ -27,7 +27,7 @@ pub struct PlanOptions<'a> {
     /// Measured time of every test; `None` uses the file's.
     pub time: Option<Nanos>,
     /// The disk of the file to which I/Os are limited; `None` for all disks.
-    pub disk: Option<Disk<'a>>,
+    pub disk: Option<DiskChoice<'a>>,
     /// True if the target is a file created for this run: it is filled first, as Iometer prepares
     /// its test file.
     pub prepare: bool,
@@ -37,7 +37,7 @@ pub struct PlanOptions<'a> {
 
 /// The disk of a file to which I/Os are limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Disk<'a> {
+pub enum DiskChoice<'a> {
     /// The tests as if the file had this disk alone.
     Alone(&'a str),
     /// The I/Os to this disk in the tests of all disks; the other disks are mapped to other
@@ -45,11 +45,11 @@ pub enum Disk<'a> {
     Among(&'a str),
 }
 
-impl<'a> Disk<'a> {
+impl<'a> DiskChoice<'a> {
     /// Returns the name of the disk in the file.
     pub fn name(self) -> &'a str {
         match self {
-            Disk::Alone(name) | Disk::Among(name) => name,
+            DiskChoice::Alone(name) | DiskChoice::Among(name) => name,
         }
     }
 }
@@ -68,7 +68,7 @@ pub struct TestPlan {
 /// # Errors
 /// The configuration cannot be applied to one target; the error names the line.
 pub fn plan(
-    config: &Config,
+    config: &IometerConfig,
     remarks: Vec<SequenceRemark>,
     on: PlanOptions<'_>,
 ) -> Result<TestPlan, ParseError> {
@@ -104,16 +104,16 @@ const PREPARATION: u32 = 1;
 
 /// Returns the tests and the numbers of their steps; `None` for steps numbered by position.
 fn tests_on(
-    config: &Config,
+    config: &IometerConfig,
     on: PlanOptions<'_>,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<(Vec<IometerTest>, Vec<Option<u32>>), ParseError> {
     let alone = match on.disk {
-        Some(Disk::Alone(name)) => Some(name),
+        Some(DiskChoice::Alone(name)) => Some(name),
         _ => None,
     };
     let tests = tests_of(config, on.processors, alone, remarks)?;
-    let Some(Disk::Among(name)) = on.disk else {
+    let Some(DiskChoice::Among(name)) = on.disk else {
         let numbers = vec![None; tests.len()];
         return Ok((tests, numbers));
     };
@@ -159,7 +159,7 @@ fn times(setup: &TestSetup, on: PlanOptions<'_>) -> Result<(Nanos, Nanos), Parse
 }
 
 fn step(
-    config: &Config,
+    config: &IometerConfig,
     test: &IometerTest,
     (time, ramp): (Nanos, Nanos),
     on: PlanOptions<'_>,
@@ -197,7 +197,7 @@ fn joined(kinds: &[WorkerGroup<'_>], value: impl Fn(&ActiveWorker) -> String) ->
 }
 
 fn load(
-    config: &Config,
+    config: &IometerConfig,
     kind: &WorkerGroup<'_>,
     (time, ramp): (Nanos, Nanos),
     on: PlanOptions<'_>,
@@ -253,7 +253,7 @@ impl WorkerGroup<'_> {
 
 /// Groups the active workers of a test by equal settings.
 fn kinds<'a>(
-    config: &'a Config,
+    config: &'a IometerConfig,
     test: &'a IometerTest,
 ) -> Result<Vec<WorkerGroup<'a>>, ParseError> {
     let mut kinds: Vec<WorkerGroup<'a>> = Vec::new();
@@ -273,7 +273,7 @@ fn kinds<'a>(
 }
 
 /// Returns for each active worker of a test the index of its load.
-pub fn loads_of_workers(config: &Config, test: &IometerTest) -> Vec<usize> {
+pub fn loads_of_workers(config: &IometerConfig, test: &IometerTest) -> Vec<usize> {
     let kinds = kinds(config, test).unwrap_or_default();
     let of = |active: &ActiveWorker| {
         let has =
@@ -350,7 +350,7 @@ fn pace(spec: &AccessSpec, queues: u64) -> Result<Pace, ParseError> {
 }
 
 /// Returns the data pattern that the version writes.
-fn data_pattern(config: &Config, chosen: Option<u8>) -> DataPattern {
+fn data_pattern(config: &IometerConfig, chosen: Option<u8>) -> DataPattern {
     match (config.version.dialect(), chosen) {
         (Dialect::Y2006, None) | (_, Some(2)) => DataPattern::RandomUnique,
         (Dialect::Y2008, None) | (_, Some(1)) => DataPattern::RandomOnce,
@@ -359,7 +359,11 @@ fn data_pattern(config: &Config, chosen: Option<u8>) -> DataPattern {
 }
 
 /// Returns remarks on differences from Iometer.
-fn differences(config: &Config, tests: &[IometerTest], on: PlanOptions<'_>) -> Vec<SequenceRemark> {
+fn differences(
+    config: &IometerConfig,
+    tests: &[IometerTest],
+    on: PlanOptions<'_>,
+) -> Vec<SequenceRemark> {
     let mut remarks = Vec::new();
     let mut say = |line: u64, text: String| {
         remarks.push(SequenceRemark { line: (line > 0).then_some(line), text });
@@ -372,7 +376,7 @@ fn differences(config: &Config, tests: &[IometerTest], on: PlanOptions<'_>) -> V
     remarks
 }
 
-fn of_access(config: &Config, tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
+fn of_access(config: &IometerConfig, tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
     let active = || tests.iter().flat_map(|test| &test.active);
     let run: BTreeSet<&str> = active().map(|active| active.spec.as_str()).collect();
     let specs = || config.specs.iter().flatten().filter(|spec| run.contains(spec.name.as_str()));
@@ -434,7 +438,7 @@ fn of_workers(tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
     }
 }
 
-fn of_data(config: &Config, tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
+fn of_data(config: &IometerConfig, tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
     // What is said of data concerns writes only.
     let writes = |active: &&ActiveWorker| {
         let spec = config.specs.iter().flatten().find(|spec| spec.name == active.spec);
@@ -466,7 +470,7 @@ fn of_data(config: &Config, tests: &[IometerTest], say: &mut impl FnMut(u64, Str
         say(0, text.to_owned());
     }
     let seeded = config.managers.iter().flatten().flat_map(|manager| &manager.workers);
-    let used = |worker: &&super::config::Worker| {
+    let used = |worker: &&super::config::IometerWorker| {
         let outstanding = worker.defaults.as_ref().and_then(|defaults| defaults.outstanding);
         outstanding.and_then(|o| o.fixed_seed).is_some_and(|seed| seed.used)
     };

@@ -1,8 +1,8 @@
 //! Values of Iometer's files as text: one implementation of [`ValueText`] per type reads and writes it.
 
 use super::config::{
-    AccessLine, Assignment, Cycling, DepthCycling, DiskArea, FixedSeed, LineNumber, OutstandingIos,
-    RecordedRows, RunTime, Spawn, StepKind, TestType, Update, UpdateType, WorkerKind,
+    AccessLine, Assignment, Cycling, DepthCycling, DiskArea, DisplayUpdate, FixedSeed, LineNumber,
+    OutstandingIos, RecordedRows, RunTime, StepKind, TestType, UpdateType, WorkerCount, WorkerKind,
 };
 use steadfast_domain::text::excerpt;
 
@@ -77,17 +77,17 @@ impl ValueText for (u32, String) {
     }
 }
 
-impl ValueText for Spawn {
+impl ValueText for WorkerCount {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
         if text.eq_ignore_ascii_case("NUMBER_OF_CPUS") {
-            return Ok(Spawn::Processors);
+            return Ok(WorkerCount::Processors);
         }
-        ValueText::parse(text, "the number of workers").map(Spawn::Count)
+        ValueText::parse(text, "the number of workers").map(WorkerCount::Count)
     }
     fn text(&self) -> String {
         match self {
-            Spawn::Processors => "NUMBER_OF_CPUS".to_owned(),
-            Spawn::Count(count) => count.to_string(),
+            WorkerCount::Processors => "NUMBER_OF_CPUS".to_owned(),
+            WorkerCount::Count(count) => count.to_string(),
         }
     }
 }
@@ -191,11 +191,11 @@ impl<'a> CommaColumns<'a> {
     }
 }
 
-impl ValueText for Update {
+impl ValueText for DisplayUpdate {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
         let mut columns = CommaColumns::new(text);
         let has_record_last = columns.0.len() > 2;
-        Ok(Update {
+        Ok(DisplayUpdate {
             record_last: if has_record_last { Some(columns.next("")?) } else { None },
             seconds: columns.next("the update frequency")?,
             kind: columns.next("the update type")?,

@@ -7,7 +7,7 @@ use std::fmt;
 /// A first number above 1900 is a year: `2006.07.27`. Any other version is newer than every date:
 /// `1.1.0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
+pub struct IometerVersion {
     text: String,
     numbers: [u32; 3],
 }
@@ -28,14 +28,14 @@ const NAMED_SPECS: u64 = 19_980_521;
 /// The first version that Iometer itself still reads.
 const OLDEST: u64 = 19_980_105;
 
-impl Version {
+impl IometerVersion {
     /// Returns the version for files that follow no other file.
     pub fn of_2006() -> Self {
-        Version { text: "2006.07.27".into(), numbers: [2006, 7, 27] }
+        IometerVersion { text: "2006.07.27".into(), numbers: [2006, 7, 27] }
     }
     /// Returns the last version, 1.1.0.
     pub fn of_1_1() -> Self {
-        Version { text: "1.1.0".into(), numbers: [1, 1, 0] }
+        IometerVersion { text: "1.1.0".into(), numbers: [1, 1, 0] }
     }
     /// Parses three numbers; a suffix (`-rc1`) is kept. Returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
@@ -50,7 +50,8 @@ impl Version {
                 rest = rest.strip_prefix(['.', '-'])?;
             }
         }
-        (!text.contains(char::is_whitespace)).then(|| Version { text: text.to_owned(), numbers })
+        (!text.contains(char::is_whitespace))
+            .then(|| IometerVersion { text: text.to_owned(), numbers })
     }
     /// Returns the date as yyyymmdd, or `None` if the version is not a date.
     fn date(&self) -> Option<u64> {
@@ -79,7 +80,7 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for IometerVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_year_makes_a_date_and_everything_else_is_newer() {
-        let dialect = |text: &str| Version::parse(text).map(|v| v.dialect());
+        let dialect = |text: &str| IometerVersion::parse(text).map(|v| v.dialect());
         assert_eq!(dialect("2006.07.27"), Some(Dialect::Y2006));
         assert_eq!(dialect("2003.12.16-post"), Some(Dialect::Y2006));
         assert_eq!(dialect("2008-06-22-rc1"), Some(Dialect::Y2008));
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn old_forms_are_known_by_their_dates() {
-        let version = |text| Version::parse(text).unwrap();
+        let version = |text| IometerVersion::parse(text).unwrap();
         assert!(!version("1998.05.20").has_named_specs());
         assert!(version("1998.05.21").has_named_specs());
         assert!(!version("1998.01.04").is_known());

@@ -1,22 +1,22 @@
 //! The command line that prints the numbers of a view.
 
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::selection::{Selection, axis};
+use crate::query::QueryString;
+use crate::refusal::HttpError;
+use crate::selection::{IoSelection, axis};
 use serde::Serialize;
 use std::path::Path;
-use steadfast_analysis::filter::Process;
+use steadfast_analysis::filter::ProcessSelector;
 use steadfast_domain::Layer;
 use steadfast_domain::text::shell_quoted;
 
 /// A command line for a shell.
 #[derive(Serialize)]
-pub struct CommandLine {
+pub struct ShellCommand {
     command: String,
 }
 
 /// Answers `command`.
-pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<CommandLine, Refusal> {
+pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<ShellCommand, HttpError> {
     let view = query.one("view")?.unwrap_or("streams");
     let (words, more): (&[&str], Option<String>) = match view {
         "series" | "steps" | "rt" | "qd" | "overview" => {
@@ -24,7 +24,7 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<CommandLine, R
         }
         "map" => (&["trace", "map"], Some(format!("--step {}ns", step(selection, query)?))),
         "lba" | "hits" | "hot" | "ios" | "subsecond" => {
-            return Err(Refusal::bad(
+            return Err(HttpError::bad(
                 "no command prints these numbers: the page has ranges and columns of its own",
             ));
         }
@@ -32,7 +32,7 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<CommandLine, R
         "streams" => (&["trace", "streams"], None),
         "processes" => (&["trace", "processes"], None),
         "cumulative" | "workload" => (&["workload", "derive"], None),
-        other => return Err(Refusal::bad(format!("there is no view '{other}'"))),
+        other => return Err(HttpError::bad(format!("there is no view '{other}'"))),
     };
     let mut line: Vec<String> = vec!["steadfast".into()];
     line.extend(words.iter().map(|word| (*word).to_owned()));
@@ -40,16 +40,16 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<CommandLine, R
     line.extend(filters(selection, view == "file"));
     line.extend(more);
     line.extend(query.all("event").map(|event| format!("--event {}", shell_quoted(event))));
-    Ok(CommandLine { command: line.join(" ") })
+    Ok(ShellCommand { command: line.join(" ") })
 }
 
 /// Returns the width of a column, in nanoseconds. The command line accepts none below 100 us.
-fn step(selection: &Selection<'_>, query: &Query) -> Result<u64, Refusal> {
+fn step(selection: &IoSelection<'_>, query: &QueryString) -> Result<u64, HttpError> {
     let cells = query.within("cells", 120, 4096)?;
     Ok(axis(selection.window_ns, cells, selection.index.cells.width_ns, false).width_ns)
 }
 
-fn filters(selection: &Selection<'_>, of_files: bool) -> Vec<String> {
+fn filters(selection: &IoSelection<'_>, of_files: bool) -> Vec<String> {
     let (filter, (from, to)) = (&selection.filter, selection.window_ns);
     let mut found = Vec::new();
     if from > 0 {
@@ -59,8 +59,8 @@ fn filters(selection: &Selection<'_>, of_files: bool) -> Vec<String> {
         found.push(format!("--to {to}ns"));
     }
     found.extend(filter.process.as_ref().map(|process| match process {
-        Process::Pid(pid) => format!("--pid {pid}"),
-        Process::Command(name) => format!("--pid {}", shell_quoted(name)),
+        ProcessSelector::Pid(pid) => format!("--pid {pid}"),
+        ProcessSelector::Command(name) => format!("--pid {}", shell_quoted(name)),
     }));
     found.extend(filter.thread.map(|tid| format!("--tid {tid}")));
     let named = |option: &str, name: &str| format!("{option} {}", shell_quoted(name));

@@ -1,13 +1,13 @@
 //! I/Os by file, cgroup or thread, as far as these were captured.
 
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::selection::Selection;
+use crate::query::QueryString;
+use crate::refusal::HttpError;
+use crate::selection::IoSelection;
 use serde::Serialize;
 use std::sync::Arc;
 use steadfast_analysis::questions::group_figures::GroupFigures;
 use steadfast_analysis::questions::groups::{Facet, Groups};
-use steadfast_analysis::{By, Filter};
+use steadfast_analysis::{Filter, ShareMeasure};
 use steadfast_domain::Layer;
 
 /// Default maximum number of groups in an answer.
@@ -24,14 +24,14 @@ pub struct GroupsAnswer {
 }
 
 /// Answers `groups`.
-pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<GroupsAnswer, Refusal> {
+pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<GroupsAnswer, HttpError> {
     let facet = facet(query)?;
     let limit = query.within("limit", LIMIT, LIMIT_MAX)? as usize;
     let conditions = selection.capture.conditions();
     // Only the file-system layer records files, whichever layer is counted elsewhere.
     let of_files;
     let selection = if facet == Facet::File {
-        of_files = Selection {
+        of_files = IoSelection {
             capture: selection.capture,
             index: Arc::clone(&selection.index),
             window_ns: selection.window_ns,
@@ -43,7 +43,7 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<GroupsAnswer, 
     };
     let mut groups = Groups::by(&[facet]).with_hosts(conditions);
     selection.fold(selection.window_ns, &mut groups)?;
-    let mut listed = groups.listing(By::Count, conditions);
+    let mut listed = groups.listing(ShareMeasure::Count, conditions);
     let groups_in_all = listed.len();
     listed.truncate(limit);
     let unlisted_count = groups.unlisted().count();
@@ -51,8 +51,8 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<GroupsAnswer, 
 }
 
 /// Returns the facet by which the I/Os are grouped.
-fn facet(query: &Query) -> Result<Facet, Refusal> {
-    let wrong = |by: &str| Refusal::bad(format!("'{by}' is no group: file, cgroup or thread"));
+fn facet(query: &QueryString) -> Result<Facet, HttpError> {
+    let wrong = |by: &str| HttpError::bad(format!("'{by}' is no group: file, cgroup or thread"));
     match query.one("by")? {
         Some("file") => Ok(Facet::File),
         Some("cgroup") => Ok(Facet::Cgroup),

@@ -1,11 +1,11 @@
 //! Heat maps: response time, queue depth, address and part of a second over time.
 
 use crate::index::CELLS_ENOUGH;
-use crate::maps::{Axis, FINE_RANGES, HitMap, PARTS, RANGES, SecondMap};
-use crate::pairs::Wanted;
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::selection::{Selection, axis};
+use crate::maps::{ColumnAxis, FINE_RANGES, IndexHitMap, PARTS, RANGES, SecondMap};
+use crate::pairs::Breakdowns;
+use crate::query::QueryString;
+use crate::refusal::HttpError;
+use crate::selection::{IoSelection, axis};
 use serde::Serialize;
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 
@@ -18,7 +18,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Counts, column by column, the lowest row first.
 #[derive(Debug, Serialize)]
-pub struct Heat {
+pub struct HeatAnswer {
     kind: &'static str,
     from: u64,
     width_ns: u64,
@@ -30,60 +30,60 @@ pub struct Heat {
 }
 
 /// Answers `heat`.
-pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<Heat, Refusal> {
+pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<HeatAnswer, HttpError> {
     let cells = query.within("cells", CELLS, CELLS_MOST)?;
     let rows = query.within("rows", ROWS, RANGES as u64)?;
     if cells * rows > VALUES_MOST {
         let what = format!("{cells} cells of {rows} rows are more than {VALUES_MOST} values");
-        return Err(Refusal::bad(what));
+        return Err(HttpError::bad(what));
     }
     let rows = rows as usize;
     match query.one("kind")? {
-        Some("rt") => of_buckets(selection, cells, rows, Buckets::Responses),
-        Some("qd") => of_buckets(selection, cells, rows, Buckets::Depths),
+        Some("rt") => of_buckets(selection, cells, rows, HeatKind::Responses),
+        Some("qd") => of_buckets(selection, cells, rows, HeatKind::Depths),
         Some("lba") => of_addresses(selection, query, cells, rows),
         Some("subsecond") => of_seconds(selection, cells, rows),
-        _ => Err(Refusal::bad("'kind' is rt, qd, lba or subsecond")),
+        _ => Err(HttpError::bad("'kind' is rt, qd, lba or subsecond")),
     }
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Buckets {
+enum HeatKind {
     Responses,
     Depths,
 }
 
-impl Buckets {
+impl HeatKind {
     fn bounds(self, bucket: usize) -> (u64, u64) {
         match self {
-            Buckets::Responses => CoarseHistogram::bounds(bucket),
-            Buckets::Depths => QuarterHistogram::bounds(bucket),
+            HeatKind::Responses => CoarseHistogram::bounds(bucket),
+            HeatKind::Depths => QuarterHistogram::bounds(bucket),
         }
     }
 }
 
 /// Builds rows that consist of whole buckets, so that every count is exact.
 fn of_buckets(
-    selection: &Selection<'_>,
+    selection: &IoSelection<'_>,
     cells: u64,
     rows: usize,
-    buckets: Buckets,
-) -> Result<Heat, Refusal> {
-    let scoped = selection.scoped(cells, Wanted::default())?;
+    buckets: HeatKind,
+) -> Result<HeatAnswer, HttpError> {
+    let scoped = selection.scoped(cells, Breakdowns::default())?;
     let mut found: Vec<(usize, usize, u64)> = Vec::new();
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
         let counts = match buckets {
-            Buckets::Responses => &column.responses,
-            Buckets::Depths => &column.depths,
+            HeatKind::Responses => &column.responses,
+            HeatKind::Depths => &column.depths,
         };
         let filled = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         found.extend(filled.map(|(bucket, count)| (at, bucket, *count)));
     });
     let low = found.iter().map(|(_, bucket, _)| *bucket).min();
     let high = found.iter().map(|(_, bucket, _)| *bucket).max();
-    let Axis { width_ns, first, columns } = scoped.axis;
-    let mut heat = Heat {
-        kind: if buckets == Buckets::Responses { "rt" } else { "qd" },
+    let ColumnAxis { width_ns, first, columns } = scoped.axis;
+    let mut heat = HeatAnswer {
+        kind: if buckets == HeatKind::Responses { "rt" } else { "qd" },
         from: first.saturating_mul(width_ns),
         width_ns,
         cells: columns,
@@ -105,11 +105,11 @@ fn of_buckets(
 
 /// Counts hits by reads, writes or both. An I/O hits every range that it touches.
 fn of_addresses(
-    selection: &Selection<'_>,
-    query: &Query,
+    selection: &IoSelection<'_>,
+    query: &QueryString,
     cells: u64,
     rows: usize,
-) -> Result<Heat, Refusal> {
+) -> Result<HeatAnswer, HttpError> {
     selection.check_one_device()?;
     let ops = selection.filter.ops.clone();
     let is_wanted = |op: IoOp| ops.is_empty() || ops.contains(&op);
@@ -144,7 +144,7 @@ fn of_addresses(
     }
     let edge =
         |row: usize| map.low.saturating_add(map.range_bytes.saturating_mul((row * above) as u64));
-    Ok(Heat {
+    Ok(HeatAnswer {
         kind: "lba",
         from: axis.first.saturating_mul(axis.width_ns),
         width_ns: axis.width_ns,
@@ -156,10 +156,10 @@ fn of_addresses(
 }
 
 /// Returns whether the maps of the index suffice. They count reads and writes separately.
-fn is_answered_by_index(selection: &Selection<'_>) -> bool {
+fn is_answered_by_index(selection: &IoSelection<'_>) -> bool {
     let mut filter = selection.filter.clone();
     filter.ops.clear();
-    let all = Selection {
+    let all = IoSelection {
         capture: selection.capture,
         index: selection.index.clone(),
         window_ns: selection.window_ns,
@@ -169,13 +169,13 @@ fn is_answered_by_index(selection: &Selection<'_>) -> bool {
 }
 
 /// Returns the hits of the chosen streams and processes, if the index has them.
-fn of_pairs(selection: &Selection<'_>, rows: usize) -> Option<HitMap> {
+fn of_pairs(selection: &IoSelection<'_>, rows: usize) -> Option<IndexHitMap> {
     let passing = selection.passing().filter(|_| rows <= FINE_RANGES && selection.is_long())?;
     selection.index.by_pair.hits(passing, &selection.index.maps)
 }
 
 /// Returns the map of the index that has enough ranges and, if possible, enough columns.
-fn map_of<'s>(selection: &'s Selection<'_>, cells: u64, rows: usize) -> &'s HitMap {
+fn map_of<'s>(selection: &'s IoSelection<'_>, cells: u64, rows: usize) -> &'s IndexHitMap {
     let (from, to) = selection.window_ns;
     let maps = &selection.index.maps;
     let has_few_columns = (to - from) / maps.hits.width_ns < cells;
@@ -183,19 +183,19 @@ fn map_of<'s>(selection: &'s Selection<'_>, cells: u64, rows: usize) -> &'s HitM
 }
 
 fn of_ios(
-    selection: &Selection<'_>,
+    selection: &IoSelection<'_>,
     (low, high): (Option<u64>, Option<u64>),
     cells: u64,
     rows: usize,
-) -> Result<HitMap, Refusal> {
+) -> Result<IndexHitMap, HttpError> {
     let all = &selection.index.maps.hits;
     let end = all.low.saturating_add(all.range_bytes.saturating_mul(all.ranges as u64));
     let (low, high) = (low.unwrap_or(all.low), high.unwrap_or(end));
     if low >= high {
-        return Err(Refusal::bad(format!("no address lies between {low} and {high}")));
+        return Err(HttpError::bad(format!("no address lies between {low} and {high}")));
     }
     let axis = selection.axis(cells, selection.index.cells.width_ns, true);
-    let mut map = HitMap::new(axis, (low, high), rows);
+    let mut map = IndexHitMap::new(axis, (low, high), rows);
     selection.fold(selection.window_ns, &mut map)?;
     Ok(map)
 }
@@ -207,7 +207,11 @@ fn divisor(whole: usize, most: usize) -> usize {
 }
 
 /// Builds columns of whole seconds.
-fn of_seconds(selection: &Selection<'_>, cells: u64, rows: usize) -> Result<Heat, Refusal> {
+fn of_seconds(
+    selection: &IoSelection<'_>,
+    cells: u64,
+    rows: usize,
+) -> Result<HeatAnswer, HttpError> {
     let (from, to) = selection.window_ns;
     let whole = (from / SECOND * SECOND, to.div_ceil(SECOND).saturating_mul(SECOND));
     let all = &selection.index.maps.seconds;
@@ -242,7 +246,7 @@ fn of_seconds(selection: &Selection<'_>, cells: u64, rows: usize) -> Result<Heat
         }
     }
     let edge = |row: usize| SECOND * row as u64 / rows as u64;
-    Ok(Heat {
+    Ok(HeatAnswer {
         kind: "subsecond",
         from: axis.first.saturating_mul(axis.width_ns),
         width_ns: axis.width_ns,

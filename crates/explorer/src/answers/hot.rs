@@ -2,10 +2,10 @@
 
 use super::tables::edges;
 use crate::maps::RANGES;
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::selection::Selection;
-use crate::touches::Touching;
+use crate::query::QueryString;
+use crate::refusal::HttpError;
+use crate::selection::IoSelection;
+use crate::touches::ProcessHitsFold;
 use serde::Serialize;
 use std::cmp::Reverse;
 use steadfast_analysis::questions::processes::ProcessKey;
@@ -15,7 +15,7 @@ const PROCESSES: usize = 5;
 
 /// An address range.
 #[derive(Debug, Serialize)]
-pub struct HotRange {
+pub struct HotRangeEntry {
     low: u64,
     high: u64,
     /// Reads and writes that touch the range.
@@ -23,23 +23,26 @@ pub struct HotRange {
     /// Share of all hits, 0 to 1.
     share: f64,
     /// Processes with the most hits. Those that are not counted separately are listed as others.
-    processes: Vec<HotProcess>,
+    processes: Vec<HotProcessEntry>,
 }
 
 /// Hits of a range by one process.
 #[derive(Debug, Serialize)]
-pub struct HotProcess {
+pub struct HotProcessEntry {
     name: String,
     pid: Option<u32>,
     ios: u64,
 }
 
 /// Answers `hot`.
-pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<Vec<HotRange>, Refusal> {
+pub fn answer(
+    selection: &IoSelection<'_>,
+    query: &QueryString,
+) -> Result<Vec<HotRangeEntry>, HttpError> {
     selection.check_one_device()?;
     let limit = query.within("limit", LIMIT, RANGES as u64)? as usize;
     let hits = &selection.index.maps.hits;
-    let mut touching = Touching::new(hits.empty());
+    let mut touching = ProcessHitsFold::new(hits.empty());
     let whole = edges(selection, &mut touching)?;
     let mut touches = touching.touches;
     for tables in selection.index.stretches.tables(whole) {
@@ -61,14 +64,14 @@ fn hot_range(
     (low, high): (u64, u64),
     mut by: Vec<(Option<ProcessKey>, u64)>,
     all: u64,
-) -> HotRange {
+) -> HotRangeEntry {
     let ios = by.iter().map(|(_, count)| count).sum();
     by.sort_by_key(|(key, count)| (Reverse(*count), *key));
-    let process = |(key, ios): (Option<ProcessKey>, u64)| HotProcess {
+    let process = |(key, ios): (Option<ProcessKey>, u64)| HotProcessEntry {
         name: key.map_or_else(|| "others".to_owned(), |key| key.to_string()),
         pid: key.map(|key| key.pid).filter(|pid| *pid > 0),
         ios,
     };
     let processes = by.into_iter().take(PROCESSES).map(process).collect();
-    HotRange { low, high, ios, share: ios as f64 / all.max(1) as f64, processes }
+    HotRangeEntry { low, high, ios, share: ios as f64 / all.max(1) as f64, processes }
 }

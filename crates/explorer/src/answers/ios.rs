@@ -1,11 +1,11 @@
 //! Single I/Os of a narrow selection.
 
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::selection::Selection;
+use crate::query::QueryString;
+use crate::refusal::HttpError;
+use crate::selection::IoSelection;
 use serde::Serialize;
 use serde_json::{Value, json};
-use steadfast_analysis::Rows;
+use steadfast_analysis::AnnotatedRows;
 use steadfast_analysis::questions::compare::device_name;
 use steadfast_domain::io_event::flags;
 use steadfast_tracefile::{Field, Fields};
@@ -32,7 +32,7 @@ const COLUMNS: [&str; 12] = [
 
 /// Rows in issue order.
 #[derive(Serialize)]
-pub struct Listing {
+pub struct IoListing {
     /// Number of I/Os in the selection; `None` if the listing ends before the selection does.
     total: Option<u64>,
     columns: [&'static str; 12],
@@ -40,11 +40,11 @@ pub struct Listing {
 }
 
 /// Answers `ios`.
-pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<Listing, Refusal> {
+pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<IoListing, HttpError> {
     let offset = query.number("offset")?.unwrap_or(0);
     if offset > OFFSET_MOST {
         let what = format!("'offset' is at most {OFFSET_MOST}; choose a narrower window");
-        return Err(Refusal::bad(what));
+        return Err(HttpError::bad(what));
     }
     let limit = query.within("limit", LIMIT, LIMIT_MOST)?;
     let fields = Fields::of(&[Field::Pid, Field::Command, Field::Flags]);
@@ -59,13 +59,13 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<Listing, Refus
             }
         }
         if seen > offset + limit {
-            return Ok(Listing { total: None, columns: COLUMNS, rows });
+            return Ok(IoListing { total: None, columns: COLUMNS, rows });
         }
     }
-    Ok(Listing { total: Some(seen), columns: COLUMNS, rows })
+    Ok(IoListing { total: Some(seen), columns: COLUMNS, rows })
 }
 
-fn values(selection: &Selection<'_>, rows: &Rows<'_>, row: usize) -> [Value; 12] {
+fn values(selection: &IoSelection<'_>, rows: &AnnotatedRows<'_>, row: usize) -> [Value; 12] {
     let batch = rows.batch;
     let pid = batch.pid(row);
     let command = batch.command(row);

@@ -1,12 +1,12 @@
 //! Metadata of a capture: everything that the page shows before it asks for more.
 
-use crate::capture::Capture;
+use crate::capture::ExploredCapture;
 use crate::index::Index;
-use crate::keys::{Sum, process_id, stream_id};
+use crate::keys::{KeySum, process_id, stream_id};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use steadfast_analysis::questions::processes::ProcessKey;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::CommandName;
 
 /// Filters of the command line, by their names in the API.
 const FILTERS: [&str; 9] =
@@ -85,7 +85,7 @@ struct LbaMeta {
 }
 
 /// Returns the metadata of a capture with its index.
-pub fn of_capture(capture: &Capture, index: &Index) -> CaptureMeta {
+pub fn of_capture(capture: &ExploredCapture, index: &Index) -> CaptureMeta {
     let conditions = capture.conditions();
     let streams = &index.cells.shares.streams;
     let bytes = streams.sums.iter().fold(0u64, |sum, part| sum.saturating_add(part.bytes));
@@ -142,7 +142,7 @@ fn stream_list(index: &Index) -> Vec<StreamMeta> {
     let streams = &index.cells.shares.streams;
     let names = streams.keys.iter().map(stream_id).chain(["others".to_owned()]);
     let all = names.zip(&streams.sums);
-    let one = |(name, sum): (String, &Sum)| StreamMeta {
+    let one = |(name, sum): (String, &KeySum)| StreamMeta {
         id: name.clone(),
         name,
         ios: sum.ios,
@@ -157,7 +157,7 @@ fn processes(index: &Index) -> Vec<ProcessMeta> {
     let processes = &index.cells.shares.processes;
     let mut by_name: BTreeMap<String, ProcessMeta> = BTreeMap::new();
     for ((pid, command), sum) in processes.keys.iter().zip(&processes.sums) {
-        let key = ProcessKey { pid: *pid, command: Command(*command) };
+        let key = ProcessKey { pid: *pid, command: CommandName(*command) };
         let name = key.command.to_string();
         let entry = by_name.entry(name.clone()).or_insert_with(|| ProcessMeta {
             name,

@@ -10,10 +10,10 @@ mod read_out;
 mod series;
 mod tables;
 
-use crate::capture::Capture;
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::selection::Selection;
+use crate::capture::ExploredCapture;
+use crate::query::QueryString;
+use crate::refusal::HttpError;
+use crate::selection::IoSelection;
 use serde::Serialize;
 use std::sync::Arc;
 use steadfast_domain::Layer;
@@ -40,15 +40,19 @@ pub const QUESTIONS: [&str; 12] = [
 /// Answers a question about a capture in JSON. Answers are cached.
 ///
 /// # Errors
-/// Returns a [`Refusal`] with status 404 if there is no such question, with 400 if its query is
+/// Returns a [`HttpError`] with status 404 if there is no such question, with 400 if its query is
 /// invalid, and otherwise with the status of the failure.
-pub fn answer(capture: &Capture, what: &str, query: &Query) -> Result<Arc<str>, Refusal> {
+pub fn answer(
+    capture: &ExploredCapture,
+    what: &str,
+    query: &QueryString,
+) -> Result<Arc<str>, HttpError> {
     let question = format!("{what}?{}", query.sorted());
     capture.captured()?;
     if let Some(known) = capture.answered(&question) {
         return Ok(known);
     }
-    let mut selection = Selection::of(capture, query)?;
+    let mut selection = IoSelection::of(capture, query)?;
     // Files exist only at the file-system layer, whichever layer is counted elsewhere.
     let is_of_files = query.one("by")? == Some("file") || query.one("view")? == Some("file");
     if is_of_files && query.one("layer")?.is_none() {
@@ -67,7 +71,7 @@ pub fn answer(capture: &Capture, what: &str, query: &Query) -> Result<Arc<str>, 
         "hot" => json(&hot::answer(&selection, query)?),
         "read-out" => json(&read_out::answer(&selection, query)?),
         "groups" => json(&groups::answer(&selection, query)?),
-        _ => Err(Refusal::missing(format!("there is no question '{what}'"))),
+        _ => Err(HttpError::missing(format!("there is no question '{what}'"))),
     }?;
     let text: Arc<str> = text.into();
     capture.keep(question, &text);
@@ -77,7 +81,7 @@ pub fn answer(capture: &Capture, what: &str, query: &Query) -> Result<Arc<str>, 
 /// Returns an answer as JSON.
 ///
 /// # Errors
-/// Returns a [`Refusal`] with status 500 if the answer cannot be serialized.
-pub fn json<T: Serialize>(answer: &T) -> Result<String, Refusal> {
-    serde_json::to_string(answer).map_err(|error| Refusal::failed(error.to_string()))
+/// Returns a [`HttpError`] with status 500 if the answer cannot be serialized.
+pub fn json<T: Serialize>(answer: &T) -> Result<String, HttpError> {
+    serde_json::to_string(answer).map_err(|error| HttpError::failed(error.to_string()))
 }

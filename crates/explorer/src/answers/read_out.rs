@@ -1,8 +1,8 @@
 //! The hit map read out at a time: what each stream moved, and where on the device.
 
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::selection::Selection;
+use crate::query::QueryString;
+use crate::refusal::HttpError;
+use crate::selection::IoSelection;
 use serde::Serialize;
 use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::read_out::{PlaceFigures, ReadOut, ReadOutChoice};
@@ -23,12 +23,15 @@ pub struct ReadOutAnswer {
 }
 
 /// Answers `read-out`, with the numbers of `steadfast trace hits --at --ranges 1000`.
-pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<ReadOutAnswer, Refusal> {
+pub fn answer(
+    selection: &IoSelection<'_>,
+    query: &QueryString,
+) -> Result<ReadOutAnswer, HttpError> {
     selection.check_one_device()?;
     let limit = query.within("limit", LIMIT, LIMIT * 8)? as usize;
     let (from_ns, to_ns) = selection.window_ns;
     if selection.ios_of_window() > IOS_MOST {
-        return Err(Refusal::bad("too many I/Os in this time; choose a shorter one"));
+        return Err(HttpError::bad("too many I/Os in this time; choose a shorter one"));
     }
     let choice = ReadOutChoice { from_ns, to_ns, ranges: RANGES, threshold: Threshold(0) };
     let pass = selection.pass(selection.window_ns);

@@ -1,17 +1,17 @@
 //! Series over time, and capture steps.
 
-use crate::cells::{Column, Totals};
-use crate::keys::{Sum, process_id, stream_id};
-use crate::pairs::Wanted;
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::selection::{Scoped, Selection};
+use crate::cells::{ColumnSums, TimeCellTotals};
+use crate::keys::{KeySum, process_id, stream_id};
+use crate::pairs::Breakdowns;
+use crate::query::QueryString;
+use crate::refusal::HttpError;
+use crate::selection::{CellWindow, IoSelection};
 use serde::Serialize;
-use steadfast_analysis::filter::Process;
+use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::questions::steps::{CaptureStep, OpCount, StepFigures};
-use steadfast_analysis::sums::content::{ContentFigures, ContentTold, Contents};
-use steadfast_domain::io_event::Command;
+use steadfast_analysis::sums::content::{ContentFigures, Contents, DuplicateAccuracy};
+use steadfast_domain::io_event::CommandName;
 use steadfast_domain::{CoarseHistogram, IoOp};
 use steadfast_tracefile::StreamKey;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
@@ -31,7 +31,7 @@ pub struct SeriesKey {
 
 /// Series over time. Every array has one value per column.
 #[derive(Debug, Default, Serialize)]
-pub struct Series {
+pub struct SeriesAnswer {
     from: u64,
     width_ns: u64,
     cells: usize,
@@ -54,7 +54,7 @@ pub struct Series {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum By {
+enum SeriesBreakdown {
     None,
     Op,
     Stream,
@@ -62,44 +62,59 @@ enum By {
 }
 
 /// Answers `series`.
-pub fn answer(mut selection: Selection<'_>, query: &Query) -> Result<Series, Refusal> {
+pub fn answer(
+    mut selection: IoSelection<'_>,
+    query: &QueryString,
+) -> Result<SeriesAnswer, HttpError> {
     let columns = query.within("cells", USUAL, MOST)?;
     let by = match query.one("by")? {
-        None | Some("none") => By::None,
-        Some("op") => By::Op,
-        Some("stream") => By::Stream,
-        Some("process") => By::Process,
+        None | Some("none") => SeriesBreakdown::None,
+        Some("op") => SeriesBreakdown::Op,
+        Some("stream") => SeriesBreakdown::Stream,
+        Some("process") => SeriesBreakdown::Process,
         Some(other) => {
             let what = format!("'{other}' is no split: none, op, stream or process");
-            return Err(Refusal::bad(what));
+            return Err(HttpError::bad(what));
         }
     };
     if let Some(key) = query.one("key")? {
         narrow(&mut selection, by, key)?;
     }
-    let wanted = Wanted { streams: by == By::Stream, processes: by == By::Process };
+    let wanted = Breakdowns {
+        streams: by == SeriesBreakdown::Stream,
+        processes: by == SeriesBreakdown::Process,
+    };
     let scoped = selection.scoped(columns, wanted)?;
     let observed = selection.observed(&scoped)?;
     Ok(filled(&selection, &scoped, by, &observed))
 }
 
 /// Restricts the selection to the I/Os of one series.
-fn narrow(selection: &mut Selection<'_>, by: By, key: &str) -> Result<(), Refusal> {
+fn narrow(
+    selection: &mut IoSelection<'_>,
+    by: SeriesBreakdown,
+    key: &str,
+) -> Result<(), HttpError> {
     let filter = &mut selection.filter;
     match by {
-        By::Stream => filter.streams = vec![key.parse::<StreamKey>()?],
-        By::Process => filter.process = Some(Process::named(key)),
-        By::Op => {
+        SeriesBreakdown::Stream => filter.streams = vec![key.parse::<StreamKey>()?],
+        SeriesBreakdown::Process => filter.process = Some(ProcessSelector::named(key)),
+        SeriesBreakdown::Op => {
             let named = crate::keys::op_named(key);
-            let what = || Refusal::bad(format!("'{key}' is no operation"));
+            let what = || HttpError::bad(format!("'{key}' is no operation"));
             filter.ops = vec![named.ok_or_else(what)?];
         }
-        By::None => return Err(Refusal::bad("'key' needs 'by'")),
+        SeriesBreakdown::None => return Err(HttpError::bad("'key' needs 'by'")),
     }
     Ok(())
 }
 
-fn filled(selection: &Selection<'_>, scoped: &Scoped, by: By, observed: &ObservedTime) -> Series {
+fn filled(
+    selection: &IoSelection<'_>,
+    scoped: &CellWindow,
+    by: SeriesBreakdown,
+    observed: &ObservedTime,
+) -> SeriesAnswer {
     let axis = scoped.axis;
     let keys = keys(scoped, by);
     let columns = axis.first..axis.first + axis.columns as u64;
@@ -108,7 +123,7 @@ fn filled(selection: &Selection<'_>, scoped: &Scoped, by: By, observed: &Observe
         rate_is_known(observed_ns, axis.width_ns).then_some(observed_ns)
     });
     let observed_ns: Vec<Option<u64>> = known.collect();
-    let mut series = Series {
+    let mut series = SeriesAnswer {
         from: axis.first.saturating_mul(axis.width_ns),
         width_ns: axis.width_ns,
         cells: axis.columns,
@@ -148,19 +163,19 @@ fn busy_share(busy_ns: u64, observed_ns: u64, devices: u64) -> f64 {
     busy_ns as f64 / observed_ns as f64 / devices as f64
 }
 
-fn keys(scoped: &Scoped, by: By) -> Vec<SeriesKey> {
+fn keys(scoped: &CellWindow, by: SeriesBreakdown) -> Vec<SeriesKey> {
     let named = |name: &str| SeriesKey { id: name.to_owned(), name: name.to_owned() };
     let cells = scoped.all();
     match by {
-        By::None => vec![named("all")],
-        By::Op => IoOp::ALL.iter().map(|op| named(&op.to_string())).collect(),
-        By::Stream => {
+        SeriesBreakdown::None => vec![named("all")],
+        SeriesBreakdown::Op => IoOp::ALL.iter().map(|op| named(&op.to_string())).collect(),
+        SeriesBreakdown::Stream => {
             let streams = cells.shares.streams.keys.iter().map(|key| named(&stream_id(key)));
             streams.chain([named("others")]).collect()
         }
-        By::Process => {
+        SeriesBreakdown::Process => {
             let one = |(pid, command): &(u32, [u8; 16])| {
-                let key = ProcessKey { pid: *pid, command: Command(*command) };
+                let key = ProcessKey { pid: *pid, command: CommandName(*command) };
                 SeriesKey { id: process_id(&key), name: key.to_string() }
             };
             cells.shares.processes.keys.iter().map(one).chain([named("others")]).collect()
@@ -168,34 +183,34 @@ fn keys(scoped: &Scoped, by: By) -> Vec<SeriesKey> {
     }
 }
 
-impl Series {
-    fn put(&mut self, at: usize, column: &Column, by: By) {
+impl SeriesAnswer {
+    fn put(&mut self, at: usize, column: &ColumnSums, by: SeriesBreakdown) {
         let totals = &column.totals;
         match by {
-            By::None => {
+            SeriesBreakdown::None => {
                 self.ios[0][at] = totals.all_ios();
                 self.bytes[0][at] = totals.moved();
             }
-            By::Op => {
+            SeriesBreakdown::Op => {
                 for op in 0..totals.ios.len() {
                     self.ios[op][at] = totals.ios[op];
                     self.bytes[op][at] = totals.bytes[op];
                 }
             }
-            By::Stream => self.put_all(at, &column.streams),
-            By::Process => self.put_all(at, &column.processes),
+            SeriesBreakdown::Stream => self.put_all(at, &column.streams),
+            SeriesBreakdown::Process => self.put_all(at, &column.processes),
         }
         self.put_times(at, column);
     }
 
-    fn put_all(&mut self, at: usize, sums: &[Sum]) {
+    fn put_all(&mut self, at: usize, sums: &[KeySum]) {
         for (key, sum) in sums.iter().enumerate() {
             self.ios[key][at] = sum.ios;
             self.bytes[key][at] = sum.bytes;
         }
     }
 
-    fn put_times(&mut self, at: usize, column: &Column) {
+    fn put_times(&mut self, at: usize, column: &ColumnSums) {
         let totals = &column.totals.times;
         let histogram = CoarseHistogram::from_dense(&column.responses);
         let percentile = |share| {
@@ -220,9 +235,9 @@ pub struct StepsAnswer {
 }
 
 /// Answers `steps`, with the numbers of `steadfast trace steps --step` for this width.
-pub fn steps(selection: &Selection<'_>, query: &Query) -> Result<StepsAnswer, Refusal> {
+pub fn steps(selection: &IoSelection<'_>, query: &QueryString) -> Result<StepsAnswer, HttpError> {
     let count = query.within("cells", STEPS, MOST)?;
-    let scoped = selection.scoped(count, Wanted::default())?;
+    let scoped = selection.scoped(count, Breakdowns::default())?;
     let axis = scoped.axis;
     let mut found: Vec<(u64, CaptureStep, Contents)> = Vec::new();
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
@@ -231,7 +246,7 @@ pub fn steps(selection: &Selection<'_>, query: &Query) -> Result<StepsAnswer, Re
     let any_response = found.iter().any(|(_, step, _)| step.responses > 0);
     let devices = selection.devices().filter(|_| any_response);
     let conditions = selection.capture.conditions();
-    let told = ContentTold::of(conditions);
+    let told = DuplicateAccuracy::of(conditions);
     let observed = selection.observed(&scoped)?;
     let figures = found.iter().map(|(number, step, contents)| {
         StepFigures::of(*number, step, (axis.width_ns, &observed), devices)
@@ -241,8 +256,8 @@ pub fn steps(selection: &Selection<'_>, query: &Query) -> Result<StepsAnswer, Re
     Ok(StepsAnswer { step_ns: axis.width_ns, steps: figures.collect() })
 }
 
-fn step(column: &Column) -> CaptureStep {
-    let Totals { ios, bytes, sequential, .. } = column.totals;
+fn step(column: &ColumnSums) -> CaptureStep {
+    let TimeCellTotals { ios, bytes, sequential, .. } = column.totals;
     let times = &column.totals.times;
     let op = |op: IoOp| OpCount {
         ios: ios[op as usize],

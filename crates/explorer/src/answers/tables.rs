@@ -1,25 +1,25 @@
 //! The tables of the command line: streams, processes, the cumulative workload and its file. The
 //! whole stretches of a window come from the index; only the edges are read.
 
-use crate::query::Query;
-use crate::refusal::Refusal;
-use crate::selection::Selection;
+use crate::query::QueryString;
+use crate::refusal::HttpError;
+use crate::selection::IoSelection;
 use serde::Serialize;
 use std::ops::Range;
-use steadfast_analysis::columns::Object;
-use steadfast_analysis::questions::cumulative::{Threshold, Workload, data_pattern_seen};
+use steadfast_analysis::columns::JsonRow;
+use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold, data_pattern_seen};
 use steadfast_analysis::questions::processes::{ProcessFigures, ProcessTable};
 use steadfast_analysis::questions::streams::StreamFigures;
-use steadfast_analysis::{By, Fold, StreamTable};
+use steadfast_analysis::{Fold, ShareMeasure, StreamTable};
 use steadfast_domain::io_event::Share;
 use steadfast_workload::WorkloadFile;
 
 /// The answer, as in `steadfast trace streams --json`.
 #[derive(Serialize)]
-pub struct Streams {
-    by: By,
+pub struct StreamsAnswer {
+    by: ShareMeasure,
     threshold_percent: f64,
-    total: Object<StreamFigures>,
+    total: JsonRow<StreamFigures>,
     streams: Vec<StreamFigures>,
     streams_in_all: usize,
     unlisted_count: u64,
@@ -27,7 +27,7 @@ pub struct Streams {
 
 /// The answer, as in `steadfast trace processes --json`.
 #[derive(Serialize)]
-pub struct Processes {
+pub struct ProcessesAnswer {
     processes: Vec<ProcessFigures>,
     unlisted_count: u64,
 }
@@ -39,10 +39,13 @@ pub struct WorkloadText {
 }
 
 /// Answers `streams`.
-pub fn streams(selection: &Selection<'_>, query: &Query) -> Result<Streams, Refusal> {
+pub fn streams(
+    selection: &IoSelection<'_>,
+    query: &QueryString,
+) -> Result<StreamsAnswer, HttpError> {
     let (by, threshold) = (by(query)?, threshold(query, Threshold(0))?);
     let table = stream_table(selection)?;
-    Ok(Streams {
+    Ok(StreamsAnswer {
         by,
         threshold_percent: f64::from(threshold.0) / 1e4,
         total: table.total_figures(by),
@@ -53,39 +56,51 @@ pub fn streams(selection: &Selection<'_>, query: &Query) -> Result<Streams, Refu
 }
 
 /// Answers `processes`.
-pub fn processes(selection: &Selection<'_>, query: &Query) -> Result<Processes, Refusal> {
+pub fn processes(
+    selection: &IoSelection<'_>,
+    query: &QueryString,
+) -> Result<ProcessesAnswer, HttpError> {
     let mut table = process_table(selection)?;
     if query.one("by_command")?.is_some_and(|value| value != "false") {
         table = table.by_command();
     }
-    Ok(Processes { processes: table.listing(), unlisted_count: table.unlisted().count() })
+    Ok(ProcessesAnswer { processes: table.listing(), unlisted_count: table.unlisted().count() })
 }
 
 /// The cumulative workload, as in `steadfast workload derive --json`.
 #[derive(Serialize)]
-pub struct Cumulative {
-    workload: Workload,
+pub struct CumulativeAnswer {
+    workload: CumulativeWorkload,
     demand: Option<String>,
 }
 
 /// Answers `cumulative`.
-pub fn cumulative(selection: &Selection<'_>, query: &Query) -> Result<Cumulative, Refusal> {
+pub fn cumulative(
+    selection: &IoSelection<'_>,
+    query: &QueryString,
+) -> Result<CumulativeAnswer, HttpError> {
     let workload = derived(selection, query)?;
     let demand = workload.demand_seen().map(|demand| demand.to_string());
-    Ok(Cumulative { workload, demand })
+    Ok(CumulativeAnswer { workload, demand })
 }
 
-fn derived(selection: &Selection<'_>, query: &Query) -> Result<Workload, Refusal> {
+fn derived(
+    selection: &IoSelection<'_>,
+    query: &QueryString,
+) -> Result<CumulativeWorkload, HttpError> {
     let table = stream_table(selection)?;
-    Ok(Workload::of(&table, by(query)?, threshold(query, Threshold::USUAL)?))
+    Ok(CumulativeWorkload::of(&table, by(query)?, threshold(query, Threshold::USUAL)?))
 }
 
 /// Answers `workload` with the file that `steadfast workload derive` writes.
-pub fn workload(selection: &Selection<'_>, query: &Query) -> Result<WorkloadText, Refusal> {
+pub fn workload(
+    selection: &IoSelection<'_>,
+    query: &QueryString,
+) -> Result<WorkloadText, HttpError> {
     let conditions = selection.capture.conditions();
     if selection.filter.layer.is_none() && conditions.layers.len() > 1 {
         let what = "a workload comes from one layer: choose block or filesystem";
-        return Err(Refusal::bad(what));
+        return Err(HttpError::bad(what));
     }
     let workload = derived(selection, query)?;
     let (_, mut remarks) = workload.io_streams()?;
@@ -117,20 +132,20 @@ pub fn workload(selection: &Selection<'_>, query: &Query) -> Result<WorkloadText
     Ok(WorkloadText { toml: file.to_string() })
 }
 
-fn by(query: &Query) -> Result<By, Refusal> {
+fn by(query: &QueryString) -> Result<ShareMeasure, HttpError> {
     match query.one("measure")? {
-        None | Some("count") => Ok(By::Count),
-        Some("bytes") => Ok(By::Bytes),
-        Some(other) => Err(Refusal::bad(format!("'{other}' is no measure: count or bytes"))),
+        None | Some("count") => Ok(ShareMeasure::Count),
+        Some("bytes") => Ok(ShareMeasure::Bytes),
+        Some(other) => Err(HttpError::bad(format!("'{other}' is no measure: count or bytes"))),
     }
 }
 
-fn threshold(query: &Query, usual: Threshold) -> Result<Threshold, Refusal> {
+fn threshold(query: &QueryString, usual: Threshold) -> Result<Threshold, HttpError> {
     Ok(query.one("threshold")?.map(str::parse).transpose()?.unwrap_or(usual))
 }
 
 /// Returns the streams of a selection.
-pub fn stream_table(selection: &Selection<'_>) -> Result<StreamTable, Refusal> {
+pub fn stream_table(selection: &IoSelection<'_>) -> Result<StreamTable, HttpError> {
     let mut table = StreamTable::new();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.stretches.tables(whole) {
@@ -140,7 +155,7 @@ pub fn stream_table(selection: &Selection<'_>) -> Result<StreamTable, Refusal> {
 }
 
 /// Returns the processes of a selection.
-pub fn process_table(selection: &Selection<'_>) -> Result<ProcessTable, Refusal> {
+pub fn process_table(selection: &IoSelection<'_>) -> Result<ProcessTable, HttpError> {
     let mut table = ProcessTable::default();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.stretches.tables(whole) {
@@ -151,7 +166,7 @@ pub fn process_table(selection: &Selection<'_>) -> Result<ProcessTable, Refusal>
 
 /// Reads the parts of a window for which no table is kept. Returns the stretches whose tables are
 /// kept.
-pub fn edges(selection: &Selection<'_>, fold: &mut dyn Fold) -> Result<Range<usize>, Refusal> {
+pub fn edges(selection: &IoSelection<'_>, fold: &mut dyn Fold) -> Result<Range<usize>, HttpError> {
     let stretches = &selection.index.stretches;
     let (from, to) = selection.window_ns;
     let whole = stretches.within((from, to));

@@ -4,8 +4,8 @@ use super::paths::{IOS, write};
 use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_explorer::cache::IndexStore;
-use steadfast_explorer::capture::{Capture, open_all};
-use steadfast_explorer::refusal::Refusal;
+use steadfast_explorer::capture::{ExploredCapture, open_all};
+use steadfast_explorer::refusal::HttpError;
 
 /// Keeps indexes in a directory, which is made with the first.
 struct TestStore<'a>(&'a Path);
@@ -20,7 +20,7 @@ impl IndexStore for TestStore<'_> {
     }
 }
 
-fn opened(path: &Path, cache: &Path) -> Capture {
+fn opened(path: &Path, cache: &Path) -> ExploredCapture {
     let capture = open_all(&[path.to_owned()], None).unwrap().remove(0);
     capture.prepare(Some(&TestStore(cache)));
     capture
@@ -81,7 +81,7 @@ fn a_file_that_changes_is_no_longer_answered_for() {
     assert!(capture.captured().is_ok());
     let file = fs::OpenOptions::new().write(true).open(&moved).unwrap();
     file.set_len(1000).unwrap();
-    let Err(Refusal { status, text }) = capture.captured().map(|_| ()) else {
+    let Err(HttpError { status, text }) = capture.captured().map(|_| ()) else {
         panic!("it was answered for")
     };
     assert_eq!(status, 409);

@@ -5,17 +5,17 @@ use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use steadfast_analysis::crew::{Crew, Task};
+use steadfast_analysis::crew::{PoolTask, ThreadPool};
 use steadfast_analysis::questions::processes::ProcessTable;
-use steadfast_analysis::questions::streams::By;
-use steadfast_analysis::{Captured, Filter, Fold, Pass, StreamTable};
-use steadfast_domain::io_event::{CapturedDevice, Command, RESPONSE_UNKNOWN};
+use steadfast_analysis::questions::streams::ShareMeasure;
+use steadfast_analysis::{Captured, Filter, Fold, PassOptions, StreamTable};
+use steadfast_domain::io_event::{CapturedDevice, CommandName, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_explorer::answers::answer;
-use steadfast_explorer::capture::{Capture, open_all};
-use steadfast_explorer::query::Query;
+use steadfast_explorer::capture::{ExploredCapture, open_all};
+use steadfast_explorer::query::QueryString;
 use steadfast_explorer::selection::axis;
-use steadfast_tracefile::Writer;
+use steadfast_tracefile::TraceWriter;
 
 /// I/Os in the file: three row groups.
 pub const IOS: u64 = 300_007;
@@ -46,7 +46,7 @@ fn write_events(path: &Path, mut events: Vec<IoEvent>) {
         response => event.issued_ns + response,
     };
     events.sort_by_key(completed);
-    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     writer.write(&events).unwrap();
     writer.finish(conditions).unwrap();
 }
@@ -65,7 +65,7 @@ fn event(n: u64) -> IoEvent {
         bytes: if is_sequential { 4096 } else { 8192 << (mixed % 3) },
         device: u16::from(n.is_multiple_of(7)),
         pid: 100 + (mixed % 5) as u32,
-        command: Command::new(["reader", "writer", "<script>"][(mixed % 3) as usize]),
+        command: CommandName::new(["reader", "writer", "<script>"][(mixed % 3) as usize]),
         op: if n % 5 == 1 { IoOp::Write } else { IoOp::Read },
         ..IoEvent::default()
     }
@@ -73,23 +73,23 @@ fn event(n: u64) -> IoEvent {
 
 struct Threads(usize);
 
-impl Crew for Threads {
+impl ThreadPool for Threads {
     fn size(&self) -> usize {
         self.0
     }
-    fn side_by_side(&self, tasks: Vec<Task<'_>>) {
+    fn side_by_side(&self, tasks: Vec<PoolTask<'_>>) {
         std::thread::scope(|scope| tasks.into_iter().for_each(|task| drop(scope.spawn(task))));
     }
 }
 
-fn opened(path: &PathBuf, threads: usize) -> Capture {
-    let crew: Arc<dyn Crew> = Arc::new(Threads(threads));
+fn opened(path: &PathBuf, threads: usize) -> ExploredCapture {
+    let crew: Arc<dyn ThreadPool> = Arc::new(Threads(threads));
     open_all(std::slice::from_ref(path), Some(&crew)).unwrap().remove(0)
 }
 
-fn ask(capture: &Capture, question: &str) -> Value {
+fn ask(capture: &ExploredCapture, question: &str) -> Value {
     let (what, query) = question.split_once('?').unwrap_or((question, ""));
-    let found = answer(capture, what, &Query::parse(query).unwrap());
+    let found = answer(capture, what, &QueryString::parse(query).unwrap());
     serde_json::from_str(&found.unwrap_or_else(|refusal| panic!("{question}: {refusal}"))).unwrap()
 }
 
@@ -97,12 +97,12 @@ fn ask(capture: &Capture, question: &str) -> Value {
 fn from_the_beginning(path: &Path, filter: Filter) -> (Value, Value) {
     let captured = Captured::open(File::open(path).unwrap()).unwrap();
     let (mut streams, mut processes) = (StreamTable::new(), ProcessTable::default());
-    let pass = Pass { filter, ..Pass::default() };
+    let pass = PassOptions { filter, ..PassOptions::default() };
     let folds: &mut [&mut dyn Fold] = &mut [&mut streams, &mut processes];
     captured.run(&pass, folds).unwrap();
     let value = |listed: String| serde_json::from_str(&listed).unwrap();
     (
-        value(serde_json::to_string(&streams.listing(By::Count)).unwrap()),
+        value(serde_json::to_string(&streams.listing(ShareMeasure::Count)).unwrap()),
         value(serde_json::to_string(&processes.listing()).unwrap()),
     )
 }
@@ -129,7 +129,7 @@ fn every_way_leads_to_the_same_tables() {
     ];
     for (from, to) in windows {
         for filter in ["", "&op=write", "&device=sdb", "&process=%3Cscript%3E", "&pid=103"] {
-            let query = Query::parse(&format!("from={from}&to={to}{filter}")).unwrap();
+            let query = QueryString::parse(&format!("from={from}&to={to}{filter}")).unwrap();
             let wanted = steadfast_explorer::query::filter(&query, capture.conditions()).unwrap();
             let (streams, processes) = from_the_beginning(&path, wanted.within(&[(from, to)]));
             let question = format!("streams?from={from}&to={to}{filter}");
@@ -210,7 +210,7 @@ fn narrow_windows_add_up_to_wide_ones() {
 }
 
 /// Columns of a question whose width is the same whether the index or the I/Os tell it.
-fn cells_alike(capture: &Capture, (from, to): (u64, u64)) -> u64 {
+fn cells_alike(capture: &ExploredCapture, (from, to): (u64, u64)) -> u64 {
     let index = capture.index().unwrap();
     // Pictures have columns four times as wide.
     let (narrow, wide) = (index.cells.width_ns, index.by_pair.width_ns().unwrap() * 4);
@@ -289,7 +289,7 @@ fn addresses_are_those_of_one_device() {
             let index = ask(&one, &question);
             assert_eq!(index, ask(&one, &format!("{question}&device=sda")), "{question}");
             let (path, parameters) = question.split_once('?').unwrap();
-            let query = Query::parse(parameters).unwrap();
+            let query = QueryString::parse(parameters).unwrap();
             assert!(answer(&two, path, &query).is_err(), "{question}");
         }
     }
@@ -302,7 +302,7 @@ fn any_number_of_threads_makes_the_same_index() {
     let path = directory.path().join("t.parquet");
     write(&path);
     let alone = open_all(std::slice::from_ref(&path), None).unwrap().remove(0);
-    let several: Vec<Capture> = [2, 7].map(|threads| opened(&path, threads)).into();
+    let several: Vec<ExploredCapture> = [2, 7].map(|threads| opened(&path, threads)).into();
     alone.prepare(None);
     several.iter().for_each(|capture| capture.prepare(None));
     let width = alone.index().unwrap().cells.width_ns;
@@ -335,7 +335,7 @@ fn windows_of_many_ios_are_answered_by_cells() {
         CaptureConditions { lasted_ns: 3_600_000_000_000, ..CaptureConditions::default() };
     let event = |n: u64| IoEvent { issued_ns: n * 331, response_ns: 907, device: 0, ..event(n) };
     let events: Vec<IoEvent> = (0..IOS).map(event).collect();
-    let mut writer = Writer::new(File::create(&path).unwrap(), &conditions).unwrap();
+    let mut writer = TraceWriter::new(File::create(&path).unwrap(), &conditions).unwrap();
     writer.write(&events).unwrap();
     writer.finish(conditions).unwrap();
     let capture = opened(&path, 2);

@@ -1,11 +1,11 @@
 //! Other activity on the machine: I/O on the device, open handles, load, memory, other programs, a
 //! hypervisor.
 
-use super::programs::{Program, programs};
-use super::subject::Subject;
-use super::topic::{Topic, counted};
-use crate::node::Node;
-use crate::roots::{Roots, entries, read_text};
+use super::programs::{RunningProgram, programs};
+use super::subject::CheckSubject;
+use super::topic::{CheckTopic, counted};
+use crate::node::SysfsNode;
+use crate::roots::{SystemRoots, entries, read_text};
 use crate::sensors::{DatalessIos, ProcessorTimes, counters_of, dataless_ios_of, processor_times};
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,12 +16,12 @@ use steadfast_domain::record::Check;
 use steadfast_domain::text::number;
 use steadfast_domain::{Bytes, Transport};
 
-const BACKGROUND: Topic = Topic("background-io", "Background I/O");
-const OPENERS: Topic = Topic("open-handles", "Open handles");
-const LOAD: Topic = Topic("load", "Load of the host");
-const MEMORY: Topic = Topic("memory", "Memory");
-const MACHINE: Topic = Topic("virtual-machine", "Virtual machine");
-const PROGRAMS: Topic = Topic("programs", "Other programs");
+const BACKGROUND: CheckTopic = CheckTopic("background-io", "Background I/O");
+const OPENERS: CheckTopic = CheckTopic("open-handles", "Open handles");
+const LOAD: CheckTopic = CheckTopic("load", "Load of the host");
+const MEMORY: CheckTopic = CheckTopic("memory", "Memory");
+const MACHINE: CheckTopic = CheckTopic("virtual-machine", "Virtual machine");
+const PROGRAMS: CheckTopic = CheckTopic("programs", "Other programs");
 
 /// Rate of other programs' I/Os per second at which the numbers no longer describe the load.
 const HEAVY_IOPS: f64 = 50.0;
@@ -33,13 +33,13 @@ const BUSY: f64 = 0.2;
 const SCARCE: Bytes = Bytes(512 << 20);
 
 /// An observation of the machine: the counters at its beginning.
-pub(super) struct Watch {
+pub(super) struct ActivityWatch {
     began: Instant,
-    before: Counters,
+    before: ActivityCounters,
 }
 
 /// Counters of the machine at one time.
-struct Counters {
+struct ActivityCounters {
     device: Option<KernelCounters>,
     dataless: DatalessIos,
     processors: Option<ProcessorTimes>,
@@ -48,10 +48,10 @@ struct Counters {
     swapped: Option<u64>,
 }
 
-impl Counters {
-    fn read(subject: &Subject<'_>) -> Self {
+impl ActivityCounters {
+    fn read(subject: &CheckSubject<'_>) -> Self {
         let (whole, roots) = (subject.whole.as_ref(), subject.roots);
-        Counters {
+        ActivityCounters {
             device: whole.and_then(|whole| counters_of(whole, roots)),
             dataless: whole.and_then(|whole| dataless_ios_of(whole, roots)).unwrap_or_default(),
             processors: processor_times(subject.roots),
@@ -61,16 +61,16 @@ impl Counters {
     }
 }
 
-impl Watch {
-    pub(super) fn begin(subject: &Subject<'_>) -> Self {
-        Watch { began: Instant::now(), before: Counters::read(subject) }
+impl ActivityWatch {
+    pub(super) fn begin(subject: &CheckSubject<'_>) -> Self {
+        ActivityWatch { began: Instant::now(), before: ActivityCounters::read(subject) }
     }
 
     /// Waits until `time` has passed since the beginning, then compares the counters.
-    pub(super) fn end(self, subject: &Subject<'_>, time: Duration) -> Vec<Check> {
+    pub(super) fn end(self, subject: &CheckSubject<'_>, time: Duration) -> Vec<Check> {
         std::thread::sleep(time.saturating_sub(self.began.elapsed()));
         let seconds = self.began.elapsed().as_secs_f64().max(0.001);
-        let after = Counters::read(subject);
+        let after = ActivityCounters::read(subject);
         let times = self.before.processors.zip(after.processors);
         let shares = times.and_then(|(before, after)| after.since(&before));
         let own = after.own.saturating_sub(self.before.own) as f64;
@@ -151,9 +151,9 @@ fn is_loader(name: &str) -> bool {
     LOADERS.contains(&name) || name == "steadfast" || name.starts_with("mkfs")
 }
 
-fn openers(subject: &Subject<'_>, programs: &[Program]) -> Check {
+fn openers(subject: &CheckSubject<'_>, programs: &[RunningProgram]) -> Check {
     let paths = own_paths(subject);
-    let found: Vec<&Program> = programs
+    let found: Vec<&RunningProgram> = programs
         .iter()
         .filter(|program| has_open(subject.roots, &program.number, &paths))
         .collect();
@@ -170,16 +170,16 @@ fn openers(subject: &Subject<'_>, programs: &[Program]) -> Check {
 }
 
 /// Returns the paths through which a program may have the device open.
-fn own_paths(subject: &Subject<'_>) -> BTreeSet<PathBuf> {
+fn own_paths(subject: &CheckSubject<'_>) -> BTreeSet<PathBuf> {
     let file = subject.is_file().then(|| PathBuf::from(&subject.device.name));
     // Only the file system has the disk of a file open.
-    let whole = subject.node.as_ref().map(Node::whole);
-    let parts = whole.iter().flat_map(Node::partitions);
-    let nodes: Vec<Node> = whole.iter().cloned().chain(parts).collect();
+    let whole = subject.node.as_ref().map(SysfsNode::whole);
+    let parts = whole.iter().flat_map(SysfsNode::partitions);
+    let nodes: Vec<SysfsNode> = whole.iter().cloned().chain(parts).collect();
     nodes.iter().map(|node| node.path(subject.roots)).chain(file).collect()
 }
 
-fn has_open(roots: &Roots, number: &str, paths: &BTreeSet<PathBuf>) -> bool {
+fn has_open(roots: &SystemRoots, number: &str, paths: &BTreeSet<PathBuf>) -> bool {
     entries(&roots.proc.join(number).join("fd"))
         .iter()
         .filter_map(|handle| fs::read_link(handle).ok())
@@ -188,7 +188,7 @@ fn has_open(roots: &Roots, number: &str, paths: &BTreeSet<PathBuf>) -> bool {
 
 /// Returns the processor time of this process and its reaped children in ticks: fields 14 to 17 of
 /// `/proc/self/stat` (proc(5)), counted after the name, which may contain any character.
-fn own_ticks(roots: &Roots) -> Option<u64> {
+fn own_ticks(roots: &SystemRoots) -> Option<u64> {
     let text = read_text(&roots.proc.join("self/stat"))?;
     let (_, fields) = text.rsplit_once(')')?;
     let ticks: Vec<u64> =
@@ -197,7 +197,7 @@ fn own_ticks(roots: &Roots) -> Option<u64> {
 }
 
 /// Checks the load of the processors by others, without this program's own share.
-fn load(roots: &Roots, shares: Option<&HostCpu>, own: f64) -> Check {
+fn load(roots: &SystemRoots, shares: Option<&HostCpu>, own: f64) -> Check {
     let average = read_text(&roots.proc.join("loadavg"));
     let average = average.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
     let (Some(average), Some(shares)) = (average, shares) else {
@@ -220,7 +220,7 @@ fn load(roots: &Roots, shares: Option<&HostCpu>, own: f64) -> Check {
 }
 
 /// Returns the number of pages swapped in and out since boot.
-fn swapped_pages(roots: &Roots) -> Option<u64> {
+fn swapped_pages(roots: &SystemRoots) -> Option<u64> {
     let text = fs::read_to_string(roots.proc.join("vmstat")).ok()?;
     let field = |name: &str| {
         text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
@@ -228,7 +228,7 @@ fn swapped_pages(roots: &Roots) -> Option<u64> {
     field("pswpin ")?.checked_add(field("pswpout ")?)
 }
 
-fn memory(roots: &Roots, swapped: Option<u64>) -> Option<Check> {
+fn memory(roots: &SystemRoots, swapped: Option<u64>) -> Option<Check> {
     let text = fs::read_to_string(roots.proc.join("meminfo")).ok()?;
     let field = |name: &str| {
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -255,13 +255,13 @@ fn memory(roots: &Roots, swapped: Option<u64>) -> Option<Check> {
 
 /// Returns the share of the last 10 s, in percent, in which a program waited for memory
 /// (Documentation/accounting/psi.rst).
-fn pressure(roots: &Roots) -> Option<f64> {
+fn pressure(roots: &SystemRoots) -> Option<f64> {
     let text = read_text(&roots.proc.join("pressure/memory"))?;
     let line = text.lines().find(|line| line.starts_with("some "))?;
     line.split_whitespace().find_map(|field| field.strip_prefix("avg10=")?.parse().ok())
 }
 
-fn virtual_machine(subject: &Subject<'_>, shares: Option<&HostCpu>) -> Check {
+fn virtual_machine(subject: &CheckSubject<'_>, shares: Option<&HostCpu>) -> Check {
     let roots = subject.roots;
     let text = fs::read_to_string(roots.proc.join("cpuinfo")).unwrap_or_default();
     let flags = text.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
@@ -305,7 +305,7 @@ const SERVICES: [(&str, &str); 12] = [
     ("dmeventd", "extends and repairs LVM volumes"),
 ];
 
-fn other_programs(programs: &[Program]) -> Check {
+fn other_programs(programs: &[RunningProgram]) -> Check {
     if programs.is_empty() {
         return PROGRAMS.unknown("not reported by the kernel");
     }

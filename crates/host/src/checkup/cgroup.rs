@@ -1,26 +1,26 @@
 //! Limits of this program's control groups.
 
-use super::subject::Subject;
-use super::topic::Topic;
-use crate::node::Node;
+use super::subject::CheckSubject;
+use super::topic::CheckTopic;
+use crate::node::SysfsNode;
 use crate::sensors::OwnCgroups;
 use std::collections::BTreeSet;
 use steadfast_domain::Bytes;
 use steadfast_domain::record::Check;
 
-const LIMITS: Topic = Topic("cgroup-limits", "Limits of the control group");
+const LIMITS: CheckTopic = CheckTopic("cgroup-limits", "Limits of the control group");
 
 /// Free memory below a group's limit that triggers a warning.
 const SCARCE: Bytes = Bytes(512 << 20);
 
-pub(super) fn check(subject: &Subject<'_>) -> Check {
+pub(super) fn check(subject: &CheckSubject<'_>) -> Check {
     let Some(groups) = OwnCgroups::of_this_process(subject.roots) else {
         return LIMITS.unknown("the kernel does not report the control groups of this program");
     };
     let numbers: BTreeSet<(u32, u32)> = [&subject.node, &subject.whole]
         .into_iter()
         .flatten()
-        .filter_map(Node::device_number)
+        .filter_map(SysfsNode::device_number)
         .collect();
     let of_device: Vec<String> =
         numbers.into_iter().flat_map(|number| groups.io_limits(number)).collect();

@@ -1,21 +1,21 @@
 //! Health that the device reports, and conditions that may slow its firmware down.
 
-use super::subject::Subject;
-use super::topic::Topic;
-use crate::device_log::{Health, LogReading, NvmeFacts, SelfTest};
+use super::subject::CheckSubject;
+use super::topic::CheckTopic;
+use crate::device_log::{DeviceHealth, LogReading, NvmeFacts, SelfTest};
 use crate::error::HostError;
 use crate::sensors::{degrees, temperature};
 use steadfast_domain::record::Check;
 
-const LOGS: Topic = Topic("device-logs", "Device logs");
-const WEAR: Topic = Topic("wear", "Wear");
-const SPARE: Topic = Topic("spare", "Spare blocks");
-const ERRORS: Topic = Topic("media-errors", "Media errors");
-const WARNING: Topic = Topic("critical-warning", "Critical warnings");
-const THROTTLING: Topic = Topic("throttling", "Firmware throttling");
-const SELF_TEST: Topic = Topic("self-test", "Self-test");
-const PROTECTED: Topic = Topic("namespace-protect", "Namespace write protection");
-const TEMPERATURE: Topic = Topic("temperature", "Temperature");
+const LOGS: CheckTopic = CheckTopic("device-logs", "Device logs");
+const WEAR: CheckTopic = CheckTopic("wear", "Wear");
+const SPARE: CheckTopic = CheckTopic("spare", "Spare blocks");
+const ERRORS: CheckTopic = CheckTopic("media-errors", "Media errors");
+const WARNING: CheckTopic = CheckTopic("critical-warning", "Critical warnings");
+const THROTTLING: CheckTopic = CheckTopic("throttling", "Firmware throttling");
+const SELF_TEST: CheckTopic = CheckTopic("self-test", "Self-test");
+const PROTECTED: CheckTopic = CheckTopic("namespace-protect", "Namespace write protection");
+const TEMPERATURE: CheckTopic = CheckTopic("temperature", "Temperature");
 
 /// Used endurance, in percent of the rating, that triggers a warning.
 const WORN: u64 = 80;
@@ -25,10 +25,10 @@ const WORN: u64 = 80;
 const CLOSE_CELSIUS: f64 = 10.0;
 
 pub(super) fn checks(
-    subject: &Subject<'_>,
-    answer: Option<&Result<Health, HostError>>,
+    subject: &CheckSubject<'_>,
+    answer: Option<&Result<DeviceHealth, HostError>>,
 ) -> Vec<Check> {
-    let nothing = Health::default();
+    let nothing = DeviceHealth::default();
     let mut checks = Vec::new();
     let health = match answer {
         None => &nothing,
@@ -52,7 +52,7 @@ pub(super) fn checks(
     checks
 }
 
-fn temperature_now(subject: &Subject<'_>, health: &Health) -> Option<Check> {
+fn temperature_now(subject: &CheckSubject<'_>, health: &DeviceHealth) -> Option<Check> {
     let (device, roots) = (subject.device, subject.roots);
     let now = temperature(device, roots).or(health.log.temperature_celsius)?;
     let limit = degrees(device, "temp1_max", roots)

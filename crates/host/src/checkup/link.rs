@@ -1,7 +1,7 @@
 //! The link between processor and device: width, speed and power management.
 
-use super::subject::Subject;
-use super::topic::Topic;
+use super::subject::CheckSubject;
+use super::topic::CheckTopic;
 use crate::device_log::NvmeFacts;
 use crate::identity::controllers;
 use crate::roots::{entries, file_name, read_number, read_text};
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::Transport;
 use steadfast_domain::record::Check;
 
-const PCIE: Topic = Topic("pcie-link", "PCIe link");
-const SATA: Topic = Topic("sata-link", "SATA link");
-const MODE: Topic = Topic("sata-mode", "SATA controller mode");
-const LINK_POWER: Topic = Topic("link-power", "Link power management");
-const ASPM: Topic = Topic("aspm", "PCIe power management (ASPM)");
-const APST: Topic = Topic("apst", "NVMe power state changes (APST)");
+const PCIE: CheckTopic = CheckTopic("pcie-link", "PCIe link");
+const SATA: CheckTopic = CheckTopic("sata-link", "SATA link");
+const MODE: CheckTopic = CheckTopic("sata-mode", "SATA controller mode");
+const LINK_POWER: CheckTopic = CheckTopic("link-power", "Link power management");
+const ASPM: CheckTopic = CheckTopic("aspm", "PCIe power management (ASPM)");
+const APST: CheckTopic = CheckTopic("apst", "NVMe power state changes (APST)");
 
-pub(super) fn checks(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Vec<Check> {
+pub(super) fn checks(subject: &CheckSubject<'_>, facts: Option<&NvmeFacts>) -> Vec<Check> {
     let mut checks = Vec::new();
     checks.extend(pcie_link(subject));
     checks.extend(sata_link(subject));
@@ -30,29 +30,29 @@ pub(super) fn checks(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Vec<Ch
 
 /// A PCIe link: number of lanes, and speed per lane in GT/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Pcie {
+struct PcieLink {
     speed: f64,
     width: u32,
 }
 
-impl Pcie {
+impl PcieLink {
     /// Reads the link of a PCI function; `which` is `current` or `max`.
-    fn read(function: &Path, which: &str) -> Option<Pcie> {
+    fn read(function: &Path, which: &str) -> Option<PcieLink> {
         let speed = read_text(&function.join(format!("{which}_link_speed")))?;
         let speed = speed.split_whitespace().next()?.parse::<f64>().ok()?;
         let width = read_number::<u32>(&function.join(format!("{which}_link_width")))?;
         // The kernel reports 0 or 255 for an unknown width.
-        (speed > 0.0 && (1..=64).contains(&width)).then_some(Pcie { speed, width })
+        (speed > 0.0 && (1..=64).contains(&width)).then_some(PcieLink { speed, width })
     }
     fn shown(self) -> String {
         format!("{} GT/s x{}", self.speed, self.width)
     }
 }
 
-fn pcie_link(subject: &Subject<'_>) -> Option<Check> {
+fn pcie_link(subject: &CheckSubject<'_>) -> Option<Check> {
     let is_nvme = subject.device.transport == Transport::Nvme;
     let link = subject.function.as_ref().and_then(|function| {
-        Some((function, Pcie::read(function, "current")?, Pcie::read(function, "max")?))
+        Some((function, PcieLink::read(function, "current")?, PcieLink::read(function, "max")?))
     });
     let Some((function, now, most)) = link else {
         return is_nvme.then(|| PCIE.unknown("the kernel reports no PCIe link"));
@@ -62,7 +62,7 @@ fn pcie_link(subject: &Subject<'_>) -> Option<Check> {
     if now.speed >= most.speed && now.width >= most.width {
         return Some(PCIE.good(found));
     }
-    let slot = function.parent().and_then(|port| Pcie::read(port, "max"));
+    let slot = function.parent().and_then(|port| PcieLink::read(port, "max"));
     let slot =
         slot.map(|slot| format!(" (the slot supports {})", slot.shown())).unwrap_or_default();
     let advice = format!(
@@ -73,7 +73,7 @@ fn pcie_link(subject: &Subject<'_>) -> Option<Check> {
 }
 
 /// Returns the sysfs directory of a SATA drive's port.
-fn ata_port(subject: &Subject<'_>) -> Option<PathBuf> {
+fn ata_port(subject: &CheckSubject<'_>) -> Option<PathBuf> {
     let whole = subject.whole.as_ref()?;
     let is_port = |above: &Path| {
         file_name(above)
@@ -83,7 +83,7 @@ fn ata_port(subject: &Subject<'_>) -> Option<PathBuf> {
     whole.directory.ancestors().find(|above| is_port(above)).map(Path::to_owned)
 }
 
-fn sata_link(subject: &Subject<'_>) -> Option<Check> {
+fn sata_link(subject: &CheckSubject<'_>) -> Option<Check> {
     let port = ata_port(subject)?;
     let links: Vec<PathBuf> =
         entries(&port).iter().flat_map(|link| entries(&link.join("ata_link"))).collect();
@@ -107,7 +107,7 @@ fn sata_link(subject: &Subject<'_>) -> Option<Check> {
 }
 
 /// Checks the driver of the SATA controller: the legacy modes have no native command queuing.
-fn sata_mode(subject: &Subject<'_>) -> Option<Check> {
+fn sata_mode(subject: &CheckSubject<'_>) -> Option<Check> {
     ata_port(subject)?;
     let function = subject.function.as_ref()?;
     let driver = fs::read_link(function.join("driver")).ok().map(|link| file_name(&link))?;
@@ -121,7 +121,7 @@ fn sata_mode(subject: &Subject<'_>) -> Option<Check> {
     })
 }
 
-fn sata_power(subject: &Subject<'_>) -> Option<Check> {
+fn sata_power(subject: &CheckSubject<'_>) -> Option<Check> {
     let port = ata_port(subject)?;
     let policy = entries(&port)
         .iter()
@@ -136,10 +136,10 @@ fn sata_power(subject: &Subject<'_>) -> Option<Check> {
     })
 }
 
-fn aspm(subject: &Subject<'_>) -> Option<Check> {
+fn aspm(subject: &CheckSubject<'_>) -> Option<Check> {
     let function = subject.function.as_ref()?;
     // A function without its own link, as in a virtual machine, has no link states.
-    Pcie::read(function, "current")?;
+    PcieLink::read(function, "current")?;
     let on: Vec<String> = entries(&function.join("link"))
         .iter()
         .filter(|attribute| read_number::<u8>(attribute) == Some(1))
@@ -164,7 +164,7 @@ fn aspm(subject: &Subject<'_>) -> Option<Check> {
 
 /// Checks autonomous power state transitions: whether the controller supports them, and the maximum
 /// exit latency that the kernel allows (Documentation/admin-guide/pm).
-fn apst(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
+fn apst(subject: &CheckSubject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
     if subject.device.transport != Transport::Nvme {
         return None;
     }

@@ -19,11 +19,11 @@ mod tests;
 mod timers;
 mod topic;
 
-use crate::roots::Roots;
+use crate::roots::SystemRoots;
 use std::time::Duration;
 use steadfast_domain::Device;
 use steadfast_domain::record::Check;
-use subject::Subject;
+use subject::CheckSubject;
 
 pub use processors::throttle_count;
 
@@ -32,9 +32,9 @@ pub const WATCH: Duration = Duration::from_secs(1);
 
 /// Runs all checks of a device and its host. Takes as long as `watch` ([`WATCH`]), or longer if the
 /// device's tools need more time.
-pub fn examine(device: &Device, roots: &Roots, watch: Duration) -> Vec<Check> {
-    let subject = Subject::new(device, roots);
-    let watching = activity::Watch::begin(&subject);
+pub fn examine(device: &Device, roots: &SystemRoots, watch: Duration) -> Vec<Check> {
+    let subject = CheckSubject::new(device, roots);
+    let watching = activity::ActivityWatch::begin(&subject);
     let answer = crate::device_log::health(device, roots);
     let facts = answer.as_ref().and_then(|answer| answer.as_ref().ok()).map(|h| &h.nvme);
     let mut checks = place::checks(&subject);

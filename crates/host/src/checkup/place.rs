@@ -1,30 +1,30 @@
 //! Kind of the device, and other data stored on it.
 
-use super::subject::Subject;
-use super::topic::Topic;
+use super::subject::CheckSubject;
+use super::topic::CheckTopic;
 use crate::mounts::mounts;
-use crate::node::Node;
+use crate::node::SysfsNode;
 use crate::occupancy::{DeviceProbe, UseKind, disks_below, disks_of_path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::Check;
-use steadfast_domain::{Transport, Zoned};
+use steadfast_domain::{Transport, ZoneModel};
 
-const KIND: Topic = Topic("device-kind", "Kind of device");
-const BOOT: Topic = Topic("boot-disk", "Boot disk");
-const IN_USE: Topic = Topic("in-use", "Use");
-const READ_ONLY: Topic = Topic("write-protect", "Write protection");
+const KIND: CheckTopic = CheckTopic("device-kind", "Kind of device");
+const BOOT: CheckTopic = CheckTopic("boot-disk", "Boot disk");
+const IN_USE: CheckTopic = CheckTopic("in-use", "Use");
+const READ_ONLY: CheckTopic = CheckTopic("write-protect", "Write protection");
 
 /// Directories that the running system uses at any time.
 const SYSTEM: [&str; 6] = ["/", "/boot", "/boot/efi", "/usr", "/var", "/home"];
 
-pub(super) fn checks(subject: &Subject<'_>) -> Vec<Check> {
+pub(super) fn checks(subject: &CheckSubject<'_>) -> Vec<Check> {
     let mut checks = vec![kind(subject), boot_disk(subject), in_use(subject)];
     checks.extend(read_only(subject));
     checks
 }
 
-fn kind(subject: &Subject<'_>) -> Check {
+fn kind(subject: &CheckSubject<'_>) -> Check {
     let device = subject.device;
     let model = device.model.as_deref().unwrap_or("no model name");
     let found = format!("{}, {model}", device.transport);
@@ -42,12 +42,12 @@ fn kind(subject: &Subject<'_>) -> Check {
     let spins = device.rotational == Some(true)
         && matches!(device.transport, Transport::Sata | Transport::Sas | Transport::Usb);
     match between {
-        _ if device.zoned == Some(Zoned::HostManaged) => KIND.bad(
+        _ if device.zoned == Some(ZoneModel::HostManaged) => KIND.bad(
             format!("{found}, host-managed zones"),
             "It can only be written in sequence, zone by zone: loads that write in another order \
              are refused.",
         ),
-        _ if device.zoned == Some(Zoned::HostAware) => KIND.attention(
+        _ if device.zoned == Some(ZoneModel::HostAware) => KIND.attention(
             format!("{found}, host-aware zones"),
             "Writes that are not sequential are slower and leave work behind; state that it is \
              zoned with the numbers.",
@@ -67,16 +67,16 @@ fn kind(subject: &Subject<'_>) -> Check {
 }
 
 /// Returns the disks that store the device's data; for a loop device, those below its file.
-fn own_disks(subject: &Subject<'_>) -> BTreeSet<Node> {
+fn own_disks(subject: &CheckSubject<'_>) -> BTreeSet<SysfsNode> {
     let below_file = |file: &str| disks_of_path(Path::new(file), subject.roots);
     let Some(node) = &subject.node else { return below_file(&subject.device.name) };
     let disks = disks_below(node, subject.roots);
-    let files = disks.iter().filter_map(Node::backing_file);
-    let below: BTreeSet<Node> = files.flat_map(|file| below_file(&file)).collect();
+    let files = disks.iter().filter_map(SysfsNode::backing_file);
+    let below: BTreeSet<SysfsNode> = files.flat_map(|file| below_file(&file)).collect();
     if below.is_empty() { disks } else { below }
 }
 
-fn boot_disk(subject: &Subject<'_>) -> Check {
+fn boot_disk(subject: &CheckSubject<'_>) -> Check {
     let own = own_disks(subject);
     if own.is_empty() {
         return BOOT.unknown("the disk below is unknown");
@@ -104,13 +104,13 @@ fn boot_disk(subject: &Subject<'_>) -> Check {
     }
 }
 
-fn swaps_to(own: &BTreeSet<Node>, subject: &Subject<'_>) -> bool {
+fn swaps_to(own: &BTreeSet<SysfsNode>, subject: &CheckSubject<'_>) -> bool {
     let Ok(sight) = DeviceProbe::take(subject.roots) else { return false };
     let uses = own.iter().filter_map(|disk| sight.uses(disk).ok()).flatten();
     uses.into_iter().any(|found| found.kind == UseKind::Swap)
 }
 
-fn in_use(subject: &Subject<'_>) -> Check {
+fn in_use(subject: &CheckSubject<'_>) -> Check {
     match subject.device.in_use.as_slice() {
         [] => IN_USE.good("free"),
         uses => IN_USE.bad(
@@ -120,7 +120,7 @@ fn in_use(subject: &Subject<'_>) -> Check {
     }
 }
 
-fn read_only(subject: &Subject<'_>) -> Option<Check> {
+fn read_only(subject: &CheckSubject<'_>) -> Option<Check> {
     let node = subject.node.as_ref()?;
     Some(match (node.number::<u8>("ro"), node.whole().number::<u8>("ro")) {
         (Some(0), Some(0)) => READ_ONLY.good("none"),

@@ -1,8 +1,8 @@
 //! The processors: frequency, idle states, and distance from the device.
 
-use super::subject::Subject;
-use super::topic::{Topic, counted};
-use crate::roots::{Roots, entries, file_name, read_number, read_text};
+use super::subject::CheckSubject;
+use super::topic::{CheckTopic, counted};
+use crate::roots::{SystemRoots, entries, file_name, read_number, read_text};
 use crate::settings::governors;
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,18 +10,18 @@ use std::path::PathBuf;
 use steadfast_domain::Transport;
 use steadfast_domain::record::Check;
 
-const GOVERNOR: Topic = Topic("governor", "Processor frequency governor");
-const TURBO: Topic = Topic("turbo", "Turbo");
-const IDLE: Topic = Topic("idle-states", "Processor idle states");
-const HOT: Topic = Topic("cpu-throttle", "Processor throttling");
-const NUMA: Topic = Topic("numa", "Memory nodes (NUMA)");
-const INTERRUPTS: Topic = Topic("interrupts", "Interrupts of the device");
+const GOVERNOR: CheckTopic = CheckTopic("governor", "Processor frequency governor");
+const TURBO: CheckTopic = CheckTopic("turbo", "Turbo");
+const IDLE: CheckTopic = CheckTopic("idle-states", "Processor idle states");
+const HOT: CheckTopic = CheckTopic("cpu-throttle", "Processor throttling");
+const NUMA: CheckTopic = CheckTopic("numa", "Memory nodes (NUMA)");
+const INTERRUPTS: CheckTopic = CheckTopic("interrupts", "Interrupts of the device");
 
 /// Exit latency of an idle state, in microseconds, above which it shows in the response times of a
 /// fast SSD.
 const SLOW_TO_WAKE: u64 = 10;
 
-pub(super) fn checks(subject: &Subject<'_>) -> Vec<Check> {
+pub(super) fn checks(subject: &CheckSubject<'_>) -> Vec<Check> {
     let roots = subject.roots;
     let mut checks = vec![governor(roots)];
     checks.extend(turbo(roots));
@@ -32,7 +32,7 @@ pub(super) fn checks(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-fn governor(roots: &Roots) -> Check {
+fn governor(roots: &SystemRoots) -> Check {
     match governors(roots) {
         None => GOVERNOR.unknown("the kernel does not control the clock"),
         Some(names) if names == "performance" => GOVERNOR.good(names),
@@ -43,7 +43,7 @@ fn governor(roots: &Roots) -> Check {
     }
 }
 
-fn turbo(roots: &Roots) -> Option<Check> {
+fn turbo(roots: &SystemRoots) -> Option<Check> {
     let cpu = roots.sys.join("devices/system/cpu");
     let on = read_number::<u8>(&cpu.join("intel_pstate/no_turbo"))
         .map(|off| off == 0)
@@ -56,7 +56,7 @@ fn turbo(roots: &Roots) -> Option<Check> {
 }
 
 /// Returns the sysfs directories `cpu0`, `cpu1`, and so on.
-fn processors(roots: &Roots) -> Vec<PathBuf> {
+fn processors(roots: &SystemRoots) -> Vec<PathBuf> {
     let is_number = |path: &PathBuf| {
         file_name(path)
             .strip_prefix("cpu")
@@ -65,7 +65,7 @@ fn processors(roots: &Roots) -> Vec<PathBuf> {
     entries(&roots.sys.join("devices/system/cpu")).into_iter().filter(is_number).collect()
 }
 
-fn idle_states(roots: &Roots) -> Check {
+fn idle_states(roots: &SystemRoots) -> Check {
     let deepest = processors(roots)
         .iter()
         .flat_map(|cpu| entries(&cpu.join("cpuidle")))
@@ -87,7 +87,7 @@ fn idle_states(roots: &Roots) -> Check {
 
 /// Returns the number of thermal throttling events since boot, of the processor with the most;
 /// `None` if the kernel does not report it.
-pub fn throttle_count(roots: &Roots) -> Option<u64> {
+pub fn throttle_count(roots: &SystemRoots) -> Option<u64> {
     let counts: Vec<u64> = processors(roots)
         .iter()
         .filter_map(|cpu| {
@@ -100,7 +100,7 @@ pub fn throttle_count(roots: &Roots) -> Option<u64> {
     counts.into_iter().max()
 }
 
-fn throttled(roots: &Roots) -> Option<Check> {
+fn throttled(roots: &SystemRoots) -> Option<Check> {
     Some(match throttle_count(roots)? {
         0 => HOT.good("none since boot"),
         times => HOT.attention(
@@ -110,7 +110,7 @@ fn throttled(roots: &Roots) -> Option<Check> {
     })
 }
 
-fn numa(subject: &Subject<'_>) -> Option<Check> {
+fn numa(subject: &CheckSubject<'_>) -> Option<Check> {
     let roots = subject.roots;
     let nodes = read_text(&roots.sys.join("devices/system/node/online"))
         .map(|list| processor_list(&list).len())?;
@@ -140,20 +140,20 @@ fn numa(subject: &Subject<'_>) -> Option<Check> {
 }
 
 /// Returns the processors that this process may run on.
-fn allowed(roots: &Roots) -> BTreeSet<u32> {
+fn allowed(roots: &SystemRoots) -> BTreeSet<u32> {
     let status = fs::read_to_string(roots.proc.join("self/status")).unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     list.map(processor_list).unwrap_or_default().into_iter().collect()
 }
 
 /// Returns the distances of a node from the firmware, in words; 10 is the node itself.
-fn distance(roots: &Roots, node: u32) -> String {
+fn distance(roots: &SystemRoots, node: u32) -> String {
     read_text(&roots.sys.join(format!("devices/system/node/node{node}/distance")))
         .map(|row| format!(" (distances {})", row.split_whitespace().collect::<Vec<_>>().join(" ")))
         .unwrap_or_default()
 }
 
-fn interrupts(subject: &Subject<'_>) -> Option<Check> {
+fn interrupts(subject: &CheckSubject<'_>) -> Option<Check> {
     let function = subject.function.as_ref()?;
     let numbers: Vec<String> =
         entries(&function.join("msi_irqs")).iter().map(|path| file_name(path)).collect();
@@ -187,7 +187,7 @@ fn interrupts(subject: &Subject<'_>) -> Option<Check> {
 
 /// Returns the interrupts of a function that serve I/O, without those for configuration and an NVMe
 /// controller's admin queue.
-fn own_interrupts(roots: &Roots, numbers: &[String]) -> Vec<String> {
+fn own_interrupts(roots: &SystemRoots, numbers: &[String]) -> Vec<String> {
     let text = fs::read_to_string(roots.proc.join("interrupts")).unwrap_or_default();
     text.lines()
         .filter_map(|line| {
@@ -201,7 +201,7 @@ fn own_interrupts(roots: &Roots, numbers: &[String]) -> Vec<String> {
         .collect()
 }
 
-fn affinity(roots: &Roots, interrupt: &str) -> Vec<u32> {
+fn affinity(roots: &SystemRoots, interrupt: &str) -> Vec<u32> {
     let directory = roots.proc.join("irq").join(interrupt);
     read_text(&directory.join("effective_affinity_list"))
         .or_else(|| read_text(&directory.join("smp_affinity_list")))

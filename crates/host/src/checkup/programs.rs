@@ -1,23 +1,23 @@
 //! Running programs.
 
-use crate::roots::{Roots, entries, file_name, read_text};
+use crate::roots::{SystemRoots, entries, file_name, read_text};
 
 /// A running program.
-pub(super) struct Program {
+pub(super) struct RunningProgram {
     /// Process ID.
     pub number: String,
     /// First 15 characters of the program's name (`/proc/PID/comm`).
     pub name: String,
 }
 
-impl Program {
+impl RunningProgram {
     pub fn shown(&self) -> String {
         format!("{} ({})", self.name, self.number)
     }
 }
 
 /// Returns every running program except this one.
-pub(super) fn programs(roots: &Roots) -> Vec<Program> {
+pub(super) fn programs(roots: &SystemRoots) -> Vec<RunningProgram> {
     let own = std::process::id().to_string();
     entries(&roots.proc)
         .iter()
@@ -25,12 +25,12 @@ pub(super) fn programs(roots: &Roots) -> Vec<Program> {
             let number = file_name(directory);
             let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
             let name = if is_number { read_text(&directory.join("comm")) } else { None };
-            name.filter(|_| number != own).map(|name| Program { number, name })
+            name.filter(|_| number != own).map(|name| RunningProgram { number, name })
         })
         .collect()
 }
 
 /// Returns true if a program with one of these names is running.
-pub(super) fn runs(roots: &Roots, names: &[&str]) -> bool {
+pub(super) fn runs(roots: &SystemRoots, names: &[&str]) -> bool {
     programs(roots).iter().any(|program| names.contains(&program.name.as_str()))
 }

@@ -1,18 +1,18 @@
 //! The device's queue, sector format and alignment.
 
-use super::subject::Subject;
-use super::topic::{Topic, counted};
+use super::subject::CheckSubject;
+use super::topic::{CheckTopic, counted};
 use crate::device_log::{LbaFormat, NvmeFacts};
 use crate::node::KERNEL_SECTOR;
 use crate::roots::entries;
 use steadfast_domain::record::Check;
 use steadfast_domain::{Bytes, Transport};
 
-const DEPTH: Topic = Topic("queue-depth", "Queue depth");
-const SCHEDULER: Topic = Topic("scheduler", "I/O scheduler");
-const SECTORS: Topic = Topic("sector-format", "Sector format");
-const ALIGNMENT: Topic = Topic("alignment", "Alignment");
-const DISCARD: Topic = Topic("trim", "Discard");
+const DEPTH: CheckTopic = CheckTopic("queue-depth", "Queue depth");
+const SCHEDULER: CheckTopic = CheckTopic("scheduler", "I/O scheduler");
+const SECTORS: CheckTopic = CheckTopic("sector-format", "Sector format");
+const ALIGNMENT: CheckTopic = CheckTopic("alignment", "Alignment");
+const DISCARD: CheckTopic = CheckTopic("trim", "Discard");
 
 /// Usable depth of SATA native command queuing: 32 commands less one that Linux reserves.
 const NCQ_DEPTH: u64 = 31;
@@ -24,7 +24,7 @@ const USUAL_OIO: u64 = 128;
 /// (rule of the Viking guide).
 const LARGE: u64 = 256_000_000_000;
 
-pub(super) fn checks(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Vec<Check> {
+pub(super) fn checks(subject: &CheckSubject<'_>, facts: Option<&NvmeFacts>) -> Vec<Check> {
     let mut checks = Vec::new();
     checks.extend(depth(subject));
     checks.extend(scheduler(subject));
@@ -34,7 +34,7 @@ pub(super) fn checks(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Vec<Ch
     checks
 }
 
-fn depth(subject: &Subject<'_>) -> Option<Check> {
+fn depth(subject: &CheckSubject<'_>) -> Option<Check> {
     let whole = subject.whole.as_ref()?;
     let queues = entries(&whole.directory.join("mq")).len();
     let requests = subject.queue("nr_requests");
@@ -61,7 +61,7 @@ fn depth(subject: &Subject<'_>) -> Option<Check> {
 
 /// Checks the queue depth of a SCSI device, which has one depth for all queues; the standard limits
 /// SATA to 32.
-fn command_queue(subject: &Subject<'_>, depth: u64) -> Check {
+fn command_queue(subject: &CheckSubject<'_>, depth: u64) -> Check {
     let is_sata = subject.device.transport == Transport::Sata;
     let found = if is_sata { format!("NCQ {depth}") } else { format!("{depth} commands") };
     let name = subject.whole.as_ref().map(|whole| whole.name.as_str()).unwrap_or_default();
@@ -82,7 +82,7 @@ fn command_queue(subject: &Subject<'_>, depth: u64) -> Check {
     }
 }
 
-fn scheduler(subject: &Subject<'_>) -> Option<Check> {
+fn scheduler(subject: &CheckSubject<'_>) -> Option<Check> {
     let whole = subject.whole.as_ref()?;
     let text = whole.text("queue/scheduler")?;
     let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
@@ -96,7 +96,7 @@ fn scheduler(subject: &Subject<'_>) -> Option<Check> {
     })
 }
 
-fn sectors(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
+fn sectors(subject: &CheckSubject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
     // A file has no sectors.
     subject.node.as_ref()?;
     let (logical, physical) = (subject.device.logical_sector, subject.device.physical_sector);
@@ -141,7 +141,7 @@ fn shown(format: &LbaFormat) -> String {
     format!("{} ({} B{metadata}, {})", format.number, format.sector, rating.unwrap_or(&"?"))
 }
 
-fn alignment(subject: &Subject<'_>) -> Option<Check> {
+fn alignment(subject: &CheckSubject<'_>) -> Option<Check> {
     let node = subject.node.as_ref()?;
     let offset = node.number::<i64>("alignment_offset").unwrap_or(0);
     if offset != 0 {
@@ -162,7 +162,7 @@ fn alignment(subject: &Subject<'_>) -> Option<Check> {
     Some(partition(subject, start))
 }
 
-fn partition(subject: &Subject<'_>, start: u64) -> Check {
+fn partition(subject: &CheckSubject<'_>, start: u64) -> Check {
     let physical = u64::from(subject.device.physical_sector).max(4096);
     let capacity = subject.whole.as_ref().map_or(Bytes(0), |whole| whole.capacity());
     let wanted = if capacity.0 > LARGE { physical.max(8192) } else { physical };
@@ -178,7 +178,7 @@ fn partition(subject: &Subject<'_>, start: u64) -> Check {
     }
 }
 
-fn discard(subject: &Subject<'_>) -> Option<Check> {
+fn discard(subject: &CheckSubject<'_>) -> Option<Check> {
     subject.whole.as_ref()?;
     let most = subject.queue("discard_max_bytes");
     let possible = subject.queue("discard_max_hw_bytes");

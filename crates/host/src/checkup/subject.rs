@@ -2,32 +2,32 @@
 
 use crate::facts::pci_function;
 use crate::identity::controllers;
-use crate::node::Node;
+use crate::node::SysfsNode;
 use crate::occupancy::disks_of_path;
-use crate::roots::Roots;
+use crate::roots::SystemRoots;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 
 /// Subject of the checks.
-pub(super) struct Subject<'a> {
+pub(super) struct CheckSubject<'a> {
     pub device: &'a Device,
-    pub roots: &'a Roots,
+    pub roots: &'a SystemRoots,
     /// The device or partition itself; `None` for a file.
-    pub node: Option<Node>,
+    pub node: Option<SysfsNode>,
     /// Disk that serves the I/Os: the whole device, or the disk below a file; `None` if a file has
     /// several.
-    pub whole: Option<Node>,
+    pub whole: Option<SysfsNode>,
     /// sysfs directory of the disk's PCI function.
     pub function: Option<PathBuf>,
 }
 
-impl<'a> Subject<'a> {
-    pub fn new(device: &'a Device, roots: &'a Roots) -> Self {
+impl<'a> CheckSubject<'a> {
+    pub fn new(device: &'a Device, roots: &'a SystemRoots) -> Self {
         let (node, whole) = match device.transport {
             Transport::File => (None, only_disk_below(Path::new(&device.name), roots)),
             _ => {
-                let node = Node::named(&device.name, roots);
-                let whole = node.as_ref().map(Node::whole);
+                let node = SysfsNode::named(&device.name, roots);
+                let whole = node.as_ref().map(SysfsNode::whole);
                 (node, whole)
             }
         };
@@ -36,7 +36,7 @@ impl<'a> Subject<'a> {
             places.push(whole.directory.clone());
             places.iter().find_map(|place| pci_function(place))
         });
-        Subject { device, roots, node, whole, function }
+        CheckSubject { device, roots, node, whole, function }
     }
 
     pub fn is_file(&self) -> bool {
@@ -49,7 +49,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-fn only_disk_below(file: &Path, roots: &Roots) -> Option<Node> {
+fn only_disk_below(file: &Path, roots: &SystemRoots) -> Option<SysfsNode> {
     let mut disks = disks_of_path(file, roots).into_iter();
     let first = disks.next()?;
     disks.next().is_none().then_some(first)

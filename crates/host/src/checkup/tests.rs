@@ -1,21 +1,21 @@
 use super::*;
 use crate::identity::describe;
-use crate::machine::Machine;
-use crate::node::Node;
+use crate::machine::MachineFixture;
+use crate::node::SysfsNode;
 use steadfast_domain::record::CheckState::{self, Attention, Bad, Good, Unknown};
 
 /// PCI function of the machine's NVMe controller 0.
 const FUNCTION: &str = "sys/devices/pci0000:00/0000:00:1d.0/0000:00:00.0";
 
-fn facts(machine: &Machine, node: &Node) -> Device {
+fn facts(machine: &MachineFixture, node: &SysfsNode) -> Device {
     describe(node, &node.path(&machine.roots), &machine.roots)
 }
 
 /// Runs all checks except those of the device's logs, which would run tools.
-fn look(machine: &Machine, node: &Node) -> Vec<Check> {
+fn look(machine: &MachineFixture, node: &SysfsNode) -> Vec<Check> {
     let device = facts(machine, node);
-    let subject = Subject::new(&device, &machine.roots);
-    let watching = activity::Watch::begin(&subject);
+    let subject = CheckSubject::new(&device, &machine.roots);
+    let watching = activity::ActivityWatch::begin(&subject);
     let mut checks = place::checks(&subject);
     checks.extend(link::checks(&subject, None));
     checks.extend(queue::checks(&subject, None));
@@ -28,19 +28,19 @@ fn look(machine: &Machine, node: &Node) -> Vec<Check> {
 }
 
 /// Runs one check and returns its state and its text.
-fn found(machine: &Machine, node: &Node, id: &str) -> Option<(CheckState, String)> {
+fn found(machine: &MachineFixture, node: &SysfsNode, id: &str) -> Option<(CheckState, String)> {
     let check = look(machine, node).into_iter().find(|check| check.id == id)?;
     let must_advise = matches!(check.state, Attention | Bad);
     assert_eq!(must_advise, !check.advice.is_empty(), "{check:?}");
     Some((check.state, check.found))
 }
 
-fn state(machine: &Machine, node: &Node, id: &str) -> Option<CheckState> {
+fn state(machine: &MachineFixture, node: &SysfsNode, id: &str) -> Option<CheckState> {
     found(machine, node, id).map(|(state, _)| state)
 }
 
-fn nvme_machine() -> (Machine, Node) {
-    let machine = Machine::new();
+fn nvme_machine() -> (MachineFixture, SysfsNode) {
+    let machine = MachineFixture::new();
     let disk = machine.nvme(0, 1, 1_953_525_168);
     for (attribute, value) in [
         ("class", "0x010802"),
@@ -99,7 +99,7 @@ fn a_narrow_or_slow_link_is_bad_and_says_what_the_slot_can() {
 
 #[test]
 fn a_sata_link_its_mode_and_its_sleep_are_seen() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let disk = machine.sata("sda", "8:0", 1000);
     let port = "sys/devices/pci0000:00/0000:00:17.0/ata1";
     for attribute in ["class", "vendor", "device"] {
@@ -148,7 +148,7 @@ fn power_management_of_the_link_is_told_apart_from_what_is_not_known() {
 
 #[test]
 fn a_disk_of_the_running_system_is_bad() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let system = machine.sata("sda", "8:0", 1000);
     let part = machine.partition(&system, "sda1", "8:1", 100);
     let other = machine.nvme(0, 1, 1000);
@@ -165,7 +165,7 @@ fn a_disk_of_the_running_system_is_bad() {
 
 #[test]
 fn a_loop_device_lies_where_its_file_lies() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let system = machine.sata("sda", "8:0", 1000);
     machine.mount(&[("8:0", "/", "ext4", "/dev/sda")]);
     let over = machine.block("virtual/block/loop0", "7:0", 1000);
@@ -178,7 +178,7 @@ fn a_loop_device_lies_where_its_file_lies() {
 
 #[test]
 fn a_partition_must_begin_where_flash_pages_do() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let disk = machine.sata("sda", "8:0", 1_000_000_000);
     let part = machine.partition(&disk, "sda1", "8:1", 100);
     for (start, state) in [("2048", Good), ("63", Bad), ("8", Attention), ("x", Unknown)] {
@@ -215,7 +215,7 @@ fn the_queue_is_read() {
 fn a_better_lba_format_is_pointed_out() {
     let (machine, disk) = nvme_machine();
     let device = facts(&machine, &disk);
-    let subject = Subject::new(&device, &machine.roots);
+    let subject = CheckSubject::new(&device, &machine.roots);
     let format = |number, sector, performance, in_use| crate::device_log::LbaFormat {
         number,
         sector,
@@ -311,11 +311,11 @@ fn foreign_io_is_counted_and_a_busy_host_seen() {
     let (machine, disk) = nvme_machine();
     machine.set(&disk, "stat", "100 0 800 0 100 0 800 0 0 0 0");
     let device = facts(&machine, &disk);
-    let subject = Subject::new(&device, &machine.roots);
+    let subject = CheckSubject::new(&device, &machine.roots);
     let states = |reads: u64, user: u64| {
         machine.set(&disk, "stat", "100 0 800 0 100 0 800 0 0 0 0");
         machine.write("proc/stat", "cpu 100 0 100 1000 0 0 0 0\n");
-        let watch = activity::Watch::begin(&subject);
+        let watch = activity::ActivityWatch::begin(&subject);
         machine.set(&disk, "stat", format!("{} 0 800 0 100 0 800 0 0 0 0", 100 + reads));
         machine.write("proc/stat", format!("cpu {} 0 100 1100 0 0 0 0\n", 100 + user));
         let checks = watch.end(&subject, Duration::from_millis(200));
@@ -332,10 +332,10 @@ fn foreign_io_is_counted_and_a_busy_host_seen() {
 fn what_the_examination_itself_takes_is_no_load() {
     let (machine, disk) = nvme_machine();
     let device = facts(&machine, &disk);
-    let subject = Subject::new(&device, &machine.roots);
+    let subject = CheckSubject::new(&device, &machine.roots);
     let own = |ticks: u64| format!("9 (a b) c) S 1 1 1 0 -1 0 0 0 0 0 7 8 {ticks} 10 20 0 1\n");
     machine.write("proc/self/stat", own(0));
-    let watch = activity::Watch::begin(&subject);
+    let watch = activity::ActivityWatch::begin(&subject);
     machine.write("proc/stat", "cpu 200 0 100 1100 0 0 0 0\n");
     machine.write("proc/self/stat", own(90));
     let checks = watch.end(&subject, Duration::ZERO);
@@ -418,7 +418,7 @@ fn what_will_wake_up_is_listed() {
 
 #[test]
 fn an_array_that_is_checked_is_bad_for_its_members() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let (member, other) = (machine.sata("sda", "8:0", 1000), machine.nvme(0, 1, 1000));
     assert_eq!(state(&machine, &member, "md-sync"), None);
     let array = machine.block("virtual/block/md0", "9:0", 1000);
@@ -451,7 +451,7 @@ fn temperature_and_write_protection_are_judged() {
 
 #[test]
 fn a_file_is_judged_by_the_disk_below() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let disk = machine.sata("sda", "8:0", 1_000_000_000);
     machine.mount(&[("8:0", "/", "ext4", "/dev/sda")]);
     machine.set(&disk, "queue/scheduler", "none [mq-deadline]\n");
@@ -557,10 +557,10 @@ fn limits_of_the_own_control_group_are_seen() {
 fn foreign_discards_and_flushes_are_no_silence() {
     let (machine, disk) = nvme_machine();
     let device = facts(&machine, &disk);
-    let subject = Subject::new(&device, &machine.roots);
+    let subject = CheckSubject::new(&device, &machine.roots);
     let state = |after: &str| {
         machine.set(&disk, "stat", "9 0 72 0 9 0 72 0 0 0 0 5 0 4096 0 3 0");
-        let watch = activity::Watch::begin(&subject);
+        let watch = activity::ActivityWatch::begin(&subject);
         machine.set(&disk, "stat", after);
         let checks = watch.end(&subject, Duration::from_millis(1));
         checks.into_iter().find(|check| check.id == "background-io").unwrap().state

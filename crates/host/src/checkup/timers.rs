@@ -2,11 +2,11 @@
 //! arrays.
 
 use super::programs::runs;
-use super::subject::Subject;
-use super::topic::Topic;
-use crate::node::Node;
+use super::subject::CheckSubject;
+use super::topic::CheckTopic;
+use crate::node::SysfsNode;
 use crate::occupancy::disks_below;
-use crate::roots::{Roots, entries, file_name, read_text};
+use crate::roots::{SystemRoots, entries, file_name, read_text};
 use crate::tool::{self, SYSTEMCTL};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,10 +15,10 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use steadfast_domain::record::Check;
 
-const TIMERS: Topic = Topic("timers", "systemd timers");
-const CRON: Topic = Topic("cron", "cron");
-const TESTS: Topic = Topic("self-test-schedule", "Scheduled self-tests");
-const ARRAYS: Topic = Topic("md-sync", "md arrays");
+const TIMERS: CheckTopic = CheckTopic("timers", "systemd timers");
+const CRON: CheckTopic = CheckTopic("cron", "cron");
+const TESTS: CheckTopic = CheckTopic("self-test-schedule", "Scheduled self-tests");
+const ARRAYS: CheckTopic = CheckTopic("md-sync", "md arrays");
 
 /// Time limit for a query of systemd.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -45,7 +45,7 @@ const DISK: [&str; 14] = [
 const OTHER: [&str; 9] =
     ["apt-", "unattended", "man-db", "dnf-", "packagekit", "fwupd", "clamav", "aide", "backup"];
 
-pub(super) fn checks(subject: &Subject<'_>) -> Vec<Check> {
+pub(super) fn checks(subject: &CheckSubject<'_>) -> Vec<Check> {
     let roots = subject.roots;
     let mut checks = vec![timers(roots)];
     checks.extend(cron(roots));
@@ -60,7 +60,7 @@ fn disturbs(name: &str) -> bool {
 }
 
 /// Returns the timers enabled by an administrator or a package: the links in `*.wants`.
-fn enabled_timers(roots: &Roots) -> BTreeSet<String> {
+fn enabled_timers(roots: &SystemRoots) -> BTreeSet<String> {
     entries(&roots.etc.join("systemd/system"))
         .iter()
         .filter(|directory| file_name(directory).ends_with(".wants"))
@@ -70,7 +70,7 @@ fn enabled_timers(roots: &Roots) -> BTreeSet<String> {
         .collect()
 }
 
-fn timers(roots: &Roots) -> Check {
+fn timers(roots: &SystemRoots) -> Check {
     // The directory that sd_booted(3) looks for.
     if !roots.run.join("systemd/system").is_dir() {
         return TIMERS.good("systemd is not running");
@@ -122,7 +122,7 @@ fn parse_timers(said: &str) -> Option<BTreeMap<String, Option<Duration>>> {
     Some(rows.iter().filter_map(timer).collect())
 }
 
-fn cron(roots: &Roots) -> Option<Check> {
+fn cron(roots: &SystemRoots) -> Option<Check> {
     if !runs(roots, &["cron", "crond", "anacron", "fcron"]) {
         return None;
     }
@@ -143,13 +143,13 @@ fn cron(roots: &Roots) -> Option<Check> {
     })
 }
 
-fn relative(path: &std::path::Path, roots: &Roots) -> String {
+fn relative(path: &std::path::Path, roots: &SystemRoots) -> String {
     path.strip_prefix(&roots.etc)
         .map_or_else(|_| file_name(path), |p| format!("/etc/{}", p.display()))
 }
 
 /// Checks the configuration of smartd for self-test schedules (`-s`).
-fn self_tests(roots: &Roots) -> Option<Check> {
+fn self_tests(roots: &SystemRoots) -> Option<Check> {
     if !runs(roots, &["smartd"]) {
         return None;
     }
@@ -168,12 +168,12 @@ fn self_tests(roots: &Roots) -> Option<Check> {
     })
 }
 
-fn arrays(subject: &Subject<'_>) -> Option<Check> {
-    let own: BTreeSet<Node> =
+fn arrays(subject: &CheckSubject<'_>) -> Option<Check> {
+    let own: BTreeSet<SysfsNode> =
         subject.whole.as_ref().map(|whole| disks_below(whole, subject.roots)).unwrap_or_default();
     let mut touched = false;
     let mut found = Vec::new();
-    for array in Node::all(subject.roots) {
+    for array in SysfsNode::all(subject.roots) {
         let Some(action) = array.text("md/sync_action") else { continue };
         if action != "idle" && action != "frozen" {
             touched |= !disks_below(&array, subject.roots).is_disjoint(&own);
@@ -191,7 +191,7 @@ fn arrays(subject: &Subject<'_>) -> Option<Check> {
 }
 
 /// Formats the progress of an array check (`1234 / 5678` sectors) in percent; empty if unknown.
-fn progress(array: &Node) -> String {
+fn progress(array: &SysfsNode) -> String {
     let text = array.text("md/sync_completed").unwrap_or_default();
     let parsed = text.split_once('/').and_then(|(done, all)| {
         let (done, all) = (done.trim().parse::<f64>().ok()?, all.trim().parse::<f64>().ok()?);

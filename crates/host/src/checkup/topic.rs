@@ -4,9 +4,9 @@ use steadfast_domain::record::{Check, CheckState};
 
 /// Topic of a check: its stable ID, and its title for users.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Topic(pub &'static str, pub &'static str);
+pub(super) struct CheckTopic(pub &'static str, pub &'static str);
 
-impl Topic {
+impl CheckTopic {
     pub fn check(self, state: CheckState, found: String, advice: String) -> Check {
         Check { id: self.0.to_owned(), subject: self.1.to_owned(), state, found, advice }
     }

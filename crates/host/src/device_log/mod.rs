@@ -13,9 +13,9 @@ mod smart;
 
 use crate::error::HostError;
 use crate::identity::controllers;
-use crate::node::Node;
-use crate::roots::{Roots, file_name};
-use crate::tool::Installed;
+use crate::node::SysfsNode;
+use crate::roots::{SystemRoots, file_name};
+use crate::tool::InstalledTools;
 use steadfast_domain::{Device, Transport};
 
 pub(crate) use nvme::{LbaFormat, NvmeFacts};
@@ -45,7 +45,7 @@ pub struct DeviceLogs {
 impl DeviceLogs {
     /// Creates a reader; reads nothing yet. For a partition or one of several namespaces, the logs
     /// are those of the whole drive.
-    pub fn new(device: &Device, roots: &Roots) -> Self {
+    pub fn new(device: &Device, roots: &SystemRoots) -> Self {
         DeviceLogs { way: way(device, roots), answered: false, failures: 0, given_up: None }
     }
 
@@ -63,7 +63,7 @@ impl DeviceLogs {
     /// after a failed first read, or after several failures in a row.
     pub fn read(&mut self) -> Option<LogReading> {
         let read = match self.way.as_mut()? {
-            LogAccess::Nvme { path, ocp } => nvme::counters(path, ocp, &Installed),
+            LogAccess::Nvme { path, ocp } => nvme::counters(path, ocp, &InstalledTools),
             LogAccess::Smart { path, transport } => smart::counters(path, transport),
         };
         match read {
@@ -86,8 +86,8 @@ impl DeviceLogs {
     }
 }
 
-fn way(device: &Device, roots: &Roots) -> Option<LogAccess> {
-    let whole = Node::named(&device.name, roots)?.whole();
+fn way(device: &Device, roots: &SystemRoots) -> Option<LogAccess> {
+    let whole = SysfsNode::named(&device.name, roots)?.whole();
     let path = |name: &str| roots.dev.join(name).to_string_lossy().into_owned();
     match device.transport {
         Transport::Nvme => {
@@ -104,7 +104,7 @@ fn way(device: &Device, roots: &Roots) -> Option<LogAccess> {
 
 /// All health data of a device.
 #[derive(Debug, Default)]
-pub(crate) struct Health {
+pub(crate) struct DeviceHealth {
     /// Counters and current state.
     pub log: LogReading,
     /// Fields that only NVMe reports.
@@ -112,18 +112,21 @@ pub(crate) struct Health {
 }
 
 /// Reads all health data of a device; `None` if its transport has no logs.
-pub(crate) fn health(device: &Device, roots: &Roots) -> Option<Result<Health, HostError>> {
+pub(crate) fn health(
+    device: &Device,
+    roots: &SystemRoots,
+) -> Option<Result<DeviceHealth, HostError>> {
     Some(match way(device, roots)? {
         LogAccess::Nvme { path, mut ocp } => {
-            nvme::counters(&path, &mut ocp, &Installed).map(|mut log| {
+            nvme::counters(&path, &mut ocp, &InstalledTools).map(|mut log| {
                 log.self_test = nvme::self_test(&path);
                 let namespace =
-                    Node::named(&device.name, roots).map(|node| node.whole().path(roots));
-                Health { log, nvme: nvme::facts(&path, namespace.as_deref()) }
+                    SysfsNode::named(&device.name, roots).map(|node| node.whole().path(roots));
+                DeviceHealth { log, nvme: nvme::facts(&path, namespace.as_deref()) }
             })
         }
         LogAccess::Smart { path, transport } => smart::everything(&path, &transport)
-            .map(|log| Health { log, nvme: NvmeFacts::default() }),
+            .map(|log| DeviceHealth { log, nvme: NvmeFacts::default() }),
     })
 }
 

@@ -87,7 +87,7 @@ fn ata(log: &Value) -> LogReading {
     let statistic = |page, name| statistic(log, page, name);
     let sector = named(log, &["logical_block_size"]);
     let sectors = statistic(1, "Logical Sectors Written");
-    let attributes = Attributes::of(log);
+    let attributes = SmartAttributes::of(log);
     LogReading {
         host_written: sectors
             .zip(sector)
@@ -131,15 +131,15 @@ fn ata_self_test(log: &Value) -> Option<SelfTest> {
 }
 
 /// Names and raw values of the attributes; empty if `smartctl` does not know the model.
-struct Attributes(Vec<(String, u64)>);
+struct SmartAttributes(Vec<(String, u64)>);
 
-impl Attributes {
+impl SmartAttributes {
     fn of(log: &Value) -> Self {
         if log.get("in_smartctl_database").and_then(Value::as_bool) != Some(true) {
-            return Attributes(Vec::new());
+            return SmartAttributes(Vec::new());
         }
         let table = members(log, "/ata_smart_attributes/table").iter();
-        Attributes(
+        SmartAttributes(
             table
                 .filter_map(|row| {
                     let name = row.get("name")?.as_str()?.to_owned();
@@ -321,7 +321,7 @@ mod tests {
             ("Host_Writes", 2, Some(512), None),
             ("Total_LBAs_Written", u64::MAX, Some(512), None),
         ] {
-            let attributes = Attributes(vec![(name.to_owned(), raw)]);
+            let attributes = SmartAttributes(vec![(name.to_owned(), raw)]);
             assert_eq!(attributes.host_written(sector), host, "{name}");
         }
     }
@@ -329,7 +329,8 @@ mod tests {
     #[test]
     fn flash_writes_counted_by_cell_are_added() {
         let rows = |rows: &[(&str, u64)]| {
-            Attributes(rows.iter().map(|(n, r)| ((*n).to_owned(), *r)).collect()).nand_written()
+            SmartAttributes(rows.iter().map(|(n, r)| ((*n).to_owned(), *r)).collect())
+                .nand_written()
         };
         let both = [("NAND_GB_Written_TLC", 3), ("NAND_GB_Written_SLC", 2)];
         assert_eq!(rows(&both), Some(5_000_000_000));

@@ -1,6 +1,6 @@
 use super::*;
 use crate::identity::describe;
-use crate::machine::Machine;
+use crate::machine::MachineFixture;
 use steadfast_domain::Bytes;
 use steadfast_domain::measurement::LogDelta;
 
@@ -49,13 +49,13 @@ fn a_counter_that_was_reset_or_is_missing_tells_nothing() {
     assert_eq!(nothing, LogDelta::default());
 }
 
-fn logs(machine: &Machine, node: &Node) -> DeviceLogs {
+fn logs(machine: &MachineFixture, node: &SysfsNode) -> DeviceLogs {
     DeviceLogs::new(&describe(node, &node.path(&machine.roots), &machine.roots), &machine.roots)
 }
 
 #[test]
 fn the_logs_are_the_controller_s_or_the_whole_drive_s() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let nvme = machine.nvme(3, 1, 1000);
     let sata = machine.sata("sda", "8:0", 1000);
     let part = machine.partition(&sata, "sda2", "8:2", 100);
@@ -70,7 +70,7 @@ fn the_logs_are_the_controller_s_or_the_whole_drive_s() {
 
 #[test]
 fn a_device_that_does_not_answer_is_not_asked_again() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let sata = machine.sata("sda", "8:0", 1000);
     let mut logs = logs(&machine, &sata);
     // A regular file has no logs, whether smartctl is installed or not.
@@ -82,7 +82,7 @@ fn a_device_that_does_not_answer_is_not_asked_again() {
 
 #[test]
 fn a_device_that_answered_before_is_given_some_patience() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let sata = machine.sata("sda", "8:0", 1000);
     let mut logs = logs(&machine, &sata);
     logs.answered = true;

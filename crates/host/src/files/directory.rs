@@ -2,10 +2,10 @@
 
 use super::calls;
 use super::error::{FileError, kind};
-use super::existing::Existing;
-use super::readers::Readers;
+use super::existing::OverwritePolicy;
+use super::readers::ReadAccess;
 use super::regular::read_file;
-use super::resolve::{ForeignPower, Resolved, power_over, resolve};
+use super::resolve::{ForeignControl, ResolvedDirectory, power_over, resolve};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -25,7 +25,7 @@ pub struct Directory {
     file: Arc<File>,
     path: PathBuf,
     /// Another user who can replace the directory; `None` if nobody can.
-    exchangeable: Option<ForeignPower>,
+    exchangeable: Option<ForeignControl>,
 }
 
 impl Directory {
@@ -36,7 +36,7 @@ impl Directory {
     /// [`FileError::Misleading`] if another user decides where the path leads.
     pub fn open(path: &Path) -> Result<Directory, FileError> {
         let resolved = resolve(place(path)).map_err(|why| FileError::unresolved(path, why))?;
-        let Resolved { file, exchangeable } = resolved;
+        let ResolvedDirectory { file, exchangeable } = resolved;
         Ok(Directory { file: Arc::new(file), path: path.to_owned(), exchangeable })
     }
 
@@ -54,7 +54,7 @@ impl Directory {
     ///
     /// # Errors
     /// Returns the errors of [`Directory::open`], and [`FileError::Io`] if it cannot be created.
-    pub fn make(path: &Path, readers: Readers) -> Result<Directory, FileError> {
+    pub fn make(path: &Path, readers: ReadAccess) -> Result<Directory, FileError> {
         let opened = Directory::open(path);
         match (&opened, path.parent(), path.file_name()) {
             (Err(error), Some(parent), Some(name)) if error.is_missing() => {
@@ -74,7 +74,7 @@ impl Directory {
     /// # Errors
     /// Returns [`FileError::Exists`] if something has the name, [`FileError::Foreign`] if
     /// another user put something into its place, and [`FileError::Io`] otherwise.
-    pub fn make_new(&self, name: &OsStr, readers: Readers) -> Result<Directory, FileError> {
+    pub fn make_new(&self, name: &OsStr, readers: ReadAccess) -> Result<Directory, FileError> {
         let path = self.path.join(name);
         match calls::make_directory(&self.file, name, readers.first_mode(true)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -269,12 +269,12 @@ impl Directory {
     /// # Errors
     /// Returns [`FileError::Exists`] or [`FileError::NotRegular`] if the name is in use and must
     /// not be overwritten.
-    pub fn is_free(&self, name: &OsStr, existing: Existing) -> Result<bool, FileError> {
+    pub fn is_free(&self, name: &OsStr, existing: OverwritePolicy) -> Result<bool, FileError> {
         let Some(found) = self.look(name)? else { return Ok(true) };
         let path = self.path.join(name);
         match (existing, found.is_file()) {
-            (Existing::Keep, true) => Err(FileError::Exists(path)),
-            (Existing::Overwrite, true) => Ok(false),
+            (OverwritePolicy::Keep, true) => Err(FileError::Exists(path)),
+            (OverwritePolicy::Overwrite, true) => Ok(false),
             (_, false) => Err(FileError::NotRegular { path, kind: kind(found.file_type()) }),
         }
     }
@@ -350,7 +350,7 @@ impl Directory {
     ///
     /// # Errors
     /// Returns an error if the name is in use or the system refuses.
-    pub fn create(&self, name: &OsStr, readers: Readers) -> io::Result<File> {
+    pub fn create(&self, name: &OsStr, readers: ReadAccess) -> io::Result<File> {
         let flags = libc::O_RDWR | libc::O_APPEND | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
         let file = calls::open(&self.file, name, flags, readers.first_mode(false))?;
         match readers.grant(&file, false) {

@@ -1,6 +1,6 @@
 //! Errors of creating and reading files.
 
-use super::resolve::{ForeignPower, Unresolved};
+use super::resolve::{ForeignControl, ResolveError};
 use std::fs::FileType;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -73,7 +73,7 @@ pub enum FileError {
         /// Path as given.
         path: PathBuf,
         /// Directory or link that gives the control.
-        power: ForeignPower,
+        power: ForeignControl,
     },
     /// Another user can replace a directory that root would work in.
     #[error(
@@ -84,7 +84,7 @@ pub enum FileError {
         /// Path of the directory.
         path: PathBuf,
         /// Directory or link that gives the control.
-        power: ForeignPower,
+        power: ForeignControl,
     },
     /// An unknown group.
     #[error("there is no group '{0}' on this host; getent group lists them")]
@@ -107,10 +107,10 @@ impl FileError {
         move |source| FileError::Io { action, path, source }
     }
 
-    pub(super) fn unresolved(path: &Path, why: Unresolved) -> FileError {
+    pub(super) fn unresolved(path: &Path, why: ResolveError) -> FileError {
         match why {
-            Unresolved::Io(error) => FileError::io("open the directory", path)(error),
-            Unresolved::Foreign(power) => FileError::Misleading { path: path.to_owned(), power },
+            ResolveError::Io(error) => FileError::io("open the directory", path)(error),
+            ResolveError::Foreign(power) => FileError::Misleading { path: path.to_owned(), power },
         }
     }
 

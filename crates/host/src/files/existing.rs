@@ -2,7 +2,7 @@
 
 /// Treatment of an existing file of the same name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Existing {
+pub enum OverwritePolicy {
     /// It is kept, and the new file is refused.
     #[default]
     Keep,

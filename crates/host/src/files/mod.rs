@@ -18,9 +18,9 @@ mod tests;
 
 pub use directory::Directory;
 pub use error::FileError;
-pub use existing::Existing;
+pub use existing::OverwritePolicy;
 pub use new_file::NewFile;
-pub use readers::Readers;
+pub use readers::ReadAccess;
 pub use regular::{open_regular, read_file, read_regular, read_regular_text};
-pub use resolve::ForeignPower;
+pub use resolve::ForeignControl;
 pub use sealed::sealed_text;

@@ -2,8 +2,8 @@
 
 use super::directory::Directory;
 use super::error::FileError;
-use super::existing::Existing;
-use super::readers::Readers;
+use super::existing::OverwritePolicy;
+use super::readers::ReadAccess;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ pub struct NewFile {
     /// Temporary name; `None` after the file got its final name.
     unfinished: Option<OsString>,
     file: File,
-    existing: Existing,
+    existing: OverwritePolicy,
 }
 
 /// Counter for the temporary names of this process.
@@ -30,7 +30,11 @@ impl NewFile {
     /// # Errors
     /// Returns an error if the final name is in use and must not be overwritten, or nothing can be
     /// created in the directory.
-    pub fn create(path: &Path, existing: Existing, readers: Readers) -> Result<NewFile, FileError> {
+    pub fn create(
+        path: &Path,
+        existing: OverwritePolicy,
+        readers: ReadAccess,
+    ) -> Result<NewFile, FileError> {
         let (directory, name) = Directory::of_file(path)?;
         NewFile::create_in(&directory, name, existing, readers)
     }
@@ -39,7 +43,7 @@ impl NewFile {
     ///
     /// # Errors
     /// Returns an error if the name is in use and must not be overwritten.
-    pub fn check(path: &Path, existing: Existing) -> Result<(), FileError> {
+    pub fn check(path: &Path, existing: OverwritePolicy) -> Result<(), FileError> {
         let (directory, name) = Directory::of_file(path)?;
         directory.is_free(name, existing).map(drop)
     }
@@ -51,8 +55,8 @@ impl NewFile {
     pub fn create_in(
         directory: &Directory,
         name: &OsStr,
-        existing: Existing,
-        readers: Readers,
+        existing: OverwritePolicy,
+        readers: ReadAccess,
     ) -> Result<NewFile, FileError> {
         let path = directory.path().join(name);
         directory.is_free(name, existing)?;

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Read permissions of a new file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Readers {
+pub enum ReadAccess {
     /// Files of root are readable by root only, since they show who did what on this host. Files
     /// of other users follow their umask.
     #[default]
@@ -28,33 +28,33 @@ pub enum Readers {
     },
 }
 
-impl Readers {
+impl ReadAccess {
     /// Returns the permission for a group, given by name or ID.
     ///
     /// # Errors
     /// Returns [`FileError::NoGroup`] if this host does not know the group.
-    pub fn of_group(name: &str) -> Result<Readers, FileError> {
+    pub fn of_group(name: &str) -> Result<ReadAccess, FileError> {
         if let Ok(number) = name.parse() {
-            return Ok(Readers::Group(number));
+            return Ok(ReadAccess::Group(number));
         }
         let unknown = || FileError::NoGroup(name.to_owned());
         let text = CString::new(name).map_err(|_| unknown())?;
         let found = calls::group(&text);
         let found = found.map_err(FileError::io("look up the group", Path::new(name)))?;
-        found.map(Readers::Group).ok_or_else(unknown)
+        found.map(ReadAccess::Group).ok_or_else(unknown)
     }
 
     /// Returns the permissions of another file. Only the owner may write: root's file next to
     /// another user's stays root's.
-    pub fn like(file: &Metadata) -> Readers {
-        Readers::Like { mode: file.mode() & 0o644, group: file.gid() }
+    pub fn like(file: &Metadata) -> ReadAccess {
+        ReadAccess::Like { mode: file.mode() & 0o644, group: file.gid() }
     }
 
     /// Returns the mode to create a file or directory with, before others get access.
     pub(super) fn first_mode(self, is_directory: bool) -> u32 {
         match (self, is_directory) {
-            (Readers::Usual, true) if calls::user() != 0 => 0o777,
-            (Readers::Usual, false) if calls::user() != 0 => 0o666,
+            (ReadAccess::Usual, true) if calls::user() != 0 => 0o777,
+            (ReadAccess::Usual, false) if calls::user() != 0 => 0o666,
             (_, true) => 0o700,
             (_, false) => 0o600,
         }
@@ -66,16 +66,16 @@ impl Readers {
     /// Returns an error if the system refuses.
     pub fn grant(self, file: &File, is_directory: bool) -> io::Result<()> {
         let (mut mode, group) = match self {
-            Readers::Usual if calls::user() != 0 => return Ok(()),
-            Readers::Usual | Readers::Owner => (0o600, None),
-            Readers::Group(group) => (0o640, Some(group)),
-            Readers::Like { mode, group } => (mode, Some(group)),
+            ReadAccess::Usual if calls::user() != 0 => return Ok(()),
+            ReadAccess::Usual | ReadAccess::Owner => (0o600, None),
+            ReadAccess::Group(group) => (0o640, Some(group)),
+            ReadAccess::Like { mode, group } => (mode, Some(group)),
         };
         if let Some(group) = group.filter(|group| file.metadata().is_ok_and(|m| m.gid() != *group))
         {
             match (fchown(file, None, Some(group)), self) {
                 // A user outside the group removes the group's access instead of failing.
-                (Err(_), Readers::Like { .. }) => mode &= 0o606,
+                (Err(_), ReadAccess::Like { .. }) => mode &= 0o606,
                 (done, _) => done?,
             }
         }

@@ -7,7 +7,7 @@
 
 use super::calls;
 use crate::mounts::mounts;
-use crate::roots::Roots;
+use crate::roots::SystemRoots;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -20,7 +20,7 @@ const LINKS_MAX: u32 = 40;
 
 /// Another user's control over a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ForeignPower {
+pub struct ForeignControl {
     /// Directory or link that gives the control.
     pub place: PathBuf,
     /// Owner of the place, or who else can write to it.
@@ -28,33 +28,37 @@ pub struct ForeignPower {
 }
 
 /// A resolved directory.
-pub(super) struct Resolved {
+pub(super) struct ResolvedDirectory {
     pub file: File,
     /// Another user who can replace the directory; `None` if nobody can.
-    pub exchangeable: Option<ForeignPower>,
+    pub exchangeable: Option<ForeignControl>,
 }
 
 /// Reason why a path cannot be resolved.
-pub(super) enum Unresolved {
+pub(super) enum ResolveError {
     /// A system call failed.
     Io(io::Error),
     /// Another user controls where the path leads.
-    Foreign(ForeignPower),
+    Foreign(ForeignControl),
 }
 
-impl From<io::Error> for Unresolved {
+impl From<io::Error> for ResolveError {
     fn from(error: io::Error) -> Self {
-        Unresolved::Io(error)
+        ResolveError::Io(error)
     }
 }
 
 /// Opens the directory at a path.
-pub(super) fn resolve(path: &Path) -> Result<Resolved, Unresolved> {
+pub(super) fn resolve(path: &Path) -> Result<ResolvedDirectory, ResolveError> {
     if calls::user() != 0 {
         let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)?;
-        return Ok(Resolved { file, exchangeable: None });
+        return Ok(ResolvedDirectory { file, exchangeable: None });
     }
-    let mut way = if path.is_absolute() { Way::from_root()? } else { Way::from_here()? };
+    let mut way = if path.is_absolute() {
+        ReachedDirectory::from_root()?
+    } else {
+        ReachedDirectory::from_here()?
+    };
     let mut left = parts(path);
     let mut links = 0;
     while let Some(part) = left.pop_front() {
@@ -66,7 +70,7 @@ pub(super) fn resolve(path: &Path) -> Result<Resolved, Unresolved> {
                     return Err(io::Error::from_raw_os_error(libc::ELOOP).into());
                 }
                 if link.is_absolute() {
-                    way = Way::from_root()?;
+                    way = ReachedDirectory::from_root()?;
                 }
                 for part in parts(&link).into_iter().rev() {
                     left.push_front(part);
@@ -74,7 +78,10 @@ pub(super) fn resolve(path: &Path) -> Result<Resolved, Unresolved> {
             }
         }
     }
-    Ok(Resolved { file: calls::reopen_directory(&way.at)?, exchangeable: way.exchangeable })
+    Ok(ResolvedDirectory {
+        file: calls::reopen_directory(&way.at)?,
+        exchangeable: way.exchangeable,
+    })
 }
 
 /// Returns the components of a path, including `..`.
@@ -88,19 +95,23 @@ fn parts(path: &Path) -> VecDeque<OsString> {
 }
 
 /// Directory reached so far.
-struct Way {
+struct ReachedDirectory {
     at: File,
     path: PathBuf,
-    exchangeable: Option<ForeignPower>,
+    exchangeable: Option<ForeignControl>,
 }
 
-impl Way {
-    fn from_root() -> io::Result<Way> {
-        Ok(Way { at: open_path(Path::new("/"))?, path: PathBuf::from("/"), exchangeable: None })
+impl ReachedDirectory {
+    fn from_root() -> io::Result<ReachedDirectory> {
+        Ok(ReachedDirectory {
+            at: open_path(Path::new("/"))?,
+            path: PathBuf::from("/"),
+            exchangeable: None,
+        })
     }
 
     /// Starts at the current directory, after checking all its parents.
-    fn from_here() -> io::Result<Way> {
+    fn from_here() -> io::Result<ReachedDirectory> {
         let at = open_path(Path::new("."))?;
         let mut path = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let here = path.clone();
@@ -111,7 +122,7 @@ impl Way {
             directory = calls::open_above(&directory)?;
             let found = directory.metadata()?;
             if (found.dev(), found.ino()) == (below.dev(), below.ino()) {
-                return Ok(Way { at, path: here, exchangeable });
+                return Ok(ReachedDirectory { at, path: here, exchangeable });
             }
             path.pop();
             // Report the topmost directory: its owner also controls everything below.
@@ -124,11 +135,11 @@ impl Way {
     }
 
     /// Descends one component. Returns the target if it is a symbolic link.
-    fn step(&mut self, name: &OsStr) -> Result<Option<PathBuf>, Unresolved> {
+    fn step(&mut self, name: &OsStr) -> Result<Option<PathBuf>, ResolveError> {
         let path = self.path.join(name);
         if name == ".." {
             if let Some(power) = self.exchangeable.take() {
-                return Err(Unresolved::Foreign(power));
+                return Err(ResolveError::Foreign(power));
             }
             self.at = calls::open_above(&self.at)?;
             self.path.pop();
@@ -143,14 +154,14 @@ impl Way {
         }
         if found.is_symlink() {
             let by_owner = (!is_trusted(found.uid()))
-                .then(|| ForeignPower { place: path, why: belongs(found.uid()) });
+                .then(|| ForeignControl { place: path, why: belongs(found.uid()) });
             // Even root's link in a sticky directory may have been moved there by another user.
-            let by_place = is_writable_by_others(&here).then(|| ForeignPower {
+            let by_place = is_writable_by_others(&here).then(|| ForeignControl {
                 place: self.path.clone(),
                 why: "is writable by users other than root".to_owned(),
             });
             match self.exchangeable.take().or(power).or(by_owner).or(by_place) {
-                Some(power) => return Err(Unresolved::Foreign(power)),
+                Some(power) => return Err(ResolveError::Foreign(power)),
                 None => return Ok(Some(PathBuf::from(calls::read_link(&next)?))),
             }
         }
@@ -165,8 +176,8 @@ impl Way {
 
 /// Returns the control that another user has over an entry with this owner; `None` if there is
 /// none.
-pub(super) fn power_over(path: &Path, directory: &Metadata, owner: u32) -> Option<ForeignPower> {
-    let power = |why: String| Some(ForeignPower { place: path.to_owned(), why });
+pub(super) fn power_over(path: &Path, directory: &Metadata, owner: u32) -> Option<ForeignControl> {
+    let power = |why: String| Some(ForeignControl { place: path.to_owned(), why });
     if !is_trusted(directory.uid()) {
         return power(belongs(directory.uid()));
     }
@@ -182,14 +193,14 @@ pub(super) fn power_over(path: &Path, directory: &Metadata, owner: u32) -> Optio
 
 /// Returns the control of the user who mounted a FUSE file system: its server reports the owner of
 /// every file, and may report root.
-fn power_of_server(path: &Path, found: &Metadata) -> io::Result<Option<ForeignPower>> {
+fn power_of_server(path: &Path, found: &Metadata) -> io::Result<Option<ForeignControl>> {
     let number = (libc::major(found.dev()), libc::minor(found.dev()));
-    let all = mounts(&Roots::real()).map_err(io::Error::other)?;
+    let all = mounts(&SystemRoots::real()).map_err(io::Error::other)?;
     let served =
         all.iter().filter(|mount| mount.number == number && mount.kind.starts_with("fuse"));
     let users = served.map(|mount| mounted_by(&mount.options));
     let foreign = users.into_iter().find(|user| user.is_none_or(|user| !is_trusted(user)));
-    Ok(foreign.map(|user| ForeignPower {
+    Ok(foreign.map(|user| ForeignControl {
         place: path.to_owned(),
         why: match user {
             Some(user) => format!("is a FUSE file system that user {user} mounted"),

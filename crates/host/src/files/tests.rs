@@ -13,21 +13,21 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-fn begin(path: &Path, existing: Existing) -> Result<NewFile, FileError> {
-    NewFile::create(path, existing, Readers::Usual)
+fn begin(path: &Path, existing: OverwritePolicy) -> Result<NewFile, FileError> {
+    NewFile::create(path, existing, ReadAccess::Usual)
 }
 
 #[test]
 fn a_file_has_its_name_only_when_it_is_whole() {
     let here = tempfile::tempdir().unwrap();
     let path = here.path().join("out");
-    let new = begin(&path, Existing::Keep).unwrap();
+    let new = begin(&path, OverwritePolicy::Keep).unwrap();
     new.handle().unwrap().write_all(b"all").unwrap();
     assert!(!path.exists());
     new.place().unwrap().write_all(b" of it").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"all of it");
     assert_eq!(names(here.path()), ["out"]);
-    drop(begin(&here.path().join("other"), Existing::Keep).unwrap());
+    drop(begin(&here.path().join("other"), OverwritePolicy::Keep).unwrap());
     assert_eq!(names(here.path()), ["out"], "what was given up is gone");
 }
 
@@ -35,14 +35,16 @@ fn a_file_has_its_name_only_when_it_is_whole() {
 fn of_two_that_begin_at_once_one_wins_whole_and_nobody_loses_a_file() {
     let here = tempfile::tempdir().unwrap();
     let path = here.path().join("out");
-    let (one, other) = (begin(&path, Existing::Keep), begin(&path, Existing::Keep));
+    let (one, other) = (begin(&path, OverwritePolicy::Keep), begin(&path, OverwritePolicy::Keep));
     other.unwrap().hold(b"the other's").unwrap();
     let error = one.unwrap().hold(b"mine").unwrap_err();
     assert!(matches!(error, FileError::Exists(_)), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"the other's");
     assert_eq!(names(here.path()), ["out"]);
-    assert!(begin(&path, Existing::Keep).unwrap_err().to_string().contains("exists; --force"));
-    begin(&path, Existing::Overwrite).unwrap().hold(b"forced").unwrap();
+    assert!(
+        begin(&path, OverwritePolicy::Keep).unwrap_err().to_string().contains("exists; --force")
+    );
+    begin(&path, OverwritePolicy::Overwrite).unwrap().hold(b"forced").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"forced");
 }
 
@@ -58,15 +60,15 @@ fn only_a_regular_file_is_overwritten() {
     for (name, kind) in
         [("link", "link"), ("dangling", "link"), ("directory", "directory"), ("socket", "socket")]
     {
-        for existing in [Existing::Keep, Existing::Overwrite] {
+        for existing in [OverwritePolicy::Keep, OverwritePolicy::Overwrite] {
             let error = begin(&at(name), existing).unwrap_err().to_string();
             assert!(error.contains(kind), "{error}");
         }
     }
-    let error = begin(Path::new("/dev/null"), Existing::Overwrite).unwrap_err().to_string();
+    let error = begin(Path::new("/dev/null"), OverwritePolicy::Overwrite).unwrap_err().to_string();
     assert!(error.contains("a device"), "{error}");
     // What comes to lie there meanwhile is treated no worse.
-    for existing in [Existing::Keep, Existing::Overwrite] {
+    for existing in [OverwritePolicy::Keep, OverwritePolicy::Overwrite] {
         let new = begin(&at("late"), existing).unwrap();
         symlink(at("precious"), at("late")).unwrap();
         assert!(matches!(new.hold(b"x"), Err(FileError::NotRegular { .. })));
@@ -80,7 +82,7 @@ fn only_a_regular_file_is_overwritten() {
 #[test]
 fn what_somebody_put_in_the_place_of_an_unfinished_file_stays_his() {
     let here = tempfile::tempdir().unwrap();
-    let new = begin(&here.path().join("out"), Existing::Keep).unwrap();
+    let new = begin(&here.path().join("out"), OverwritePolicy::Keep).unwrap();
     let unfinished = here.path().join(names(here.path()).pop().unwrap());
     fs::remove_file(&unfinished).unwrap();
     fs::write(&unfinished, "his").unwrap();
@@ -93,7 +95,7 @@ fn what_somebody_put_in_the_place_of_an_unfinished_file_stays_his() {
 fn what_names_no_file_is_refused() {
     let here = tempfile::tempdir().unwrap();
     for path in ["x/", "..", "/", "missing/x"] {
-        let error = begin(&here.path().join(path), Existing::Keep).unwrap_err();
+        let error = begin(&here.path().join(path), OverwritePolicy::Keep).unwrap_err();
         assert!(matches!(error, FileError::Io { .. }), "{path}: {error}");
     }
     assert_eq!(names(here.path()), [""; 0]);
@@ -103,19 +105,22 @@ fn what_names_no_file_is_refused() {
 fn a_group_is_let_in_and_nobody_else() {
     let here = tempfile::tempdir().unwrap();
     let own = fs::metadata(here.path()).unwrap().gid();
-    let made = Directory::make(&here.path().join("a/b"), Readers::Group(own)).unwrap();
-    NewFile::create_in(&made, OsStr::new("x"), Existing::Keep, Readers::Group(own))
+    let made = Directory::make(&here.path().join("a/b"), ReadAccess::Group(own)).unwrap();
+    NewFile::create_in(&made, OsStr::new("x"), OverwritePolicy::Keep, ReadAccess::Group(own))
         .unwrap()
         .hold(b"")
         .unwrap();
     let mode = |name: &str| fs::metadata(here.path().join(name)).unwrap().mode() & 0o777;
     assert_eq!((mode("a"), mode("a/b"), mode("a/b/x")), (0o750, 0o750, 0o640));
-    let like = Readers::like(&fs::metadata(here.path().join("a/b/x")).unwrap());
-    NewFile::create(&here.path().join("y"), Existing::Keep, like).unwrap().hold(b"").unwrap();
+    let like = ReadAccess::like(&fs::metadata(here.path().join("a/b/x")).unwrap());
+    NewFile::create(&here.path().join("y"), OverwritePolicy::Keep, like)
+        .unwrap()
+        .hold(b"")
+        .unwrap();
     assert_eq!(mode("y"), 0o640);
-    assert_eq!(Readers::of_group("root").unwrap(), Readers::Group(0));
-    assert_eq!(Readers::of_group("77").unwrap(), Readers::Group(77));
-    let unknown = Readers::of_group("no-such-group").unwrap_err().to_string();
+    assert_eq!(ReadAccess::of_group("root").unwrap(), ReadAccess::Group(0));
+    assert_eq!(ReadAccess::of_group("77").unwrap(), ReadAccess::Group(77));
+    let unknown = ReadAccess::of_group("no-such-group").unwrap_err().to_string();
     assert!(unknown.contains("no-such-group"), "{unknown}");
 }
 
@@ -148,9 +153,9 @@ fn a_private_directory_is_ours_alone_or_refused() {
 fn only_regular_files_are_opened_to_append() {
     let here = tempfile::tempdir().unwrap();
     let directory = Directory::open(here.path()).unwrap();
-    let file = directory.create(OsStr::new("x"), Readers::Usual).unwrap();
+    let file = directory.create(OsStr::new("x"), ReadAccess::Usual).unwrap();
     directory.open_to_append(OsStr::new("x")).unwrap().write_all(b"1").unwrap();
-    assert!(directory.create(OsStr::new("x"), Readers::Usual).is_err());
+    assert!(directory.create(OsStr::new("x"), ReadAccess::Usual).is_err());
     symlink("x", here.path().join("link")).unwrap();
     assert!(directory.open_to_append(OsStr::new("link")).is_err());
     let moved = here.path().join("moved");

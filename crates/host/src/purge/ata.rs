@@ -4,12 +4,12 @@
 //! and the erase removes it. If the run dies in between,
 //! [`crate::ata_security::clear_password`] removes it.
 
-use super::ability::Ability;
-use super::work::Work;
-use crate::ata_security::{ANSWER, Identity, PASSWORD, set_password};
+use super::ability::PurgeSupport;
+use super::work::PurgeContext;
+use crate::ata_security::{ANSWER, AtaSecurity, PASSWORD, set_password};
 use crate::error::HostError;
-use crate::node::Node;
-use crate::roots::Roots;
+use crate::node::SysfsNode;
+use crate::roots::SystemRoots;
 use crate::settings;
 use crate::tool::{HDPARM, Tools};
 use std::time::Duration;
@@ -27,13 +27,13 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// A purge command for a drive.
 #[derive(Debug)]
-pub(super) struct Command {
+pub(super) struct AtaPurgeCommand {
     device: String,
-    what: What,
+    what: AtaPurgeAction,
 }
 
 #[derive(Debug)]
-enum What {
+enum AtaPurgeAction {
     /// SECURITY ERASE UNIT: the option of `hdparm`, the journal entry for the password, and the
     /// drive's estimate in minutes.
     SecurityErase { option: &'static str, password: HostChange, minutes: Option<u64> },
@@ -42,21 +42,25 @@ enum What {
 }
 
 /// Returns the methods of the drive, best first.
-pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Command>> {
+pub(super) fn abilities(
+    whole: &SysfsNode,
+    roots: &SystemRoots,
+    tools: &dyn Tools,
+) -> Vec<PurgeSupport<AtaPurgeCommand>> {
     let device = whole.path(roots).to_string_lossy().into_owned();
-    let identity = Identity::ask(&device, tools).map_err(|error| error.to_string());
-    let erase = |enhanced: bool| -> Result<What, String> {
+    let identity = AtaSecurity::ask(&device, tools).map_err(|error| error.to_string());
+    let erase = |enhanced: bool| -> Result<AtaPurgeAction, String> {
         let identity = identity.as_ref().map_err(Clone::clone)?;
         identity.refuse_security(&device, enhanced)?;
-        Ok(What::SecurityErase {
+        Ok(AtaPurgeAction::SecurityErase {
             option: if enhanced { "--security-erase-enhanced" } else { "--security-erase" },
             password: settings::password_change(whole, roots),
             minutes: if enhanced { identity.enhanced_minutes } else { identity.minutes },
         })
     };
-    let sanitize = |has: fn(&Identity) -> bool, options| -> Result<What, String> {
+    let sanitize = |has: fn(&AtaSecurity) -> bool, options| -> Result<AtaPurgeAction, String> {
         if has(identity.as_ref().map_err(Clone::clone)?) {
-            may_sanitize(&device, tools).map(|()| What::Sanitize(options))
+            may_sanitize(&device, tools).map(|()| AtaPurgeAction::Sanitize(options))
         } else {
             Err("the drive has no such SANITIZE command".into())
         }
@@ -72,7 +76,10 @@ pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<A
     ];
     ways.into_iter()
         .map(|(method, what)| {
-            Ability::sure(method, what.map(|what| Command { device: device.clone(), what }))
+            PurgeSupport::sure(
+                method,
+                what.map(|what| AtaPurgeCommand { device: device.clone(), what }),
+            )
         })
         .collect()
 }
@@ -88,14 +95,14 @@ fn may_sanitize(device: &str, tools: &dyn Tools) -> Result<(), String> {
     }
 }
 
-impl Command {
+impl AtaPurgeCommand {
     /// Sends the command and waits until the drive has finished.
-    pub fn carry_out(&self, work: &mut Work<'_>) -> Result<(), HostError> {
+    pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
         match &self.what {
-            What::SecurityErase { option, password, minutes } => {
+            AtaPurgeAction::SecurityErase { option, password, minutes } => {
                 self.security_erase(option, password, *minutes, work)
             }
-            What::Sanitize(options) => self.sanitize(options, work),
+            AtaPurgeAction::Sanitize(options) => self.sanitize(options, work),
         }
     }
 
@@ -112,11 +119,11 @@ impl Command {
         option: &str,
         password: &HostChange,
         minutes: Option<u64>,
-        work: &mut Work<'_>,
+        work: &mut PurgeContext<'_>,
     ) -> Result<(), HostError> {
         work.watch.journal(password).map_err(HostError::Unjournalled)?;
         set_password(&self.device, work.tools)?;
-        if !Identity::ask(&self.device, work.tools)?.enabled {
+        if !AtaSecurity::ask(&self.device, work.tools)?.enabled {
             return Err(self.failed("the drive did not accept the password", ""));
         }
         let estimate = minutes.map(|minutes| format!(" (the drive estimates {minutes} min)"));
@@ -125,14 +132,14 @@ impl Command {
         let arguments = ["--user-master", "u", option, PASSWORD, &self.device];
         let said = work.run_to_end(HDPARM, &arguments, limit, &doing)?;
         // A successful erase removes the password.
-        if Identity::ask(&self.device, work.tools)?.enabled {
+        if AtaSecurity::ask(&self.device, work.tools)?.enabled {
             Err(self.failed("the drive did not erase itself: its password is still set", &said))
         } else {
             Ok(())
         }
     }
 
-    fn sanitize(&self, options: &[&str], work: &mut Work<'_>) -> Result<(), HostError> {
+    fn sanitize(&self, options: &[&str], work: &mut PurgeContext<'_>) -> Result<(), HostError> {
         let mut arguments = vec!["--yes-i-know-what-i-am-doing"];
         arguments.extend(options);
         arguments.push(&self.device);

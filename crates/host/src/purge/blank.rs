@@ -17,16 +17,16 @@ pub(super) const PLACES: usize = 256;
 const UNIT: u64 = 4096;
 
 /// Sample places of a target and their content before the purge.
-pub(super) struct Places {
+pub(super) struct SamplePlaces {
     unit: u64,
-    before: Vec<(u64, Content)>,
+    before: Vec<(u64, PlaceContent)>,
     marked: u32,
     seed: u64,
 }
 
 /// Content of a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Content {
+enum PlaceContent {
     Unknown,
     Zero,
     /// One byte other than 0, repeated.
@@ -34,25 +34,25 @@ enum Content {
     Something(Box<[u8]>),
 }
 
-impl Content {
-    fn of(block: &[u8]) -> Content {
+impl PlaceContent {
+    fn of(block: &[u8]) -> PlaceContent {
         match block.split_first() {
             Some((first, rest)) if rest.iter().all(|byte| byte == first) => match first {
-                0 => Content::Zero,
-                _ => Content::Constant,
+                0 => PlaceContent::Zero,
+                _ => PlaceContent::Constant,
             },
-            _ => Content::Something(block.into()),
+            _ => PlaceContent::Something(block.into()),
         }
     }
 }
 
-impl Places {
+impl SamplePlaces {
     /// Chooses the places; the same seed and size give the same places.
-    pub fn choose(target: &Target, seed: u64) -> Places {
+    pub fn choose(target: &Target, seed: u64) -> SamplePlaces {
         let unit = UNIT.max(u64::from(target.offset_alignment())).min(target.length().0);
         let offsets = places(target.length(), unit, seed);
-        let before = offsets.into_iter().map(|offset| (offset, Content::Unknown)).collect();
-        Places { unit, before, marked: 0, seed }
+        let before = offsets.into_iter().map(|offset| (offset, PlaceContent::Unknown)).collect();
+        SamplePlaces { unit, before, marked: 0, seed }
     }
 
     /// Stores the content of each place and writes data to blank ones, so that a blank place after
@@ -63,13 +63,13 @@ impl Places {
             if target.file().read_exact_at(block, *offset).is_err() {
                 continue;
             }
-            *content = Content::of(block);
-            if matches!(content, Content::Something(_)) {
+            *content = PlaceContent::of(block);
+            if matches!(content, PlaceContent::Something(_)) {
                 continue;
             }
             mark(block, self.seed ^ *offset);
             if target.file().write_all_at(block, *offset).is_ok() {
-                *content = Content::of(block);
+                *content = PlaceContent::of(block);
                 self.marked += 1;
             }
         }
@@ -93,11 +93,11 @@ impl Places {
             target.file().read_exact_at(block, *offset).map_err(|error| {
                 HostError::io("read it back", Path::new(&target.device().path), error)
             })?;
-            let held = matches!(before, Content::Something(_));
+            let held = matches!(before, PlaceContent::Something(_));
             read.written_before += u32::from(held);
-            match Content::of(block) {
-                Content::Zero => read.zero += 1,
-                Content::Constant => read.constant += 1,
+            match PlaceContent::of(block) {
+                PlaceContent::Zero => read.zero += 1,
+                PlaceContent::Constant => read.constant += 1,
                 after => read.unchanged += u32::from(held && after == *before),
             }
         }
@@ -149,11 +149,11 @@ mod tests {
     #[test]
     fn content_is_told_from_a_repeated_byte() {
         let mut block = [0u8; 512];
-        assert_eq!(Content::of(&block), Content::Zero);
-        assert_eq!(Content::of(&[0xff; 512]), Content::Constant);
+        assert_eq!(PlaceContent::of(&block), PlaceContent::Zero);
+        assert_eq!(PlaceContent::of(&[0xff; 512]), PlaceContent::Constant);
         block[511] = 1;
-        assert!(matches!(Content::of(&block), Content::Something(_)));
+        assert!(matches!(PlaceContent::of(&block), PlaceContent::Something(_)));
         mark(&mut block, 1);
-        assert!(matches!(Content::of(&block), Content::Something(_)));
+        assert!(matches!(PlaceContent::of(&block), PlaceContent::Something(_)));
     }
 }

@@ -1,6 +1,6 @@
 //! Discard: marks all blocks of a target as unused, piece by piece.
 
-use super::work::{Done, Work};
+use super::work::{PurgeContext, PurgeOutcome};
 use crate::error::HostError;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -23,7 +23,7 @@ pub(super) fn no_discard(name: &str) -> String {
 
 /// Discards the whole target, and nothing outside it: through the handle of a partition, the
 /// kernel limits the discard to the partition.
-pub(super) fn discard(work: &mut Work<'_>) -> Result<Done, HostError> {
+pub(super) fn discard(work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostError> {
     let device = work.target.device();
     let capacity = device.capacity.0;
     let mut offset = 0;
@@ -33,7 +33,7 @@ pub(super) fn discard(work: &mut Work<'_>) -> Result<Done, HostError> {
         }
         let length = PIECE.min(capacity - offset);
         match discard_piece(work, offset, length) {
-            Err(error) if offset == 0 && is_unknown(&error) => return Ok(Done::Unknown),
+            Err(error) if offset == 0 && is_unknown(&error) => return Ok(PurgeOutcome::Unknown),
             other => other.map_err(|error| {
                 HostError::io("discard every block", Path::new(&device.path), error)
             })?,
@@ -41,10 +41,10 @@ pub(super) fn discard(work: &mut Work<'_>) -> Result<Done, HostError> {
         offset += length;
         work.tell("discarding", Some(100.0 * offset as f64 / capacity as f64));
     }
-    Ok(Done::Purged)
+    Ok(PurgeOutcome::Purged)
 }
 
-fn discard_piece(work: &Work<'_>, offset: u64, length: u64) -> io::Result<()> {
+fn discard_piece(work: &PurgeContext<'_>, offset: u64, length: u64) -> io::Result<()> {
     let range = [offset, length];
     let file = work.target.file().as_raw_fd();
     // SAFETY: BLKDISCARD reads two u64 (offset, length), which outlive the call; the descriptor is

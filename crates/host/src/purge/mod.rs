@@ -21,17 +21,17 @@ mod work;
 pub use work::{PurgeOrder, PurgeProgress, PurgeWatch};
 
 use crate::error::HostError;
-use crate::roots::Roots;
+use crate::roots::SystemRoots;
 use crate::scratch;
 use crate::target::Target;
-use crate::tool::{HDPARM, Installed, NVME, Tools};
-use blank::Places;
+use crate::tool::{HDPARM, InstalledTools, NVME, Tools};
+use blank::SamplePlaces;
 use discard::no_discard;
-use plan::{PurgePlan, PurgeWay};
+use plan::{PurgeCommand, PurgePlan};
 use std::path::Path;
 use std::time::Instant;
 use steadfast_domain::{Nanos, Purge, PurgeFailure, PurgeMethod};
-use work::{Done, Work};
+use work::{PurgeContext, PurgeOutcome};
 
 /// Returns the method that [`purge`] would use for this target. Writes nothing.
 ///
@@ -40,9 +40,9 @@ use work::{Done, Work};
 pub fn foresee_purge(
     target: &Target,
     order: &PurgeOrder,
-    roots: &Roots,
+    roots: &SystemRoots,
 ) -> Result<PurgeMethod, HostError> {
-    let plan = PurgePlan::make(target, order, roots, &Installed)?;
+    let plan = PurgePlan::make(target, order, roots, &InstalledTools)?;
     Ok(plan.method)
 }
 
@@ -56,16 +56,16 @@ pub fn purge(
     target: &mut Target,
     order: &PurgeOrder,
     watch: &mut dyn PurgeWatch,
-    roots: &Roots,
+    roots: &SystemRoots,
 ) -> Result<Purge, HostError> {
-    purge_with(target, order, watch, roots, &Installed)
+    purge_with(target, order, watch, roots, &InstalledTools)
 }
 
 fn purge_with(
     target: &Target,
     order: &PurgeOrder,
     watch: &mut dyn PurgeWatch,
-    roots: &Roots,
+    roots: &SystemRoots,
     tools: &dyn Tools,
 ) -> Result<Purge, HostError> {
     if !target.is_writable() {
@@ -75,10 +75,10 @@ fn purge_with(
     if plan.method == PurgeMethod::Nothing {
         return Ok(Purge::none(&plan.remark));
     }
-    let mut places = Places::choose(target, order.seed);
+    let mut places = SamplePlaces::choose(target, order.seed);
     places.look_before(target);
     let began = Instant::now();
-    let mut work = Work { target, tools, watch, began };
+    let mut work = PurgeContext { target, tools, watch, began };
     let done = plan.carry_out(&mut work).and_then(|done| {
         let took = Nanos::from(began.elapsed());
         verify(&plan, done, &places, target, (tools, took))
@@ -103,12 +103,12 @@ fn may_continue(error: &HostError) -> bool {
 
 fn verify(
     plan: &PurgePlan,
-    done: Done,
-    places: &Places,
+    done: PurgeOutcome,
+    places: &SamplePlaces,
     target: &Target,
     (tools, took): (&dyn Tools, Nanos),
 ) -> Result<Purge, HostError> {
-    if matches!(done, Done::Unknown) {
+    if matches!(done, PurgeOutcome::Unknown) {
         return Ok(Purge::none(&no_discard(&target.device().name)));
     }
     let read = places.look_after(target)?;
@@ -143,24 +143,24 @@ impl PurgePlan {
     /// Returns a remark that names the program that sent the command; `None` if no tool was used.
     fn commander(&self, tools: &dyn Tools) -> Option<String> {
         let tool = match &self.way {
-            PurgeWay::Nothing | PurgeWay::File | PurgeWay::Discard => return None,
-            PurgeWay::Nvme(_) => NVME,
-            PurgeWay::Ata(_) => HDPARM,
-            PurgeWay::Scsi(command) => command.tool(),
+            PurgeCommand::Nothing | PurgeCommand::File | PurgeCommand::Discard => return None,
+            PurgeCommand::Nvme(_) => NVME,
+            PurgeCommand::Ata(_) => HDPARM,
+            PurgeCommand::Scsi(command) => command.tool(),
         };
         tools.path_of(tool).map(|path| format!("commanded by {}", path.display()))
     }
 
-    fn carry_out(&self, work: &mut Work<'_>) -> Result<Done, HostError> {
+    fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostError> {
         let device = work.target.device().path.clone();
         let method = self.method.to_string();
         let done = match &self.way {
-            PurgeWay::Nothing => Ok(Done::Purged),
-            PurgeWay::File => reallocate(work.target).map(|()| Done::Purged),
-            PurgeWay::Discard => discard::discard(work),
-            PurgeWay::Nvme(command) => command.carry_out(work).map(|()| Done::Purged),
-            PurgeWay::Ata(command) => command.carry_out(work).map(|()| Done::Purged),
-            PurgeWay::Scsi(command) => command.carry_out(work).map(|()| Done::Purged),
+            PurgeCommand::Nothing => Ok(PurgeOutcome::Purged),
+            PurgeCommand::File => reallocate(work.target).map(|()| PurgeOutcome::Purged),
+            PurgeCommand::Discard => discard::discard(work),
+            PurgeCommand::Nvme(command) => command.carry_out(work).map(|()| PurgeOutcome::Purged),
+            PurgeCommand::Ata(command) => command.carry_out(work).map(|()| PurgeOutcome::Purged),
+            PurgeCommand::Scsi(command) => command.carry_out(work).map(|()| PurgeOutcome::Purged),
         };
         done.map_err(|error| match error {
             HostError::ToolFailed { .. } | HostError::Io { .. } => {

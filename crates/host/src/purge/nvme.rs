@@ -4,13 +4,13 @@
 //! one namespace, or all namespaces of the subsystem if the controller's FNA field says so. Sanitize
 //! always erases the whole subsystem.
 
-use super::ability::Ability;
-use super::work::Work;
+use super::ability::PurgeSupport;
+use super::work::PurgeContext;
 use crate::device_log::json::{named, object};
 use crate::error::HostError;
 use crate::identity::controllers;
-use crate::node::Node;
-use crate::roots::{Roots, file_name};
+use crate::node::SysfsNode;
+use crate::roots::{SystemRoots, file_name};
 use crate::tool::{NVME, Tools};
 use serde_json::Value;
 use std::time::Duration;
@@ -38,15 +38,15 @@ const FNA_CRYPTO: u64 = 1 << 2;
 
 /// A purge command for a controller.
 #[derive(Debug)]
-pub(super) struct Command {
+pub(super) struct NvmePurgeCommand {
     controller: String,
-    what: What,
+    what: NvmePurgeAction,
     /// Other namespaces that the command erases.
-    pub siblings: Vec<Node>,
+    pub siblings: Vec<SysfsNode>,
 }
 
 #[derive(Debug)]
-enum What {
+enum NvmePurgeAction {
     /// Format: the arguments of `nvme format` that follow the device.
     Format(Vec<String>),
     /// Sanitize: the value of `nvme sanitize --sanact`.
@@ -54,7 +54,11 @@ enum What {
 }
 
 /// Returns the methods of the controller, best first.
-pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Command>> {
+pub(super) fn abilities(
+    whole: &SysfsNode,
+    roots: &SystemRoots,
+    tools: &dyn Tools,
+) -> Vec<PurgeSupport<NvmePurgeCommand>> {
     let sight = Controller::ask(whole, roots, tools);
     let format = [(PurgeMethod::NvmeFormat, 1), (PurgeMethod::NvmeFormatCrypto, 2)];
     let sanitize = [
@@ -66,19 +70,19 @@ pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<A
     let sanitizes = sanitize
         .into_iter()
         .map(|(method, action, bit, name)| (method, sight.sanitize(action, bit, name)));
-    formats.chain(sanitizes).map(|(method, way)| Ability::sure(method, way)).collect()
+    formats.chain(sanitizes).map(|(method, way)| PurgeSupport::sure(method, way)).collect()
 }
 
 /// Identify data of a controller and one of its namespaces, and the other namespaces.
 struct Controller {
     path: String,
     asked: Result<(Value, Value), String>,
-    siblings: Result<Vec<Node>, String>,
+    siblings: Result<Vec<SysfsNode>, String>,
     namespace: u64,
 }
 
 impl Controller {
-    fn ask(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Controller {
+    fn ask(whole: &SysfsNode, roots: &SystemRoots, tools: &dyn Tools) -> Controller {
         let name = controllers(whole).first().map(|directory| file_name(directory));
         let path = roots.dev.join(name.unwrap_or_default()).to_string_lossy().into_owned();
         let namespace = whole.number("nsid").unwrap_or(1);
@@ -92,12 +96,16 @@ impl Controller {
         Controller { path, asked, siblings, namespace }
     }
 
-    fn command(&self, what: What, reaches_all: bool) -> Result<Command, String> {
+    fn command(
+        &self,
+        what: NvmePurgeAction,
+        reaches_all: bool,
+    ) -> Result<NvmePurgeCommand, String> {
         let siblings = if reaches_all { self.siblings.clone()? } else { Vec::new() };
-        Ok(Command { controller: self.path.clone(), what, siblings })
+        Ok(NvmePurgeCommand { controller: self.path.clone(), what, siblings })
     }
 
-    fn format(&self, erase: u64) -> Result<Command, String> {
+    fn format(&self, erase: u64) -> Result<NvmePurgeCommand, String> {
         let (controller, namespace) = self.asked.as_ref().map_err(Clone::clone)?;
         let attribute = |name: &str| named(controller, &[name]).unwrap_or(0);
         if attribute("oacs") & OACS_FORMAT == 0 {
@@ -109,16 +117,19 @@ impl Controller {
         }
         let arguments = format_arguments(namespace, self.namespace, erase)
             .ok_or("the namespace does not report its LBA format (FLBAS)")?;
-        self.command(What::Format(arguments), fna & (FNA_FORMATS_ALL | FNA_ERASES_ALL) != 0)
+        self.command(
+            NvmePurgeAction::Format(arguments),
+            fna & (FNA_FORMATS_ALL | FNA_ERASES_ALL) != 0,
+        )
     }
 
-    fn sanitize(&self, action: u8, bit: u8, name: &str) -> Result<Command, String> {
+    fn sanitize(&self, action: u8, bit: u8, name: &str) -> Result<NvmePurgeCommand, String> {
         let (controller, _) = self.asked.as_ref().map_err(Clone::clone)?;
         let capabilities = named(controller, &["sanicap"]).unwrap_or(0);
         if capabilities & (1 << bit) == 0 {
             return Err(format!("the controller has no Sanitize by {name} (SANICAP)"));
         }
-        self.command(What::Sanitize(action), true)
+        self.command(NvmePurgeAction::Sanitize(action), true)
     }
 }
 
@@ -154,15 +165,15 @@ fn format_arguments(namespace: &Value, number: u64, erase: u64) -> Option<Vec<St
 /// A namespace exists that is not a block device here, so that its use cannot be checked, or the
 /// list or a subsystem cannot be read.
 fn siblings(
-    whole: &Node,
+    whole: &SysfsNode,
     path: &str,
-    roots: &Roots,
+    roots: &SystemRoots,
     tools: &dyn Tools,
     asked: &Result<(Value, Value), String>,
-) -> Result<Vec<Node>, String> {
+) -> Result<Vec<SysfsNode>, String> {
     let own = subsystem(whole)?;
     let mut seen = Vec::new();
-    for node in Node::every(roots).map_err(|error| error.to_string())? {
+    for node in SysfsNode::every(roots).map_err(|error| error.to_string())? {
         let is_hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
         let is_other = node.name.starts_with("nvme") && node != *whole && !is_hidden;
         if is_other && subsystem(&node)? == own {
@@ -176,7 +187,7 @@ fn siblings(
     let list = answer(tools, &["list-ns", path, "--all", "-o", "json"])
         .map_err(|error| format!("its other namespaces are unknown: {error}"))?;
     let known = |number: u64| {
-        let is = |node: &Node| node.number::<u64>("nsid") == Some(number);
+        let is = |node: &SysfsNode| node.number::<u64>("nsid") == Some(number);
         is(whole) || seen.iter().any(is)
     };
     let listed = list.get("nsid_list").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -191,29 +202,29 @@ fn siblings(
 }
 
 /// Returns the qualified name (NQN) of a namespace's subsystem.
-fn subsystem(namespace: &Node) -> Result<String, String> {
+fn subsystem(namespace: &SysfsNode) -> Result<String, String> {
     // `device` is the controller, or the subsystem with the kernel's multipath driver.
     namespace.text("device/subsysnqn").ok_or_else(|| {
         format!("{} does not report its subsystem (subsysnqn in sysfs)", namespace.name)
     })
 }
 
-impl Command {
+impl NvmePurgeCommand {
     /// Sends the command and waits until the controller has finished.
-    pub fn carry_out(&self, work: &mut Work<'_>) -> Result<(), HostError> {
+    pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
         match &self.what {
-            What::Format(options) => self.format(options, work),
-            What::Sanitize(action) => self.sanitize(*action, work),
+            NvmePurgeAction::Format(options) => self.format(options, work),
+            NvmePurgeAction::Sanitize(action) => self.sanitize(*action, work),
         }
     }
 
-    fn format(&self, options: &[String], work: &mut Work<'_>) -> Result<(), HostError> {
+    fn format(&self, options: &[String], work: &mut PurgeContext<'_>) -> Result<(), HostError> {
         let mut arguments = vec!["format", self.controller.as_str()];
         arguments.extend(options.iter().map(String::as_str));
         work.run_to_end(NVME, &arguments, FORMAT_LIMIT, "formatting").map(drop)
     }
 
-    fn sanitize(&self, action: u8, work: &mut Work<'_>) -> Result<(), HostError> {
+    fn sanitize(&self, action: u8, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
         let action = format!("--sanact={action}");
         let mut arguments = vec!["sanitize", self.controller.as_str(), &action];
         // AUSE makes it possible to leave the failure mode after a failed sanitize.
@@ -225,7 +236,7 @@ impl Command {
         self.await_sanitize(work)
     }
 
-    fn await_sanitize(&self, work: &mut Work<'_>) -> Result<(), HostError> {
+    fn await_sanitize(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
         let arguments = ["sanitize-log", self.controller.as_str(), "-o", "json"];
         let failed = |how: &str, said: String| HostError::ToolFailed {
             command: format!("nvme {}", arguments.join(" ")),

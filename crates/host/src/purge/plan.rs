@@ -1,33 +1,33 @@
 //! Purge methods of a target, and the choice among them.
 
-use super::ability::Ability;
+use super::ability::PurgeSupport;
 use super::discard::{self, no_discard};
 use super::work::PurgeOrder;
 use super::{ata, nvme, scsi};
 use crate::arming::{Consent, arm};
 use crate::error::HostError;
 use crate::identity::{confirmation, describe};
-use crate::node::Node;
-use crate::roots::Roots;
+use crate::node::SysfsNode;
+use crate::roots::SystemRoots;
 use crate::target::Target;
 use crate::tool::Tools;
 use steadfast_domain::{PurgeChoice, PurgeMethod, Transport};
 
 /// Way to carry out a purge.
 #[derive(Debug)]
-pub(super) enum PurgeWay {
+pub(super) enum PurgeCommand {
     Nothing,
     File,
     Discard,
-    Nvme(nvme::Command),
-    Ata(ata::Command),
-    Scsi(scsi::Command),
+    Nvme(nvme::NvmePurgeCommand),
+    Ata(ata::AtaPurgeCommand),
+    Scsi(scsi::ScsiPurgeCommand),
 }
 
 /// The chosen method, with every other device it erases armed and held.
 pub(super) struct PurgePlan {
     pub method: PurgeMethod,
-    pub way: PurgeWay,
+    pub way: PurgeCommand,
     pub remark: String,
     _others: Vec<Target>,
 }
@@ -40,15 +40,15 @@ impl PurgePlan {
     pub fn make(
         target: &Target,
         order: &PurgeOrder,
-        roots: &Roots,
+        roots: &SystemRoots,
         tools: &dyn Tools,
     ) -> Result<PurgePlan, HostError> {
-        let candidates = Candidates::new(target, roots, tools);
+        let candidates = PurgeCandidates::new(target, roots, tools);
         match order.choice {
             PurgeChoice::Auto => candidates.best(order),
             PurgeChoice::Method(PurgeMethod::Nothing) => Ok(PurgePlan {
                 method: PurgeMethod::Nothing,
-                way: PurgeWay::Nothing,
+                way: PurgeCommand::Nothing,
                 remark: "--purge none; the device keeps its history".into(),
                 _others: Vec::new(),
             }),
@@ -58,21 +58,21 @@ impl PurgePlan {
 }
 
 /// A target with its purge methods.
-struct Candidates<'a> {
+struct PurgeCandidates<'a> {
     target: &'a Target,
-    roots: &'a Roots,
-    abilities: Vec<Ability<PurgeWay>>,
+    roots: &'a SystemRoots,
+    abilities: Vec<PurgeSupport<PurgeCommand>>,
 }
 
-impl<'a> Candidates<'a> {
-    fn new(target: &'a Target, roots: &'a Roots, tools: &dyn Tools) -> Self {
+impl<'a> PurgeCandidates<'a> {
+    fn new(target: &'a Target, roots: &'a SystemRoots, tools: &dyn Tools) -> Self {
         let mut abilities = commands(target, roots, tools);
         abilities.push(if target.is_file() {
-            Ability::sure(PurgeMethod::RecreateFile, Ok(PurgeWay::File))
+            PurgeSupport::sure(PurgeMethod::RecreateFile, Ok(PurgeCommand::File))
         } else {
             discard_ability(target)
         });
-        Candidates { target, roots, abilities }
+        PurgeCandidates { target, roots, abilities }
     }
 
     /// Chooses the first supported method; the remark says why better ones are unavailable. Skips
@@ -80,7 +80,7 @@ impl<'a> Candidates<'a> {
     fn best(self, order: &PurgeOrder) -> Result<PurgePlan, HostError> {
         let mut reasons: Vec<String> = Vec::new();
         let roots = self.roots;
-        for Ability { method, unsure, way } in self.abilities {
+        for PurgeSupport { method, unsure, way } in self.abilities {
             if is_overwrite(method) {
                 continue;
             }
@@ -102,7 +102,7 @@ impl<'a> Candidates<'a> {
             [only] => only.trim_start_matches("discard: ").to_owned(),
             several => several.join("; "),
         };
-        let (method, way) = (PurgeMethod::Nothing, PurgeWay::Nothing);
+        let (method, way) = (PurgeMethod::Nothing, PurgeCommand::Nothing);
         Ok(PurgePlan { method, way, remark, _others: Vec::new() })
     }
 
@@ -120,7 +120,7 @@ impl<'a> Candidates<'a> {
             other => other,
         };
         let found = self.abilities.into_iter().find(|ability| ability.method == wanted);
-        let Some(Ability { method, way, .. }) = found else {
+        let Some(PurgeSupport { method, way, .. }) = found else {
             return Err(refused(foreign(&device.transport)));
         };
         let way = way.map_err(&refused)?;
@@ -166,12 +166,16 @@ fn lesser(method: PurgeMethod, reasons: &[String]) -> String {
 }
 
 /// Returns the purge commands of the target's device, best first.
-fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<PurgeWay>> {
+fn commands(
+    target: &Target,
+    roots: &SystemRoots,
+    tools: &dyn Tools,
+) -> Vec<PurgeSupport<PurgeCommand>> {
     let device = target.device();
     if target.is_file() {
         return Vec::new();
     }
-    let Some(node) = Node::named(&device.name, roots) else { return Vec::new() };
+    let Some(node) = SysfsNode::named(&device.name, roots) else { return Vec::new() };
     let whole = node.whole();
     let mut abilities = ways(&whole, &device.transport, roots, tools);
     if node.partition().is_some() {
@@ -187,18 +191,21 @@ fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Pu
 
 /// Returns the purge commands of the transport's command set.
 fn ways(
-    whole: &Node,
+    whole: &SysfsNode,
     transport: &Transport,
-    roots: &Roots,
+    roots: &SystemRoots,
     tools: &dyn Tools,
-) -> Vec<Ability<PurgeWay>> {
-    fn all<W>(abilities: Vec<Ability<W>>, way: fn(W) -> PurgeWay) -> Vec<Ability<PurgeWay>> {
+) -> Vec<PurgeSupport<PurgeCommand>> {
+    fn all<W>(
+        abilities: Vec<PurgeSupport<W>>,
+        way: fn(W) -> PurgeCommand,
+    ) -> Vec<PurgeSupport<PurgeCommand>> {
         abilities.into_iter().map(|ability| ability.map(way)).collect()
     }
-    let scsi = || all(scsi::abilities(whole, roots, tools), PurgeWay::Scsi);
+    let scsi = || all(scsi::abilities(whole, roots, tools), PurgeCommand::Scsi);
     match transport {
-        Transport::Nvme => all(nvme::abilities(whole, roots, tools), PurgeWay::Nvme),
-        Transport::Sata => all(ata::abilities(whole, roots, tools), PurgeWay::Ata),
+        Transport::Nvme => all(nvme::abilities(whole, roots, tools), PurgeCommand::Nvme),
+        Transport::Sata => all(ata::abilities(whole, roots, tools), PurgeCommand::Ata),
         // A disk behind a virtual SCSI controller (virtio-scsi) also accepts SCSI commands.
         Transport::Sas => scsi(),
         Transport::Virtio if whole.name.starts_with("sd") => scsi(),
@@ -206,22 +213,31 @@ fn ways(
     }
 }
 
-fn discard_ability(target: &Target) -> Ability<PurgeWay> {
+fn discard_ability(target: &Target) -> PurgeSupport<PurgeCommand> {
     let device = target.device();
-    let way = if device.discard { Ok(PurgeWay::Discard) } else { Err(no_discard(&device.name)) };
-    Ability::sure(PurgeMethod::Discard, way)
+    let way =
+        if device.discard { Ok(PurgeCommand::Discard) } else { Err(no_discard(&device.name)) };
+    PurgeSupport::sure(PurgeMethod::Discard, way)
 }
 
 /// Arms the devices that the command erases in addition to the target.
 ///
 /// # Errors
 /// One of them cannot be armed, with the reason in words.
-fn reached(way: &PurgeWay, order: &PurgeOrder, roots: &Roots) -> Result<Vec<Target>, String> {
-    let PurgeWay::Nvme(command) = way else { return Ok(Vec::new()) };
+fn reached(
+    way: &PurgeCommand,
+    order: &PurgeOrder,
+    roots: &SystemRoots,
+) -> Result<Vec<Target>, String> {
+    let PurgeCommand::Nvme(command) = way else { return Ok(Vec::new()) };
     command.siblings.iter().map(|sibling| arm_sibling(sibling, order, roots)).collect()
 }
 
-fn arm_sibling(sibling: &Node, order: &PurgeOrder, roots: &Roots) -> Result<Target, String> {
+fn arm_sibling(
+    sibling: &SysfsNode,
+    order: &PurgeOrder,
+    roots: &SystemRoots,
+) -> Result<Target, String> {
     let device = describe(sibling, &sibling.path(roots), roots);
     let expected = confirmation(&device, roots).map_err(|error| error.to_string())?;
     let named = order.also.iter().find(|name| name.trim() == expected);

@@ -4,11 +4,11 @@
 //! only if the user selects the method: FORMAT UNIT is mandatory for disks (SBC-4, table 20), but
 //! some return GOOD and erase nothing.
 
-use super::ability::Ability;
-use super::work::Work;
+use super::ability::PurgeSupport;
+use super::work::PurgeContext;
 use crate::error::HostError;
-use crate::node::Node;
-use crate::roots::{Roots, entries, read_number};
+use crate::node::SysfsNode;
+use crate::roots::{SystemRoots, entries, read_number};
 use crate::tool::{SG_FORMAT, SG_OPCODES, SG_REQUESTS, SG_SANITIZE, SG_TURS, Tool, Tools};
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
@@ -33,13 +33,13 @@ const SANITIZE: u8 = 0x48;
 
 /// A purge command for a device.
 #[derive(Debug)]
-pub(super) struct Command {
+pub(super) struct ScsiPurgeCommand {
     device: String,
-    what: What,
+    what: ScsiPurgeAction,
 }
 
 #[derive(Debug)]
-enum What {
+enum ScsiPurgeAction {
     /// FORMAT UNIT: the arguments of `sg_format` that precede the device.
     Format(Vec<&'static str>),
     /// SANITIZE: the arguments of `sg_sanitize` that precede the device.
@@ -47,7 +47,11 @@ enum What {
 }
 
 /// Returns the methods of the device, best first.
-pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Command>> {
+pub(super) fn abilities(
+    whole: &SysfsNode,
+    roots: &SystemRoots,
+    tools: &dyn Tools,
+) -> Vec<PurgeSupport<ScsiPurgeCommand>> {
     let device = whole.path(roots).to_string_lossy().into_owned();
     let reported = tools.run(SG_OPCODES, &[&device], ANSWER);
     let reported = match reported.as_deref() {
@@ -55,27 +59,28 @@ pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<A
         Ok(list) if !lists_commands(list) => Err("its list is empty".to_owned()),
         other => other.map_err(ToString::to_string),
     };
-    let command = |what| Command { device: device.clone(), what };
+    let command = |what| ScsiPurgeCommand { device: device.clone(), what };
     let sanitizes = [
         (PurgeMethod::ScsiSanitizeBlock, 2, vec!["--block"]),
         (PurgeMethod::ScsiSanitizeCrypto, 3, vec!["--crypto"]),
         (PurgeMethod::ScsiSanitizeOverwrite, 1, vec!["--overwrite", "--zero"]),
     ];
-    let mut abilities = vec![Ability {
+    let mut abilities = vec![PurgeSupport {
         method: PurgeMethod::ScsiFormatUnit,
         unsure: reported.is_err(),
-        way: may_format(&reported).map(|()| command(What::Format(protection(whole)))),
+        way: may_format(&reported).map(|()| command(ScsiPurgeAction::Format(protection(whole)))),
     }];
     abilities.extend(sanitizes.into_iter().map(|(method, action, options)| {
-        let way = may_sanitize(&reported, action).map(|()| command(What::Sanitize(options)));
-        Ability::sure(method, way)
+        let way =
+            may_sanitize(&reported, action).map(|()| command(ScsiPurgeAction::Sanitize(options)));
+        PurgeSupport::sure(method, way)
     }));
     abilities
 }
 
-type Reported<'a> = Result<&'a str, String>;
+type SupportedCommands<'a> = Result<&'a str, String>;
 
-fn may_format(reported: &Reported<'_>) -> Result<(), String> {
+fn may_format(reported: &SupportedCommands<'_>) -> Result<(), String> {
     match reported {
         Ok(list) if !is_reported(list, FORMAT_UNIT, None) => {
             Err("the device does not list this command as supported".into())
@@ -86,7 +91,7 @@ fn may_format(reported: &Reported<'_>) -> Result<(), String> {
     }
 }
 
-fn may_sanitize(reported: &Reported<'_>, action: u8) -> Result<(), String> {
+fn may_sanitize(reported: &SupportedCommands<'_>, action: u8) -> Result<(), String> {
     let list = reported
         .as_ref()
         .map_err(|why| format!("the device does not report which commands it supports ({why})"))?;
@@ -116,7 +121,7 @@ fn is_reported(list: &str, opcode: u8, action: Option<u8>) -> bool {
 
 /// Returns the options for FMTPINFO and PROTECTION FIELD USAGE that keep the protection type the
 /// kernel reports (SBC-4, table 48); without them, a format removes the protection.
-fn protection(whole: &Node) -> Vec<&'static str> {
+fn protection(whole: &SysfsNode) -> Vec<&'static str> {
     let disks = entries(&whole.directory.join("device/scsi_disk"));
     let kind = disks.iter().find_map(|disk| read_number::<u8>(&disk.join("protection_type")));
     match kind {
@@ -127,21 +132,21 @@ fn protection(whole: &Node) -> Vec<&'static str> {
     }
 }
 
-impl Command {
+impl ScsiPurgeCommand {
     /// Returns the tool that sends the command.
     pub const fn tool(&self) -> Tool {
         match self.what {
-            What::Format(_) => SG_FORMAT,
-            What::Sanitize(_) => SG_SANITIZE,
+            ScsiPurgeAction::Format(_) => SG_FORMAT,
+            ScsiPurgeAction::Sanitize(_) => SG_SANITIZE,
         }
     }
 
     /// Sends the command and waits until the device has finished.
-    pub fn carry_out(&self, work: &mut Work<'_>) -> Result<(), HostError> {
+    pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
         let (begin, options, doing) = match &self.what {
             // Without --size, the block size is kept.
-            What::Format(options) => ("--format", options, "formatting"),
-            What::Sanitize(options) => ("--ause", options, "sanitizing"),
+            ScsiPurgeAction::Format(options) => ("--format", options, "formatting"),
+            ScsiPurgeAction::Sanitize(options) => ("--ause", options, "sanitizing"),
         };
         let mut arguments = vec![begin, "--quick", "--early"];
         arguments.extend(options);
@@ -150,7 +155,7 @@ impl Command {
         self.follow(work, doing)
     }
 
-    fn follow(&self, work: &mut Work<'_>, doing: &str) -> Result<(), HostError> {
+    fn follow(&self, work: &mut PurgeContext<'_>, doing: &str) -> Result<(), HostError> {
         let mut quiet = 0;
         while work.began.elapsed() < LIMIT {
             let said =

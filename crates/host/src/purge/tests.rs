@@ -1,8 +1,8 @@
 use super::*;
 use crate::identity::{describe, inspect};
-use crate::machine::Machine;
-use crate::node::Node;
-use crate::target::Access;
+use crate::machine::MachineFixture;
+use crate::node::SysfsNode;
+use crate::target::AccessMode;
 use crate::transcript::Transcript;
 use std::fs;
 use steadfast_domain::record::HostChange;
@@ -10,14 +10,14 @@ use steadfast_domain::{Device, PurgeChoice, Transport};
 
 /// Observer of a purge that records the progress and the journaled changes.
 #[derive(Default)]
-pub(super) struct Beside {
+pub(super) struct PurgeObserver {
     pub told: Vec<(String, Option<f64>)>,
     pub journal: Vec<HostChange>,
     pub stopped: bool,
     pub full: bool,
 }
 
-impl PurgeWatch for Beside {
+impl PurgeWatch for PurgeObserver {
     fn journal(&mut self, change: &HostChange) -> Result<(), String> {
         if self.full {
             return Err("no space left on device".into());
@@ -37,8 +37,8 @@ impl PurgeWatch for Beside {
 pub(super) const MEDIUM: u64 = 8 << 20;
 
 /// Returns a target that stands for this device and is backed by a file.
-pub(super) fn armed(machine: &Machine, name: &str) -> Target {
-    let node = Node::named(name, &machine.roots).unwrap();
+pub(super) fn armed(machine: &MachineFixture, name: &str) -> Target {
+    let node = SysfsNode::named(name, &machine.roots).unwrap();
     let mut word = 1u64;
     let bytes: Vec<u8> = (0..MEDIUM / 8)
         .flat_map(|_| {
@@ -50,13 +50,13 @@ pub(super) fn armed(machine: &Machine, name: &str) -> Target {
     let device = describe(&node, &machine.path("medium"), &machine.roots);
     // Opened as a file, so that no exclusive open is needed.
     let file = Device { transport: Transport::File, ..device.clone() };
-    let mut target = Target::open(file, Access::Write).unwrap();
+    let mut target = Target::open(file, AccessMode::Write).unwrap();
     target.be(device);
     target
 }
 
 /// Fills a machine's medium with zeros.
-pub(super) fn erase(machine: &Machine) -> impl Fn() + 'static {
+pub(super) fn erase(machine: &MachineFixture) -> impl Fn() + 'static {
     let path = machine.path("medium");
     move || fs::write(&path, vec![0; MEDIUM as usize]).unwrap()
 }
@@ -67,10 +67,10 @@ pub(super) fn order(method: PurgeMethod) -> PurgeOrder {
 
 /// Runs a purge against a transcript and asserts that every line of it was used.
 pub(super) fn purged(
-    machine: &Machine,
+    machine: &MachineFixture,
     target: &Target,
     order: &PurgeOrder,
-    beside: &mut Beside,
+    beside: &mut PurgeObserver,
     tools: &Transcript,
 ) -> Result<Purge, HostError> {
     let done = purge_with(target, order, beside, &machine.roots, tools);
@@ -82,18 +82,18 @@ pub(super) fn purged(
 fn what_takes_no_discard_keeps_its_content_and_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("medium");
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     for discard in [false, true] {
         fs::write(&path, [7; 8192]).unwrap();
         let file = inspect(&path, &roots).unwrap();
         // A device that announces discard support may still refuse discards.
         let device = Device { transport: Transport::Sata, discard, name: "sdzzz".into(), ..file };
-        let mut beside = Beside::default();
-        let mut reading = Target::open(device.clone(), Access::Read).unwrap();
+        let mut beside = PurgeObserver::default();
+        let mut reading = Target::open(device.clone(), AccessMode::Read).unwrap();
         let refused = purge(&mut reading, &PurgeOrder::default(), &mut beside, &roots);
         assert!(matches!(refused, Err(HostError::ReadingOnly { .. })));
         let file = Device { transport: Transport::File, ..device.clone() };
-        let mut target = Target::open(file, Access::Write).unwrap();
+        let mut target = Target::open(file, AccessMode::Write).unwrap();
         target.be(device);
         let tools = Transcript::default();
         let done =

@@ -50,14 +50,14 @@ pub trait PurgeWatch {
 }
 
 /// Target, tools and observer of a running purge.
-pub(super) struct Work<'a> {
+pub(super) struct PurgeContext<'a> {
     pub target: &'a Target,
     pub tools: &'a dyn Tools,
     pub watch: &'a mut dyn PurgeWatch,
     pub began: Instant,
 }
 
-impl Work<'_> {
+impl PurgeContext<'_> {
     pub fn tell(&mut self, doing: &str, percent: Option<f64>) {
         let since = self.began.elapsed();
         self.watch.tell(&PurgeProgress { doing, percent, since });
@@ -89,7 +89,7 @@ impl Work<'_> {
 }
 
 /// Outcome of a purge command.
-pub(super) enum Done {
+pub(super) enum PurgeOutcome {
     Purged,
     /// The device announced the command but does not support it.
     Unknown,

@@ -8,9 +8,9 @@
 use super::view::{HostVerdict, HostView};
 use crate::arming::{Consent, arm, verify_still_free};
 use crate::identity::{confirmation, inspect};
-use crate::node::Node;
-use crate::refusal::Refusal;
-use crate::roots::{Roots, read_text};
+use crate::node::SysfsNode;
+use crate::refusal::ArmRefusal;
+use crate::roots::{SystemRoots, read_text};
 use crate::sensors::kernel_counters;
 use crate::target::Target;
 use crate::tool::{command, find_program};
@@ -69,7 +69,7 @@ pub fn attend_host(
             }
         }
     });
-    let mut attendant = match Attendant::begin(device) {
+    let mut attendant = match HostAgent::begin(device) {
         Ok(attendant) => {
             writeln!(answers, ".")?;
             answers.flush()?;
@@ -126,12 +126,12 @@ fn require_own_place(place: &Path) -> Result<(), String> {
 }
 
 /// The device under test on this host, with its handles and the fio server.
-struct Attendant {
-    roots: Roots,
+struct HostAgent {
+    roots: SystemRoots,
     /// Directory of the server's files.
     place: PathBuf,
     device: Device,
-    node: Node,
+    node: SysfsNode,
     /// Device number, major and minor.
     number: (u32, u32),
     /// The device, open for reading; fio inherits this handle.
@@ -141,9 +141,9 @@ struct Attendant {
     server: Option<FioServer>,
 }
 
-impl Attendant {
-    fn begin(path: &Path) -> Result<Attendant, String> {
-        let roots = Roots::real();
+impl HostAgent {
+    fn begin(path: &Path) -> Result<HostAgent, String> {
+        let roots = SystemRoots::real();
         let place = std::env::current_dir().map_err(|error| error.to_string())?;
         require_own_place(&place)?;
         let device = inspect(path, &roots).map_err(|error| error.to_string())?;
@@ -152,10 +152,10 @@ impl Attendant {
         }
         let reading = arm(&device, &Consent::Read, &[], &roots).map_err(|why| worded(&why))?;
         let number = number_of(&reading).map_err(|error| error.to_string())?;
-        let node = Node::numbered(number.0, number.1, &roots)
+        let node = SysfsNode::numbered(number.0, number.1, &roots)
             .ok_or_else(|| format!("sysfs does not list {}", path.display()))?;
         let device = reading.device().clone();
-        Ok(Attendant { roots, place, device, node, number, reading, held: None, server: None })
+        Ok(HostAgent { roots, place, device, node, number, reading, held: None, server: None })
     }
 
     fn answer(&mut self, request: &str) -> Result<Vec<String>, String> {
@@ -206,7 +206,7 @@ impl Attendant {
         }
         let unnamed = Consent::Destroy { confirmation: None };
         match arm(&self.device, &unnamed, &[], &self.roots) {
-            Err(Refusal::Unconfirmed { losses, .. }) => HostVerdict::Free(losses),
+            Err(ArmRefusal::Unconfirmed { losses, .. }) => HostVerdict::Free(losses),
             Err(refusal) => HostVerdict::Refused(worded(&refusal)),
             Ok(_) => HostVerdict::Refused("it is a scratch file".to_owned()),
         }
@@ -311,7 +311,7 @@ impl Drop for FioServer {
 
 /// Returns true if a process group has processes other than zombies, or if this is unknown.
 fn has_running(group: i32) -> bool {
-    let Ok(processes) = crate::processes::all(&Roots::real()) else { return true };
+    let Ok(processes) = crate::processes::all(&SystemRoots::real()) else { return true };
     processes.iter().any(|process| {
         // `PID (NAME) STATE PPID PGRP`; the name may contain anything.
         let text = read_text(&process.join("stat")).unwrap_or_default();
@@ -357,7 +357,7 @@ fn number_of(target: &Target) -> io::Result<(u32, u32)> {
     Ok((libc::major(number), libc::minor(number)))
 }
 
-fn worded(refusal: &Refusal) -> String {
+fn worded(refusal: &ArmRefusal) -> String {
     let remedy = refusal.remedy();
     if remedy.is_empty() { refusal.to_string() } else { format!("{refusal}: {remedy}") }
 }
@@ -379,24 +379,24 @@ fn unix_nanos() -> u128 {
 mod tests {
     use super::*;
     use crate::identity::describe;
-    use crate::machine::Machine;
-    use crate::target::Access;
+    use crate::machine::MachineFixture;
+    use crate::target::AccessMode;
 
     /// Arming expects the same text.
     #[test]
     fn a_serial_number_of_two_disks_is_confirmed_with_the_path() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let node = machine.nvme(0, 1, 1000);
         let other = machine.nvme(1, 1, 1000);
         let device = describe(&node, &node.path(&machine.roots), &machine.roots);
         machine.write("medium", "x");
-        let medium = inspect(&machine.path("medium"), &Roots::real()).unwrap();
-        let attendant = Attendant {
+        let medium = inspect(&machine.path("medium"), &SystemRoots::real()).unwrap();
+        let attendant = HostAgent {
             roots: machine.roots.clone(),
             place: machine.path("."),
             node,
             number: (259, 1),
-            reading: Target::open(medium, Access::Read).unwrap(),
+            reading: Target::open(medium, AccessMode::Read).unwrap(),
             device,
             held: None,
             server: None,

@@ -14,11 +14,11 @@ mod view;
 use crate::arming::{Consent, arm};
 use crate::files::Directory;
 use crate::identity::{confirmation, devices};
-use crate::roots::{Roots, read_text};
+use crate::roots::{SystemRoots, read_text};
 use crate::target::Target;
 use crate::tool::command;
-use program::SentProgram;
-use session::Session;
+use program::ProgramImage;
+use session::RemoteSession;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub struct RemoteHost {
     /// File name of the device for its server.
     pub filename: String,
     boot: Option<String>,
-    session: Option<Session>,
+    session: Option<RemoteSession>,
     /// True if the host holds the device exclusively.
     holds: bool,
     /// Offset of its wall clock from ours in nanoseconds.
@@ -94,7 +94,7 @@ pub fn arm_hosts(
     let mut reached = reach(list, path)?;
     let device = reached.examine(path, consent)?;
     let here = if consent == HostsConsent::Read { Vec::new() } else { reached.hold_here(path)? };
-    let Reached { sessions, views, holds, place } = reached;
+    let ConnectedHosts { sessions, views, holds, place } = reached;
     let mut target = RemoteTarget {
         device,
         writable: consent != HostsConsent::Read,
@@ -179,8 +179,8 @@ pub fn unseen(path: &str, size: Bytes) -> Device {
 }
 
 /// Hosts that have answered with their view of the device.
-struct Reached {
-    sessions: Vec<Session>,
+struct ConnectedHosts {
+    sessions: Vec<RemoteSession>,
     /// Each host's view of the device.
     views: Vec<HostView>,
     /// True for each host that holds the device.
@@ -228,7 +228,7 @@ impl Drop for TunnelDirectory {
 
 /// Returns a random name of 20 hexadecimal digits.
 fn random_name() -> Result<String, RemoteError> {
-    let random = crate::facts::random_name(&Roots::real()).ok_or_else(|| RemoteError {
+    let random = crate::facts::random_name(&SystemRoots::real()).ok_or_else(|| RemoteError {
         host: "here".to_owned(),
         what: "/proc/sys/kernel/random/uuid cannot be read".to_owned(),
     })?;
@@ -236,16 +236,16 @@ fn random_name() -> Result<String, RemoteError> {
 }
 
 /// Logs in on every host and requests its view of the device.
-fn reach(list: &HostList, path: &str) -> Result<Reached, RemoteError> {
+fn reach(list: &HostList, path: &str) -> Result<ConnectedHosts, RemoteError> {
     let place = TunnelDirectory::new()?;
-    let program = SentProgram::open().map_err(|error| RemoteError {
+    let program = ProgramImage::open().map_err(|error| RemoteError {
         host: "here".to_owned(),
         what: format!("this program cannot be read (/proc/self/exe): {error}"),
     })?;
     let config = list.ssh_config.as_deref().map(Path::new);
     let mut sessions = Vec::new();
     for host in &list.names {
-        sessions.push(Session::begin(host, config, path, &place.path, &random_name()?)?);
+        sessions.push(RemoteSession::begin(host, config, path, &place.path, &random_name()?)?);
     }
     // In parallel, because each host takes a moment.
     for session in &mut sessions {
@@ -260,10 +260,10 @@ fn reach(list: &HostList, path: &str) -> Result<Reached, RemoteError> {
         views.push(session.parsed("view")?);
     }
     let holds = vec![false; sessions.len()];
-    Ok(Reached { sessions, views, holds, place })
+    Ok(ConnectedHosts { sessions, views, holds, place })
 }
 
-impl Reached {
+impl ConnectedHosts {
     /// Checks the device on all hosts, holds it if it will be overwritten, and returns it.
     fn examine(&mut self, path: &str, consent: HostsConsent<'_>) -> Result<Device, RemoteError> {
         for (session, view) in self.sessions.iter().zip(&self.views) {
@@ -389,7 +389,7 @@ impl Reached {
             host: "here".to_owned(),
             what: format!("{path}: {what}. Nothing was written"),
         };
-        let roots = Roots::real();
+        let roots = SystemRoots::real();
         let boot = read_text(&roots.proc.join("sys/kernel/random/boot_id"))
             .ok_or_else(|| refused("/proc/sys/kernel/random/boot_id cannot be read".to_owned()))?;
         if self.views.iter().any(|view| view.boot == boot) {
@@ -518,7 +518,7 @@ impl Drop for RemoteTarget {
 
 /// Returns the offset of the host's clock from ours in nanoseconds, from the quickest of
 /// [`CLOCK_LOOKS`] answers.
-fn clock(session: &mut Session) -> Result<i128, RemoteError> {
+fn clock(session: &mut RemoteSession) -> Result<i128, RemoteError> {
     let mut best: Option<(i128, i128)> = None;
     for _ in 0..CLOCK_LOOKS {
         let asked = unix_nanos();

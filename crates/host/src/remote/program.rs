@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 /// The executable of this process without symbols and line numbers.
 #[derive(Debug)]
-pub(super) struct SentProgram(File, OnceLock<Arc<Vec<u8>>>);
+pub(super) struct ProgramImage(File, OnceLock<Arc<Vec<u8>>>);
 
 // Size of the ELF header and of a program header, and the type of a loaded segment (elf.h, 64
 // bits).
@@ -15,13 +15,13 @@ const HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
 const PT_LOAD: u32 = 1;
 
-impl SentProgram {
+impl ProgramImage {
     /// Output of `uname -m` on a host that can run the program.
     pub const MACHINE: &'static str = std::env::consts::ARCH;
 
     /// Opens the executable of this process, even if the file was replaced since.
-    pub fn open() -> io::Result<SentProgram> {
-        Ok(SentProgram(File::open(Path::new("/proc/self/exe"))?, OnceLock::new()))
+    pub fn open() -> io::Result<ProgramImage> {
+        Ok(ProgramImage(File::open(Path::new("/proc/self/exe"))?, OnceLock::new()))
     }
 
     /// Returns the bytes that a kernel loads; empty if they cannot be read, so that nothing is
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn what_is_loaded_is_enough_to_run() {
         let whole = std::fs::metadata("/proc/self/exe").unwrap().len();
-        let bytes = SentProgram::open().unwrap().bytes();
+        let bytes = ProgramImage::open().unwrap().bytes();
         assert!((bytes.len() as u64) < whole, "{} of {whole}", bytes.len());
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("program");

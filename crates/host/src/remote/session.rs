@@ -2,7 +2,7 @@
 //! ([`super::attend_host`]); a tunnel leads to the socket of its fio server. Nothing is installed:
 //! when the connection ends, everything is removed from the host.
 
-use super::program::SentProgram;
+use super::program::ProgramImage;
 use crate::tool::command;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -54,23 +54,23 @@ impl fmt::Display for RemoteError {
 impl std::error::Error for RemoteError {}
 
 /// Input of a host for requests; `None` once it is closed.
-type Requests = Arc<Mutex<Option<ChildStdin>>>;
+type RequestInput = Arc<Mutex<Option<ChildStdin>>>;
 
 /// A connection to one host.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct RemoteSession {
     pub host: String,
     /// Our end of the tunnel to the host's fio server.
     pub socket: PathBuf,
     child: Child,
-    requests: Requests,
+    requests: RequestInput,
     /// Number of bytes of the program sent so far.
     sent: Arc<AtomicU64>,
     answers: Receiver<String>,
     words: Arc<Mutex<String>>,
 }
 
-impl Session {
+impl RemoteSession {
     /// Starts to log in. `name` is random; it names the directory on the host and the socket in
     /// `directory` here.
     pub fn begin(
@@ -79,7 +79,7 @@ impl Session {
         device: &str,
         directory: &Path,
         name: &str,
-    ) -> Result<Session, RemoteError> {
+    ) -> Result<RemoteSession, RemoteError> {
         let failed = |error: io::Error| RemoteError {
             host: host.to_owned(),
             what: match error.kind() {
@@ -119,16 +119,16 @@ impl Session {
         let words = words_of(child.stderr.take());
         let requests = Arc::new(Mutex::new(requests));
         let sent = Arc::default();
-        Ok(Session { host: host.to_owned(), socket, child, requests, sent, answers, words })
+        Ok(RemoteSession { host: host.to_owned(), socket, child, requests, sent, answers, words })
     }
 
     /// Waits for the shell and starts to send the program. Requests wait until it has been sent;
     /// afterwards a thread sends keep-alive lines.
-    pub fn send_program(&mut self, program: &SentProgram) -> Result<(), RemoteError> {
+    pub fn send_program(&mut self, program: &ProgramImage) -> Result<(), RemoteError> {
         let lines = self.answer()?;
         let machine = lines.iter().find_map(|line| line.strip_prefix("machine "));
         let bytes =
-            if machine == Some(SentProgram::MACHINE) { program.bytes() } else { Arc::default() };
+            if machine == Some(ProgramImage::MACHINE) { program.bytes() } else { Arc::default() };
         let requests = Arc::downgrade(&self.requests);
         let sent = Arc::clone(&self.sent);
         std::thread::spawn(move || {
@@ -156,7 +156,7 @@ impl Session {
         self.answer()
     }
 
-    /// Sends a request. The caller must read the answer with [`Session::answer`].
+    /// Sends a request. The caller must read the answer with [`RemoteSession::answer`].
     pub fn request(&mut self, request: &str) -> Result<(), RemoteError> {
         write_to(&self.requests, request).map_err(|_| self.lost("was lost"))
     }
@@ -274,7 +274,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for RemoteSession {
     /// Closes the input of the host, which then ends its server.
     fn drop(&mut self) {
         match self.requests.try_lock() {
@@ -309,7 +309,7 @@ const OPTIONS: [&str; 10] = [
 ];
 
 /// Sends the length of the program, then the program.
-fn send(requests: &Requests, program: &[u8], sent: &AtomicU64) -> io::Result<()> {
+fn send(requests: &RequestInput, program: &[u8], sent: &AtomicU64) -> io::Result<()> {
     let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
     let pipe = requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
     writeln!(pipe, "{}", program.len())?;
@@ -320,7 +320,7 @@ fn send(requests: &Requests, program: &[u8], sent: &AtomicU64) -> io::Result<()>
     pipe.flush()
 }
 
-fn write_to(requests: &Requests, line: &str) -> io::Result<()> {
+fn write_to(requests: &RequestInput, line: &str) -> io::Result<()> {
     let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
     let pipe = requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
     writeln!(pipe, "{line}").and_then(|()| pipe.flush())

@@ -1,7 +1,7 @@
 //! The control groups that this program runs in: their limits, and how long a processor quota has
 //! throttled it. Versions 1 and 2 (Documentation/admin-guide/cgroup-v1 and -v2).
 
-use crate::roots::{Roots, read_number, read_text};
+use crate::roots::{SystemRoots, read_number, read_text};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::measurement::CpuThrottling;
@@ -38,7 +38,7 @@ impl QuotaCounts {
 
 impl OwnCgroups {
     /// Reads the groups of this process; `None` if the kernel does not report them.
-    pub fn of_this_process(roots: &Roots) -> Option<OwnCgroups> {
+    pub fn of_this_process(roots: &SystemRoots) -> Option<OwnCgroups> {
         let text = fs::read_to_string(roots.proc.join("self/cgroup")).ok()?;
         let mut groups = OwnCgroups { cpu: Vec::new(), io: Vec::new(), memory: Vec::new() };
         for line in text.lines() {
@@ -152,7 +152,7 @@ impl OwnCgroups {
 }
 
 /// Returns the levels of a version 2 group, which is mounted alone or next to version 1.
-fn unified_levels(path: &str, roots: &Roots) -> Vec<PathBuf> {
+fn unified_levels(path: &str, roots: &SystemRoots) -> Vec<PathBuf> {
     let root = roots.sys.join("fs/cgroup");
     let mounts = [root.join("unified"), root];
     let mount = mounts.iter().find(|mount| mount.join("cgroup.procs").is_file());
@@ -207,7 +207,7 @@ fn line_of(file: &Path, number: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
     fn throttled(periods: u64, millis: u64) -> CpuThrottling {
         CpuThrottling { periods, time: Nanos::from_millis(millis) }
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_limits_of_version_2_are_found_on_every_level() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         machine.write("proc/self/cgroup", "0::/box/inner\n");
         for (file, text) in [
             ("cgroup.procs", ""),
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_limits_of_version_1_are_found_below_their_controllers() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         machine.write("proc/self/cgroup", "5:memory:/\n4:cpu,cpuacct:/box\n3:blkio:/gone\n");
         for (file, text) in [
             ("cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_does_not_report_is_unknown() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         assert_eq!(OwnCgroups::of_this_process(&machine.roots), None);
         machine.write("proc/self/cgroup", "0::/\n");
         assert_eq!(OwnCgroups::of_this_process(&machine.roots), None);

@@ -1,7 +1,7 @@
 //! Activity of the whole host: use of each processor, interrupts and network packets.
 
 use super::processors::{ProcessorTimes, parse_line};
-use crate::roots::Roots;
+use crate::roots::SystemRoots;
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;
@@ -28,7 +28,7 @@ struct NetworkCounts {
 }
 
 /// Reads the counters: `/proc/stat`, `/proc/net/dev` and `/proc/net/snmp`.
-pub fn host_counters(roots: &Roots) -> HostCounters {
+pub fn host_counters(roots: &SystemRoots) -> HostCounters {
     let text = |name: &str| fs::read_to_string(roots.proc.join(name)).unwrap_or_default();
     let stat = text("stat");
     HostCounters {
@@ -111,7 +111,7 @@ impl HostCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
     const NET: &str = "Inter-|   Receive                  |  Transmit\n face |bytes packets errs drop fifo \
         frame compressed multicast|bytes packets errs drop fifo colls carrier compressed\n";
@@ -120,7 +120,7 @@ mod tests {
     /// interrupts, 5 in soft interrupts and 25 idle.
     #[test]
     fn a_step_has_the_use_of_each_processor_and_the_packets_of_all_cards() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let stat = |cpu0: &str, interrupts: u64| {
             format!("cpu  5 5 5 5 5 5 5\n{cpu0}cpu1 0 0 0 9 0 0 0\nintr {interrupts} 7 0\nctxt 9\n")
         };
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_reports_nothing_has_no_activity() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let before = host_counters(&machine.roots);
         assert!(host_counters(&machine.roots).activity_since(&before).is_none());
         machine.write("proc/stat", "intr x\ncpu0 1\n");

@@ -6,8 +6,8 @@ mod monitors;
 mod power;
 mod processors;
 
-use crate::node::{KERNEL_SECTOR, Node};
-use crate::roots::{Roots, read_number};
+use crate::node::{KERNEL_SECTOR, SysfsNode};
+use crate::roots::{SystemRoots, read_number};
 use monitors::own_monitors;
 use std::fs;
 use steadfast_domain::measurement::KernelCounters;
@@ -20,11 +20,11 @@ pub use processors::{ProcessorTimes, processor_times};
 
 /// Returns the kernel's counters of a block device or partition since it appeared. `None` for a
 /// file, whose device is shared with others, and for a device whose I/Os the kernel does not count.
-pub fn kernel_counters(device: &Device, roots: &Roots) -> Option<KernelCounters> {
+pub fn kernel_counters(device: &Device, roots: &SystemRoots) -> Option<KernelCounters> {
     if device.transport == Transport::File {
         return None;
     }
-    match Node::named(&device.name, roots) {
+    match SysfsNode::named(&device.name, roots) {
         Some(node) => counters_of(&node, roots),
         None => parse_counters(&disk_statistics(&device.name, roots)?),
     }
@@ -32,7 +32,7 @@ pub fn kernel_counters(device: &Device, roots: &Roots) -> Option<KernelCounters>
 
 /// Returns the counters of a device or partition that sysfs lists. The I/Os of a multipath NVMe
 /// namespace are counted on its paths and summed here; those of its partitions are not counted.
-pub(crate) fn counters_of(node: &Node, roots: &Roots) -> Option<KernelCounters> {
+pub(crate) fn counters_of(node: &SysfsNode, roots: &SystemRoots) -> Option<KernelCounters> {
     let mut sum = KernelCounters::default();
     for statistics in statistics_of(node, roots)? {
         sum.add(&parse_counters(&statistics)?);
@@ -50,7 +50,7 @@ pub(crate) struct DatalessIos {
 /// Returns the discards and flushes of a device or partition since it appeared; `None` if the
 /// kernel does not count its I/Os. A kernel before 5.5 does not count flushes, and one before 4.18
 /// no discards: they are 0.
-pub(crate) fn dataless_ios_of(node: &Node, roots: &Roots) -> Option<DatalessIos> {
+pub(crate) fn dataless_ios_of(node: &SysfsNode, roots: &SystemRoots) -> Option<DatalessIos> {
     let mut sum = DatalessIos::default();
     for statistics in statistics_of(node, roots)? {
         let columns: Vec<&str> = statistics.split_whitespace().collect();
@@ -63,7 +63,7 @@ pub(crate) fn dataless_ios_of(node: &Node, roots: &Roots) -> Option<DatalessIos>
 
 /// Returns the columns of `stat` (Documentation/admin-guide/iostats.rst) of a device or partition,
 /// one text per path of a multipath NVMe namespace; `None` if the kernel does not count its I/Os.
-fn statistics_of(node: &Node, roots: &Roots) -> Option<Vec<String>> {
+fn statistics_of(node: &SysfsNode, roots: &SystemRoots) -> Option<Vec<String>> {
     let whole = node.whole();
     let paths = whole.nvme_paths(roots);
     if paths.is_empty() {
@@ -81,12 +81,12 @@ fn statistics_of(node: &Node, roots: &Roots) -> Option<Vec<String>> {
 
 /// Returns true if the kernel counts the I/Os of a whole device (`queue/iostats`,
 /// Documentation/ABI/stable/sysfs-block).
-fn is_counted(whole: &Node) -> bool {
+fn is_counted(whole: &SysfsNode) -> bool {
     whole.number::<u8>("queue/iostats") != Some(0)
 }
 
 /// Returns the columns that follow the name of a device in `/proc/diskstats`.
-fn disk_statistics(name: &str, roots: &Roots) -> Option<String> {
+fn disk_statistics(name: &str, roots: &SystemRoots) -> Option<String> {
     let text = fs::read_to_string(roots.proc.join("diskstats")).ok()?;
     text.lines().find_map(|line| {
         let columns: Vec<&str> = line.split_whitespace().collect();
@@ -116,12 +116,12 @@ fn parse_counters(text: &str) -> Option<KernelCounters> {
 
 /// Returns the device's temperature in degrees Celsius, from the first (composite) sensor of its
 /// hwmon device; `None` if it has none. SATA drives need the module `drivetemp`.
-pub fn temperature(device: &Device, roots: &Roots) -> Option<f64> {
+pub fn temperature(device: &Device, roots: &SystemRoots) -> Option<f64> {
     degrees(device, "temp1_input", roots)
 }
 
 /// Returns a temperature of the device's hwmon device in degrees Celsius, by attribute name.
-pub(crate) fn degrees(device: &Device, attribute: &str, roots: &Roots) -> Option<f64> {
+pub(crate) fn degrees(device: &Device, attribute: &str, roots: &SystemRoots) -> Option<f64> {
     own_monitors(device, roots)
         .iter()
         .find_map(|monitor| read_number::<i64>(&monitor.join(attribute)))
@@ -132,7 +132,7 @@ pub(crate) fn degrees(device: &Device, attribute: &str, roots: &Roots) -> Option
 mod tests {
     use super::*;
     use crate::identity::describe;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
     #[test]
     fn counters_are_read_in_bytes() {
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_partition_has_its_own_counters_and_its_drive_s_temperature() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.nvme(0, 1, 1000);
         let part = machine.partition(&disk, "nvme0n1p1", "259:91", 100);
         machine.set(&disk, "stat", "9 9 9 9 9 9 9 9 9 9 9");
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_namespace_with_several_paths_is_counted_on_its_paths() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let head = machine.block("virtual/nvme-subsystem/nvme-subsys0/nvme0n1", "259:0", 1000);
         machine.set(&head, "stat", "0 0 0 0 0 0 0 0 0 0 0");
         for (controller, stat) in [(0, "5 0 40 0 7 1 56 0 0 0 0"), (2, "1 0 8 0 0 0 0 0 0 0 0")] {
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_device_whose_ios_are_not_counted_has_no_counters() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.nvme(0, 1, 1000);
         machine.set(&disk, "stat", "0 0 0 0 0 0 0 0 0 0 0");
         assert!(counters_of(&disk, &machine.roots).is_some());
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_does_not_tell_is_unknown() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.sata("sda", "8:0", 1000);
         let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
         assert_eq!(kernel_counters(&device, &machine.roots), None);

@@ -1,17 +1,17 @@
 //! Hardware monitors (hwmon) of a device.
 
 use crate::identity::controllers;
-use crate::node::Node;
-use crate::roots::{Roots, entries, file_name};
+use crate::node::SysfsNode;
+use crate::roots::{SystemRoots, entries, file_name};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 
 /// Returns the hwmon directories of the device itself, and of nothing else in the host.
-pub(super) fn own_monitors(device: &Device, roots: &Roots) -> Vec<PathBuf> {
+pub(super) fn own_monitors(device: &Device, roots: &SystemRoots) -> Vec<PathBuf> {
     if device.transport == Transport::File {
         return Vec::new();
     }
-    let Some(node) = Node::named(&device.name, roots) else { return Vec::new() };
+    let Some(node) = SysfsNode::named(&device.name, roots) else { return Vec::new() };
     let whole = node.whole();
     let mut places = controllers(&whole);
     places.push(whole.directory.join("device"));

@@ -5,7 +5,7 @@
 //! not used: they state the vendor's limits and not the drive's consumption.
 
 use super::monitors::own_monitors;
-use crate::roots::{Roots, read_number};
+use crate::roots::{SystemRoots, read_number};
 use crate::tool;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -41,7 +41,7 @@ impl PowerSource {
 
     /// Returns `power1_average` or `power1_input` of the device's own hwmon device, if it has one.
     /// Other monitors of the host measure more than the device; the user must select those.
-    pub fn of(device: &Device, roots: &Roots) -> Option<Self> {
+    pub fn of(device: &Device, roots: &SystemRoots) -> Option<Self> {
         let monitors = own_monitors(device, roots);
         ["power1_average", "power1_input"]
             .iter()
@@ -102,7 +102,7 @@ fn parse(text: &str) -> Option<f64> {
 
 /// Sum in milliwatts and number of the readings since the step began.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Readings {
+struct PowerReadings {
     sum: f64,
     count: u32,
 }
@@ -119,8 +119,8 @@ pub struct PowerReport {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    now: Readings,
+struct PowerMeterState {
+    now: PowerReadings,
     report: PowerReport,
 }
 
@@ -128,7 +128,7 @@ struct State {
 #[derive(Debug)]
 pub struct PowerMeter {
     source: PowerSource,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<PowerMeterState>>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -143,7 +143,7 @@ impl PowerMeter {
     }
 
     fn every(period: Duration, source: PowerSource) -> std::io::Result<Self> {
-        let state = Arc::new(Mutex::new(State::default()));
+        let state = Arc::new(Mutex::new(PowerMeterState::default()));
         let (stop, stopped) = channel();
         let (own, from) = (Arc::clone(&state), source.clone());
         let thread = std::thread::Builder::new()
@@ -159,7 +159,7 @@ impl PowerMeter {
 
     /// Discards the readings so far, at the beginning of a step.
     pub fn begin(&self) {
-        lock(&self.state).now = Readings::default();
+        lock(&self.state).now = PowerReadings::default();
     }
 
     /// Returns the mean of the readings since [`begin`](Self::begin) in milliwatts; `None` if none
@@ -186,13 +186,13 @@ impl Drop for PowerMeter {
 }
 
 /// Locks the state. A poisoned lock is accepted: the counts are consistent at any time.
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<PowerMeterState>) -> MutexGuard<'_, PowerMeterState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn keep_reading(
     source: &PowerSource,
-    state: &Mutex<State>,
+    state: &Mutex<PowerMeterState>,
     stopped: &Receiver<()>,
     period: Duration,
 ) {
@@ -209,7 +209,7 @@ fn keep_reading(
     }
 }
 
-fn note(state: &mut State, read: Result<f64, String>) {
+fn note(state: &mut PowerMeterState, read: Result<f64, String>) {
     match read {
         Ok(milliwatts) => {
             state.now.sum += milliwatts;
@@ -227,7 +227,7 @@ fn note(state: &mut State, read: Result<f64, String>) {
 mod tests {
     use super::*;
     use crate::identity::describe;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
     #[test]
     fn a_power_is_read_in_its_unit() {
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_mean_is_over_the_readings_of_the_step() {
-        let mut state = State::default();
+        let mut state = PowerMeterState::default();
         for read in [Ok(1000.0), Ok(2000.0), Err("no".to_owned()), Ok(6000.0)] {
             note(&mut state, read);
         }
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn only_the_device_s_own_monitor_counts() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         let disk = machine.nvme(0, 1, 1000);
         let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
         machine.write("sys/class/hwmon/hwmon0/power1_input", "250000000\n");

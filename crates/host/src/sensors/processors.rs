@@ -1,6 +1,6 @@
 //! Processor times of the whole host, from `/proc/stat`.
 
-use crate::roots::Roots;
+use crate::roots::SystemRoots;
 use std::fs;
 use steadfast_domain::measurement::HostCpu;
 
@@ -18,7 +18,7 @@ pub struct ProcessorTimes {
 }
 
 /// Reads the processor times; `None` if `/proc/stat` cannot be read or parsed.
-pub fn processor_times(roots: &Roots) -> Option<ProcessorTimes> {
+pub fn processor_times(roots: &SystemRoots) -> Option<ProcessorTimes> {
     parse(&fs::read_to_string(roots.proc.join("stat")).ok()?)
 }
 
@@ -97,7 +97,7 @@ impl ProcessorTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Machine;
+    use crate::machine::MachineFixture;
 
     const BEFORE: &str = "cpu  100 10 50 1000 20 5 5 30 7 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
 
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn an_old_or_odd_kernel_is_read_as_far_as_it_tells() {
-        let machine = Machine::new();
+        let machine = MachineFixture::new();
         assert_eq!(processor_times(&machine.roots), None);
         machine.write("proc/stat", "intr 1 2 3\n");
         assert_eq!(processor_times(&machine.roots), None);

@@ -21,17 +21,17 @@ pub use wanted::{conditions, plan_changes};
 
 use crate::ata_security::{PASSWORD, clear_password};
 use crate::error::HostError;
-use crate::node::Node;
-use crate::roots::{Roots, entries, read_text};
-use crate::tool::Installed;
-use place::{Place, Whereabouts, change_of};
+use crate::node::SysfsNode;
+use crate::roots::{SystemRoots, entries, read_text};
+use crate::tool::InstalledTools;
+use place::{DeviceLookup, DeviceSetting, change_of};
 use setting::{HostSetting, NO_PASSWORD, PASSWORD_SET};
 use std::path::Path;
 use steadfast_domain::record::HostChange;
 
 /// Outcome of undoing a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Undone {
+pub enum UndoOutcome {
     /// The old value was restored.
     PutBack,
     /// The setting already had its old value.
@@ -46,8 +46,8 @@ pub enum Undone {
 ///
 /// # Errors
 /// The device is not attached, or the setting does not read back as written.
-pub fn make_change(change: &HostChange, roots: &Roots) -> Result<(), HostError> {
-    let place = Place::read(change)?;
+pub fn make_change(change: &HostChange, roots: &SystemRoots) -> Result<(), HostError> {
+    let place = DeviceSetting::read(change)?;
     let whole = place.find(roots)?;
     if place.setting.read(&whole, roots)? == change.after {
         return Ok(());
@@ -60,32 +60,33 @@ pub fn make_change(change: &HostChange, roots: &Roots) -> Result<(), HostError> 
 ///
 /// # Errors
 /// The device is not attached, or the setting does not read back as written.
-pub fn undo_change(change: &HostChange, roots: &Roots) -> Result<Undone, HostError> {
-    let place = Place::read(change)?;
+pub fn undo_change(change: &HostChange, roots: &SystemRoots) -> Result<UndoOutcome, HostError> {
+    let place = DeviceSetting::read(change)?;
     let whole = match place.look_for(change, roots)? {
-        Whereabouts::Here(whole) => whole,
-        Whereabouts::Gone(why) => return Ok(Undone::Gone(why)),
+        DeviceLookup::Here(whole) => whole,
+        DeviceLookup::Gone(why) => return Ok(UndoOutcome::Gone(why)),
     };
     let found = place.setting.read(&whole, roots)?;
     if found == change.before {
-        return Ok(Undone::AlreadySo);
+        return Ok(UndoOutcome::AlreadySo);
     }
     if found != change.after {
         let why = format!("it is {found} now, not {}, which this program had set", change.after);
-        return Ok(Undone::Left(why));
+        return Ok(UndoOutcome::Left(why));
     }
     place.give(&whole, &change.before, roots)?;
-    Ok(Undone::PutBack)
+    Ok(UndoOutcome::PutBack)
 }
 
 /// Returns the change that sets a password on an ATA drive without one.
-pub(crate) fn password_change(whole: &Node, roots: &Roots) -> HostChange {
+pub(crate) fn password_change(whole: &SysfsNode, roots: &SystemRoots) -> HostChange {
     change_of(HostSetting::AtaPassword, whole, NO_PASSWORD, PASSWORD_SET, roots)
 }
 
 /// Returns true if a change sets a password, which must not outlast a purge.
 pub fn is_password(change: &HostChange) -> bool {
-    Place::parse(&change.setting).is_some_and(|place| place.setting == HostSetting::AtaPassword)
+    DeviceSetting::parse(&change.setting)
+        .is_some_and(|place| place.setting == HostSetting::AtaPassword)
 }
 
 /// Removes a drive's user password; unlocks the drive first if it is locked. Returns true if a
@@ -94,14 +95,14 @@ pub fn is_password(change: &HostChange) -> bool {
 /// # Errors
 /// The drive is not an ATA drive, is frozen, or does not accept the password.
 pub fn unlock(device: &Path, password: &str) -> Result<bool, HostError> {
-    clear_password(&device.to_string_lossy(), password, &Installed)
+    clear_password(&device.to_string_lossy(), password, &InstalledTools)
 }
 
 /// Password that a purge sets for its duration.
 pub const PURGE_PASSWORD: &str = PASSWORD;
 
 /// Returns the active processor frequency governors without duplicates; `None` if unknown.
-pub(crate) fn governors(roots: &Roots) -> Option<String> {
+pub(crate) fn governors(roots: &SystemRoots) -> Option<String> {
     let mut names: Vec<String> = entries(&roots.sys.join("devices/system/cpu"))
         .iter()
         .filter_map(|cpu| read_text(&cpu.join("cpufreq/scaling_governor")))

@@ -3,21 +3,21 @@
 use super::setting::HostSetting;
 use crate::error::HostError;
 use crate::identity::describe;
-use crate::node::Node;
-use crate::roots::{Roots, read_text};
+use crate::node::SysfsNode;
+use crate::roots::{SystemRoots, read_text};
 use std::fmt;
 use steadfast_domain::record::HostChange;
 
 /// A setting of one device, written in the journal as
 /// `queue/nomerges of nvme0n1, eui.0025385b01234567`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct DeviceSetting {
     pub setting: HostSetting,
     pub name: String,
     pub identity: Option<String>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DeviceSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {}", self.setting.name(), self.name)?;
         self.identity.as_ref().map_or(Ok(()), |identity| write!(f, ", {identity}"))
@@ -25,24 +25,29 @@ impl fmt::Display for Place {
 }
 
 /// Result of looking for the device of a change.
-pub(super) enum Whereabouts {
-    Here(Node),
+pub(super) enum DeviceLookup {
+    Here(SysfsNode),
     /// Nothing is left to undo, for this reason.
     Gone(&'static str),
 }
 
-impl Place {
-    fn of(setting: HostSetting, whole: &Node, roots: &Roots) -> Place {
-        Place { setting, name: whole.name.clone(), identity: identity(whole, roots) }
+impl DeviceSetting {
+    fn of(setting: HostSetting, whole: &SysfsNode, roots: &SystemRoots) -> DeviceSetting {
+        DeviceSetting { setting, name: whole.name.clone(), identity: identity(whole, roots) }
     }
 
-    pub fn read(change: &HostChange) -> Result<Place, HostError> {
+    pub fn read(change: &HostChange) -> Result<DeviceSetting, HostError> {
         let unknown = || HostError::UnknownSetting(change.setting.clone());
-        Place::parse(&change.setting).ok_or_else(unknown)
+        DeviceSetting::parse(&change.setting).ok_or_else(unknown)
     }
 
     /// Writes a value and reads it back.
-    pub fn give(&self, whole: &Node, value: &str, roots: &Roots) -> Result<(), HostError> {
+    pub fn give(
+        &self,
+        whole: &SysfsNode,
+        value: &str,
+        roots: &SystemRoots,
+    ) -> Result<(), HostError> {
         self.setting.write(whole, value, roots)?;
         let found = self.setting.read(whole, roots)?;
         if found == value {
@@ -52,53 +57,59 @@ impl Place {
         Err(HostError::NotTaken { setting, wanted, found })
     }
 
-    pub fn parse(text: &str) -> Option<Place> {
+    pub fn parse(text: &str) -> Option<DeviceSetting> {
         let (setting, place) = text.split_once(" of ")?;
         let setting = HostSetting::ALL.into_iter().find(|known| known.name() == setting)?;
         let (name, identity) = match place.split_once(", ") {
             Some((name, identity)) => (name, Some(identity.to_owned())),
             None => (place, None),
         };
-        Some(Place { setting, name: name.to_owned(), identity })
+        Some(DeviceSetting { setting, name: name.to_owned(), identity })
     }
 
     /// Finds the device of a change: by the kernel's sequence number in the same boot; by name and
     /// identity after a reboot or without a sequence number.
-    pub fn look_for(&self, change: &HostChange, roots: &Roots) -> Result<Whereabouts, HostError> {
+    pub fn look_for(
+        &self,
+        change: &HostChange,
+        roots: &SystemRoots,
+    ) -> Result<DeviceLookup, HostError> {
         let restarted = match (&change.boot_id, boot_id(roots)) {
             (Some(then), Some(now)) => *then != now,
             _ => false,
         };
         if restarted && self.setting.is_kept_by_the_kernel() {
-            return Ok(Whereabouts::Gone("the restart since then reset it"));
+            return Ok(DeviceLookup::Gone("the restart since then reset it"));
         }
         let Some(sequence) = change.disk_sequence else {
-            return self.find(roots).map(Whereabouts::Here);
+            return self.find(roots).map(DeviceLookup::Here);
         };
         if !restarted {
-            let all: Vec<_> = Node::all(roots).into_iter().map(|n| (sequence_of(&n), n)).collect();
+            let all: Vec<_> =
+                SysfsNode::all(roots).into_iter().map(|n| (sequence_of(&n), n)).collect();
             if let Some((_, node)) = all.iter().find(|(found, _)| *found == Some(sequence)) {
-                return Ok(Whereabouts::Here(node.clone()));
+                return Ok(DeviceLookup::Here(node.clone()));
             }
             let is_certain = all.iter().any(|(found, _)| found.is_some());
             if is_certain && (self.setting.is_kept_by_the_kernel() || self.identity.is_none()) {
-                return Ok(Whereabouts::Gone("the device is gone; another device has its name"));
+                return Ok(DeviceLookup::Gone("the device is gone; another device has its name"));
             }
         } else if self.identity.is_none() {
-            return Ok(Whereabouts::Gone("the machine was restarted; the device has no identity"));
+            return Ok(DeviceLookup::Gone("the machine was restarted; the device has no identity"));
         }
-        self.find(roots).map(Whereabouts::Here)
+        self.find(roots).map(DeviceLookup::Here)
     }
 
     /// Finds the device: the one with this name if the identity matches, otherwise the one with
     /// this identity.
-    pub fn find(&self, roots: &Roots) -> Result<Node, HostError> {
-        let fits = |node: &Node| self.identity.is_none() || identity(node, roots) == self.identity;
-        Node::named(&self.name, roots)
+    pub fn find(&self, roots: &SystemRoots) -> Result<SysfsNode, HostError> {
+        let fits =
+            |node: &SysfsNode| self.identity.is_none() || identity(node, roots) == self.identity;
+        SysfsNode::named(&self.name, roots)
             .filter(|node| fits(node))
             .or_else(|| {
                 self.identity.as_ref()?;
-                Node::all(roots).into_iter().find(|node| fits(node))
+                SysfsNode::all(roots).into_iter().find(|node| fits(node))
             })
             .ok_or_else(|| HostError::Absent {
                 wanted: format!("{} ({})", self.name, self.identity.as_deref().unwrap_or("–")),
@@ -110,13 +121,13 @@ impl Place {
 /// Returns the journal entry for a change made in this boot.
 pub(super) fn change_of(
     setting: HostSetting,
-    whole: &Node,
+    whole: &SysfsNode,
     before: &str,
     after: &str,
-    roots: &Roots,
+    roots: &SystemRoots,
 ) -> HostChange {
     HostChange {
-        setting: Place::of(setting, whole, roots).to_string(),
+        setting: DeviceSetting::of(setting, whole, roots).to_string(),
         before: before.to_owned(),
         after: after.to_owned(),
         boot_id: boot_id(roots),
@@ -125,16 +136,16 @@ pub(super) fn change_of(
 }
 
 /// Returns the kernel's boot ID.
-fn boot_id(roots: &Roots) -> Option<String> {
+fn boot_id(roots: &SystemRoots) -> Option<String> {
     read_text(&roots.proc.join("sys/kernel/random/boot_id"))
 }
 
 /// Returns the kernel's sequence number of the disk; `None` on kernels before 5.15.
-fn sequence_of(whole: &Node) -> Option<u64> {
+fn sequence_of(whole: &SysfsNode) -> Option<u64> {
     whole.number("diskseq")
 }
 
-fn identity(whole: &Node, roots: &Roots) -> Option<String> {
+fn identity(whole: &SysfsNode, roots: &SystemRoots) -> Option<String> {
     let device = describe(whole, &whole.path(roots), roots);
     device.wwid.or(device.serial)
 }
@@ -149,12 +160,13 @@ mod tests {
             [None, Some("eui.0025385b01234567".to_owned()), Some("t10.A B, C of D".into())]
         {
             for setting in HostSetting::ALL {
-                let place = Place { setting, name: "nvme0n1".into(), identity: identity.clone() };
-                assert_eq!(Place::parse(&place.to_string()), Some(place));
+                let place =
+                    DeviceSetting { setting, name: "nvme0n1".into(), identity: identity.clone() };
+                assert_eq!(DeviceSetting::parse(&place.to_string()), Some(place));
             }
         }
         for bad in ["", "queue/nomerges", "../../etc/shadow of sda", "/etc/shadow"] {
-            assert_eq!(Place::parse(bad), None, "{bad}");
+            assert_eq!(DeviceSetting::parse(bad), None, "{bad}");
         }
     }
 }

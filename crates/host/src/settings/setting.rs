@@ -3,9 +3,9 @@
 use crate::ata_security::{self, PASSWORD};
 use crate::error::HostError;
 use crate::identity::controllers;
-use crate::node::Node;
-use crate::roots::{Roots, entries, file_name};
-use crate::tool::{self, Installed, NVME};
+use crate::node::SysfsNode;
+use crate::roots::{SystemRoots, entries, file_name};
+use crate::tool::{self, InstalledTools, NVME};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -60,7 +60,7 @@ impl HostSetting {
     }
 
     /// Returns the sysfs attribute of the setting; `None` if a tool reads and writes it.
-    pub fn attribute(self, whole: &Node) -> Option<PathBuf> {
+    pub fn attribute(self, whole: &SysfsNode) -> Option<PathBuf> {
         match self {
             HostSetting::NvmeWriteCache | HostSetting::AtaPassword => None,
             HostSetting::ScsiWriteCache => entries(&whole.directory.join("device/scsi_disk"))
@@ -72,7 +72,7 @@ impl HostSetting {
         }
     }
 
-    pub fn read(self, whole: &Node, roots: &Roots) -> Result<String, HostError> {
+    pub fn read(self, whole: &SysfsNode, roots: &SystemRoots) -> Result<String, HostError> {
         let Some(attribute) = self.attribute(whole) else { return self.read_by_tool(whole, roots) };
         let text = fs::read_to_string(&attribute)
             .map_err(|e| HostError::io("read the setting", &attribute, e))?;
@@ -82,30 +82,40 @@ impl HostSetting {
         })
     }
 
-    pub fn write(self, whole: &Node, value: &str, roots: &Roots) -> Result<(), HostError> {
+    pub fn write(
+        self,
+        whole: &SysfsNode,
+        value: &str,
+        roots: &SystemRoots,
+    ) -> Result<(), HostError> {
         let Some(attribute) = self.attribute(whole) else {
             return self.write_by_tool(whole, value, roots);
         };
         fs::write(&attribute, value).map_err(|e| HostError::io("change the setting", &attribute, e))
     }
 
-    fn read_by_tool(self, whole: &Node, roots: &Roots) -> Result<String, HostError> {
+    fn read_by_tool(self, whole: &SysfsNode, roots: &SystemRoots) -> Result<String, HostError> {
         if self != HostSetting::AtaPassword {
             return nvme_feature(whole, roots, None);
         }
         let device = whole.path(roots);
-        let set = ata_security::has_password(&device.to_string_lossy(), &Installed)?;
+        let set = ata_security::has_password(&device.to_string_lossy(), &InstalledTools)?;
         Ok(if set { PASSWORD_SET } else { NO_PASSWORD }.to_owned())
     }
 
-    fn write_by_tool(self, whole: &Node, value: &str, roots: &Roots) -> Result<(), HostError> {
+    fn write_by_tool(
+        self,
+        whole: &SysfsNode,
+        value: &str,
+        roots: &SystemRoots,
+    ) -> Result<(), HostError> {
         let device = whole.path(roots);
         let device = device.to_string_lossy();
         match (self, value) {
             (HostSetting::AtaPassword, NO_PASSWORD) => {
-                ata_security::clear_password(&device, PASSWORD, &Installed).map(drop)
+                ata_security::clear_password(&device, PASSWORD, &InstalledTools).map(drop)
             }
-            (HostSetting::AtaPassword, _) => ata_security::set_password(&device, &Installed),
+            (HostSetting::AtaPassword, _) => ata_security::set_password(&device, &InstalledTools),
             _ => nvme_feature(whole, roots, Some(value)).map(drop),
         }
     }
@@ -118,7 +128,11 @@ fn in_force(text: &str) -> &str {
 }
 
 /// Reads or sets the volatile write cache of an NVMe controller; returns `0` or `1`.
-fn nvme_feature(whole: &Node, roots: &Roots, set: Option<&str>) -> Result<String, HostError> {
+fn nvme_feature(
+    whole: &SysfsNode,
+    roots: &SystemRoots,
+    set: Option<&str>,
+) -> Result<String, HostError> {
     // The feature belongs to the controller; some drives refuse it per namespace.
     let controller = controllers(whole).first().map(|directory| file_name(directory));
     let path = roots.dev.join(controller.unwrap_or_else(|| whole.name.clone()));

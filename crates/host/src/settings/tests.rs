@@ -1,15 +1,15 @@
 use super::*;
 use crate::identity::describe;
-use crate::machine::Machine;
-use crate::target::{Access, Target};
+use crate::machine::MachineFixture;
+use crate::target::{AccessMode, Target};
 use std::fs;
 use steadfast_domain::{Conditions, WriteCache};
 
-fn target(machine: &Machine, name: &str) -> Target {
-    let node = Node::named(name, &machine.roots).unwrap();
+fn target(machine: &MachineFixture, name: &str) -> Target {
+    let node = SysfsNode::named(name, &machine.roots).unwrap();
     machine.write("medium", vec![0; 8192]);
     let device = describe(&node, &machine.path("medium"), &machine.roots);
-    Target::open(device, Access::Read).unwrap()
+    Target::open(device, AccessMode::Read).unwrap()
 }
 
 fn wanted() -> Conditions {
@@ -23,7 +23,7 @@ fn wanted() -> Conditions {
 
 #[test]
 fn a_sata_drive_is_changed_read_back_and_put_back() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let disk = machine.sata("sda", "8:0", 1000);
     machine.set(&disk, "device/wwid", "naa.5001");
     machine.set(&disk, "device/scsi_disk/0:0:0:0/cache_type", "write back\n");
@@ -55,14 +55,14 @@ fn a_sata_drive_is_changed_read_back_and_put_back() {
     assert_eq!(plan_changes(&wanted(), &target, roots), (Vec::new(), Vec::new()));
 
     for change in changes.iter().rev() {
-        assert_eq!(undo_change(change, roots).unwrap(), Undone::PutBack);
+        assert_eq!(undo_change(change, roots).unwrap(), UndoOutcome::PutBack);
     }
     assert_eq!(conditions(&target, roots), before);
 }
 
 #[test]
 fn the_cache_of_a_virtual_machine_s_disk_is_set_where_the_disk_takes_it() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let below = "pci0000:00/0000:00:05.0/virtio1/host2/target2:0:0/2:0:0:0";
     let scsi = machine.scsi(below, "sdc", "8:32", 1000);
     machine.set(&scsi, "device/scsi_disk/2:0:0:0/cache_type", "write back\n");
@@ -83,7 +83,7 @@ fn the_cache_of_a_virtual_machine_s_disk_is_set_where_the_disk_takes_it() {
 
 #[test]
 fn a_change_follows_its_device_to_another_name() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     machine.nvme(0, 1, 1000);
     let change = HostChange {
         setting: "queue/nomerges of nvme0n1, eui.0025385800010001".into(),
@@ -95,16 +95,16 @@ fn a_change_follows_its_device_to_another_name() {
     assert!(matches!(error, HostError::Absent { .. }), "{error}");
     let moved = machine.nvme(1, 1, 1000);
     machine.set(&moved, "queue/nomerges", "2\n");
-    assert_eq!(undo_change(&change, &machine.roots).unwrap(), Undone::PutBack);
-    assert_eq!(undo_change(&change, &machine.roots).unwrap(), Undone::AlreadySo);
+    assert_eq!(undo_change(&change, &machine.roots).unwrap(), UndoOutcome::PutBack);
+    assert_eq!(undo_change(&change, &machine.roots).unwrap(), UndoOutcome::AlreadySo);
     assert_eq!(moved.text("queue/nomerges").as_deref(), Some("1"));
-    let other = Node::named("nvme0n1", &machine.roots).unwrap();
+    let other = SysfsNode::named("nvme0n1", &machine.roots).unwrap();
     assert_eq!(other.text("queue/nomerges").as_deref(), Some("0"));
 }
 
 /// Creates a machine with merges of `loop0` turned off by a change of this program.
-fn with_merges_off() -> (Machine, Node, HostChange) {
-    let machine = Machine::new();
+fn with_merges_off() -> (MachineFixture, SysfsNode, HostChange) {
+    let machine = MachineFixture::new();
     machine.write("proc/sys/kernel/random/boot_id", "first\n");
     let disk = machine.block("virtual/block/loop0", "7:0", 1000);
     machine.set(&disk, "diskseq", "41\n");
@@ -121,7 +121,7 @@ fn what_somebody_else_has_set_since_is_left() {
     let (machine, disk, change) = with_merges_off();
     machine.set(&disk, "queue/nomerges", "1\n");
     let undone = undo_change(&change, &machine.roots).unwrap();
-    assert!(matches!(&undone, Undone::Left(why) if why.contains("it is 1 now")), "{undone:?}");
+    assert!(matches!(&undone, UndoOutcome::Left(why) if why.contains("it is 1 now")), "{undone:?}");
     assert_eq!(disk.text("queue/nomerges").as_deref(), Some("1"));
 }
 
@@ -130,7 +130,7 @@ fn another_disk_under_the_same_name_is_left_as_it_is() {
     let (machine, disk, change) = with_merges_off();
     machine.set(&disk, "diskseq", "42\n");
     let undone = undo_change(&change, &machine.roots).unwrap();
-    assert!(matches!(&undone, Undone::Gone(why) if why.contains("another")), "{undone:?}");
+    assert!(matches!(&undone, UndoOutcome::Gone(why) if why.contains("another")), "{undone:?}");
     assert_eq!(disk.text("queue/nomerges").as_deref(), Some("2"));
 }
 
@@ -139,13 +139,13 @@ fn a_restart_resets_what_only_the_kernel_keeps() {
     let (machine, disk, change) = with_merges_off();
     machine.write("proc/sys/kernel/random/boot_id", "second\n");
     let undone = undo_change(&change, &machine.roots).unwrap();
-    assert!(matches!(&undone, Undone::Gone(why) if why.contains("restart")), "{undone:?}");
+    assert!(matches!(&undone, UndoOutcome::Gone(why) if why.contains("restart")), "{undone:?}");
     assert_eq!(disk.text("queue/nomerges").as_deref(), Some("2"));
 }
 
 #[test]
 fn a_drive_s_own_setting_outlasts_a_restart() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     machine.write("proc/sys/kernel/random/boot_id", "first\n");
     let disk = machine.sata("sda", "8:0", 1000);
     machine.set(&disk, "device/wwid", "naa.5001");
@@ -156,14 +156,14 @@ fn a_drive_s_own_setting_outlasts_a_restart() {
     make_change(&changes[0], &machine.roots).unwrap();
     machine.write("proc/sys/kernel/random/boot_id", "second\n");
     machine.set(&disk, "diskseq", "3\n");
-    assert_eq!(undo_change(&changes[0], &machine.roots).unwrap(), Undone::PutBack);
+    assert_eq!(undo_change(&changes[0], &machine.roots).unwrap(), UndoOutcome::PutBack);
     let after = conditions(&target(&machine, "sda"), &machine.roots);
     assert_eq!(after.write_cache, Some(WriteCache::Enabled));
 }
 
 #[test]
 fn a_change_that_does_not_take_is_an_error() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let disk = machine.block("virtual/block/loop0", "7:0", 1000);
     let attribute = disk.directory.join("queue/nomerges");
     fs::remove_file(&attribute).unwrap();
@@ -182,7 +182,7 @@ fn a_change_that_does_not_take_is_an_error() {
 
 #[test]
 fn what_cannot_be_met_is_said_with_its_reason() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     machine.block("virtual/block/loop0", "7:0", 1000);
     let roots = &machine.roots;
     let wanted = Conditions { request_kib_max: Some(4096), ..wanted() };
@@ -199,7 +199,7 @@ fn what_cannot_be_met_is_said_with_its_reason() {
     assert_eq!(plan_changes(&asked, &target(&machine, "loop0"), roots), (vec![], vec![]));
 
     let file = crate::inspect(&machine.path("medium"), roots).unwrap();
-    let file = Target::open(file, Access::Read).unwrap();
+    let file = Target::open(file, AccessMode::Read).unwrap();
     assert_eq!(conditions(&file, roots), Conditions::default());
     let (changes, unmet) = plan_changes(&wanted, &file, roots);
     assert_eq!((changes.len(), unmet.len()), (0, 3));
@@ -207,7 +207,7 @@ fn what_cannot_be_met_is_said_with_its_reason() {
 
 #[test]
 fn merges_are_stopped_in_every_queue_below() {
-    let machine = Machine::new();
+    let machine = MachineFixture::new();
     let disk = machine.sata("sda", "8:0", 1000);
     let part = machine.partition(&disk, "sda1", "8:1", 100);
     let mapped = machine.block("virtual/block/dm-0", "252:0", 100);

@@ -3,8 +3,8 @@
 use super::place::change_of;
 use super::setting::HostSetting;
 use crate::identity::{kernel_write_cache, parse_write_cache};
-use crate::node::Node;
-use crate::roots::Roots;
+use crate::node::SysfsNode;
+use crate::roots::SystemRoots;
 use crate::target::Target;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Conditions, Transport, WriteCache};
@@ -13,7 +13,7 @@ use steadfast_domain::{Conditions, Transport, WriteCache};
 const NO_MERGES: u8 = 2;
 
 /// Returns the setting for the write cache of a device; `None` if it cannot be set.
-fn write_cache_setting(whole: &Node, transport: &Transport) -> Option<HostSetting> {
+fn write_cache_setting(whole: &SysfsNode, transport: &Transport) -> Option<HostSetting> {
     match transport {
         Transport::Nvme => Some(HostSetting::NvmeWriteCache),
         // A disk of a virtual machine is a SCSI disk (sd) or has a virtio attribute (vd).
@@ -27,7 +27,11 @@ fn write_cache_setting(whole: &Node, transport: &Transport) -> Option<HostSettin
 }
 
 /// Returns the write cache mode as reported by the device, otherwise as assumed by the kernel.
-fn write_cache(whole: &Node, transport: &Transport, roots: &Roots) -> Option<WriteCache> {
+fn write_cache(
+    whole: &SysfsNode,
+    transport: &Transport,
+    roots: &SystemRoots,
+) -> Option<WriteCache> {
     write_cache_setting(whole, transport)
         .and_then(|setting| setting.read(whole, roots).ok())
         .and_then(|text| match text.as_str() {
@@ -40,12 +44,12 @@ fn write_cache(whole: &Node, transport: &Transport, roots: &Roots) -> Option<Wri
 
 /// Returns the device and all devices below it: a request can be merged in each queue that it
 /// passes through.
-fn queues(whole: &Node) -> Vec<Node> {
+fn queues(whole: &SysfsNode) -> Vec<SysfsNode> {
     let mut found = vec![whole.clone()];
     let mut next = 0;
     while let Some(node) = found.get(next) {
         let slaves = node.slaves().unwrap_or_default();
-        let below: Vec<Node> = slaves.iter().map(Node::whole).collect();
+        let below: Vec<SysfsNode> = slaves.iter().map(SysfsNode::whole).collect();
         below.into_iter().for_each(|lower| {
             if !found.contains(&lower) {
                 found.push(lower);
@@ -56,7 +60,7 @@ fn queues(whole: &Node) -> Vec<Node> {
     found
 }
 
-fn merges(whole: &Node, roots: &Roots) -> Option<bool> {
+fn merges(whole: &SysfsNode, roots: &SystemRoots) -> Option<bool> {
     let levels: Vec<u8> = queues(whole)
         .iter()
         .filter_map(|node| HostSetting::Merges.read(node, roots).ok()?.parse().ok())
@@ -64,16 +68,16 @@ fn merges(whole: &Node, roots: &Roots) -> Option<bool> {
     (!levels.is_empty()).then(|| levels.iter().any(|level| *level < NO_MERGES))
 }
 
-fn node_of(target: &Target, roots: &Roots) -> Option<Node> {
+fn node_of(target: &Target, roots: &SystemRoots) -> Option<SysfsNode> {
     if target.is_file() {
         return None;
     }
-    Node::named(&target.device().name, roots).map(|node| node.whole())
+    SysfsNode::named(&target.device().name, roots).map(|node| node.whole())
 }
 
 /// Reads the current settings. All are `None` for a file, because the queue below a file system
 /// does not belong to the file.
-pub fn conditions(target: &Target, roots: &Roots) -> Conditions {
+pub fn conditions(target: &Target, roots: &SystemRoots) -> Conditions {
     let Some(whole) = node_of(target, roots) else { return Conditions::default() };
     let transport = &target.device().transport;
     Conditions {
@@ -90,7 +94,7 @@ pub fn conditions(target: &Target, roots: &Roots) -> Conditions {
 pub fn plan_changes(
     wanted: &Conditions,
     target: &Target,
-    roots: &Roots,
+    roots: &SystemRoots,
 ) -> (Vec<HostChange>, Vec<String>) {
     let mut plan = ChangePlan { roots, changes: Vec::new(), unmet: Vec::new() };
     match node_of(target, roots) {
@@ -101,7 +105,7 @@ pub fn plan_changes(
 }
 
 struct ChangePlan<'a> {
-    roots: &'a Roots,
+    roots: &'a SystemRoots,
     changes: Vec<HostChange>,
     unmet: Vec<String>,
 }
@@ -119,7 +123,7 @@ impl ChangePlan<'_> {
         }));
     }
 
-    fn all(&mut self, wanted: &Conditions, whole: &Node, transport: &Transport) {
+    fn all(&mut self, wanted: &Conditions, whole: &SysfsNode, transport: &Transport) {
         if let Some(cache) = wanted.write_cache {
             self.write_cache(cache, whole, transport);
         }
@@ -134,7 +138,7 @@ impl ChangePlan<'_> {
         }
     }
 
-    fn write_cache(&mut self, wanted: WriteCache, whole: &Node, transport: &Transport) {
+    fn write_cache(&mut self, wanted: WriteCache, whole: &SysfsNode, transport: &Transport) {
         match write_cache_setting(whole, transport) {
             _ if write_cache(whole, transport, self.roots) == Some(wanted) => {}
             Some(HostSetting::NvmeWriteCache) => {
@@ -153,9 +157,9 @@ impl ChangePlan<'_> {
     }
 
     /// Plans the change in all queues, because a merge in any of them counts.
-    fn merges(&mut self, on: bool, whole: &Node) {
+    fn merges(&mut self, on: bool, whole: &SysfsNode) {
         let level = if on { 0 } else { NO_MERGES };
-        let queues: Vec<Node> = queues(whole)
+        let queues: Vec<SysfsNode> = queues(whole)
             .into_iter()
             .filter(|node| HostSetting::Merges.attribute(node).is_some_and(|path| path.is_file()))
             .collect();
@@ -172,7 +176,7 @@ impl ChangePlan<'_> {
         }
     }
 
-    fn request_size(&mut self, kib: u64, whole: &Node) {
+    fn request_size(&mut self, kib: u64, whole: &SysfsNode) {
         match whole.number::<u64>("queue/max_hw_sectors_kb") {
             Some(most) if kib > most => self.unmet.push(format!(
                 "requests of {kib} KiB: {} accepts at most {most} KiB in one request",
@@ -183,7 +187,7 @@ impl ChangePlan<'_> {
     }
 
     /// Plans one change unless the setting already has the value.
-    fn change(&mut self, setting: HostSetting, whole: &Node, after: &str) {
+    fn change(&mut self, setting: HostSetting, whole: &SysfsNode, after: &str) {
         match setting.read(whole, self.roots) {
             Ok(before) if before == after => {}
             Ok(before) => {

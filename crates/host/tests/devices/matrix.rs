@@ -5,7 +5,7 @@
 
 mod stacks;
 
-use super::{MIB, Undo, arm_confirmed, fill, run, skip, tell};
+use super::{MIB, UndoCommand, arm_confirmed, fill, run, skip, tell};
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use steadfast_domain::{Bytes, Device};
-use steadfast_host::{Roots, Target, create_scratch, inspect};
+use steadfast_host::{SystemRoots, Target, create_scratch, inspect};
 use tempfile::TempDir;
 
 /// Minimum number of states that must be refused.
@@ -33,7 +33,7 @@ const IMAGE: u64 = 2 * MIB;
 
 /// Use of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Used {
+enum BlockUse {
     Mounted,
     MountedInAnotherNamespace,
     HeldByAFileSystemThatIsMountedNowhere,
@@ -57,35 +57,38 @@ enum Used {
     SwapFile,
 }
 
-const USES: [Used; 21] = [
-    Used::Mounted,
-    Used::MountedInAnotherNamespace,
-    Used::HeldByAFileSystemThatIsMountedNowhere,
-    Used::Swap,
-    Used::ExternalJournal,
-    Used::OpenExclusively,
-    Used::OpenForWriting,
-    Used::MappedShared,
-    Used::OpenAfterTheFirstThreadEnded,
-    Used::MappedAfterTheFirstThreadEnded,
-    Used::OpenInATableOfAThread,
-    Used::MountedByALoopAbove,
-    Used::MountedByALoopBeside,
-    Used::MountedByALoopThatOnlyReads,
-    Used::FileLockedWithFlock,
-    Used::FileLockedWithPosix,
-    Used::FileLockedWithOfd,
-    Used::FileOpenForWriting,
-    Used::FileMappedShared,
-    Used::FileLeased,
-    Used::SwapFile,
+const USES: [BlockUse; 21] = [
+    BlockUse::Mounted,
+    BlockUse::MountedInAnotherNamespace,
+    BlockUse::HeldByAFileSystemThatIsMountedNowhere,
+    BlockUse::Swap,
+    BlockUse::ExternalJournal,
+    BlockUse::OpenExclusively,
+    BlockUse::OpenForWriting,
+    BlockUse::MappedShared,
+    BlockUse::OpenAfterTheFirstThreadEnded,
+    BlockUse::MappedAfterTheFirstThreadEnded,
+    BlockUse::OpenInATableOfAThread,
+    BlockUse::MountedByALoopAbove,
+    BlockUse::MountedByALoopBeside,
+    BlockUse::MountedByALoopThatOnlyReads,
+    BlockUse::FileLockedWithFlock,
+    BlockUse::FileLockedWithPosix,
+    BlockUse::FileLockedWithOfd,
+    BlockUse::FileOpenForWriting,
+    BlockUse::FileMappedShared,
+    BlockUse::FileLeased,
+    BlockUse::SwapFile,
 ];
 
-impl Used {
+impl BlockUse {
     /// Returns true if this use of the file also blocks a loop device on it. The creator of a loop
     /// device may keep its file open, and no lease exists for that.
     fn bars_loops(self) -> bool {
-        !matches!(self, Used::FileOpenForWriting | Used::FileMappedShared | Used::FileLeased)
+        !matches!(
+            self,
+            BlockUse::FileOpenForWriting | BlockUse::FileMappedShared | BlockUse::FileLeased
+        )
     }
 
     fn is_of_the_file(self) -> bool {
@@ -95,7 +98,7 @@ impl Used {
 
 /// Name under which the blocks are armed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Name {
+enum ArmedName {
     Node,
     SymbolicLink,
     SecondNode,
@@ -112,47 +115,47 @@ enum Name {
     BoundFile,
 }
 
-const NAMES: [Name; 14] = [
-    Name::Node,
-    Name::SymbolicLink,
-    Name::SecondNode,
-    Name::ByProc,
-    Name::SecondLoop,
-    Name::LoopOverHardLink,
-    Name::LoopOverBindMount,
-    Name::LoopOverLoop,
-    Name::LoopOverSecondNode,
-    Name::LoopOfAnotherNamespace,
-    Name::File,
-    Name::HardLink,
-    Name::LinkToFile,
-    Name::BoundFile,
+const NAMES: [ArmedName; 14] = [
+    ArmedName::Node,
+    ArmedName::SymbolicLink,
+    ArmedName::SecondNode,
+    ArmedName::ByProc,
+    ArmedName::SecondLoop,
+    ArmedName::LoopOverHardLink,
+    ArmedName::LoopOverBindMount,
+    ArmedName::LoopOverLoop,
+    ArmedName::LoopOverSecondNode,
+    ArmedName::LoopOfAnotherNamespace,
+    ArmedName::File,
+    ArmedName::HardLink,
+    ArmedName::LinkToFile,
+    ArmedName::BoundFile,
 ];
 
-impl Name {
+impl ArmedName {
     fn is_of_the_file(self) -> bool {
         NAMES.iter().position(|name| *name == self).unwrap() >= 10
     }
 }
 
-type Built<T> = Result<T, String>;
+type BuildResult<T> = Result<T, String>;
 
 /// The parts of a state, removed in reverse order.
-struct Stage {
+struct StateFixture {
     undo: Vec<Box<dyn Send>>,
     directory: TempDir,
 }
 
-impl Drop for Stage {
+impl Drop for StateFixture {
     fn drop(&mut self) {
         while self.undo.pop().is_some() {}
     }
 }
 
-impl Stage {
+impl StateFixture {
     /// Creates a stage with an image that contains a file system.
-    fn new() -> Built<Stage> {
-        let stage = Stage { undo: Vec::new(), directory: tempfile::tempdir().unwrap() };
+    fn new() -> BuildResult<StateFixture> {
+        let stage = StateFixture { undo: Vec::new(), directory: tempfile::tempdir().unwrap() };
         fs::write(stage.image(), ext4()?).unwrap();
         Ok(stage)
     }
@@ -165,7 +168,7 @@ impl Stage {
         self.at("image")
     }
 
-    fn attach(&mut self, file: &Path, options: &[&str]) -> Built<PathBuf> {
+    fn attach(&mut self, file: &Path, options: &[&str]) -> BuildResult<PathBuf> {
         let mut arguments = vec!["--find", "--show"];
         arguments.extend(options);
         arguments.push(file.to_str().unwrap());
@@ -174,7 +177,7 @@ impl Stage {
 
     /// Attaches a loop device. Retries, because two requests for a free device at the same time may
     /// get the same one.
-    fn attached(&mut self, attach: impl Fn() -> Built<String>) -> Built<PathBuf> {
+    fn attached(&mut self, attach: impl Fn() -> BuildResult<String>) -> BuildResult<PathBuf> {
         let mut answer = attach();
         for _ in 0..40 {
             if answer.is_ok() {
@@ -184,11 +187,11 @@ impl Stage {
             answer = attach();
         }
         let path = PathBuf::from(answer?);
-        self.undo.push(Box::new(Undo(&["losetup", "--detach"], path.clone())));
+        self.undo.push(Box::new(UndoCommand(&["losetup", "--detach"], path.clone())));
         Ok(path)
     }
 
-    fn second_node(&self, device: &Path) -> Built<PathBuf> {
+    fn second_node(&self, device: &Path) -> BuildResult<PathBuf> {
         let number = fs::metadata(device).unwrap().rdev();
         let (major, minor) = (libc::major(number).to_string(), libc::minor(number).to_string());
         let node = self.at("node");
@@ -197,47 +200,49 @@ impl Stage {
     }
 
     /// Returns the image through a bind mount.
-    fn bound(&mut self) -> Built<PathBuf> {
+    fn bound(&mut self) -> BuildResult<PathBuf> {
         let point = self.at("bound");
         fs::create_dir(&point).unwrap();
         let directory = self.directory.path().to_str().unwrap().to_owned();
         run("mount", &["--bind", &directory, point.to_str().unwrap()])?;
         // A child process of another test may have a file of it open until exec.
-        self.undo.push(Box::new(Undo(&["umount", "--lazy"], point.clone())));
+        self.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], point.clone())));
         Ok(point.join("image"))
     }
 
     /// Creates the name and everything that it passes through.
-    fn name(&mut self, name: Name, device: Option<&Path>) -> Built<PathBuf> {
+    fn name(&mut self, name: ArmedName, device: Option<&Path>) -> BuildResult<PathBuf> {
         let image = self.image();
         let node = || device.unwrap().to_owned();
         Ok(match name {
-            Name::Node => node(),
-            Name::SymbolicLink => self.linked(&node()),
-            Name::SecondNode => self.second_node(&node())?,
-            Name::ByProc => Path::new("/proc/self/root").join(node().strip_prefix("/").unwrap()),
-            Name::SecondLoop => self.attach(&image, &[])?,
-            Name::LoopOverHardLink => {
+            ArmedName::Node => node(),
+            ArmedName::SymbolicLink => self.linked(&node()),
+            ArmedName::SecondNode => self.second_node(&node())?,
+            ArmedName::ByProc => {
+                Path::new("/proc/self/root").join(node().strip_prefix("/").unwrap())
+            }
+            ArmedName::SecondLoop => self.attach(&image, &[])?,
+            ArmedName::LoopOverHardLink => {
                 fs::hard_link(&image, self.at("hard")).unwrap();
                 self.attach(&self.at("hard"), &[])?
             }
-            Name::LoopOverBindMount => {
+            ArmedName::LoopOverBindMount => {
                 let bound = self.bound()?;
                 self.attach(&bound, &[])?
             }
-            Name::LoopOverLoop => self.attach(&node(), &[])?,
-            Name::LoopOverSecondNode => {
+            ArmedName::LoopOverLoop => self.attach(&node(), &[])?,
+            ArmedName::LoopOverSecondNode => {
                 let second = self.second_node(&node())?;
                 self.attach(&second, &[])?
             }
-            Name::LoopOfAnotherNamespace => self.loop_of_another_namespace()?,
-            Name::File => image,
-            Name::HardLink => {
+            ArmedName::LoopOfAnotherNamespace => self.loop_of_another_namespace()?,
+            ArmedName::File => image,
+            ArmedName::HardLink => {
                 fs::hard_link(&image, self.at("hard")).unwrap();
                 self.at("hard")
             }
-            Name::LinkToFile => self.linked(&image),
-            Name::BoundFile => self.bound()?,
+            ArmedName::LinkToFile => self.linked(&image),
+            ArmedName::BoundFile => self.bound()?,
         })
     }
 
@@ -247,29 +252,29 @@ impl Stage {
     }
 
     /// Creates a loop device as a container does: its path is meaningless here.
-    fn loop_of_another_namespace(&mut self) -> Built<PathBuf> {
+    fn loop_of_another_namespace(&mut self) -> BuildResult<PathBuf> {
         let directory = self.directory.path().to_str().unwrap().to_owned();
         let script = format!("mount --bind {directory} /mnt && losetup --find --show /mnt/image");
         self.attached(|| run("unshare", &["--mount", "sh", "-c", &script]))
     }
 
-    fn mount(&mut self, device: &Path) -> Built<()> {
+    fn mount(&mut self, device: &Path) -> BuildResult<()> {
         let point = self.at("point");
         fs::create_dir_all(&point).unwrap();
         let (from, to) = (device.to_str().unwrap(), point.to_str().unwrap());
         run("mount", &["-o", "ro", "-t", "ext4", from, to])?;
-        self.undo.push(Box::new(Undo(&["umount"], point)));
+        self.undo.push(Box::new(UndoCommand(&["umount"], point)));
         Ok(())
     }
 
-    fn mount_in_another_namespace(&mut self, device: &Path) -> Built<()> {
+    fn mount_in_another_namespace(&mut self, device: &Path) -> BuildResult<()> {
         let device = device.display();
         let script = format!("mount -o ro -t ext4 {device} /mnt && echo && exec sleep 900");
         self.run_in_another_namespace(&script)
     }
 
     /// Runs a script in a new mount namespace, up to its first line of output.
-    fn run_in_another_namespace(&mut self, script: &str) -> Built<()> {
+    fn run_in_another_namespace(&mut self, script: &str) -> BuildResult<()> {
         let mut child = Command::new("unshare")
             .args(["--mount", "sh", "-c", script])
             .stdin(Stdio::null())
@@ -278,20 +283,20 @@ impl Stage {
             .map_err(|error| error.to_string())?;
         let mut said = [0];
         let is_ready = child.stdout.take().unwrap().read_exact(&mut said).is_ok();
-        self.undo.push(Box::new(super::Running(child)));
+        self.undo.push(Box::new(super::ChildProcess(child)));
         if is_ready { Ok(()) } else { Err("no use in another namespace".into()) }
     }
 
-    fn swap(&mut self, path: &Path) -> Built<()> {
+    fn swap(&mut self, path: &Path) -> BuildResult<()> {
         let name = path.to_str().unwrap();
         fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         run("mkswap", &[name]).and_then(|_| run("swapon", &[name]))?;
-        self.undo.push(Box::new(Undo(&["swapoff"], path.to_owned())));
+        self.undo.push(Box::new(UndoCommand(&["swapoff"], path.to_owned())));
         Ok(())
     }
 
     /// Mounts a file system whose journal is the device.
-    fn journal(&mut self, device: &Path) -> Built<()> {
+    fn journal(&mut self, device: &Path) -> BuildResult<()> {
         let (journal, other) = (device.to_str().unwrap(), self.at("other"));
         run("mke2fs", &["-q", "-F", "-b", "1024", "-O", "journal_dev", journal])?;
         fs::write(&other, vec![0; 4 * MIB as usize]).unwrap();
@@ -301,56 +306,56 @@ impl Stage {
         self.mount(&over)
     }
 
-    fn used(&mut self, used: Used, device: Option<&Path>) -> Built<()> {
+    fn used(&mut self, used: BlockUse, device: Option<&Path>) -> BuildResult<()> {
         let image = self.image();
         let node = || device.unwrap();
         match used {
-            Used::Mounted => self.mount(node()),
-            Used::MountedInAnotherNamespace => self.mount_in_another_namespace(node()),
-            Used::HeldByAFileSystemThatIsMountedNowhere => {
+            BlockUse::Mounted => self.mount(node()),
+            BlockUse::MountedInAnotherNamespace => self.mount_in_another_namespace(node()),
+            BlockUse::HeldByAFileSystemThatIsMountedNowhere => {
                 let taken = super::take_up_ext4(node()).map_err(|error| error.to_string())?;
                 self.undo.push(Box::new(taken));
                 Ok(())
             }
-            Used::Swap => self.swap(node()),
-            Used::ExternalJournal => self.journal(node()),
-            Used::OpenExclusively => self.hold(node(), Hold::Exclusively),
-            Used::OpenForWriting => self.hold(node(), Hold::Open),
-            Used::MappedShared => self.hold(node(), Hold::Mapped),
-            Used::OpenAfterTheFirstThreadEnded => self.hold(node(), Hold::ThreadOpen),
-            Used::MappedAfterTheFirstThreadEnded => self.hold(node(), Hold::ThreadMapped),
-            Used::OpenInATableOfAThread => self.hold(node(), Hold::ThreadTable),
-            Used::MountedByALoopAbove => {
+            BlockUse::Swap => self.swap(node()),
+            BlockUse::ExternalJournal => self.journal(node()),
+            BlockUse::OpenExclusively => self.hold(node(), HoldMethod::Exclusively),
+            BlockUse::OpenForWriting => self.hold(node(), HoldMethod::Open),
+            BlockUse::MappedShared => self.hold(node(), HoldMethod::Mapped),
+            BlockUse::OpenAfterTheFirstThreadEnded => self.hold(node(), HoldMethod::ThreadOpen),
+            BlockUse::MappedAfterTheFirstThreadEnded => self.hold(node(), HoldMethod::ThreadMapped),
+            BlockUse::OpenInATableOfAThread => self.hold(node(), HoldMethod::ThreadTable),
+            BlockUse::MountedByALoopAbove => {
                 let above = self.attach(node(), &[])?;
                 self.mount(&above)
             }
-            Used::MountedByALoopBeside => {
+            BlockUse::MountedByALoopBeside => {
                 let beside = self.attach(&image, &[])?;
                 self.mount(&beside)
             }
-            Used::MountedByALoopThatOnlyReads => {
+            BlockUse::MountedByALoopThatOnlyReads => {
                 let beside = self.attach(&image, &["--read-only"])?;
                 self.mount(&beside)
             }
-            Used::FileLockedWithFlock => self.hold(&image, Hold::Flock),
-            Used::FileLockedWithPosix => self.hold(&image, Hold::Posix),
-            Used::FileLockedWithOfd => self.hold(&image, Hold::Ofd),
-            Used::FileOpenForWriting => self.hold(&image, Hold::Open),
-            Used::FileMappedShared => self.hold(&image, Hold::Mapped),
-            Used::FileLeased => self.hold(&image, Hold::Lease),
-            Used::SwapFile => self.swap(&image),
+            BlockUse::FileLockedWithFlock => self.hold(&image, HoldMethod::Flock),
+            BlockUse::FileLockedWithPosix => self.hold(&image, HoldMethod::Posix),
+            BlockUse::FileLockedWithOfd => self.hold(&image, HoldMethod::Ofd),
+            BlockUse::FileOpenForWriting => self.hold(&image, HoldMethod::Open),
+            BlockUse::FileMappedShared => self.hold(&image, HoldMethod::Mapped),
+            BlockUse::FileLeased => self.hold(&image, HoldMethod::Lease),
+            BlockUse::SwapFile => self.swap(&image),
         }
     }
 
-    fn hold(&mut self, path: &Path, how: Hold) -> Built<()> {
-        self.undo.push(Box::new(Holder::new(path, how)?));
+    fn hold(&mut self, path: &Path, how: HoldMethod) -> BuildResult<()> {
+        self.undo.push(Box::new(HolderProcess::new(path, how)?));
         Ok(())
     }
 }
 
 /// Returns an ext4 image, created once.
-fn ext4() -> Built<&'static [u8]> {
-    static MADE: OnceLock<Built<Vec<u8>>> = OnceLock::new();
+fn ext4() -> BuildResult<&'static [u8]> {
+    static MADE: OnceLock<BuildResult<Vec<u8>>> = OnceLock::new();
     let made = MADE.get_or_init(|| {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(IMAGE).unwrap();
@@ -362,7 +367,7 @@ fn ext4() -> Built<&'static [u8]> {
 
 /// Way in which a separate process holds a file or a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hold {
+enum HoldMethod {
     Open,
     Exclusively,
     Mapped,
@@ -378,10 +383,10 @@ enum Hold {
     ThreadTable,
 }
 
-struct Holder(libc::pid_t);
+struct HolderProcess(libc::pid_t);
 
-impl Holder {
-    fn new(path: &Path, how: Hold) -> Built<Holder> {
+impl HolderProcess {
+    fn new(path: &Path, how: HoldMethod) -> BuildResult<HolderProcess> {
         let path = CString::new(path.as_os_str().as_bytes()).unwrap();
         let mut ends = [0; 2];
         // SAFETY: pipe2(2) writes two new descriptors, which have no other owner.
@@ -397,7 +402,7 @@ impl Holder {
             unsafe { hold_on(&path, how, saying.as_raw_fd()) }
         }
         drop(saying);
-        let holder = Holder(child);
+        let holder = HolderProcess(child);
         match said.read_exact(&mut [0]) {
             Ok(()) => Ok(holder),
             Err(_) => Err(format!("no process could hold it ({how:?})")),
@@ -405,7 +410,7 @@ impl Holder {
     }
 }
 
-impl Drop for Holder {
+impl Drop for HolderProcess {
     fn drop(&mut self) {
         // SAFETY: takes integers and a null pointer; the child has not been waited for.
         unsafe {
@@ -420,7 +425,7 @@ impl Drop for Holder {
 ///
 /// # Safety
 /// Must be called only in the child of a fork; makes only system calls.
-unsafe fn hold_on(path: &CString, how: Hold, saying: i32) -> ! {
+unsafe fn hold_on(path: &CString, how: HoldMethod, saying: i32) -> ! {
     // SAFETY: system calls with integers and with strings that outlive them.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -429,22 +434,22 @@ unsafe fn hold_on(path: &CString, how: Hold, saying: i32) -> ! {
         libc::dup2(saying, 0);
         libc::syscall(libc::SYS_close_range, 1, u32::MAX, 0);
         let flags = match how {
-            Hold::Exclusively => libc::O_RDONLY | libc::O_EXCL,
+            HoldMethod::Exclusively => libc::O_RDONLY | libc::O_EXCL,
             // The lock alone must block, without an open for writing.
-            Hold::Flock | Hold::Lease => libc::O_RDONLY,
+            HoldMethod::Flock | HoldMethod::Lease => libc::O_RDONLY,
             _ => libc::O_RDWR,
         };
         let file = libc::open(path.as_ptr(), flags);
         let mut range: libc::flock = std::mem::zeroed();
         range.l_type = libc::F_WRLCK as i16;
         let held = match how {
-            Hold::Open | Hold::Exclusively => file,
-            Hold::Flock => libc::flock(file, libc::LOCK_SH | libc::LOCK_NB),
-            Hold::Lease => libc::fcntl(file, libc::F_SETLEASE, libc::F_RDLCK),
-            Hold::Posix => libc::fcntl(file, libc::F_SETLK, &range),
-            Hold::Ofd => libc::fcntl(file, libc::F_OFD_SETLK, &range),
-            Hold::ThreadOpen | Hold::ThreadTable => file,
-            Hold::Mapped | Hold::ThreadMapped => {
+            HoldMethod::Open | HoldMethod::Exclusively => file,
+            HoldMethod::Flock => libc::flock(file, libc::LOCK_SH | libc::LOCK_NB),
+            HoldMethod::Lease => libc::fcntl(file, libc::F_SETLEASE, libc::F_RDLCK),
+            HoldMethod::Posix => libc::fcntl(file, libc::F_SETLK, &range),
+            HoldMethod::Ofd => libc::fcntl(file, libc::F_OFD_SETLK, &range),
+            HoldMethod::ThreadOpen | HoldMethod::ThreadTable => file,
+            HoldMethod::Mapped | HoldMethod::ThreadMapped => {
                 let both = libc::PROT_READ | libc::PROT_WRITE;
                 let at = libc::mmap(std::ptr::null_mut(), 4096, both, libc::MAP_SHARED, file, 0);
                 libc::close(file);
@@ -454,21 +459,24 @@ unsafe fn hold_on(path: &CString, how: Hold, saying: i32) -> ! {
         let mut is_held = file >= 0 && held >= 0;
         // This function never returns, so that it outlives the thread.
         let mut stack = [0u8; 16 << 10];
-        if matches!(how, Hold::ThreadOpen | Hold::ThreadMapped | Hold::ThreadTable) {
-            let table = if how == Hold::ThreadTable { 0 } else { libc::CLONE_FILES };
+        if matches!(
+            how,
+            HoldMethod::ThreadOpen | HoldMethod::ThreadMapped | HoldMethod::ThreadTable
+        ) {
+            let table = if how == HoldMethod::ThreadTable { 0 } else { libc::CLONE_FILES };
             let shared = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_SIGHAND;
             let flags = shared | libc::CLONE_THREAD | libc::CLONE_SYSVSEM | table;
             let top = stack.as_mut_ptr_range().end.map_addr(|at| at & !15).cast();
             is_held &= libc::clone(wait_for_ever, top, flags, std::ptr::null_mut()) > 0;
         }
-        if how == Hold::ThreadTable {
+        if how == HoldMethod::ThreadTable {
             libc::close(file);
         }
         if is_held {
             libc::write(0, [1u8].as_ptr().cast(), 1);
         }
         libc::close(0);
-        if matches!(how, Hold::ThreadOpen | Hold::ThreadMapped) {
+        if matches!(how, HoldMethod::ThreadOpen | HoldMethod::ThreadMapped) {
             libc::syscall(libc::SYS_exit, 0);
         }
         wait_for_ever(std::ptr::null_mut());
@@ -484,20 +492,23 @@ extern "C" fn wait_for_ever(_: *mut libc::c_void) -> i32 {
 }
 
 /// A state: its name, and the function that builds and checks it.
-struct State {
+struct MatrixState {
     name: String,
-    check: Box<dyn FnOnce() -> Built<()> + Send>,
+    check: Box<dyn FnOnce() -> BuildResult<()> + Send>,
 }
 
-impl State {
-    fn new(name: impl Into<String>, check: impl FnOnce() -> Built<()> + Send + 'static) -> State {
-        State { name: name.into(), check: Box::new(check) }
+impl MatrixState {
+    fn new(
+        name: impl Into<String>,
+        check: impl FnOnce() -> BuildResult<()> + Send + 'static,
+    ) -> MatrixState {
+        MatrixState { name: name.into(), check: Box::new(check) }
     }
 }
 
 /// Tries to arm with the correct confirmation. Returns the text of a refusal.
 fn tried(path: &Path) -> Result<Target, String> {
-    let device = inspect(path, &Roots::real()).map_err(|error| error.to_string())?;
+    let device = inspect(path, &SystemRoots::real()).map_err(|error| error.to_string())?;
     arm_confirmed(&device, &[]).map_err(|refusal| format!("{refusal}; {}", refusal.remedy()))
 }
 
@@ -518,9 +529,9 @@ fn must_be_refused(path: &Path, kept: &Path, length: usize) {
     }
 }
 
-fn crossed(used: Used, name: Name) -> State {
-    State::new(format!("{used:?} / {name:?}"), move || {
-        let mut stage = Stage::new()?;
+fn crossed(used: BlockUse, name: ArmedName) -> MatrixState {
+    MatrixState::new(format!("{used:?} / {name:?}"), move || {
+        let mut stage = StateFixture::new()?;
         let image = stage.image();
         let device = if used.is_of_the_file() && name.is_of_the_file() {
             None
@@ -530,16 +541,16 @@ fn crossed(used: Used, name: Name) -> State {
         let path = stage.name(name, device.as_deref())?;
         stage.used(used, device.as_deref())?;
         // The kernel may swap after the first page.
-        let swaps = matches!(used, Used::Swap | Used::SwapFile);
+        let swaps = matches!(used, BlockUse::Swap | BlockUse::SwapFile);
         must_be_refused(&path, &image, if swaps { 4096 } else { IMAGE as usize });
         Ok(())
     })
 }
 
 /// Asserts that a name is armed if nothing uses the blocks.
-fn free(name: Name) -> State {
-    State::new(format!("free / {name:?}"), move || {
-        let mut stage = Stage::new()?;
+fn free(name: ArmedName) -> MatrixState {
+    MatrixState::new(format!("free / {name:?}"), move || {
+        let mut stage = StateFixture::new()?;
         let image = stage.image();
         let device = if name.is_of_the_file() { None } else { Some(stage.attach(&image, &[])?) };
         let path = stage.name(name, device.as_deref())?;
@@ -554,8 +565,8 @@ fn free(name: Name) -> State {
 }
 
 /// Creates a loop device with two partitions; the first contains an ext4 file system.
-fn partitioned() -> Built<(Stage, PathBuf)> {
-    let mut stage = Stage::new()?;
+fn partitioned() -> BuildResult<(StateFixture, PathBuf)> {
+    let mut stage = StateFixture::new()?;
     let (start, sectors) = (2048u32, (IMAGE / 512) as u32);
     let mut table = vec![0u8; MIB as usize];
     for (entry, at) in [(446, start), (462, start + sectors)] {
@@ -586,21 +597,22 @@ fn part(device: &Path, number: &str) -> PathBuf {
 }
 
 /// A partition in use blocks itself and its disk, by every name.
-fn partition_states() -> Vec<State> {
+fn partition_states() -> Vec<MatrixState> {
     let uses = [
-        Used::Mounted,
-        Used::MountedInAnotherNamespace,
-        Used::HeldByAFileSystemThatIsMountedNowhere,
-        Used::Swap,
-        Used::OpenExclusively,
-        Used::OpenForWriting,
-        Used::MappedShared,
-        Used::MountedByALoopAbove,
+        BlockUse::Mounted,
+        BlockUse::MountedInAnotherNamespace,
+        BlockUse::HeldByAFileSystemThatIsMountedNowhere,
+        BlockUse::Swap,
+        BlockUse::OpenExclusively,
+        BlockUse::OpenForWriting,
+        BlockUse::MappedShared,
+        BlockUse::MountedByALoopAbove,
     ];
-    let names = [None, Some(Name::Node), Some(Name::SecondNode), Some(Name::SecondLoop)];
+    let names =
+        [None, Some(ArmedName::Node), Some(ArmedName::SecondNode), Some(ArmedName::SecondLoop)];
     let all = uses.iter().flat_map(|used| names.iter().map(move |name| (*used, *name)));
-    let state = |(used, name): (Used, Option<Name>)| {
-        State::new(format!("partition {used:?} / {name:?}"), move || {
+    let state = |(used, name): (BlockUse, Option<ArmedName>)| {
+        MatrixState::new(format!("partition {used:?} / {name:?}"), move || {
             let (mut stage, device) = partitioned()?;
             let first = part(&device, "1");
             let path = match name {
@@ -608,7 +620,7 @@ fn partition_states() -> Vec<State> {
                 Some(name) => stage.name(name, Some(&device))?,
             };
             stage.used(used, Some(&first))?;
-            let length = if used == Used::Swap { MIB } else { u64::MAX };
+            let length = if used == BlockUse::Swap { MIB } else { u64::MAX };
             must_be_refused(&path, &stage.image(), length as usize);
             Ok(())
         })
@@ -617,7 +629,7 @@ fn partition_states() -> Vec<State> {
 }
 
 /// Paths that can never be targets.
-fn special_states() -> Vec<State> {
+fn special_states() -> Vec<MatrixState> {
     let fixed = [
         "/",
         "/dev/null",
@@ -630,36 +642,36 @@ fn special_states() -> Vec<State> {
         "/proc/self/mem",
         "/no/such/device",
     ];
-    let mut states: Vec<State> = fixed
+    let mut states: Vec<MatrixState> = fixed
         .into_iter()
         .map(|path| {
-            State::new(format!("special {path}"), move || {
+            MatrixState::new(format!("special {path}"), move || {
                 // Forged facts, which claim that the path is a file.
                 let file = tempfile::NamedTempFile::new().unwrap();
                 fs::write(file.path(), [0; 4096]).unwrap();
-                let genuine = inspect(file.path(), &Roots::real()).unwrap();
+                let genuine = inspect(file.path(), &SystemRoots::real()).unwrap();
                 let forged = Device { path: path.into(), ..genuine };
                 assert!(arm_confirmed(&forged, &[]).is_err(), "armed");
-                assert!(inspect(Path::new(path), &Roots::real()).is_err(), "inspected");
+                assert!(inspect(Path::new(path), &SystemRoots::real()).is_err(), "inspected");
                 Ok(())
             })
         })
         .collect();
-    states.push(State::new("special FIFO", || {
-        let stage = Stage::new()?;
+    states.push(MatrixState::new("special FIFO", || {
+        let stage = StateFixture::new()?;
         run("mkfifo", &[stage.at("pipe").to_str().unwrap()])?;
         must_be_refused(&stage.at("pipe"), &stage.image(), usize::MAX);
         Ok(())
     }));
-    states.push(State::new("special socket", || {
-        let stage = Stage::new()?;
+    states.push(MatrixState::new("special socket", || {
+        let stage = StateFixture::new()?;
         let _listening = UnixListener::bind(stage.at("socket")).unwrap();
         must_be_refused(&stage.at("socket"), &stage.image(), usize::MAX);
         Ok(())
     }));
     for kind in ["memfd", "deleted", "O_TMPFILE"] {
-        states.push(State::new(format!("special {kind}"), move || {
-            let stage = Stage::new()?;
+        states.push(MatrixState::new(format!("special {kind}"), move || {
+            let stage = StateFixture::new()?;
             let mut options = OpenOptions::new();
             options.read(true).write(true);
             let file = match kind {
@@ -681,15 +693,15 @@ fn special_states() -> Vec<State> {
             Ok(())
         }));
     }
-    states.push(State::new("read-only loop", || {
-        let mut stage = Stage::new()?;
+    states.push(MatrixState::new("read-only loop", || {
+        let mut stage = StateFixture::new()?;
         let device = stage.attach(&stage.image(), &["--read-only"])?;
         must_be_refused(&device, &stage.image(), usize::MAX);
         Ok(())
     }));
     states.extend([0u64, 256, 1536, 1792].map(|kib| {
-        State::new(format!("ZFS label at {kib} KiB"), move || {
-            let mut stage = Stage::new()?;
+        MatrixState::new(format!("ZFS label at {kib} KiB"), move || {
+            let mut stage = StateFixture::new()?;
             let mut image = vec![0; IMAGE as usize];
             let at = (kib as usize + 128) << 10;
             image[at..at + 8].copy_from_slice(&0x00ba_b10c_u64.to_le_bytes());
@@ -704,21 +716,22 @@ fn special_states() -> Vec<State> {
 
 /// A machine whose only disk is a loop device, with a simulated `/sys` and `/proc` that can show
 /// features that this kernel lacks.
-struct Laid {
-    stage: Stage,
+struct SimulatedMachine {
+    stage: StateFixture,
     device: PathBuf,
-    roots: Roots,
+    roots: SystemRoots,
     disk: PathBuf,
 }
 
-impl Laid {
-    fn new() -> Built<Laid> {
-        let mut stage = Stage::new()?;
+impl SimulatedMachine {
+    fn new() -> BuildResult<SimulatedMachine> {
+        let mut stage = StateFixture::new()?;
         let device = stage.attach(&stage.image(), &[])?;
         let number = fs::metadata(&device).unwrap().rdev();
         let number = format!("{}:{}", libc::major(number), libc::minor(number));
-        let roots = Roots { sys: stage.at("sys"), proc: stage.at("proc"), ..Roots::real() };
-        let laid = Laid { disk: stage.at("sys/devices/disk"), stage, device, roots };
+        let roots =
+            SystemRoots { sys: stage.at("sys"), proc: stage.at("proc"), ..SystemRoots::real() };
+        let laid = SimulatedMachine { disk: stage.at("sys/devices/disk"), stage, device, roots };
         laid.block("disk", &number, IMAGE / 512);
         laid.write("proc/swaps", "Filename Type Size Used Priority\n");
         laid.write("proc/locks", "");
@@ -813,9 +826,9 @@ impl Laid {
 
 /// A state of a simulated machine, refused with a text that contains `expected`. Without the state,
 /// the machine's disk is armed.
-fn laid_out(name: &str, expected: &'static str, lay: fn(&Laid)) -> State {
-    State::new(format!("laid out: {name}"), move || {
-        let laid = Laid::new()?;
+fn laid_out(name: &str, expected: &'static str, lay: fn(&SimulatedMachine)) -> MatrixState {
+    MatrixState::new(format!("laid out: {name}"), move || {
+        let laid = SimulatedMachine::new()?;
         drop(laid.tried().unwrap());
         let before = fs::read(laid.stage.image()).unwrap();
         lay(&laid);
@@ -827,7 +840,7 @@ fn laid_out(name: &str, expected: &'static str, lay: fn(&Laid)) -> State {
 }
 
 /// Uses that need features of another kernel.
-fn foreign_states() -> Vec<State> {
+fn foreign_states() -> Vec<MatrixState> {
     vec![
         laid_out("LVM", "LVM vault", |l| l.hold("dm-0", "LVM-1")),
         laid_out("crypt", "crypt vault", |l| l.hold("dm-1", "CRYPT-LUKS2-1")),
@@ -883,7 +896,7 @@ fn foreign_states() -> Vec<State> {
 }
 
 /// Machines that do not report a fact, or report it under another name.
-fn silent_states() -> Vec<State> {
+fn silent_states() -> Vec<MatrixState> {
     vec![
         laid_out("no mountinfo", "mountinfo", |l| {
             fs::remove_file(l.stage.at("proc/self/mountinfo")).unwrap();
@@ -933,7 +946,7 @@ fn silent_states() -> Vec<State> {
 
 /// Runs states on many threads. Returns the number of states that passed, the states that failed
 /// and those that could not be built, each with its message.
-fn conduct(states: Vec<State>) -> (usize, Vec<String>, Vec<String>) {
+fn conduct(states: Vec<MatrixState>) -> (usize, Vec<String>, Vec<String>) {
     // A loop device in use whose backing file cannot be traced blocks other files: states that must
     // be armed and states that must be refused run alternately.
     static TURN: Mutex<()> = Mutex::new(());
@@ -946,7 +959,7 @@ fn conduct(states: Vec<State>) -> (usize, Vec<String>, Vec<String>) {
             scope.spawn(|| {
                 loop {
                     let Some(state) = queue.lock().unwrap().pop() else { return };
-                    let State { name, check } = state;
+                    let MatrixState { name, check } = state;
                     match catch_unwind(AssertUnwindSafe(check)) {
                         Ok(Ok(())) => drop(held.fetch_add(1, Ordering::Relaxed)),
                         Ok(Err(why)) => skipped.lock().unwrap().push(format!("{name}: {why}")),
@@ -964,7 +977,7 @@ fn conduct(states: Vec<State>) -> (usize, Vec<String>, Vec<String>) {
 }
 
 fn can_attach(test: &str) -> bool {
-    match Stage::new().and_then(|mut stage| stage.attach(&stage.image(), &[])) {
+    match StateFixture::new().and_then(|mut stage| stage.attach(&stage.image(), &[])) {
         Ok(_) => true,
         Err(error) => {
             skip(test, &error);
@@ -981,8 +994,8 @@ fn nothing_in_use_is_armed_by_any_name() {
         return;
     }
     let all = USES.iter().flat_map(|used| NAMES.iter().map(move |name| (*used, *name)));
-    let counts = |(used, name): &(Used, Name)| used.bars_loops() || name.is_of_the_file();
-    let mut states: Vec<State> =
+    let counts = |(used, name): &(BlockUse, ArmedName)| used.bars_loops() || name.is_of_the_file();
+    let mut states: Vec<MatrixState> =
         all.filter(counts).map(|(used, name)| crossed(used, name)).collect();
     states.extend(partition_states());
     states.extend(stacks::states());
@@ -1020,7 +1033,7 @@ fn a_partition_that_touches_a_mounted_one_is_armed() {
         return;
     }
     for other in [[1, 64, 39_936], [3, 40_000 + IMAGE / 512, 9], [5, 100, 9]] {
-        let laid = Laid::new().unwrap();
+        let laid = SimulatedMachine::new().unwrap();
         laid.cut(2, [40_000, IMAGE / 512], other);
         laid.mount_other();
         drop(laid.tried().unwrap());
@@ -1049,7 +1062,7 @@ fn a_link_that_is_turned_over_and_over_leads_to_nothing_precious() {
             ended.store(true, Ordering::Relaxed);
         });
         while !ended.load(Ordering::Relaxed) {
-            let Ok(device) = inspect(&at("link"), &Roots::real()) else { continue };
+            let Ok(device) = inspect(&at("link"), &SystemRoots::real()) else { continue };
             // Confirmed by the scratch file's name only.
             let Ok(target) = super::arm_with(&device, Some("scratch")) else { continue };
             assert_eq!(
@@ -1070,7 +1083,7 @@ fn what_is_armed_stays_free_of_others() {
     if !can_attach(test) {
         return;
     }
-    let mut stage = Stage::new().unwrap();
+    let mut stage = StateFixture::new().unwrap();
     let image = stage.image();
     let below = stage.attach(&image, &[]).unwrap();
     let over = stage.attach(&below, &[]).unwrap();
@@ -1084,16 +1097,16 @@ fn what_is_armed_stays_free_of_others() {
     assert!(stage.mount(&below).is_err());
     drop(target);
 
-    let mut stage = Stage::new().unwrap();
+    let mut stage = StateFixture::new().unwrap();
     let target = tried(&stage.image()).unwrap();
-    for how in [Hold::Flock, Hold::Posix, Hold::Ofd] {
+    for how in [HoldMethod::Flock, HoldMethod::Posix, HoldMethod::Ofd] {
         assert!(stage.hold(&stage.image(), how).is_err(), "{how:?}");
     }
     drop(target);
     // A child process of another test has the handle until exec.
     let mut is_free = |_: u32| {
         std::thread::sleep(Duration::from_millis(50));
-        stage.hold(&stage.image(), Hold::Ofd).is_ok()
+        stage.hold(&stage.image(), HoldMethod::Ofd).is_ok()
     };
     assert!((0..40).any(&mut is_free));
 }

@@ -5,11 +5,11 @@
 use super::*;
 use crate::devices_alone;
 use std::os::unix::fs::PermissionsExt;
-use steadfast_host::Refusal;
+use steadfast_host::ArmRefusal;
 
 /// Mount options and layout of an overlay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum OverlayLayout {
     Plain,
     /// Each layer is on a separate file system.
     Apart,
@@ -23,19 +23,19 @@ enum Kind {
     Nested,
 }
 
-const KINDS: [Kind; 7] = [
-    Kind::Plain,
-    Kind::Apart,
-    Kind::Xino,
-    Kind::Metacopy,
-    Kind::Index,
-    Kind::Several,
-    Kind::Nested,
+const KINDS: [OverlayLayout; 7] = [
+    OverlayLayout::Plain,
+    OverlayLayout::Apart,
+    OverlayLayout::Xino,
+    OverlayLayout::Metacopy,
+    OverlayLayout::Index,
+    OverlayLayout::Several,
+    OverlayLayout::Nested,
 ];
 
 /// Layers that contain the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layer {
+enum LayerSet {
     Upper,
     Lower,
     /// Both layers: the file was copied up.
@@ -44,32 +44,37 @@ enum Layer {
     Renamed,
 }
 
-const LAYERS: [Layer; 4] = [Layer::Upper, Layer::Lower, Layer::Both, Layer::Renamed];
+const LAYERS: [LayerSet; 4] = [LayerSet::Upper, LayerSet::Lower, LayerSet::Both, LayerSet::Renamed];
 
 /// A mounted overlay with a file that contains a file system.
-struct Overlay {
-    stage: Stage,
+struct MountedOverlay {
+    stage: StateFixture,
     merged: PathBuf,
     /// Paths of the file in the layers.
     real: Vec<PathBuf>,
 }
 
-fn mount_with(stage: &mut Stage, kind: &str, options: &str, point: &Path) -> Built<()> {
+fn mount_with(
+    stage: &mut StateFixture,
+    kind: &str,
+    options: &str,
+    point: &Path,
+) -> BuildResult<()> {
     fs::create_dir_all(point).unwrap();
     run("mount", &["-t", kind, "-o", options, kind, point.to_str().unwrap()])?;
     // A file that was just closed may still be busy.
-    stage.undo.push(Box::new(Undo(&["umount", "--lazy"], point.to_owned())));
+    stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], point.to_owned())));
     Ok(())
 }
 
-impl Overlay {
-    fn new(kind: Kind, layer: Layer) -> Built<Overlay> {
-        let mut stage = Stage::new()?;
+impl MountedOverlay {
+    fn new(kind: OverlayLayout, layer: LayerSet) -> BuildResult<MountedOverlay> {
+        let mut stage = StateFixture::new()?;
         // Separate from the file system of the other states, whose paths may be unknown.
         let disk = stage.at("disk");
         mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
         let lower = match kind {
-            Kind::Several => disk.join("lo:w\\er,2"),
+            OverlayLayout::Several => disk.join("lo:w\\er,2"),
             _ => disk.join("lower"),
         };
         let (upper, work, merged) = (disk.join("upper"), disk.join("work"), disk.join("merged"));
@@ -77,20 +82,20 @@ impl Overlay {
             fs::create_dir_all(directory).unwrap();
         }
         let up = disk.join("up");
-        if matches!(kind, Kind::Apart | Kind::Xino) {
+        if matches!(kind, OverlayLayout::Apart | OverlayLayout::Xino) {
             mount_with(&mut stage, "tmpfs", "size=64m", &up)?;
         }
         let (upper, work) = match kind {
-            Kind::Apart | Kind::Xino => (up.join("upper"), up.join("work")),
+            OverlayLayout::Apart | OverlayLayout::Xino => (up.join("upper"), up.join("work")),
             _ => (upper, work),
         };
         fs::create_dir_all(&upper).unwrap();
         fs::create_dir_all(&work).unwrap();
-        let holds = if layer == Layer::Upper { &upper } else { &lower };
+        let holds = if layer == LayerSet::Upper { &upper } else { &lower };
         fs::write(holds.join("image"), ext4()?).unwrap();
         let mut real = vec![holds.join("image")];
         let mut below = escaped(&lower);
-        if kind == Kind::Nested {
+        if kind == OverlayLayout::Nested {
             let middle = disk.join("middle");
             let options = format!("lowerdir={}:{}", below, escaped(&disk.join("first")));
             mount_with(&mut stage, "overlay", &options, &middle)?;
@@ -98,11 +103,11 @@ impl Overlay {
         }
         let first = escaped(&disk.join("first"));
         let (below, more) = match kind {
-            Kind::Plain | Kind::Apart | Kind::Nested => (below, ""),
-            Kind::Several => (format!("{first}:{below}"), ""),
-            Kind::Xino => (below, ",xino=on"),
-            Kind::Metacopy => (below, ",metacopy=on,redirect_dir=on"),
-            Kind::Index => (below, ",index=on"),
+            OverlayLayout::Plain | OverlayLayout::Apart | OverlayLayout::Nested => (below, ""),
+            OverlayLayout::Several => (format!("{first}:{below}"), ""),
+            OverlayLayout::Xino => (below, ",xino=on"),
+            OverlayLayout::Metacopy => (below, ",metacopy=on,redirect_dir=on"),
+            OverlayLayout::Index => (below, ",index=on"),
         };
         let options = format!(
             "lowerdir={below},upperdir={},workdir={}{more}",
@@ -111,16 +116,16 @@ impl Overlay {
         );
         mount_with(&mut stage, "overlay", &options, &merged)?;
         let mut image = merged.join("image");
-        if matches!(layer, Layer::Both | Layer::Renamed) {
+        if matches!(layer, LayerSet::Both | LayerSet::Renamed) {
             // With metacopy=on, this creates an upper file without data.
             fs::set_permissions(&image, fs::Permissions::from_mode(0o640)).unwrap();
-            if layer == Layer::Renamed {
+            if layer == LayerSet::Renamed {
                 image = merged.join("renamed");
                 fs::rename(merged.join("image"), &image).unwrap();
             }
             real.push(upper.join(image.file_name().unwrap()));
         }
-        Ok(Overlay { stage, merged: image, real })
+        Ok(MountedOverlay { stage, merged: image, real })
     }
 }
 
@@ -132,7 +137,7 @@ fn escaped(path: &Path) -> String {
 
 /// Use of a file under one of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum StackedUse {
     MountedLoop,
     AttachedLoop,
     Locked,
@@ -140,38 +145,49 @@ enum Use {
     Mapped,
 }
 
-const OVERLAY_USES: [Use; 5] =
-    [Use::MountedLoop, Use::AttachedLoop, Use::Locked, Use::Open, Use::Mapped];
+const OVERLAY_USES: [StackedUse; 5] = [
+    StackedUse::MountedLoop,
+    StackedUse::AttachedLoop,
+    StackedUse::Locked,
+    StackedUse::Open,
+    StackedUse::Mapped,
+];
 
-impl Use {
+impl StackedUse {
     /// Returns true if this use blocks loop devices. The creator of a loop device may have its file
     /// open, and an unused loop device blocks no other.
     fn bars_loops(self) -> bool {
-        matches!(self, Use::MountedLoop | Use::Locked)
+        matches!(self, StackedUse::MountedLoop | StackedUse::Locked)
     }
 
     /// Returns true if the use is tested on this kind of overlay. Uses that are visible on the file
     /// in the layer need fewer kinds.
-    fn is_tried_on(self, kind: Kind) -> bool {
-        self.bars_loops() || matches!(kind, Kind::Plain | Kind::Apart | Kind::Metacopy)
+    fn is_tried_on(self, kind: OverlayLayout) -> bool {
+        self.bars_loops()
+            || matches!(kind, OverlayLayout::Plain | OverlayLayout::Apart | OverlayLayout::Metacopy)
     }
 
-    fn begin(self, stage: &mut Stage, path: &Path) -> Built<()> {
+    fn begin(self, stage: &mut StateFixture, path: &Path) -> BuildResult<()> {
         match self {
-            Use::MountedLoop => {
+            StackedUse::MountedLoop => {
                 let device = stage.attach(path, &["--read-only"])?;
                 stage.mount(&device)
             }
-            Use::AttachedLoop => stage.attach(path, &["--read-only"]).map(drop),
-            Use::Locked => stage.hold(path, Hold::Flock),
-            Use::Open => stage.hold(path, Hold::Open),
-            Use::Mapped => stage.hold(path, Hold::Mapped),
+            StackedUse::AttachedLoop => stage.attach(path, &["--read-only"]).map(drop),
+            StackedUse::Locked => stage.hold(path, HoldMethod::Flock),
+            StackedUse::Open => stage.hold(path, HoldMethod::Open),
+            StackedUse::Mapped => stage.hold(path, HoldMethod::Mapped),
         }
     }
 }
 
 /// Asserts that a file is refused, and then a loop device on it.
-fn refuse_file_and_loop(stage: &mut Stage, used: Use, named: &Path, kept: &[PathBuf]) -> Built<()> {
+fn refuse_file_and_loop(
+    stage: &mut StateFixture,
+    used: StackedUse,
+    named: &Path,
+    kept: &[PathBuf],
+) -> BuildResult<()> {
     for kept in kept {
         must_be_refused(named, kept, usize::MAX);
     }
@@ -185,32 +201,41 @@ fn refuse_file_and_loop(stage: &mut Stage, used: Use, named: &Path, kept: &[Path
 }
 
 /// States for each layer below a file in use, and for the file above each layer in use.
-fn overlay_states() -> Vec<State> {
+fn overlay_states() -> Vec<MatrixState> {
     let mut states = Vec::new();
     for kind in KINDS {
         for layer in LAYERS {
             for used in OVERLAY_USES.into_iter().filter(|used| used.is_tried_on(kind)) {
-                states.push(State::new(format!("{kind:?} {layer:?} {used:?} above"), move || {
-                    let Overlay { mut stage, merged, real } = Overlay::new(kind, layer)?;
-                    used.begin(&mut stage, &merged)?;
-                    for named in &real {
-                        refuse_file_and_loop(&mut stage, used, named, &real)?;
-                    }
-                    Ok(())
-                }));
-                states.push(State::new(format!("{kind:?} {layer:?} {used:?} below"), move || {
-                    // The path of the lower file in the overlay is unknown then, and a mounted
-                    // loop device on it blocks every other file.
-                    let is_lost = layer == Layer::Renamed && used == Use::MountedLoop;
-                    let _alone = is_lost.then(devices_alone);
-                    let Overlay { mut stage, merged, real } = Overlay::new(kind, layer)?;
-                    // With metacopy=on, the upper layer has no data to mount.
-                    let used_layers = if kind == Kind::Metacopy { 1 } else { real.len() };
-                    for below in &real[..used_layers] {
-                        used.begin(&mut stage, below)?;
-                    }
-                    refuse_file_and_loop(&mut stage, used, &merged, &real)
-                }));
+                states.push(MatrixState::new(
+                    format!("{kind:?} {layer:?} {used:?} above"),
+                    move || {
+                        let MountedOverlay { mut stage, merged, real } =
+                            MountedOverlay::new(kind, layer)?;
+                        used.begin(&mut stage, &merged)?;
+                        for named in &real {
+                            refuse_file_and_loop(&mut stage, used, named, &real)?;
+                        }
+                        Ok(())
+                    },
+                ));
+                states.push(MatrixState::new(
+                    format!("{kind:?} {layer:?} {used:?} below"),
+                    move || {
+                        // The path of the lower file in the overlay is unknown then, and a mounted
+                        // loop device on it blocks every other file.
+                        let is_lost = layer == LayerSet::Renamed && used == StackedUse::MountedLoop;
+                        let _alone = is_lost.then(devices_alone);
+                        let MountedOverlay { mut stage, merged, real } =
+                            MountedOverlay::new(kind, layer)?;
+                        // With metacopy=on, the upper layer has no data to mount.
+                        let used_layers =
+                            if kind == OverlayLayout::Metacopy { 1 } else { real.len() };
+                        for below in &real[..used_layers] {
+                            used.begin(&mut stage, below)?;
+                        }
+                        refuse_file_and_loop(&mut stage, used, &merged, &real)
+                    },
+                ));
             }
         }
     }
@@ -218,10 +243,10 @@ fn overlay_states() -> Vec<State> {
 }
 
 /// Other ways in which a file appears in two places.
-fn other_overlay_states() -> Vec<State> {
+fn other_overlay_states() -> Vec<MatrixState> {
     vec![
-        State::new("overlay in another mount namespace", || {
-            let mut stage = Stage::new()?;
+        MatrixState::new("overlay in another mount namespace", || {
+            let mut stage = StateFixture::new()?;
             let disk = stage.at("disk");
             mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
             for name in ["lower", "upper", "work", "merged"] {
@@ -236,36 +261,45 @@ fn other_overlay_states() -> Vec<State> {
                  exec sleep 900"
             );
             stage.run_in_another_namespace(&script)?;
-            refuse_file_and_loop(&mut stage, Use::Locked, &image, std::slice::from_ref(&image))
+            refuse_file_and_loop(
+                &mut stage,
+                StackedUse::Locked,
+                &image,
+                std::slice::from_ref(&image),
+            )
         }),
-        State::new("layer by another hard link", || {
-            let Overlay { mut stage, merged, real } = Overlay::new(Kind::Plain, Layer::Upper)?;
+        MatrixState::new("layer by another hard link", || {
+            let MountedOverlay { mut stage, merged, real } =
+                MountedOverlay::new(OverlayLayout::Plain, LayerSet::Upper)?;
             let hard = stage.at("disk/hard");
             fs::hard_link(&real[0], &hard).unwrap();
-            Use::Locked.begin(&mut stage, &merged)?;
-            refuse_file_and_loop(&mut stage, Use::Locked, &hard, &real)
+            StackedUse::Locked.begin(&mut stage, &merged)?;
+            refuse_file_and_loop(&mut stage, StackedUse::Locked, &hard, &real)
         }),
-        State::new("layer by a bind mount", || {
-            let Overlay { mut stage, merged, real } = Overlay::new(Kind::Plain, Layer::Upper)?;
+        MatrixState::new("layer by a bind mount", || {
+            let MountedOverlay { mut stage, merged, real } =
+                MountedOverlay::new(OverlayLayout::Plain, LayerSet::Upper)?;
             let bound = stage.at("bound");
             fs::write(&bound, "").unwrap();
             run("mount", &["--bind", real[0].to_str().unwrap(), bound.to_str().unwrap()])?;
-            stage.undo.push(Box::new(Undo(&["umount", "--lazy"], bound.clone())));
-            Use::MountedLoop.begin(&mut stage, &merged)?;
-            refuse_file_and_loop(&mut stage, Use::MountedLoop, &bound, &real)
+            stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], bound.clone())));
+            StackedUse::MountedLoop.begin(&mut stage, &merged)?;
+            refuse_file_and_loop(&mut stage, StackedUse::MountedLoop, &bound, &real)
         }),
-        State::new("overlay that is covered", || {
+        MatrixState::new("overlay that is covered", || {
             let _alone = devices_alone();
-            let Overlay { mut stage, merged, real } = Overlay::new(Kind::Plain, Layer::Upper)?;
-            Use::MountedLoop.begin(&mut stage, &merged)?;
+            let MountedOverlay { mut stage, merged, real } =
+                MountedOverlay::new(OverlayLayout::Plain, LayerSet::Upper)?;
+            StackedUse::MountedLoop.begin(&mut stage, &merged)?;
             let point = merged.parent().unwrap().to_owned();
             mount_with(&mut stage, "tmpfs", "size=1m", &point)?;
-            refuse_file_and_loop(&mut stage, Use::MountedLoop, &real[0], &real)
+            refuse_file_and_loop(&mut stage, StackedUse::MountedLoop, &real[0], &real)
         }),
-        State::new("layer that is covered", || {
+        MatrixState::new("layer that is covered", || {
             let _alone = devices_alone();
-            let Overlay { mut stage, merged, real } = Overlay::new(Kind::Plain, Layer::Upper)?;
-            Use::MountedLoop.begin(&mut stage, &real[0])?;
+            let MountedOverlay { mut stage, merged, real } =
+                MountedOverlay::new(OverlayLayout::Plain, LayerSet::Upper)?;
+            StackedUse::MountedLoop.begin(&mut stage, &real[0])?;
             let device = stage.attach(&merged, &[])?;
             let upper = real[0].parent().unwrap().to_owned();
             mount_with(&mut stage, "tmpfs", "size=1m", &upper)?;
@@ -273,8 +307,9 @@ fn other_overlay_states() -> Vec<State> {
             must_be_refused(&device, &merged, usize::MAX);
             Ok(())
         }),
-        State::new("two overlays of one layer", || {
-            let Overlay { mut stage, merged, real } = Overlay::new(Kind::Plain, Layer::Lower)?;
+        MatrixState::new("two overlays of one layer", || {
+            let MountedOverlay { mut stage, merged, real } =
+                MountedOverlay::new(OverlayLayout::Plain, LayerSet::Lower)?;
             let disk = stage.at("disk");
             let at = disk.display();
             for name in ["up2", "work2"] {
@@ -282,12 +317,12 @@ fn other_overlay_states() -> Vec<State> {
             }
             let options = format!("lowerdir={at}/lower,upperdir={at}/up2,workdir={at}/work2");
             mount_with(&mut stage, "overlay", &options, &disk.join("second"))?;
-            Use::MountedLoop.begin(&mut stage, &merged)?;
+            StackedUse::MountedLoop.begin(&mut stage, &merged)?;
             let second = disk.join("second/image");
-            refuse_file_and_loop(&mut stage, Use::MountedLoop, &second, &real)
+            refuse_file_and_loop(&mut stage, StackedUse::MountedLoop, &second, &real)
         }),
-        State::new("overlay with data-only layers", || {
-            let mut stage = Stage::new()?;
+        MatrixState::new("overlay with data-only layers", || {
+            let mut stage = StateFixture::new()?;
             let disk = stage.at("disk");
             mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
             for name in ["meta", "data"] {
@@ -302,14 +337,19 @@ fn other_overlay_states() -> Vec<State> {
             let at = disk.display();
             let options = format!("metacopy=on,lowerdir={at}/meta::{at}/data");
             mount_with(&mut stage, "overlay", &options, &disk.join("merged"))?;
-            Use::MountedLoop.begin(&mut stage, &disk.join("merged/image"))?;
-            refuse_file_and_loop(&mut stage, Use::MountedLoop, &data, std::slice::from_ref(&data))?;
+            StackedUse::MountedLoop.begin(&mut stage, &disk.join("merged/image"))?;
+            refuse_file_and_loop(
+                &mut stage,
+                StackedUse::MountedLoop,
+                &data,
+                std::slice::from_ref(&data),
+            )?;
             let kept = [data];
-            refuse_file_and_loop(&mut stage, Use::MountedLoop, &meta, &kept)
+            refuse_file_and_loop(&mut stage, StackedUse::MountedLoop, &meta, &kept)
         }),
-        State::new("overlay with a relative path of a layer", || {
+        MatrixState::new("overlay with a relative path of a layer", || {
             let _alone = devices_alone();
-            let mut stage = Stage::new()?;
+            let mut stage = StateFixture::new()?;
             let disk = stage.at("disk");
             mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
             for name in ["lower", "upper", "work", "merged"] {
@@ -323,15 +363,20 @@ fn other_overlay_states() -> Vec<State> {
                 disk.display()
             );
             run("sh", &["-c", &script])?;
-            stage.undo.push(Box::new(Undo(&["umount", "--lazy"], disk.join("merged"))));
+            stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], disk.join("merged"))));
             must_be_refused(&disk.join("merged/image"), &image, usize::MAX);
-            Use::Locked.begin(&mut stage, &disk.join("merged/image"))?;
-            refuse_file_and_loop(&mut stage, Use::Locked, &image, std::slice::from_ref(&image))
+            StackedUse::Locked.begin(&mut stage, &disk.join("merged/image"))?;
+            refuse_file_and_loop(
+                &mut stage,
+                StackedUse::Locked,
+                &image,
+                std::slice::from_ref(&image),
+            )
         }),
     ]
 }
 
-fn set_attribute(path: &Path, name: &std::ffi::CStr, value: &[u8]) -> Built<()> {
+fn set_attribute(path: &Path, name: &std::ffi::CStr, value: &[u8]) -> BuildResult<()> {
     let path = CString::new(path.as_os_str().as_bytes()).unwrap();
     // SAFETY: the strings end with a zero byte, the length is that of the value, and all outlive
     // the call.
@@ -342,37 +387,37 @@ fn set_attribute(path: &Path, name: &std::ffi::CStr, value: &[u8]) -> Built<()> 
 }
 
 /// Mounts a directory through bindfs.
-fn bound_by_fuse() -> Built<(Stage, PathBuf, PathBuf)> {
-    let mut stage = Stage::new()?;
+fn bound_by_fuse() -> BuildResult<(StateFixture, PathBuf, PathBuf)> {
+    let mut stage = StateFixture::new()?;
     let (source, point) = (stage.at("source"), stage.at("fuse"));
     fs::create_dir(&source).unwrap();
     fs::create_dir(&point).unwrap();
     fs::write(source.join("image"), ext4()?).unwrap();
     run("bindfs", &[source.to_str().unwrap(), point.to_str().unwrap()])?;
-    stage.undo.push(Box::new(Undo(&["umount", "--lazy"], point.clone())));
+    stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], point.clone())));
     Ok((stage, source.join("image"), point.join("image")))
 }
 
 /// Mounts an image through a FUSE server.
-fn served_image(options: &str) -> Built<(Stage, PathBuf)> {
-    let mut stage = Stage::new()?;
+fn served_image(options: &str) -> BuildResult<(StateFixture, PathBuf)> {
+    let mut stage = StateFixture::new()?;
     let (image, point) = (stage.image(), stage.at("fuse"));
     fs::create_dir(&point).unwrap();
     run("fuse2fs", &[image.to_str().unwrap(), point.to_str().unwrap(), "-o", options])?;
-    stage.undo.push(Box::new(Undo(&["umount"], point)));
+    stage.undo.push(Box::new(UndoCommand(&["umount"], point)));
     Ok((stage, image))
 }
 
-fn fuse_states() -> Vec<State> {
+fn fuse_states() -> Vec<MatrixState> {
     let mut states = Vec::new();
     for used in OVERLAY_USES {
-        states.push(State::new(format!("FUSE {used:?} above"), move || {
+        states.push(MatrixState::new(format!("FUSE {used:?} above"), move || {
             let _alone = devices_alone();
             let (mut stage, source, above) = bound_by_fuse()?;
             used.begin(&mut stage, &above)?;
             refuse_file_and_loop(&mut stage, used, &source, std::slice::from_ref(&source))
         }));
-        states.push(State::new(format!("FUSE {used:?} below"), move || {
+        states.push(MatrixState::new(format!("FUSE {used:?} below"), move || {
             let _alone = devices_alone();
             let (mut stage, source, above) = bound_by_fuse()?;
             used.begin(&mut stage, &source)?;
@@ -380,7 +425,7 @@ fn fuse_states() -> Vec<State> {
         }));
     }
     for options in ["ro", "rw"] {
-        states.push(State::new(format!("image served by fuse2fs {options}"), move || {
+        states.push(MatrixState::new(format!("image served by fuse2fs {options}"), move || {
             let (mut stage, image) = served_image(options)?;
             // The server may write after the boot block.
             must_be_refused(&image, &image, 1024);
@@ -389,7 +434,7 @@ fn fuse_states() -> Vec<State> {
             Ok(())
         }));
     }
-    states.push(State::new("existing file on FUSE", || {
+    states.push(MatrixState::new("existing file on FUSE", || {
         let (_stage, source, above) = bound_by_fuse()?;
         must_be_refused(&above, &source, usize::MAX);
         Ok(())
@@ -398,9 +443,9 @@ fn fuse_states() -> Vec<State> {
 }
 
 /// Swap files that the path in /proc/swaps does not refer to.
-fn swap_states() -> Vec<State> {
+fn swap_states() -> Vec<MatrixState> {
     vec![
-        State::new("swap file below another mount, with a decoy", || {
+        MatrixState::new("swap file below another mount, with a decoy", || {
             let _alone = devices_alone();
             let (mut stage, swap) = with_directory()?;
             stage.swap(&swap)?;
@@ -409,7 +454,7 @@ fn swap_states() -> Vec<State> {
             let directory = swap.parent().unwrap().to_owned();
             fs::create_dir(&bound).unwrap();
             run("mount", &["--bind", directory.to_str().unwrap(), bound.to_str().unwrap()])?;
-            stage.undo.push(Box::new(Undo(&["umount", "--lazy"], bound.clone())));
+            stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], bound.clone())));
             mount_with(&mut stage, "tmpfs", "size=8m", &directory)?;
             fs::write(&swap, ext4()?).unwrap();
             must_be_refused(&device, &bound.join("swap"), 4096);
@@ -423,7 +468,7 @@ fn swap_states() -> Vec<State> {
             // `swapoff` finds the file by its name.
             uncover(&mut stage)
         }),
-        State::new("swap file of another mount namespace, with a decoy", || {
+        MatrixState::new("swap file of another mount namespace, with a decoy", || {
             let _alone = devices_alone();
             let (mut stage, swap) = with_directory()?;
             let directory = swap.parent().unwrap().to_owned();
@@ -437,7 +482,7 @@ fn swap_states() -> Vec<State> {
             let script =
                 format!("mount --bind {from} {to} && swapon {to}/swap && echo && exec sleep 900");
             stage.run_in_another_namespace(&script)?;
-            stage.undo.push(Box::new(Undo(&["swapoff"], swapped.clone())));
+            stage.undo.push(Box::new(UndoCommand(&["swapoff"], swapped.clone())));
             let device = stage.attach(&swapped, &[])?;
             must_be_refused(&device, &swapped, 4096);
             must_be_refused(&swapped, &swapped, 4096);
@@ -448,8 +493,8 @@ fn swap_states() -> Vec<State> {
 }
 
 /// Creates a stage with `directory/swap`.
-fn with_directory() -> Built<(Stage, PathBuf)> {
-    let stage = Stage::new()?;
+fn with_directory() -> BuildResult<(StateFixture, PathBuf)> {
+    let stage = StateFixture::new()?;
     fs::create_dir(stage.at("directory")).unwrap();
     let swap = stage.at("directory/swap");
     fs::write(&swap, ext4()?).unwrap();
@@ -457,7 +502,7 @@ fn with_directory() -> Built<(Stage, PathBuf)> {
 }
 
 /// Unmounts everything that covers a swap file.
-fn uncover(stage: &mut Stage) -> Built<()> {
+fn uncover(stage: &mut StateFixture) -> BuildResult<()> {
     while stage.undo.len() > 1 {
         stage.undo.pop();
     }
@@ -465,15 +510,15 @@ fn uncover(stage: &mut Stage) -> Built<()> {
 }
 
 /// A disk with a mounted file system of 48 MiB on its first partition and a free second partition.
-struct Disk {
-    stage: Stage,
+struct PartitionedDisk {
+    stage: StateFixture,
     device: PathBuf,
     point: PathBuf,
 }
 
-impl Disk {
-    fn new() -> Built<Disk> {
-        let mut stage = Stage::new()?;
+impl PartitionedDisk {
+    fn new() -> BuildResult<PartitionedDisk> {
+        let mut stage = StateFixture::new()?;
         let image = stage.at("disk");
         File::create(&image).unwrap().set_len(64 * MIB).unwrap();
         let device = stage.attach(&image, &["--partscan"])?;
@@ -494,8 +539,8 @@ impl Disk {
         run("mkfs.ext4", &["-q", "-F", first.to_str().unwrap()])?;
         fs::create_dir(&point).unwrap();
         run("mount", &[first.to_str().unwrap(), point.to_str().unwrap()])?;
-        stage.undo.push(Box::new(Undo(&["umount", "--lazy"], point.clone())));
-        Ok(Disk { stage, device, point })
+        stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], point.clone())));
+        Ok(PartitionedDisk { stage, device, point })
     }
 
     fn free(&self) -> PathBuf {
@@ -503,13 +548,13 @@ impl Disk {
     }
 
     /// Tries to arm the free partition while a path must be kept.
-    fn tried(&self, keep: &Path) -> Result<Target, Refusal> {
-        let device = inspect(&self.free(), &Roots::real()).unwrap();
+    fn tried(&self, keep: &Path) -> Result<Target, ArmRefusal> {
+        let device = inspect(&self.free(), &SystemRoots::real()).unwrap();
         arm_confirmed(&device, &[keep.to_owned()])
     }
 
     /// Returns the result of arming the free partition in a program with another root directory.
-    fn tried_in(&mut self, root: &Path) -> Built<String> {
+    fn tried_in(&mut self, root: &Path) -> BuildResult<String> {
         let program = root.join("armer");
         fs::write(&program, "").unwrap();
         let exe = std::env::current_exe().unwrap();
@@ -544,7 +589,7 @@ impl Disk {
         }
     }
 
-    fn must_be_refused_in(&mut self, root: &Path) -> Built<()> {
+    fn must_be_refused_in(&mut self, root: &Path) -> BuildResult<()> {
         let said = self.tried_in(root)?;
         assert!(said.contains("REFUSED"), "{said}");
         assert!(said.contains("lies on the disk") || said.contains("unknown disk"), "{said}");
@@ -566,11 +611,11 @@ fn a_partition_is_tried_in_another_root() {
 }
 
 /// Roots and run directories whose disk is hidden by the file systems stacked on it.
-fn root_states() -> Vec<State> {
+fn root_states() -> Vec<MatrixState> {
     vec![
-        State::new("root: overlay with its upper layer on the disk", || {
+        MatrixState::new("root: overlay with its upper layer on the disk", || {
             let _alone = devices_alone();
-            let mut disk = Disk::new()?;
+            let mut disk = PartitionedDisk::new()?;
             for name in ["upper", "work", "lower"] {
                 fs::create_dir(disk.point.join(name)).unwrap();
             }
@@ -579,9 +624,9 @@ fn root_states() -> Vec<State> {
             mount_with(&mut disk.stage, "overlay", &options, &root)?;
             disk.must_be_refused_in(&root)
         }),
-        State::new("root: overlay of memory over squashfs over a file on the disk", || {
+        MatrixState::new("root: overlay of memory over squashfs over a file on the disk", || {
             let _alone = devices_alone();
-            let mut disk = Disk::new()?;
+            let mut disk = PartitionedDisk::new()?;
             let (tree, image) = (disk.stage.at("tree"), disk.point.join("squash"));
             fs::create_dir(&tree).unwrap();
             fs::write(tree.join("file"), "x").unwrap();
@@ -591,7 +636,7 @@ fn root_states() -> Vec<State> {
             let squash = disk.stage.at("squash");
             fs::create_dir(&squash).unwrap();
             run("mount", &["-t", "squashfs", over.to_str().unwrap(), squash.to_str().unwrap()])?;
-            disk.stage.undo.push(Box::new(Undo(&["umount", "--lazy"], squash.clone())));
+            disk.stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], squash.clone())));
             let memory = disk.stage.at("memory");
             mount_with(&mut disk.stage, "tmpfs", "size=8m", &memory)?;
             fs::create_dir(memory.join("upper")).unwrap();
@@ -602,16 +647,16 @@ fn root_states() -> Vec<State> {
             mount_with(&mut disk.stage, "overlay", &options, &root)?;
             disk.must_be_refused_in(&root)
         }),
-        State::new("root: a directory below the mount point", || {
+        MatrixState::new("root: a directory below the mount point", || {
             let _alone = devices_alone();
-            let mut disk = Disk::new()?;
+            let mut disk = PartitionedDisk::new()?;
             let root = disk.point.join("sub/root");
             fs::create_dir_all(&root).unwrap();
             disk.must_be_refused_in(&root)
         }),
-        State::new("run directory on an overlay", || {
+        MatrixState::new("run directory on an overlay", || {
             let _alone = devices_alone();
-            let mut disk = Disk::new()?;
+            let mut disk = PartitionedDisk::new()?;
             for name in ["upper", "work", "lower"] {
                 fs::create_dir(disk.point.join(name)).unwrap();
             }
@@ -619,16 +664,16 @@ fn root_states() -> Vec<State> {
             let options = format!("lowerdir={at}/lower,upperdir={at}/upper,workdir={at}/work");
             mount_with(&mut disk.stage, "overlay", &options, &merged)?;
             let refusal = disk.tried(&merged.join("run/1")).unwrap_err();
-            assert!(matches!(refusal, Refusal::HoldsKept { .. }), "{refusal}");
+            assert!(matches!(refusal, ArmRefusal::HoldsKept { .. }), "{refusal}");
             Ok(())
         }),
-        State::new("run directory on FUSE", || {
+        MatrixState::new("run directory on FUSE", || {
             let _alone = devices_alone();
-            let mut disk = Disk::new()?;
+            let mut disk = PartitionedDisk::new()?;
             let point = disk.stage.at("fuse");
             fs::create_dir(&point).unwrap();
             run("bindfs", &[disk.point.to_str().unwrap(), point.to_str().unwrap()])?;
-            disk.stage.undo.push(Box::new(Undo(&["umount", "--lazy"], point.clone())));
+            disk.stage.undo.push(Box::new(UndoCommand(&["umount", "--lazy"], point.clone())));
             let refusal = disk.tried(&point.join("run/1")).unwrap_err().to_string();
             assert!(refusal.contains("does not show the disks below it"), "{refusal}");
             Ok(())
@@ -636,7 +681,7 @@ fn root_states() -> Vec<State> {
     ]
 }
 
-pub(super) fn states() -> Vec<State> {
+pub(super) fn states() -> Vec<MatrixState> {
     let mut states = overlay_states();
     states.extend(other_overlay_states());
     states.extend(fuse_states());
@@ -651,12 +696,12 @@ fn must_be_armed(path: &Path) {
 }
 
 /// Files next to an overlay or a FUSE file system, or with only one name there.
-fn free_states() -> Vec<State> {
+fn free_states() -> Vec<MatrixState> {
     let mut states = Vec::new();
     for kind in KINDS {
-        for layer in [Layer::Upper, Layer::Lower, Layer::Both] {
-            states.push(State::new(format!("free {kind:?} {layer:?}"), move || {
-                let Overlay { mut stage, merged, .. } = Overlay::new(kind, layer)?;
+        for layer in [LayerSet::Upper, LayerSet::Lower, LayerSet::Both] {
+            states.push(MatrixState::new(format!("free {kind:?} {layer:?}"), move || {
+                let MountedOverlay { mut stage, merged, .. } = MountedOverlay::new(kind, layer)?;
                 let disk = stage.at("disk");
                 // Next to the layers, on their file system and on another one.
                 for path in [disk.join("beside"), stage.at("beside")] {
@@ -674,7 +719,7 @@ fn free_states() -> Vec<State> {
             }));
         }
     }
-    states.push(State::new("free: a file on FUSE that this process creates", || {
+    states.push(MatrixState::new("free: a file on FUSE that this process creates", || {
         let (stage, source, above) = bound_by_fuse()?;
         let scratch = above.with_file_name("scratch");
         create_scratch(&scratch, Bytes(MIB)).unwrap();
@@ -684,9 +729,9 @@ fn free_states() -> Vec<State> {
         must_be_armed(&stage.image());
         Ok(())
     }));
-    states.push(State::new("free: run directory on an overlay of another disk", || {
-        let disk = Disk::new()?;
-        let overlay = Overlay::new(Kind::Plain, Layer::Upper)?;
+    states.push(MatrixState::new("free: run directory on an overlay of another disk", || {
+        let disk = PartitionedDisk::new()?;
+        let overlay = MountedOverlay::new(OverlayLayout::Plain, LayerSet::Upper)?;
         disk.tried(overlay.merged.parent().unwrap()).unwrap();
         Ok(())
     }));

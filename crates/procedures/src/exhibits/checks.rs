@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::testing::scripted::record;
     use steadfast_domain::record::Check;
-    use steadfast_domain::{Entry, Settings};
+    use steadfast_domain::{JournalEntry, Settings};
 
     #[test]
     fn what_was_found_bad_before_the_run_is_a_caveat() {
@@ -70,7 +70,7 @@ mod tests {
         let checks =
             vec![check("governor", CheckState::Attention), check("pcie-link", CheckState::Bad)];
         let of = |entries| record(&Settings::new("iops", 1), entries);
-        let record = of(vec![Entry::Examined(checks)]);
+        let record = of(vec![JournalEntry::Examined(checks)]);
         let caveats = caveats(&record);
         assert_eq!(caveats.len(), 1);
         assert_eq!(

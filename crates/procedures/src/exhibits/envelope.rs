@@ -32,7 +32,7 @@ fn thin(series: &mut Series) -> usize {
         return every;
     }
     let edges = points.into_iter().zip(std::mem::take(&mut series.upper));
-    let edges: Vec<Edges> = edges.map(|((x, low), high)| (x, low, high)).collect();
+    let edges: Vec<BandPoint> = edges.map(|((x, low), high)| (x, low, high)).collect();
     let (kept, every) = envelope_of_band(edges);
     series.points = kept.iter().map(|(x, low, _)| (*x, *low)).collect();
     series.upper = kept.iter().map(|(_, _, high)| *high).collect();
@@ -40,19 +40,19 @@ fn thin(series: &mut Series) -> usize {
 }
 
 /// Point of a band: x, lower edge, upper edge.
-type Edges = (f64, Option<f64>, Option<f64>);
+type BandPoint = (f64, Option<f64>, Option<f64>);
 
 /// Thins a band to the lowest lower and highest upper edge of every slice, from its first to its
 /// last x. A missing value ends a slice and is kept.
-fn envelope_of_band(edges: Vec<Edges>) -> (Vec<Edges>, usize) {
+fn envelope_of_band(edges: Vec<BandPoint>) -> (Vec<BandPoint>, usize) {
     if edges.len() <= DRAWN_POINTS {
         return (edges, 1);
     }
     let every = (edges.len() * 2).div_ceil(DRAWN_POINTS);
-    let is_there = |edges: &Edges| edges.1.is_some() && edges.2.is_some();
+    let is_there = |edges: &BandPoint| edges.1.is_some() && edges.2.is_some();
     let runs = edges.chunk_by(|a, b| is_there(a) == is_there(b));
     let slices = runs.flat_map(|run| run.chunks(every));
-    let widest = |slice: &[Edges]| {
+    let widest = |slice: &[BandPoint]| {
         let low = slice.iter().filter_map(|edges| edges.1).min_by(f64::total_cmp);
         let high = slice.iter().filter_map(|edges| edges.2).max_by(f64::total_cmp);
         let mut ends: Vec<f64> =
@@ -154,7 +154,7 @@ mod tests {
                 // A slice may begin before a part and end in it.
                 prop_assert!(!of_part.is_empty());
             }
-            let edges: Vec<Edges> =
+            let edges: Vec<BandPoint> =
                 points.iter().map(|(x, low)| (*x, *low, low.map(|low| low + wide))).collect();
             let (band, _) = envelope_of_band(edges);
             let low: Vec<_> = band.iter().map(|edges| (edges.0, edges.1)).collect();

@@ -3,7 +3,7 @@
 use super::pages::page;
 use super::{checks, hosts};
 use crate::exhibits::disclosure;
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Page};
 use steadfast_domain::{Caveat, CaveatKind, EndState, Findings, Record};
@@ -12,7 +12,7 @@ use steadfast_domain::{Caveat, CaveatKind, EndState, Findings, Record};
 /// form_pages, ..frame(...).judged(verdict) }`.
 pub(crate) fn frame(
     title: &str,
-    choices: &Choices<'_>,
+    choices: &RunChoices<'_>,
     record: &Record,
     header: FormHeader,
 ) -> Findings {
@@ -31,7 +31,7 @@ pub(crate) fn frame(
 }
 
 /// Describes the method in one line.
-fn method_text(choices: &Choices<'_>) -> String {
+fn method_text(choices: &RunChoices<'_>) -> String {
     let (profile, class) = (choices.settings.profile, choices.settings.class);
     match choices.method.lesser {
         Some(lesser) if choices.own_loads.is_some() => format!("{lesser} (docs/methods.md)"),
@@ -55,7 +55,7 @@ pub(crate) fn unfinished(record: &Record) -> Option<Caveat> {
 }
 
 /// Returns the chapter of device, host, conditions, settings and parameters.
-pub(crate) fn set_up_chapter(choices: &Choices<'_>, record: &Record) -> Page {
+pub(crate) fn set_up_chapter(choices: &RunChoices<'_>, record: &Record) -> Page {
     let mut exhibits = Vec::new();
     if let Some((device, ..)) = record.opening() {
         exhibits.push(Exhibit::Facts(disclosure::device_facts(device)));
@@ -69,6 +69,6 @@ pub(crate) fn set_up_chapter(choices: &Choices<'_>, record: &Record) -> Page {
 }
 
 /// Returns the chapters of every report: setup, then the checks before the run.
-pub(crate) fn common_chapters(choices: &Choices<'_>, record: &Record) -> Vec<Page> {
+pub(crate) fn common_chapters(choices: &RunChoices<'_>, record: &Record) -> Vec<Page> {
     vec![set_up_chapter(choices, record), checks::chapter(record)]
 }

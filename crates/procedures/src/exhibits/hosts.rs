@@ -8,7 +8,7 @@ use steadfast_domain::{Nanos, Record};
 
 /// Sums of one host over all steps.
 #[derive(Default)]
-struct Sum<'r> {
+struct HostSum<'r> {
     host: &'r str,
     fio: Option<&'r str>,
     steps: u64,
@@ -20,7 +20,7 @@ struct Sum<'r> {
     latest: Option<Nanos>,
 }
 
-impl<'r> Sum<'r> {
+impl<'r> HostSum<'r> {
     fn add(&mut self, part: &'r HostPart) {
         self.fio = part.fio.as_deref();
         self.steps += 1;
@@ -38,7 +38,7 @@ impl<'r> Sum<'r> {
     }
 }
 
-fn columns<'r>() -> [TypedColumn<Sum<'r>>; 8] {
+fn columns<'r>() -> [TypedColumn<HostSum<'r>>; 8] {
     [
         TypedColumn::cell("fio", |sum| Cell::known(sum.fio)),
         TypedColumn::count("Steps", |sum| Some(sum.steps)),
@@ -53,10 +53,10 @@ fn columns<'r>() -> [TypedColumn<Sum<'r>>; 8] {
 
 /// Returns the sums of every host over all steps; `None` for a single host.
 pub(crate) fn table(record: &Record) -> Option<Table> {
-    let mut sums: Vec<Sum<'_>> = Vec::new();
+    let mut sums: Vec<HostSum<'_>> = Vec::new();
     for part in record.steps().flat_map(|(_, outcome)| &outcome.measurement.hosts) {
         let at = sums.iter().position(|sum| sum.host == part.host).unwrap_or_else(|| {
-            sums.push(Sum { host: &part.host, ..Sum::default() });
+            sums.push(HostSum { host: &part.host, ..HostSum::default() });
             sums.len() - 1
         });
         sums[at].add(part);

@@ -2,8 +2,8 @@
 
 use super::pages::{page, rounds_axis};
 use crate::exhibits::disclosure;
-use crate::ground::choices::Choices;
-use crate::ground::results::Results;
+use crate::ground::choices::RunChoices;
+use crate::ground::results::LoopResults;
 use crate::ground::rounds::{MixedLoop, RoundValues};
 use crate::words::{decimals, number, rounds_text, slug};
 use steadfast_domain::caveats as ids;
@@ -16,7 +16,7 @@ use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{Caveat, CaveatKind, Record, Verdict};
 
 /// Describes in one sentence how the rounds of a loop ended.
-pub(crate) fn rounds_ending(record: &Record, results: &Results, rounds_max: u32) -> String {
+pub(crate) fn rounds_ending(record: &Record, results: &LoopResults, rounds_max: u32) -> String {
     let rounds = results.rounds.len();
     if !record.has_ended() {
         return format!("The run is not finished: {rounds} rounds are complete.");
@@ -37,7 +37,7 @@ pub(crate) const NOT_STEADY_EARLIER: &str = "Repeat the run with a larger --max-
 
 /// Returns the caveat of rounds that ended without steady state, or `None` while the run continues.
 /// `of` names the loop if a test has several: ` of SEQ 128K`.
-pub(crate) fn not_steady(of: &str, record: &Record, results: &Results) -> Option<Caveat> {
+pub(crate) fn not_steady(of: &str, record: &Record, results: &LoopResults) -> Option<Caveat> {
     if results.verdict.steady || !record.has_ended() {
         return None;
     }
@@ -220,7 +220,7 @@ pub(crate) fn window_facts(verdict: &Verdict, track: &TrackVerdict) -> Facts {
 }
 
 /// Parameters of a convergence plot.
-pub(crate) struct Convergence<'a> {
+pub(crate) struct ConvergencePlot<'a> {
     /// ID of the plot.
     pub id: &'a str,
     /// Title of the plot.
@@ -235,7 +235,7 @@ pub(crate) struct Convergence<'a> {
 
 /// Plots values of a loop's points by round; a void round breaks the line.
 pub(crate) fn convergence(
-    what: Convergence<'_>,
+    what: ConvergencePlot<'_>,
     mixed_loop: &MixedLoop,
     rounds: &[RoundValues],
 ) -> Plot {
@@ -256,7 +256,7 @@ pub(crate) fn convergence(
 }
 
 /// Returns the table of every tracking variable in every round.
-pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &Results) -> Table {
+pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &LoopResults) -> Table {
     let tracked = &mixed_loop.tracked;
     let inside = |round: u32| {
         results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
@@ -293,7 +293,7 @@ pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &Results) 
 }
 
 /// Returns the facts on steady state and its window.
-pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &Results) -> Facts {
+pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &LoopResults) -> Facts {
     let tracked: Vec<String> = mixed_loop.tracked.iter().map(|p| p.to_string()).collect();
     let windows: Vec<String> =
         results.steady_windows.iter().map(|(a, b)| format!("{a}-{b}")).collect();
@@ -308,7 +308,7 @@ pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &Results) -> Facts {
 }
 
 /// Returns the chapter of terms and of the steady-state rule.
-pub(crate) fn general_chapter(choices: &Choices<'_>) -> Page {
+pub(crate) fn general_chapter(choices: &RunChoices<'_>) -> Page {
     let word = |word: &str, means: &str| Setting::method(word, word, means, Origin::Default);
     let definitions = Facts::new("Terms").rows([
         word("R/W mix", "percent of the I/Os that are reads / writes; 65/35 is also written RW65"),
@@ -328,7 +328,7 @@ pub(crate) fn general_chapter(choices: &Choices<'_>) -> Page {
     page("General Information", exhibits)
 }
 
-fn steady_state_rule(choices: &Choices<'_>) -> String {
+fn steady_state_rule(choices: &RunChoices<'_>) -> String {
     let criteria = choices.method.criteria;
     let cap = choices.rounds_max.map(|n| format!(" At most {n} rounds are run."));
     format!(

@@ -1,6 +1,6 @@
 //! Values of a loop over block sizes and read/write mixes, as tables and plots.
 
-use crate::ground::results::{Cell, Results};
+use crate::ground::results::{LoopResults, PointResult};
 use crate::words::mix_name;
 use steadfast_domain::findings::{Axis, Cell as TableCell, Row, Scale, Series, Stroke, Table};
 use steadfast_domain::notation::AccessPattern;
@@ -18,20 +18,20 @@ pub(crate) struct MatrixValue {
     /// Decimals in the table.
     pub decimals: u8,
     /// Returns the value of a point.
-    pub value: fn(&Cell) -> Option<f64>,
+    pub value: fn(&PointResult) -> Option<f64>,
 }
 
 /// The points of a loop over random I/O.
-pub(crate) struct Matrix<'a> {
+pub(crate) struct LoopMatrix<'a> {
     /// Block sizes, ascending.
     pub sizes: Vec<Bytes>,
     /// Percentages of reads, in the order of columns.
     pub mixes: Vec<u8>,
     /// Results of the points.
-    pub results: &'a Results,
+    pub results: &'a LoopResults,
 }
 
-impl Matrix<'_> {
+impl LoopMatrix<'_> {
     fn value(&self, size: Bytes, mix: u8, value: &MatrixValue) -> Option<f64> {
         self.results.cell(&AccessPattern::random(size, mix)).and_then(value.value)
     }

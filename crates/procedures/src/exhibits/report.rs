@@ -1,32 +1,32 @@
 //! The report of a procedure as a table of contents, and the one builder that walks it.
 //!
-//! A procedure lists what its report shows ([`Reported::ENTRIES`]) and has a function for each
+//! A procedure lists what its report shows ([`ProcedureReport::ENTRIES`]) and has a function for each
 //! table and plot; [`findings`] adds what every report has.
 
-use super::disclosure::{self, Form};
+use super::disclosure::{self, ReportForm};
 use super::frame::{common_chapters, frame, unfinished};
 use super::loops::general_chapter;
 use super::pages::page;
 use super::secondary;
 use super::steps::every_step;
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Metric, Page, Plot, Table};
 use steadfast_domain::{Caveat, EndState, Findings, Profile, Record, Step, Verdict};
 
 /// A run with its results: what every exhibit is made from.
-pub(crate) struct StudiedRun<'a, P: Reported> {
+pub(crate) struct StudiedRun<'a, P: ProcedureReport> {
     /// The procedure.
     pub test: &'a P,
     /// Everything that happened in the run.
     pub record: &'a Record,
     /// Choices that the report discloses.
-    pub choices: Choices<'a>,
+    pub choices: RunChoices<'a>,
     /// Values computed from the record.
     pub results: P::Results<'a>,
 }
 
 /// A procedure whose report is described by a table of contents.
-pub(crate) trait Reported: Sized + 'static {
+pub(crate) trait ProcedureReport: Sized + 'static {
     /// Values computed from a record, from which all exhibits are made.
     type Results<'a>;
     /// The table of contents of the report, in print order.
@@ -39,7 +39,7 @@ pub(crate) trait Reported: Sized + 'static {
     /// Returns the title of the report.
     fn title(&self) -> String;
     /// Returns the procedure's part of the form's head.
-    fn form(run: &StudiedRun<'_, Self>) -> Form;
+    fn form(run: &StudiedRun<'_, Self>) -> ReportForm;
     /// Returns a sentence that says how the run ended.
     fn ending(run: &StudiedRun<'_, Self>) -> String;
     /// Returns the verdict on steady state; `None` if nothing is judged.
@@ -77,7 +77,7 @@ pub(crate) trait Reported: Sized + 'static {
 
 /// An entry in the table of contents of a report: it opens a page, or is an exhibit on the page
 /// that is open. A page without exhibits is left out.
-pub(crate) enum ReportEntry<P: Reported> {
+pub(crate) enum ReportEntry<P: ProcedureReport> {
     /// Opens the exhibits shown on a terminal.
     Summary,
     /// Opens a page of the report form with this title.
@@ -127,14 +127,14 @@ enum ReportPage {
 }
 
 /// Findings while the entries of a report are walked.
-struct ReportBuilder<'r, 'a, P: Reported> {
+struct ReportBuilder<'r, 'a, P: ProcedureReport> {
     run: &'r StudiedRun<'a, P>,
     findings: Findings,
     page: ReportPage,
     exhibits: Vec<Exhibit>,
 }
 
-impl<P: Reported> ReportBuilder<'_, '_, P> {
+impl<P: ProcedureReport> ReportBuilder<'_, '_, P> {
     fn add(&mut self, entries: &[ReportEntry<P>]) {
         let run = self.run;
         for entry in entries {
@@ -207,7 +207,7 @@ impl<P: Reported> ReportBuilder<'_, '_, P> {
     }
 }
 
-impl<P: Reported> StudiedRun<'_, P> {
+impl<P: ProcedureReport> StudiedRun<'_, P> {
     fn caveats(&self) -> Vec<Caveat> {
         let mut caveats: Vec<Caveat> = unfinished(self.record).into_iter().collect();
         caveats.extend(P::caveats(self));
@@ -219,7 +219,7 @@ impl<P: Reported> StudiedRun<'_, P> {
 }
 
 /// Returns the findings of a record: the entries of the procedure, and what every report has.
-pub(crate) fn findings<P: Reported>(test: &P, record: &Record) -> Findings {
+pub(crate) fn findings<P: ProcedureReport>(test: &P, record: &Record) -> Findings {
     let run = test.studied(record);
     let header = disclosure::form_header(P::form(&run), &run.choices, record);
     let findings = Findings {

@@ -43,7 +43,7 @@ pub(crate) fn bins_caveat() -> Caveat {
 
 /// Rates of a histogram run, for the title of its plot.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Rates {
+pub(crate) struct HistogramRates {
     /// I/Os per second.
     pub iops: Option<f64>,
     /// Megabytes (10^6) per second.
@@ -52,7 +52,7 @@ pub(crate) struct Rates {
 
 /// Formats a title with rates: `TITLE - 12,345.0 IOPS, 50.6 MB/s, MRT 1.234 ms`; unknown values
 /// are omitted.
-pub(crate) fn rated_title(title: &str, rates: Rates, tally: &Tally) -> String {
+pub(crate) fn rated_title(title: &str, rates: HistogramRates, tally: &Tally) -> String {
     let parts: Vec<String> = [
         rates.iops.map(|v| format!("{} IOPS", number(v, 1))),
         rates.mb_per_second.map(|v| format!("{} MB/s", number(v, 1))),
@@ -412,6 +412,6 @@ mod tests {
         assert!(matches!(cell("80 %"), TableCell::Number { .. }));
         let empty = confidence_plot("e", "E", &Tally::default());
         assert!(empty.series.iter().all(|s| s.points.is_empty()) && empty.markers.is_empty());
-        assert_eq!(rated_title("CLP", Rates::default(), &Tally::default()), "CLP");
+        assert_eq!(rated_title("CLP", HistogramRates::default(), &Tally::default()), "CLP");
     }
 }

@@ -8,9 +8,9 @@
 use super::pages::page;
 use super::response::FIVE_NINES;
 use super::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::exhibits::disclosure::Rows;
-use crate::ground::results::Cell;
-use crate::ground::secondary::Secondary;
+use crate::exhibits::disclosure::SettingRows;
+use crate::ground::results::PointResult;
+use crate::ground::secondary::SecondaryMeans;
 use crate::words::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting, Table};
@@ -42,11 +42,11 @@ pub struct SecondaryPoint<'a> {
     /// Tally of all I/Os.
     pub tally: &'a Tally,
     /// Power, temperature and processor use.
-    pub sensed: Secondary,
+    pub sensed: SecondaryMeans,
 }
 
-impl<'a> From<&'a Cell> for SecondaryPoint<'a> {
-    fn from(cell: &'a Cell) -> Self {
+impl<'a> From<&'a PointResult> for SecondaryPoint<'a> {
+    fn from(cell: &'a PointResult) -> Self {
         SecondaryPoint {
             name: cell.pattern.to_string(),
             iops: cell.iops.mean,
@@ -99,7 +99,7 @@ const FORM_MIXES: [u8; 3] = [0, 65, 100];
 
 /// Returns the tutorial's table, three mixes x eight block sizes in two blocks, and a second one
 /// with the further metrics.
-pub(crate) fn matrix_tables(cells: &[Cell], sizes: &[Bytes]) -> Vec<Exhibit> {
+pub(crate) fn matrix_tables(cells: &[PointResult], sizes: &[Bytes]) -> Vec<Exhibit> {
     let mut ascending = sizes.to_vec();
     ascending.sort_unstable();
     let form = matrix_table(
@@ -129,7 +129,7 @@ pub(crate) fn matrix_tables(cells: &[Cell], sizes: &[Bytes]) -> Vec<Exhibit> {
 fn matrix_table(
     (id, title): (&str, &str),
     metrics: &[SecondaryMetric],
-    cells: &[Cell],
+    cells: &[PointResult],
     sizes: &[Bytes],
 ) -> Table {
     let (left, right) = sizes.split_at(sizes.len().div_ceil(2));
@@ -380,7 +380,7 @@ fn of_the_logs(record: &Record) -> Vec<Caveat> {
 }
 
 /// Returns means over a phase as labeled values, for procedures without a matrix.
-pub(crate) fn rows(sensed: &Secondary, iops: Option<f64>) -> Rows {
+pub(crate) fn rows(sensed: &SecondaryMeans, iops: Option<f64>) -> SettingRows {
     let text = |value: Option<f64>, decimals: usize, unit: &str| {
         value.map(|v| format!("{} {unit}", number(v, decimals)))
     };
@@ -400,8 +400,8 @@ mod tests {
     use crate::testing::scripted::record;
     use steadfast_domain::measurement::Stall;
     use steadfast_domain::measurement::{SensorReadings, StreamTally};
-    use steadfast_domain::stimulus::{ActiveRange, Until};
-    use steadfast_domain::{Demand, Entry, Op, Outcome, Place, Settings, Stimulus};
+    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+    use steadfast_domain::{Demand, JournalEntry, Op, Outcome, Settings, StepPlace, Stimulus};
 
     fn sensed(change: impl FnOnce(&mut SensorReadings)) -> Measurement {
         let mut measurement = Measurement { elapsed: Nanos::SECOND, ..Measurement::default() };
@@ -415,17 +415,17 @@ mod tests {
         sensed(|s| s.log = Some(delta))
     }
 
-    fn applied(phase: &str, round: u32, measurement: Measurement) -> Entry {
+    fn applied(phase: &str, round: u32, measurement: Measurement) -> JournalEntry {
         let pattern = AccessPattern::random(Bytes::kib(4), 0);
         let range = ActiveRange::new(Bytes(0), Bytes::gib(1));
-        let until = Until::time(Nanos::SECOND);
+        let until = LoadLimits::time(Nanos::SECOND);
         let stimulus = Stimulus::new(pattern.streams(), range, Demand::new(1, 1), until);
-        let step = Step::alone(Place::new(phase, round, 1, pattern.to_string()), stimulus);
+        let step = Step::alone(StepPlace::new(phase, round, 1, pattern.to_string()), stimulus);
         let outcome = Outcome { measurement, gap_before: None };
-        Entry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
+        JournalEntry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
     }
 
-    fn of(entries: Vec<Entry>) -> Record {
+    fn of(entries: Vec<JournalEntry>) -> Record {
         record(&Settings::new("iops", 1), entries)
     }
 
@@ -437,13 +437,13 @@ mod tests {
     fn a_mean_needs_every_step() {
         let with = |mw| sensed(|s| s.power_milliwatts = Some(mw));
         let (a, b, none) = (with(3000.0), with(5000.0), sensed(|_| ()));
-        let both = Secondary::of(&[&a, &b]);
+        let both = SecondaryMeans::of(&[&a, &b]);
         assert_eq!(both.power_milliwatts, Some(4000.0));
         assert_eq!(both.iops_per_watt(Some(8000.0)), Some(2000.0));
-        assert_eq!(Secondary::of(&[&a, &none]).power_milliwatts, None);
-        assert_eq!(Secondary::of(&[]), Secondary::default());
+        assert_eq!(SecondaryMeans::of(&[&a, &none]).power_milliwatts, None);
+        assert_eq!(SecondaryMeans::of(&[]), SecondaryMeans::default());
         let idle = with(0.0);
-        assert_eq!(Secondary::of(&[&idle]).iops_per_watt(Some(1.0)), None);
+        assert_eq!(SecondaryMeans::of(&[&idle]).iops_per_watt(Some(1.0)), None);
     }
 
     /// The tutorial's layout: 0.5 to 16 KiB on the left, 32 to 1024 on the right.
@@ -451,10 +451,10 @@ mod tests {
     fn the_matrix_is_the_tutorials() {
         let sizes: Vec<Bytes> =
             [1024, 128, 64, 32, 16, 8, 4].map(Bytes::kib).into_iter().chain([Bytes(512)]).collect();
-        let cells: Vec<Cell> = sizes
+        let cells: Vec<PointResult> = sizes
             .iter()
             .flat_map(|size| FORM_MIXES.map(|mix| AccessPattern::random(*size, mix)))
-            .map(|pattern| Cell {
+            .map(|pattern| PointResult {
                 iops: PointValue {
                     mean: Some(pattern.size.as_kib() + f64::from(pattern.read_percent)),
                     range: None,
@@ -466,7 +466,10 @@ mod tests {
                 pattern,
                 tally: Tally::default(),
                 metrics: Vec::new(),
-                secondary: Secondary { temperature_celsius: Some(39.0), ..Secondary::default() },
+                secondary: SecondaryMeans {
+                    temperature_celsius: Some(39.0),
+                    ..SecondaryMeans::default()
+                },
             })
             .collect();
         let tables = matrix_tables(&cells, &sizes);
@@ -573,7 +576,7 @@ mod tests {
             iops: measurement.iops(),
             art: tally.response_mean_ms(),
             tally: &tally,
-            sensed: Secondary::of(&[&measurement]),
+            sensed: SecondaryMeans::of(&[&measurement]),
         };
         let table = points_table("p", "P", &[point]);
         assert_eq!(table.rows.len(), 9);

@@ -8,7 +8,7 @@ use steadfast_domain::{CoarseHistogram, Nanos, Outcome, Step};
 const UPPER: [(&str, f64); 3] = [("99.9 %", 0.999), ("99 %", 0.99), ("90 %", 0.9)];
 
 /// One interval of about a second.
-pub(crate) struct Second {
+pub(crate) struct SecondValues {
     /// Middle of the interval, as time since the load began.
     pub at: Nanos,
     /// Reads and writes per second.
@@ -27,7 +27,7 @@ pub(crate) struct Second {
 
 /// Returns every second of these steps. A second cut short by the end of a step has rates over its
 /// own length; below [`ENOUGH`] of the longest interval it has none.
-pub(crate) fn seconds(steps: &[(&Step, &Outcome)]) -> Vec<Second> {
+pub(crate) fn seconds(steps: &[(&Step, &Outcome)]) -> Vec<SecondValues> {
     let intervals = steps.iter().flat_map(|(_, outcome)| &outcome.measurement.intervals);
     let enough = intervals.map(length).max().unwrap_or_default().0 as f64 * ENOUGH;
     let mut before = Nanos::ZERO;
@@ -52,13 +52,13 @@ fn length(interval: &Interval) -> Nanos {
 }
 
 /// `enough` is the minimum length for a rate, in nanoseconds.
-fn second(interval: &Interval, before: Nanos, enough: f64, gap: bool) -> Second {
+fn second(interval: &Interval, before: Nanos, enough: f64, gap: bool) -> SecondValues {
     let length = length(interval);
     let is_enough = length.0 as f64 >= enough;
     let mut histogram = CoarseHistogram::default();
     interval.tallies.iter().for_each(|tally| histogram.merge(&tally.histogram));
     let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
-    Second {
+    SecondValues {
         at: Nanos(before.0 + interval.begin.0 + length.0 / 2),
         iops: interval.iops().filter(|_| is_enough),
         mb_per_second: interval.bytes_per_second().filter(|_| is_enough).map(|rate| rate / 1e6),
@@ -72,9 +72,9 @@ fn second(interval: &Interval, before: Nanos, enough: f64, gap: bool) -> Second 
 /// Plots a value of every second over time; a gap breaks the line. `unit` is the number of axis
 /// units per minute.
 pub(crate) fn curve(
-    seconds: &[Second],
+    seconds: &[SecondValues],
     unit: f64,
-    value: impl Fn(&Second) -> Option<f64>,
+    value: impl Fn(&SecondValues) -> Option<f64>,
 ) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::with_capacity(seconds.len());
     for second in seconds {
@@ -92,7 +92,7 @@ pub(crate) fn curve(
 pub(crate) fn response_plot(
     (id, title): (&str, &str),
     (time, unit): (Axis, f64),
-    seconds: &[Second],
+    seconds: &[SecondValues],
 ) -> Plot {
     // Choose the highest percentile that most seconds support.
     let has = |at: &usize| seconds.iter().filter(|second| second.upper[*at].is_some()).count();
@@ -123,14 +123,14 @@ pub(crate) fn response_plot(
 mod tests {
     use super::*;
     use steadfast_domain::measurement::IntervalTally;
-    use steadfast_domain::stimulus::{ActiveRange, Until};
-    use steadfast_domain::{Bytes, Demand, Measurement, Op, Place, Stimulus};
+    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+    use steadfast_domain::{Bytes, Demand, Measurement, Op, StepPlace, Stimulus};
 
     /// Lengths of the intervals of a step in ms, with 1000 reads per second.
     fn rates(lengths: &[u64]) -> Vec<Option<f64>> {
         let range = ActiveRange::new(Bytes(0), Bytes(4096));
-        let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), Until::ios(1));
-        let step = Step::alone(Place::new("rounds", 1, 1, ""), stimulus);
+        let stimulus = Stimulus::new(Vec::new(), range, Demand::new(1, 1), LoadLimits::ios(1));
+        let step = Step::alone(StepPlace::new("rounds", 1, 1, ""), stimulus);
         let mut measurement = Measurement::default();
         for length in lengths {
             let begin = measurement.elapsed;

@@ -3,7 +3,7 @@
 use super::matrix::millis;
 use super::response::FIVE_NINES;
 use super::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use steadfast_domain::findings::{Cell, Table};
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::{Measurement, Nanos, Op, Outcome, Record, Step, Tally};
@@ -76,7 +76,7 @@ fn columns<'a>() -> [TypedColumn<StepRow<'a>>; 32] {
 }
 
 /// Returns one line per step, for spreadsheets.
-pub(crate) fn every_step(choices: &Choices<'_>, record: &Record) -> Table {
+pub(crate) fn every_step(choices: &RunChoices<'_>, record: &Record) -> Table {
     let columns = columns();
     let rows = record.steps().map(StepRow::new).map(|row| {
         let phase = row.step.place.phase.clone();

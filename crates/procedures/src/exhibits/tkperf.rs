@@ -4,7 +4,7 @@
 
 use super::loops::{no_window, window_plot};
 use super::pages::{page, rounds_axis};
-use crate::ground::results::Results;
+use crate::ground::results::LoopResults;
 use crate::ground::rounds::MixedLoop;
 use crate::words::{decimals, mix_name, number};
 use steadfast_domain::findings::{
@@ -20,7 +20,7 @@ const MIB: f64 = 1_048_576.0;
 
 /// A point of a test with its results.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Shown {
+pub(crate) struct TkperfPoint {
     /// Access pattern.
     pub pattern: AccessPattern,
     /// Round and value; `None` in a void round.
@@ -35,7 +35,7 @@ pub(crate) struct Shown {
 
 /// A test with its results.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Content {
+pub(crate) struct TkperfTest {
     /// Prefix of the section titles: `IOPS`.
     pub title: &'static str,
     /// Prefix of table and plot IDs: `iops`.
@@ -47,12 +47,12 @@ pub(crate) struct Content {
     /// Description of the tracking variable.
     pub dependent: String,
     /// Points in the order of a round.
-    pub points: Vec<Shown>,
+    pub points: Vec<TkperfPoint>,
     /// Verdicts on steady state, each with its own window.
     pub verdicts: Vec<Verdict>,
 }
 
-impl Content {
+impl TkperfTest {
     /// Returns the block sizes in the order of a round.
     fn sizes(&self) -> Vec<Bytes> {
         each_once(self.points.iter().map(|point| point.pattern.size))
@@ -61,7 +61,7 @@ impl Content {
     fn mixes(&self) -> Vec<u8> {
         each_once(self.points.iter().map(|point| point.pattern.read_percent))
     }
-    fn point(&self, mix: u8, size: Bytes) -> Option<&Shown> {
+    fn point(&self, mix: u8, size: Bytes) -> Option<&TkperfPoint> {
         let is_it = |p: &AccessPattern| p.read_percent == mix && p.size == size;
         self.points.iter().find(|point| is_it(&point.pattern))
     }
@@ -81,7 +81,7 @@ fn each_once<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 /// Returns the points of a loop of rounds with their results.
-pub(crate) fn shown(mixed_loop: &MixedLoop, results: &Results) -> Vec<Shown> {
+pub(crate) fn shown(mixed_loop: &MixedLoop, results: &LoopResults) -> Vec<TkperfPoint> {
     let point = |pattern: &AccessPattern| {
         let value = |round| mixed_loop.value(round, pattern);
         let rounds = results.rounds.iter().map(|round| (round.round, value(round))).collect();
@@ -95,13 +95,13 @@ pub(crate) fn shown(mixed_loop: &MixedLoop, results: &Results) -> Vec<Shown> {
             cell.and_then(|cell| time(&cell.tally)).map(Nanos::as_millis_f64)
         };
         let (shortest, longest) = (of(Tally::response_shortest), of(Tally::response_longest));
-        Shown { pattern: *pattern, rounds, mean, shortest, longest }
+        TkperfPoint { pattern: *pattern, rounds, mean, shortest, longest }
     };
     mixed_loop.points.iter().map(point).collect()
 }
 
 /// Returns the sections of the IOPS test.
-pub(crate) fn iops(content: &Content) -> Vec<Page> {
+pub(crate) fn iops(content: &TkperfTest) -> Vec<Page> {
     let plots = vec![
         convergence(content, "Write", &[0]),
         matrix_lines(content),
@@ -114,7 +114,7 @@ pub(crate) fn iops(content: &Content) -> Vec<Page> {
 }
 
 /// Returns the sections of the latency test.
-pub(crate) fn latency(content: &Content) -> Vec<Page> {
+pub(crate) fn latency(content: &TkperfTest) -> Vec<Page> {
     let mut mixes = content.mixes();
     let plots = vec![
         convergence(content, "Read", &[100]),
@@ -136,7 +136,7 @@ pub(crate) fn latency(content: &Content) -> Vec<Page> {
 }
 
 /// Returns the sections of the throughput test.
-pub(crate) fn throughput(content: &Content) -> Vec<Page> {
+pub(crate) fn throughput(content: &TkperfTest) -> Vec<Page> {
     let plots = vec![
         convergence(content, "Write", &[0]),
         convergence(content, "Read", &[100]),
@@ -151,7 +151,7 @@ pub(crate) fn throughput(content: &Content) -> Vec<Page> {
 }
 
 /// Returns the four sections of a test with rounds.
-fn sections(content: &Content, plots: Vec<Plot>, tables: Vec<Exhibit>) -> Vec<Page> {
+fn sections(content: &TkperfTest, plots: Vec<Plot>, tables: Vec<Exhibit>) -> Vec<Page> {
     let title = |of: &str| format!("{} - {of}", content.title);
     let loops = vec![
         Exhibit::Listing(content.listing.clone()),
@@ -170,7 +170,7 @@ fn sections(content: &Content, plots: Vec<Plot>, tables: Vec<Exhibit>) -> Vec<Pa
 }
 
 /// Returns the exhibits on steady state: whether, when, and the values.
-fn steadiness(content: &Content) -> Vec<Exhibit> {
+fn steadiness(content: &TkperfTest) -> Vec<Exhibit> {
     let exhibits = content.verdicts.iter().flat_map(|verdict| {
         verdict.tracks.iter().map(|track| {
             let places = usize::from(decimals(content.unit));
@@ -197,7 +197,7 @@ fn steadiness(content: &Content) -> Vec<Exhibit> {
 }
 
 /// Returns the verification plots of a verdict.
-fn verifications(content: &Content, verdict: &Verdict) -> Vec<Exhibit> {
+fn verifications(content: &TkperfTest, verdict: &Verdict) -> Vec<Exhibit> {
     let plot = |track| {
         let plot = window_plot(verdict, track);
         let id = content.named(&format!("verification-{}", plot.id));
@@ -207,8 +207,8 @@ fn verifications(content: &Content, verdict: &Verdict) -> Vec<Exhibit> {
 }
 
 /// Plots every block size of these mixes by round.
-fn convergence(content: &Content, direction: &str, mixes: &[u8]) -> Plot {
-    let of_mix = |point: &&Shown| mixes.contains(&point.pattern.read_percent);
+fn convergence(content: &TkperfTest, direction: &str, mixes: &[u8]) -> Plot {
+    let of_mix = |point: &&TkperfPoint| mixes.contains(&point.pattern.read_percent);
     let series = content.points.iter().filter(of_mix).map(|point| {
         let points = point.rounds.iter().map(|(round, value)| (f64::from(*round), *value));
         Series::new(point.pattern.to_string(), Stroke::Measured, points.collect())
@@ -222,7 +222,7 @@ fn convergence(content: &Content, direction: &str, mixes: &[u8]) -> Plot {
 }
 
 /// Plots the means of the window by block size, with one line per mix.
-fn matrix_lines(content: &Content) -> Plot {
+fn matrix_lines(content: &TkperfTest) -> Plot {
     let mut sizes = content.sizes();
     sizes.sort();
     let series = content.mixes().into_iter().map(|mix| {
@@ -239,7 +239,7 @@ fn matrix_lines(content: &Content) -> Plot {
 }
 
 /// Returns the name of a mix: `Read` or `Write`, or the percentages for random I/O.
-fn direction(content: &Content, mix: u8) -> String {
+fn direction(content: &TkperfTest, mix: u8) -> String {
     match (content.unit, mix) {
         ("MB/s", 100) => "Read".to_owned(),
         ("MB/s", 0) => "Write".to_owned(),
@@ -253,10 +253,10 @@ fn size_name(size: Bytes) -> String {
 
 /// Plots columns in perspective: block sizes across, one row per mix.
 fn matrix_columns(
-    content: &Content,
+    content: &TkperfTest,
     id: &str,
     title: &str,
-    value: impl Fn(&Shown) -> Option<f64>,
+    value: impl Fn(&TkperfPoint) -> Option<f64>,
 ) -> Plot {
     let mut sizes = content.sizes();
     sizes.sort();
@@ -276,11 +276,11 @@ fn matrix_columns(
 /// Returns the table of means: block sizes as rows, ascending, and mixes as columns in the given
 /// order.
 fn matrix_table(
-    content: &Content,
+    content: &TkperfTest,
     (id, title): (&str, &str),
     mixes: &[u8],
     decimals: u8,
-    value: impl Fn(&Shown) -> Option<f64>,
+    value: impl Fn(&TkperfPoint) -> Option<f64>,
 ) -> Table {
     let mut sizes = content.sizes();
     sizes.sort();
@@ -295,7 +295,7 @@ fn matrix_table(
 }
 
 /// Returns the table of reads and writes in MB/s and MiB/s.
-fn rates_table(content: &Content) -> Table {
+fn rates_table(content: &TkperfTest) -> Table {
     let rows = content.sizes().into_iter().map(|size| {
         let mean = |mix: u8| content.point(mix, size).and_then(|point| point.mean);
         let mib = |mb: Option<f64>| mb.map(|mb| mb * 1e6 / MIB);

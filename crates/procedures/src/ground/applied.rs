@@ -1,7 +1,7 @@
 //! Workloads that a procedure can apply, and the alignment of their offsets.
 
 use crate::parameters::Parameter;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use std::fmt::Display;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
@@ -10,7 +10,7 @@ use steadfast_domain::{Bytes, IoStream, Settings};
 
 /// A workload that can be applied: one access pattern or several. `Display` prints its name in
 /// the notation.
-pub trait Applied: Display {
+pub trait ApplicableWorkload: Display {
     /// Returns the I/O streams, weighted by the number of I/Os.
     fn streams(&self) -> Vec<IoStream>;
     /// Returns the LBA zones; empty if the workload has none.
@@ -19,7 +19,7 @@ pub trait Applied: Display {
     }
 }
 
-impl Applied for AccessPattern {
+impl ApplicableWorkload for AccessPattern {
     fn streams(&self) -> Vec<IoStream> {
         AccessPattern::streams(self)
     }
@@ -41,7 +41,7 @@ pub const ALIGNMENT: Parameter = Parameter {
 pub const BLOCK_SIZE: &str = "BS";
 
 /// Parses the alignment that the user chose; `None` if the workload decides.
-pub fn alignment(settings: &Settings, geometry: Geometry) -> Result<Option<Bytes>, Unsuitable> {
+pub fn alignment(settings: &Settings, geometry: Geometry) -> Result<Option<Bytes>, ProcedureError> {
     let sector = Bytes(u64::from(geometry.logical_sector));
     ALIGNMENT.parse(settings, |text| match text {
         "auto" => Some(None),

@@ -6,7 +6,7 @@ use steadfast_domain::settings::{Amendment, Geometry};
 
 /// Inputs for the constructor of a procedure: settings, geometry, amendments and parameters.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
+pub struct ProcedureRequest<'a> {
     /// Settings that the user gave.
     pub settings: &'a Settings,
     /// Capacity and sector size of the device.

@@ -1,6 +1,6 @@
 //! Choices of a run that every report discloses.
 
-use super::method::{Covered, Method};
+use super::method::{CoveredRange, Method};
 use crate::origin;
 use crate::parameters::{Parameter, choose_demand};
 use crate::words::each_once;
@@ -11,7 +11,7 @@ use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Demand, Nanos, Settings, Step};
 
 /// Choices of a run, by the user or by default.
-pub struct Choices<'a> {
+pub struct RunChoices<'a> {
     /// Settings that the user gave.
     pub settings: &'a Settings,
     /// Requirements of profile and class.
@@ -22,7 +22,7 @@ pub struct Choices<'a> {
     pub parameters: &'a [Parameter],
     /// Accessed parts of the capacity: one, or those of all parts of a run; empty if the report
     /// leaves them to each part.
-    pub covered: Vec<Covered>,
+    pub covered: Vec<CoveredRange>,
     /// Demands of the measured steps: one, or those of a sweep in order.
     pub demands: Vec<Demand>,
     /// Alignment of random offsets: `BS` (the block size) or a size such as `4K`; `None` if each
@@ -58,20 +58,20 @@ pub struct Choices<'a> {
     pub preconditioning_text: Option<String>,
     /// Loads that another tool's file or preset decides instead of profile and class; `None` if
     /// profile and class decide.
-    pub own_loads: Option<OwnLoads>,
+    pub own_loads: Option<ForeignLoads>,
 }
 
 /// Disclosure of loads that another tool's file or preset decides.
-pub struct OwnLoads {
+pub struct ForeignLoads {
     /// Source of the loads, printed after a value: `by the file`.
     pub by: &'static str,
     /// Description of the part of the device that the loads access.
     pub range: String,
 }
 
-impl Choices<'_> {
+impl RunChoices<'_> {
     /// Joins the text of each covered part of the capacity, without repetitions.
-    pub fn of_covered(&self, separator: &str, text: impl Fn(&Covered) -> String) -> String {
+    pub fn of_covered(&self, separator: &str, text: impl Fn(&CoveredRange) -> String) -> String {
         each_once(self.covered.iter().map(text)).join(separator)
     }
     /// Returns true if the run accesses segments of the active range instead of all of it.

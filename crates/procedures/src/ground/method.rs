@@ -1,11 +1,11 @@
 //! Requirements of a method. The numbers are in the module of their specification
 //! (`pts::method`).
 
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use crate::words::number;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::ActiveRange;
-use steadfast_domain::{Bytes, Criteria, Demand, Nanos, Place, Segments, Settings, WriteCache};
+use steadfast_domain::{Bytes, Criteria, Demand, Nanos, Segments, Settings, StepPlace, WriteCache};
 
 /// Shortest step that gives a meaningful result (our choice).
 const STEP_TIME_MIN: Nanos = Nanos::from_millis(100);
@@ -52,13 +52,13 @@ impl Method {
     /// Returns the length of a step: the user's choice, else the method's.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if it is not from 100 ms to 24 h.
-    pub fn step_time(&self, settings: &Settings) -> Result<Nanos, Unsuitable> {
+    /// Returns [`ProcedureError`] if it is not from 100 ms to 24 h.
+    pub fn step_time(&self, settings: &Settings) -> Result<Nanos, ProcedureError> {
         let time = settings.step_time.unwrap_or(self.step_time);
         if (STEP_TIME_MIN..=STEP_TIME_MAX).contains(&time) {
             return Ok(time);
         }
-        Err(Unsuitable(format!("a step time of {time} is not possible; give 100 ms to 24 h")))
+        Err(ProcedureError(format!("a step time of {time} is not possible; give 100 ms to 24 h")))
     }
 
     /// Returns the active range in percent of the capacity: the user's choice, else the method's.
@@ -67,25 +67,25 @@ impl Method {
     }
 
     /// Returns the part of the capacity that a test with this active range accesses.
-    pub fn covering(&self, settings: &Settings, range: ActiveRange) -> Covered {
-        Covered { percent: self.percent(settings), range }
+    pub fn covering(&self, settings: &Settings, range: ActiveRange) -> CoveredRange {
+        CoveredRange { percent: self.percent(settings), range }
     }
 
     /// Returns the active range of a run: the first part of the capacity, or segments scattered
     /// over it.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the range is smaller than `RANGE_MIN` or the segments do not
+    /// Returns [`ProcedureError`] if the range is smaller than `RANGE_MIN` or the segments do not
     /// fit.
     pub fn active_range(
         &self,
         settings: &Settings,
         geometry: Geometry,
-    ) -> Result<ActiveRange, Unsuitable> {
+    ) -> Result<ActiveRange, ProcedureError> {
         let percent = self.percent(settings);
         let range = ActiveRange::first(percent, geometry.capacity, RANGE_UNIT);
         if range.length < RANGE_MIN {
-            return Err(Unsuitable(format!(
+            return Err(ProcedureError(format!(
                 "the device is too small: {percent} % of {} leaves an active range of {}, and at \
                  least {RANGE_MIN} are needed",
                 geometry.capacity, range.length
@@ -100,7 +100,7 @@ impl Method {
 
 /// A part of the capacity that a test accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Covered {
+pub struct CoveredRange {
     /// Active range in percent of the capacity.
     pub percent: u8,
     /// Active range in bytes.
@@ -120,16 +120,16 @@ impl Scatter {
     /// Places the segments in a range at multiples of `unit` bytes; the run's seed decides where.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the segments are not multiples of `unit` or do not fit.
+    /// Returns [`ProcedureError`] if the segments are not multiples of `unit` or do not fit.
     pub fn over(
         self,
         range: ActiveRange,
         unit: u64,
         run_seed: u64,
-    ) -> Result<ActiveRange, Unsuitable> {
+    ) -> Result<ActiveRange, ProcedureError> {
         let count = u64::from(self.segments);
         if count == 0 || !self.amount.0.is_multiple_of(count * unit) {
-            return Err(Unsuitable(format!(
+            return Err(ProcedureError(format!(
                 "an active range amount of {} cannot be divided into {} segments: each must be a \
                  multiple of {}; choose others with --set ar-amount=... --set ar-segments=...",
                 self.amount.binary(),
@@ -137,12 +137,12 @@ impl Scatter {
                 Bytes(unit).binary()
             )));
         }
-        let seed = Place::new("segments", 0, 0, "").seed(run_seed);
+        let seed = StepPlace::new("segments", 0, 0, "").seed(run_seed);
         let size = Bytes(self.amount.0 / count);
         let segments = Segments { count: self.segments, size, unit: Bytes(unit), seed };
         match segments.fault(range) {
             None => Ok(ActiveRange { segments: Some(segments), ..range }),
-            Some(fault) => Err(Unsuitable(format!(
+            Some(fault) => Err(ProcedureError(format!(
                 "{fault}; choose smaller amounts with --set ar-amount=... or fewer segments with \
                  --set ar-segments=..."
             ))),
@@ -151,12 +151,12 @@ impl Scatter {
 }
 
 /// Returns an error unless the logical sector size is a power of two from 512 to 4096 bytes.
-pub fn check_geometry(geometry: Geometry) -> Result<(), Unsuitable> {
+pub fn check_geometry(geometry: Geometry) -> Result<(), ProcedureError> {
     let sector = geometry.logical_sector;
     if sector.is_power_of_two() && (512..=4096).contains(&sector) {
         return Ok(());
     }
-    Err(Unsuitable(format!(
+    Err(ProcedureError(format!(
         "the logical sector size is {sector} bytes; only powers of two from 512 to 4096 can be \
          tested"
     )))

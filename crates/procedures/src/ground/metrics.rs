@@ -1,7 +1,7 @@
 //! Metrics of a point in long form: rates, response times of all I/Os and of each direction,
 //! power, temperature and processor use.
 
-use super::secondary::{Secondary, mean};
+use super::secondary::{SecondaryMeans, mean};
 use steadfast_domain::findings::Metric;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Op, Tally};
@@ -20,7 +20,7 @@ pub struct PointValue {
 }
 
 /// A point and the steps that measured it.
-pub(crate) struct Measured<'a> {
+pub(crate) struct MeasuredPoint<'a> {
     /// Name of the point, such as `RND 4K RW65`.
     pub point: &'a str,
     /// Access pattern; `None` if the workload is not a single pattern.
@@ -33,7 +33,7 @@ pub(crate) struct Measured<'a> {
     pub rounds: bool,
 }
 
-impl Measured<'_> {
+impl MeasuredPoint<'_> {
     /// Returns all metrics of the point that were measured.
     pub fn metrics(&self) -> Vec<Metric> {
         let rates = [
@@ -130,7 +130,7 @@ impl Measured<'_> {
     }
 
     fn sensed(&self) -> [Option<Metric>; 5] {
-        let sensed = Secondary::of(self.steps);
+        let sensed = SecondaryMeans::of(self.steps);
         let metric = |name: &str, value, unit: &str| Metric::new(name, self.point, value, unit);
         let percent = |share: Option<f64>| share.map(|share| share * 100.0);
         [
@@ -176,7 +176,7 @@ mod tests {
         let (one, two) = (measurement(60, 40), measurement(120, 80));
         let pattern = AccessPattern::random(Bytes::kib(4), 60);
         let steps = [&one, &two];
-        let of = |rounds| Measured {
+        let of = |rounds| MeasuredPoint {
             point: "RND 4K RW60",
             pattern: Some(pattern),
             steps: &steps,
@@ -200,7 +200,7 @@ mod tests {
         let whole = of(false).metrics();
         assert!(whole.iter().all(|metric| metric.range.is_none()));
         let reads = measurement(60, 0);
-        let alone = Measured { point: "R", pattern: None, steps: &[&reads], rounds: false };
+        let alone = MeasuredPoint { point: "R", pattern: None, steps: &[&reads], rounds: false };
         assert!(alone.metrics().iter().all(|m| m.direction.is_none()), "no part is the whole");
     }
 }

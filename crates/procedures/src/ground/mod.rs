@@ -19,19 +19,19 @@ pub mod secondary;
 pub mod stretch;
 
 use crate::parameters::Parameter;
-use crate::unsuitable::Unsuitable;
-use applied::{Applied, aligned, alignment, alignment_name};
-use asked::Asked;
-use choices::Choices;
+use crate::unsuitable::ProcedureError;
+use applied::{ApplicableWorkload, aligned, alignment, alignment_name};
+use asked::ProcedureRequest;
+use choices::RunChoices;
 use method::{Method, check_geometry};
 use steadfast_domain::settings::{Amendment, Geometry};
-use steadfast_domain::stimulus::{ActiveRange, Until};
-use steadfast_domain::{Bytes, Conditions, Demand, Nanos, Place, Settings, Step, Stimulus};
-use stretch::{CHECKPOINT, NO_END, Stretch};
+use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+use steadfast_domain::{Bytes, Conditions, Demand, Nanos, Settings, Step, StepPlace, Stimulus};
+use stretch::{CHECKPOINT, ContinuousLoad, NO_END};
 
 /// Settings, geometry, method and active range of a run.
 #[derive(Debug, Clone)]
-pub struct Ground {
+pub struct ProcedureSetup {
     /// Settings that the user gave.
     pub settings: Settings,
     /// Capacity and sector size of the device.
@@ -50,15 +50,15 @@ pub struct Ground {
     pub alignment: Option<Bytes>,
 }
 
-impl Ground {
+impl ProcedureSetup {
     /// Computes the shared values of a run.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device or the settings do not permit the method.
-    pub fn new(asked: &Asked<'_>, method: Method) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the method.
+    pub fn new(asked: &ProcedureRequest<'_>, method: Method) -> Result<Self, ProcedureError> {
         let (settings, geometry) = (asked.settings, asked.geometry);
         check_geometry(geometry)?;
-        Ok(Ground {
+        Ok(ProcedureSetup {
             active_range: method.active_range(settings, geometry)?,
             minute: method.step_time(settings)?,
             alignment: alignment(settings, geometry)?,
@@ -101,10 +101,10 @@ impl Ground {
     /// Returns the stimulus for a place. Its seed is derived from the place and the run's seed.
     pub fn stimulus(
         &self,
-        applied: &impl Applied,
+        applied: &impl ApplicableWorkload,
         demand: Demand,
-        until: Until,
-        place: &Place,
+        until: LoadLimits,
+        place: &StepPlace,
     ) -> Stimulus {
         let streams = aligned(applied.streams(), self.alignment);
         Stimulus::new(streams, self.active_range, demand, until)
@@ -115,8 +115,14 @@ impl Ground {
     }
 
     /// Returns a step of this length that starts and stops its load.
-    pub fn step(&self, place: Place, applied: &impl Applied, demand: Demand, time: Nanos) -> Step {
-        let stimulus = self.stimulus(applied, demand, Until::time(time), &place);
+    pub fn step(
+        &self,
+        place: StepPlace,
+        applied: &impl ApplicableWorkload,
+        demand: Demand,
+        time: Nanos,
+    ) -> Step {
+        let stimulus = self.stimulus(applied, demand, LoadLimits::time(time), &place);
         Step::alone(place, stimulus)
     }
 
@@ -124,13 +130,13 @@ impl Ground {
     pub fn stretch(
         &self,
         (phase, round): (&str, u32),
-        applied: &impl Applied,
+        applied: &impl ApplicableWorkload,
         demand: Demand,
         time: Nanos,
-    ) -> Stretch {
-        let place = Place::new(phase, round, 1, format!("{applied} {demand}"));
-        let stimulus = self.stimulus(applied, demand, Until::time(NO_END), &place);
-        Stretch { place, stimulus, cut: self.minute, time: Some(time) }
+    ) -> ContinuousLoad {
+        let place = StepPlace::new(phase, round, 1, format!("{applied} {demand}"));
+        let stimulus = self.stimulus(applied, demand, LoadLimits::time(NO_END), &place);
+        ContinuousLoad { place, stimulus, cut: self.minute, time: Some(time) }
     }
 
     /// Returns a load that runs without pause until `bytes` have been transferred, recorded every
@@ -138,18 +144,18 @@ impl Ground {
     pub fn amount(
         &self,
         phase: &str,
-        applied: &impl Applied,
+        applied: &impl ApplicableWorkload,
         demand: Demand,
         bytes: Bytes,
-    ) -> Stretch {
-        let place = Place::new(phase, 0, 1, applied.to_string());
-        let stimulus = self.stimulus(applied, demand, Until::bytes(bytes), &place);
-        Stretch { place, stimulus, cut: CHECKPOINT, time: None }
+    ) -> ContinuousLoad {
+        let place = StepPlace::new(phase, 0, 1, applied.to_string());
+        let stimulus = self.stimulus(applied, demand, LoadLimits::bytes(bytes), &place);
+        ContinuousLoad { place, stimulus, cut: CHECKPOINT, time: None }
     }
 
     /// Returns the disclosed choices that all procedures share; a procedure adds its own.
-    pub fn choices(&self) -> Choices<'_> {
-        Choices {
+    pub fn choices(&self) -> RunChoices<'_> {
+        RunChoices {
             settings: &self.settings,
             method: &self.method,
             geometry: self.geometry,

@@ -1,8 +1,8 @@
 //! Workload-independent preconditioning (WIPC): sequential writes over the active range until
 //! twice the user capacity has been written.
 
-use crate::ground::Ground;
-use crate::ground::stretch::Stretch;
+use crate::ground::ProcedureSetup;
+use crate::ground::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
@@ -38,7 +38,7 @@ pub fn amount(geometry: Geometry, size: Bytes) -> Bytes {
 
 /// Returns WIPC with a pattern as one load that wraps inside the active range and is recorded at
 /// every checkpoint. It writes the whole range even if the test accesses only segments of it.
-pub fn load(ground: &Ground, phase: &str, pattern: AccessPattern) -> Stretch {
+pub fn load(ground: &ProcedureSetup, phase: &str, pattern: AccessPattern) -> ContinuousLoad {
     let bytes = amount(ground.geometry, pattern.size);
     let mut load = ground.amount(phase, &pattern, WIPC_DEMAND, bytes);
     load.stimulus.active_range = ground.active_range.in_one_piece();
@@ -46,6 +46,6 @@ pub fn load(ground: &Ground, phase: &str, pattern: AccessPattern) -> Stretch {
 }
 
 /// Runs the standard's WIPC: [`WIPC_PATTERN`] under [`PHASE`].
-pub fn precondition(bench: &mut dyn Bench, ground: &Ground) -> Result<(), Halt> {
+pub fn precondition(bench: &mut dyn Bench, ground: &ProcedureSetup) -> Result<(), Halt> {
     load(ground, PHASE, WIPC_PATTERN).conduct(bench).map(|_| ())
 }

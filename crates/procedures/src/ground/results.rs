@@ -1,14 +1,14 @@
 //! Results of a mixed loop: the values of its measurement window, point by point.
 
-use super::metrics::{Measured, PointValue};
+use super::metrics::{MeasuredPoint, PointValue};
 use super::rounds::{MixedLoop, RoundValues};
-use super::secondary::Secondary;
+use super::secondary::SecondaryMeans;
 use steadfast_domain::findings::Metric;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Op, Record, Step, Tally, Verdict};
 
 /// Results of a mixed loop, from which its tables and plots are made.
-pub struct Results {
+pub struct LoopResults {
     /// All complete rounds.
     pub rounds: Vec<RoundValues>,
     /// Verdict on steady state.
@@ -19,11 +19,11 @@ pub struct Results {
     /// are void.
     pub reported: Vec<u32>,
     /// One cell per point that was run.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<PointResult>,
 }
 
 /// Results of one point over the reported rounds.
-pub struct Cell {
+pub struct PointResult {
     /// Access pattern of the point.
     pub pattern: AccessPattern,
     /// IOPS; reads and writes are added, never weighted.
@@ -39,12 +39,12 @@ pub struct Cell {
     /// Tally of all I/Os of the reported rounds, reads and writes together.
     pub tally: Tally,
     /// Power, temperature and processor use during the steps.
-    pub secondary: Secondary,
+    pub secondary: SecondaryMeans,
     /// All metrics of the point, in long form.
     pub metrics: Vec<Metric>,
 }
 
-impl Results {
+impl LoopResults {
     /// Computes the results of a loop from a record.
     pub fn of(mixed_loop: &MixedLoop, record: &Record) -> Self {
         let rounds = mixed_loop.rounds_of(record);
@@ -53,7 +53,7 @@ impl Results {
         let cells =
             if reported.is_empty() { Vec::new() } else { cells(mixed_loop, record, &reported) };
         let steady_windows = mixed_loop.steady_windows(&rounds);
-        Results { rounds, verdict, steady_windows, reported, cells }
+        LoopResults { rounds, verdict, steady_windows, reported, cells }
     }
 
     /// Returns all metrics of the reported rounds, in long form.
@@ -62,7 +62,7 @@ impl Results {
     }
 
     /// Returns the cell of a point.
-    pub fn cell(&self, pattern: &AccessPattern) -> Option<&Cell> {
+    pub fn cell(&self, pattern: &AccessPattern) -> Option<&PointResult> {
         self.cells.iter().find(|cell| cell.pattern == *pattern)
     }
 
@@ -82,7 +82,7 @@ fn reported(verdict: &Verdict, rounds: &[RoundValues]) -> Vec<u32> {
     rounds[last..].iter().filter(|round| !round.is_void()).map(|round| round.round).collect()
 }
 
-fn cells(mixed_loop: &MixedLoop, record: &Record, rounds: &[u32]) -> Vec<Cell> {
+fn cells(mixed_loop: &MixedLoop, record: &Record, rounds: &[u32]) -> Vec<PointResult> {
     let mut per_point: Vec<Vec<&Measurement>> = vec![Vec::new(); mixed_loop.points.len()];
     let inside = record.steps().filter(|(step, _)| {
         step.place.phase == mixed_loop.phase && rounds.contains(&step.place.round)
@@ -96,11 +96,11 @@ fn cells(mixed_loop: &MixedLoop, record: &Record, rounds: &[u32]) -> Vec<Cell> {
     mixed_loop.points.iter().zip(per_point).map(|(point, m)| cell(*point, &m)).collect()
 }
 
-fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> Cell {
+fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> PointResult {
     let point = pattern.to_string();
     let measured =
-        Measured { point: &point, pattern: Some(pattern), steps: measurements, rounds: true };
-    Cell {
+        MeasuredPoint { point: &point, pattern: Some(pattern), steps: measurements, rounds: true };
+    PointResult {
         pattern,
         iops: measured.iops(),
         mb_per_second: measured.mb_per_second(),
@@ -108,7 +108,7 @@ fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> Cell {
         art_of_reads: measured.direction(Op::Read).response_mean_ms(),
         art_of_writes: measured.direction(Op::Write).response_mean_ms(),
         tally: measured.total(),
-        secondary: Secondary::of(measurements),
+        secondary: SecondaryMeans::of(measurements),
         metrics: measured.metrics(),
     }
 }

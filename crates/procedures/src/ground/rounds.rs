@@ -1,13 +1,13 @@
 //! The mixed-block loop: rounds of one-minute steps until the tracking variables are steady. The
 //! IOPS, throughput and latency tests use it.
 
-use super::Ground;
-use crate::unsuitable::Unsuitable;
+use super::ProcedureSetup;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::steady_state::{Point, judge_every};
+use steadfast_domain::steady_state::{TrackPoint, judge_every};
 use steadfast_domain::{
-    Bench, Criteria, Demand, Halt, Measurement, Note, Outcome, Place, Record, Settings, Step,
+    Bench, Criteria, Demand, Halt, Measurement, Note, Outcome, Record, Settings, Step, StepPlace,
     Track, Verdict, judge,
 };
 
@@ -15,7 +15,7 @@ use steadfast_domain::{
 pub const PHASE: &str = "rounds";
 
 /// Returns an error if a mixed loop cannot end by the chosen steady-state method.
-pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
+pub fn check_ending(settings: &Settings) -> Result<(), ProcedureError> {
     let why = match settings.steady_state {
         SteadyStateMethod::Rounds | SteadyStateMethod::Post25 => return Ok(()),
         SteadyStateMethod::Btw => {
@@ -27,7 +27,7 @@ pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
              judged by its rounds"
         }
     };
-    Err(Unsuitable(format!(
+    Err(ProcedureError(format!(
         "{} cannot end by --steady-state {}: {why}; choose rounds or post-25",
         settings.procedure, settings.steady_state
     )))
@@ -35,15 +35,18 @@ pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
 
 /// Returns an error if the user chose a steady-state method or a number of rounds for a procedure
 /// without rounds; `instead` describes how the procedure ends.
-pub fn check_no_rounds(settings: &Settings, instead: &str) -> Result<(), Unsuitable> {
+pub fn check_no_rounds(settings: &Settings, instead: &str) -> Result<(), ProcedureError> {
     if settings.steady_state == SteadyStateMethod::Rounds && settings.rounds_max.is_none() {
         return Ok(());
     }
-    Err(Unsuitable(format!("{} has no rounds and no steady state: {instead}", settings.procedure)))
+    Err(ProcedureError(format!(
+        "{} has no rounds and no steady state: {instead}",
+        settings.procedure
+    )))
 }
 
 /// Function that computes the tracked value of a step; `None` if the step has none.
-pub type Metric = fn(&Measurement) -> Option<f64>;
+pub type TrackedMetric = fn(&Measurement) -> Option<f64>;
 
 /// A loop of rounds: the points of a round in order, and the points that are tracked.
 #[derive(Debug, Clone)]
@@ -55,7 +58,7 @@ pub struct MixedLoop {
     /// Points that are tracking variables.
     pub tracked: Vec<AccessPattern>,
     /// Function that computes the tracked value of a step.
-    pub metric: Metric,
+    pub metric: TrackedMetric,
     /// Unit of the tracked values.
     pub unit: &'static str,
     /// Criteria for a steady window.
@@ -83,7 +86,7 @@ impl RoundValues {
     fn new(round: u32) -> Self {
         RoundValues { round, values: Vec::new(), gap_at: None }
     }
-    fn push(&mut self, outcome: &Outcome, metric: Metric) {
+    fn push(&mut self, outcome: &Outcome, metric: TrackedMetric) {
         self.values.push(metric(&outcome.measurement));
         if outcome.gap_before.is_some() && self.gap_at.is_none() {
             self.gap_at = u32::try_from(self.values.len()).ok();
@@ -98,7 +101,7 @@ impl RoundValues {
 impl MixedLoop {
     /// Creates a loop with the criteria and limits of the method that tracks IOPS. The caller
     /// sets its points and which of them are tracked.
-    pub fn new(ground: &Ground, phase: &str, is_last: bool, demand: Demand) -> Self {
+    pub fn new(ground: &ProcedureSetup, phase: &str, is_last: bool, demand: Demand) -> Self {
         MixedLoop {
             phase: phase.to_owned(),
             points: Vec::new(),
@@ -115,7 +118,7 @@ impl MixedLoop {
     /// Runs rounds until the tracking variables are steady in one common window or the maximum
     /// number of rounds is reached; with `post-25`, always runs all rounds. Returns true if a
     /// window was steady.
-    pub fn conduct(&self, bench: &mut dyn Bench, ground: &Ground) -> Result<bool, Halt> {
+    pub fn conduct(&self, bench: &mut dyn Bench, ground: &ProcedureSetup) -> Result<bool, Halt> {
         let mut rounds = Vec::new();
         let mut steady = false;
         for round in 1..=self.rounds_max {
@@ -134,7 +137,7 @@ impl MixedLoop {
         &self,
         bench: &mut dyn Bench,
         round: u32,
-        ground: &Ground,
+        ground: &ProcedureSetup,
     ) -> Result<RoundValues, Halt> {
         let mut values = RoundValues::new(round);
         for (point, pattern) in (1..).zip(&self.points) {
@@ -144,8 +147,14 @@ impl MixedLoop {
         Ok(values)
     }
 
-    fn step(&self, ground: &Ground, round: u32, point: u32, pattern: &AccessPattern) -> Step {
-        let place = Place::new(&self.phase, round, point, pattern.to_string());
+    fn step(
+        &self,
+        ground: &ProcedureSetup,
+        round: u32,
+        point: u32,
+        pattern: &AccessPattern,
+    ) -> Step {
+        let place = StepPlace::new(&self.phase, round, point, pattern.to_string());
         ground.step(place, pattern, self.demand, ground.minute)
     }
 
@@ -155,7 +164,7 @@ impl MixedLoop {
     }
 
     /// Returns the complete rounds of a record with the values of another metric.
-    pub fn rounds_by(&self, record: &Record, metric: Metric) -> Vec<RoundValues> {
+    pub fn rounds_by(&self, record: &Record, metric: TrackedMetric) -> Vec<RoundValues> {
         let mut rounds: Vec<RoundValues> = Vec::new();
         for (step, outcome) in record.steps().filter(|(step, _)| step.place.phase == self.phase) {
             if rounds.last().is_none_or(|last| last.round != step.place.round) {
@@ -182,7 +191,7 @@ impl MixedLoop {
         }
         let points = rounds
             .iter()
-            .map(|r| Point {
+            .map(|r| TrackPoint {
                 round: r.round,
                 value: self.value(r, pattern),
                 after_gap: r.gap_at.is_some(),

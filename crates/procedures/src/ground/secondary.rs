@@ -12,7 +12,7 @@ pub fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 
 /// Power, temperature and processor use: means over a set of steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Secondary {
+pub struct SecondaryMeans {
     /// Power in milliwatts.
     pub power_milliwatts: Option<f64>,
     /// Device temperature at the ends of the steps, in degrees Celsius.
@@ -23,7 +23,7 @@ pub struct Secondary {
     pub io_wait: Option<f64>,
 }
 
-impl Secondary {
+impl SecondaryMeans {
     /// Computes the means over the steps. A value that one step lacks is `None`.
     pub fn of(measurements: &[&Measurement]) -> Self {
         let mean = |value: &dyn Fn(&Measurement) -> Option<f64>| {
@@ -32,7 +32,7 @@ impl Secondary {
         let host = |value: fn(&HostCpu) -> f64| {
             mean(&move |m: &Measurement| m.sensed.host_cpu.as_ref().map(value))
         };
-        Secondary {
+        SecondaryMeans {
             power_milliwatts: mean(&|m| m.sensed.power_milliwatts),
             temperature_celsius: mean(&|m| m.sensed.temperature_celsius),
             cpu_system: host(|cpu| cpu.system),

@@ -1,6 +1,6 @@
 //! A load that runs without pause and is recorded in intervals, called cuts.
 
-use steadfast_domain::{Bench, Halt, Load, Nanos, Place, Step, Stimulus};
+use steadfast_domain::{Bench, Halt, Load, Nanos, Step, StepPlace, Stimulus};
 
 /// Time limit of a load that is stopped at a cut: one year, which it never reaches. A limit equal
 /// to the time of the last cut would race with the cut.
@@ -13,9 +13,9 @@ pub const CHECKPOINT: Nanos = Nanos::from_secs(60);
 /// A load that runs without pause, from cut to cut, until its time is over or, without a time,
 /// until it is complete.
 #[derive(Debug, Clone)]
-pub struct Stretch {
+pub struct ContinuousLoad {
     /// Place of the first cut.
-    pub place: Place,
+    pub place: StepPlace,
     /// Load to apply.
     pub stimulus: Stimulus,
     /// Time between cuts.
@@ -25,9 +25,9 @@ pub struct Stretch {
     pub time: Option<Nanos>,
 }
 
-impl Stretch {
+impl ContinuousLoad {
     /// Runs the load to its end and returns where there were gaps.
-    pub fn conduct(&self, bench: &mut dyn Bench) -> Result<Pieces, Halt> {
+    pub fn conduct(&self, bench: &mut dyn Bench) -> Result<LoadGaps, Halt> {
         conduct_in_parts(bench, &self.place, &self.stimulus.clone().into(), (self.cut, self.time))
     }
 }
@@ -36,16 +36,16 @@ impl Stretch {
 /// time, until the load is complete.
 pub fn conduct_in_parts(
     bench: &mut dyn Bench,
-    place: &Place,
+    place: &StepPlace,
     load: &Load,
     (cut, time): (Nanos, Option<Nanos>),
-) -> Result<Pieces, Halt> {
-    let mut pieces = Pieces::default();
+) -> Result<LoadGaps, Halt> {
+    let mut pieces = LoadGaps::default();
     let mut left = time;
     for point in 1.. {
         let cut = left.map_or(cut, |left| left.min(cut));
         left = left.map(|left| left.saturating_sub(cut));
-        let place = Place { point, ..place.clone() };
+        let place = StepPlace { point, ..place.clone() };
         let outcome = bench.apply(&Step::part(place, load.clone(), cut, point > 1))?;
         if outcome.gap_before.is_some() {
             pieces.note(point);
@@ -59,14 +59,14 @@ pub fn conduct_in_parts(
 
 /// Gaps of a stretch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pieces {
+pub struct LoadGaps {
     /// True if there was a gap before its first cut.
     pub gap_before: bool,
     /// True if there was a gap inside it, so that it did not run in one piece.
     pub gap_inside: bool,
 }
 
-impl Pieces {
+impl LoadGaps {
     fn note(&mut self, point: u32) {
         match point {
             1 => self.gap_before = true,

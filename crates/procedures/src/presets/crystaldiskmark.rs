@@ -10,10 +10,10 @@ use steadfast_domain::{
 };
 
 /// A test: true if random, transfer size, queue depth, threads.
-type Test = (bool, Bytes, u32, u32);
+type PresetTest = (bool, Bytes, u32, u32);
 
 /// Tests of the profile "Default".
-const DEFAULT: [Test; 4] = [
+const DEFAULT: [PresetTest; 4] = [
     (false, Bytes::mib(1), 8, 1),
     (false, Bytes::mib(1), 1, 1),
     (true, Bytes::kib(4), 32, 1),
@@ -21,7 +21,7 @@ const DEFAULT: [Test; 4] = [
 ];
 
 /// Tests of the profile "NVMe SSD".
-const NVME: [Test; 4] = [
+const NVME: [PresetTest; 4] = [
     (false, Bytes::mib(1), 8, 1),
     (false, Bytes::kib(128), 32, 1),
     (true, Bytes::kib(4), 32, 16),
@@ -96,7 +96,7 @@ impl CrystalDiskMark {
         SequenceStep::new("Test data", load.within(self.extent())).preparing()
     }
 
-    fn step(&self, test: Test, (direction, reads): (&str, u8)) -> SequenceStep {
+    fn step(&self, test: PresetTest, (direction, reads): (&str, u8)) -> SequenceStep {
         let (random, size, queues, threads) = test;
         let pattern = if random {
             AccessPattern::random(size, reads)
@@ -120,7 +120,7 @@ impl CrystalDiskMark {
 }
 
 /// Returns the name of a test as on the program's buttons, such as `SEQ1M Q8T1`.
-fn name((random, size, queues, threads): Test) -> String {
+fn name((random, size, queues, threads): PresetTest) -> String {
     let order = if random { "RND" } else { "SEQ" };
     let size = size.binary().replace("iB", "").replace(' ', "");
     format!("{order}{size} Q{queues}T{threads}")

@@ -7,4 +7,4 @@ pub(crate) mod viking;
 
 pub use atto::Atto;
 pub use crystaldiskmark::CrystalDiskMark;
-pub use viking::Viking;
+pub use viking::VikingOptions;

@@ -28,7 +28,7 @@ pub const PRECONDITIONED: &str = "Preconditioned";
 
 /// One of the four corner tests.
 #[derive(Debug, Clone, Copy)]
-pub struct Corner {
+pub struct CornerTest {
     /// Name in the guide.
     pub name: &'static str,
     /// Description in the words of the guide.
@@ -45,8 +45,8 @@ pub struct Corner {
 const SEQUENTIAL: Order = Order::Sequential(Cursor::Own);
 
 /// Corners in the order of table 3-1 of the guide.
-pub const CORNERS: [Corner; 4] = [
-    Corner {
+pub const CORNERS: [CornerTest; 4] = [
+    CornerTest {
         name: "128k_seq_100rd",
         description: "128K block size, 100% read",
         metric: "Sequential read",
@@ -55,7 +55,7 @@ pub const CORNERS: [Corner; 4] = [
         order: SEQUENTIAL,
         size: Bytes::kib(128),
     },
-    Corner {
+    CornerTest {
         name: "128k_seq_100wr",
         description: "128K block size, 100% write",
         metric: "Sequential write",
@@ -64,7 +64,7 @@ pub const CORNERS: [Corner; 4] = [
         order: SEQUENTIAL,
         size: Bytes::kib(128),
     },
-    Corner {
+    CornerTest {
         name: "4k_ran_100rd",
         description: "4K block size, 100% random read",
         metric: "Random read",
@@ -73,7 +73,7 @@ pub const CORNERS: [Corner; 4] = [
         order: Order::Random,
         size: Bytes::kib(4),
     },
-    Corner {
+    CornerTest {
         name: "4k_ran_100wr",
         description: "4K block size, 100% random write",
         metric: "Random write",
@@ -95,7 +95,7 @@ const RAMP: Nanos = Nanos::from_secs(10);
 
 /// Options of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Viking {
+pub struct VikingOptions {
     /// Capacity of the target, which decides the alignment.
     pub capacity: Bytes,
     /// Measured time of a test; `None` for that of the guide.
@@ -106,7 +106,7 @@ pub struct Viking {
     pub fresh: bool,
 }
 
-impl Viking {
+impl VikingOptions {
     fn alignment(&self) -> Bytes {
         if self.capacity > LARGE { Bytes::kib(8) } else { Bytes::kib(4) }
     }
@@ -147,7 +147,7 @@ impl Viking {
         }
     }
 
-    fn stream(&self, corner: &Corner) -> IoStream {
+    fn stream(&self, corner: &CornerTest) -> IoStream {
         let alignment = Some(self.alignment()).filter(|alignment| *alignment != corner.size);
         IoStream { alignment, ..IoStream::new(corner.op, corner.order, corner.size) }
     }
@@ -161,7 +161,7 @@ impl Viking {
         SequenceStep::new("Preconditioning", load).preparing()
     }
 
-    fn steps(&self, pass: &str, corner: &Corner) -> Vec<SequenceStep> {
+    fn steps(&self, pass: &str, corner: &CornerTest) -> Vec<SequenceStep> {
         let step = |depth: u32| {
             let end = SequenceEnd::time(self.time.unwrap_or(TIME));
             let load = SequenceLoad {
@@ -184,7 +184,7 @@ mod tests {
     use steadfast_domain::sequence::StepRole;
 
     fn sequence(capacity: u64, fresh: bool) -> Sequence {
-        Viking { capacity: Bytes(capacity), time: None, fills: 2, fresh }.sequence()
+        VikingOptions { capacity: Bytes(capacity), time: None, fills: 2, fresh }.sequence()
     }
 
     #[test]

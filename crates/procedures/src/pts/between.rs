@@ -9,11 +9,11 @@
 
 use crate::exhibits::disclosure::window_text;
 use crate::exhibits::loops::{tracking_table, window_exhibits};
-use crate::ground::Ground;
-use crate::ground::applied::Applied;
+use crate::ground::ProcedureSetup;
+use crate::ground::applied::ApplicableWorkload;
 use crate::ground::stretch::NO_END;
 use crate::parameters::Parameter;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use crate::words::{decimals, reservation_text};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
@@ -21,12 +21,12 @@ use steadfast_domain::findings::{
     Stroke, Table, TimeUnit,
 };
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::steady_state::{Point, judge_every};
+use steadfast_domain::steady_state::{TrackPoint, judge_every};
 use steadfast_domain::step::is_whole;
-use steadfast_domain::stimulus::Until;
+use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Criteria, Demand, Halt, Measurement, Nanos, Note, Outcome,
-    Place, Record, Settings, Step, Stimulus, Track, Verdict, judge,
+    Record, Settings, Step, StepPlace, Stimulus, Track, Verdict, judge,
 };
 
 /// Parameter `between-time`.
@@ -75,7 +75,7 @@ pub enum MeasuredMinute {
 
 /// A continuous load with one measured minute in every cycle.
 #[derive(Debug, Clone)]
-pub struct BetweenRounds {
+pub struct CyclicLoad {
     /// Phase of the steps in the journal; a cycle is a round of it.
     pub phase: String,
     /// Name of the load.
@@ -97,13 +97,13 @@ pub struct BetweenRounds {
     /// Maximum number of minutes.
     pub minutes_max: u64,
     /// Amount that must have been written before a window counts.
-    pub fill: Fill,
+    pub fill: FillRequirement,
 }
 
 /// Amount that must have been written to a drive before a window counts, and the amount written
 /// before the load began.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Fill {
+pub struct FillRequirement {
     /// User capacity; zero disables the check, because the load does not write or the drive was
     /// filled before.
     pub capacity: Bytes,
@@ -116,21 +116,21 @@ pub struct Fill {
     pub own_writes: bool,
 }
 
-impl Fill {
+impl FillRequirement {
     /// Creates a requirement for a drive of this capacity from `parameter`, the procedure's
     /// `least-fills`.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the value is not a number from 0 to 100.
+    /// Returns [`ProcedureError`] if the value is not a number from 0 to 100.
     pub fn chosen(
         parameter: &Parameter,
         settings: &Settings,
         capacity: Bytes,
-    ) -> Result<Self, Unsuitable> {
+    ) -> Result<Self, ProcedureError> {
         let least = parameter.parse(settings, |text| {
             text.parse::<f64>().ok().filter(|fills| (0.0..=100.0).contains(fills))
         })?;
-        Ok(Fill { capacity, before: Bytes(0), least, own_writes: false })
+        Ok(FillRequirement { capacity, before: Bytes(0), least, own_writes: false })
     }
 
     /// Adjusts the verdict on a window before whose first minute the load had written `written`
@@ -161,24 +161,24 @@ impl Fill {
 
 /// Layout of a cycle.
 #[derive(Debug, Clone, Copy)]
-pub struct Cycle {
+pub struct CycleLayout {
     /// Number of minutes between two measured ones.
     pub between: u32,
     /// Position of the measured minute.
     pub measured: MeasuredMinute,
 }
 
-impl Cycle {
+impl CycleLayout {
     /// Returns the cycle that the parameters ask for; `measured` is the procedure's
     /// `measured-minute`.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if a parameter is invalid.
+    /// Returns [`ProcedureError`] if a parameter is invalid.
     pub fn chosen(
         measured: &Parameter,
         settings: &Settings,
         minute: Nanos,
-    ) -> Result<Self, Unsuitable> {
+    ) -> Result<Self, ProcedureError> {
         let time = BETWEEN_TIME.time(settings)?;
         let measured = measured.parse(settings, |text| match text {
             "first" => Some(MeasuredMinute::First),
@@ -186,31 +186,31 @@ impl Cycle {
             _ => None,
         })?;
         let between = u32::try_from(time.0.div_ceil(minute.0)).unwrap_or(u32::MAX - 1);
-        Ok(Cycle { between, measured })
+        Ok(CycleLayout { between, measured })
     }
 }
 
-impl BetweenRounds {
+impl CyclicLoad {
     /// Creates a load without limits of its own, with this phase and label.
     pub fn endless(
-        ground: &Ground,
+        ground: &ProcedureSetup,
         (phase, label): (&str, String),
-        (applied, demand): (&impl Applied, Demand),
-        cycle: Cycle,
+        (applied, demand): (&impl ApplicableWorkload, Demand),
+        cycle: CycleLayout,
     ) -> Self {
-        let place = Place::new(phase, 0, 1, "");
-        let stimulus = ground.stimulus(applied, demand, Until::time(NO_END), &place);
-        BetweenRounds::new(ground, (phase, label), stimulus, cycle)
+        let place = StepPlace::new(phase, 0, 1, "");
+        let stimulus = ground.stimulus(applied, demand, LoadLimits::time(NO_END), &place);
+        CyclicLoad::new(ground, (phase, label), stimulus, cycle)
     }
 
     /// Creates a load with the criteria and limits of the method and without a required fill.
     pub fn new(
-        ground: &Ground,
+        ground: &ProcedureSetup,
         (phase, label): (&str, String),
         stimulus: Stimulus,
-        cycle: Cycle,
+        cycle: CycleLayout,
     ) -> Self {
-        BetweenRounds {
+        CyclicLoad {
             phase: phase.to_owned(),
             label,
             stimulus,
@@ -221,7 +221,7 @@ impl BetweenRounds {
             cycles_max: ground.method.rounds_max,
             stops: ground.settings.steady_state != SteadyStateMethod::Post25,
             minutes_max: u64::MAX,
-            fill: Fill::default(),
+            fill: FillRequirement::default(),
         }
     }
 
@@ -243,11 +243,11 @@ impl BetweenRounds {
         }
     }
 
-    /// Applies the load until a window of measured minutes is steady (if [`BetweenRounds::stops`]
+    /// Applies the load until a window of measured minutes is steady (if [`CyclicLoad::stops`]
     /// is true), the maximum number of cycles or minutes is reached, or the load reaches its own
     /// limit.
     pub fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
-        let mut track = Tracking::new(self);
+        let mut track = MinuteTracker::new(self);
         let mut minutes = 0;
         for cycle in 1..=self.cycles_max {
             for minute in 1..=self.cycle() {
@@ -268,7 +268,7 @@ impl BetweenRounds {
     }
 
     /// Judges the last window and notes the verdict; returns true if it ends the load.
-    fn judge_now(&self, bench: &mut dyn Bench, track: &Tracking<'_>) -> bool {
+    fn judge_now(&self, bench: &mut dyn Bench, track: &MinuteTracker<'_>) -> bool {
         let verdict = track.weigh(judge(&[track.track()], &self.criteria));
         let ends = verdict.steady && self.stops;
         bench.note(&Note::Verdict(verdict));
@@ -281,7 +281,7 @@ impl BetweenRounds {
         } else {
             format!("{} (between)", self.label)
         };
-        let place = Place::new(&self.phase, cycle, minute, label);
+        let place = StepPlace::new(&self.phase, cycle, minute, label);
         Step::part(place, self.stimulus.clone(), self.minute, (cycle, minute) != (1, 1))
     }
 
@@ -290,8 +290,8 @@ impl BetweenRounds {
         self.tracking(steps).track()
     }
 
-    fn tracking(&self, steps: &[(&Step, &Outcome)]) -> Tracking<'_> {
-        let mut tracking = Tracking::new(self);
+    fn tracking(&self, steps: &[(&Step, &Outcome)]) -> MinuteTracker<'_> {
+        let mut tracking = MinuteTracker::new(self);
         for (step, outcome) in steps {
             tracking.add(step.place.round, step.place.point, outcome);
         }
@@ -311,18 +311,18 @@ impl BetweenRounds {
 }
 
 /// The tracking variable, collected minute by minute.
-struct Tracking<'a> {
-    of: &'a BetweenRounds,
-    points: Vec<Point>,
+struct MinuteTracker<'a> {
+    of: &'a CyclicLoad,
+    points: Vec<TrackPoint>,
     /// Bytes that the load had written before the minute of each point.
     written_before: Vec<Bytes>,
     written: Bytes,
     gap: bool,
 }
 
-impl<'a> Tracking<'a> {
-    fn new(of: &'a BetweenRounds) -> Self {
-        Tracking {
+impl<'a> MinuteTracker<'a> {
+    fn new(of: &'a CyclicLoad) -> Self {
+        MinuteTracker {
             of,
             points: Vec::new(),
             written_before: Vec::new(),
@@ -344,7 +344,7 @@ impl<'a> Tracking<'a> {
         let rested = outcome.gap_before.is_some() && !first;
         let whole = is_whole(measurement.elapsed, self.of.minute);
         let value = measurement.iops().filter(|_| whole && !rested);
-        self.points.push(Point { round: cycle, value, after_gap: self.gap });
+        self.points.push(TrackPoint { round: cycle, value, after_gap: self.gap });
         self.written_before.push(before);
         self.gap = false;
     }
@@ -374,7 +374,7 @@ pub fn gap_effect(step: &Step) -> &'static str {
 
 /// Returns a plot of the measured minutes' IOPS by cycle.
 pub fn convergence_plot(
-    between: &BetweenRounds,
+    between: &CyclicLoad,
     steps: &[(&Step, &Outcome)],
     (id, title): (&str, &str),
 ) -> Plot {
@@ -397,7 +397,7 @@ pub fn convergence_plot(
 /// Returns a plot of every minute's IOPS by the time since the load began, with the measured
 /// minutes highlighted.
 pub fn minutes_plot(
-    between: &BetweenRounds,
+    between: &CyclicLoad,
     steps: &[(&Step, &Outcome)],
     (id, title): (&str, &str),
 ) -> Plot {
@@ -470,7 +470,7 @@ pub fn check_exhibits(verdict: &Verdict, id: &str) -> Vec<Exhibit> {
 }
 
 /// Returns the exhibits on how the load was judged: facts, limits, measured minutes.
-pub fn evidence(between: &BetweenRounds, steps: &[(&Step, &Outcome)], id: &str) -> Vec<Exhibit> {
+pub fn evidence(between: &CyclicLoad, steps: &[(&Step, &Outcome)], id: &str) -> Vec<Exhibit> {
     let verdict = between.verdict(steps);
     let cycle = format!("{} (1 of {} steps measured)", between.cycle_time(), between.cycle());
     let measured = match between.measured {
@@ -492,7 +492,7 @@ pub fn evidence(between: &BetweenRounds, steps: &[(&Step, &Outcome)], id: &str) 
 }
 
 fn measured_table(
-    between: &BetweenRounds,
+    between: &CyclicLoad,
     steps: &[(&Step, &Outcome)],
     verdict: &Verdict,
     id: &str,

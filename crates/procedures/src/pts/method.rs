@@ -1,9 +1,9 @@
 //! Numbers of each profile and class.
 
-use crate::ground::Ground;
-use crate::ground::asked::Asked;
+use crate::ground::ProcedureSetup;
+use crate::ground::asked::ProcedureRequest;
 use crate::ground::method::Method;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::{Class, Criteria, Demand, Nanos, Profile, WriteCache};
 
 /// Full name of the PTS.
@@ -30,9 +30,9 @@ const QUICK_STEP_TIME: Nanos = Nanos::from_secs(1);
 /// Computes the ground of a test with the method of its profile and class.
 ///
 /// # Errors
-/// Returns [`Unsuitable`] if the device or the settings do not permit the method.
-pub fn ground(asked: &Asked<'_>) -> Result<Ground, Unsuitable> {
-    Ground::new(asked, of(asked.settings.profile, asked.settings.class))
+/// Returns [`ProcedureError`] if the device or the settings do not permit the method.
+pub fn ground(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
+    ProcedureSetup::new(asked, of(asked.settings.profile, asked.settings.class))
 }
 
 /// Returns the method of a profile and a class. Its active range is in one piece even if the

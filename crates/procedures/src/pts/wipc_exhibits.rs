@@ -1,6 +1,6 @@
 //! Exhibits of workload-independent preconditioning.
 
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning::amount;
 use crate::words::number;
 use steadfast_domain::findings::{
@@ -12,7 +12,7 @@ use steadfast_domain::{Measurement, Nanos, Record};
 /// Returns the amount and speed of workload-independent preconditioning, second by second; empty
 /// if the phase does not occur.
 pub(crate) fn preconditioning_exhibits(
-    choices: &Choices<'_>,
+    choices: &RunChoices<'_>,
     record: &Record,
     phase: &str,
     pattern: AccessPattern,

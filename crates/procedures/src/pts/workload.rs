@@ -2,10 +2,10 @@
 //! Workloads"), among them the JESD219 composite. The user names a workload by its role or in the
 //! notation.
 
-use crate::ground::applied::{self, Applied, alignment, alignment_name};
+use crate::ground::applied::{self, ApplicableWorkload, alignment, alignment_name};
 use crate::ground::method::Method;
 use crate::parameters::Parameter;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::Origin;
 use steadfast_domain::notation::AccessPattern;
@@ -186,27 +186,27 @@ fn is_mixed_sequence(pattern: &AccessPattern) -> bool {
 
 /// A workload: one access pattern, or the composite.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Workload {
-    form: Form,
+pub struct PtsWorkload {
+    form: PtsWorkloadForm,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Form {
+enum PtsWorkloadForm {
     Pattern(AccessPattern),
     Composite { read_percent: u8, alignment: Bytes, sector: Bytes, shift: u32 },
 }
 
-impl Workload {
+impl PtsWorkload {
     /// Creates a workload of one access pattern.
     pub const fn of(pattern: AccessPattern) -> Self {
-        Workload { form: Form::Pattern(pattern) }
+        PtsWorkload { form: PtsWorkloadForm::Pattern(pattern) }
     }
 
     /// Returns the access pattern, or `None` for the composite.
     pub fn pattern(&self) -> Option<AccessPattern> {
         match self.form {
-            Form::Pattern(pattern) => Some(pattern),
-            Form::Composite { .. } => None,
+            PtsWorkloadForm::Pattern(pattern) => Some(pattern),
+            PtsWorkloadForm::Composite { .. } => None,
         }
     }
 
@@ -214,27 +214,27 @@ impl Workload {
     /// `workload`; a procedure without it runs the composite.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the name or a parameter is invalid, if a parameter does not
+    /// Returns [`ProcedureError`] if the name or a parameter is invalid, if a parameter does not
     /// belong to the workload, or if the transfer size is not a multiple of the sector size.
     pub fn chosen(
         own: Option<&Parameter>,
         mix: &Parameter,
         settings: &Settings,
         geometry: Geometry,
-    ) -> Result<Self, Unsuitable> {
+    ) -> Result<Self, ProcedureError> {
         let name = own.map_or(COMPOSITE, |parameter| parameter.value(settings));
         if is_composite_name(name) {
-            return Workload::composite(mix, settings, geometry);
+            return PtsWorkload::composite(mix, settings, geometry);
         }
         if settings.parameters.contains_key(ZONE_SHIFT.name) {
-            return Err(Unsuitable(format!(
+            return Err(ProcedureError(format!(
                 "parameter {} belongs to the composite workload; '{name}' has no LBA zones",
                 ZONE_SHIFT.name,
                 name = excerpt(name)
             )));
         }
         if settings.parameters.contains_key(mix.name) {
-            return Err(Unsuitable(format!(
+            return Err(ProcedureError(format!(
                 "parameter {} belongs to the composite workload; write the mix of '{name}' into \
                  its name, like \"RND 8K RW65\"",
                 mix.name,
@@ -245,47 +245,51 @@ impl Workload {
         let pattern = with_cursor(pattern, settings)?;
         let sector = u64::from(geometry.logical_sector);
         if !pattern.size.0.is_multiple_of(sector) {
-            return Err(Unsuitable(format!(
+            return Err(ProcedureError(format!(
                 "workload {pattern} cannot run: its transfer size is not a multiple of the logical \
                  sector size of {sector} bytes"
             )));
         }
-        Ok(Workload::of(pattern))
+        Ok(PtsWorkload::of(pattern))
     }
 
     fn composite(
         mix: &Parameter,
         settings: &Settings,
         geometry: Geometry,
-    ) -> Result<Self, Unsuitable> {
+    ) -> Result<Self, ProcedureError> {
         let sector = Bytes(u64::from(geometry.logical_sector));
         let alignment = alignment(settings, geometry)?.unwrap_or(COMPOSITE_ALIGNMENT.max(sector));
         let read_percent = mix.parse(settings, read_percent)?;
         let shift = ZONE_SHIFT.parse(settings, zone_shift)?;
-        Ok(Workload { form: Form::Composite { read_percent, alignment, sector, shift } })
+        Ok(PtsWorkload {
+            form: PtsWorkloadForm::Composite { read_percent, alignment, sector, shift },
+        })
     }
 
     /// Returns the workload with the same sizes and zones but only writes, for preconditioning
     /// and for the writes between rounds.
     pub fn all_writes(&self) -> Self {
         let form = match self.form {
-            Form::Pattern(AccessPattern { order: Order::Random, size, .. }) => {
-                Form::Pattern(AccessPattern::random(size, 0))
+            PtsWorkloadForm::Pattern(AccessPattern { order: Order::Random, size, .. }) => {
+                PtsWorkloadForm::Pattern(AccessPattern::random(size, 0))
             }
-            Form::Pattern(AccessPattern { size, .. }) => {
-                Form::Pattern(AccessPattern::sequential(size, 0))
+            PtsWorkloadForm::Pattern(AccessPattern { size, .. }) => {
+                PtsWorkloadForm::Pattern(AccessPattern::sequential(size, 0))
             }
-            Form::Composite { alignment, sector, shift, .. } => {
-                Form::Composite { read_percent: 0, alignment, sector, shift }
+            PtsWorkloadForm::Composite { alignment, sector, shift, .. } => {
+                PtsWorkloadForm::Composite { read_percent: 0, alignment, sector, shift }
             }
         };
-        Workload { form }
+        PtsWorkload { form }
     }
 
     /// Returns the demand that the tutorial recommends for the workload.
     pub fn recommended_demand(&self, method: &Method) -> Demand {
         match self.form {
-            Form::Pattern(AccessPattern { order: Order::Sequential(_), .. }) => SEQUENTIAL_DEMAND,
+            PtsWorkloadForm::Pattern(AccessPattern { order: Order::Sequential(_), .. }) => {
+                SEQUENTIAL_DEMAND
+            }
             _ => method.random_demand,
         }
     }
@@ -293,25 +297,25 @@ impl Workload {
     /// Returns the percentage of reads, by number of I/Os.
     pub fn read_percent(&self) -> u8 {
         match self.form {
-            Form::Pattern(pattern) => pattern.read_percent,
-            Form::Composite { read_percent, .. } => read_percent,
+            PtsWorkloadForm::Pattern(pattern) => pattern.read_percent,
+            PtsWorkloadForm::Composite { read_percent, .. } => read_percent,
         }
     }
 
     /// Returns the name of the offset alignment in reports; `chosen` is the user's choice.
     pub fn alignment_name(&self, chosen: Option<Bytes>) -> String {
         match self.form {
-            Form::Pattern(AccessPattern { order: Order::Sequential(_), .. }) => {
+            PtsWorkloadForm::Pattern(AccessPattern { order: Order::Sequential(_), .. }) => {
                 alignment_name(None)
             }
-            Form::Pattern(_) => alignment_name(chosen),
-            Form::Composite { alignment, .. } => alignment_name(Some(alignment)),
+            PtsWorkloadForm::Pattern(_) => alignment_name(chosen),
+            PtsWorkloadForm::Composite { alignment, .. } => alignment_name(Some(alignment)),
         }
     }
 
     /// Returns the transfer sizes left out because they are not a multiple of the sector size.
     pub fn left_out(&self) -> Vec<Bytes> {
-        let Form::Composite { sector, .. } = self.form else { return Vec::new() };
+        let PtsWorkloadForm::Composite { sector, .. } = self.form else { return Vec::new() };
         COMPOSITE_SIZES.iter().map(|(size, _)| *size).filter(|s| !fits(*s, sector)).collect()
     }
 
@@ -337,7 +341,7 @@ impl Workload {
         let unverified =
             |id: &str, text: String| vec![Caveat::new(CaveatKind::Unverified, id, text, "")];
         match self.form {
-            Form::Composite { read_percent, alignment, shift, .. } => unverified(
+            PtsWorkloadForm::Composite { read_percent, alignment, shift, .. } => unverified(
                 ids::COMPOSITE_RULES,
                 format!(
                     "Composite workload: R/W {read_percent}/{}, offsets on multiples of {} bytes \
@@ -351,8 +355,10 @@ impl Workload {
                     }
                 ),
             ),
-            Form::Pattern(AccessPattern {
-                order: Order::Sequential(cursor), read_percent, ..
+            PtsWorkloadForm::Pattern(AccessPattern {
+                order: Order::Sequential(cursor),
+                read_percent,
+                ..
             }) if (1..100).contains(&read_percent) => {
                 let how = match cursor {
                     Cursor::Shared => "one shared position",
@@ -366,36 +372,38 @@ impl Workload {
                     ),
                 )
             }
-            Form::Pattern(_) => Vec::new(),
+            PtsWorkloadForm::Pattern(_) => Vec::new(),
         }
     }
 }
 
-impl Applied for Workload {
+impl ApplicableWorkload for PtsWorkload {
     fn streams(&self) -> Vec<IoStream> {
         match self.form {
-            Form::Pattern(pattern) => pattern.streams(),
-            Form::Composite { read_percent, alignment, sector, .. } => {
+            PtsWorkloadForm::Pattern(pattern) => pattern.streams(),
+            PtsWorkloadForm::Composite { read_percent, alignment, sector, .. } => {
                 composite_streams(read_percent, alignment, sector)
             }
         }
     }
     fn zones(&self) -> Vec<Zone> {
         match self.form {
-            Form::Pattern(_) => Vec::new(),
-            Form::Composite { shift: 0, .. } => COMPOSITE_ZONES.to_vec(),
-            Form::Composite { shift, .. } => shifted(shift),
+            PtsWorkloadForm::Pattern(_) => Vec::new(),
+            PtsWorkloadForm::Composite { shift: 0, .. } => COMPOSITE_ZONES.to_vec(),
+            PtsWorkloadForm::Composite { shift, .. } => shifted(shift),
         }
     }
 }
 
-impl std::fmt::Display for Workload {
+impl std::fmt::Display for PtsWorkload {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.form {
-            Form::Pattern(pattern) => pattern.fmt(f),
-            Form::Composite { read_percent: 0, .. } => f.write_str("composite W"),
-            Form::Composite { read_percent: 100, .. } => f.write_str("composite R"),
-            Form::Composite { read_percent, .. } => write!(f, "composite RW{read_percent}"),
+            PtsWorkloadForm::Pattern(pattern) => pattern.fmt(f),
+            PtsWorkloadForm::Composite { read_percent: 0, .. } => f.write_str("composite W"),
+            PtsWorkloadForm::Composite { read_percent: 100, .. } => f.write_str("composite R"),
+            PtsWorkloadForm::Composite { read_percent, .. } => {
+                write!(f, "composite RW{read_percent}")
+            }
         }
     }
 }
@@ -447,10 +455,13 @@ fn composite_streams(read_percent: u8, alignment: Bytes, sector: Bytes) -> Vec<I
         .collect()
 }
 
-fn with_cursor(pattern: AccessPattern, settings: &Settings) -> Result<AccessPattern, Unsuitable> {
+fn with_cursor(
+    pattern: AccessPattern,
+    settings: &Settings,
+) -> Result<AccessPattern, ProcedureError> {
     if !is_mixed_sequence(&pattern) {
         if settings.parameters.contains_key(CURSOR.name) {
-            return Err(Unsuitable(format!(
+            return Err(ProcedureError(format!(
                 "parameter cursor belongs to mixed sequential workloads; '{pattern}' is not one"
             )));
         }
@@ -471,10 +482,10 @@ fn read_percent(text: &str) -> Option<u8> {
     (u16::from(read) + u16::from(written) == 100).then_some(read)
 }
 
-fn unknown(name: &str) -> Unsuitable {
+fn unknown(name: &str) -> ProcedureError {
     let roles: Vec<String> =
         ROLES.iter().map(|(role, notation)| format!("{role} ({notation})")).collect();
-    Unsuitable(format!(
+    ProcedureError(format!(
         "'{name}' is not a workload; write it like \"RND 4K W\" or choose one of: {}, composite",
         roles.join(", "),
         name = excerpt(name)
@@ -489,12 +500,12 @@ mod tests {
 
     const OWN: Parameter = Parameter { name: "workload", default: "RND 4K W", ..MIX_WRITES };
 
-    fn chosen(pairs: &[(&str, &str)]) -> Result<Workload, Unsuitable> {
+    fn chosen(pairs: &[(&str, &str)]) -> Result<PtsWorkload, ProcedureError> {
         let mut settings = Settings::new("wsat", 1);
         settings
             .parameters
             .extend(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Workload::chosen(Some(&OWN), &MIX_JESD219, &settings, GEOMETRY)
+        PtsWorkload::chosen(Some(&OWN), &MIX_JESD219, &settings, GEOMETRY)
     }
 
     #[test]
@@ -578,11 +589,11 @@ mod tests {
     fn a_4kn_sector_leaves_small_sizes_out() {
         let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 4096 };
         let settings = Settings::new("composite", 1);
-        let workload = Workload::chosen(None, &MIX_WRITES, &settings, geometry).unwrap();
+        let workload = PtsWorkload::chosen(None, &MIX_WRITES, &settings, geometry).unwrap();
         assert_eq!((workload.streams().len(), workload.left_out().len()), (5, 7));
         let mut settings = Settings::new("wsat", 1);
         settings.parameters.insert("workload".into(), "metadata".into());
-        let small = Workload::chosen(Some(&OWN), &MIX_WRITES, &settings, geometry);
+        let small = PtsWorkload::chosen(Some(&OWN), &MIX_WRITES, &settings, geometry);
         assert!(small.unwrap_err().0.contains("4096 bytes"));
     }
 

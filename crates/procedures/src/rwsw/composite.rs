@@ -1,9 +1,9 @@
 //! The captured workload on a device: the streams that fit its sector size, weighted by their
 //! counts in the capture.
 
-use crate::ground::Ground;
-use crate::ground::applied::Applied;
-use crate::unsuitable::Unsuitable;
+use crate::ground::ProcedureSetup;
+use crate::ground::applied::ApplicableWorkload;
+use crate::unsuitable::ProcedureError;
 use std::fmt;
 use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
 use steadfast_domain::settings::Geometry;
@@ -12,29 +12,29 @@ use steadfast_domain::{Bytes, Demand, IoStream, Settings};
 
 /// The captured workload on a device with a known sector size.
 #[derive(Debug, Clone)]
-pub struct Composite {
+pub struct CapturedComposite {
     /// Workload from the settings.
     pub workload: AppliedWorkload,
     sector: Bytes,
 }
 
-impl Composite {
+impl CapturedComposite {
     /// Creates the composite of the workload in the settings.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if there is no workload, or if it has no single I/Os and none of its
+    /// Returns [`ProcedureError`] if there is no workload, or if it has no single I/Os and none of its
     /// streams can be applied to the device.
-    pub fn of(settings: &Settings, geometry: Geometry) -> Result<Self, Unsuitable> {
+    pub fn of(settings: &Settings, geometry: Geometry) -> Result<Self, ProcedureError> {
         let Some(workload) = settings.workload.as_deref() else {
-            return Err(Unsuitable(format!(
+            return Err(ProcedureError(format!(
                 "{} needs a captured workload; give --workload FILE or --workload NAME",
                 settings.procedure
             )));
         };
         let sector = Bytes(u64::from(geometry.logical_sector));
-        let composite = Composite { workload: workload.clone(), sector };
+        let composite = CapturedComposite { workload: workload.clone(), sector };
         if composite.moving().next().is_none() && workload.script.is_none() {
-            return Err(Unsuitable(format!(
+            return Err(ProcedureError(format!(
                 "workload '{}' has no I/O stream whose transfer size is a multiple of the sector \
                  size of {} bytes; select other streams with --op, --stream or --threshold",
                 workload.name, sector.0
@@ -47,12 +47,12 @@ impl Composite {
     /// it plays single I/Os.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if it has no such streams.
-    pub fn with_streams(self) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if it has no such streams.
+    pub fn with_streams(self) -> Result<Self, ProcedureError> {
         if self.moving().next().is_some() {
             return Ok(self);
         }
-        Err(Unsuitable(format!(
+        Err(ProcedureError(format!(
             "workload '{}' has single I/Os but no I/O streams that can be applied; run \
              replay-native to play its single I/Os",
             self.workload.name
@@ -68,7 +68,7 @@ impl Composite {
 
     /// Returns the demand: the user's choice, else that of the capture, else the one that the
     /// class recommends.
-    pub fn demand(&self, ground: &Ground) -> Demand {
+    pub fn demand(&self, ground: &ProcedureSetup) -> Demand {
         let preset = self.workload.demand.unwrap_or(ground.method.random_demand);
         ground.settings.demand_or(preset)
     }
@@ -132,56 +132,56 @@ impl Composite {
     }
 }
 
-impl Applied for Composite {
+impl ApplicableWorkload for CapturedComposite {
     fn streams(&self) -> Vec<IoStream> {
         let fitting = self.workload.streams.iter().filter(|s| self.fits(s) && s.weight > 0);
         fitting.map(|stream| self.fitted(stream.clone())).collect()
     }
 }
 
-impl fmt::Display for Composite {
+impl fmt::Display for CapturedComposite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.workload.name)
     }
 }
 
 /// One stream of a captured workload, applied alone.
-pub struct Alone(pub IoStream);
+pub struct SingleStream(pub IoStream);
 
-impl Alone {
+impl SingleStream {
     /// Returns true if the stream is sequential.
     pub fn is_sequential(&self) -> bool {
         matches!(self.0.order, Order::Sequential(_))
     }
 }
 
-impl Applied for Alone {
+impl ApplicableWorkload for SingleStream {
     fn streams(&self) -> Vec<IoStream> {
         vec![self.0.clone()]
     }
 }
 
-impl fmt::Display for Alone {
+impl fmt::Display for SingleStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
 /// The streams of a capture step.
-pub struct OfStep<'a> {
+pub struct StepStreams<'a> {
     /// Name of the step.
     pub label: &'a str,
     /// Streams, weighted by the counts of the step.
     pub streams: Vec<IoStream>,
 }
 
-impl Applied for OfStep<'_> {
+impl ApplicableWorkload for StepStreams<'_> {
     fn streams(&self) -> Vec<IoStream> {
         self.streams.clone()
     }
 }
 
-impl fmt::Display for OfStep<'_> {
+impl fmt::Display for StepStreams<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.label)
     }

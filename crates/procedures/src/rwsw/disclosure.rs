@@ -1,21 +1,21 @@
 //! Disclosures of every report of a captured workload: its source, the streams that are applied,
 //! and the rules that are our choice.
 
-use super::composite::Composite;
-use super::regime::Regime;
+use super::composite::CapturedComposite;
+use super::regime::PreconditioningPlan;
 use super::segments::streams_table;
-use crate::exhibits::disclosure::{self, Rows};
+use crate::exhibits::disclosure::{self, SettingRows};
 use crate::exhibits::pages::page;
-use crate::ground::Ground;
-use crate::ground::applied::Applied;
-use crate::ground::choices::Choices;
+use crate::ground::ProcedureSetup;
+use crate::ground::applied::ApplicableWorkload;
+use crate::ground::choices::RunChoices;
 use crate::words::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, Origin, Page, Setting};
 use steadfast_domain::{Caveat, CaveatKind, Settings};
 
 /// Returns the rows about the workload in the report form.
-pub fn workload_rows(composite: &Composite) -> Rows {
+pub fn workload_rows(composite: &CapturedComposite) -> SettingRows {
     let workload = &composite.workload;
     let origin = |word: &str| {
         let found = workload.origin.iter().find(|(label, _)| label.to_lowercase().contains(word));
@@ -35,7 +35,7 @@ pub fn workload_rows(composite: &Composite) -> Rows {
 }
 
 /// Returns the number of applied streams, such as `9 of 1,033 (78.43 % of the I/Os)`.
-fn streams_text(composite: &Composite) -> String {
+fn streams_text(composite: &CapturedComposite) -> String {
     let workload = &composite.workload;
     let streams = composite.streams();
     let ios: u64 = streams.iter().map(|s| u64::from(s.weight)).sum();
@@ -51,7 +51,7 @@ fn streams_text(composite: &Composite) -> String {
 }
 
 /// Returns the set-up rows of the report form.
-pub fn set_up_rows(choices: &Choices<'_>, regime: &Regime) -> Rows {
+pub fn set_up_rows(choices: &RunChoices<'_>, regime: &PreconditioningPlan) -> SettingRows {
     let mut rows = disclosure::common_set_up_rows(choices);
     rows.push(Setting::new(
         "regime",
@@ -65,7 +65,7 @@ pub fn set_up_rows(choices: &Choices<'_>, regime: &Regime) -> Rows {
 }
 
 /// Returns the chapter on the applied workload.
-pub fn workload_chapter(composite: &Composite) -> Page {
+pub fn workload_chapter(composite: &CapturedComposite) -> Page {
     let workload = &composite.workload;
     let found =
         |(label, value): &(String, String)| Setting::new(label, label, value, Origin::Found);
@@ -87,7 +87,11 @@ pub fn workload_chapter(composite: &Composite) -> Page {
 }
 
 /// Returns the caveats of all tests of captured workloads, in addition to those of any report.
-pub fn caveats(composite: &Composite, ground: &Ground, regime: &Regime) -> Vec<Caveat> {
+pub fn caveats(
+    composite: &CapturedComposite,
+    ground: &ProcedureSetup,
+    regime: &PreconditioningPlan,
+) -> Vec<Caveat> {
     let mut caveats = vec![rules()];
     let remarks = composite.workload.remarks.iter();
     caveats.extend(
@@ -117,7 +121,7 @@ fn rules() -> Caveat {
     )
 }
 
-fn streams_left_out(composite: &Composite, ground: &Ground) -> Option<Caveat> {
+fn streams_left_out(composite: &CapturedComposite, ground: &ProcedureSetup) -> Option<Caveat> {
     let streams = composite.left_out();
     let names: Vec<String> = streams.iter().map(|stream| stream.to_string()).collect();
     let ios: u64 = streams.iter().map(|stream| u64::from(stream.weight)).sum();

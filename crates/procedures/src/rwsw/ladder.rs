@@ -1,11 +1,11 @@
 //! The loop of demands of RWSW DIRTH: applies the composite once with each number of outstanding
 //! I/Os.
 
-use super::composite::Composite;
-use crate::ground::Ground;
+use super::composite::CapturedComposite;
+use crate::ground::ProcedureSetup;
 use crate::parameters::Parameter;
-use crate::unsuitable::Unsuitable;
-use steadfast_domain::{Bench, Demand, Halt, Outcome, Place, Settings};
+use crate::unsuitable::ProcedureError;
+use steadfast_domain::{Bench, Demand, Halt, Outcome, Settings, StepPlace};
 
 /// Maximum number of outstanding I/Os per thread, and of threads: T32Q32 is the highest demand of
 /// the PTS's DIRTH.
@@ -27,18 +27,18 @@ pub const OUTSTANDING: Parameter = Parameter {
 
 /// A series of demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ladder {
+pub struct DemandLadder {
     /// Demands in the order in which they are applied.
     pub demands: Vec<Demand>,
 }
 
-impl Ladder {
+impl DemandLadder {
     /// Parses the demands from the settings.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the value is invalid.
-    pub fn of(parameter: &Parameter, settings: &Settings) -> Result<Self, Unsuitable> {
-        parameter.parse(settings, demands).map(|demands| Ladder { demands })
+    /// Returns [`ProcedureError`] if the value is invalid.
+    pub fn of(parameter: &Parameter, settings: &Settings) -> Result<Self, ProcedureError> {
+        parameter.parse(settings, demands).map(|demands| DemandLadder { demands })
     }
 
     /// Returns the demand with the most outstanding I/Os.
@@ -51,12 +51,12 @@ impl Ladder {
     pub fn conduct(
         &self,
         bench: &mut dyn Bench,
-        ground: &Ground,
-        composite: &Composite,
+        ground: &ProcedureSetup,
+        composite: &CapturedComposite,
         phase: &str,
     ) -> Result<Vec<Outcome>, Halt> {
         let apply = |(point, demand): (u32, &Demand)| {
-            let place = Place::new(phase, 0, point, format!("{composite} {demand}"));
+            let place = StepPlace::new(phase, 0, point, format!("{composite} {demand}"));
             bench.apply(&ground.step(place, composite, *demand, ground.minute))
         };
         (1..).zip(&self.demands).map(apply).collect()
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn every_count_has_as_few_threads_as_give_it() {
         let settings = Settings::new("rwsw-dirth", 1);
-        let ladder = Ladder::of(&OUTSTANDING, &settings).unwrap();
+        let ladder = DemandLadder::of(&OUTSTANDING, &settings).unwrap();
         let counts: Vec<u64> = ladder.demands.iter().map(|d| d.outstanding()).collect();
         assert_eq!(counts, [1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1]);
         assert_eq!(ladder.demands[0], Demand::new(32, 32));

@@ -1,12 +1,12 @@
 //! Numbers of RWSW PTS 1.0.7, and the parameters that its tests share.
 
-use crate::ground::Ground;
-use crate::ground::asked::Asked;
+use crate::ground::ProcedureSetup;
+use crate::ground::asked::ProcedureRequest;
 use crate::ground::method::Method;
 use crate::parameters::Parameter;
 use crate::pts::between::{BETWEEN_TIME, LEAST_FILLS, MEASURED_LAST};
 use crate::pts::method;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Class, Profile, Settings};
 
@@ -46,8 +46,8 @@ pub const CONTENT: Parameter = Parameter {
 /// Computes the ground of a test of a captured workload.
 ///
 /// # Errors
-/// Returns [`Unsuitable`] if the device or the settings do not permit the method.
-pub fn ground(asked: &Asked<'_>) -> Result<Ground, Unsuitable> {
+/// Returns [`ProcedureError`] if the device or the settings do not permit the method.
+pub fn ground(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
     let method = of(asked.settings.profile, asked.settings.class);
     let own = CONTENT.parse(asked.settings, |text| match text {
         "settings" => Some(false),
@@ -58,7 +58,7 @@ pub fn ground(asked: &Asked<'_>) -> Result<Ground, Unsuitable> {
     if let Some(workload) = settings.workload.as_ref().filter(|_| own) {
         settings.data_pattern = workload.data_pattern.clone();
     }
-    Ground::new(&Asked { settings: &settings, ..asked.clone() }, method)
+    ProcedureSetup::new(&ProcedureRequest { settings: &settings, ..asked.clone() }, method)
 }
 
 /// Returns true if what is written is to be as compressible and as repetitive as what was captured.
@@ -82,10 +82,10 @@ fn of(profile: Profile, class: Class) -> Method {
 }
 
 /// Returns an error if the user chose a steady-state method that these tests do not have.
-pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
+pub fn check_ending(settings: &Settings) -> Result<(), ProcedureError> {
     match settings.steady_state {
         SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
-        other => Err(Unsuitable(format!(
+        other => Err(ProcedureError(format!(
             "{} cannot end by --steady-state {other}: a captured workload is run to steady state; \
              omit --steady-state, or allow fewer rounds with --max-rounds",
             settings.procedure
@@ -95,11 +95,11 @@ pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
 
 /// Returns an error if the user chose a demand for a procedure that has its own; `instead`
 /// completes the message.
-pub fn check_demand(settings: &Settings, instead: &str) -> Result<(), Unsuitable> {
+pub fn check_demand(settings: &Settings, instead: &str) -> Result<(), ProcedureError> {
     if settings.threads.is_none() && settings.depth.is_none() {
         return Ok(());
     }
-    Err(Unsuitable(format!(
+    Err(ProcedureError(format!(
         "{} has its own demands; omit --threads and --depth{instead}",
         settings.procedure
     )))

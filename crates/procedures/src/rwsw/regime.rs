@@ -1,16 +1,16 @@
 //! Purge and preconditioning before a captured workload is measured. They may be impractical and
 //! are then left out, which the report discloses (SNIA tutorial, RWSW).
 
-use super::composite::Composite;
-use super::ladder::{Ladder, OUTSTANDING};
+use super::composite::CapturedComposite;
+use super::ladder::{DemandLadder, OUTSTANDING};
 use super::method::{FILLS, MEASURED};
-use crate::ground::Ground;
-use crate::ground::applied::Applied;
+use crate::ground::ProcedureSetup;
+use crate::ground::applied::ApplicableWorkload;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::preconditioning::{amount, precondition};
 use crate::parameters::Parameter;
-use crate::pts::between::{BetweenRounds, Cycle, Fill};
-use crate::unsuitable::Unsuitable;
+use crate::pts::between::{CycleLayout, CyclicLoad, FillRequirement};
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::stimulus::Op;
@@ -47,40 +47,40 @@ pub const BEFORE_REPLAY: Parameter = Parameter {
 
 /// Preconditioning between the purge and the workload.
 #[derive(Debug, Clone)]
-pub struct Regime {
+pub struct PreconditioningPlan {
     /// True if twice the user capacity is written first.
     pub wipc: bool,
     /// Run of the composite to steady state; `None` to leave it out.
-    pub steady: Option<BetweenRounds>,
+    pub steady: Option<CyclicLoad>,
     /// Demands with which the composite is then applied once each; `None` to leave them out.
-    pub ladder: Option<Ladder>,
+    pub ladder: Option<DemandLadder>,
 }
 
-impl Regime {
+impl PreconditioningPlan {
     /// Parses the preconditioning of a test that runs its workload to steady state itself.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the parameter is invalid.
-    pub fn chosen(settings: &Settings) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if the parameter is invalid.
+    pub fn chosen(settings: &Settings) -> Result<Self, ProcedureError> {
         let wipc = PRECONDITIONING.parse(settings, |text| match text {
             "wipc" => Some(true),
             "none" => Some(false),
             _ => None,
         })?;
-        Ok(Regime { wipc, steady: None, ladder: None })
+        Ok(PreconditioningPlan { wipc, steady: None, ladder: None })
     }
 
     /// Parses the preconditioning of a replay. The composite runs to steady state at `demand`, or
     /// at the highest of the demands of `rwsw-dirth` if those follow.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if a parameter is invalid or the workload has no streams to
+    /// Returns [`ProcedureError`] if a parameter is invalid or the workload has no streams to
     /// precondition with.
     pub fn before_replay(
-        ground: &Ground,
-        composite: &Composite,
+        ground: &ProcedureSetup,
+        composite: &CapturedComposite,
         demand: Demand,
-    ) -> Result<Self, Unsuitable> {
+    ) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
         let (wipc, steady, ladder) = BEFORE_REPLAY.parse(settings, |text| match text {
             "none" => Some((false, false, false)),
@@ -90,17 +90,17 @@ impl Regime {
             _ => None,
         })?;
         if steady && composite.moving().next().is_none() {
-            return Err(Unsuitable(format!(
+            return Err(ProcedureError(format!(
                 "workload '{}' has no I/O streams to precondition with; choose --set \
                  preconditioning=wipc or none",
                 composite.workload.name
             )));
         }
-        let ladder = ladder.then(|| Ladder::of(&OUTSTANDING, settings)).transpose()?;
-        let demand = ladder.as_ref().map_or(demand, Ladder::highest);
-        let regime = Regime { wipc, steady: None, ladder };
+        let ladder = ladder.then(|| DemandLadder::of(&OUTSTANDING, settings)).transpose()?;
+        let demand = ladder.as_ref().map_or(demand, DemandLadder::highest);
+        let regime = PreconditioningPlan { wipc, steady: None, ladder };
         let steady = steady.then(|| steady_composite(ground, composite, demand, (&regime, false)));
-        Ok(Regime { steady: steady.transpose()?, ..regime })
+        Ok(PreconditioningPlan { steady: steady.transpose()?, ..regime })
     }
 
     /// Returns the workload-independent preconditioning; empty if there is none.
@@ -111,21 +111,25 @@ impl Regime {
     /// Returns the amount that these streams must write before a window counts. What
     /// preconditioning wrote does not count, because it was written in another order. Streams
     /// that do not write need no fill.
-    pub fn fill(&self, ground: &Ground, streams: &[IoStream]) -> Result<Fill, Unsuitable> {
-        let chosen = Fill::chosen(&FILLS, &ground.settings, ground.geometry.capacity)?;
+    pub fn fill(
+        &self,
+        ground: &ProcedureSetup,
+        streams: &[IoStream],
+    ) -> Result<FillRequirement, ProcedureError> {
+        let chosen = FillRequirement::chosen(&FILLS, &ground.settings, ground.geometry.capacity)?;
         if !streams.iter().any(|stream| stream.op == Op::Write) {
-            return Ok(Fill::default());
+            return Ok(FillRequirement::default());
         }
         let before = if self.wipc { amount(ground.geometry, WIPC_PATTERN.size) } else { Bytes(0) };
-        Ok(Fill { before, own_writes: true, ..chosen })
+        Ok(FillRequirement { before, own_writes: true, ..chosen })
     }
 
     /// Sets the conditions, purges and preconditions.
     pub fn conduct(
         &self,
         bench: &mut dyn Bench,
-        ground: &Ground,
-        composite: &Composite,
+        ground: &ProcedureSetup,
+        composite: &CapturedComposite,
     ) -> Result<(), Halt> {
         bench.settle(&ground.conditions())?;
         bench.purge()?;
@@ -164,13 +168,13 @@ impl Regime {
     }
 
     /// Returns true if reads may access blocks that were not written since the purge.
-    pub fn reads_unwritten(&self, settings: &Settings, composite: &Composite) -> bool {
+    pub fn reads_unwritten(&self, settings: &Settings, composite: &CapturedComposite) -> bool {
         is_purged(settings) && !self.wipc && composite.has(Op::Read)
     }
 }
 
 /// Returns the text on what profile quick leaves out; empty if a fill is required.
-pub fn quick_fill_text(fill: &Fill) -> &'static str {
+pub fn quick_fill_text(fill: &FillRequirement) -> &'static str {
     if fill.least > 0.0 {
         ""
     } else {
@@ -186,17 +190,17 @@ pub fn is_purged(settings: &Settings) -> bool {
 /// Creates the run of the composite until measured minutes are steady.
 ///
 /// # Errors
-/// Returns [`Unsuitable`] if a parameter is invalid.
+/// Returns [`ProcedureError`] if a parameter is invalid.
 pub fn steady_composite(
-    ground: &Ground,
-    composite: &Composite,
+    ground: &ProcedureSetup,
+    composite: &CapturedComposite,
     demand: Demand,
-    (regime, is_last): (&Regime, bool),
-) -> Result<BetweenRounds, Unsuitable> {
+    (regime, is_last): (&PreconditioningPlan, bool),
+) -> Result<CyclicLoad, ProcedureError> {
     let cycle = cycle(ground)?;
     let label = format!("{composite} {demand}");
-    let load = BetweenRounds::endless(ground, (STEADY, label), (composite, demand), cycle);
-    Ok(BetweenRounds {
+    let load = CyclicLoad::endless(ground, (STEADY, label), (composite, demand), cycle);
+    Ok(CyclicLoad {
         cycles_max: ground.rounds_max(STEADY, is_last, ground.method.rounds_max),
         fill: regime.fill(ground, &composite.streams())?,
         ..load
@@ -204,6 +208,6 @@ pub fn steady_composite(
 }
 
 /// Returns the cycle of measured minutes that the parameters ask for.
-pub fn cycle(ground: &Ground) -> Result<Cycle, Unsuitable> {
-    Cycle::chosen(&MEASURED, &ground.settings, ground.minute)
+pub fn cycle(ground: &ProcedureSetup) -> Result<CycleLayout, ProcedureError> {
+    CycleLayout::chosen(&MEASURED, &ground.settings, ground.minute)
 }

@@ -2,12 +2,12 @@
 //! one stream, one measured minute, one demand or one capture step; the definition in the document
 //! could not be read.
 
-use super::composite::Composite;
+use super::composite::CapturedComposite;
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::secondary::SecondaryPoint;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::applied::Applied;
-use crate::ground::secondary::{Secondary, mean};
+use crate::ground::applied::ApplicableWorkload;
+use crate::ground::secondary::{SecondaryMeans, mean};
 use crate::pts::between;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
@@ -23,7 +23,7 @@ const DRAWN_STACKS: usize = 250;
 
 /// Results of a segment: means over its steps.
 #[derive(Debug, Clone)]
-pub struct Segment {
+pub struct RwswSegment {
     /// Name, the label on plot axes.
     pub name: String,
     /// I/Os per second.
@@ -35,23 +35,23 @@ pub struct Segment {
     /// Tally of all I/Os.
     pub tally: Tally,
     /// Power, temperature and processor use.
-    pub sensed: Secondary,
+    pub sensed: SecondaryMeans,
 }
 
-impl Segment {
+impl RwswSegment {
     /// Computes the results of a segment from its steps.
     pub fn of(name: impl Into<String>, steps: &[&Measurement]) -> Self {
         let mut tally = Tally::default();
         steps.iter().for_each(|m| tally.merge(&m.total()));
         let mean_of =
             |value: &dyn Fn(&Measurement) -> Option<f64>| mean(steps.iter().map(|m| value(m)));
-        Segment {
+        RwswSegment {
             name: name.into(),
             iops: mean_of(&|m| m.iops()),
             mb_per_second: mean_of(&|m| m.mb_per_second()),
             art: mean_of(&|m| m.total().response_mean_ms()),
             tally,
-            sensed: Secondary::of(steps),
+            sensed: SecondaryMeans::of(steps),
         }
     }
 
@@ -82,7 +82,7 @@ impl Segment {
 }
 
 /// Returns rate, response times, energy and processor use of one segment, for page one.
-pub fn key_figures(segment: &Segment) -> Vec<KeyFigure> {
+pub fn key_figures(segment: &RwswSegment) -> Vec<KeyFigure> {
     let of = |what: &str| format!("{}, {what}", segment.name);
     let mut figures = vec![
         KeyFigure::new("iops", of("rate"), segment.iops, "IOPS"),
@@ -95,7 +95,7 @@ pub fn key_figures(segment: &Segment) -> Vec<KeyFigure> {
 }
 
 /// Returns energy and processor use of one segment, for page one.
-pub fn secondary_figures(segment: &Segment) -> [KeyFigure; 4] {
+pub fn secondary_figures(segment: &RwswSegment) -> [KeyFigure; 4] {
     let sensed = &segment.sensed;
     let figure = |id: &str, what: &str, value: Option<f64>, unit: &str| {
         KeyFigure::new(id, format!("{}, {what}", segment.name), value, unit)
@@ -108,8 +108,8 @@ pub fn secondary_figures(segment: &Segment) -> [KeyFigure; 4] {
     ]
 }
 
-impl<'a> From<&'a Segment> for SecondaryPoint<'a> {
-    fn from(segment: &'a Segment) -> Self {
+impl<'a> From<&'a RwswSegment> for SecondaryPoint<'a> {
+    fn from(segment: &'a RwswSegment) -> Self {
         SecondaryPoint {
             name: segment.name.clone(),
             iops: segment.iops,
@@ -121,7 +121,7 @@ impl<'a> From<&'a Segment> for SecondaryPoint<'a> {
 }
 
 /// Returns the table of the applied streams with their counts and shares.
-pub fn streams_table(composite: &Composite) -> Table {
+pub fn streams_table(composite: &CapturedComposite) -> Table {
     let streams = composite.streams();
     let ios = |stream: &IoStream| f64::from(stream.weight);
     let bytes = |stream: &IoStream| f64::from(stream.weight) * stream.size.0 as f64;
@@ -232,20 +232,20 @@ fn drawn_streams(streams: usize, segments: &[Vec<f64>]) -> Vec<usize> {
     places
 }
 
-fn names_axis(label: &str, segments: &[Segment]) -> Axis {
+fn names_axis(label: &str, segments: &[RwswSegment]) -> Axis {
     Axis::new(label, Scale::Categories(segments.iter().map(|s| s.name.clone()).collect()))
 }
 
 fn points(
-    segments: &[Segment],
-    value: impl Fn(&Segment) -> Option<f64>,
+    segments: &[RwswSegment],
+    value: impl Fn(&RwswSegment) -> Option<f64>,
 ) -> Vec<(f64, Option<f64>)> {
     (0u32..).zip(segments).map(|(at, segment)| (f64::from(at), value(segment))).collect()
 }
 
 /// Returns a plot of IOPS as columns and response times as lines on the right axis.
-pub fn iops_response(title: &str, x: &str, segments: &[Segment]) -> Plot {
-    let line = |name: &str, stroke, value: fn(&Segment) -> Option<f64>| {
+pub fn iops_response(title: &str, x: &str, segments: &[RwswSegment]) -> Plot {
+    let line = |name: &str, stroke, value: fn(&RwswSegment) -> Option<f64>| {
         Series::new(name, stroke, points(segments, value)).on_right()
     };
     Plot::new(
@@ -262,13 +262,13 @@ pub fn iops_response(title: &str, x: &str, segments: &[Segment]) -> Plot {
     .right(Axis::new("Response time (ms)", Scale::Log10))
     .with(Series::new("IOPS", Stroke::Measured, points(segments, |s| s.iops)))
     .with(line("ART", Stroke::Average, |s| s.art))
-    .with(line("99.999 %", Stroke::Fit, Segment::five_nines))
-    .with(line("MRT", Stroke::Context, Segment::longest))
+    .with(line("99.999 %", Stroke::Fit, RwswSegment::five_nines))
+    .with(line("MRT", Stroke::Context, RwswSegment::longest))
 }
 
 /// Returns a plot of MB/s as columns and power as a line on the right axis.
-pub fn throughput_power(title: &str, x: &str, segments: &[Segment]) -> Plot {
-    let watts = |s: &Segment| s.sensed.power_milliwatts.map(|power| power / 1000.0);
+pub fn throughput_power(title: &str, x: &str, segments: &[RwswSegment]) -> Plot {
+    let watts = |s: &RwswSegment| s.sensed.power_milliwatts.map(|power| power / 1000.0);
     let is_known = segments.iter().any(|segment| watts(segment).is_some());
     let caption = if is_known {
         "Columns: MB/s, left. Line: mean power, right."
@@ -292,31 +292,31 @@ pub fn throughput_power(title: &str, x: &str, segments: &[Segment]) -> Plot {
     }
 }
 
-const SEGMENT: [TypedColumn<Segment>; 10] = [
+const SEGMENT: [TypedColumn<RwswSegment>; 10] = [
     TypedColumn::number("IOPS", 1, |segment| segment.iops),
     TypedColumn::number("MB/s", 1, |segment| segment.mb_per_second),
     TypedColumn::number("ART ms", 4, |segment| segment.art),
-    TypedColumn::number("Min ms", 4, Segment::shortest),
-    TypedColumn::number("99.999 % ms", 4, Segment::five_nines),
-    TypedColumn::number("MRT ms", 4, Segment::longest),
+    TypedColumn::number("Min ms", 4, RwswSegment::shortest),
+    TypedColumn::number("99.999 % ms", 4, RwswSegment::five_nines),
+    TypedColumn::number("MRT ms", 4, RwswSegment::longest),
     TypedColumn::number("Power mW", 0, |segment| segment.sensed.power_milliwatts),
-    TypedColumn::number("IOPS / W", 1, Segment::iops_per_watt),
-    TypedColumn::number("CPU system %", 1, Segment::cpu_system_percent),
-    TypedColumn::number("CPU I/O wait %", 1, Segment::io_wait_percent),
+    TypedColumn::number("IOPS / W", 1, RwswSegment::iops_per_watt),
+    TypedColumn::number("CPU system %", 1, RwswSegment::cpu_system_percent),
+    TypedColumn::number("CPU I/O wait %", 1, RwswSegment::io_wait_percent),
 ];
 
 /// Returns the table of the values that the plots of segments show.
-pub fn segments_table(title: &str, corner: &str, segments: &[Segment]) -> Table {
-    let row = |segment: &Segment| typed_row(segment.name.clone(), &SEGMENT, segment);
+pub fn segments_table(title: &str, corner: &str, segments: &[RwswSegment]) -> Table {
+    let row = |segment: &RwswSegment| typed_row(segment.name.clone(), &SEGMENT, segment);
     typed_table("segments", title, corner, &SEGMENT).rows(segments.iter().map(row))
 }
 
 /// Name and steps of a run.
-pub type Course<'a> = (String, Vec<(&'a Step, &'a Outcome)>);
+pub type NamedSteps<'a> = (String, Vec<(&'a Step, &'a Outcome)>);
 
 /// Returns a plot of every step's IOPS by the measured time since the first run began, with one
 /// line per run. A gap breaks the line.
-pub fn iops_over_time(title: &str, minute: Nanos, runs: &[Course<'_>]) -> Plot {
+pub fn iops_over_time(title: &str, minute: Nanos, runs: &[NamedSteps<'_>]) -> Plot {
     let (time, scale) = between::time_axis("Time", minute);
     let mut elapsed = Nanos::ZERO;
     let mut series = Vec::new();
@@ -373,8 +373,8 @@ mod tests {
     #[test]
     fn a_segment_has_its_rate_per_watt_and_the_processors_use() {
         let (one, two, silent) = (step(3000, Some(7e3)), step(5000, Some(9e3)), step(1, None));
-        let segment = Segment::of("A", &[&one, &two]);
-        let cells = |segment: &Segment| {
+        let segment = RwswSegment::of("A", &[&one, &two]);
+        let cells = |segment: &RwswSegment| {
             let table = segments_table("T", "Segment", std::slice::from_ref(segment));
             let names: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
             let cell = |name: &str| {
@@ -397,7 +397,7 @@ mod tests {
         ] {
             assert!(figures.contains(&(id.to_owned(), Some(value))), "{figures:?}");
         }
-        let part = Segment::of("B", &[&one, &silent]);
+        let part = RwswSegment::of("B", &[&one, &silent]);
         assert_eq!(cells(&part), [Some(1.0), None, None, None, None]);
     }
 }

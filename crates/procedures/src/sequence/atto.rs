@@ -1,6 +1,6 @@
 //! ATTO's chart and table: the rates of writes and reads by transfer size.
 
-use super::results::{Figures, Measured, Results};
+use super::results::{MeasuredStep, SequenceResults, ToolExhibits};
 use crate::words::each_once;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
@@ -11,7 +11,7 @@ const SIZE: &str = "Transfer size";
 const DIRECTION: &str = "Direction";
 
 /// Returns the table, then the bar charts of bytes and of I/Os.
-pub(super) fn figures(results: &Results<'_>) -> Figures {
+pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
     let bytes =
         bars(results, ("atto-bars", "Transfer rate", "MB/s"), |m| m.best()?.mb_per_second());
     let ios = bars(results, ("atto-bars-iops", "I/O rate", "IOPS"), |m| m.best()?.iops());
@@ -21,7 +21,7 @@ pub(super) fn figures(results: &Results<'_>) -> Figures {
 
 /// Returns the highest rate of each direction and its transfer size: the figure that ATTO is known
 /// for.
-pub(super) fn key(results: &Results<'_>) -> Vec<KeyFigure> {
+pub(super) fn key(results: &SequenceResults<'_>) -> Vec<KeyFigure> {
     let peak = |direction: &str| {
         let of_direction =
             results.measured.iter().filter(|m| m.dimension(DIRECTION) == Some(direction));
@@ -35,9 +35,13 @@ pub(super) fn key(results: &Results<'_>) -> Vec<KeyFigure> {
     ["Write", "Read"].into_iter().filter_map(peak).collect()
 }
 
-type Value = fn(&Measured<'_>) -> Option<f64>;
+type AttoValue = fn(&MeasuredStep<'_>) -> Option<f64>;
 
-fn value(results: &Results<'_>, (size, direction): (&str, &str), value: Value) -> Option<f64> {
+fn value(
+    results: &SequenceResults<'_>,
+    (size, direction): (&str, &str),
+    value: AttoValue,
+) -> Option<f64> {
     let found = results
         .measured
         .iter()
@@ -45,16 +49,16 @@ fn value(results: &Results<'_>, (size, direction): (&str, &str), value: Value) -
     value(found?)
 }
 
-fn sizes(results: &Results<'_>) -> Vec<String> {
+fn sizes(results: &SequenceResults<'_>) -> Vec<String> {
     each_once(results.measured.iter().filter_map(|m| m.dimension(SIZE).map(str::to_owned)))
 }
 
-fn table(results: &Results<'_>) -> Table {
-    let mb: Value = |m| m.best()?.mb_per_second();
-    let iops: Value = |m| m.best()?.iops();
+fn table(results: &SequenceResults<'_>) -> Table {
+    let mb: AttoValue = |m| m.best()?.mb_per_second();
+    let iops: AttoValue = |m| m.best()?.iops();
     let rows = sizes(results).into_iter().map(|size| {
         let cells = [("Write", mb, 2), ("Read", mb, 2), ("Write", iops, 1), ("Read", iops, 1)];
-        let cell = |(direction, of, decimals): (&str, Value, u8)| {
+        let cell = |(direction, of, decimals): (&str, AttoValue, u8)| {
             Cell::number(value(results, (&size, direction), of), decimals)
         };
         Row::new(size.clone(), cells.map(cell))
@@ -69,7 +73,11 @@ fn table(results: &Results<'_>) -> Table {
         .rows(rows)
 }
 
-fn bars(results: &Results<'_>, (id, title, unit): (&str, &str, &str), of: Value) -> Plot {
+fn bars(
+    results: &SequenceResults<'_>,
+    (id, title, unit): (&str, &str, &str),
+    of: AttoValue,
+) -> Plot {
     let sizes = sizes(results);
     let series = ["Read", "Write"].map(|direction| {
         let point =

@@ -1,7 +1,7 @@
 //! CrystalDiskMark's table: one row per test with read and write rates of the best attempt, in
 //! MB/s (10^6 bytes per second).
 
-use super::results::{Attempt, Figures, Measured, Results};
+use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
 use crate::words::each_once;
 use steadfast_domain::findings::{Cell, Exhibit, Row, Table};
 
@@ -10,8 +10,8 @@ const TEST: &str = "Test";
 const DIRECTION: &str = "Direction";
 
 /// Returns the table of the main window, and the two others that its menu offers.
-pub(super) fn figures(results: &Results<'_>) -> Figures {
-    let of = |id, title, value: Value| Exhibit::Table(table(results, (id, title), value));
+pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
+    let of = |id, title, value: DiskMarkValue| Exhibit::Table(table(results, (id, title), value));
     let exhibits = vec![
         of("crystaldiskmark", "MB/s, best attempt", |a| Cell::number(a.mb_per_second(), 2)),
         of("crystaldiskmark-iops", "IOPS of the best attempt", |a| Cell::number(a.iops(), 2)),
@@ -22,10 +22,10 @@ pub(super) fn figures(results: &Results<'_>) -> Figures {
     ("CrystalDiskMark", exhibits)
 }
 
-type Value = fn(&Attempt) -> Cell;
+type DiskMarkValue = fn(&Attempt) -> Cell;
 
-fn table(results: &Results<'_>, (id, title): (&str, &str), value: Value) -> Table {
-    let named = |of: &Measured<'_>, name| of.dimension(name).unwrap_or_default().to_owned();
+fn table(results: &SequenceResults<'_>, (id, title): (&str, &str), value: DiskMarkValue) -> Table {
+    let named = |of: &MeasuredStep<'_>, name| of.dimension(name).unwrap_or_default().to_owned();
     let directions = each_once(results.measured.iter().map(|m| named(m, DIRECTION)));
     let rows = each_once(results.measured.iter().map(|m| named(m, TEST))).into_iter().map(|test| {
         let cell = |direction: &String| {
@@ -33,7 +33,7 @@ fn table(results: &Results<'_>, (id, title): (&str, &str), value: Value) -> Tabl
                 .measured
                 .iter()
                 .find(|m| named(m, TEST) == test && named(m, DIRECTION) == *direction);
-            found.and_then(Measured::best).map_or(Cell::Missing, value)
+            found.and_then(MeasuredStep::best).map_or(Cell::Missing, value)
         };
         Row::new(test.clone(), directions.iter().map(cell))
     });

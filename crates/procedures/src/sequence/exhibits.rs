@@ -1,20 +1,20 @@
 //! Exhibits of a sequence: the tool's own form first, then every step.
 
-use super::results::{Attempt, Results};
-use super::setup::{Sequenced, tool_name};
+use super::results::{Attempt, SequenceResults};
+use super::setup::{SequenceProcedure, tool_name};
 use super::tables::{all_steps, apart, attempts, direction, loads, preparation};
 use super::{figures, rates};
-use crate::exhibits::disclosure::{self, Form};
+use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Origin, Page, Setting};
 use steadfast_domain::{Caveat, CaveatKind, Record, Step};
 
-type Run<'a> = StudiedRun<'a, Sequenced>;
+type SequenceRun<'a> = StudiedRun<'a, SequenceProcedure>;
 
-impl Reported for Sequenced {
-    type Results<'a> = Results<'a>;
+impl ProcedureReport for SequenceProcedure {
+    type Results<'a> = SequenceResults<'a>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -31,7 +31,7 @@ impl Reported for Sequenced {
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(), Results::of(self, record));
+        let (choices, results) = (self.choices(), SequenceResults::of(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -39,7 +39,7 @@ impl Reported for Sequenced {
         tool_name(&self.sequence.tool).to_owned()
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &SequenceRun<'_>) -> ReportForm {
         let sequence = &run.test.sequence;
         let name = tool_name(&sequence.tool);
         let pattern = run.choices.settings.data_pattern.to_string();
@@ -60,10 +60,15 @@ impl Reported for Sequenced {
             Setting::new("sequence-range", "Range", run.test.common_range(), Origin::Chosen),
             run.choices.demand_row("TOIO - TC/QD", disclosure::form_demands(&run.choices.demands)),
         ];
-        Form { test: name.to_owned(), subtitle: sequence.title.clone(), set_up, test_parameters }
+        ReportForm {
+            test: name.to_owned(),
+            subtitle: sequence.title.clone(),
+            set_up,
+            test_parameters,
+        }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &SequenceRun<'_>) -> String {
         let all = run.results.measured.len();
         let done = run.results.measured.iter().filter(|m| !m.attempts.is_empty()).count();
         if run.record.has_ended() {
@@ -73,7 +78,7 @@ impl Reported for Sequenced {
         }
     }
 
-    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn caveats(run: &SequenceRun<'_>) -> Vec<Caveat> {
         let mut caveats: Vec<Caveat> = rates::missed(&run.results).into_iter().collect();
         let not_steady = if run.test.sequence.purges() {
             "The drive is purged and preconditioned as the test has it, and no steady state is \
@@ -96,38 +101,38 @@ impl Reported for Sequenced {
         caveats
     }
 
-    fn reports(run: &Run<'_>, step: &Step) -> bool {
+    fn reports(run: &SequenceRun<'_>, step: &Step) -> bool {
         run.choices.measures(step)
     }
 
-    fn front_plots(run: &Run<'_>) -> Vec<String> {
+    fn front_plots(run: &SequenceRun<'_>) -> Vec<String> {
         figures::plots(own_form(run).as_ref())
     }
 
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &SequenceRun<'_>) -> Vec<KeyFigure> {
         figures::key(&run.test.sequence, &run.results)
     }
 }
 
 /// Returns the form that the tool itself prints; `None` if it has none.
-fn own_form(run: &Run<'_>) -> Option<(&'static str, Vec<Exhibit>)> {
+fn own_form(run: &SequenceRun<'_>) -> Option<(&'static str, Vec<Exhibit>)> {
     figures::of(&run.test.sequence, &run.results)
 }
 
 /// Returns the first exhibit of the tool's own form, or all steps.
-fn summary(run: &Run<'_>) -> Vec<Exhibit> {
+fn summary(run: &SequenceRun<'_>) -> Vec<Exhibit> {
     match own_form(run) {
         Some((_, exhibits)) => exhibits.into_iter().take(1).collect(),
         None => vec![Exhibit::Table(all_steps(run.test, &run.results))],
     }
 }
 
-fn own_pages(run: &Run<'_>) -> Vec<Page> {
+fn own_pages(run: &SequenceRun<'_>) -> Vec<Page> {
     own_form(run).into_iter().map(|(title, exhibits)| page(title, exhibits)).collect()
 }
 
 /// Returns the page of reads and writes separately, of every attempt, and of the preparation.
-fn details(results: &Results<'_>) -> Page {
+fn details(results: &SequenceResults<'_>) -> Page {
     let reads = ("sequence-reads", "Reads of every step");
     let writes = ("sequence-writes", "Writes of every step");
     let of_reads: fn(&Attempt) -> &_ = |attempt| &attempt.reads;
@@ -141,7 +146,7 @@ fn details(results: &Results<'_>) -> Page {
     page("Details of the Steps", tables.into_iter().flatten().map(Exhibit::Table).collect())
 }
 
-fn requested(run: &Run<'_>) -> Vec<Exhibit> {
+fn requested(run: &SequenceRun<'_>) -> Vec<Exhibit> {
     let sequence = &run.test.sequence;
     let source = sequence.source.as_ref();
     // A built-in preset has no file.

@@ -1,6 +1,6 @@
 //! Selects the exhibits for the users of one tool.
 
-use super::results::{Attempt, Figures, Measured, Results};
+use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
 use super::{atto, crystaldiskmark, iometer, viking};
 use crate::presets::viking::TOOL;
 use steadfast_domain::Sequence;
@@ -9,7 +9,7 @@ use steadfast_domain::load_words::pace_text;
 
 /// Returns the exhibits for the users of a tool; `None` if it has none of its own. The first
 /// exhibit is also part of the summary.
-pub(super) fn of(sequence: &Sequence, results: &Results<'_>) -> Option<Figures> {
+pub(super) fn of(sequence: &Sequence, results: &SequenceResults<'_>) -> Option<ToolExhibits> {
     match sequence.tool.as_str() {
         "atto" => Some(atto::figures(results)),
         "crystaldiskmark" => Some(crystaldiskmark::figures(results)),
@@ -21,14 +21,14 @@ pub(super) fn of(sequence: &Sequence, results: &Results<'_>) -> Option<Figures> 
 
 /// Returns the figures of page one: those that the tool is known for, or the rate of the best
 /// attempt at each of the first steps.
-pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> {
+pub(super) fn key(sequence: &Sequence, results: &SequenceResults<'_>) -> Vec<KeyFigure> {
     const STEPS: usize = 8;
     match sequence.tool.as_str() {
         TOOL => return viking::key(results),
         "atto" => return atto::key(results),
         _ => {}
     }
-    let figure = |measured: &Measured<'_>| {
+    let figure = |measured: &MeasuredStep<'_>| {
         let rate = measured.best().and_then(Attempt::mb_per_second);
         let load = &measured.step.load;
         // A rate limit says nothing about the speed of the drive, so the label names the pace.
@@ -46,7 +46,7 @@ pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> 
 }
 
 /// Returns the ids of the plots of page one: the first two of the tool.
-pub(super) fn plots(figures: Option<&Figures>) -> Vec<String> {
+pub(super) fn plots(figures: Option<&ToolExhibits>) -> Vec<String> {
     const PLOTS: usize = 2;
     let exhibits = figures.iter().flat_map(|(_, exhibits)| exhibits);
     let plots: Vec<&Plot> = exhibits

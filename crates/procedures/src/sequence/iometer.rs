@@ -1,7 +1,7 @@
 //! Exhibits for Iometer's users: the six results of its display for each test, and plots of rate
 //! and response time by queue depth.
 
-use super::results::{Attempt, Figures, Measured, Results};
+use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
 use crate::words::each_once;
 use steadfast_domain::Nanos;
 use steadfast_domain::findings::{
@@ -16,7 +16,7 @@ const LINES_MAX: usize = 8;
 const MIB: f64 = 1_048_576.0;
 
 /// Returns the table, then plots for the access specifications with several queue depths.
-pub(super) fn figures(results: &Results<'_>) -> Figures {
+pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
     let mut exhibits = vec![Exhibit::Table(table(results))];
     let specs = each_once(results.measured.iter().filter_map(|m| of(m, SPEC)));
     let varied: Vec<String> =
@@ -28,13 +28,13 @@ pub(super) fn figures(results: &Results<'_>) -> Figures {
     ("Iometer", exhibits)
 }
 
-fn of(measured: &Measured<'_>, dimension: &str) -> Option<String> {
+fn of(measured: &MeasuredStep<'_>, dimension: &str) -> Option<String> {
     measured.dimension(dimension).map(str::to_owned)
 }
 
 /// Returns the table of the statistics of Iometer's six bar charts.
-fn table(results: &Results<'_>) -> Table {
-    let row = |measured: &Measured<'_>| {
+fn table(results: &SequenceResults<'_>) -> Table {
+    let row = |measured: &MeasuredStep<'_>| {
         let best = measured.best();
         let mib = |attempt: &Attempt| attempt.rate(attempt.total.bytes.0).map(|b| b / MIB);
         let longest = |attempt: &Attempt| attempt.total.response_longest();
@@ -60,11 +60,15 @@ fn table(results: &Results<'_>) -> Table {
         .rows(results.measured.iter().map(row))
 }
 
-type Value = fn(&Attempt) -> Option<f64>;
+type AttemptValue = fn(&Attempt) -> Option<f64>;
 
 /// Returns queue depth and value of the tests of an access specification; of several tests at the
 /// same depth, the last one.
-fn points(results: &Results<'_>, spec: &str, value: Value) -> Vec<(f64, Option<f64>)> {
+fn points(
+    results: &SequenceResults<'_>,
+    spec: &str,
+    value: AttemptValue,
+) -> Vec<(f64, Option<f64>)> {
     let mut points: Vec<(f64, Option<f64>)> = Vec::new();
     for measured in results.measured.iter().filter(|m| m.dimension(SPEC) == Some(spec)) {
         let depth = measured.dimension(DEPTH).and_then(|depth| depth.parse::<f64>().ok());
@@ -76,10 +80,10 @@ fn points(results: &Results<'_>, spec: &str, value: Value) -> Vec<(f64, Option<f
 }
 
 fn plot(
-    results: &Results<'_>,
+    results: &SequenceResults<'_>,
     specs: &[String],
     (id, title, unit): (String, &str, &str),
-    value: Value,
+    value: AttemptValue,
 ) -> Plot {
     let line =
         |spec: &String| Series::new(spec.clone(), Stroke::Measured, points(results, spec, value));
@@ -93,12 +97,12 @@ fn plot(
     .series(specs.iter().map(line))
 }
 
-fn rates(results: &Results<'_>, specs: &[String], number: usize) -> Plot {
+fn rates(results: &SequenceResults<'_>, specs: &[String], number: usize) -> Plot {
     let what = (format!("iometer-iops-{number}"), "IOPS by queue depth", "IOPS");
     plot(results, specs, what, Attempt::iops)
 }
 
-fn response_times(results: &Results<'_>, specs: &[String], number: usize) -> Plot {
+fn response_times(results: &SequenceResults<'_>, specs: &[String], number: usize) -> Plot {
     let title = "Mean response time by queue depth";
     let what = (format!("iometer-response-{number}"), title, "Mean response time (ms)");
     plot(results, specs, what, Attempt::mean_ms)

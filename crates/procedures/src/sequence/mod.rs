@@ -22,7 +22,7 @@ pub(crate) mod tables;
 mod tests;
 mod viking;
 
-pub use setup::{Sequenced, numbers_of, phase_of};
+pub use setup::{SequenceProcedure, numbers_of, phase_of};
 
 use crate::exhibits::report;
 use steadfast_domain::caveats as ids;
@@ -31,7 +31,7 @@ use steadfast_domain::{Bench, Findings, Halt, Procedure, Record, SequenceStep};
 /// Name of the procedure.
 pub const NAME: &str = "sequence";
 
-impl Procedure for Sequenced {
+impl Procedure for SequenceProcedure {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.ground.conditions())?;
         for planned in &self.steps {

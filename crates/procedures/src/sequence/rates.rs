@@ -1,6 +1,6 @@
 //! Loads with a pace: the requested and the reached rate.
 
-use super::results::{Attempt, Measured, Results};
+use super::results::{Attempt, MeasuredStep, SequenceResults};
 use crate::words::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Row, Table};
@@ -44,7 +44,7 @@ fn paced_load(name: String, load: &SequenceLoad, attempt: Option<&Attempt>) -> O
 }
 
 /// Returns the paced loads of a step: its only load, or those of the loads that ran at once.
-fn paced_loads(measured: &Measured<'_>) -> Vec<PacedLoad> {
+fn paced_loads(measured: &MeasuredStep<'_>) -> Vec<PacedLoad> {
     let best = measured.best();
     if measured.step.beside.is_empty() {
         let load = paced_load(measured.step.label.clone(), &measured.step.load, best);
@@ -62,7 +62,7 @@ fn paced_loads(measured: &Measured<'_>) -> Vec<PacedLoad> {
 }
 
 /// Returns the table of requested and reached rates of all paced loads; `None` if no load is paced.
-pub(super) fn table(results: &Results<'_>) -> Option<Table> {
+pub(super) fn table(results: &SequenceResults<'_>) -> Option<Table> {
     let rows: Vec<Row> = results
         .measured
         .iter()
@@ -87,7 +87,7 @@ pub(super) fn table(results: &Results<'_>) -> Option<Table> {
 }
 
 /// Returns a caveat on the rates that were missed; `None` if there are none.
-pub(super) fn missed(results: &Results<'_>) -> Option<Caveat> {
+pub(super) fn missed(results: &SequenceResults<'_>) -> Option<Caveat> {
     let missed: Vec<String> = results
         .measured
         .iter()

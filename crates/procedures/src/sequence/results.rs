@@ -1,23 +1,23 @@
 //! Results of a sequence: the attempts at each step, and the best of them.
 
-use super::setup::{Planned, Sequenced};
+use super::setup::{DeviceStep, SequenceProcedure};
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, SequenceStep, Tally};
 
 /// Exhibits for the users of one tool: the title of a page and its exhibits.
-pub(super) type Figures = (&'static str, Vec<Exhibit>);
+pub(super) type ToolExhibits = (&'static str, Vec<Exhibit>);
 
 /// Results of a sequence, from which its tables and plots are made.
-pub struct Results<'a> {
+pub struct SequenceResults<'a> {
     /// Steps that measure, in order.
-    pub measured: Vec<Measured<'a>>,
+    pub measured: Vec<MeasuredStep<'a>>,
     /// Steps that prepare, in order.
-    pub prepared: Vec<Measured<'a>>,
+    pub prepared: Vec<MeasuredStep<'a>>,
 }
 
 /// A step and its attempts.
-pub struct Measured<'a> {
+pub struct MeasuredStep<'a> {
     /// Step of the sequence.
     pub step: &'a SequenceStep,
     /// Attempts with measured time, in order; the last one may be unfinished.
@@ -44,18 +44,18 @@ pub struct Attempt {
     pub apart: Vec<Attempt>,
 }
 
-impl<'a> Results<'a> {
+impl<'a> SequenceResults<'a> {
     /// Computes the results from a record.
-    pub fn of(sequenced: &'a Sequenced, record: &Record) -> Self {
+    pub fn of(sequenced: &'a SequenceProcedure, record: &Record) -> Self {
         let of = |role| {
             let steps = sequenced.steps.iter().filter(move |p| p.step.role == role);
             steps.map(|planned| measured(planned, record)).collect()
         };
-        Results { measured: of(StepRole::Measure), prepared: of(StepRole::Prepare) }
+        SequenceResults { measured: of(StepRole::Measure), prepared: of(StepRole::Prepare) }
     }
 }
 
-fn measured<'a>(planned: &'a Planned, record: &Record) -> Measured<'a> {
+fn measured<'a>(planned: &'a DeviceStep, record: &Record) -> MeasuredStep<'a> {
     let attempts = (1..=planned.step.attempts()).filter_map(|number| {
         let phase = planned.phase(number);
         let mut attempt = Attempt::default();
@@ -76,10 +76,10 @@ fn measured<'a>(planned: &'a Planned, record: &Record) -> Measured<'a> {
         attempt.cpu = (cpu.1 > 0.0).then(|| cpu.0 / cpu.1);
         (attempt.elapsed.0 > 0).then_some(attempt)
     });
-    Measured { step: &planned.step, attempts: attempts.collect() }
+    MeasuredStep { step: &planned.step, attempts: attempts.collect() }
 }
 
-impl Measured<'_> {
+impl MeasuredStep<'_> {
     /// Returns the attempt with the most bytes per second, which is reported.
     pub fn best(&self) -> Option<&Attempt> {
         let rate = |attempt: &&Attempt| attempt.mb_per_second().unwrap_or_default();

@@ -1,19 +1,19 @@
 //! Setup of a sequence on a device: the steps that fit it, and their phases.
 
-use crate::ground::Ground;
+use crate::ground::ProcedureSetup;
 use crate::ground::applied::{BLOCK_SIZE, alignment_name};
-use crate::ground::asked::Asked;
-use crate::ground::choices::{Choices, OwnLoads};
+use crate::ground::asked::ProcedureRequest;
+use crate::ground::choices::{ForeignLoads, RunChoices};
 use crate::ground::method::Method;
 use crate::ground::stretch::{CHECKPOINT, NO_END, conduct_in_parts};
 use crate::pts::method;
-use crate::unsuitable::Unsuitable;
-use steadfast_domain::sequence::{SteadyEnd, SteadyRate, StepRole, Unfit};
+use crate::unsuitable::ProcedureError;
+use steadfast_domain::sequence::{LoadError, SteadyEnd, SteadyRate, StepRole};
 use steadfast_domain::step::mix64;
-use steadfast_domain::stimulus::{DataPattern, Order, Until};
+use steadfast_domain::stimulus::{DataPattern, LoadLimits, Order};
 use steadfast_domain::{
-    Bench, Demand, Halt, Load, Nanos, Place, Profile, Sequence, SequenceLoad, SequenceStep,
-    Settings, Step, Stimulus,
+    Bench, Demand, Halt, Load, Nanos, Profile, Sequence, SequenceLoad, SequenceStep, Settings,
+    Step, StepPlace, Stimulus,
 };
 
 /// Time between the cuts of loads that run at once. They keep their own limits, which are mostly
@@ -27,17 +27,17 @@ const LESSER_PURGED: &str = "ANOTHER TOOL'S TEST: no steady state; not a method 
 
 /// A sequence, ready to run.
 #[derive(Debug, Clone)]
-pub struct Sequenced {
-    pub(super) ground: Ground,
+pub struct SequenceProcedure {
+    pub(super) ground: ProcedureSetup,
     pub(super) sequence: Sequence,
-    pub(super) steps: Vec<Planned>,
+    pub(super) steps: Vec<DeviceStep>,
     /// Reasons why steps are left out, one sentence each.
     pub(super) left_out: Vec<String>,
 }
 
 /// A step on this device.
 #[derive(Debug, Clone)]
-pub(super) struct Planned {
+pub(super) struct DeviceStep {
     /// Number of the step in the sequence, from 1.
     number: u32,
     /// Step of the sequence.
@@ -46,7 +46,7 @@ pub(super) struct Planned {
     pub stimuli: Vec<Stimulus>,
 }
 
-impl Planned {
+impl DeviceStep {
     /// Returns the phase in the journal of attempt number `attempt`, from 1.
     pub fn phase(&self, attempt: u32) -> String {
         match self.step.attempts() {
@@ -105,15 +105,15 @@ pub(super) fn tool_name(tool: &str) -> &'static str {
     }
 }
 
-impl Sequenced {
+impl SequenceProcedure {
     /// Creates the sequence of the settings.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if there is no sequence, a required step does not fit the device, or
+    /// Returns [`ProcedureError`] if there is no sequence, a required step does not fit the device, or
     /// no step measures anything.
-    pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let sequence = asked.settings.sequence.as_deref().cloned().ok_or_else(|| {
-            Unsuitable(
+            ProcedureError(
                 "sequence runs the loads of another tool's file or preset; use one of the commands \
                  crystaldiskmark, atto, fio, fiosynth or iometer"
                     .into(),
@@ -124,12 +124,12 @@ impl Sequenced {
         if let Some(pattern) = own {
             settings.data_pattern = pattern;
         }
-        let ground = Ground::new(
-            &Asked { settings: &settings, ..asked.clone() },
+        let ground = ProcedureSetup::new(
+            &ProcedureRequest { settings: &settings, ..asked.clone() },
             method_of(&sequence, &settings),
         )?;
         let (steps, left_out) = planned(&ground, &sequence)?;
-        Ok(Sequenced { ground, sequence, steps, left_out })
+        Ok(SequenceProcedure { ground, sequence, steps, left_out })
     }
 
     /// Applies an attempt at a step: as one step, or in parts if it is longer than a checkpoint or
@@ -137,10 +137,10 @@ impl Sequenced {
     pub(super) fn apply(
         &self,
         bench: &mut dyn Bench,
-        planned: &Planned,
+        planned: &DeviceStep,
         attempt: u32,
     ) -> Result<(), Halt> {
-        let place = Place::new(&planned.phase(attempt), 0, 1, planned.label(attempt));
+        let place = StepPlace::new(&planned.phase(attempt), 0, 1, planned.label(attempt));
         let load = planned.load(place.seed(self.ground.settings.seed));
         let times: Option<Vec<Nanos>> = load.stimuli().iter().map(|s| s.until.time).collect();
         let time = times.and_then(|times| times.into_iter().max());
@@ -158,7 +158,7 @@ impl Sequenced {
         let load = match load {
             // A limit equal to the time of the last cut would race with the cut.
             Load::Stimulus(one) => {
-                let until = Until { time: time.map(|_| NO_END), ..one.until };
+                let until = LoadLimits { time: time.map(|_| NO_END), ..one.until };
                 Load::Stimulus(Stimulus { until, ..one })
             }
             other => other,
@@ -176,16 +176,16 @@ impl Sequenced {
         demands
     }
 
-    pub(super) fn choices(&self) -> Choices<'_> {
+    pub(super) fn choices(&self) -> RunChoices<'_> {
         let measured = self.steps.iter().filter(|p| p.step.role == StepRole::Measure);
         let phases = measured.flat_map(|p| (1..=p.step.attempts()).map(|n| p.phase(n)));
-        Choices {
+        RunChoices {
             covered: Vec::new(),
             demands: self.demands(),
             alignment: self.common_alignment(),
             step_text: Some(self.common_time()),
             preconditioning_text: Some(self.preparation()),
-            own_loads: Some(OwnLoads { by: self.deciding(), range: self.common_range() }),
+            own_loads: Some(ForeignLoads { by: self.deciding(), range: self.common_range() }),
             ending: "when its last step is complete".into(),
             measured_phases: phases.collect(),
             gap_effect,
@@ -194,7 +194,7 @@ impl Sequenced {
     }
 }
 
-impl Sequenced {
+impl SequenceProcedure {
     /// Returns the source of the loads, to print after a value.
     fn deciding(&self) -> &'static str {
         if self.sequence.source.is_some() { "by the file" } else { "by the preset" }
@@ -251,7 +251,7 @@ impl Sequenced {
 /// Applies a load until its rate is steady, or until it ends before.
 fn apply_until_steady(
     bench: &mut dyn Bench,
-    place: &Place,
+    place: &StepPlace,
     load: &Load,
     steady: &SteadyEnd,
 ) -> Result<(), Halt> {
@@ -259,7 +259,7 @@ fn apply_until_steady(
     let ramp = (steady.ramp.0 / Nanos::SECOND.0) as usize;
     let mut rates: Vec<f64> = Vec::new();
     for point in 1.. {
-        let place = Place { point, ..place.clone() };
+        let place = StepPlace { point, ..place.clone() };
         let outcome = bench.apply(&Step::part(place, load.clone(), cut, point > 1))?;
         let seconds = outcome.measurement.intervals.iter().filter(|interval| !interval.partial);
         rates.extend(seconds.filter_map(|interval| match steady.rate {
@@ -299,9 +299,9 @@ fn method_of(sequence: &Sequence, settings: &Settings) -> Method {
 /// Plans the steps that fit the device; the second value contains the reasons why others are left
 /// out.
 fn planned(
-    ground: &Ground,
+    ground: &ProcedureSetup,
     sequence: &Sequence,
-) -> Result<(Vec<Planned>, Vec<String>), Unsuitable> {
+) -> Result<(Vec<DeviceStep>, Vec<String>), ProcedureError> {
     let (mut steps, mut left_out) = (Vec::new(), Vec::new());
     for (number, step) in sequence.numbered() {
         let (capacity, sector) = (ground.geometry.capacity, ground.geometry.logical_sector);
@@ -311,20 +311,20 @@ fn planned(
             let stimulus = load.on(capacity, sector)?;
             Ok(stimulus.data_pattern(pattern).verify(ground.settings.verify))
         };
-        let stimuli: Result<Vec<Stimulus>, Unfit> =
+        let stimuli: Result<Vec<Stimulus>, LoadError> =
             step.loads().map(|(_, load)| stimulus(load)).collect();
         match stimuli {
-            Ok(stimuli) => steps.push(Planned { number, step: step.clone(), stimuli }),
-            Err(Unfit::Sector(why)) if step.may_be_left_out => {
+            Ok(stimuli) => steps.push(DeviceStep { number, step: step.clone(), stimuli }),
+            Err(LoadError::Sector(why)) if step.may_be_left_out => {
                 left_out.push(format!("{} is left out: {why}.", step.label));
             }
-            Err(why) => return Err(Unsuitable(format!("{}: {why}", step.label))),
+            Err(why) => return Err(ProcedureError(format!("{}: {why}", step.label))),
         }
     }
-    if steps.iter().any(|planned: &Planned| planned.step.role == StepRole::Measure) {
+    if steps.iter().any(|planned: &DeviceStep| planned.step.role == StepRole::Measure) {
         Ok((steps, left_out))
     } else {
-        Err(Unsuitable(format!(
+        Err(ProcedureError(format!(
             "{} has no step that measures anything on this device",
             tool_name(&sequence.tool)
         )))

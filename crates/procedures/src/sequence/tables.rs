@@ -1,7 +1,7 @@
 //! The tables of every sequence: all steps, each direction, every attempt, the preparation.
 
-use super::results::{Attempt, Measured, Results};
-use super::setup::{Planned, Sequenced};
+use super::results::{Attempt, MeasuredStep, SequenceResults};
+use super::setup::{DeviceStep, SequenceProcedure};
 use steadfast_domain::findings::{Cell, Column, Row, Table};
 use steadfast_domain::{Nanos, SequenceLoad, Stimulus, Tally, load_words};
 
@@ -22,7 +22,7 @@ fn millis(time: Option<Nanos>) -> Cell {
 }
 
 /// Returns the table of rates and response times of all I/Os of each measured step.
-pub(super) fn all_steps(sequenced: &Sequenced, results: &Results<'_>) -> Table {
+pub(super) fn all_steps(sequenced: &SequenceProcedure, results: &SequenceResults<'_>) -> Table {
     let names = dimension_columns(sequenced, results);
     let mut columns: Vec<Column> = names.iter().map(|name| Column::from(*name)).collect();
     let values = [
@@ -46,13 +46,16 @@ pub(super) fn all_steps(sequenced: &Sequenced, results: &Results<'_>) -> Table {
 
 /// Returns the dimensions that get a column. With more than two dimensions, those whose value is
 /// part of every label are left out.
-fn dimension_columns<'s>(sequenced: &'s Sequenced, results: &Results<'_>) -> Vec<&'s str> {
+fn dimension_columns<'s>(
+    sequenced: &'s SequenceProcedure,
+    results: &SequenceResults<'_>,
+) -> Vec<&'s str> {
     const FEW: usize = 2;
     let mut names = sequenced.sequence.dimensions();
     if names.len() <= FEW {
         return names;
     }
-    let is_named = |measured: &Measured<'_>, name: &str| {
+    let is_named = |measured: &MeasuredStep<'_>, name: &str| {
         let value = measured.dimension(name).filter(|value| value.len() > FEW);
         value.is_some_and(|value| measured.step.label.contains(value))
     };
@@ -77,7 +80,7 @@ fn cells_of(attempt: Option<&Attempt>) -> [Cell; 8] {
 /// Returns the table of reads or of writes, for the steps that have any; `None` if no step has.
 pub(super) fn direction(
     (id, title): (&str, &str),
-    results: &Results<'_>,
+    results: &SequenceResults<'_>,
     of: fn(&Attempt) -> &Tally,
 ) -> Option<Table> {
     let mut columns: Vec<Column> = [
@@ -97,7 +100,7 @@ pub(super) fn direction(
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
-fn direction_row(measured: &Measured<'_>, of: fn(&Attempt) -> &Tally) -> Option<Row> {
+fn direction_row(measured: &MeasuredStep<'_>, of: fn(&Attempt) -> &Tally) -> Option<Row> {
     let attempt = measured.best()?;
     let tally = of(attempt);
     if tally.ios == 0 {
@@ -116,10 +119,10 @@ fn direction_row(measured: &Measured<'_>, of: fn(&Attempt) -> &Tally) -> Option<
 }
 
 /// Returns the table of every attempt; `None` if all steps have only one.
-pub(super) fn attempts(results: &Results<'_>) -> Option<Table> {
+pub(super) fn attempts(results: &SequenceResults<'_>) -> Option<Table> {
     let most = results.measured.iter().map(|m| m.step.attempts()).max().unwrap_or(1);
     let columns = (1..=most).map(|number| number.to_string());
-    let row = |measured: &Measured<'_>| {
+    let row = |measured: &MeasuredStep<'_>| {
         let rate = |attempt: &Attempt| Cell::number(attempt.mb_per_second(), 2);
         let mut cells: Vec<Cell> = measured.attempts.iter().map(rate).collect();
         cells.resize(most as usize, Cell::Missing);
@@ -131,8 +134,8 @@ pub(super) fn attempts(results: &Results<'_>) -> Option<Table> {
 }
 
 /// Returns the table of the steps that prepared the device; `None` if there are none.
-pub(super) fn preparation(results: &Results<'_>) -> Option<Table> {
-    let row = |prepared: &Measured<'_>| {
+pub(super) fn preparation(results: &SequenceResults<'_>) -> Option<Table> {
+    let row = |prepared: &MeasuredStep<'_>| {
         let attempt = prepared.attempts.first();
         let bytes = attempt.map(|attempt| attempt.total.bytes.0 as f64);
         let seconds = attempt.map(|attempt| attempt.elapsed.as_secs_f64());
@@ -148,7 +151,7 @@ pub(super) fn preparation(results: &Results<'_>) -> Option<Table> {
 
 /// Returns the table of each load that was applied at the same time as others; `None` if there are
 /// none.
-pub(super) fn apart(results: &Results<'_>) -> Option<Table> {
+pub(super) fn apart(results: &SequenceResults<'_>) -> Option<Table> {
     let rows: Vec<Row> = results.measured.iter().flat_map(apart_rows).collect();
     let columns = [
         ("demand", "Demand"),
@@ -167,7 +170,7 @@ pub(super) fn apart(results: &Results<'_>) -> Option<Table> {
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
-fn apart_rows(measured: &Measured<'_>) -> Vec<Row> {
+fn apart_rows(measured: &MeasuredStep<'_>) -> Vec<Row> {
     let Some(best) = measured.best().filter(|best| !best.apart.is_empty()) else {
         return Vec::new();
     };
@@ -190,7 +193,7 @@ fn apart_rows(measured: &Measured<'_>) -> Vec<Row> {
 }
 
 /// Returns the table of the streams, range and end of each load of every step.
-pub(super) fn loads(sequenced: &Sequenced) -> Table {
+pub(super) fn loads(sequenced: &SequenceProcedure) -> Table {
     let rows = sequenced.steps.iter().flat_map(|planned| {
         planned.named().map(move |(name, stimulus)| {
             let label = match planned.stimuli.len() {
@@ -214,7 +217,7 @@ pub(super) fn loads(sequenced: &Sequenced) -> Table {
         .rows(rows)
 }
 
-fn load_cells(planned: &Planned, stimulus: &Stimulus) -> [Cell; 8] {
+fn load_cells(planned: &DeviceStep, stimulus: &Stimulus) -> [Cell; 8] {
     let all: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum();
     let share = |weight: u32| format!("{:.1}", f64::from(weight) * 100.0 / all.max(1) as f64);
     let streams: Vec<String> = match stimulus.streams.as_slice() {
@@ -238,7 +241,7 @@ fn load_cells(planned: &Planned, stimulus: &Stimulus) -> [Cell; 8] {
     ]
 }
 
-fn end(planned: &Planned, stimulus: &Stimulus) -> String {
+fn end(planned: &DeviceStep, stimulus: &Stimulus) -> String {
     let until = stimulus.until;
     let parts = [
         until.time.map(|time| time.to_string()),

@@ -1,25 +1,27 @@
 //! Tests of sequences: their steps, their results, and the settings that are refused.
 
-use super::{NAME, Sequenced};
+use super::{NAME, SequenceProcedure};
 use crate::catalogue::asked;
 use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
 use crate::testing::sequence::sequence;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Pace, Zone};
-use steadfast_domain::{Bytes, EndState, Entry, Findings, Nanos, Procedure, Settings, caveats};
+use steadfast_domain::{
+    Bytes, EndState, Findings, JournalEntry, Nanos, Procedure, Settings, caveats,
+};
 
 fn settings() -> Settings {
     Settings { sequence: Some(Box::new(sequence())), ..Settings::new(NAME, 7) }
 }
 
-fn made(settings: &Settings, geometry: Geometry) -> Result<Sequenced, String> {
+fn made(settings: &Settings, geometry: Geometry) -> Result<SequenceProcedure, String> {
     let offer = crate::offer(NAME).unwrap();
-    Sequenced::new(&asked(offer, settings, geometry, &[])).map_err(|why| why.0)
+    SequenceProcedure::new(&asked(offer, settings, geometry, &[])).map_err(|why| why.0)
 }
 
 /// Conducts a sequence with 1,000 IOPS, and twice that in the second of three attempts.
-fn conducted(gap: Vec<(&'static str, u32, u32)>) -> (Vec<Entry>, Findings) {
+fn conducted(gap: Vec<(&'static str, u32, u32)>) -> (Vec<JournalEntry>, Findings) {
     let settings = settings();
     let sequenced = made(&settings, GEOMETRY).unwrap();
     let mut bench = scripted(|step| match step.place.phase.as_str() {
@@ -70,9 +72,9 @@ fn steps_run_in_their_order_and_long_ones_in_parts() {
         "step-4 1 false",
     ];
     assert_eq!(places, expected);
-    let idles = entries.iter().filter(|entry| matches!(entry, Entry::Idled(_))).count();
+    let idles = entries.iter().filter(|entry| matches!(entry, JournalEntry::Idled(_))).count();
     assert_eq!(idles, 3, "a pause before each attempt");
-    let purges = entries.iter().filter(|entry| matches!(entry, Entry::Purged(_))).count();
+    let purges = entries.iter().filter(|entry| matches!(entry, JournalEntry::Purged(_))).count();
     assert_eq!(purges, 0);
     let first = steps(&entries)[0].load.stimulus().unwrap().clone();
     assert_eq!(first.active_range.length, Bytes::mib(256));

@@ -1,15 +1,15 @@
 //! The Viking guide's table of maximum performance, and its figures: rate and response time by
 //! queue depth, and the fresh drive compared with the preconditioned one.
 
-use super::results::{Attempt, Figures, Measured, Results};
-use crate::presets::viking::{CORNERS, Corner, DEPTH, FRESH, PASS, PRECONDITIONED, TEST};
+use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
+use crate::presets::viking::{CORNERS, CornerTest, DEPTH, FRESH, PASS, PRECONDITIONED, TEST};
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
 
 /// Returns the table, then the plots that compare the fresh with the preconditioned drive, then a
 /// plot for each corner.
-pub(super) fn figures(results: &Results<'_>) -> Figures {
+pub(super) fn figures(results: &SequenceResults<'_>) -> ToolExhibits {
     let mut exhibits = vec![Exhibit::Table(table(results))];
     let fresh = CORNERS.iter().filter(|corner| !points(results, FRESH, corner, rate).is_empty());
     exhibits.extend(fresh.map(|corner| Exhibit::Plot(against(results, corner))));
@@ -19,11 +19,11 @@ pub(super) fn figures(results: &Results<'_>) -> Figures {
 
 /// Returns the maxima of the four corners of the preconditioned drive, then those of the writes of
 /// the fresh one.
-pub(super) fn key(results: &Results<'_>) -> Vec<KeyFigure> {
+pub(super) fn key(results: &SequenceResults<'_>) -> Vec<KeyFigure> {
     let passes = [PRECONDITIONED, FRESH].into_iter();
     let all = passes.flat_map(|pass| CORNERS.iter().map(move |corner| (pass, corner)));
     let measured = all.filter(|(pass, corner)| !points(results, pass, corner, rate).is_empty());
-    let figure = |(pass, corner): (&str, &Corner)| {
+    let figure = |(pass, corner): (&str, &CornerTest)| {
         let most = best(&points(results, pass, corner, rate)).map(|(_, value)| value);
         let id = format!("viking-{}-{}", pass.to_lowercase(), corner.name);
         let label = format!("{}, {}", corner.metric, pass.to_lowercase());
@@ -32,27 +32,27 @@ pub(super) fn key(results: &Results<'_>) -> Vec<KeyFigure> {
     measured.map(figure).collect()
 }
 
-type Value = fn(&Corner, &Attempt) -> Option<f64>;
+type CornerValue = fn(&CornerTest, &Attempt) -> Option<f64>;
 
 /// Returns the rate in IOPS or MB/s, the unit that the guide uses for the corner.
-fn rate(corner: &Corner, attempt: &Attempt) -> Option<f64> {
+fn rate(corner: &CornerTest, attempt: &Attempt) -> Option<f64> {
     if corner.in_iops { attempt.iops() } else { attempt.mb_per_second() }
 }
 
-fn unit(corner: &Corner) -> &'static str {
+fn unit(corner: &CornerTest) -> &'static str {
     if corner.in_iops { "IOPS" } else { "MB/s" }
 }
 
-fn depth(measured: &Measured<'_>) -> Option<f64> {
+fn depth(measured: &MeasuredStep<'_>) -> Option<f64> {
     measured.dimension(DEPTH)?.parse().ok()
 }
 
 /// Returns queue depth and value of the measured steps of a corner, in order.
 fn points(
-    results: &Results<'_>,
+    results: &SequenceResults<'_>,
     pass: &str,
-    corner: &Corner,
-    value: Value,
+    corner: &CornerTest,
+    value: CornerValue,
 ) -> Vec<(f64, Option<f64>)> {
     let of_corner = results.measured.iter().filter(|measured| {
         measured.dimension(PASS) == Some(pass) && measured.dimension(TEST) == Some(corner.name)
@@ -69,8 +69,8 @@ fn best(points: &[(f64, Option<f64>)]) -> Option<(f64, f64)> {
 }
 
 /// Returns table 3-1 of the guide with the measured values.
-fn table(results: &Results<'_>) -> Table {
-    let row = |corner: &Corner| {
+fn table(results: &SequenceResults<'_>) -> Table {
+    let row = |corner: &CornerTest| {
         let decimals = if corner.in_iops { 0 } else { 1 };
         let fresh = best(&points(results, FRESH, corner, rate));
         let after = best(&points(results, PRECONDITIONED, corner, rate));
@@ -101,9 +101,9 @@ fn table(results: &Results<'_>) -> Table {
 }
 
 /// Returns figure 3-2 of the guide: rate and mean response time by queue depth.
-fn by_depth(results: &Results<'_>, corner: &Corner) -> Plot {
+fn by_depth(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
     let of = |value| points(results, PRECONDITIONED, corner, value);
-    let mean: Value = |_, attempt| attempt.mean_ms();
+    let mean: CornerValue = |_, attempt| attempt.mean_ms();
     Plot::new(
         PlotKind::Lines,
         &format!("viking-depth-{}", corner.name),
@@ -117,7 +117,7 @@ fn by_depth(results: &Results<'_>, corner: &Corner) -> Plot {
 }
 
 /// Returns figure 3-6 of the guide: the rate before and after preconditioning.
-fn against(results: &Results<'_>, corner: &Corner) -> Plot {
+fn against(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
     let of = |pass: &str| Series::new(pass, Stroke::Measured, points(results, pass, corner, rate));
     Plot::new(
         PlotKind::Lines,

@@ -2,16 +2,16 @@
 //!
 //! A gap does not matter: the load continues from its last checkpoint.
 
-use crate::exhibits::disclosure::{self, Form};
-use crate::exhibits::report::{self, ReportEntry, Reported, StudiedRun};
+use crate::exhibits::disclosure::{self, ReportForm};
+use crate::exhibits::report::{self, ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::Ground;
-use crate::ground::asked::Asked;
-use crate::ground::choices::Choices;
+use crate::ground::ProcedureSetup;
+use crate::ground::asked::ProcedureRequest;
+use crate::ground::choices::RunChoices;
 use crate::ground::method::Method;
 use crate::ground::rounds::check_no_rounds;
 use crate::pts::method;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::findings::{KeyFigure, Origin, Setting, Table};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
@@ -26,12 +26,12 @@ const DEMAND: Demand = Demand::new(1, 32);
 
 /// Fill, ready to run.
 pub(super) struct FillOnce {
-    ground: Ground,
+    ground: ProcedureSetup,
     demand: Demand,
 }
 
 impl FillOnce {
-    pub(super) fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+    pub(super) fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         check_no_rounds(asked.settings, "it ends when everything is written")?;
         let method = Method {
             document: "fill",
@@ -40,7 +40,7 @@ impl FillOnce {
             ..method::of(Profile::Pts20, asked.settings.class)
         };
         let demand = asked.settings.demand_or(DEMAND);
-        Ok(FillOnce { ground: Ground::new(asked, method)?, demand })
+        Ok(FillOnce { ground: ProcedureSetup::new(asked, method)?, demand })
     }
 }
 
@@ -58,9 +58,9 @@ impl Procedure for FillOnce {
     }
 }
 
-type Run<'a> = StudiedRun<'a, FillOnce>;
+type FillRun<'a> = StudiedRun<'a, FillOnce>;
 
-impl Reported for FillOnce {
+impl ProcedureReport for FillOnce {
     type Results<'a> = Vec<&'a Measurement>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
@@ -71,8 +71,8 @@ impl Reported for FillOnce {
         ReportEntry::Setup,
     ];
 
-    fn studied<'a>(&'a self, record: &'a Record) -> Run<'a> {
-        let choices = Choices {
+    fn studied<'a>(&'a self, record: &'a Record) -> FillRun<'a> {
+        let choices = RunChoices {
             demands: vec![self.demand],
             ending: "when everything is written".into(),
             measured_phases: vec![PHASE.into()],
@@ -87,9 +87,9 @@ impl Reported for FillOnce {
         "Fill".into()
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &FillRun<'_>) -> ReportForm {
         let stimulus = Setting::new("stimulus", "Stimulus", WRITES.to_string(), Origin::Profile);
-        Form {
+        ReportForm {
             test: "Fill".into(),
             subtitle: "Every byte written once".into(),
             set_up: disclosure::common_set_up_rows(&run.choices),
@@ -97,12 +97,12 @@ impl Reported for FillOnce {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &FillRun<'_>) -> String {
         let end = if run.record.has_ended() { "Everything is" } else { "Not everything is" };
         format!("{end} written.")
     }
 
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &FillRun<'_>) -> Vec<KeyFigure> {
         let bytes = run.results.iter().map(|checkpoint| checkpoint.bytes().0).sum();
         vec![KeyFigure::count("written", "Written", Some(bytes), "bytes")]
     }
@@ -113,7 +113,7 @@ const CHECKPOINT: [TypedColumn<Measurement>; 2] = [
     TypedColumn::number("MB/s", 1, Measurement::mb_per_second),
 ];
 
-fn checkpoints(run: &Run<'_>) -> Table {
+fn checkpoints(run: &FillRun<'_>) -> Table {
     let rows = (1..).zip(&run.results);
     typed_table("checkpoints", "Writes between checkpoints", "Number", &CHECKPOINT)
         .rows(rows.map(|(n, row): (u32, _)| typed_row(n.to_string(), &CHECKPOINT, row)))
@@ -129,7 +129,7 @@ mod tests {
     fn the_example_of_the_documentation_writes_everything_and_reports_it() {
         let settings = Settings::new("fill", 7);
         let (geometry, amendments) = (GEOMETRY, &[]);
-        let test = FillOnce::new(&Asked {
+        let test = FillOnce::new(&ProcedureRequest {
             settings: &settings,
             geometry,
             amendments,

@@ -1,22 +1,22 @@
 //! A bench for tests that returns scripted IOPS for each step and records all calls.
 
 use crate::catalogue::asked;
-use crate::ground::Ground;
+use crate::ground::ProcedureSetup;
 use crate::pts::method;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{
-    Bench, Bytes, Conditions, Entry, FineHistogram, Gap, Halt, Measurement, Nanos, Note, Outcome,
-    Purge, PurgeMethod, Record, Settings, Step, Tally,
+    Bench, Bytes, Conditions, FineHistogram, Gap, Halt, JournalEntry, Measurement, Nanos, Note,
+    Outcome, Purge, PurgeMethod, Record, Settings, Step, Tally,
 };
 
 /// Geometry of a small drive: 1 GiB, 512-byte sectors.
 pub(crate) const GEOMETRY: Geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
 
 /// A bench that returns the IOPS of a function for each step and records all calls.
-pub(crate) struct Scripted<F: FnMut(&Step) -> f64> {
+pub(crate) struct ScriptedBench<F: FnMut(&Step) -> f64> {
     iops: F,
     /// Response time of every I/O of a step; `None` measures no response times.
     pub response: fn(&Step) -> Option<Nanos>,
@@ -26,14 +26,14 @@ pub(crate) struct Scripted<F: FnMut(&Step) -> f64> {
     /// any.
     pub gap_before: Vec<(&'static str, u32, u32)>,
     /// Calls and their results, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// Time and bytes so far of the load that is still running after a cut.
     ran: (Nanos, u64),
 }
 
 /// Creates a bench whose steps have the IOPS that `iops` returns.
-pub(crate) fn scripted<F: FnMut(&Step) -> f64>(iops: F) -> Scripted<F> {
-    Scripted {
+pub(crate) fn scripted<F: FnMut(&Step) -> f64>(iops: F) -> ScriptedBench<F> {
+    ScriptedBench {
         iops,
         response: |_| None,
         retouch: |_, _| (),
@@ -84,7 +84,7 @@ fn measurement(step: &Step, iops: f64, response: Option<Nanos>) -> Measurement {
     Measurement { elapsed, complete: true, streams, ..Measurement::default() }
 }
 
-impl<F: FnMut(&Step) -> f64> Scripted<F> {
+impl<F: FnMut(&Step) -> f64> ScriptedBench<F> {
     /// Returns true if a limit of the load is reached. A load limited by bytes only is complete
     /// at once.
     fn is_complete(&mut self, step: &Step, measurement: &Measurement) -> bool {
@@ -99,15 +99,15 @@ impl<F: FnMut(&Step) -> f64> Scripted<F> {
     }
 }
 
-impl<F: FnMut(&Step) -> f64> Bench for Scripted<F> {
+impl<F: FnMut(&Step) -> f64> Bench for ScriptedBench<F> {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        self.entries.push(Entry::Settled { wanted: wanted.clone(), got: wanted.clone() });
+        self.entries.push(JournalEntry::Settled { wanted: wanted.clone(), got: wanted.clone() });
         Ok(wanted.clone())
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
         let method = PurgeMethod::NvmeFormat;
         let purge = Purge { blank: Some(true), ..Purge::new(method, Nanos::SECOND) };
-        self.entries.push(Entry::Purged(purge.clone()));
+        self.entries.push(JournalEntry::Purged(purge.clone()));
         Ok(purge)
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
@@ -128,18 +128,18 @@ impl<F: FnMut(&Step) -> f64> Bench for Scripted<F> {
         measurement.complete = self.is_complete(step, &measurement);
         (self.retouch)(step, &mut measurement);
         let outcome = Outcome { measurement, gap_before: gap };
-        self.entries.push(Entry::Applied {
+        self.entries.push(JournalEntry::Applied {
             step: Box::new(step.clone()),
             outcome: Box::new(outcome.clone()),
         });
         Ok(outcome)
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.entries.push(Entry::Idled(time));
+        self.entries.push(JournalEntry::Idled(time));
         Ok(())
     }
     fn note(&mut self, note: &Note) {
-        self.entries.push(Entry::Noted(Box::new(note.clone())));
+        self.entries.push(JournalEntry::Noted(Box::new(note.clone())));
     }
 }
 
@@ -148,14 +148,14 @@ pub(crate) fn ground(
     settings: &Settings,
     geometry: Geometry,
     amendments: &[Amendment],
-) -> Result<Ground, Unsuitable> {
+) -> Result<ProcedureSetup, ProcedureError> {
     let offer = crate::offer(&settings.procedure).unwrap();
     method::ground(&asked(offer, settings, geometry, amendments))
 }
 
 /// Returns the record of a run that ended.
-pub(crate) fn record(settings: &Settings, mut entries: Vec<Entry>) -> Record {
-    entries.push(Entry::Ended);
+pub(crate) fn record(settings: &Settings, mut entries: Vec<JournalEntry>) -> Record {
+    entries.push(JournalEntry::Ended);
     Record {
         version: RECORD_VERSION,
         settings: settings.clone(),
@@ -167,11 +167,11 @@ pub(crate) fn record(settings: &Settings, mut entries: Vec<Entry>) -> Record {
 }
 
 /// Returns the steps among the entries.
-pub(crate) fn steps(entries: &[Entry]) -> Vec<&Step> {
+pub(crate) fn steps(entries: &[JournalEntry]) -> Vec<&Step> {
     entries
         .iter()
         .filter_map(|entry| match entry {
-            Entry::Applied { step, .. } => Some(&**step),
+            JournalEntry::Applied { step, .. } => Some(&**step),
             _ => None,
         })
         .collect()

@@ -2,8 +2,8 @@
 //! in a run of ours. What concerns files, devices and programs is tested with the binary.
 
 use crate::parts::begins;
-use crate::testing::scripted::{GEOMETRY, Scripted, record, scripted, steps};
-use crate::unsuitable::Unsuitable;
+use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use crate::unsuitable::ProcedureError;
 use std::collections::HashSet;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Page, PlotKind, Table};
@@ -11,8 +11,8 @@ use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Op, Order};
 use steadfast_domain::{
-    Bench, Bytes, Conditions, Entry, Findings, FineHistogram, Halt, Measurement, Nanos, Note,
-    Outcome, Procedure, Purge, Settings, Step, Tally,
+    Bench, Bytes, Conditions, Findings, FineHistogram, Halt, JournalEntry, Measurement, Nanos,
+    Note, Outcome, Procedure, Purge, Settings, Step, Tally,
 };
 
 fn settings(tests: &str, change: impl FnOnce(&mut Settings)) -> Settings {
@@ -23,12 +23,12 @@ fn settings(tests: &str, change: impl FnOnce(&mut Settings)) -> Settings {
     settings
 }
 
-fn made(settings: &Settings) -> Result<Box<dyn Procedure>, Unsuitable> {
+fn made(settings: &Settings) -> Result<Box<dyn Procedure>, ProcedureError> {
     crate::procedure(settings, GEOMETRY, &[])
 }
 
 /// Runs these tests and returns the journal entries.
-fn run(settings: &Settings) -> Scripted<fn(&Step) -> f64> {
+fn run(settings: &Settings) -> ScriptedBench<fn(&Step) -> f64> {
     let mut bench = scripted((|_| 1000.0) as fn(&Step) -> f64);
     bench.response = |_| Some(Nanos::from_millis(3));
     made(settings).unwrap().conduct(&mut bench).unwrap();
@@ -125,7 +125,9 @@ fn tkperf_defect_03_more_jobs_do_not_precondition_more() {
     let written = |change: fn(&mut Settings)| -> u64 {
         let bench = run(&settings("iops", change));
         let entries = bench.entries.iter().filter_map(|entry| match entry {
-            Entry::Applied { step, outcome } if step.place.phase == "iops/wipc" => Some(outcome),
+            JournalEntry::Applied { step, outcome } if step.place.phase == "iops/wipc" => {
+                Some(outcome)
+            }
             _ => None,
         });
         entries.map(|outcome| outcome.measurement.bytes().0).sum()
@@ -135,9 +137,9 @@ fn tkperf_defect_03_more_jobs_do_not_precondition_more() {
 }
 
 /// A bench whose purge fails.
-struct NoPurge(Vec<Step>);
+struct FailingPurgeBench(Vec<Step>);
 
-impl Bench for NoPurge {
+impl Bench for FailingPurgeBench {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         Ok(wanted.clone())
     }
@@ -157,7 +159,7 @@ impl Bench for NoPurge {
 #[test]
 fn tkperf_defect_04_a_purge_that_fails_ends_the_run_and_the_report_names_the_purge() {
     for test in SSD.split(',') {
-        let mut bench = NoPurge(Vec::new());
+        let mut bench = FailingPurgeBench(Vec::new());
         let halted = made(&settings(test, |_| ())).unwrap().conduct(&mut bench).unwrap_err();
         assert!(halted.to_string().contains("refused to be formatted"));
         assert!(bench.0.is_empty(), "{test}: nothing was measured after it");
@@ -264,7 +266,7 @@ fn tkperf_defect_10_a_day_of_write_saturation_is_a_day_whatever_the_step() {
         let mut bench = scripted(|_| 1.0);
         made(&asked).unwrap().conduct(&mut bench).unwrap();
         let measured = bench.entries.iter().filter_map(|entry| match entry {
-            Entry::Applied { outcome, .. } => Some(outcome.measurement.elapsed.0),
+            JournalEntry::Applied { outcome, .. } => Some(outcome.measurement.elapsed.0),
             _ => None,
         });
         let lasted = Nanos(measured.sum());

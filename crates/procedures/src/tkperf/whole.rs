@@ -2,23 +2,24 @@
 
 use crate::catalogue::made;
 use crate::exhibits::checks;
-use crate::exhibits::disclosure::{self, Form};
+use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{frame, set_up_chapter};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
-use crate::ground::Ground;
-use crate::ground::asked::Asked;
-use crate::ground::choices::Choices;
+use crate::ground::ProcedureSetup;
+use crate::ground::asked::ProcedureRequest;
+use crate::ground::choices::RunChoices;
 use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::{self, Parameter};
-use crate::parts::{self, Part, Studied, part_amendments};
+use crate::parts::{self, PartFindings, SuitePart, part_amendments};
 use crate::pts::{method, throughput};
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use crate::words::own;
 use steadfast_domain::findings::{Exhibit, Facts, FormHeader, Origin, Page, Setting};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{
-    Bench, Demand, Findings, Halt, Nanos, Place, Procedure, Profile, Record, Settings, suggestion,
+    Bench, Demand, Findings, Halt, Nanos, Procedure, Profile, Record, Settings, StepPlace,
+    suggestion,
 };
 
 /// Name of the procedure on the command line.
@@ -84,31 +85,31 @@ pub const OFFER: ProcedureSpec = ProcedureSpec {
 
 /// The tests of TKperf, which run one after another.
 pub struct TkperfRun {
-    ground: Ground,
-    parts: Vec<Part>,
+    ground: ProcedureSetup,
+    parts: Vec<SuitePart>,
 }
 
 impl TkperfRun {
     /// Creates the run that the settings ask for.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if a test is unknown, listed twice or cannot run with these
+    /// Returns [`ProcedureError`] if a test is unknown, listed twice or cannot run with these
     /// settings.
-    pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         parameters::check(NAME, OFFER.parameters, asked.settings)?;
         // The name of the procedure implies the method, so the profile in the settings is ignored.
         let settings = Settings { profile: Profile::Tkperf, ..asked.settings.clone() };
-        let asked = Asked { settings: &settings, ..asked.clone() };
+        let asked = ProcedureRequest { settings: &settings, ..asked.clone() };
         let procedures = procedures(&settings)?;
         let last = procedures.last().copied();
-        let parts: Result<Vec<Part>, Unsuitable> =
+        let parts: Result<Vec<SuitePart>, ProcedureError> =
             procedures.iter().map(|name| part(&asked, name, last == Some(name))).collect();
         Ok(TkperfRun { parts: parts?, ground: method::ground(&asked)? })
     }
 }
 
 /// Returns the procedures of the tests in the settings.
-fn procedures(settings: &Settings) -> Result<Vec<&'static str>, Unsuitable> {
+fn procedures(settings: &Settings) -> Result<Vec<&'static str>, ProcedureError> {
     let mut procedures = Vec::new();
     for name in TESTS.value(settings).split(',').map(str::trim) {
         let found = TESTS_OF.iter().find(|(test, _)| *test == name);
@@ -116,26 +117,30 @@ fn procedures(settings: &Settings) -> Result<Vec<&'static str>, Unsuitable> {
         let (_, procedure) = found.ok_or_else(|| {
             let names: Vec<&str> = TESTS_OF.iter().map(|(test, _)| *test).collect();
             let all = names.join(", ");
-            Unsuitable(format!(
+            ProcedureError(format!(
                 "TKperf has no test '{name}'{}; choose among: {all}",
                 meant(),
                 name = excerpt(name)
             ))
         })?;
         if procedures.contains(procedure) {
-            return Err(Unsuitable(format!("test {name} is listed twice; list it once")));
+            return Err(ProcedureError(format!("test {name} is listed twice; list it once")));
         }
         procedures.push(*procedure);
     }
     Ok(procedures)
 }
 
-fn part(asked: &Asked<'_>, name: &str, is_last: bool) -> Result<Part, Unsuitable> {
+fn part(
+    asked: &ProcedureRequest<'_>,
+    name: &str,
+    is_last: bool,
+) -> Result<SuitePart, ProcedureError> {
     let settings = part_settings(asked.settings, name);
     let amendments = part_amendments(asked.amendments, name, is_last);
     let procedure = made(&settings, asked.geometry, &amendments)
-        .map_err(|why| Unsuitable(format!("{name}: {why}")))?;
-    Ok(Part { name: name.to_owned(), procedure, settings })
+        .map_err(|why| ProcedureError(format!("{name}: {why}")))?;
+    Ok(SuitePart { name: name.to_owned(), procedure, settings })
 }
 
 /// Returns the settings of a test, with its own seed. The latency test always has one outstanding
@@ -143,7 +148,7 @@ fn part(asked: &Asked<'_>, name: &str, is_last: bool) -> Result<Part, Unsuitable
 fn part_settings(settings: &Settings, name: &str) -> Settings {
     let mut part = settings.clone();
     part.procedure = name.to_owned();
-    part.seed = Place::new(name, 0, 0, "").seed(settings.seed);
+    part.seed = StepPlace::new(name, 0, 0, "").seed(settings.seed);
     part.parameters.retain(|parameter, _| {
         parameter == ZONES.name && matches!(name, "hdd-iops" | "hdd-throughput")
     });
@@ -208,9 +213,9 @@ fn is_of_rounds(id: &str) -> bool {
 }
 
 impl TkperfRun {
-    fn choices(&self) -> Choices<'_> {
+    fn choices(&self) -> RunChoices<'_> {
         let asked = &self.ground.settings;
-        Choices {
+        RunChoices {
             demands: vec![asked.demand_or(DEMAND)],
             parameters: &[TESTS],
             preconditioning_text: Some(own(String::new())),
@@ -221,10 +226,10 @@ impl TkperfRun {
         }
     }
 
-    fn header(&self, record: &Record, studied: &[Studied<'_>]) -> FormHeader {
+    fn header(&self, record: &Record, studied: &[PartFindings<'_>]) -> FormHeader {
         let choices = self.choices();
         let origin = TESTS.origin(&self.ground.settings);
-        let each = |(number, part): (usize, &Studied<'_>)| {
+        let each = |(number, part): (usize, &PartFindings<'_>)| {
             let (id, label) = (format!("test-{}", number + 1), format!("Test {}", number + 1));
             Setting::new(&id, &label, part.title(), origin)
         };
@@ -232,7 +237,7 @@ impl TkperfRun {
         set_up.push(disclosure::note_row(&choices));
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend(studied.iter().enumerate().map(each));
-        let form = Form {
+        let form = ReportForm {
             test: "TKperf Test Report".into(),
             subtitle: "TKperf's tests with correct I/O".into(),
             set_up,

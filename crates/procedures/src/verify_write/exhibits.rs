@@ -1,19 +1,19 @@
 //! Report of verify-write: data moved by each pass, sectors compared, and places of the first
 //! miscompares.
 
-use super::results::Results;
+use super::results::VerifyWriteResults;
 use super::setup::{READS, VerifyWrite, WRITES};
-use crate::exhibits::disclosure::{self, Form};
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::disclosure::{self, ReportForm};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::words::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
 use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Measurement, Nanos, Record, Step};
 
-type Run<'a> = StudiedRun<'a, VerifyWrite>;
+type VerifyWriteRun<'a> = StudiedRun<'a, VerifyWrite>;
 
-impl Reported for VerifyWrite {
-    type Results<'a> = Results<'a>;
+impl ProcedureReport for VerifyWrite {
+    type Results<'a> = VerifyWriteResults<'a>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -27,7 +27,7 @@ impl Reported for VerifyWrite {
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), Results::of(self, record));
+        let (choices, results) = (self.choices(record), VerifyWriteResults::of(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -35,7 +35,7 @@ impl Reported for VerifyWrite {
         "Verify-write".into()
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &VerifyWriteRun<'_>) -> ReportForm {
         let mut set_up = disclosure::common_set_up_rows(&run.choices);
         set_up.push(disclosure::note_row(&run.choices));
         let demand = disclosure::form_demands(&run.choices.demands);
@@ -45,7 +45,7 @@ impl Reported for VerifyWrite {
             Setting::new("stimulus-2", "Test Stimulus 2", READS.to_string(), Origin::Profile),
             run.choices.demand_row("TOIO - TC/QD", demand),
         ]);
-        Form {
+        ReportForm {
             test: "Verify-write".into(),
             subtitle: "Every sector written, read back and compared".into(),
             set_up,
@@ -53,7 +53,7 @@ impl Reported for VerifyWrite {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &VerifyWriteRun<'_>) -> String {
         let sectors = number(run.results.sectors as f64, 0);
         let wrong = number(run.results.miscompares().unwrap_or_default() as f64, 0);
         match run.results.end {
@@ -69,12 +69,12 @@ impl Reported for VerifyWrite {
         }
     }
 
-    fn end(run: &Run<'_>) -> EndState {
+    fn end(run: &VerifyWriteRun<'_>) -> EndState {
         run.results.end
     }
 
     /// The common caveats include miscompares.
-    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn caveats(run: &VerifyWriteRun<'_>) -> Vec<Caveat> {
         if run.results.end != EndState::Void {
             return Vec::new();
         }
@@ -87,11 +87,11 @@ impl Reported for VerifyWrite {
     }
 
     /// Slowdowns affect no result, as the rates are not reported.
-    fn reports(_: &Run<'_>, _: &Step) -> bool {
+    fn reports(_: &VerifyWriteRun<'_>, _: &Step) -> bool {
         false
     }
 
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &VerifyWriteRun<'_>) -> Vec<KeyFigure> {
         let (compared, wrong) = (run.results.compared_sectors(), run.results.miscompares());
         vec![
             KeyFigure::count("sectors", "Sectors compared", compared, "sectors"),
@@ -109,7 +109,7 @@ fn rate(pieces: &[&Measurement]) -> Option<f64> {
     (time.0 > 0).then(|| bytes.as_mb() / time.as_secs_f64())
 }
 
-fn compared_table(run: &Run<'_>) -> Table {
+fn compared_table(run: &VerifyWriteRun<'_>) -> Table {
     let of = |count: Option<u64>| [count.map_or(Cell::Missing, Cell::count)];
     let compared = run.results.compared.as_ref();
     Table::new("verify-write", "Sectors of 512 bytes, read back and compared", "Sectors")
@@ -122,7 +122,7 @@ fn compared_table(run: &Run<'_>) -> Table {
         ])
 }
 
-fn passes(run: &Run<'_>) -> Table {
+fn passes(run: &VerifyWriteRun<'_>) -> Table {
     let row = |name: &str, pieces: &[&Measurement]| {
         let bytes = Bytes(pieces.iter().map(|m| m.bytes().0).sum());
         let time = Nanos(pieces.iter().map(|m| m.elapsed.0).sum());
@@ -135,7 +135,7 @@ fn passes(run: &Run<'_>) -> Table {
 }
 
 /// Returns the places of the first miscompares; `None` if there are none.
-fn places(run: &Run<'_>) -> Option<Table> {
+fn places(run: &VerifyWriteRun<'_>) -> Option<Table> {
     let first = &run.results.compared.as_ref()?.first;
     let row = |(number, at): (usize, &Bytes)| {
         Row::new((number + 1).to_string(), [Cell::count(at.0), Cell::count(at.0 / 512)])

@@ -9,7 +9,7 @@ use steadfast_domain::{EndState, Measurement, Record};
 const SECTOR: u64 = 512;
 
 /// Results of verify-write, from which its tables are made.
-pub struct Results<'a> {
+pub struct VerifyWriteResults<'a> {
     /// Measurements of the writes.
     pub fill: Vec<&'a Measurement>,
     /// Measurements of the reads.
@@ -22,7 +22,7 @@ pub struct Results<'a> {
     pub end: EndState,
 }
 
-impl<'a> Results<'a> {
+impl<'a> VerifyWriteResults<'a> {
     /// Computes the results of the last attempt in a record.
     pub fn of(test: &VerifyWrite, record: &'a Record) -> Self {
         let current = current_attempt(record);
@@ -39,7 +39,7 @@ impl<'a> Results<'a> {
         });
         let sectors = test.ground.active_range.length.0 / SECTOR;
         let end = end(record.has_ended(), compared.as_ref(), sectors);
-        Results { fill: pass(FILL), read, compared, sectors, end }
+        VerifyWriteResults { fill: pass(FILL), read, compared, sectors, end }
     }
 
     /// Returns the number of sectors that were compared, right or wrong; `None` if nothing was

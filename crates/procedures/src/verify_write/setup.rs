@@ -1,14 +1,14 @@
 //! Setup of verify-write: two passes over the active range.
 
-use crate::ground::Ground;
-use crate::ground::asked::Asked;
+use crate::ground::ProcedureSetup;
+use crate::ground::asked::ProcedureRequest;
 use crate::ground::attempts::{attempt_phase, phases_of};
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use crate::ground::method::Method;
 use crate::ground::rounds::check_no_rounds;
-use crate::ground::stretch::Stretch;
+use crate::ground::stretch::ContinuousLoad;
 use crate::pts::method;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand, Profile, Record, Settings, Step};
 
@@ -27,7 +27,7 @@ const DEMAND: Demand = Demand::new(1, 32);
 /// Verify-write, ready to run.
 #[derive(Debug, Clone)]
 pub struct VerifyWrite {
-    pub(super) ground: Ground,
+    pub(super) ground: ProcedureSetup,
     pub(super) demand: Demand,
 }
 
@@ -35,8 +35,8 @@ impl VerifyWrite {
     /// Creates the test.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
-    pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let instead = "it ends when everything is written and read; omit --steady-state and \
                        --max-rounds";
         check_no_rounds(asked.settings, instead)?;
@@ -48,18 +48,21 @@ impl VerifyWrite {
             // The class decides the write cache and the active range.
             ..method::of(Profile::Pts20, settings.class)
         };
-        let ground = Ground::new(&Asked { settings: &settings, ..asked.clone() }, method)?;
+        let ground = ProcedureSetup::new(
+            &ProcedureRequest { settings: &settings, ..asked.clone() },
+            method,
+        )?;
         Ok(VerifyWrite { demand: settings.demand_or(DEMAND), ground })
     }
 
     /// Returns one pass over the active range.
-    pub(super) fn pass(&self, phase: &str, pattern: AccessPattern, attempt: u32) -> Stretch {
+    pub(super) fn pass(&self, phase: &str, pattern: AccessPattern, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(phase, attempt);
         self.ground.amount(&phase, &pattern, self.demand, self.ground.active_range.length)
     }
 
-    pub(super) fn choices(&self, record: &Record) -> Choices<'_> {
-        Choices {
+    pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
+        RunChoices {
             demands: vec![self.demand],
             ending: "when every sector was read back".into(),
             measured_phases: phases_of(record, &[READ_BACK]),

@@ -1,12 +1,12 @@
-use super::results::Results;
+use super::results::VerifyWriteResults;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, Scripted, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
 use steadfast_domain::measurement::Verification;
-use steadfast_domain::{Bytes, EndState, Entry, Measurement, Op, Settings, Step};
+use steadfast_domain::{Bytes, EndState, JournalEntry, Measurement, Op, Settings, Step};
 
 const SECTORS: u64 = 1 << 21;
 
-fn made(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::Unsuitable> {
+fn made(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::ProcedureError> {
     let mut settings = Settings::new("verify-write", 7);
     change(&mut settings);
     let offer = crate::offer("verify-write").unwrap();
@@ -14,7 +14,7 @@ fn made(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::Unsuit
 }
 
 /// A drive that returns this verification for every read.
-fn bench(retouch: fn(&Step, &mut Measurement)) -> Scripted<impl FnMut(&Step) -> f64> {
+fn bench(retouch: fn(&Step, &mut Measurement)) -> ScriptedBench<impl FnMut(&Step) -> f64> {
     let mut bench = scripted(|_| 1000.0);
     bench.retouch = retouch;
     bench
@@ -31,7 +31,7 @@ fn found(step: &Step, measurement: &mut Measurement, wrong: u64, unknown: u64) {
     }
 }
 
-fn conducted(bench: &mut Scripted<impl FnMut(&Step) -> f64>) -> Findings {
+fn conducted(bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>) -> Findings {
     let test = made(|_| ()).unwrap();
     test.conduct(bench).unwrap();
     test.study(&record(&test.ground.settings, bench.entries.clone()))
@@ -50,7 +50,7 @@ fn all_is_written_then_all_is_read_and_every_step_verifies() {
         assert!(stimulus.verify && stimulus.streams.iter().all(|s| s.op == op));
         assert_eq!(stimulus.until.bytes, Some(Bytes::gib(1)), "all of the active range");
     }
-    assert!(!bench.entries.iter().any(|e| matches!(e, Entry::Purged(_))));
+    assert!(!bench.entries.iter().any(|e| matches!(e, JournalEntry::Purged(_))));
     assert_eq!(findings.end, EndState::Complete);
     let compared = &findings.front.figures[0];
     assert_eq!((compared.value, compared.digits), (Some(2_097_152.0), 7), "exact");
@@ -95,7 +95,7 @@ fn a_run_that_broke_off_has_no_verdict() {
     let test = made(|_| ()).unwrap();
     let mut broken = record(&test.ground.settings, Vec::new());
     broken.entries.pop();
-    assert_eq!(Results::of(&test, &broken).end, EndState::Unfinished);
+    assert_eq!(VerifyWriteResults::of(&test, &broken).end, EndState::Unfinished);
     assert_eq!(test.study(&broken).end, EndState::Unfinished);
 }
 

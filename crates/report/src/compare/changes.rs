@@ -2,7 +2,7 @@
 //! them, otherwise one line per point. Changes within the noise of the measurement windows are
 //! gray.
 
-use super::side::Side;
+use super::side::ComparedRun;
 use steadfast_domain::findings::{
     COMPARED, COMPARED_SECONDARY, Cell, Column, Exhibit, Metric, Page, Row, Table, may_be_noise,
 };
@@ -16,18 +16,22 @@ const LINES: usize = 36;
 type NamedMetrics = &'static [(&'static str, &'static str)];
 
 /// The page of changes; nothing where the runs have no point in common.
-pub(super) fn page(sides: &[Side<'_>]) -> Option<Page> {
+pub(super) fn page(sides: &[ComparedRun<'_>]) -> Option<Page> {
     let title = "Change against A, %; gray: within the rounds of both, or no rounds";
     page_of(sides, &COMPARED, ("changes", title))
 }
 
 /// The page of changes of power and processor use; nothing where two runs did not measure them.
-pub(super) fn secondary_page(sides: &[Side<'_>]) -> Option<Page> {
+pub(super) fn secondary_page(sides: &[ComparedRun<'_>]) -> Option<Page> {
     let title = "Change of secondary metrics against A, %";
     page_of(sides, &COMPARED_SECONDARY, ("changes-secondary", title))
 }
 
-fn page_of(sides: &[Side<'_>], compared: NamedMetrics, (id, title): (&str, &str)) -> Option<Page> {
+fn page_of(
+    sides: &[ComparedRun<'_>],
+    compared: NamedMetrics,
+    (id, title): (&str, &str),
+) -> Option<Page> {
     let matrices = matrices(sides, compared);
     let lines = || lines(sides, compared, id).into_iter().collect();
     let tables: Vec<Table> = if matrices.is_empty() { lines() } else { matrices };
@@ -36,7 +40,7 @@ fn page_of(sides: &[Side<'_>], compared: NamedMetrics, (id, title): (&str, &str)
 }
 
 /// Returns the metrics over all operations.
-fn metrics<'a>(side: &Side<'a>) -> impl Iterator<Item = &'a Metric> {
+fn metrics<'a>(side: &ComparedRun<'a>) -> impl Iterator<Item = &'a Metric> {
     let all = side.findings.map(|findings: &Findings| findings.metrics.as_slice());
     all.unwrap_or_default().iter().filter(|metric| metric.direction.is_none())
 }
@@ -57,13 +61,14 @@ fn row(head: String, changes: Vec<(Cell, bool)>) -> Row {
 
 /// One matrix for each metric and each run but the first, as many as there is room for: whole
 /// metrics only.
-fn matrices(sides: &[Side<'_>], compared: NamedMetrics) -> Vec<Table> {
+fn matrices(sides: &[ComparedRun<'_>], compared: NamedMetrics) -> Vec<Table> {
     let [first, others @ ..] = sides else { return Vec::new() };
     let (sizes, mixes) = dimensions(first);
     if sizes.len() < 2 || mixes.len() < 2 {
         return Vec::new();
     }
-    let there: Vec<&Side<'_>> = others.iter().filter(|side| side.findings.is_some()).collect();
+    let there: Vec<&ComparedRun<'_>> =
+        others.iter().filter(|side| side.findings.is_some()).collect();
     let fit = (MATRICES / there.len().max(1)).max(1);
     let of_metric = |(id, name): &(&str, &str)| -> Vec<Table> {
         let all = there.iter().map(|side| matrix(first, side, (*id, *name), &sizes, &mixes));
@@ -93,7 +98,7 @@ fn says_the_same(one: &[Table], other: &[Table]) -> bool {
 }
 
 /// Returns the sizes and mixes of a run's points in order of appearance.
-fn dimensions(side: &Side<'_>) -> (Vec<Bytes>, Vec<u8>) {
+fn dimensions(side: &ComparedRun<'_>) -> (Vec<Bytes>, Vec<u8>) {
     let (mut sizes, mut mixes) = (Vec::new(), Vec::new());
     for (size, mix) in metrics(side).filter_map(|m| m.size.zip(m.read_percent)) {
         if !sizes.contains(&size) {
@@ -109,13 +114,13 @@ fn dimensions(side: &Side<'_>) -> (Vec<Bytes>, Vec<u8>) {
 }
 
 fn matrix(
-    first: &Side<'_>,
-    other: &Side<'_>,
+    first: &ComparedRun<'_>,
+    other: &ComparedRun<'_>,
     (id, name): (&str, &str),
     sizes: &[Bytes],
     mixes: &[u8],
 ) -> Option<Table> {
-    let find = |side: &Side<'_>, size: Bytes, mix: u8| {
+    let find = |side: &ComparedRun<'_>, size: Bytes, mix: u8| {
         let of = |m: &&Metric| (m.size, m.read_percent) == (Some(size), Some(mix));
         metrics(side).filter(|m| m.metric == id).find(of).cloned()
     };
@@ -134,7 +139,7 @@ fn matrix(
 }
 
 /// One line for each metric of each point that at least two runs have.
-fn lines(sides: &[Side<'_>], compared: NamedMetrics, id: &str) -> Option<Table> {
+fn lines(sides: &[ComparedRun<'_>], compared: NamedMetrics, id: &str) -> Option<Table> {
     let [first, others @ ..] = sides else { return None };
     let all: Vec<&Metric> = compared
         .iter()
@@ -148,7 +153,7 @@ fn lines(sides: &[Side<'_>], compared: NamedMetrics, id: &str) -> Option<Table> 
     let name = |id: &str| compared.iter().find(|(metric, _)| *metric == id).map_or("", |m| m.1);
     let rows: Vec<Row> = kept
         .map(|metric| {
-            let same = |side: &Side<'_>| metrics(side).find(|m| m.is_same(metric)).cloned();
+            let same = |side: &ComparedRun<'_>| metrics(side).find(|m| m.is_same(metric)).cloned();
             let changes = others.iter().map(|side| change(Some(metric), same(side).as_ref()));
             row(format!("{} · {}", metric.point, name(&metric.metric)), changes.collect())
                 .named(format!("{} {}", metric.point, metric.metric))

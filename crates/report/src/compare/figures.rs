@@ -1,20 +1,20 @@
 //! Key figures of several runs: a table of values, a table of changes relative to the first run,
 //! and a plot.
 
-use super::side::Side;
+use super::side::ComparedRun;
 use steadfast_domain::findings::{
     Axis, Cell, Column, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table, may_be_noise,
 };
 
 /// A key figure with its value in each run.
-struct Compared<'a> {
+struct FigureComparison<'a> {
     figure: &'a KeyFigure,
     values: Vec<Option<f64>>,
     /// Range of each run's value during the measurement.
     ranges: Vec<Option<(f64, f64)>>,
 }
 
-impl Compared<'_> {
+impl FigureComparison<'_> {
     /// Returns a run's value in percent of the first run's; `None` if either is missing or the
     /// first is 0.
     fn percent(&self, at: usize) -> Option<f64> {
@@ -24,28 +24,28 @@ impl Compared<'_> {
 }
 
 /// Returns the figures that at least two runs have, in order of first appearance.
-fn compared<'a>(sides: &[Side<'a>]) -> Vec<Compared<'a>> {
-    let of = |side: &Side<'a>| -> &'a [KeyFigure] {
+fn compared<'a>(sides: &[ComparedRun<'a>]) -> Vec<FigureComparison<'a>> {
+    let of = |side: &ComparedRun<'a>| -> &'a [KeyFigure] {
         side.findings.map(|findings| findings.front.figures.as_slice()).unwrap_or_default()
     };
-    let mut all: Vec<Compared<'a>> = Vec::new();
+    let mut all: Vec<FigureComparison<'a>> = Vec::new();
     for figure in sides.iter().flat_map(of) {
         let same = |one: &&KeyFigure| (&one.id, &one.unit) == (&figure.id, &figure.unit);
         if all.iter().any(|one| same(&one.figure)) {
             continue;
         }
-        let found = |side: &Side<'a>| of(side).iter().find(same);
+        let found = |side: &ComparedRun<'a>| of(side).iter().find(same);
         let values = sides.iter().map(|side| found(side).and_then(|one| one.value)).collect();
         let ranges = sides.iter().map(|side| found(side).and_then(|one| one.range)).collect();
-        all.push(Compared { figure, values, ranges });
+        all.push(FigureComparison { figure, values, ranges });
     }
     all.retain(|one| one.values.iter().flatten().count() > 1);
     all
 }
 
 /// Returns the table of values, one row per figure.
-pub(super) fn table(sides: &[Side<'_>]) -> Option<Table> {
-    let row = |one: &Compared<'_>| {
+pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
+    let row = |one: &FigureComparison<'_>| {
         let figure = one.figure;
         let cell = |value: &Option<f64>| Cell::text(value_text(figure, *value));
         Row::new(head(figure), one.values.iter().map(cell)).named(&figure.id)
@@ -58,9 +58,9 @@ pub(super) fn table(sides: &[Side<'_>]) -> Option<Table> {
 
 /// Returns the table of changes from the first run to each other, in percent; gray if within the
 /// noise of the measurement windows.
-pub(super) fn changes(sides: &[Side<'_>]) -> Option<Table> {
+pub(super) fn changes(sides: &[ComparedRun<'_>]) -> Option<Table> {
     let all = compared(sides);
-    let row = |one: &Compared<'_>| {
+    let row = |one: &FigureComparison<'_>| {
         let cells = (1..sides.len())
             .map(|at| Cell::change(one.percent(at).map(|percent| percent - 100.0), 1));
         let noise = (1..sides.len()).filter(|at| may_be_noise(one.ranges[0], one.ranges[*at]));
@@ -74,7 +74,7 @@ pub(super) fn changes(sides: &[Side<'_>]) -> Option<Table> {
 }
 
 /// Returns the label of a figure, with its unit if another figure has the same label.
-fn label(figure: &KeyFigure, all: &[Compared<'_>]) -> String {
+fn label(figure: &KeyFigure, all: &[FigureComparison<'_>]) -> String {
     let same = all.iter().filter(|one| one.figure.label == figure.label).count();
     if same > 1 { head(figure) } else { figure.label.clone() }
 }
@@ -100,11 +100,11 @@ const DRAWN_MAX: f64 = 100.0;
 
 /// Draws the changes relative to the first run as bars, with separate plots for rates and times.
 /// The axis fits the changes, so that one percent is visible.
-pub(super) fn plots(sides: &[Side<'_>]) -> Vec<Plot> {
+pub(super) fn plots(sides: &[ComparedRun<'_>]) -> Vec<Plot> {
     let all = compared(sides);
     let chart = |id, title, units: &[&str]| {
-        let has_unit = |one: &&Compared<'_>| units.contains(&one.figure.unit.as_str());
-        let figures: Vec<&Compared<'_>> = all.iter().filter(has_unit).collect();
+        let has_unit = |one: &&FigureComparison<'_>| units.contains(&one.figure.unit.as_str());
+        let figures: Vec<&FigureComparison<'_>> = all.iter().filter(has_unit).collect();
         let names = figures.iter().map(|one| label(one.figure, &all)).collect();
         let across = Axis::new("", Scale::Categories(names));
         let plot =
@@ -119,8 +119,13 @@ pub(super) fn plots(sides: &[Side<'_>]) -> Vec<Plot> {
 }
 
 /// Returns the plot with a bar per figure and run; `None` if there is none to draw.
-fn with_bars(plot: Plot, sides: &[Side<'_>], figures: &[&Compared<'_>]) -> Option<Plot> {
-    let change = |one: &Compared<'_>, at: usize| one.percent(at).map(|percent| percent - 100.0);
+fn with_bars(
+    plot: Plot,
+    sides: &[ComparedRun<'_>],
+    figures: &[&FigureComparison<'_>],
+) -> Option<Plot> {
+    let change =
+        |one: &FigureComparison<'_>, at: usize| one.percent(at).map(|percent| percent - 100.0);
     let mut too_large: Vec<String> = Vec::new();
     let mut series = Vec::new();
     for (at, side) in sides.iter().enumerate() {
@@ -153,9 +158,9 @@ fn with_bars(plot: Plot, sides: &[Side<'_>], figures: &[&Compared<'_>]) -> Optio
 const HEADLINE: usize = 4;
 
 /// Returns the changes of a procedure's first figures, for the table of all procedures.
-pub(super) fn headline(sides: &[Side<'_>]) -> Vec<KeyFigure> {
+pub(super) fn headline(sides: &[ComparedRun<'_>]) -> Vec<KeyFigure> {
     let all = compared(sides);
-    let of = |one: &Compared<'_>| -> Vec<KeyFigure> {
+    let of = |one: &FigureComparison<'_>| -> Vec<KeyFigure> {
         let figure = |at: usize| {
             let label = format!("{}, {}", one.figure.label, sides[at].letter);
             let id = format!("{}-{}", one.figure.id, sides[at].letter);

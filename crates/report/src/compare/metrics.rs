@@ -1,7 +1,7 @@
 //! Every measured number of several runs in long form: one line per number and run, for
 //! spreadsheets and data frames.
 
-use super::side::Side;
+use super::side::ComparedRun;
 use crate::parts;
 use steadfast_domain::findings::{Cell, Metric, Row, Table};
 use steadfast_domain::{Findings, Op};
@@ -22,8 +22,8 @@ const COLUMNS: [&str; 11] = [
 ];
 
 /// Returns the numbers of the runs that have this procedure.
-pub(super) fn table(sides: &[Side<'_>]) -> Option<Table> {
-    let of_side = |side: &Side<'_>| {
+pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
+    let of_side = |side: &ComparedRun<'_>| {
         let name = side.name.split_once(": ").map_or(side.name.as_str(), |(_, name)| name);
         side.findings.map(|findings| rows(name, findings)).unwrap_or_default()
     };

@@ -1,6 +1,6 @@
 //! Overlaid plots: one drawing per series, with one line per run.
 
-use super::side::{Side, common_title};
+use super::side::{ComparedRun, common_title};
 use crate::summary;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke, TimeUnit};
@@ -25,7 +25,7 @@ pub(super) struct Overlays {
 /// Overlays the plots that at least two runs have, at most `room` drawings. First come one drawing
 /// per load in [`LOOKED_FOR`] and the first series of every other plot, then their second series,
 /// each in order of importance.
-pub(super) fn overlaid(sides: &[Side<'_>], room: usize) -> Overlays {
+pub(super) fn overlaid(sides: &[ComparedRun<'_>], room: usize) -> Overlays {
     let plots: Vec<Vec<&Plot>> = sides.iter().map(plots_of_run).collect();
     let mut of_plots: Vec<Vec<(String, Plot)>> = Vec::new();
     let mut done: Vec<&str> = Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn overlaid(sides: &[Side<'_>], room: usize) -> Overlays {
 }
 
 /// Returns a run's plots: those on page one first.
-fn plots_of_run<'a>(side: &Side<'a>) -> Vec<&'a Plot> {
+fn plots_of_run<'a>(side: &ComparedRun<'a>) -> Vec<&'a Plot> {
     let Some(findings) = side.findings else { return Vec::new() };
     let mut plots = summary::own_plots(findings);
     plots.extend(findings.pages().flat_map(|page| plots_of(&page.exhibits)));
@@ -93,7 +93,7 @@ fn plots_of(exhibits: &[Exhibit]) -> Vec<&Plot> {
 }
 
 /// Returns true if a run has a flat plot of the same series.
-fn has_flat(side: &Side<'_>, plot: &Plot) -> bool {
+fn has_flat(side: &ComparedRun<'_>, plot: &Plot) -> bool {
     let pages = side.findings.into_iter().flat_map(Findings::pages);
     let mut plots = pages.flat_map(|page| plots_of(&page.exhibits));
     plots.any(|other| other.kind == PlotKind::Lines && ids(other) == ids(plot))
@@ -116,7 +116,11 @@ fn measured(plot: &Plot) -> impl Iterator<Item = &Series> {
 }
 
 /// Returns one drawing per series with a line per run, with the name of the series.
-fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<(String, Plot)> {
+fn overlays(
+    sides: &[ComparedRun<'_>],
+    first: &Plot,
+    plots: &[Option<&Plot>],
+) -> Vec<(String, Plot)> {
     let mut keys: Vec<&Series> = Vec::new();
     for series in plots.iter().flatten().flat_map(|plot| measured(plot)) {
         if !keys.iter().any(|key| is_same(key, series)) {
@@ -136,7 +140,7 @@ fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<(S
 }
 
 fn overlay(
-    sides: &[Side<'_>],
+    sides: &[ComparedRun<'_>],
     first: &Plot,
     plots: &[Option<&Plot>],
     key: &Series,

@@ -1,14 +1,14 @@
 //! Settings and platforms of the runs, and their differences. Values are matched by ID and by
 //! their effect on the numbers ([`Role`]), whatever their printed labels.
 
-use super::side::Side;
+use super::side::ComparedRun;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{
-    Cell, Exhibit, Facts, FormBlock, Role, Row, Setting, Subject, Table,
+    Cell, Exhibit, Facts, FormBlock, FormSubject, Role, Row, Setting, Table,
 };
 
 /// A value that differs between runs.
-pub(super) struct Difference {
+pub(super) struct SettingDifference {
     pub id: String,
     pub label: String,
     /// Value in each run.
@@ -17,10 +17,10 @@ pub(super) struct Difference {
     pub severe: bool,
 }
 
-impl Difference {
+impl SettingDifference {
     /// Returns the letters of the runs that do not state the value if all others agree; empty
     /// otherwise.
-    pub fn not_stated_by(&self, sides: &[Side<'_>]) -> String {
+    pub fn not_stated_by(&self, sides: &[ComparedRun<'_>]) -> String {
         let there = sides.iter().zip(&self.values).filter(|(side, _)| side.findings.is_some());
         let (without, stated): (Vec<_>, Vec<_>) = there.partition(|(_, value)| value.is_none());
         let agree = stated.windows(2).all(|pair| pair[0].1 == pair[1].1);
@@ -29,7 +29,7 @@ impl Difference {
         letters.join(", ")
     }
     /// Formats the values by run: `A, C: TC 4 / QD 32; B: TC 2 / QD 16`.
-    pub fn told(&self, sides: &[Side<'_>]) -> String {
+    pub fn told(&self, sides: &[ComparedRun<'_>]) -> String {
         let mut told: Vec<(&Option<String>, String)> = Vec::new();
         for (side, value) in sides.iter().zip(&self.values).filter(|(s, _)| s.findings.is_some()) {
             match told.iter_mut().find(|(other, _)| *other == value) {
@@ -47,23 +47,23 @@ impl Difference {
 }
 
 /// A value of one run with its ID and label.
-struct Named {
+struct NamedSetting {
     id: String,
     label: String,
     value: Option<String>,
 }
 
-impl Named {
-    fn of(setting: &Setting, label: String) -> Named {
-        Named { id: setting.id.clone(), label, value: setting.value.clone() }
+impl NamedSetting {
+    fn of(setting: &Setting, label: String) -> NamedSetting {
+        NamedSetting { id: setting.id.clone(), label, value: setting.value.clone() }
     }
-    fn plain(setting: &Setting) -> Named {
-        Named::of(setting, setting.label.clone())
+    fn plain(setting: &Setting) -> NamedSetting {
+        NamedSetting::of(setting, setting.label.clone())
     }
 }
 
 /// Returns the settings of a block, labeled with the block's title. Repeated labels are numbered.
-fn of_block(block: &FormBlock) -> Vec<Named> {
+fn of_block(block: &FormBlock) -> Vec<NamedSetting> {
     let mut seen: Vec<&str> = Vec::new();
     let mut named = Vec::new();
     for row in &block.rows {
@@ -71,36 +71,39 @@ fn of_block(block: &FormBlock) -> Vec<Named> {
         seen.push(&row.label);
         if row.role == Role::Setting {
             let number = if same > 0 { format!(" ({})", same + 1) } else { String::new() };
-            named.push(Named::of(row, format!("{}{number} ({})", row.label, block.title)));
+            named.push(NamedSetting::of(row, format!("{}{number} ({})", row.label, block.title)));
         }
     }
     named
 }
 
 /// Returns the settings among labeled values.
-fn of_facts(facts: &Facts) -> impl Iterator<Item = Named> {
+fn of_facts(facts: &Facts) -> impl Iterator<Item = NamedSetting> {
     let settings = facts.rows.iter().filter(|row| row.role == Role::Setting);
     settings.map(|row| match &facts.noun {
-        Some(noun) => Named::of(row, format!("{noun} {}", row.label)),
-        None => Named::plain(row),
+        Some(noun) => NamedSetting::of(row, format!("{noun} {}", row.label)),
+        None => NamedSetting::plain(row),
     })
 }
 
 /// Returns everything that the numbers of a run depend on, without duplicates: the method in one
 /// line, then every setting.
-fn settings(findings: &Findings) -> Vec<Named> {
-    let method =
-        Named { id: "method".into(), label: "Method".into(), value: Some(findings.method.clone()) };
+fn settings(findings: &Findings) -> Vec<NamedSetting> {
+    let method = NamedSetting {
+        id: "method".into(),
+        label: "Method".into(),
+        value: Some(findings.method.clone()),
+    };
     let header = &findings.header;
-    let of_device = header.rows_about(Subject::Device).iter();
-    let of_device = of_device.filter(|row| row.role == Role::Setting).map(Named::plain);
-    let blocks = header.blocks.iter().filter(|block| block.about == Subject::Procedure);
+    let of_device = header.rows_about(FormSubject::Device).iter();
+    let of_device = of_device.filter(|row| row.role == Role::Setting).map(NamedSetting::plain);
+    let blocks = header.blocks.iter().filter(|block| block.about == FormSubject::Procedure);
     let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
     let facts = exhibits.filter_map(|exhibit| match exhibit {
         Exhibit::Facts(facts) => Some(facts),
         _ => None,
     });
-    let mut all: Vec<Named> = Vec::new();
+    let mut all: Vec<NamedSetting> = Vec::new();
     let found = std::iter::once(method).chain(of_device).chain(blocks.flat_map(of_block));
     for named in found.chain(facts.flat_map(of_facts)) {
         if !all.iter().any(|other| other.id == named.id) {
@@ -111,22 +114,24 @@ fn settings(findings: &Findings) -> Vec<Named> {
 }
 
 /// Returns the facts that distinguish test platforms.
-fn platform(findings: &Findings) -> Vec<Named> {
-    let rows = findings.header.rows_about(Subject::Platform).iter();
-    rows.filter(|row| row.role == Role::Identity).map(Named::plain).collect()
+fn platform(findings: &Findings) -> Vec<NamedSetting> {
+    let rows = findings.header.rows_about(FormSubject::Platform).iter();
+    rows.filter(|row| row.role == Role::Identity).map(NamedSetting::plain).collect()
 }
 
 /// Returns all facts about the device and the test conditions.
-fn device(findings: &Findings) -> Vec<Named> {
+fn device(findings: &Findings) -> Vec<NamedSetting> {
     let (header, front) = (&findings.header, &findings.front);
-    let mut all: Vec<Named> =
-        front.device.iter().chain(&front.conditions).map(Named::plain).collect();
+    let mut all: Vec<NamedSetting> =
+        front.device.iter().chain(&front.conditions).map(NamedSetting::plain).collect();
     if all.is_empty() {
-        all.extend(header.rows_about(Subject::Device).iter().map(Named::plain));
+        all.extend(header.rows_about(FormSubject::Device).iter().map(NamedSetting::plain));
     }
     if all.is_empty() {
         let known = [("Mfgr", &header.vendor), ("Model No.", &header.model)];
-        all.extend(known.map(|(label, value)| Named::plain(&Setting::identity(label, value))));
+        all.extend(
+            known.map(|(label, value)| NamedSetting::plain(&Setting::identity(label, value))),
+        );
     }
     all
 }
@@ -134,24 +139,24 @@ fn device(findings: &Findings) -> Vec<Named> {
 /// Returns every value of any run in order, with its value in each run. The label is that of the
 /// first run that has it.
 fn side_by_side(
-    sides: &[Side<'_>],
-    of: impl Fn(&Findings) -> Vec<Named>,
+    sides: &[ComparedRun<'_>],
+    of: impl Fn(&Findings) -> Vec<NamedSetting>,
     severe: bool,
-) -> Vec<Difference> {
-    let named: Vec<Vec<Named>> =
+) -> Vec<SettingDifference> {
+    let named: Vec<Vec<NamedSetting>> =
         sides.iter().map(|side| side.findings.map(&of).unwrap_or_default()).collect();
-    let mut firsts: Vec<&Named> = Vec::new();
+    let mut firsts: Vec<&NamedSetting> = Vec::new();
     for one in named.iter().flatten() {
         if !firsts.iter().any(|first| first.id == one.id) {
             firsts.push(one);
         }
     }
-    let value = |of_run: &Vec<Named>, first: &Named| {
+    let value = |of_run: &Vec<NamedSetting>, first: &NamedSetting| {
         of_run.iter().find(|one| one.id == first.id).and_then(|one| one.value.clone())
     };
     firsts
         .into_iter()
-        .map(|first| Difference {
+        .map(|first| SettingDifference {
             id: first.id.clone(),
             label: first.label.clone(),
             values: named.iter().map(|of_run| value(of_run, first)).collect(),
@@ -161,7 +166,7 @@ fn side_by_side(
 }
 
 /// Returns true if the runs with this procedure have different values.
-fn differs(difference: &Difference, sides: &[Side<'_>]) -> bool {
+fn differs(difference: &SettingDifference, sides: &[ComparedRun<'_>]) -> bool {
     let mut there = sides.iter().zip(&difference.values).filter(|(s, _)| s.findings.is_some());
     let plain = |value: &Option<String>| value.as_deref().map(unseparated);
     let first = there.next().map(|(_, value)| plain(value));
@@ -183,14 +188,14 @@ fn unseparated(text: &str) -> String {
 }
 
 /// Returns the differences in settings, then those in platforms.
-pub(super) fn differences(sides: &[Side<'_>]) -> Vec<Difference> {
+pub(super) fn differences(sides: &[ComparedRun<'_>]) -> Vec<SettingDifference> {
     let mut all = side_by_side(sides, settings, true);
     all.retain(|difference| differs(difference, sides));
     if all.is_empty() {
         // The headline contains some settings that are stated nowhere else.
         let headline = |f: &Findings| {
             let (id, label) = ("headline".into(), "the settings string".into());
-            vec![Named { id, label, value: Some(f.headline.clone()) }]
+            vec![NamedSetting { id, label, value: Some(f.headline.clone()) }]
         };
         all.extend(side_by_side(sides, headline, true));
     }
@@ -199,18 +204,21 @@ pub(super) fn differences(sides: &[Side<'_>]) -> Vec<Difference> {
     all
 }
 
-fn table(sides: &[Side<'_>], id: &str, title: &str, corner: &str, rows: Vec<Row>) -> Table {
+fn table(sides: &[ComparedRun<'_>], id: &str, title: &str, corner: &str, rows: Vec<Row>) -> Table {
     let letters = sides.iter().map(|side| side.letter.to_string());
     Table::new(id, title, corner).columns(letters).rows(rows)
 }
 
-fn text_row(difference: &Difference) -> Row {
+fn text_row(difference: &SettingDifference) -> Row {
     let cells = difference.values.iter().map(|value| Cell::known(value.as_deref()));
     Row::new(difference.label.clone(), cells).named(&difference.id).strong(difference.severe)
 }
 
 /// Returns the table of differences; important ones are highlighted.
-pub(super) fn difference_table(sides: &[Side<'_>], differences: &[Difference]) -> Option<Table> {
+pub(super) fn difference_table(
+    sides: &[ComparedRun<'_>],
+    differences: &[SettingDifference],
+) -> Option<Table> {
     let rows: Vec<Row> = differences.iter().map(text_row).collect();
     let title = "Settings that differ; bold: the numbers depend on them";
     (!rows.is_empty()).then(|| table(sides, "differences", title, "Setting", rows))
@@ -218,16 +226,16 @@ pub(super) fn difference_table(sides: &[Side<'_>], differences: &[Difference]) -
 
 /// Returns device and conditions: a table of the values that differ, and the values that are equal
 /// in all runs.
-pub(super) fn devices(sides: &[Side<'_>]) -> (Table, Vec<Setting>) {
-    let name = |side: &Side<'_>| {
+pub(super) fn devices(sides: &[ComparedRun<'_>]) -> (Table, Vec<Setting>) {
+    let name = |side: &ComparedRun<'_>| {
         Cell::text(side.name.split_once(": ").map_or(side.name.as_str(), |(_, name)| name))
     };
     let all = side_by_side(sides, device, false);
-    let (differing, same): (Vec<Difference>, Vec<Difference>) =
+    let (differing, same): (Vec<SettingDifference>, Vec<SettingDifference>) =
         all.into_iter().partition(|difference| differs(difference, sides));
     let mut rows = vec![Row::new("Run", sides.iter().map(name))];
     rows.extend(differing.iter().map(text_row));
-    let known = |difference: Difference| -> Option<Setting> {
+    let known = |difference: SettingDifference| -> Option<Setting> {
         let value = difference.values.into_iter().flatten().next()?;
         Some(Setting::identity(&difference.label, Some(value)).named(&difference.id))
     };
@@ -239,9 +247,10 @@ pub(super) fn devices(sides: &[Side<'_>]) -> (Table, Vec<Setting>) {
 pub(super) const DEVICES: &str = "devices";
 
 /// Returns all settings and platforms, for the CSV files.
-pub(super) fn tables(sides: &[Side<'_>]) -> Vec<Table> {
-    let rows = |differences: Vec<Difference>| -> Vec<Row> {
-        let differing = |d: Difference| Difference { severe: differs(&d, sides), ..d };
+pub(super) fn tables(sides: &[ComparedRun<'_>]) -> Vec<Table> {
+    let rows = |differences: Vec<SettingDifference>| -> Vec<Row> {
+        let differing =
+            |d: SettingDifference| SettingDifference { severe: differs(&d, sides), ..d };
         differences.into_iter().map(differing).map(|d| text_row(&d)).collect()
     };
     let all = [

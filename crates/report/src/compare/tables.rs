@@ -1,20 +1,20 @@
 //! Tables of several runs: one line per value, one column per run, and the values in percent of
 //! the first run's.
 
-use super::side::{Side, common_title};
+use super::side::{ComparedRun, common_title};
 use std::collections::{HashMap, HashSet};
 use steadfast_domain::findings::{Cell, Column, Exhibit, Row, Table};
 
 /// Tables printed so far; tables of the same values are printed once.
 #[derive(Default)]
-pub(super) struct Printed {
+pub(super) struct PrintedTables {
     ids: Vec<String>,
     cells: Vec<Vec<Row>>,
 }
 
 /// Identity of a value in its table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key<'a> {
+struct CellKey<'a> {
     row: &'a str,
     /// Index among the rows of the same name.
     again: usize,
@@ -27,7 +27,7 @@ struct Key<'a> {
 
 /// A value with its context.
 #[derive(Clone, Copy)]
-struct Value<'a> {
+struct CellValue<'a> {
     cell: &'a Cell,
     head: &'a str,
     column: &'a str,
@@ -36,14 +36,14 @@ struct Value<'a> {
 }
 
 /// Values of a table by their identity.
-type Values<'a> = HashMap<Key<'a>, Value<'a>>;
+type CellValues<'a> = HashMap<CellKey<'a>, CellValue<'a>>;
 
 /// Returns the tables of these exhibits that at least two runs have and that were not printed yet,
 /// compared.
 pub(super) fn compared(
-    sides: &[Side<'_>],
+    sides: &[ComparedRun<'_>],
     exhibits: &[Vec<Exhibit>],
-    printed: &mut Printed,
+    printed: &mut PrintedTables,
 ) -> Vec<Table> {
     let tables: Vec<Vec<&Table>> = exhibits.iter().map(|all| tables_of(all)).collect();
     let mut out = Vec::new();
@@ -75,11 +75,11 @@ fn tables_of(exhibits: &[Exhibit]) -> Vec<&Table> {
         .collect()
 }
 
-fn side_by_side(sides: &[Side<'_>], first: &Table, tables: &[Option<&Table>]) -> Table {
-    let mut seen: HashSet<Key<'_>> = HashSet::new();
+fn side_by_side(sides: &[ComparedRun<'_>], first: &Table, tables: &[Option<&Table>]) -> Table {
+    let mut seen: HashSet<CellKey<'_>> = HashSet::new();
     let all = tables.iter().flatten().flat_map(|table| values_in(table));
-    let keys: Vec<Key<'_>> = all.map(|(key, _)| key).filter(|key| seen.insert(*key)).collect();
-    let values: Vec<Values<'_>> = tables.iter().map(|table| values_of(*table)).collect();
+    let keys: Vec<CellKey<'_>> = all.map(|(key, _)| key).filter(|key| seen.insert(*key)).collect();
+    let values: Vec<CellValues<'_>> = tables.iter().map(|table| values_of(*table)).collect();
     let column = keys.first().map(|key| key.column);
     let single = keys.iter().all(|key| Some(key.column) == column);
     let rows = keys.iter().filter_map(|key| line(key, single, &values));
@@ -96,8 +96,8 @@ fn side_by_side(sides: &[Side<'_>], first: &Table, tables: &[Option<&Table>]) ->
 }
 
 /// Returns the values of a table by identity; the first of duplicates counts.
-fn values_of(table: Option<&Table>) -> Values<'_> {
-    let mut values = Values::new();
+fn values_of(table: Option<&Table>) -> CellValues<'_> {
+    let mut values = CellValues::new();
     for (key, value) in table.into_iter().flat_map(values_in) {
         values.entry(key).or_insert(value);
     }
@@ -105,8 +105,8 @@ fn values_of(table: Option<&Table>) -> Values<'_> {
 }
 
 /// Returns every value of a table with its identity, row by row.
-fn values_in(table: &Table) -> Vec<(Key<'_>, Value<'_>)> {
-    let mut counts: HashMap<Key<'_>, usize> = HashMap::new();
+fn values_in(table: &Table) -> Vec<(CellKey<'_>, CellValue<'_>)> {
+    let mut counts: HashMap<CellKey<'_>, usize> = HashMap::new();
     let mut head = "";
     let mut out = Vec::new();
     for row in &table.rows {
@@ -115,27 +115,27 @@ fn values_in(table: &Table) -> Vec<(Key<'_>, Value<'_>)> {
             head = &row.head;
         }
         for (block, column, nth, cell) in cells_of(table, row) {
-            let mut key = Key { row: &row.id, again: 0, block, column: &column.id, nth };
+            let mut key = CellKey { row: &row.id, again: 0, block, column: &column.id, nth };
             let before = counts.entry(key).or_insert(0);
             key.again = *before;
             *before += 1;
-            out.push((key, Value { cell, head, column: &column.name, strong: row.strong }));
+            out.push((key, CellValue { cell, head, column: &column.name, strong: row.strong }));
         }
     }
     out
 }
 
 /// A cell with its block, its column, and the index among columns of the same name.
-type Placed<'a> = (Option<&'a str>, &'a Column, usize, &'a Cell);
+type PlacedCell<'a> = (Option<&'a str>, &'a Column, usize, &'a Cell);
 
-fn cells_of<'a>(table: &'a Table, row: &'a Row) -> Vec<Placed<'a>> {
+fn cells_of<'a>(table: &'a Table, row: &'a Row) -> Vec<PlacedCell<'a>> {
     match table.block {
         Some(width) if width > 0 => cells_in_blocks(table, row, width),
         _ => cells_in_columns(table, row),
     }
 }
 
-fn cells_in_columns<'a>(table: &'a Table, row: &'a Row) -> Vec<Placed<'a>> {
+fn cells_in_columns<'a>(table: &'a Table, row: &'a Row) -> Vec<PlacedCell<'a>> {
     let nth = |at: usize| {
         table.columns[..at].iter().filter(|other| other.id == table.columns[at].id).count()
     };
@@ -144,7 +144,7 @@ fn cells_in_columns<'a>(table: &'a Table, row: &'a Row) -> Vec<Placed<'a>> {
 }
 
 /// Returns the cells of a row of blocks; a block without a name is empty.
-fn cells_in_blocks<'a>(table: &'a Table, row: &'a Row, width: usize) -> Vec<Placed<'a>> {
+fn cells_in_blocks<'a>(table: &'a Table, row: &'a Row, width: usize) -> Vec<PlacedCell<'a>> {
     let mut out = Vec::new();
     for (columns, cells) in table.columns.chunks(width).zip(row.cells.chunks(width)) {
         let Some(name) = cells.first().and_then(text) else { continue };
@@ -162,10 +162,10 @@ fn text(cell: &Cell) -> Option<&str> {
 }
 
 /// Returns a line of values, labeled as in the first run that has it; `None` if no run has it.
-fn line(key: &Key<'_>, single: bool, values: &[Values<'_>]) -> Option<Row> {
-    let found: Vec<Option<&Value<'_>>> = values.iter().map(|values| values.get(key)).collect();
+fn line(key: &CellKey<'_>, single: bool, values: &[CellValues<'_>]) -> Option<Row> {
+    let found: Vec<Option<&CellValue<'_>>> = values.iter().map(|values| values.get(key)).collect();
     let first = found.iter().flatten().next()?;
-    let cell = |found: &Option<&Value<'_>>| found.map_or(Cell::Missing, |v| v.cell.clone());
+    let cell = |found: &Option<&CellValue<'_>>| found.map_or(Cell::Missing, |v| v.cell.clone());
     let mut cells: Vec<Cell> = found.iter().map(cell).collect();
     if cells.iter().all(is_empty) {
         return None;

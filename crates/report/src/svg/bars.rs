@@ -1,21 +1,21 @@
 //! Bars side by side: one group per category, with one bar per series.
 
 use super::chart::Chart;
-use super::frame::{Entry, Frame, Look, Rulers, Size};
-use super::paint::{Drawing, colour, lighten};
+use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
+use super::paint::{SvgDrawing, colour, lighten};
 use steadfast_domain::findings::{Plot, Scale};
 
 /// Fraction of a category's width that its bars fill.
 const FILL: f64 = 0.8;
 
-pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
+pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let bars = plot.series.iter().flat_map(|series| &series.points);
     let values: Vec<f64> = bars.filter_map(|(_, y)| *y).collect();
-    let looks: Vec<Look> = (0..plot.series.len()).map(look).collect();
+    let looks: Vec<SeriesLook> = (0..plot.series.len()).map(look).collect();
     let named = plot.series.iter().zip(&looks);
     let legend =
-        named.map(|(s, look)| Entry { name: s.name.clone(), look: look.clone() }).collect();
-    let frame = Frame::new(plot, size, Rulers::new(plot, &[], &values), legend);
+        named.map(|(s, look)| LegendEntry { name: s.name.clone(), look: look.clone() }).collect();
+    let frame = PlotFrame::new(plot, size, Rulers::new(plot, &[], &values), legend);
     let mut drawing = frame.sheet();
     frame.grid(&mut drawing);
     let groups = match &plot.x.scale {
@@ -52,9 +52,9 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
 }
 
 /// Returns the look of a series: alternating lightness, so that neighbors differ in gray print.
-fn look(index: usize) -> Look {
+fn look(index: usize) -> SeriesLook {
     let part = if index.is_multiple_of(2) { 0.0 } else { 0.45 };
-    Look {
+    SeriesLook {
         colour: lighten(colour(index), part),
         width: 0.0,
         dash: None,

@@ -1,7 +1,7 @@
 //! Data for the script of a web page: the positions and values of a drawing over two axes.
 
 use super::axis::Ruler;
-use super::frame::{Frame, Look};
+use super::frame::{PlotFrame, SeriesLook};
 use serde::Serialize;
 use steadfast_domain::findings::{Axis, Plot, Scale, Series, TimeUnit};
 
@@ -25,18 +25,18 @@ pub struct Chart {
     /// True if every value is a separate shape and there is no plot area.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     solid: bool,
-    x: Reach,
-    y: Reach,
+    x: ChartAxis,
+    y: ChartAxis,
     #[serde(skip_serializing_if = "Option::is_none")]
-    right: Option<Reach>,
+    right: Option<ChartAxis>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    grid: Option<Grid>,
-    series: Vec<Drawn>,
+    grid: Option<ChartGrid>,
+    series: Vec<ChartSeries>,
 }
 
 /// Cells below the lines: rows of equal height from the bottom, columns of equal width.
 #[derive(Debug, Serialize)]
-pub struct Grid {
+pub struct ChartGrid {
     /// Quantity of the rows.
     label: String,
     /// Name at the start of each row.
@@ -50,14 +50,14 @@ pub struct Grid {
     folded: bool,
 }
 
-impl Grid {
+impl ChartGrid {
     /// Returns the grid of cells whose rows are these series; `folded` is true if a cell is already
     /// the maximum of several values.
     pub fn of(
         label: &str,
         series: &[String],
         (cells, folded): (&[Vec<Option<f64>>], bool),
-    ) -> Grid {
+    ) -> ChartGrid {
         let rows = cells.len().max(1);
         let columns = cells.first().map_or(0, Vec::len);
         let together = (columns * rows).div_ceil(CELLS).max(1);
@@ -67,7 +67,7 @@ impl Grid {
         // The first of the series combined in a row.
         let first = |row: usize| (row * series.len()).div_ceil(rows);
         let name = |row: usize| series.get(first(row)).cloned().unwrap_or_default();
-        Grid {
+        ChartGrid {
             label: label.to_owned(),
             names: (0..rows).map(name).collect(),
             values: cells.iter().map(|row| row.chunks(together).map(cell).collect()).collect(),
@@ -80,7 +80,7 @@ impl Grid {
 
 /// An axis and its range.
 #[derive(Debug, Serialize)]
-struct Reach {
+struct ChartAxis {
     label: String,
     low: f64,
     high: f64,
@@ -98,7 +98,7 @@ struct Reach {
 
 /// A series.
 #[derive(Debug, Serialize)]
-struct Drawn {
+struct ChartSeries {
     name: String,
     colour: String,
     width: f64,
@@ -115,7 +115,7 @@ struct Drawn {
 
 impl Chart {
     /// Returns the chart of a drawing with these looks of its series.
-    pub fn of(plot: &Plot, frame: &Frame, looks: &[Look], zoom: bool) -> Chart {
+    pub fn of(plot: &Plot, frame: &PlotFrame, looks: &[SeriesLook], zoom: bool) -> Chart {
         let area = &frame.area;
         let numbers = !matches!(plot.x.scale, Scale::Categories(_));
         let right = frame.rulers.right.as_ref().zip(plot.y_right.as_ref());
@@ -124,14 +124,14 @@ impl Chart {
             zoom: zoom && numbers,
             solid: false,
             grid: None,
-            x: Reach::of(&plot.x, &frame.rulers.x),
-            y: Reach::of(&plot.y, &frame.rulers.y),
-            right: right.map(|(ruler, axis)| Reach::of(axis, ruler)),
+            x: ChartAxis::of(&plot.x, &frame.rulers.x),
+            y: ChartAxis::of(&plot.y, &frame.rulers.y),
+            right: right.map(|(ruler, axis)| ChartAxis::of(axis, ruler)),
             series: plot
                 .series
                 .iter()
                 .zip(looks)
-                .map(|(s, look)| Drawn::of(plot, s, look))
+                .map(|(s, look)| ChartSeries::of(plot, s, look))
                 .collect(),
         }
     }
@@ -142,12 +142,12 @@ impl Chart {
     /// `lines` are drawn over the layers.
     pub fn of_layers<'a>(
         plot: &Plot,
-        frame: &Frame,
+        frame: &PlotFrame,
         xs: &[f64],
         layers: impl Iterator<Item = (&'a str, &'a str, &'a [f64])>,
-        lines: &[(&Series, Look)],
+        lines: &[(&Series, SeriesLook)],
     ) -> Chart {
-        let layers = layers.map(|(name, colour, heights)| Drawn {
+        let layers = layers.map(|(name, colour, heights)| ChartSeries {
             name: name.to_owned(),
             colour: colour.to_owned(),
             width: 0.0,
@@ -157,19 +157,20 @@ impl Chart {
             y: heights.iter().map(|height| Some(rounded(*height))).collect(),
             upper: Vec::new(),
         });
-        let lines = lines.iter().map(|(series, look)| Drawn::of(plot, series, look));
+        let lines = lines.iter().map(|(series, look)| ChartSeries::of(plot, series, look));
         Chart { series: layers.chain(lines).collect(), ..Chart::of(plot, frame, &[], false) }
     }
 
     /// Returns the chart of cells with lines over them.
     pub fn of_cells(
         plot: &Plot,
-        frame: &Frame,
+        frame: &PlotFrame,
         over: &[&Series],
-        looks: &[Look],
-        grid: Grid,
+        looks: &[SeriesLook],
+        grid: ChartGrid,
     ) -> Chart {
-        let lines = over.iter().zip(looks).map(|(series, look)| Drawn::of(plot, series, look));
+        let lines =
+            over.iter().zip(looks).map(|(series, look)| ChartSeries::of(plot, series, look));
         Chart {
             series: lines.collect(),
             grid: Some(grid),
@@ -180,7 +181,7 @@ impl Chart {
 
     /// Returns the chart of columns in perspective over a vertical axis.
     pub fn of_columns(plot: &Plot, y: &Ruler, colour: impl Fn(usize) -> &'static str) -> Chart {
-        let look = |index: usize| Look {
+        let look = |index: usize| SeriesLook {
             colour: colour(index).to_owned(),
             width: 0.0,
             dash: None,
@@ -192,17 +193,17 @@ impl Chart {
             area: [0.0; 4],
             zoom: false,
             solid: true,
-            x: Reach::of(&plot.x, &Ruler::new(&plot.x.scale, &[])),
-            y: Reach::of(&plot.y, y),
+            x: ChartAxis::of(&plot.x, &Ruler::new(&plot.x.scale, &[])),
+            y: ChartAxis::of(&plot.y, y),
             right: None,
             grid: None,
-            series: series.map(|(index, s)| Drawn::of(plot, s, &look(index))).collect(),
+            series: series.map(|(index, s)| ChartSeries::of(plot, s, &look(index))).collect(),
         }
     }
 }
 
-impl Reach {
-    fn of(axis: &Axis, ruler: &Ruler) -> Reach {
+impl ChartAxis {
+    fn of(axis: &Axis, ruler: &Ruler) -> ChartAxis {
         let (low, high, log) = ruler.span();
         let names = match &axis.scale {
             Scale::Categories(names) => names.clone(),
@@ -211,17 +212,17 @@ impl Reach {
         let time = axis.time.map(TimeUnit::seconds);
         let clock = axis.clock.iter().map(|part| [part.from, part.ahead_s]).collect();
         let label = if axis.clock.is_empty() { axis.label.as_str() } else { axis.bare_label() };
-        Reach { label: label.to_owned(), low, high, log, time, clock, names }
+        ChartAxis { label: label.to_owned(), low, high, log, time, clock, names }
     }
 }
 
-impl Drawn {
-    fn of(plot: &Plot, series: &Series, look: &Look) -> Drawn {
+impl ChartSeries {
+    fn of(plot: &Plot, series: &Series, look: &SeriesLook) -> ChartSeries {
         // A band is already thinned: its creator reduces both edges in the same way.
         let is_band = !series.upper.is_empty();
         let points = if is_band { series.points.clone() } else { envelope(&series.points) };
         let value = |y: Option<f64>| y.filter(|y| y.is_finite()).map(rounded);
-        Drawn {
+        ChartSeries {
             name: series.name.clone(),
             colour: look.colour.clone(),
             width: look.width,
@@ -300,12 +301,12 @@ mod tests {
         cells[3][999] = Some(123_456.0);
         cells[4][0..3].fill(None);
         let names: Vec<String> = (0..200).map(|row| format!("{row} %")).collect();
-        let grid = Grid::of("LBA", &names, (&cells, false));
+        let grid = ChartGrid::of("LBA", &names, (&cells, false));
         assert!(grid.folded && grid.values[0].len() * grid.values.len() <= CELLS);
         assert_eq!((grid.values[3].last(), grid.values[4][0]), (Some(&Some(123_500.0)), None));
         assert_eq!((grid.names.len(), grid.names[7].as_str()), (100, "14 %"));
         assert_eq!((grid.columns, grid.together), (1000, 3));
-        let small = Grid::of("", &["a".into()], (&[vec![Some(7.0), None]], false));
+        let small = ChartGrid::of("", &["a".into()], (&[vec![Some(7.0), None]], false));
         assert_eq!((small.folded, small.values), (false, vec![vec![Some(7.0), None]]));
     }
 

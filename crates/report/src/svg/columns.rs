@@ -6,7 +6,7 @@
 use super::axis::Ruler;
 use super::chart::Chart;
 use super::frame::shown;
-use super::paint::{Anchor, Drawing, GRID, INK, LETTERS, colour, lighten, shade};
+use super::paint::{GRID, INK, LETTERS, SvgDrawing, TextAnchor, colour, lighten, shade};
 use steadfast_domain::findings::{Plot, Scale, Series};
 
 const WIDTH: f64 = 720.0;
@@ -30,7 +30,7 @@ fn project(across: f64, back: f64, up: f64) -> (f64, f64) {
     (ORIGIN.0 + across * ACROSS + back * BACK.0, ORIGIN.1 - back * BACK.1 - up * RISE)
 }
 
-pub fn draw(plot: &Plot) -> (Drawing, Option<Chart>) {
+pub fn draw(plot: &Plot) -> (SvgDrawing, Option<Chart>) {
     let names: &[String] = match &plot.x.scale {
         Scale::Categories(names) => names,
         _ => &[],
@@ -38,10 +38,10 @@ pub fn draw(plot: &Plot) -> (Drawing, Option<Chart>) {
     let values: Vec<f64> =
         plot.series.iter().flat_map(|s| &s.points).filter_map(|(_, y)| *y).collect();
     let ruler = Ruler::new(&plot.y.scale, &values);
-    let mut drawing = Drawing::new(WIDTH, HEIGHT);
+    let mut drawing = SvgDrawing::new(WIDTH, HEIGHT);
     room(&mut drawing, &ruler, plot);
     if !values.iter().any(|v| v.is_finite()) {
-        drawing.text(project(0.5, 0.5, 0.5), 16.0, Anchor::Middle, "no values");
+        drawing.text(project(0.5, 0.5, 0.5), 16.0, TextAnchor::Middle, "no values");
     }
     let rows = rows(&plot.series);
     let depth = rows.len().max(1) as f64;
@@ -70,7 +70,7 @@ fn rows(series: &[Series]) -> Vec<(usize, &Series)> {
 }
 
 /// Draws floor, back wall and side wall with the grid.
-fn room(drawing: &mut Drawing, ruler: &Ruler, plot: &Plot) {
+fn room(drawing: &mut SvgDrawing, ruler: &Ruler, plot: &Plot) {
     let corner = |a, b, u| project(a, b, u);
     drawing.polygon(
         &[corner(0., 0., 0.), corner(1., 0., 0.), corner(1., 1., 0.), corner(0., 1., 0.)],
@@ -91,13 +91,13 @@ fn room(drawing: &mut Drawing, ruler: &Ruler, plot: &Plot) {
         drawing.line(corner(0., 0., *up), corner(0., 1., *up), GRID, 1.0);
         drawing.line(corner(0., 1., *up), corner(1., 1., *up), GRID, 1.0);
         let (x, y) = corner(0., 0., *up);
-        drawing.text((x - 8.0, y + 4.5), LETTERS, Anchor::End, label);
+        drawing.text((x - 8.0, y + 4.5), LETTERS, TextAnchor::End, label);
     }
     let (_, middle) = corner(0., 0., 0.5);
     drawing.text_upwards((20.0, middle), 14.0, &plot.y.label);
 }
 
-fn column(drawing: &mut Drawing, at: (f64, f64), size: (f64, f64), up: f64, colour: &str) {
+fn column(drawing: &mut SvgDrawing, at: (f64, f64), size: (f64, f64), up: f64, colour: &str) {
     let corner = |a: f64, b: f64, u: f64| project(at.0 + a * size.0, at.1 + b * size.1, u);
     let front = [corner(0., 0., 0.), corner(1., 0., 0.), corner(1., 0., up), corner(0., 0., up)];
     let side = [corner(1., 0., 0.), corner(1., 1., 0.), corner(1., 1., up), corner(1., 0., up)];
@@ -107,22 +107,22 @@ fn column(drawing: &mut Drawing, at: (f64, f64), size: (f64, f64), up: f64, colo
     drawing.polygon(&top, &lighten(colour, 0.35), INK);
 }
 
-fn labels(drawing: &mut Drawing, names: &[String], rows: &[(usize, &Series)], plot: &Plot) {
+fn labels(drawing: &mut SvgDrawing, names: &[String], rows: &[(usize, &Series)], plot: &Plot) {
     let fields = names.len().max(1) as f64;
     // A letter is about 7 wide; names that would overlap are omitted.
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64;
     let every = (longest * 7.0 / (ACROSS / fields)).ceil().max(1.0) as usize;
     for (index, name) in names.iter().enumerate().step_by(every) {
         let (x, y) = project((index as f64 + 0.5) / fields, 0.0, 0.0);
-        drawing.text((x, y + 18.0), LETTERS, Anchor::Middle, name);
+        drawing.text((x, y + 18.0), LETTERS, TextAnchor::Middle, name);
     }
     let (x, y) = project(0.5, 0.0, 0.0);
-    drawing.text((x, y + 42.0), 14.0, Anchor::Middle, &plot.x.label);
+    drawing.text((x, y + 42.0), 14.0, TextAnchor::Middle, &plot.x.label);
     let depth = rows.len().max(1) as f64;
     let every = (LETTERS * depth / BACK.1).ceil().max(1.0) as usize;
     for (position, (_, series)) in rows.iter().enumerate().step_by(every) {
         let (x, y) = project(1.0, (position as f64 + 0.5) / depth, 0.0);
         let name = shown(&series.name, NAME_MAX);
-        drawing.text((x + 9.0, y + 0.36 * LETTERS), LETTERS, Anchor::Start, &name);
+        drawing.text((x + 9.0, y + 0.36 * LETTERS), LETTERS, TextAnchor::Start, &name);
     }
 }

@@ -2,12 +2,12 @@
 //! may overlap or be clipped.
 
 use super::axis::Ruler;
-use super::paint::{Anchor, Drawing, FAINT, GRID, INK, LETTERS};
+use super::paint::{FAINT, GRID, INK, LETTERS, SvgDrawing, TextAnchor};
 use steadfast_domain::findings::{Marker, Plot, Scale};
 
 /// Dimensions of a drawing.
 #[derive(Clone, Copy)]
-pub struct Size {
+pub struct DrawingSize {
     /// Width of the drawing.
     pub width: f64,
     /// Height of the plot area.
@@ -18,7 +18,7 @@ pub struct Size {
     legend_beside: usize,
 }
 
-impl Size {
+impl DrawingSize {
     /// Returns true if the drawing is placed next to another one.
     pub fn is_small(&self) -> bool {
         self.width < TALL.width
@@ -26,16 +26,20 @@ impl Size {
 }
 
 /// A drawing as wide as a page: 176 mm in the report, where its letters have 9 points.
-pub const FULL: Size = Size { width: 720.0, height: 280.0, left: 92.0, legend_beside: 18 };
+pub const FULL: DrawingSize =
+    DrawingSize { width: 720.0, height: 280.0, left: 92.0, legend_beside: 18 };
 /// The same with less height, for reports with many drawings one below the other.
-pub const LOW: Size = Size { height: 230.0, ..FULL };
+pub const LOW: DrawingSize = DrawingSize { height: 230.0, ..FULL };
 /// A drawing next to another one, with letters of the same size.
-pub const SMALL: Size = Size { width: 350.0, height: 132.0, left: 60.0, legend_beside: 0 };
+pub const SMALL: DrawingSize =
+    DrawingSize { width: 350.0, height: 132.0, left: 60.0, legend_beside: 0 };
 /// One of two drawings on a page of the report form.
-pub const TALL: Size = Size { width: 500.0, height: 330.0, left: 76.0, legend_beside: 0 };
+pub const TALL: DrawingSize =
+    DrawingSize { width: 500.0, height: 330.0, left: 76.0, legend_beside: 0 };
 
 /// A drawing alone on a page of the report form, 273 mm wide, where its letters have 9 points.
-pub const ACROSS: Size = Size { width: 1117.0, height: 376.0, left: 92.0, legend_beside: 18 };
+pub const ACROSS: DrawingSize =
+    DrawingSize { width: 1117.0, height: 376.0, left: 92.0, legend_beside: 18 };
 
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 52.0;
@@ -70,14 +74,14 @@ const TURNED_ACROSS: f64 = 0.82;
 const MARKS: usize = 400;
 
 /// The plot area.
-pub struct Area {
+pub struct PlotArea {
     pub left: f64,
     pub top: f64,
     pub width: f64,
     pub height: f64,
 }
 
-impl Area {
+impl PlotArea {
     pub fn x(&self, part: f64) -> f64 {
         self.left + part * self.width
     }
@@ -88,7 +92,7 @@ impl Area {
 
 /// Look of a series.
 #[derive(Clone)]
-pub struct Look {
+pub struct SeriesLook {
     pub colour: String,
     pub width: f64,
     pub dash: Option<&'static str>,
@@ -98,9 +102,9 @@ pub struct Look {
 }
 
 /// An entry of the legend.
-pub struct Entry {
+pub struct LegendEntry {
     pub name: String,
-    pub look: Look,
+    pub look: SeriesLook,
 }
 
 /// The axes of a plot.
@@ -126,7 +130,7 @@ impl Rulers {
 }
 
 /// A mark with its label above the plot.
-struct Flag {
+struct MarkLabel {
     part: f64,
     label: String,
     width: f64,
@@ -135,7 +139,7 @@ struct Flag {
     before: bool,
 }
 
-impl Flag {
+impl MarkLabel {
     /// Returns the horizontal extent of the label in a plot of this width.
     fn reach(&self, width: f64) -> (f64, f64) {
         let x = self.part * width;
@@ -149,12 +153,12 @@ impl Flag {
 }
 
 /// The parts of a drawing around its values.
-pub struct Frame {
-    size: Size,
-    pub area: Area,
+pub struct PlotFrame {
+    size: DrawingSize,
+    pub area: PlotArea,
     pub rulers: Rulers,
-    legend: Vec<Entry>,
-    flags: Vec<Flag>,
+    legend: Vec<LegendEntry>,
+    flags: Vec<MarkLabel>,
     /// Notes in separate rows above the plot.
     notes: Vec<String>,
     /// Lines of the title below the plot.
@@ -171,9 +175,14 @@ pub struct Frame {
 /// the other have equal times one below the other.
 pub const BESIDE_TIME: f64 = 150.0;
 
-impl Frame {
+impl PlotFrame {
     /// Returns a frame with a legend.
-    pub fn new(plot: &Plot, size: Size, rulers: Rulers, legend: Vec<Entry>) -> Frame {
+    pub fn new(
+        plot: &Plot,
+        size: DrawingSize,
+        rulers: Rulers,
+        legend: Vec<LegendEntry>,
+    ) -> PlotFrame {
         let is_long = legend.len() > size.legend_beside;
         let is_time = plot.x.time.is_some() && size.legend_beside > 0;
         let wide = legend_width(&legend) > BESIDE_TIME || rulers.right.is_some();
@@ -183,13 +192,13 @@ impl Frame {
             (false, true) => 14.0,
             (false, false) => legend_width(&legend),
         };
-        let mut frame = Frame::with_room(plot, size, rulers, room.max(14.0));
+        let mut frame = PlotFrame::with_room(plot, size, rulers, room.max(14.0));
         (frame.legend, frame.legend_below) = (legend, legend_below);
         frame
     }
 
     /// Returns a frame with free space on its right.
-    pub fn with_room(plot: &Plot, size: Size, rulers: Rulers, room: f64) -> Frame {
+    pub fn with_room(plot: &Plot, size: DrawingSize, rulers: Rulers, room: f64) -> PlotFrame {
         let left = size.left.max(40.0 + width_of(&rulers.y));
         let right = right_of(&rulers);
         let mut flags = flags(&plot.markers, &rulers.x);
@@ -227,9 +236,9 @@ impl Frame {
         let more = across.len().saturating_sub(1) as f64 * TITLE_STEP;
         let upright = |text: &str| title(text, size.height + TITLE_BEYOND);
         let right_title = plot.y_right.as_ref().map_or_else(String::new, |y| upright(&y.label));
-        let frame = Frame {
+        let frame = PlotFrame {
             size,
-            area: Area { left, top: TOP + above(rows, right), width, height: size.height },
+            area: PlotArea { left, top: TOP + above(rows, right), width, height: size.height },
             rulers,
             legend: Vec::new(),
             flags,
@@ -240,11 +249,11 @@ impl Frame {
             below: BOTTOM + deep + more,
             legend_below: false,
         };
-        notes.into_iter().fold(frame, Frame::noted)
+        notes.into_iter().fold(frame, PlotFrame::noted)
     }
 
     /// Adds a note above the plot, where it cannot overlap values.
-    pub fn noted(mut self, note: String) -> Frame {
+    pub fn noted(mut self, note: String) -> PlotFrame {
         if self.notes.is_empty() {
             self.area.top += MARK_STEP;
         }
@@ -253,22 +262,22 @@ impl Frame {
     }
 
     /// Replaces the titles of the vertical axes.
-    pub fn entitled(mut self, left: &str, right: &str) -> Frame {
+    pub fn entitled(mut self, left: &str, right: &str) -> PlotFrame {
         let room = self.size.height + TITLE_BEYOND;
         self.upright = [title(left, room), title(right, room)];
         self
     }
 
     /// Adds a legend below the plot; an empty one takes no space.
-    pub fn explained(self, legend: Vec<Entry>) -> Frame {
-        Frame { legend_below: true, legend, ..self }
+    pub fn explained(self, legend: Vec<LegendEntry>) -> PlotFrame {
+        PlotFrame { legend_below: true, legend, ..self }
     }
 
     /// Returns an empty drawing of the height that everything needs.
-    pub fn sheet(&self) -> Drawing {
+    pub fn sheet(&self) -> SvgDrawing {
         let under = self.legend_height();
         let height = self.area.top + self.size.height + self.below + under;
-        let mut drawing = Drawing::new(self.size.width, height);
+        let mut drawing = SvgDrawing::new(self.size.width, height);
         drawing.plot_top = self.area.top;
         drawing
     }
@@ -284,13 +293,13 @@ impl Frame {
 
     /// Returns the rows of a legend below the plot, every entry with its left edge: in columns, or
     /// one after the other if that takes fewer rows.
-    fn legend_rows(&self) -> Vec<Vec<(f64, &Entry)>> {
+    fn legend_rows(&self) -> Vec<Vec<(f64, &LegendEntry)>> {
         let room = self.size.width - 2.0 * LEGEND_LEFT;
         let widths: Vec<f64> = self.legend.iter().map(entry_width).collect();
         let widest = widths.iter().copied().fold(1.0, f64::max);
         let columns = (room / widest).floor().clamp(1.0, 6.0) as usize;
         let deep = self.legend.len().div_ceil(columns).max(1);
-        let mut running: Vec<Vec<(f64, &Entry)>> = Vec::new();
+        let mut running: Vec<Vec<(f64, &LegendEntry)>> = Vec::new();
         let mut free = f64::INFINITY;
         for (entry, width) in self.legend.iter().zip(&widths) {
             if free + width > room {
@@ -321,7 +330,7 @@ impl Frame {
     }
 
     /// Draws the grid lines; to be called before the values are drawn.
-    pub fn grid(&self, drawing: &mut Drawing) {
+    pub fn grid(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         for part in &self.rulers.y.ticks.faint {
             drawing.line((area.x(0.0), area.y(*part)), (area.x(1.0), area.y(*part)), FAINT, 0.8);
@@ -335,17 +344,17 @@ impl Frame {
     }
 
     /// Draws frame, labels and titles of the axes, over the values.
-    pub fn axes(&self, drawing: &mut Drawing) {
+    pub fn axes(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         drawing.frame(area.left, area.top, area.width, area.height);
         for (part, label) in apart(&self.rulers.y, area.height) {
-            drawing.text((area.left - 8.0, area.y(part) + 4.5), LABEL_SIZE, Anchor::End, label);
+            drawing.text((area.left - 8.0, area.y(part) + 4.5), LABEL_SIZE, TextAnchor::End, label);
         }
         self.names(drawing);
         let lowest = area.y(0.0) + self.below - 12.0;
         for (above, line) in self.across.iter().rev().enumerate() {
             let at = (area.x(0.5), lowest - above as f64 * TITLE_STEP);
-            drawing.text(at, TITLE_SIZE, Anchor::Middle, line);
+            drawing.text(at, TITLE_SIZE, TextAnchor::Middle, line);
         }
         drawing.text_upwards((20.0, area.y(0.5)), TITLE_SIZE, &self.upright[0]);
         if let Some(right) = &self.rulers.right {
@@ -353,21 +362,21 @@ impl Frame {
         }
     }
 
-    fn right_axis(&self, drawing: &mut Drawing, right: &Ruler) {
+    fn right_axis(&self, drawing: &mut SvgDrawing, right: &Ruler) {
         let area = &self.area;
         let edge = area.x(1.0);
         let mut widest = 0;
         for (part, label) in apart(right, area.height) {
             widest = widest.max(label.chars().count());
             drawing.line((edge, area.y(part)), (edge + 5.0, area.y(part)), INK, 1.0);
-            drawing.text((edge + 8.0, area.y(part) + 4.5), LABEL_SIZE, Anchor::Start, label);
+            drawing.text((edge + 8.0, area.y(part) + 4.5), LABEL_SIZE, TextAnchor::Start, label);
         }
         let x = edge + 24.0 + widest as f64 * LABEL_SIZE * LETTER;
         drawing.text_upwards((x, area.y(0.5)), TITLE_SIZE, &self.upright[1]);
     }
 
     /// Draws the labels of the horizontal axis; those that would overlap are omitted.
-    fn names(&self, drawing: &mut Drawing) {
+    fn names(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         let mut free = f64::NEG_INFINITY;
         for (part, label) in &self.rulers.x.ticks.labelled {
@@ -383,14 +392,14 @@ impl Frame {
             // The last label may be wider than the space next to it.
             let x = x.min(self.size.width - 3.0 - half).max(half);
             if x - half >= free {
-                drawing.text((x, y + 19.0), LABEL_SIZE, Anchor::Middle, label);
+                drawing.text((x, y + 19.0), LABEL_SIZE, TextAnchor::Middle, label);
                 free = x + half + 3.0;
             }
         }
     }
 
     /// Draws a vertical line for every mark, with its label at the top.
-    pub fn marks(&self, drawing: &mut Drawing) {
+    pub fn marks(&self, drawing: &mut SvgDrawing) {
         let area = &self.area;
         for flag in self.flags.iter().take(MARKS) {
             let x = area.x(flag.part);
@@ -400,19 +409,22 @@ impl Frame {
             let line = [(x, area.y(0.0)), (x, area.top - head - if labelled { 8.0 } else { 0.0 })];
             drawing.path(&line, "#555555", 0.9, Some("4 2"));
             if labelled {
-                let (at, anchor) =
-                    if flag.before { (x - 3.0, Anchor::End) } else { (x + 3.0, Anchor::Start) };
+                let (at, anchor) = if flag.before {
+                    (x - 3.0, TextAnchor::End)
+                } else {
+                    (x + 3.0, TextAnchor::Start)
+                };
                 drawing.text((at, area.top - head), MARK_SIZE, anchor, &flag.label);
             }
         }
         if !self.notes.is_empty() {
             let at = (area.x(1.0), TOP + MARK_STEP - 4.0);
-            drawing.text(at, LETTERS, Anchor::End, &self.notes.join("; "));
+            drawing.text(at, LETTERS, TextAnchor::End, &self.notes.join("; "));
         }
     }
 
     /// Draws the legend, next to the plot or, if it is long, below it.
-    pub fn legend(&self, drawing: &mut Drawing) {
+    pub fn legend(&self, drawing: &mut SvgDrawing) {
         if self.legend.is_empty() {
             return;
         }
@@ -430,7 +442,7 @@ impl Frame {
         drawing.end();
     }
 
-    fn legend_below(&self, drawing: &mut Drawing) {
+    fn legend_below(&self, drawing: &mut SvgDrawing) {
         let top = self.area.y(0.0) + self.below + 2.0;
         for (row, entries) in self.legend_rows().into_iter().enumerate() {
             for (left, entry) in entries {
@@ -440,9 +452,9 @@ impl Frame {
     }
 
     /// Writes "no values" into the plot area.
-    pub fn no_values(&self, drawing: &mut Drawing) {
+    pub fn no_values(&self, drawing: &mut SvgDrawing) {
         let middle = (self.area.x(0.5), self.area.y(0.5));
-        drawing.text(middle, 16.0, Anchor::Middle, "no values");
+        drawing.text(middle, 16.0, TextAnchor::Middle, "no values");
     }
 }
 
@@ -458,13 +470,13 @@ fn right_of(rulers: &Rulers) -> f64 {
 }
 
 /// Returns the width of a legend next to the plot.
-fn legend_width(legend: &[Entry]) -> f64 {
+fn legend_width(legend: &[LegendEntry]) -> f64 {
     let longest = legend.iter().map(|entry| name_length(&entry.name)).max().unwrap_or(0);
     LEGEND_MARK + 24.0 + longest as f64 * LEGEND_SIZE * LEGEND_LETTER
 }
 
 /// Returns the width of an entry of a legend below the plot, including the gap after it.
-fn entry_width(entry: &Entry) -> f64 {
+fn entry_width(entry: &LegendEntry) -> f64 {
     LEGEND_MARK + 14.0 + name_length(&entry.name) as f64 * LEGEND_SIZE * LETTER
 }
 
@@ -472,7 +484,7 @@ fn name_length(name: &str) -> usize {
     name.chars().count().min(NAME_MAX)
 }
 
-fn draw_entry(drawing: &mut Drawing, at: (f64, f64), entry: &Entry) {
+fn draw_entry(drawing: &mut SvgDrawing, at: (f64, f64), entry: &LegendEntry) {
     let (left, y) = at;
     let look = &entry.look;
     if let Some(opacity) = look.fill {
@@ -487,7 +499,7 @@ fn draw_entry(drawing: &mut Drawing, at: (f64, f64), entry: &Entry) {
         drawing.marker(marker, (left + 13.0, y), &look.colour);
     }
     let name = shown(&entry.name, NAME_MAX);
-    drawing.text((left + LEGEND_MARK, y + 4.5), LEGEND_SIZE, Anchor::Start, &name);
+    drawing.text((left + LEGEND_MARK, y + 4.5), LEGEND_SIZE, TextAnchor::Start, &name);
 }
 
 /// Returns the height of rows of labels above the plot. Above a right axis they start higher,
@@ -532,14 +544,14 @@ fn apart(ruler: &Ruler, height: f64) -> impl Iterator<Item = (f64, &str)> {
 }
 
 /// Returns the marks within the axis, from left to right.
-fn flags(markers: &[Marker], x: &Ruler) -> Vec<Flag> {
-    let mut flags: Vec<Flag> = markers
+fn flags(markers: &[Marker], x: &Ruler) -> Vec<MarkLabel> {
+    let mut flags: Vec<MarkLabel> = markers
         .iter()
         .filter_map(|marker| {
             let label = shown(&marker.label, NAME_MAX);
             let width = label.chars().count() as f64 * MARK_SIZE * LETTER + 6.0;
             let part = x.place(marker.x).filter(|part| (-1e-9..=1.0 + 1e-9).contains(part))?;
-            Some(Flag { part, label, width, row: 0, before: false })
+            Some(MarkLabel { part, label, width, row: 0, before: false })
         })
         .collect();
     flags.sort_by(|a, b| a.part.total_cmp(&b.part));
@@ -552,7 +564,7 @@ const TWO_SIDED_MARKS: usize = 40;
 /// Chooses sides and rows of the labels in a plot of this width. Returns false if there is not
 /// enough space for all. A label that would extend beyond `end` is placed before its line. A label
 /// is above every line it would cross, and next to or above the labels it would overlap.
-fn choose_sides(flags: &mut [Flag], width: f64, end: f64) -> bool {
+fn choose_sides(flags: &mut [MarkLabel], width: f64, end: f64) -> bool {
     for flag in flags.iter_mut() {
         flag.before = flag.reach(width).1 > end;
     }
@@ -590,7 +602,7 @@ fn choose_sides(flags: &mut [Flag], width: f64, end: f64) -> bool {
 /// Chooses the rows of labels that begin at their lines and extend to the right. A label is one row
 /// above every mark that begins below it, so that it crosses neither another label nor another
 /// line.
-fn choose_rows(flags: &mut [Flag], width: f64) {
+fn choose_rows(flags: &mut [MarkLabel], width: f64) {
     for index in (0..flags.len()).rev() {
         let end = flags[index].part * width + flags[index].width;
         let beneath = flags[index + 1..].iter().take_while(|other| other.part * width <= end);
@@ -635,13 +647,13 @@ pub fn shown(text: &str, letters: usize) -> String {
 mod tests {
     use super::*;
 
-    fn flag(part: f64, width: f64) -> Flag {
-        Flag { part, label: "x".into(), width, row: 0, before: false }
+    fn flag(part: f64, width: f64) -> MarkLabel {
+        MarkLabel { part, label: "x".into(), width, row: 0, before: false }
     }
 
     /// Asserts that no label overlaps another label of its row or the line of a mark that extends
     /// higher.
-    fn assert_free(flags: &[Flag], width: f64) {
+    fn assert_free(flags: &[MarkLabel], width: f64) {
         for (index, flag) in flags.iter().enumerate().filter(|(_, f)| f.row < MARK_ROWS) {
             let end = flag.part * width + flag.width;
             for other in flags[index + 1..].iter().filter(|f| f.row < MARK_ROWS) {
@@ -662,7 +674,7 @@ mod tests {
     #[test]
     fn labels_of_marks_never_meet() {
         for count in [1, 2, 5, 40, 300] {
-            let mut flags: Vec<Flag> = (0..count)
+            let mut flags: Vec<MarkLabel> = (0..count)
                 .map(|n| flag(f64::from(n * n % 17) / 17.0, 20.0 + f64::from(n % 7) * 15.0))
                 .collect();
             flags.sort_by(|a, b| a.part.total_cmp(&b.part));

@@ -4,11 +4,12 @@
 //! grid.
 
 use super::axis::Ruler;
-use super::chart::{Chart, Grid};
-use super::frame::{Entry, Frame, Look, Rulers, Size};
+use super::chart::{Chart, ChartGrid};
+use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::lines;
 use super::paint::{
-    Anchor, COLOURS, Drawing, INK, LETTERS, OTHERS, OTHERS_COLOUR, colour, lighten, plain_dash, rgb,
+    COLOURS, INK, LETTERS, OTHERS, OTHERS_COLOUR, SvgDrawing, TextAnchor, colour, lighten,
+    plain_dash, rgb,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -31,7 +32,7 @@ const STOPS: [[f64; 3]; 4] =
     [[150.0, 196.0, 226.0], [94.0, 154.0, 206.0], [33.0, 104.0, 172.0], [6.0, 32.0, 76.0]];
 
 /// Values by row from the bottom and by column.
-struct Cells {
+struct HeatMapCells {
     columns: usize,
     values: Vec<Vec<Option<f64>>>,
     /// Names of the series, from the bottom.
@@ -43,26 +44,28 @@ struct Cells {
 }
 
 /// Colors of the cells.
-enum Shading {
+enum CellColors {
     /// A shade for each value of a range.
     Shades(Ruler),
     /// A color for each category.
     Colors(Vec<String>),
 }
 
-impl Shading {
-    fn of(plot: &Plot, values: &[f64]) -> Shading {
+impl CellColors {
+    fn of(plot: &Plot, values: &[f64]) -> CellColors {
         match &plot.y.scale {
-            Scale::Categories(names) => Shading::Colors(names.clone()),
-            _ => Shading::Shades(shade_ruler(plot, values)),
+            Scale::Categories(names) => CellColors::Colors(names.clone()),
+            _ => CellColors::Shades(shade_ruler(plot, values)),
         }
     }
 
     /// Returns the index of a value in the palette; `None` if it has no color.
     fn place(&self, value: f64) -> Option<usize> {
         match self {
-            Shading::Shades(scale) => scale.place(value).map(|part| shade_of(part.clamp(0.0, 1.0))),
-            Shading::Colors(names) => {
+            CellColors::Shades(scale) => {
+                scale.place(value).map(|part| shade_of(part.clamp(0.0, 1.0)))
+            }
+            CellColors::Colors(names) => {
                 let place = (value >= 0.0).then_some(value as usize)?;
                 (place < names.len()).then_some(place % COLORS)
             }
@@ -71,8 +74,8 @@ impl Shading {
 
     fn palette(&self) -> Vec<[u8; 3]> {
         match self {
-            Shading::Shades(_) => (0..SHADES).map(shade_color).collect(),
-            Shading::Colors(names) => {
+            CellColors::Shades(_) => (0..SHADES).map(shade_color).collect(),
+            CellColors::Colors(names) => {
                 let colors = names.iter().take(COLORS).enumerate();
                 colors.map(|(place, name)| rgb(&of_category(place, name))).collect()
             }
@@ -95,11 +98,11 @@ fn of_category(place: usize, name: &str) -> String {
     }
 }
 
-pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
+pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let (over, rows): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.right);
-    let cells = Cells::of(plot, &rows);
+    let cells = HeatMapCells::of(plot, &rows);
     let values: Vec<f64> = cells.values.iter().flatten().flatten().copied().collect();
-    let shading = Shading::of(plot, &values);
+    let shading = CellColors::of(plot, &values);
     let x = match plot.x.scale {
         Scale::Categories(_) => Ruler::across(&plot.x, &[]),
         _ => Ruler::exact(&plot.x, cells.range.0, cells.range.1),
@@ -107,7 +110,7 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let rulers = Rulers { x, y: Ruler::new(&rows_axis(&cells.names).scale, &[]), right: None };
     let rows = plot.y_right.as_ref().map(|axis| axis.label.as_str()).unwrap_or_default();
     let room = if size.is_small() { ROOM_SMALL } else { ROOM };
-    let frame = Frame::with_room(plot, size, rulers, room.0).entitled(rows, "");
+    let frame = PlotFrame::with_room(plot, size, rulers, room.0).entitled(rows, "");
     let frame = frame.explained(legend(&shading, &over));
     let mut drawing = frame.sheet();
     let area = &frame.area;
@@ -117,7 +120,7 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
             let size = (area.width, area.height);
             drawing.picture((area.left, area.top), size, &STANDARD.encode(png));
         }
-        if let Shading::Shades(scale) = &shading {
+        if let CellColors::Shades(scale) = &shading {
             let colors = shading.palette();
             scale_bar(&mut drawing, &frame, room, (scale, &colors, &plot.y.label));
         }
@@ -133,21 +136,21 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     frame.axes(&mut drawing);
     frame.marks(&mut drawing);
     frame.legend(&mut drawing);
-    let looks: Vec<Look> = (0..over.len()).map(over_cells).collect();
-    let grid = Grid::of(rows, &cells.names, (&cells.values, cells.folded));
+    let looks: Vec<SeriesLook> = (0..over.len()).map(over_cells).collect();
+    let grid = ChartGrid::of(rows, &cells.names, (&cells.values, cells.folded));
     let chart = Chart::of_cells(plot, &frame, &over, &looks, grid);
     (drawing, Some(chart))
 }
 
 /// Returns the legend of colors and lines.
-fn legend(shading: &Shading, over: &[&Series]) -> Vec<Entry> {
+fn legend(shading: &CellColors, over: &[&Series]) -> Vec<LegendEntry> {
     let colors = match shading {
-        Shading::Shades(_) => &[][..],
-        Shading::Colors(names) => names,
+        CellColors::Shades(_) => &[][..],
+        CellColors::Colors(names) => names,
     };
-    let filled = |(place, name): (usize, &String)| Entry {
+    let filled = |(place, name): (usize, &String)| LegendEntry {
         name: name.clone(),
-        look: Look {
+        look: SeriesLook {
             colour: of_category(place, name),
             width: 1.0,
             dash: None,
@@ -155,7 +158,7 @@ fn legend(shading: &Shading, over: &[&Series]) -> Vec<Entry> {
             fill: Some(1.0),
         },
     };
-    let line = |(index, series): (usize, &&Series)| Entry {
+    let line = |(index, series): (usize, &&Series)| LegendEntry {
         name: series.name.clone(),
         look: over_cells(index),
     };
@@ -164,14 +167,14 @@ fn legend(shading: &Shading, over: &[&Series]) -> Vec<Entry> {
 }
 
 /// Returns the look of a line over cells, in a color that no shade has.
-fn over_cells(index: usize) -> Look {
+fn over_cells(index: usize) -> SeriesLook {
     const OVER: [&str; 3] = ["#d55e00", "#009e73", "#cc79a7"];
     let colour = OVER[index % OVER.len()].to_owned();
-    Look { colour, width: 1.8, dash: plain_dash(index), marker: None, fill: None }
+    SeriesLook { colour, width: 1.8, dash: plain_dash(index), marker: None, fill: None }
 }
 
-fn edge() -> Look {
-    Look { colour: "#ffffff".to_owned(), width: 3.6, dash: None, marker: None, fill: None }
+fn edge() -> SeriesLook {
+    SeriesLook { colour: "#ffffff".to_owned(), width: 3.6, dash: None, marker: None, fill: None }
 }
 
 /// Returns the axis of the shades, from the smallest value to the largest; a linear one includes
@@ -205,8 +208,8 @@ fn rows_axis(names: &[String]) -> Axis {
     Axis::new("", Scale::Categories(shown.collect()))
 }
 
-impl Cells {
-    fn of(plot: &Plot, series_of_rows: &[&Series]) -> Cells {
+impl HeatMapCells {
+    fn of(plot: &Plot, series_of_rows: &[&Series]) -> HeatMapCells {
         let mut xs: Vec<f64> =
             series_of_rows.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
         xs.retain(|x| x.is_finite() && x.abs() < 1e18);
@@ -240,7 +243,7 @@ impl Cells {
         }
         let names: Vec<String> = series_of_rows.iter().map(|s| s.name.clone()).collect();
         let folded = wanted > CELLS as f64 || names.len() > CELLS;
-        Cells { columns, values, names, range: (first, first + step * wanted), folded }
+        HeatMapCells { columns, values, names, range: (first, first + step * wanted), folded }
     }
 }
 
@@ -291,8 +294,8 @@ fn picture(
 
 /// Draws the scale bar with its ticks and the key for white cells.
 fn scale_bar(
-    drawing: &mut Drawing,
-    frame: &Frame,
+    drawing: &mut SvgDrawing,
+    frame: &PlotFrame,
     (room, gap): (f64, f64),
     (scale, colors, label): (&Ruler, &[[u8; 3]], &str),
 ) {
@@ -311,10 +314,10 @@ fn scale_bar(
         }
         free = y(*part);
         drawing.line((left + width, free), (left + width + 4.0, free), INK, 1.0);
-        drawing.text((left + width + 7.0, free + 4.5), LETTERS, Anchor::Start, name);
+        drawing.text((left + width + 7.0, free + 4.5), LETTERS, TextAnchor::Start, name);
     }
     drawing.frame(left, area.y(0.0) - 15.0, width, 15.0);
-    drawing.text((left + width + 7.0, area.y(0.0) - 3.0), LETTERS, Anchor::Start, "none");
+    drawing.text((left + width + 7.0, area.y(0.0) - 3.0), LETTERS, TextAnchor::Start, "none");
     let edge = area.x(1.0) + room - 8.0;
     drawing.text_upwards(
         (edge, y(0.5)),
@@ -354,7 +357,7 @@ mod tests {
         let plot = Plot::new(PlotKind::HeatMap, "m", "m", axis("x"), axis("hits"))
             .with(row("foot", [Some(0.0), Some(64.0), None]))
             .with(row("head", [Some(32.0), Some(f64::NAN), Some(63.9)]));
-        let cells = Cells::of(&plot, &plot.series.iter().collect::<Vec<_>>());
+        let cells = HeatMapCells::of(&plot, &plot.series.iter().collect::<Vec<_>>());
         assert_eq!((cells.columns, cells.range), (4, (10.0, 50.0)));
         let colors: Vec<[u8; 3]> = (0..SHADES).map(shade_color).collect();
         let png = picture((cells.columns, &colors), &cells.values, |v| Some(shade_of(v / 64.0)));
@@ -399,8 +402,8 @@ mod tests {
                 .with(row("head", [None, Some(7.0)]))
         };
         let colors = of(Scale::Categories(names));
-        let cells = Cells::of(&colors, &colors.series.iter().collect::<Vec<_>>());
-        let shading = Shading::of(&colors, &[]);
+        let cells = HeatMapCells::of(&colors, &colors.series.iter().collect::<Vec<_>>());
+        let shading = CellColors::of(&colors, &[]);
         let png = picture((2, &shading.palette()), &cells.values, |v| shading.place(v)).unwrap();
         // 7 is not a category.
         assert_eq!(decoded(&png, 2, 2), [[0, 0], [1, 2]]);

@@ -1,26 +1,27 @@
 //! Filled steps over bins; series on the right axis are lines.
 
 use super::chart::Chart;
-use super::frame::{Entry, Frame, Look, Rulers, Size};
+use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::lines;
-use super::paint::{Drawing, colour, plain_dash};
+use super::paint::{SvgDrawing, colour, plain_dash};
 use steadfast_domain::findings::{Plot, Scale, Series};
 
 /// A bin: start, end and count.
-type Bin = (f64, f64, f64);
+type HistogramBin = (f64, f64, f64);
 
-pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
+pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let filled: Vec<&Series> = plot.series.iter().filter(|s| !is_line(plot, s)).collect();
     let logarithmic = matches!(plot.x.scale, Scale::Log10 | Scale::Log2);
-    let bins: Vec<Vec<Vec<Bin>>> = filled.iter().map(|s| runs(&s.points, logarithmic)).collect();
+    let bins: Vec<Vec<Vec<HistogramBin>>> =
+        filled.iter().map(|s| runs(&s.points, logarithmic)).collect();
     let edges = bins.iter().flatten().flatten().flat_map(|bin| [bin.0, bin.1]);
     let on_lines = plot.series.iter().filter(|s| is_line(plot, s)).flat_map(|s| &s.points);
     let xs: Vec<f64> = edges.chain(on_lines.map(|(x, _)| *x)).collect();
     let counts: Vec<f64> = bins.iter().flatten().flatten().map(|bin| bin.2).collect();
     let looks = looks(plot);
-    let legend: Vec<Entry> =
+    let legend: Vec<LegendEntry> =
         plot.series.iter().zip(&looks).map(|(s, look)| lines::entry(plot, s, look)).collect();
-    let frame = Frame::new(plot, size, Rulers::new(plot, &xs, &counts), legend);
+    let frame = PlotFrame::new(plot, size, Rulers::new(plot, &xs, &counts), legend);
     let mut drawing = frame.sheet();
     frame.grid(&mut drawing);
     let mut anything = false;
@@ -47,8 +48,8 @@ fn is_line(plot: &Plot, series: &Series) -> bool {
     series.right && plot.y_right.is_some()
 }
 
-fn looks(plot: &Plot) -> Vec<Look> {
-    let step = |index: usize| Look {
+fn looks(plot: &Plot) -> Vec<SeriesLook> {
+    let step = |index: usize| SeriesLook {
         colour: colour(index).to_owned(),
         width: 1.2,
         dash: plain_dash(index),
@@ -64,7 +65,7 @@ fn looks(plot: &Plot) -> Vec<Look> {
 
 /// Splits points into runs of adjacent bins, at missing counts. A bin extends to the next point;
 /// the last one is as wide as the one before it.
-fn runs(points: &[(f64, Option<f64>)], logarithmic: bool) -> Vec<Vec<Bin>> {
+fn runs(points: &[(f64, Option<f64>)], logarithmic: bool) -> Vec<Vec<HistogramBin>> {
     let usable = |x: f64| x.is_finite() && (!logarithmic || x > 0.0);
     let after = |index: usize| {
         let here = points[index].0;
@@ -75,7 +76,7 @@ fn runs(points: &[(f64, Option<f64>)], logarithmic: bool) -> Vec<Vec<Bin>> {
             (None, None) => here + if logarithmic { here } else { 1.0 },
         }
     };
-    let mut runs: Vec<Vec<Bin>> = vec![Vec::new()];
+    let mut runs: Vec<Vec<HistogramBin>> = vec![Vec::new()];
     for (index, (x, count)) in points.iter().enumerate() {
         let end = after(index);
         let bin = count.filter(|c| c.is_finite() && usable(*x) && usable(end) && end > *x);
@@ -90,7 +91,12 @@ fn runs(points: &[(f64, Option<f64>)], logarithmic: bool) -> Vec<Vec<Bin>> {
 
 /// Draws a run of bins; a count that the axis cannot show is drawn at the bottom. Returns false if
 /// there is nothing to draw.
-fn draw_steps(drawing: &mut Drawing, frame: &Frame, run: &[Bin], look: &Look) -> bool {
+fn draw_steps(
+    drawing: &mut SvgDrawing,
+    frame: &PlotFrame,
+    run: &[HistogramBin],
+    look: &SeriesLook,
+) -> bool {
     let floor = frame.place(false, run[0].0, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
     let across = |x: f64| frame.rulers.x.place(x).map(|part| frame.area.x(part));
     let mut outline = Vec::new();

@@ -1,8 +1,8 @@
 //! Lines and clouds of points, with the legend next to the plot.
 
 use super::chart::Chart;
-use super::frame::{Entry, Frame, Look, Rulers, Size};
-use super::paint::{Drawing, colour, dash, plain_dash};
+use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
+use super::paint::{SvgDrawing, colour, dash, plain_dash};
 use steadfast_domain::findings::{Plot, PlotKind, Series, Stroke};
 
 /// Number of points above which only some points of a line have markers.
@@ -16,7 +16,7 @@ const MARKED_CLOUD: usize = 400;
 /// Distance below which two points are drawn as one.
 const SAME: f64 = 0.5;
 
-pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
+pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let values = |right: bool| {
         let has_right = plot.y_right.is_some();
         let chosen = plot.series.iter().filter(move |s| (s.right && has_right) == right);
@@ -25,7 +25,7 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let xs: Vec<f64> = plot.series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
     let looks = looks(plot);
     let legend = plot.series.iter().zip(&looks).map(|(s, look)| entry(plot, s, look)).collect();
-    let frame = Frame::new(plot, size, Rulers::new(plot, &xs, &values(false)), legend);
+    let frame = PlotFrame::new(plot, size, Rulers::new(plot, &xs, &values(false)), legend);
     let mut drawing = frame.sheet();
     frame.grid(&mut drawing);
     let mut anything = false;
@@ -62,7 +62,7 @@ fn is_cloud(stroke: Stroke) -> bool {
 
 /// Returns the legend entry of a series. It names the right axis if there are two, and says if the
 /// series has no value.
-pub fn entry(plot: &Plot, series: &Series, look: &Look) -> Entry {
+pub fn entry(plot: &Plot, series: &Series, look: &SeriesLook) -> LegendEntry {
     let right = series.right && plot.y_right.is_some();
     let mut name = series.name.clone();
     if right {
@@ -71,10 +71,10 @@ pub fn entry(plot: &Plot, series: &Series, look: &Look) -> Entry {
     if !series.points.is_empty() && series.points.iter().all(|(_, y)| y.is_none()) {
         name.push_str(": no value");
     }
-    Entry { name, look: look.clone() }
+    LegendEntry { name, look: look.clone() }
 }
 
-fn looks(plot: &Plot) -> Vec<Look> {
+fn looks(plot: &Plot) -> Vec<SeriesLook> {
     let measured = plot.series.iter().filter(|s| s.stroke == Stroke::Measured).count();
     let (mut index, mut limits) = (0, 0);
     plot.series
@@ -83,12 +83,12 @@ fn looks(plot: &Plot) -> Vec<Look> {
             if series.stroke == Stroke::Limit {
                 limits += 1;
                 let dash = Some(LIMITS[(limits - 1) % LIMITS.len()]);
-                return Look { dash, ..plain(series.stroke, plot.kind) };
+                return SeriesLook { dash, ..plain(series.stroke, plot.kind) };
             }
             if series.stroke != Stroke::Measured {
                 return plain(series.stroke, plot.kind);
             }
-            let mut look = Look {
+            let mut look = SeriesLook {
                 colour: colour(index).to_owned(),
                 width: 1.6,
                 dash: dash(index),
@@ -113,7 +113,7 @@ fn looks(plot: &Plot) -> Vec<Look> {
 const LIMITS: [&str; 3] = ["9 4", "2.5 3", "9 3 2 3"];
 
 /// Returns the look of a series that was not measured.
-fn plain(stroke: Stroke, kind: PlotKind) -> Look {
+fn plain(stroke: Stroke, kind: PlotKind) -> SeriesLook {
     let (colour, width, dash) = match stroke {
         Stroke::Measured | Stroke::Average => ("#444444", 1.4, None),
         Stroke::Limit => ("#444444", 1.2, Some("7 4")),
@@ -124,7 +124,7 @@ fn plain(stroke: Stroke, kind: PlotKind) -> Look {
     let fill = (stroke == Stroke::Band).then_some(BAND_OPACITY);
     let cloud = kind == PlotKind::Scatter && stroke == Stroke::Context;
     let (width, marker) = if cloud { (0.0, Some(0)) } else { (width, None) };
-    Look { colour: colour.to_owned(), width, dash, marker, fill }
+    SeriesLook { colour: colour.to_owned(), width, dash, marker, fill }
 }
 
 /// Color and opacity of a band.
@@ -132,8 +132,8 @@ const BAND: &str = "#56b4e9";
 const BAND_OPACITY: f64 = 0.45;
 
 /// Returns the look of a line over filled steps or columns.
-pub fn overlaid(index: usize, series: &Series) -> Look {
-    Look {
+pub fn overlaid(index: usize, series: &Series) -> SeriesLook {
+    SeriesLook {
         colour: colour(index).to_owned(),
         width: if series.points.len() > MARKED_POINTS { 1.1 } else { 1.8 },
         dash: plain_dash(index),
@@ -145,10 +145,10 @@ pub fn overlaid(index: usize, series: &Series) -> Look {
 /// Draws a line; `of` is its position and the number of measured series. Returns true if it has any
 /// value.
 pub fn draw_series(
-    drawing: &mut Drawing,
-    frame: &Frame,
+    drawing: &mut SvgDrawing,
+    frame: &PlotFrame,
     series: &Series,
-    look: &Look,
+    look: &SeriesLook,
     of: (usize, usize),
 ) -> bool {
     let place = |point: &(f64, Option<f64>)| frame.place(series.right, point.0, point.1);
@@ -180,7 +180,12 @@ pub fn draw_series(
 }
 
 /// Draws a band, interrupted at missing edges. Returns true if it has any value.
-fn draw_band(drawing: &mut Drawing, frame: &Frame, series: &Series, look: &Look) -> bool {
+fn draw_band(
+    drawing: &mut SvgDrawing,
+    frame: &PlotFrame,
+    series: &Series,
+    look: &SeriesLook,
+) -> bool {
     let place = |x: f64, y: Option<f64>| frame.place(series.right, x, y);
     let edges: Vec<_> = series
         .points
@@ -229,7 +234,12 @@ fn seen(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
     out
 }
 
-fn draw_cloud(drawing: &mut Drawing, frame: &Frame, series: &Series, look: &Look) -> bool {
+fn draw_cloud(
+    drawing: &mut SvgDrawing,
+    frame: &PlotFrame,
+    series: &Series,
+    look: &SeriesLook,
+) -> bool {
     let place = |(x, y): &(f64, Option<f64>)| frame.place(series.right, *x, *y);
     let mut points: Vec<(f64, f64)> = series.points.iter().filter_map(place).collect();
     if points.len() <= MARKED_CLOUD && series.stroke == Stroke::Measured {

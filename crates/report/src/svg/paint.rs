@@ -108,7 +108,7 @@ fn listed(points: &[(f64, f64)]) -> String {
 
 /// Position of a text's anchor.
 #[derive(Clone, Copy)]
-pub enum Anchor {
+pub enum TextAnchor {
     /// The text begins at the position.
     Start,
     /// The text is centered at the position.
@@ -118,7 +118,7 @@ pub enum Anchor {
 }
 
 /// A drawing in progress.
-pub struct Drawing {
+pub struct SvgDrawing {
     body: String,
     width: f64,
     height: f64,
@@ -128,9 +128,9 @@ pub struct Drawing {
     above: f64,
 }
 
-impl Drawing {
+impl SvgDrawing {
     pub fn new(width: f64, height: f64) -> Self {
-        Drawing { body: String::new(), width, height, plot_top: 0.0, above: 0.0 }
+        SvgDrawing { body: String::new(), width, height, plot_top: 0.0, above: 0.0 }
     }
 
     /// Returns the height below the upper edge of the plot.
@@ -140,7 +140,7 @@ impl Drawing {
 
     /// Returns the drawing in a sheet of this height with space above.
     pub fn within(self, above: f64, height: f64) -> Self {
-        Drawing { above, height, ..self }
+        SvgDrawing { above, height, ..self }
     }
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
@@ -150,18 +150,18 @@ impl Drawing {
     }
 
     /// Begins a group for a series, which the script of a web page can find; ended by
-    /// [`Drawing::end`].
+    /// [`SvgDrawing::end`].
     pub fn begin(&mut self, series: usize) {
         self.add(format_args!(r#"<g data-series="{series}">"#));
     }
 
     /// Begins a group for the value of a series at a position of the horizontal axis; ended by
-    /// [`Drawing::end`].
+    /// [`SvgDrawing::end`].
     pub fn begin_value(&mut self, series: usize, x: f64) {
         self.add(format_args!(r#"<g data-value="{series},{x}">"#));
     }
 
-    /// Begins the legend, which lasts until [`Drawing::end`]; `under` is its height below the plot.
+    /// Begins the legend, which lasts until [`SvgDrawing::end`]; `under` is its height below the plot.
     /// A page's script replaces it with buttons.
     pub fn begin_legend(&mut self, under: f64) {
         self.add(format_args!(r#"<g class="legend" data-under="{under}">"#));
@@ -226,11 +226,11 @@ impl Drawing {
         ));
     }
 
-    pub fn text(&mut self, at: (f64, f64), size: f64, anchor: Anchor, text: &str) {
+    pub fn text(&mut self, at: (f64, f64), size: f64, anchor: TextAnchor, text: &str) {
         let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
+            TextAnchor::Start => "start",
+            TextAnchor::Middle => "middle",
+            TextAnchor::End => "end",
         };
         self.add(format_args!(
             r#"<text x="{:.2}" y="{:.2}" font-size="{size}" text-anchor="{anchor}" fill="{INK}">{}</text>"#,

@@ -1,10 +1,10 @@
 //! Stacked columns; series on the right axis are lines.
 
 use super::chart::Chart;
-use super::frame::{Entry, Frame, Look, Rulers, Size};
+use super::frame::{DrawingSize, LegendEntry, PlotFrame, Rulers, SeriesLook};
 use super::histogram::level;
 use super::lines;
-use super::paint::{Drawing, OTHERS, OTHERS_COLOUR, colour, lighten};
+use super::paint::{OTHERS, OTHERS_COLOUR, SvgDrawing, colour, lighten};
 use steadfast_domain::findings::{Axis, Plot, Scale, Series};
 
 /// Number of layers above which the smallest are combined as "others".
@@ -15,13 +15,13 @@ const COLUMNS: usize = 600;
 const APART: usize = 40;
 
 /// A layer: name, look, and height in each column.
-struct Layer {
+struct StackedLayer {
     name: String,
-    look: Look,
+    look: SeriesLook,
     heights: Vec<f64>,
 }
 
-pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
+pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let on_left: Vec<&Series> = plot.series.iter().filter(|s| !is_line(plot, s)).collect();
     let (columns, per_column) = columns(&on_left);
     let layers = layers(&on_left, &columns);
@@ -34,7 +34,7 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let scale = if plot.y.scale == Scale::Percent { Scale::Percent } else { Scale::Linear };
     let y = Axis::new(&plot.y.label, scale);
     let plain = Plot { y, ..plot.clone() };
-    let frame = Frame::new(plot, size, Rulers::new(&plain, &xs, &tops), legend(plot, &layers));
+    let frame = PlotFrame::new(plot, size, Rulers::new(&plain, &xs, &tops), legend(plot, &layers));
     let frame = match per_column {
         1 => frame,
         several => frame.noted(format!("each column is the mean of {several}")),
@@ -43,7 +43,7 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     frame.grid(&mut drawing);
     let mut anything = draw_layers(&mut drawing, &frame, &layers, &columns, step);
     let on_top = plot.series.iter().filter(|s| is_line(plot, s)).enumerate();
-    let on_top: Vec<(&Series, Look)> = on_top.map(|(at, s)| (s, line_look(at, s))).collect();
+    let on_top: Vec<(&Series, SeriesLook)> = on_top.map(|(at, s)| (s, line_look(at, s))).collect();
     for (series, look) in &on_top {
         anything |= lines::draw_series(&mut drawing, &frame, series, look, (0, 1));
     }
@@ -66,16 +66,16 @@ fn is_line(plot: &Plot, series: &Series) -> bool {
 }
 
 /// Returns the look of a line over columns: dark, so that it stands out from every layer.
-fn line_look(index: usize, series: &Series) -> Look {
-    Look { colour: "#111111".to_owned(), ..lines::overlaid(index, series) }
+fn line_look(index: usize, series: &Series) -> SeriesLook {
+    SeriesLook { colour: "#111111".to_owned(), ..lines::overlaid(index, series) }
 }
 
-fn legend(plot: &Plot, layers: &[Layer]) -> Vec<Entry> {
+fn legend(plot: &Plot, layers: &[StackedLayer]) -> Vec<LegendEntry> {
     // The legend is in the order of the stack, from the top.
     let named = layers
         .iter()
         .rev()
-        .map(|layer| Entry { name: layer.name.clone(), look: layer.look.clone() });
+        .map(|layer| LegendEntry { name: layer.name.clone(), look: layer.look.clone() });
     let on_right = plot.series.iter().filter(|s| is_line(plot, s)).enumerate();
     named.chain(on_right.map(|(index, s)| lines::entry(plot, s, &line_look(index, s)))).collect()
 }
@@ -120,7 +120,7 @@ fn heights(series: &Series, columns: &[(f64, Vec<f64>)]) -> Vec<f64> {
 }
 
 /// Returns the layers from the bottom; of too many the largest, and the rest combined.
-fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<Layer> {
+fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<StackedLayer> {
     let all: Vec<Vec<f64>> = series.iter().map(|s| heights(s, columns)).collect();
     let sum = |index: &usize| {
         if series[*index].name == OTHERS {
@@ -137,10 +137,10 @@ fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<Layer> {
         Vec::new()
     };
     greatest.sort_unstable();
-    let mut layers: Vec<Layer> = greatest
+    let mut layers: Vec<StackedLayer> = greatest
         .iter()
         .enumerate()
-        .map(|(position, index)| Layer {
+        .map(|(position, index)| StackedLayer {
             name: series[*index].name.clone(),
             look: if series[*index].name == OTHERS { others_look() } else { layer_look(position) },
             heights: all[*index].clone(),
@@ -154,20 +154,20 @@ fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<Layer> {
         } else {
             format!("{OTHERS} ({})", rest.len())
         };
-        layers.push(Layer { name, look: others_look(), heights });
+        layers.push(StackedLayer { name, look: others_look(), heights });
     }
     layers
 }
 
-fn others_look() -> Look {
-    Look { colour: OTHERS_COLOUR.to_owned(), ..layer_look(0) }
+fn others_look() -> SeriesLook {
+    SeriesLook { colour: OTHERS_COLOUR.to_owned(), ..layer_look(0) }
 }
 
-fn layer_look(position: usize) -> Look {
+fn layer_look(position: usize) -> SeriesLook {
     // The second ten layers have the colors of the first ten in a lighter tone; the first are
     // softened a little so that a line over them is visible.
     let part = if position < 10 { 0.15 } else { 0.6 };
-    Look {
+    SeriesLook {
         colour: lighten(colour(position), part),
         width: 0.0,
         dash: None,
@@ -179,9 +179,9 @@ fn layer_look(position: usize) -> Look {
 /// Draws the layers, each as an area above the previous one. Returns true if there is anything to
 /// draw.
 fn draw_layers(
-    drawing: &mut Drawing,
-    frame: &Frame,
-    layers: &[Layer],
+    drawing: &mut SvgDrawing,
+    frame: &PlotFrame,
+    layers: &[StackedLayer],
     columns: &[(f64, Vec<f64>)],
     step: f64,
 ) -> bool {

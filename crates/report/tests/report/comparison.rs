@@ -2,8 +2,8 @@
 
 use super::{PRINTED, assert_balanced, convergence, findings, golden, plots, suite, words};
 use steadfast_domain::findings::{
-    Cell, Exhibit, Facts, FormBlock, KeyFigure, Metric, Origin, Page, Plot, PlotKind, Row, Setting,
-    Stroke, Subject, Table,
+    Cell, Exhibit, Facts, FormBlock, FormSubject, KeyFigure, Metric, Origin, Page, Plot, PlotKind,
+    Row, Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, CaveatKind, EndState, Findings};
@@ -43,12 +43,12 @@ fn blocks(serial: &str, demand: &str, cpu: &str) -> Vec<FormBlock> {
             "Test Platform",
             [Setting::identity("CPU", cpu), Setting::outcome("Test ID No.", serial)],
         )
-        .about(Subject::Platform),
+        .about(FormSubject::Platform),
         FormBlock::new(
             "Device Under Test",
             [Setting::identity("S/N", serial), set("write-cache", "Write Cache", "disabled")],
         )
-        .about(Subject::Device),
+        .about(FormSubject::Device),
         FormBlock::new(
             "Set Up Parameters",
             [set("active-range", "AR", "100%"), Setting::outcome("SS Rounds", serial)],

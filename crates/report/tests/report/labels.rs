@@ -10,9 +10,9 @@ const DRAWINGS: usize = 503;
 const LETTER: f64 = 0.5;
 
 /// A reproducible stream of random numbers (SplitMix64).
-struct Chance(u64);
+struct SplitMix64(u64);
 
-impl Chance {
+impl SplitMix64 {
     fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -88,7 +88,7 @@ impl Chance {
 }
 
 /// The corners of a text, at its position and with its rotation.
-struct Box {
+struct TextBox {
     text: String,
     corners: [(f64, f64); 4],
 }
@@ -98,7 +98,7 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
     Some(tag[from..].split('"').next().unwrap().to_owned())
 }
 
-fn boxes(drawing: &str) -> Vec<Box> {
+fn boxes(drawing: &str) -> Vec<TextBox> {
     drawing
         .split("<text")
         .skip(1)
@@ -123,14 +123,14 @@ fn boxes(drawing: &str) -> Vec<Box> {
                 (x + dx * cos - dy * sin, y + dx * sin + dy * cos)
             };
             let corners = [(left, top), (left + width, top), (left + width, foot), (left, foot)];
-            Box { text, corners: corners.map(turned) }
+            TextBox { text, corners: corners.map(turned) }
         })
         .collect()
 }
 
 /// Returns true if two boxes overlap: no line separates them (the separating axis theorem).
-fn meet(a: &Box, b: &Box) -> bool {
-    let apart = |one: &Box, other: &Box| {
+fn meet(a: &TextBox, b: &TextBox) -> bool {
+    let apart = |one: &TextBox, other: &TextBox| {
         (0..4).any(|n| {
             let (p, q) = (one.corners[n], one.corners[(n + 1) % 4]);
             let normal = (p.1 - q.1, q.0 - p.0);
@@ -151,7 +151,7 @@ fn meet(a: &Box, b: &Box) -> bool {
 
 #[test]
 fn no_two_texts_of_a_drawing_meet_and_none_leaves_it() {
-    let mut chance = Chance(10_007);
+    let mut chance = SplitMix64(10_007);
     let mut texts = 0;
     for number in 0..DRAWINGS {
         let plot = chance.plot();

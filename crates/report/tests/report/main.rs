@@ -13,13 +13,13 @@ mod renamed;
 
 use std::path::Path;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, Facts, FormBlock, FormHeader, Front, KeyFigure, Origin, Page, Plot,
+    Axis, Cell, Exhibit, Facts, FormBlock, FormHeader, FrontPage, KeyFigure, Origin, Page, Plot,
     PlotKind, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, CaveatKind, Findings};
-use steadfast_report::{Printed, csv, html, pdf, pdf_form, svg, tables, text};
+use steadfast_report::{ReportTime, csv, html, pdf, pdf_form, svg, tables, text};
 
-const PRINTED: Printed = Printed { report_unix_ms: 1_478_517_420_000 };
+const PRINTED: ReportTime = ReportTime { report_unix_ms: 1_478_517_420_000 };
 
 const MIXES: [&str; 7] = ["0/100", "5/95", "35/65", "50/50", "65/35", "95/5", "100/0"];
 const SIZES: [f64; 8] = [0.5, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 1024.0];
@@ -150,7 +150,7 @@ fn findings(simulated: bool) -> Findings {
             Caveat::new(CaveatKind::Deviation, "purge", "Purge: discard.", "Use the drive's own."),
             Caveat::new(CaveatKind::Invalidates, "quick", "NOT THE FULL METHOD: <quick>.", ""),
         ],
-        front: Front {
+        front: FrontPage {
             device: vec![Setting::identity("Serial number", "SN-10007")],
             conditions: vec![Setting::outcome("Purge", "NVMe Format")],
             figures: vec![

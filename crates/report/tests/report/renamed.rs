@@ -5,15 +5,15 @@ use super::comparison::{device, secondary};
 use super::{findings, suite};
 use steadfast_domain::findings::{Axis, Cell, Exhibit, Facts, Origin, Page, Plot, Setting, Table};
 use steadfast_domain::{Caveat, CaveatKind, EndState, Findings, caveats};
-use steadfast_report::{Checked, Limits, check, compare, names};
+use steadfast_report::{CheckVerdict, Limits, check, compare, names};
 
 /// Replacement of texts: values in the same way in all runs, so that equal ones stay equal; all
 /// other texts differently in each run.
-struct Names {
+struct TextReplacement {
     run: usize,
 }
 
-impl Names {
+impl TextReplacement {
     fn value(text: &mut String) {
         let turned = |c: char| match c {
             'a'..='z' => (b'a' + (c as u8 - b'a' + 13) % 26) as char,
@@ -23,13 +23,13 @@ impl Names {
         *text = format!("~{}", text.chars().map(turned).collect::<String>());
     }
     fn label(&self, text: &mut String) {
-        Names::value(text);
+        TextReplacement::value(text);
         text.insert_str(0, &format!("run {}", self.run));
     }
     fn setting(&self, setting: &mut Setting) {
         self.label(&mut setting.label);
         self.label(&mut setting.remark);
-        setting.value.as_mut().map(Names::value);
+        setting.value.as_mut().map(TextReplacement::value);
     }
     fn facts(&self, facts: &mut Facts) {
         self.label(&mut facts.title);
@@ -72,8 +72,8 @@ impl Names {
         page.exhibits.iter_mut().for_each(|exhibit| self.exhibit(exhibit));
     }
     fn caveat(caveat: &mut Caveat) {
-        Names::value(&mut caveat.text);
-        Names::value(&mut caveat.remedy);
+        TextReplacement::value(&mut caveat.text);
+        TextReplacement::value(&mut caveat.remedy);
     }
     fn findings(&self, findings: &mut Findings) {
         let header = &mut findings.header;
@@ -81,13 +81,13 @@ impl Names {
             self.label(text);
         }
         for text in [&mut findings.method, &mut findings.headline, &mut header.specification] {
-            Names::value(text);
+            TextReplacement::value(text);
         }
         for block in &mut header.blocks {
             self.label(&mut block.title);
             block.rows.iter_mut().for_each(|row| self.setting(row));
         }
-        findings.caveats.iter_mut().for_each(Names::caveat);
+        findings.caveats.iter_mut().for_each(TextReplacement::caveat);
         findings.summary.iter_mut().for_each(|exhibit| self.exhibit(exhibit));
         let pages = findings.form_pages.iter_mut().chain(&mut findings.chapters);
         pages.for_each(|page| self.page(page));
@@ -99,7 +99,7 @@ impl Names {
 fn renamed(runs: &[(String, Findings)]) -> Vec<(String, Findings)> {
     let mut runs = runs.to_vec();
     for (run, (_, findings)) in runs.iter_mut().enumerate() {
-        Names { run }.findings(findings);
+        TextReplacement { run }.findings(findings);
     }
     runs
 }
@@ -234,15 +234,15 @@ fn a_check_of_a_renamed_run_judges_the_same() {
     for end in [EndState::Steady, EndState::NotSteady, EndState::Unfinished] {
         run.end = end;
         let mut other = run.clone();
-        Names { run: 7 }.findings(&mut other);
+        TextReplacement { run: 7 }.findings(&mut other);
         assert_eq!(names(&run).len(), names(&other).len());
         let (before, after) = (check(&run, &limits, &[]), check(&other, &limits, &[]));
-        let passed = |checked: &Checked| -> Vec<bool> {
+        let passed = |checked: &CheckVerdict| -> Vec<bool> {
             checked.limits.iter().map(|judged| judged.pass).collect()
         };
         assert_eq!(passed(&before), [true, false, true, false]);
         assert_eq!((&before.limits, before.pass), (&after.limits, after.pass));
-        let objected = |checked: &Checked| -> Vec<String> {
+        let objected = |checked: &CheckVerdict| -> Vec<String> {
             checked.objections.iter().map(|objection| objection.name.clone()).collect()
         };
         assert_eq!(objected(&before), objected(&after));

@@ -1,6 +1,6 @@
 //! Judges the readings of two engines.
 
-use super::Point;
+use super::CalibrationPoint;
 use serde::Serialize;
 use steadfast_domain::Measurement;
 
@@ -17,7 +17,7 @@ const PAIRS_LEAST: usize = 4;
 
 /// Result of one run of one point.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
-pub struct Reading {
+pub struct CalibrationReading {
     /// I/Os per second.
     pub iops: f64,
     /// Bytes per second.
@@ -34,11 +34,11 @@ pub struct Reading {
     pub busiest_thread: Option<f64>,
 }
 
-impl Reading {
+impl CalibrationReading {
     /// Returns the reading of a run; `None` if no I/O completed.
-    pub fn of(measurement: &Measurement) -> Option<Reading> {
+    pub fn of(measurement: &Measurement) -> Option<CalibrationReading> {
         let total = measurement.total();
-        Some(Reading {
+        Some(CalibrationReading {
             iops: measurement.iops().filter(|iops| *iops > 0.0)?,
             bytes_per_second: measurement.bytes_per_second()?,
             mean_ns: total.response_mean_ms()? * 1e6,
@@ -52,8 +52,8 @@ impl Reading {
 
 /// Returns the run of median IOPS, so that all numbers come from one run. For an even number of
 /// runs it is the slower of the two in the middle.
-pub fn median_run(readings: &[Reading]) -> Option<&Reading> {
-    let mut sorted: Vec<&Reading> = readings.iter().collect();
+pub fn median_run(readings: &[CalibrationReading]) -> Option<&CalibrationReading> {
+    let mut sorted: Vec<&CalibrationReading> = readings.iter().collect();
     sorted.sort_by(|a, b| a.iops.total_cmp(&b.iops));
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
@@ -64,9 +64,9 @@ pub struct Comparison {
     /// Name of the point, such as `RND 4K R T1Q32`.
     pub point: String,
     /// Readings of the engine uring.
-    pub uring: Vec<Reading>,
+    pub uring: Vec<CalibrationReading>,
     /// Readings of fio.
-    pub fio: Vec<Reading>,
+    pub fio: Vec<CalibrationReading>,
     /// Ratios of IOPS, uring to fio, by pair, in ascending order.
     pub ratios: Vec<f64>,
     /// Judgement on the ratios.
@@ -93,7 +93,12 @@ pub enum Judgement {
 
 impl Comparison {
     /// Compares pair by pair, with a bound in percent.
-    pub fn new(point: &Point, uring: Vec<Reading>, fio: Vec<Reading>, within: f64) -> Self {
+    pub fn new(
+        point: &CalibrationPoint,
+        uring: Vec<CalibrationReading>,
+        fio: Vec<CalibrationReading>,
+        within: f64,
+    ) -> Self {
         let mut ratios: Vec<f64> = uring.iter().zip(&fio).map(|(a, b)| a.iops / b.iops).collect();
         ratios.sort_by(f64::total_cmp);
         let judgement = judge(&ratios, [&uring, &fio], within / 100.0);
@@ -117,7 +122,7 @@ impl Comparison {
 }
 
 /// Judges ratios, in ascending order; `bound` is the largest distance of their median from 1.
-fn judge(ratios: &[f64], readings: [&[Reading]; 2], bound: f64) -> Judgement {
+fn judge(ratios: &[f64], readings: [&[CalibrationReading]; 2], bound: f64) -> Judgement {
     let (lowest, highest) = ends(ratios);
     let (off, spread) = (off(middle(ratios)), highest - lowest);
     let same_side = lowest > 1.0 || highest < 1.0;
@@ -138,13 +143,13 @@ fn judge(ratios: &[f64], readings: [&[Reading]; 2], bound: f64) -> Judgement {
 
 /// Returns true if the busiest threads of an engine's runs never waited for the device, in the
 /// median run.
-fn is_busy(readings: &[Reading]) -> bool {
+fn is_busy(readings: &[CalibrationReading]) -> bool {
     median(readings.iter().filter_map(|reading| reading.busiest_thread)).is_some_and(|b| b >= BUSY)
 }
 
 /// Returns true if every run of one engine had more IOPS than every run of the other.
-fn are_apart([ours, theirs]: [&[Reading]; 2]) -> bool {
-    let above = |upper: &[Reading], lower: &[Reading]| {
+fn are_apart([ours, theirs]: [&[CalibrationReading]; 2]) -> bool {
+    let above = |upper: &[CalibrationReading], lower: &[CalibrationReading]| {
         let least = upper.iter().map(|reading| reading.iops).min_by(f64::total_cmp);
         let most = lower.iter().map(|reading| reading.iops).max_by(f64::total_cmp);
         least.zip(most).is_some_and(|(least, most)| least > most)
@@ -188,8 +193,8 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn reading(iops: f64, busy: f64) -> Reading {
-        Reading {
+    fn reading(iops: f64, busy: f64) -> CalibrationReading {
+        CalibrationReading {
             iops,
             bytes_per_second: iops * 4096.0,
             mean_ns: 1e9 / iops,
@@ -201,7 +206,7 @@ mod tests {
     }
 
     fn compared(pairs: &[(f64, f64)], busy: f64) -> Comparison {
-        let point: Point = "RND 4K R T1Q32".parse().unwrap();
+        let point: CalibrationPoint = "RND 4K R T1Q32".parse().unwrap();
         let uring = pairs.iter().map(|(ours, _)| reading(*ours, busy)).collect();
         let fio = pairs.iter().map(|(_, theirs)| reading(*theirs, 0.1)).collect();
         Comparison::new(&point, uring, fio, 5.0)

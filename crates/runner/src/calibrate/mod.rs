@@ -3,35 +3,35 @@
 mod judging;
 mod point;
 
-pub use judging::{Comparison, Judgement, Reading, agree, median_run};
-pub use point::Point;
+pub use judging::{CalibrationReading, Comparison, Judgement, agree, median_run};
+pub use point::CalibrationPoint;
 
 use crate::host_changes::HostChanges;
 use crate::once::once;
 use crate::rig::Rig;
 use std::fmt;
 use steadfast_domain::record::Check;
-use steadfast_domain::stimulus::{ActiveRange, Until};
-use steadfast_domain::{Bytes, Caveat, Halt, Measurement, Nanos, Place, Step, Stimulus};
-use steadfast_engine::Refusal;
+use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+use steadfast_domain::{Bytes, Caveat, Halt, Measurement, Nanos, Step, StepPlace, Stimulus};
+use steadfast_engine::StepRefusal;
 
 /// Seconds that a run takes in addition to its load.
 const OVERHEAD_SECONDS: f64 = 0.5;
 
 /// One of the two engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Contender {
+pub enum CalibrationEngine {
     /// This program's own engine.
     Uring,
     /// fio.
     Fio,
 }
 
-impl fmt::Display for Contender {
+impl fmt::Display for CalibrationEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Contender::Uring => "uring",
-            Contender::Fio => "fio",
+            CalibrationEngine::Uring => "uring",
+            CalibrationEngine::Fio => "fio",
         })
     }
 }
@@ -40,7 +40,7 @@ impl fmt::Display for Contender {
 #[derive(Debug, Clone)]
 pub struct Calibration {
     /// Points to compare the engines at, in order.
-    pub points: Vec<Point>,
+    pub points: Vec<CalibrationPoint>,
     /// Part of the target that is used.
     pub range: ActiveRange,
     /// Measured time of every run.
@@ -59,7 +59,7 @@ pub struct Calibration {
 
 /// Result of a calibration.
 #[derive(Debug)]
-pub struct Calibrated {
+pub struct CalibrationResult {
     /// Both engines, as they describe themselves.
     pub engines: [String; 2],
     /// Results, one per point in the order of [`Calibration::points`].
@@ -73,19 +73,19 @@ pub enum CalibrateError {
     #[error("{point} with the engine {engine}: {why}")]
     Refused {
         /// The point.
-        point: Point,
+        point: CalibrationPoint,
         /// The engine.
-        engine: Contender,
+        engine: CalibrationEngine,
         /// The reason.
-        why: Refusal,
+        why: StepRefusal,
     },
     /// An engine completed no I/O.
     #[error("{point} with the engine {engine}: no I/O completed")]
     Nothing {
         /// The point.
-        point: Point,
+        point: CalibrationPoint,
         /// The engine.
-        engine: Contender,
+        engine: CalibrationEngine,
     },
     /// A run was halted.
     #[error(transparent)]
@@ -100,13 +100,13 @@ pub enum CalibrationEvent<'a> {
     /// A run has finished.
     Read {
         /// The point.
-        point: &'a Point,
+        point: &'a CalibrationPoint,
         /// Number of the run at this point, from 1.
         repeat: u32,
         /// The engine.
-        engine: Contender,
+        engine: CalibrationEngine,
         /// The result.
-        reading: &'a Reading,
+        reading: &'a CalibrationReading,
     },
     /// Checks and caveats that concern the numbers.
     Beside {
@@ -118,7 +118,7 @@ pub enum CalibrationEvent<'a> {
 }
 
 /// Provides the target and receives the events of a calibration.
-pub trait Arena {
+pub trait CalibrationContext {
     /// Error type of the implementation.
     type Error: From<CalibrateError>;
 
@@ -127,7 +127,7 @@ pub trait Arena {
     /// # Errors
     ///
     /// It cannot be armed, or the engine cannot be started.
-    fn rig(&mut self, engine: Contender) -> Result<Box<dyn Rig>, Self::Error>;
+    fn rig(&mut self, engine: CalibrationEngine) -> Result<Box<dyn Rig>, Self::Error>;
 
     /// Returns a journal for the host changes of one step.
     fn journal(&mut self) -> HostChanges;
@@ -138,7 +138,7 @@ pub trait Arena {
 
 impl Calibration {
     /// Returns the beginning of a target, in whole transfers of every point.
-    pub fn range(points: &[Point], wanted: Bytes, capacity: Bytes) -> ActiveRange {
+    pub fn range(points: &[CalibrationPoint], wanted: Bytes, capacity: Bytes) -> ActiveRange {
         let unit = points.iter().map(|point| point.pattern.size.0).max().unwrap_or(512);
         let length = Bytes(wanted.0.min(capacity.0)).round_down(unit.max(4096));
         ActiveRange::new(Bytes(0), length)
@@ -155,20 +155,29 @@ impl Calibration {
     /// # Errors
     ///
     /// Before anything is done: an engine cannot apply a point. Later: a run fails.
-    pub fn conduct<A: Arena>(&self, arena: &mut A) -> Result<Calibrated, A::Error> {
-        let engines =
-            [self.inquire(Contender::Uring, arena)?, self.inquire(Contender::Fio, arena)?];
+    pub fn conduct<A: CalibrationContext>(
+        &self,
+        arena: &mut A,
+    ) -> Result<CalibrationResult, A::Error> {
+        let engines = [
+            self.inquire(CalibrationEngine::Uring, arena)?,
+            self.inquire(CalibrationEngine::Fio, arena)?,
+        ];
         if self.may_write {
             self.fill(arena)?;
         }
         let points = (1..).zip(&self.points);
         let compared = points.map(|(number, point)| self.compare(point, number, arena));
-        Ok(Calibrated { engines, comparisons: compared.collect::<Result<_, _>>()? })
+        Ok(CalibrationResult { engines, comparisons: compared.collect::<Result<_, _>>()? })
     }
 
     /// Checks that an engine can apply every point before anything is done. Returns its
     /// description of itself.
-    fn inquire<A: Arena>(&self, engine: Contender, arena: &mut A) -> Result<String, A::Error> {
+    fn inquire<A: CalibrationContext>(
+        &self,
+        engine: CalibrationEngine,
+        arena: &mut A,
+    ) -> Result<String, A::Error> {
         let mut rig = arena.rig(engine)?;
         for point in &self.points {
             if let Err(why) = rig.prepare(&self.step(point, 1, 1)) {
@@ -179,43 +188,43 @@ impl Calibration {
     }
 
     /// Writes the range once.
-    fn fill<A: Arena>(&self, arena: &mut A) -> Result<(), A::Error> {
+    fn fill<A: CalibrationContext>(&self, arena: &mut A) -> Result<(), A::Error> {
         arena.tell(&CalibrationEvent::Filling(self.range.length));
-        let until = Until::bytes(self.range.length);
-        let step = self.step_until(&Point::filling(), 0, 0, until, Nanos::ZERO);
-        self.apply(Contender::Uring, &step, arena).map(drop)
+        let until = LoadLimits::bytes(self.range.length);
+        let step = self.step_until(&CalibrationPoint::filling(), 0, 0, until, Nanos::ZERO);
+        self.apply(CalibrationEngine::Uring, &step, arena).map(drop)
     }
 
     /// Compares the engines at one point, in the order A B, B A, A B, ...
-    fn compare<A: Arena>(
+    fn compare<A: CalibrationContext>(
         &self,
-        point: &Point,
+        point: &CalibrationPoint,
         number: u32,
         arena: &mut A,
     ) -> Result<Comparison, A::Error> {
         let (mut uring, mut fio) = (Vec::new(), Vec::new());
         for repeat in 1..=self.repeats {
             let turns = match repeat % 2 {
-                1 => [Contender::Uring, Contender::Fio],
-                _ => [Contender::Fio, Contender::Uring],
+                1 => [CalibrationEngine::Uring, CalibrationEngine::Fio],
+                _ => [CalibrationEngine::Fio, CalibrationEngine::Uring],
             };
             for engine in turns {
                 let measurement = self.apply(engine, &self.step(point, repeat, number), arena)?;
                 let nothing = || CalibrateError::Nothing { point: point.clone(), engine };
-                let reading = Reading::of(&measurement).ok_or_else(nothing)?;
+                let reading = CalibrationReading::of(&measurement).ok_or_else(nothing)?;
                 arena.tell(&CalibrationEvent::Read { point, repeat, engine, reading: &reading });
                 match engine {
-                    Contender::Uring => uring.push(reading),
-                    Contender::Fio => fio.push(reading),
+                    CalibrationEngine::Uring => uring.push(reading),
+                    CalibrationEngine::Fio => fio.push(reading),
                 }
             }
         }
         Ok(Comparison::new(point, uring, fio, self.within_percent))
     }
 
-    fn apply<A: Arena>(
+    fn apply<A: CalibrationContext>(
         &self,
-        engine: Contender,
+        engine: CalibrationEngine,
         step: &Step,
         arena: &mut A,
     ) -> Result<Measurement, A::Error> {
@@ -229,19 +238,19 @@ impl Calibration {
         }
     }
 
-    fn step(&self, point: &Point, repeat: u32, number: u32) -> Step {
-        self.step_until(point, repeat, number, Until::time(self.time), self.ramp)
+    fn step(&self, point: &CalibrationPoint, repeat: u32, number: u32) -> Step {
+        self.step_until(point, repeat, number, LoadLimits::time(self.time), self.ramp)
     }
 
     fn step_until(
         &self,
-        point: &Point,
+        point: &CalibrationPoint,
         repeat: u32,
         number: u32,
-        until: Until,
+        until: LoadLimits,
         ramp: Nanos,
     ) -> Step {
-        let place = Place::new("calibrate", repeat, number, point.to_string());
+        let place = StepPlace::new("calibrate", repeat, number, point.to_string());
         let stimulus = Stimulus::new(point.pattern.streams(), self.range, point.demand, until)
             .ramp(ramp)
             .seed(place.seed(self.seed));

@@ -7,17 +7,17 @@ use steadfast_domain::{Bytes, Demand};
 
 /// An access pattern and a demand, such as `RND 4K R T1Q32`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Point {
+pub struct CalibrationPoint {
     /// Access pattern.
     pub pattern: AccessPattern,
     /// Threads and outstanding I/Os.
     pub demand: Demand,
 }
 
-impl Point {
+impl CalibrationPoint {
     /// Returns the default points: one small I/O at a time, many, and large ones; each read, and
     /// also written if that is allowed.
-    pub fn usual(may_write: bool) -> Vec<Point> {
+    pub fn usual(may_write: bool) -> Vec<CalibrationPoint> {
         let usual = [
             (AccessPattern::random(Bytes::kib(4), 100), 1),
             (AccessPattern::random(Bytes::kib(4), 100), 32),
@@ -25,7 +25,7 @@ impl Point {
         ];
         let directions: &[u8] = if may_write { &[100, 0] } else { &[100] };
         let at = |(pattern, depth): (AccessPattern, u32)| {
-            directions.iter().map(move |read_percent| Point {
+            directions.iter().map(move |read_percent| CalibrationPoint {
                 pattern: AccessPattern { read_percent: *read_percent, ..pattern },
                 demand: Demand::new(1, depth),
             })
@@ -34,26 +34,26 @@ impl Point {
     }
 
     /// Returns the point that writes a range once.
-    pub(super) fn filling() -> Point {
+    pub(super) fn filling() -> CalibrationPoint {
         let pattern = AccessPattern::sequential(Bytes::kib(128), 0);
-        Point { pattern, demand: Demand::new(1, 32) }
+        CalibrationPoint { pattern, demand: Demand::new(1, 32) }
     }
 }
 
-impl fmt::Display for Point {
+impl fmt::Display for CalibrationPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.pattern, self.demand)
     }
 }
 
-impl FromStr for Point {
+impl FromStr for CalibrationPoint {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.trim().rsplit_once(char::is_whitespace);
         let (pattern, demand) = parts.ok_or_else(|| {
             format!("'{text}' is not a point; write a point like \"RND 4K R T1Q32\"")
         })?;
-        Ok(Point {
+        Ok(CalibrationPoint {
             pattern: pattern.parse().map_err(|e| format!("{e}"))?,
             demand: demand.parse().map_err(|e| format!("{e}"))?,
         })
@@ -66,20 +66,20 @@ mod tests {
 
     #[test]
     fn a_point_is_a_pattern_and_a_demand() {
-        let point: Point = " SEQ 128K RW90 T2Q16".parse().unwrap();
+        let point: CalibrationPoint = " SEQ 128K RW90 T2Q16".parse().unwrap();
         assert_eq!(point.to_string(), "SEQ 128K RW90 T2Q16");
-        assert!("RND".parse::<Point>().unwrap_err().contains("RND 4K R T1Q32"));
-        assert!("RND 4K R 32".parse::<Point>().unwrap_err().contains("demand"));
+        assert!("RND".parse::<CalibrationPoint>().unwrap_err().contains("RND 4K R T1Q32"));
+        assert!("RND 4K R 32".parse::<CalibrationPoint>().unwrap_err().contains("demand"));
     }
 
     #[test]
     fn nothing_is_written_where_that_is_not_allowed() {
         let names = |may_write| -> Vec<String> {
-            Point::usual(may_write).iter().map(Point::to_string).collect()
+            CalibrationPoint::usual(may_write).iter().map(CalibrationPoint::to_string).collect()
         };
         assert_eq!(names(false), ["RND 4K R T1Q1", "RND 4K R T1Q32", "SEQ 128K R T1Q32"]);
         let both = names(true);
         assert_eq!((both.len(), both[1].as_str()), (6, "RND 4K W T1Q1"));
-        assert_eq!(Point::filling().to_string(), "SEQ 128K W T1Q32");
+        assert_eq!(CalibrationPoint::filling().to_string(), "SEQ 128K W T1Q32");
     }
 }

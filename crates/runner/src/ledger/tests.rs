@@ -32,8 +32,8 @@ fn run_settings() -> RunPlan {
     }
 }
 
-fn opened() -> Entry {
-    Entry::Opened {
+fn opened() -> JournalEntry {
+    JournalEntry::Opened {
         software: "steadfast 0".into(),
         engine: "sim".into(),
         device: Box::new(run_settings().device),
@@ -50,7 +50,7 @@ fn written() -> (tempfile::TempDir, PathBuf) {
     let mut ledger = Ledger::create(&directory, &run_settings()).unwrap();
     ledger.append(1, &opened()).unwrap();
     for n in 2..=3 {
-        ledger.append(n, &Entry::Idled(Nanos(n))).unwrap();
+        ledger.append(n, &JournalEntry::Idled(Nanos(n))).unwrap();
     }
     (scratch, directory)
 }
@@ -58,7 +58,7 @@ fn written() -> (tempfile::TempDir, PathBuf) {
 /// A longer journal or line is refused by the reader.
 #[test]
 fn nothing_is_appended_that_could_not_be_read() {
-    let (idled, halted) = (Entry::Idled(Nanos(7)), Entry::Halted("full".into()));
+    let (idled, halted) = (JournalEntry::Idled(Nanos(7)), JournalEntry::Halted("full".into()));
     for (journal, line, entry, expected) in [
         (0, LINE_MAX, &idled, true),
         (0, LINE_MAX + 1, &idled, false),
@@ -82,7 +82,7 @@ fn what_is_appended_is_read_back() {
     let (_scratch, directory) = written();
     let contents = Ledger::read(&directory).unwrap();
     let entries: Vec<_> = contents.lines.iter().map(|l| (l.n, l.entry.clone())).collect();
-    let expected = [opened(), Entry::Idled(Nanos(2)), Entry::Idled(Nanos(3))];
+    let expected = [opened(), JournalEntry::Idled(Nanos(2)), JournalEntry::Idled(Nanos(3))];
     assert_eq!(entries, (1..).zip(expected).collect::<Vec<_>>());
     assert_eq!((contents.plan, contents.torn), (run_settings(), 0));
 }
@@ -99,7 +99,7 @@ fn a_torn_last_line_is_dropped_at_every_length() {
         let (mut ledger, contents) = Ledger::open(&directory).unwrap();
         assert_eq!(contents.lines.len(), 2, "cut at {length}");
         assert_eq!(contents.torn, (length - third) as u64);
-        ledger.append(9, &Entry::Ended).unwrap();
+        ledger.append(9, &JournalEntry::Ended).unwrap();
         drop(ledger);
         assert_eq!(Ledger::read(&directory).unwrap().lines.len(), 3);
     }
@@ -197,9 +197,9 @@ fn a_deleted_ledger_takes_no_more_lines() {
     for name in [SETTINGS, JOURNAL] {
         let (_scratch, directory) = written();
         let (mut ledger, _) = Ledger::open(&directory).unwrap();
-        ledger.append(4, &Entry::Ended).unwrap();
+        ledger.append(4, &JournalEntry::Ended).unwrap();
         fs::remove_file(directory.join(name)).unwrap();
-        let error = ledger.append(5, &Entry::Ended).unwrap_err();
+        let error = ledger.append(5, &JournalEntry::Ended).unwrap_err();
         assert!(matches!(error, LedgerError::Deleted { .. }), "{error}");
         assert!(error.to_string().contains(name), "{error}");
     }
@@ -243,7 +243,7 @@ fn root_keeps_a_ledger_to_itself_and_obeys_no_other() {
     }
     assert!(Ledger::open(&directory).is_ok());
     let shared = directory.join("shared");
-    Ledger::create_for(Readers::Group(65534), &shared, &run_settings()).unwrap();
+    Ledger::create_for(ReadAccess::Group(65534), &shared, &run_settings()).unwrap();
     assert_eq!((mode(&shared), mode(&shared.join(SETTINGS))), (0o750, 0o640));
     assert_eq!(fs::metadata(shared.join(JOURNAL)).unwrap().gid(), 65534);
 }

@@ -12,25 +12,25 @@ use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::{Check, CheckState, HostChange, RECORD_VERSION};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::{
-    Bytes, Caveat, CaveatKind, Conditions, Device, EndState, Entry, Findings, Halt, Host,
+    Bytes, Caveat, CaveatKind, Conditions, Device, EndState, Findings, Halt, Host, JournalEntry,
     Measurement, Nanos, Procedure, Profile, Proof, Purge, PurgeMethod, Settings, Step, Tally,
     Transport,
 };
-use steadfast_engine::{Prepared, Refusal, Start};
-use steadfast_runner::ledger::Line;
+use steadfast_engine::{PreparedStep, StepRefusal, StepStart};
+use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::live::unrestored;
-use steadfast_runner::progress::Silent;
-use steadfast_runner::rig::{Journal, Tell, Watch};
-use steadfast_runner::run::{self, Ending, amendments, conduct};
-use steadfast_runner::{HostRequests, Ledger, Moment, Rig, RunPlan};
+use steadfast_runner::progress::NoProgress;
+use steadfast_runner::rig::{IntervalCallback, Journal, PurgeCallback};
+use steadfast_runner::run::{self, RunOutcome, amendments, conduct};
+use steadfast_runner::{ClockReading, HostRequests, Ledger, Rig, RunPlan};
 
 const SETTING: &str = "queue/nomerges";
 
 /// State of a rig that a test checks afterwards.
 #[derive(Debug, Default)]
-struct Log {
+struct RigLog {
     applied: Vec<String>,
-    starts: Vec<Start>,
+    starts: Vec<StepStart>,
     setting: String,
     purges: u32,
     /// Whether a purge sets a password while it lasts, as ATA drives require.
@@ -49,7 +49,7 @@ struct MemoryRig<'a> {
     device: Device,
     forgets: bool,
     halt_after: usize,
-    log: &'a mut Log,
+    log: &'a mut RigLog,
     clock: u64,
     /// Boot ID and time since boot.
     boot: Option<(&'static str, Nanos)>,
@@ -79,7 +79,7 @@ fn device() -> Device {
     }
 }
 
-fn rig(log: &mut Log, forgets: bool) -> MemoryRig<'_> {
+fn rig(log: &mut RigLog, forgets: bool) -> MemoryRig<'_> {
     let (device, clock) = (device(), 1_000_000);
     MemoryRig { device, forgets, halt_after: usize::MAX, log, clock, boot: None, deletes: None }
 }
@@ -95,7 +95,7 @@ fn check(id: &str, found: &str) -> Check {
 }
 
 /// Measures a step: a load limited by bytes (WIPC) moves an eighth of them, whatever the speed.
-fn measure(step: &Step, start: &Start) -> Measurement {
+fn measure(step: &Step, start: &StepStart) -> Measurement {
     let stimulus = step.load.stimulus().unwrap();
     let mut elapsed = stimulus.until.time.unwrap_or(Nanos::from_secs(60));
     let mut ios = 1000 + stimulus.seed % 50;
@@ -132,8 +132,8 @@ impl Rig for MemoryRig<'_> {
     fn now_unix_ms(&self) -> u64 {
         self.clock
     }
-    fn now(&self) -> Moment {
-        Moment { unix_ms: self.clock, up: self.boot.map(|(_, up)| up), kernel: None }
+    fn now(&self) -> ClockReading {
+        ClockReading { unix_ms: self.clock, up: self.boot.map(|(_, up)| up), kernel: None }
     }
     fn proof(&self) -> Option<Proof> {
         self.boot.map(|(boot, _)| Proof { boot: Some(boot.to_owned()), ..Proof::default() })
@@ -164,7 +164,7 @@ impl Rig for MemoryRig<'_> {
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
         Ok(PurgeMethod::Discard)
     }
-    fn purge(&mut self, journal: Journal<'_>, _: Tell<'_>) -> Result<Purge, Halt> {
+    fn purge(&mut self, journal: Journal<'_>, _: PurgeCallback<'_>) -> Result<Purge, Halt> {
         assert!(!self.log.has_password, "a drive with a password is not purged");
         if self.log.needs_password {
             journal(&HostChange {
@@ -178,14 +178,14 @@ impl Rig for MemoryRig<'_> {
         self.log.purges += 1;
         Ok(Purge::new(PurgeMethod::Discard, Nanos(1)))
     }
-    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
-        Ok(Prepared::plain(step.clone()))
+    fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
+        Ok(PreparedStep::plain(step.clone()))
     }
     fn apply(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
-        _: Watch<'_>,
+        prepared: PreparedStep,
+        start: &StepStart,
+        _: IntervalCallback<'_>,
     ) -> Result<Measurement, Halt> {
         let step = prepared.step();
         if self.log.applied.len() >= self.halt_after {
@@ -239,16 +239,16 @@ fn procedure(settings: &RunPlan, amendments: &[Amendment]) -> Box<dyn Procedure>
 }
 
 /// Conducts a run from its beginning; it halts after `halt_after` steps.
-fn begin(directory: &Path, settings: &RunPlan, rig: &mut MemoryRig<'_>) -> Ending {
+fn begin(directory: &Path, settings: &RunPlan, rig: &mut MemoryRig<'_>) -> RunOutcome {
     let ledger = Ledger::create(directory, settings).unwrap();
-    conduct(procedure(settings, &[]).as_ref(), rig, ledger, &[], "steadfast 0", &mut Silent)
+    conduct(procedure(settings, &[]).as_ref(), rig, ledger, &[], "steadfast 0", &mut NoProgress)
         .unwrap()
 }
 
-fn go_on(directory: &Path, rig: &mut MemoryRig<'_>) -> Result<Ending, Halt> {
+fn go_on(directory: &Path, rig: &mut MemoryRig<'_>) -> Result<RunOutcome, Halt> {
     let (ledger, contents) = Ledger::open(directory).unwrap();
     let procedure = procedure(&contents.plan, &amendments(&contents.lines));
-    conduct(procedure.as_ref(), rig, ledger, &contents.lines, "steadfast 0", &mut Silent)
+    conduct(procedure.as_ref(), rig, ledger, &contents.lines, "steadfast 0", &mut NoProgress)
 }
 
 fn findings(directory: &Path) -> Findings {
@@ -259,8 +259,8 @@ fn findings(directory: &Path) -> Findings {
 
 fn journalled_steps(directory: &Path) -> Vec<String> {
     let lines = Ledger::read(directory).unwrap().lines;
-    let place = |line: &Line| match &line.entry {
-        Entry::Applied { step, .. } => {
+    let place = |line: &JournalLine| match &line.entry {
+        JournalEntry::Applied { step, .. } => {
             Some(format!("{} {} {}", step.place.phase, step.place.round, step.place.point))
         }
         _ => None,
@@ -281,9 +281,9 @@ fn broken_off(whole: &Path, broken: &Path, keep: usize) {
 fn a_run_writes_every_step_and_puts_the_host_back() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
-    let mut log = Log { setting: "0".into(), ..Log::default() };
+    let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
     let ending = begin(&directory, &run_settings(|_| ()), &mut rig(&mut log, false));
-    assert_eq!(ending, Ending::Complete);
+    assert_eq!(ending, RunOutcome::Complete);
     assert_eq!(log.setting, "0");
     assert_eq!(journalled_steps(&directory), log.applied);
     assert_eq!(log.applied.len(), 8 + 5 * 9);
@@ -296,7 +296,7 @@ fn a_run_writes_every_step_and_puts_the_host_back() {
 fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
-    let mut log = Log { setting: "0".into(), ..Log::default() };
+    let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
     begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
     let lines = Ledger::read(&whole).unwrap().lines;
     for keep in 1..lines.len() {
@@ -305,8 +305,8 @@ fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
         let finished = journalled_steps(&directory);
         // A crash leaves the changes that the journal records.
         let setting = if unrestored(&lines[..keep]).is_empty() { "0" } else { "2" };
-        let mut again = Log { setting: setting.into(), ..Log::default() };
-        assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), Ending::Complete);
+        let mut again = RigLog { setting: setting.into(), ..RigLog::default() };
+        assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
         assert!(again.applied.iter().all(|step| !finished.contains(step)), "after {keep} lines");
         let mut expected = finished.clone();
         expected.extend(again.applied.clone());
@@ -314,7 +314,8 @@ fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
         assert_eq!(again.setting, "0", "restored after {keep} lines");
         let findings = findings(&directory);
         let gaps = findings.caveats.iter().filter(|c| c.id == "gap").count();
-        let was_settled = lines[..keep].iter().any(|l| matches!(l.entry, Entry::Settled { .. }));
+        let was_settled =
+            lines[..keep].iter().any(|l| matches!(l.entry, JournalEntry::Settled { .. }));
         let expected = was_settled && !again.applied.is_empty();
         assert_eq!(gaps, usize::from(expected), "after {keep} lines");
         assert!(findings.verdict.unwrap().steady);
@@ -327,12 +328,12 @@ fn verify_write_that_broke_off_writes_all_again_before_it_reads() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     let settings = run_settings(|s| s.procedure = "verify-write".into());
-    let mut log = Log::default();
+    let mut log = RigLog::default();
     let mut first = rig(&mut log, false);
     first.halt_after = 3;
-    assert_eq!(begin(&directory, &settings, &mut first), Ending::Halted(Halt::Stopped));
-    let mut again = Log::default();
-    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), Ending::Complete);
+    assert_eq!(begin(&directory, &settings, &mut first), RunOutcome::Halted(Halt::Stopped));
+    let mut again = RigLog::default();
+    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
     let pieces = |phase: &str, from: u32| -> Vec<String> {
         (from..=8).map(|n| format!("{phase} 0 {n}")).collect()
     };
@@ -349,11 +350,11 @@ fn preconditioning_goes_on_from_its_checkpoint() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     let settings = run_settings(|_| ());
-    let mut log = Log::default();
+    let mut log = RigLog::default();
     let mut first = rig(&mut log, false);
     first.halt_after = 3;
-    assert_eq!(begin(&directory, &settings, &mut first), Ending::Halted(Halt::Stopped));
-    let mut again = Log::default();
+    assert_eq!(begin(&directory, &settings, &mut first), RunOutcome::Halted(Halt::Stopped));
+    let mut again = RigLog::default();
     go_on(&directory, &mut rig(&mut again, false)).unwrap();
     assert_eq!(again.applied[0], "wipc 0 4");
     assert_eq!(again.starts[0].done.bytes, Bytes(3 * (2 << 30) / 8));
@@ -373,21 +374,21 @@ fn preconditioning_goes_on_from_its_checkpoint() {
 fn every_process_examines_and_looks_back() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
-    let mut log = Log::default();
+    let mut log = RigLog::default();
     let mut first = rig(&mut log, false);
     first.halt_after = 3;
     begin(&directory, &run_settings(|_| ()), &mut first);
-    go_on(&directory, &mut rig(&mut Log::default(), false)).unwrap();
+    go_on(&directory, &mut rig(&mut RigLog::default(), false)).unwrap();
     let contents = Ledger::read(&directory).unwrap();
     let kinds: Vec<&str> = contents
         .lines
         .iter()
         .filter_map(|line| match &line.entry {
-            Entry::Opened { .. } => Some("opened"),
-            Entry::Examined(checks) if checks.len() == 1 => Some("before"),
-            Entry::Examined(_) => Some("after"),
-            Entry::Halted(_) => Some("halted"),
-            Entry::Ended => Some("ended"),
+            JournalEntry::Opened { .. } => Some("opened"),
+            JournalEntry::Examined(checks) if checks.len() == 1 => Some("before"),
+            JournalEntry::Examined(_) => Some("after"),
+            JournalEntry::Halted(_) => Some("halted"),
+            JournalEntry::Ended => Some("ended"),
             _ => None,
         })
         .collect();
@@ -407,16 +408,22 @@ fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
     let directory = scratch.path().join("run");
     let said =
         |text| Caveat::new(CaveatKind::Remark, steadfast_domain::caveats::FIO_MESSAGES, text, "");
-    let mut log =
-        Log { setting: "0".into(), caveats: vec![said("one"), said("two")], ..Log::default() };
+    let mut log = RigLog {
+        setting: "0".into(),
+        caveats: vec![said("one"), said("two")],
+        ..RigLog::default()
+    };
     let mut first = rig(&mut log, false);
     first.halt_after = 20;
-    assert_eq!(begin(&directory, &run_settings(|_| ()), &mut first), Ending::Halted(Halt::Stopped));
+    assert_eq!(
+        begin(&directory, &run_settings(|_| ()), &mut first),
+        RunOutcome::Halted(Halt::Stopped)
+    );
     log.caveats = vec![said("three")];
     let mut second = rig(&mut log, false);
     second.halt_after = 40;
-    assert_eq!(go_on(&directory, &mut second).unwrap(), Ending::Halted(Halt::Stopped));
-    assert_eq!(go_on(&directory, &mut rig(&mut log, false)).unwrap(), Ending::Complete);
+    assert_eq!(go_on(&directory, &mut second).unwrap(), RunOutcome::Halted(Halt::Stopped));
+    assert_eq!(go_on(&directory, &mut rig(&mut log, false)).unwrap(), RunOutcome::Complete);
     assert_eq!(journalled_steps(&directory), log.applied);
     let texts: Vec<String> = findings(&directory)
         .caveats
@@ -432,15 +439,15 @@ fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
 fn on_a_rig_that_forgets_the_findings_are_identical() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
-    begin(&whole, &run_settings(|_| ()), &mut rig(&mut Log::default(), true));
+    begin(&whole, &run_settings(|_| ()), &mut rig(&mut RigLog::default(), true));
     let unbroken = findings(&whole);
     let lines = Ledger::read(&whole).unwrap().lines.len();
     for keep in (1..lines).step_by(7) {
         let directory = scratch.path().join(format!("broken-{keep}"));
         broken_off(&whole, &directory, keep);
         assert_eq!(
-            go_on(&directory, &mut rig(&mut Log::default(), true)).unwrap(),
-            Ending::Complete
+            go_on(&directory, &mut rig(&mut RigLog::default(), true)).unwrap(),
+            RunOutcome::Complete
         );
         assert_eq!(findings(&directory), unbroken, "after {keep} lines");
     }
@@ -453,15 +460,15 @@ fn the_operator_goes_on_past_the_cap_or_stops() {
     begin(
         &directory,
         &run_settings(|s| s.rounds_max = Some(4)),
-        &mut rig(&mut Log::default(), false),
+        &mut rig(&mut RigLog::default(), false),
     );
     assert!(!findings(&directory).verdict.unwrap().steady);
     let amend = |rounds| {
         let (mut ledger, mut contents) = Ledger::open(&directory).unwrap();
         run::amend(&mut ledger, &mut contents, Amendment::RoundsMax(rounds), 9).unwrap();
         drop(ledger);
-        let mut log = Log::default();
-        assert_eq!(go_on(&directory, &mut rig(&mut log, false)).unwrap(), Ending::Complete);
+        let mut log = RigLog::default();
+        assert_eq!(go_on(&directory, &mut rig(&mut log, false)).unwrap(), RunOutcome::Complete);
         log.applied.len()
     };
     assert_eq!(amend(9), 5 * 9, "rounds 5 to 9: the window begins anew after the gap");
@@ -474,20 +481,20 @@ fn the_operator_goes_on_past_the_cap_or_stops() {
 fn a_ledger_of_another_procedure_is_refused_with_the_step_named() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
-    begin(&directory, &run_settings(|_| ()), &mut rig(&mut Log::default(), false));
+    begin(&directory, &run_settings(|_| ()), &mut rig(&mut RigLog::default(), false));
     let (ledger, contents) = Ledger::open(&directory).unwrap();
     let other = procedure(&run_settings(|s| s.seed = 8), &[]);
-    let mut log = Log::default();
+    let mut log = RigLog::default();
     let ending = conduct(
         other.as_ref(),
         &mut rig(&mut log, false),
         ledger,
         &contents.lines,
         "steadfast 0",
-        &mut Silent,
+        &mut NoProgress,
     )
     .unwrap();
-    let Ending::Halted(Halt::Mismatch(why)) = ending else { panic!("{ending:?}") };
+    let RunOutcome::Halted(Halt::Mismatch(why)) = ending else { panic!("{ending:?}") };
     assert!(why.contains("another seed") && why.contains("wipc"), "{why}");
     assert!(log.applied.is_empty());
 }
@@ -496,7 +503,7 @@ fn a_ledger_of_another_procedure_is_refused_with_the_step_named() {
 fn restore_puts_back_what_a_dead_run_had_changed() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
-    let mut log = Log { setting: "1".into(), ..Log::default() };
+    let mut log = RigLog { setting: "1".into(), ..RigLog::default() };
     begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
     let directory = scratch.path().join("dead");
     broken_off(&whole, &directory, 6);
@@ -516,13 +523,13 @@ fn restore_puts_back_what_a_dead_run_had_changed() {
 fn restore_goes_on_after_a_change_that_cannot_be_undone() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
-    let mut log = Log { setting: "1".into(), ..Log::default() };
+    let mut log = RigLog { setting: "1".into(), ..RigLog::default() };
     begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
     let directory = scratch.path().join("dead");
     broken_off(&whole, &directory, 6);
     let stuck = HostChange { setting: "stuck".into(), ..HostChange::default() };
     let (mut ledger, _) = Ledger::open(&directory).unwrap();
-    ledger.append(8, &Entry::HostChange(stuck.clone())).unwrap();
+    ledger.append(8, &JournalEntry::HostChange(stuck.clone())).unwrap();
     drop(ledger);
     let mut tried = Vec::new();
     let restored = run::restore(&directory, 9, |_| true, &mut |change| {
@@ -539,15 +546,15 @@ fn restore_goes_on_after_a_change_that_cannot_be_undone() {
 fn a_purge_s_password_does_not_outlast_it() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
-    let new = || Log { setting: "1".into(), needs_password: true, ..Log::default() };
+    let new = || RigLog { setting: "1".into(), needs_password: true, ..RigLog::default() };
     let mut log = new();
     begin(&whole, &run_settings(|_| ()), &mut rig(&mut log, false));
     assert!(!log.has_password);
     let lines = Ledger::read(&whole).unwrap().lines;
-    let of = |line: &Line| match &line.entry {
-        Entry::HostChange(change) if change.setting == PASSWORD => Some("set"),
-        Entry::HostRestored(change) if change.setting == PASSWORD => Some("taken away"),
-        Entry::Purged(_) => Some("purged"),
+    let of = |line: &JournalLine| match &line.entry {
+        JournalEntry::HostChange(change) if change.setting == PASSWORD => Some("set"),
+        JournalEntry::HostRestored(change) if change.setting == PASSWORD => Some("taken away"),
+        JournalEntry::Purged(_) => Some("purged"),
         _ => None,
     };
     let order: Vec<_> = lines.iter().filter_map(of).collect();
@@ -556,8 +563,8 @@ fn a_purge_s_password_does_not_outlast_it() {
 
     let directory = scratch.path().join("died in the erase");
     broken_off(&whole, &directory, set);
-    let mut again = Log { has_password: true, ..new() };
-    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), Ending::Complete);
+    let mut again = RigLog { has_password: true, ..new() };
+    assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), RunOutcome::Complete);
     assert!(!again.has_password);
     assert_eq!(unrestored(&Ledger::read(&directory).unwrap().lines), []);
 
@@ -583,15 +590,15 @@ fn a_step_that_cannot_be_done_is_named_before_the_first_is_done() {
     let mut asked = Vec::new();
     let mut never = |step: &Step| {
         asked.push(step.place.to_string());
-        Ok(Prepared::plain(step.clone()))
+        Ok(PreparedStep::plain(step.clone()))
     };
     assert_eq!(steadfast_runner::refusal(procedure.as_ref(), &mut never), None);
     assert_eq!(asked.len(), 57, "preconditioning and one round");
     let mut small = |step: &Step| {
         if step.place.label.starts_with("RND 0.5K") {
-            Err(Refusal("no".to_owned()))
+            Err(StepRefusal("no".to_owned()))
         } else {
-            Ok(Prepared::plain(step.clone()))
+            Ok(PreparedStep::plain(step.clone()))
         }
     };
     let why = steadfast_runner::refusal(procedure.as_ref(), &mut small).unwrap();
@@ -604,11 +611,11 @@ fn a_step_that_cannot_be_done_is_named_before_the_first_is_done() {
 fn a_deleted_run_directory_ends_the_run_within_a_step() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
-    let mut log = Log { setting: "0".into(), ..Log::default() };
+    let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
     let mut rig = rig(&mut log, false);
     rig.deletes = Some((7, directory.clone()));
     let ending = begin(&directory, &run_settings(|_| ()), &mut rig);
-    let Ending::Lost(halt) = ending else { panic!("{ending:?}") };
+    let RunOutcome::Lost(halt) = ending else { panic!("{ending:?}") };
     let text = halt.to_string();
     assert!(text.contains("was deleted during the run: 7 finished steps are lost"), "{text}");
     assert_eq!(log.applied.len(), 8, "the step that was going on, and no other");
@@ -621,11 +628,11 @@ fn a_deleted_run_directory_ends_the_run_within_a_step() {
 fn a_journal_that_is_gone_keeps_no_setting_from_being_put_back() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
-    let mut log = Log { setting: "0".into(), needs_password: true, ..Log::default() };
+    let mut log = RigLog { setting: "0".into(), needs_password: true, ..RigLog::default() };
     let mut first = rig(&mut log, false);
     first.deletes = Some((0, directory.clone()));
     let ending = begin(&directory, &run_settings(|_| ()), &mut first);
-    assert!(matches!(ending, Ending::Lost(_)), "{ending:?}");
+    assert!(matches!(ending, RunOutcome::Lost(_)), "{ending:?}");
     assert_eq!((log.setting.as_str(), log.has_password), ("0", false));
 }
 
@@ -637,7 +644,7 @@ fn a_gap_counts_from_the_last_step_by_the_clock_that_cannot_be_set() {
     let scratch = tempfile::tempdir().unwrap();
     let hour = |clock: u64, up: u64, boot: &'static str, expected: Option<u64>| {
         let directory = scratch.path().join(format!("{boot}-{clock}-{up}"));
-        let mut log = Log::default();
+        let mut log = RigLog::default();
         let mut first = rig(&mut log, false);
         (first.halt_after, first.boot) = (20, Some(("a", Nanos::from_secs(5000))));
         begin(&directory, &run_settings(|_| ()), &mut first);
@@ -648,7 +655,7 @@ fn a_gap_counts_from_the_last_step_by_the_clock_that_cannot_be_set() {
         run::restore(&directory, clock, |_| true, &mut |_| Ok(())).unwrap();
         let mut third = rig(&mut log, false);
         (third.clock, third.boot) = (clock, Some((boot, Nanos::from_secs(up))));
-        assert_eq!(go_on(&directory, &mut third).unwrap(), Ending::Complete);
+        assert_eq!(go_on(&directory, &mut third).unwrap(), RunOutcome::Complete);
         let gaps: Vec<_> = Ledger::read(&directory)
             .unwrap()
             .into_record()

@@ -1,21 +1,22 @@
 //! One step outside a run, and two engines that take turns with such steps.
 
-use super::{Log, MemoryRig, device, rig};
+use super::{MemoryRig, RigLog, device, rig};
 use std::path::Path;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, Halt, Nanos};
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_runner::calibrate::{
-    Arena, CalibrateError, Calibration, CalibrationEvent, Contender, Judgement, Point, agree,
+    CalibrateError, Calibration, CalibrationContext, CalibrationEngine, CalibrationEvent,
+    CalibrationPoint, Judgement, agree,
 };
 use steadfast_runner::host_changes::left_behind;
 use steadfast_runner::simulated::SimulatedRig;
-use steadfast_runner::{HostChanges, Once, Rig, Single, once};
+use steadfast_runner::{HostChanges, Rig, SingleLoad, SingleLoadResult, once};
 
-fn single(pattern: AccessPattern) -> Single {
-    Single {
+fn single(pattern: AccessPattern) -> SingleLoad {
+    SingleLoad {
         name: pattern.to_string(),
         streams: pattern.streams(),
         demand: Demand::new(1, 8),
@@ -33,7 +34,7 @@ fn journal(directory: &Path) -> HostChanges {
     HostChanges::new(Ok(directory.to_owned()), "measure".into(), 7)
 }
 
-fn apply(rig: &mut MemoryRig<'_>, may_write: bool, changes: &mut HostChanges) -> Once {
+fn apply(rig: &mut MemoryRig<'_>, may_write: bool, changes: &mut HostChanges) -> SingleLoadResult {
     let step = single(AccessPattern::random(Bytes::kib(4), 65)).step(&device(), 1);
     let prepared = rig.prepare(&step).unwrap();
     once(rig, prepared, may_write, changes, &mut |_| ())
@@ -44,7 +45,7 @@ fn a_single_load_lasts_ten_seconds_unless_something_else_ends_it() {
     let mut load = single(AccessPattern::random(Bytes::kib(4), 65));
     assert!(load.alters());
     assert!(!single(AccessPattern::random(Bytes::kib(4), 100)).alters());
-    let until = |load: &Single| load.step(&device(), 1).load.stimulus().unwrap().until;
+    let until = |load: &SingleLoad| load.step(&device(), 1).load.stimulus().unwrap().until;
     assert_eq!(until(&load).time, Some(Nanos::from_secs(10)));
     load.ios = Some(10_007);
     assert_eq!((until(&load).time, until(&load).ios), (None, Some(10_007)));
@@ -58,7 +59,7 @@ fn a_single_load_lasts_ten_seconds_unless_something_else_ends_it() {
 fn the_host_is_as_it_was_after_a_step_that_fails_too() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("host-changes");
-    let mut log = Log { setting: "0".into(), ..Log::default() };
+    let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
     let caveat = Caveat::new(CaveatKind::Deviation, "x", "of the engine", "");
     log.caveats = vec![caveat.clone()];
     let mut memory = rig(&mut log, false);
@@ -77,7 +78,7 @@ fn the_host_is_as_it_was_after_a_step_that_fails_too() {
 fn a_step_and_the_restoring_of_the_host_fail_apart() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("host-changes");
-    let mut log = Log { setting: "0".into(), ..Log::default() };
+    let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
     let mut memory = rig(&mut log, false);
     memory.log.stuck = Some(super::SETTING);
     let done = apply(&mut memory, true, &mut journal(&directory));
@@ -119,7 +120,7 @@ fn every_change_that_can_be_undone_is() {
 fn a_target_that_is_only_read_leaves_the_host_alone() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("host-changes");
-    let mut log = Log { setting: "0".into(), ..Log::default() };
+    let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
     apply(&mut rig(&mut log, false), false, &mut journal(&directory)).result.unwrap();
     assert!(!directory.exists());
 }
@@ -129,7 +130,7 @@ fn a_target_that_is_only_read_leaves_the_host_alone() {
 fn a_change_is_on_disk_before_it_is_made() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("host-changes");
-    let mut log = Log { setting: "0".into(), ..Log::default() };
+    let mut log = RigLog { setting: "0".into(), ..RigLog::default() };
     let mut changes = journal(&directory);
     let wanted = steadfast_domain::Conditions { merges: Some(false), ..Default::default() };
     rig(&mut log, false).settle(&wanted, &mut |change| changes.keep(change)).unwrap();
@@ -139,16 +140,16 @@ fn a_change_is_on_disk_before_it_is_made() {
 }
 
 /// Simulated drives in place of the engines.
-struct Simulated {
+struct SimulatedTargets {
     directory: std::path::PathBuf,
     told: Vec<String>,
 }
 
-impl Arena for Simulated {
+impl CalibrationContext for SimulatedTargets {
     type Error = CalibrateError;
 
-    fn rig(&mut self, _: Contender) -> Result<Box<dyn Rig>, CalibrateError> {
-        let ssd = SimulatedSsd::new(&drives()[0], 1, Stop::default());
+    fn rig(&mut self, _: CalibrationEngine) -> Result<Box<dyn Rig>, CalibrateError> {
+        let ssd = SimulatedSsd::new(&drives()[0], 1, StopSignal::default());
         Ok(Box::new(SimulatedRig::new(ssd, None)))
     }
     fn journal(&mut self) -> HostChanges {
@@ -166,7 +167,7 @@ impl Arena for Simulated {
 }
 
 fn calibration(may_write: bool) -> Calibration {
-    let points = vec!["RND 4K R T1Q8".parse::<Point>().unwrap()];
+    let points = vec!["RND 4K R T1Q8".parse::<CalibrationPoint>().unwrap()];
     Calibration {
         range: Calibration::range(&points, Bytes(10_000_000), Bytes::gib(1)),
         points,
@@ -182,7 +183,7 @@ fn calibration(may_write: bool) -> Calibration {
 #[test]
 fn engines_take_turns_and_two_alike_agree() {
     let scratch = tempfile::tempdir().unwrap();
-    let mut arena = Simulated { directory: scratch.path().join("h"), told: Vec::new() };
+    let mut arena = SimulatedTargets { directory: scratch.path().join("h"), told: Vec::new() };
     let calibrated = calibration(true).conduct(&mut arena).unwrap();
     let turns = ["uring", "fio", "fio", "uring", "uring", "fio"];
     let runs = turns.iter().zip([1, 1, 2, 2, 3, 3]);

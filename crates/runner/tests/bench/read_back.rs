@@ -6,20 +6,20 @@ use std::path::Path;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::{HostChange, RECORD_VERSION, RereadOccasion};
 use steadfast_domain::{
-    Bytes, Conditions, Device, Entry, Findings, Halt, Host, Measurement, Nanos, Profile, Purge,
-    PurgeMethod, Settings, Step, Tally, WriteCache,
+    Bytes, Conditions, Device, Findings, Halt, Host, JournalEntry, Measurement, Nanos, Profile,
+    Purge, PurgeMethod, Settings, Step, Tally, WriteCache,
 };
-use steadfast_engine::{Prepared, Refusal, Start};
-use steadfast_runner::progress::Silent;
-use steadfast_runner::rig::{Journal, Tell, Watch};
-use steadfast_runner::run::{Ending, conduct};
+use steadfast_engine::{PreparedStep, StepRefusal, StepStart};
+use steadfast_runner::progress::NoProgress;
+use steadfast_runner::rig::{IntervalCallback, Journal, PurgeCallback};
+use steadfast_runner::run::{RunOutcome, conduct};
 use steadfast_runner::{HostRequests, Ledger, Rig, RunPlan};
 
 const ON: Option<WriteCache> = Some(WriteCache::Enabled);
 const OFF: Option<WriteCache> = Some(WriteCache::Disabled);
 
 /// A drive whose write cache is turned on by a purge, or by a step of this phase.
-struct Fickle {
+struct WriteCacheRig {
     device: Device,
     cache: Option<WriteCache>,
     turned_on_by: &'static str,
@@ -28,12 +28,12 @@ struct Fickle {
     halt_after: usize,
 }
 
-fn fickle(turned_on_by: &'static str) -> Fickle {
+fn fickle(turned_on_by: &'static str) -> WriteCacheRig {
     let halt_after = usize::MAX;
-    Fickle { device: device(), cache: ON, turned_on_by, seen: Vec::new(), halt_after }
+    WriteCacheRig { device: device(), cache: ON, turned_on_by, seen: Vec::new(), halt_after }
 }
 
-impl Rig for Fickle {
+impl Rig for WriteCacheRig {
     fn device(&self) -> &Device {
         &self.device
     }
@@ -69,14 +69,19 @@ impl Rig for Fickle {
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
         Ok(PurgeMethod::NvmeFormat)
     }
-    fn purge(&mut self, _: Journal<'_>, _: Tell<'_>) -> Result<Purge, Halt> {
+    fn purge(&mut self, _: Journal<'_>, _: PurgeCallback<'_>) -> Result<Purge, Halt> {
         self.cache = ON;
         Ok(Purge::new(PurgeMethod::NvmeFormat, Nanos(1)))
     }
-    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
-        Ok(Prepared::plain(step.clone()))
+    fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
+        Ok(PreparedStep::plain(step.clone()))
     }
-    fn apply(&mut self, prepared: Prepared, _: &Start, _: Watch<'_>) -> Result<Measurement, Halt> {
+    fn apply(
+        &mut self,
+        prepared: PreparedStep,
+        _: &StepStart,
+        _: IntervalCallback<'_>,
+    ) -> Result<Measurement, Halt> {
         let step = prepared.step();
         if self.seen.len() >= self.halt_after {
             return Err(Halt::Stopped);
@@ -107,7 +112,7 @@ impl Rig for Fickle {
     }
 }
 
-fn run(directory: &Path, rig: &mut Fickle, resumed: bool) -> Ending {
+fn run(directory: &Path, rig: &mut WriteCacheRig, resumed: bool) -> RunOutcome {
     let mut settings = Settings::new("iops", 7);
     settings.profile = Profile::Quick;
     let settings = RunPlan {
@@ -126,7 +131,7 @@ fn run(directory: &Path, rig: &mut Fickle, resumed: bool) -> Ending {
         (Ledger::create(directory, &settings).unwrap(), Vec::new())
     };
     let test = test.unwrap();
-    conduct(test.as_ref(), rig, ledger, &lines, "steadfast 0", &mut Silent).unwrap()
+    conduct(test.as_ref(), rig, ledger, &lines, "steadfast 0", &mut NoProgress).unwrap()
 }
 
 fn findings(directory: &Path) -> Findings {
@@ -139,7 +144,7 @@ fn findings(directory: &Path) -> Findings {
 fn occasions(directory: &Path) -> Vec<(Option<RereadOccasion>, Option<WriteCache>)> {
     let lines = Ledger::read(directory).unwrap().lines;
     let read = lines.iter().filter_map(|line| match &line.entry {
-        Entry::Resettled { got, when } => Some((*when, got.write_cache)),
+        JournalEntry::Resettled { got, when } => Some((*when, got.write_cache)),
         _ => None,
     });
     read.collect()
@@ -150,7 +155,7 @@ fn a_purge_that_turns_the_cache_on_again_does_not_stand() {
     let scratch = tempfile::tempdir().unwrap();
     let mut rig = fickle("none");
     let directory = scratch.path().join("run");
-    assert_eq!(run(&directory, &mut rig, false), Ending::Complete);
+    assert_eq!(run(&directory, &mut rig, false), RunOutcome::Complete);
     assert!(rig.seen.iter().all(|(_, cache)| *cache == OFF), "{:?}", rig.seen);
     let all = [RereadOccasion::Purge, RereadOccasion::Preconditioning, RereadOccasion::End];
     assert_eq!(occasions(&directory), all.map(|when| (Some(when), OFF)));
@@ -184,12 +189,12 @@ fn a_run_broken_off_goes_on_with_or_without_what_was_read_back() {
         let directory = scratch.path().join("run");
         let mut rig = fickle("none");
         rig.halt_after = 12;
-        assert!(matches!(run(&directory, &mut rig, false), Ending::Halted(_)));
+        assert!(matches!(run(&directory, &mut rig, false), RunOutcome::Halted(_)));
         if !keeps {
             without_read_back(&directory);
         }
         let mut rig = fickle("none");
-        assert_eq!(run(&directory, &mut rig, true), Ending::Complete);
+        assert_eq!(run(&directory, &mut rig, true), RunOutcome::Complete);
         assert!(rig.seen.iter().all(|(phase, cache)| phase == "rounds" && *cache == OFF));
         assert!(findings(&directory).verdict.unwrap().steady);
     }
@@ -201,7 +206,7 @@ fn without_read_back(directory: &Path) {
     std::fs::remove_dir_all(directory).unwrap();
     let mut ledger = Ledger::create(directory, &contents.plan).unwrap();
     let lines = contents.lines.iter();
-    for line in lines.filter(|line| !matches!(line.entry, Entry::Resettled { .. })) {
+    for line in lines.filter(|line| !matches!(line.entry, JournalEntry::Resettled { .. })) {
         ledger.append(line.at, &line.entry).unwrap();
     }
 }

@@ -3,24 +3,24 @@
 use super::{broken_off, run_settings};
 use std::path::Path;
 use std::sync::Arc;
-use steadfast_domain::script::{OpCounts, Overlaps, Timing};
+use steadfast_domain::script::{OpCounts, OverlapRule, Timing};
 use steadfast_domain::{
-    Bench, Bytes, Demand, DueIo, Findings, Halt, Load, Nanos, Op, Place, Procedure, Record, Script,
-    ScriptError, ScriptLoad, Step,
+    Bench, Bytes, Demand, DueIo, Findings, Halt, Load, Nanos, Op, Procedure, Record, Script,
+    ScriptError, ScriptLoad, Step, StepPlace,
 };
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{SimulatedSsd, drives};
-use steadfast_runner::progress::Silent;
-use steadfast_runner::run::{Ending, conduct};
+use steadfast_runner::progress::NoProgress;
+use steadfast_runner::run::{RunOutcome, conduct};
 use steadfast_runner::simulated::SimulatedRig;
 use steadfast_runner::{Ledger, Rig};
 
 const IOS: u64 = 40_000;
 
 /// Reads of 4 KiB, 100 µs apart.
-struct Reads(u64);
+struct SpacedReads(u64);
 
-impl Script for Reads {
+impl Script for SpacedReads {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
         let room = (batch.capacity() - batch.len()) as u64;
         let next = self.0..IOS.min(self.0 + room);
@@ -33,11 +33,11 @@ impl Script for Reads {
 }
 
 /// Plays the script, cut every second.
-struct Replay {
+struct CutReplay {
     digest: &'static str,
 }
 
-impl Procedure for Replay {
+impl Procedure for CutReplay {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         let script = ScriptLoad {
             name: "reads".into(),
@@ -51,13 +51,13 @@ impl Procedure for Replay {
             reach: Bytes(1000 * 4096),
             demand: Demand::new(1, 16),
             timing: Timing::Original,
-            overlaps: Overlaps::Keep,
+            overlaps: OverlapRule::Keep,
             leave_out: Default::default(),
             data_pattern: Default::default(),
-            open: Some(Arc::new(|| Ok(Box::new(Reads(0))))),
+            open: Some(Arc::new(|| Ok(Box::new(SpacedReads(0))))),
         };
         let (load, cut) = (Load::Script(script), Some(Nanos::SECOND));
-        let place = |point| Place::new("replay", 0, point, "reads");
+        let place = |point| StepPlace::new("replay", 0, point, "reads");
         let mut step = Step { place: place(1), load, cut, continues: false };
         let mut ios = 0;
         loop {
@@ -79,28 +79,30 @@ impl Procedure for Replay {
 
 fn rig() -> SimulatedRig {
     let spec = drives().iter().find(|spec| spec.name() == "small").unwrap();
-    SimulatedRig::new(SimulatedSsd::new(spec, 1, Stop::default()), None)
+    SimulatedRig::new(SimulatedSsd::new(spec, 1, StopSignal::default()), None)
 }
 
-fn begin(directory: &Path) -> Ending {
+fn begin(directory: &Path) -> RunOutcome {
     let mut rig = rig();
     let mut settings = run_settings(|_| ());
     settings.device = rig.device().clone();
     let ledger = Ledger::create(directory, &settings).unwrap();
-    conduct(&Replay { digest: "one" }, &mut rig, ledger, &[], "steadfast 0", &mut Silent).unwrap()
+    conduct(&CutReplay { digest: "one" }, &mut rig, ledger, &[], "steadfast 0", &mut NoProgress)
+        .unwrap()
 }
 
-fn go_on(directory: &Path, digest: &'static str) -> Ending {
+fn go_on(directory: &Path, digest: &'static str) -> RunOutcome {
     let (ledger, contents) = Ledger::open(directory).unwrap();
     let lines = &contents.lines;
-    conduct(&Replay { digest }, &mut rig(), ledger, lines, "steadfast 0", &mut Silent).unwrap()
+    conduct(&CutReplay { digest }, &mut rig(), ledger, lines, "steadfast 0", &mut NoProgress)
+        .unwrap()
 }
 
 #[test]
 fn a_ledger_keeps_a_description_and_a_resumed_run_plays_the_same_script_only() {
     let scratch = tempfile::tempdir().unwrap();
     let whole = scratch.path().join("whole");
-    assert_eq!(begin(&whole), Ending::Complete);
+    assert_eq!(begin(&whole), RunOutcome::Complete);
     let record = Ledger::read(&whole).unwrap();
     // 40,000 I/Os, none of which is stored individually.
     let journal = std::fs::read_to_string(whole.join("journal.jsonl")).unwrap();
@@ -112,11 +114,11 @@ fn a_ledger_keeps_a_description_and_a_resumed_run_plays_the_same_script_only() {
         broken_off(&whole, &directory, half);
         let ending = go_on(&directory, digest);
         if digest == "one" {
-            assert_eq!(ending, Ending::Complete);
+            assert_eq!(ending, RunOutcome::Complete);
             let outcomes = |directory: &Path| -> Vec<String> {
                 let lines = Ledger::read(directory).unwrap().lines;
-                let text = |line: &steadfast_runner::ledger::Line| match &line.entry {
-                    entry @ steadfast_domain::Entry::Applied { .. } => {
+                let text = |line: &steadfast_runner::ledger::JournalLine| match &line.entry {
+                    entry @ steadfast_domain::JournalEntry::Applied { .. } => {
                         Some(serde_json::to_string(entry).unwrap())
                     }
                     _ => None,
@@ -125,7 +127,7 @@ fn a_ledger_keeps_a_description_and_a_resumed_run_plays_the_same_script_only() {
             };
             assert_eq!(outcomes(&directory), outcomes(&whole));
         } else {
-            let Ending::Halted(Halt::Mismatch(why)) = ending else { panic!("{ending:?}") };
+            let RunOutcome::Halted(Halt::Mismatch(why)) = ending else { panic!("{ending:?}") };
             assert!(why.contains("another load"), "{why}");
         }
     }

@@ -6,12 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{
-    Bench, Bytes, Conditions, EndState, Entry, Findings, Halt, Nanos, Note, Outcome, Purge, Record,
-    Settings, Step,
+    Bench, Bytes, Conditions, EndState, Findings, Halt, JournalEntry, Nanos, Note, Outcome, Purge,
+    Record, Settings, Step,
 };
 use steadfast_engine::native::{Native, NativeOptions};
-use steadfast_engine::{Engine, Start, Stop};
-use steadfast_host::{Consent, Roots, arm, inspect};
+use steadfast_engine::{Engine, StepStart, StopSignal};
+use steadfast_host::{Consent, SystemRoots, arm, inspect};
 
 const SIZE: u64 = 64 << 20;
 
@@ -20,16 +20,16 @@ struct FileBench<'a> {
     engine: Native,
     path: PathBuf,
     between: &'a dyn Fn(&File),
-    entries: Vec<Entry>,
+    entries: Vec<JournalEntry>,
 }
 
 fn bench<'a>(path: &Path, between: &'a dyn Fn(&File)) -> FileBench<'a> {
     File::create(path).unwrap().set_len(SIZE).unwrap();
-    let roots = Roots::real();
+    let roots = SystemRoots::real();
     let device = inspect(path, &roots).unwrap();
     let confirmation = path.file_name().unwrap().to_str().map(str::to_owned);
     let target = arm(&device, &Consent::Destroy { confirmation }, &[], &roots).unwrap();
-    let engine = Native::new(target, Stop::default(), NativeOptions::default()).unwrap();
+    let engine = Native::new(target, StopSignal::default(), NativeOptions::default()).unwrap();
     FileBench { engine, path: path.to_owned(), between, entries: Vec::new() }
 }
 
@@ -44,10 +44,10 @@ impl Bench for FileBench<'_> {
         if step.place.phase == "read-back" {
             (self.between)(&File::options().read(true).write(true).open(&self.path).unwrap());
         }
-        let measurement = self.engine.perform(step, &Start::default(), &mut |_| {}).unwrap();
+        let measurement = self.engine.perform(step, &StepStart::default(), &mut |_| {}).unwrap();
         let outcome = Outcome { measurement, gap_before: None };
         let (step, kept) = (Box::new(step.clone()), Box::new(outcome.clone()));
-        self.entries.push(Entry::Applied { step, outcome: kept });
+        self.entries.push(JournalEntry::Applied { step, outcome: kept });
         Ok(outcome)
     }
     fn idle(&mut self, _: Nanos) -> Result<(), Halt> {
@@ -65,7 +65,7 @@ fn found(between: &dyn Fn(&File)) -> Findings {
         steadfast_domain::settings::Geometry { capacity: Bytes(SIZE), logical_sector: 512 };
     let test = steadfast_procedures::procedure(&settings, geometry, &[]).unwrap();
     test.conduct(&mut bench).unwrap();
-    bench.entries.push(Entry::Ended);
+    bench.entries.push(JournalEntry::Ended);
     let record = Record {
         version: RECORD_VERSION,
         settings,

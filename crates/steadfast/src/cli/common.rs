@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
 use steadfast_analysis::questions::cumulative::Threshold;
-use steadfast_analysis::questions::streams::By;
+use steadfast_analysis::questions::streams::ShareMeasure;
 use steadfast_domain::{Bytes, Nanos};
 
 /// The most threads or outstanding I/Os per thread that are accepted.
@@ -76,7 +76,7 @@ pub struct SharesArguments {
     pub threshold: Threshold,
     /// What shares are computed from: I/Os (count) or bytes
     #[arg(id = "shares", long = "shares", value_name = "count|bytes", default_value_t)]
-    pub of: By,
+    pub of: ShareMeasure,
 }
 
 /// A width that capture steps can have.

@@ -5,11 +5,11 @@ use super::common::{AxisArguments, SharesArguments};
 use super::heading;
 use super::selection::Selection;
 use clap::{Args, ValueEnum};
-use steadfast_analysis::questions::delta::Rank;
-use steadfast_analysis::questions::group_figures::Show;
+use steadfast_analysis::questions::delta::DeltaRank;
+use steadfast_analysis::questions::group_figures::GroupFigureSet;
 use steadfast_analysis::questions::groups::Facet;
-use steadfast_analysis::questions::streams::By;
-use steadfast_analysis::questions::totals::HitsShown;
+use steadfast_analysis::questions::streams::ShareMeasure;
+use steadfast_analysis::questions::totals::HitMapQuantity;
 use steadfast_domain::Nanos;
 
 /// `trace groups`.
@@ -26,7 +26,7 @@ pub struct GroupsArguments {
     pub show: ShowName,
     /// Largest first by this figure: I/Os (count) or bytes
     #[arg(long, value_name = "FIGURE", default_value_t)]
-    pub rank: By,
+    pub rank: ShareMeasure,
     /// Print at most this many rows; JSON has all
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub top: usize,
@@ -49,13 +49,13 @@ pub enum ShowName {
     Content,
 }
 
-impl From<ShowName> for Show {
-    fn from(name: ShowName) -> Show {
+impl From<ShowName> for GroupFigureSet {
+    fn from(name: ShowName) -> GroupFigureSet {
         match name {
-            ShowName::Counts => Show::Counts,
-            ShowName::Times => Show::Times,
-            ShowName::Kinds => Show::Kinds,
-            ShowName::Content => Show::Content,
+            ShowName::Counts => GroupFigureSet::Counts,
+            ShowName::Times => GroupFigureSet::Times,
+            ShowName::Kinds => GroupFigureSet::Kinds,
+            ShowName::Content => GroupFigureSet::Content,
         }
     }
 }
@@ -74,13 +74,13 @@ pub enum RankName {
     Response,
 }
 
-impl From<RankName> for Rank {
-    fn from(name: RankName) -> Rank {
+impl From<RankName> for DeltaRank {
+    fn from(name: RankName) -> DeltaRank {
         match name {
-            RankName::Iops => Rank::Iops,
-            RankName::Bytes => Rank::Bytes,
-            RankName::Share => Rank::Share,
-            RankName::Response => Rank::Response,
+            RankName::Iops => DeltaRank::Iops,
+            RankName::Bytes => DeltaRank::Bytes,
+            RankName::Share => DeltaRank::Share,
+            RankName::Response => DeltaRank::Response,
         }
     }
 }
@@ -97,12 +97,12 @@ pub enum HitsName {
     Streams,
 }
 
-impl From<HitsName> for HitsShown {
-    fn from(name: HitsName) -> HitsShown {
+impl From<HitsName> for HitMapQuantity {
+    fn from(name: HitsName) -> HitMapQuantity {
         match name {
-            HitsName::Count => HitsShown::Count,
-            HitsName::Bytes => HitsShown::Bytes,
-            HitsName::Streams => HitsShown::Streams,
+            HitsName::Count => HitMapQuantity::Count,
+            HitsName::Bytes => HitMapQuantity::Bytes,
+            HitsName::Streams => HitMapQuantity::Streams,
         }
     }
 }

@@ -7,9 +7,9 @@ use super::selection::FilterArguments;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use steadfast_analysis::questions::cumulative::Threshold;
-use steadfast_analysis::questions::streams::By;
+use steadfast_analysis::questions::streams::ShareMeasure;
 use steadfast_domain::Nanos;
-use steadfast_domain::script::{IssueAt, MapRule, Overlaps, ReplayOmissions, Timing};
+use steadfast_domain::script::{DueTimeSource, MapRule, OverlapRule, ReplayOmissions, Timing};
 
 /// What of a captured workload a test applies, and how.
 #[derive(Debug, Clone, Args)]
@@ -24,7 +24,7 @@ pub struct ReplayArguments {
     pub threshold: Option<Threshold>,
     /// What shares are computed from: I/Os (count) or bytes
     #[arg(long, value_name = "count|bytes", default_value_t)]
-    pub shares: By,
+    pub shares: ShareMeasure,
     /// Width of a step of the capture's time; default: as kept, or by the capture's length
     #[arg(long, value_name = "TIME", value_parser = super::common::capture_step)]
     pub step: Option<Nanos>,
@@ -36,14 +36,14 @@ pub struct ReplayArguments {
     pub timing: Option<Timing>,
     /// Captured time that counts: queue or issue; default: queue, if the trace has it
     #[arg(long, requires = "exact", value_name = "queue|issue")]
-    pub issue_at: Option<IssueAt>,
+    pub issue_at: Option<DueTimeSource>,
     /// Count due times from this time of the capture; default: from the first chosen I/O, and
     /// with --target DEVICE=TARGET from the first of all these devices
     #[arg(long, requires = "exact", value_name = "TIME")]
     pub counted_from: Option<Nanos>,
     /// What to do with I/Os that overlap in flight: keep, or order (one waits for the other)
     #[arg(long, requires = "exact", value_name = "RULE")]
-    pub overlaps: Option<Overlaps>,
+    pub overlaps: Option<OverlapRule>,
     /// How addresses are mapped: same, wrap, pack or scale; default: same if all fit, else wrap
     #[arg(long, requires = "exact", value_name = "RULE")]
     pub map: Option<MapRule>,
@@ -77,7 +77,7 @@ impl ReplayArguments {
     pub fn first_given(&self) -> Option<&'static str> {
         let given = [
             ("--threshold", self.threshold.is_some()),
-            ("--shares", self.shares != By::default()),
+            ("--shares", self.shares != ShareMeasure::default()),
             ("--step", self.step.is_some()),
             ("--exact", self.exact),
         ];

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use steadfast_analysis::clock::Moment;
 use steadfast_analysis::questions::streams::StreamKey;
-use steadfast_domain::{IoOp, Layer, Zone};
+use steadfast_domain::{IoOp, Layer, TimeZone};
 
 /// Which I/Os of a trace.
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ pub struct FilterArguments {
     pub to: Option<Moment>,
     /// Time zone of clock times, such as UTC or +01:00; default: the captured host's
     #[arg(help_heading = heading::SELECTION, long, value_name = "ZONE", allow_hyphen_values = true)]
-    pub time_zone: Option<Zone>,
+    pub time_zone: Option<TimeZone>,
     /// I/Os from this event mark to the next (repeatable)
     #[arg(help_heading = heading::SELECTION, long, value_name = "MARK")]
     pub event: Vec<String>,

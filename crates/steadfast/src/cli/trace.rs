@@ -12,7 +12,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use steadfast_analysis::clock::Moment;
 use steadfast_analysis::questions::cumulative::Threshold;
-use steadfast_analysis::questions::delta::Align;
+use steadfast_analysis::questions::delta::TimeAlignment;
 use steadfast_analysis::questions::groups::Facet;
 use steadfast_domain::{Demand, Nanos};
 
@@ -222,7 +222,7 @@ pub struct CompareArguments {
     /// Align captures at their start, by the clock, or at a mark (mark:NAME); default: clock if
     /// they overlap in time, otherwise start
     #[arg(long, value_name = "start|clock|mark:NAME")]
-    pub align: Option<Align>,
+    pub align: Option<TimeAlignment>,
     /// What I/Os are grouped by: host, stream, process, device, op or cpu; prints what changed
     /// from the first capture to the second
     #[arg(long, value_name = "FACETS")]

@@ -1,22 +1,22 @@
 //! Start of a run on one target. Checks come in the order in which they can fail: settings,
 //! target, run directory.
 
-use super::conduct::{Conduct, FIO_DIRECTORY, wishes};
+use super::conduct::{FIO_DIRECTORY, ProcedureRun, wishes};
 use super::several::refuse_taken;
 use crate::asked::{SOFTWARE, check_engine};
 use crate::cli::EngineName;
 use crate::exit::{ExitState, misuse};
 use crate::hosts;
-use crate::prometheus::Exporter;
-use crate::target::{self, Course, EngineChoice, Named};
+use crate::prometheus::MetricsExporter;
+use crate::target::{self, EngineChoice, SimulationOptions, TargetRef};
 use crate::terminal;
 use anyhow::bail;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Geometry, HostList};
 use steadfast_domain::{Bytes, Device, Procedure, Sequence, Settings, Step, Transport};
-use steadfast_engine::Stop;
-use steadfast_host::{Consent, HostsConsent, Readers};
+use steadfast_engine::StopSignal;
+use steadfast_host::{Consent, HostsConsent, ReadAccess};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::{Ledger, Rig, RunPlan};
 
@@ -25,7 +25,7 @@ const FIO: &str = "fio";
 
 /// Inputs of a run besides its settings.
 #[derive(Clone, Copy)]
-pub struct Beginning<'a> {
+pub struct RunRequest<'a> {
     /// Target as the user named it.
     pub target: &'a str,
     /// Size of a file to create; `None` if the target exists or needs none.
@@ -45,25 +45,25 @@ pub struct Beginning<'a> {
 }
 
 /// A run that finished or halted.
-pub struct Ended {
+pub struct FinishedRun {
     pub state: ExitState,
     pub directory: PathBuf,
 }
 
 /// A run whose command line is valid. Nothing was touched yet.
-pub struct Intent<'a> {
-    beginning: Beginning<'a>,
+pub struct RunIntent<'a> {
+    beginning: RunRequest<'a>,
     /// True if the command line names no other target.
     alone: bool,
     settings: Settings,
     /// Procedure for the device as described before arming.
     procedure: Box<dyn Procedure>,
     foreseen: Geometry,
-    readers: Readers,
+    readers: ReadAccess,
 }
 
 /// A run whose target is armed. No file was created except a scratch file.
-pub struct Armed {
+pub struct ArmedRun {
     /// Access to the armed device.
     pub rig: Box<dyn Rig>,
     /// Settings, device and purge of the run.
@@ -71,34 +71,34 @@ pub struct Armed {
     /// Procedure for the armed device.
     pub procedure: Box<dyn Procedure>,
     out: PathBuf,
-    readers: Readers,
+    readers: ReadAccess,
 }
 
-impl<'a> Beginning<'a> {
+impl<'a> RunRequest<'a> {
     /// Starts a run of these settings and conducts it.
-    pub fn conduct(&self, settings: Settings, foreseen: &Device) -> anyhow::Result<Ended> {
+    pub fn conduct(&self, settings: Settings, foreseen: &Device) -> anyhow::Result<FinishedRun> {
         self.conduct_with(settings, foreseen, None)
     }
 
-    /// Like [`Beginning::conduct`], with metrics written to a file during the run.
+    /// Like [`RunRequest::conduct`], with metrics written to a file during the run.
     pub fn conduct_with(
         &self,
         settings: Settings,
         foreseen: &Device,
         prometheus: Option<&Path>,
-    ) -> anyhow::Result<Ended> {
+    ) -> anyhow::Result<FinishedRun> {
         let default = || default_directory(&settings, &plain_name(foreseen));
         let out = self.out.map_or_else(default, Path::to_owned);
         let intent = self.intent(settings, std::slice::from_ref(foreseen), 0)?;
         refuse_taken(&out)?;
-        let metrics = prometheus.map(|path| Exporter::new(path, self.group)).transpose()?;
+        let metrics = prometheus.map(|path| MetricsExporter::new(path, self.group)).transpose()?;
         let stop = target::stop_on_signals()?;
         let mut armed = intent.arm(&out, std::slice::from_ref(&out), &stop)?;
         let ledger = armed.ledger()?;
         let settings = &armed.plan.settings;
         let seed = settings.seed;
         terminal::tell(&format!("Run directory: {} (seed {seed})", out.display()));
-        let conduct = Conduct {
+        let conduct = ProcedureRun {
             procedure: armed.procedure.as_ref(),
             name: &settings.procedure,
             directory: &out,
@@ -107,7 +107,7 @@ impl<'a> Beginning<'a> {
             metrics: metrics.as_ref(),
         };
         let state = conduct.to_the_end(armed.rig.as_mut(), ledger, &[], &stop)?;
-        Ok(Ended { state, directory: out })
+        Ok(FinishedRun { state, directory: out })
     }
 
     /// Validates a run of these settings on `devices[at]`.
@@ -116,7 +116,7 @@ impl<'a> Beginning<'a> {
         mut settings: Settings,
         foreseen: &[Device],
         at: usize,
-    ) -> anyhow::Result<Intent<'a>> {
+    ) -> anyhow::Result<RunIntent<'a>> {
         let is_target = |name: &String| foreseen.iter().any(|device| names(name, device));
         let others = self.yes_destroy.iter().filter(|name| !is_target(name));
         refuse_ambiguous(self.yes_destroy, foreseen)?;
@@ -128,8 +128,8 @@ impl<'a> Beginning<'a> {
         let geometry = geometry(&foreseen[at]);
         let procedure = steadfast_procedures::procedure(&settings, geometry, &[])?;
         self.refuse(&settings, &foreseen[at])?;
-        let readers = self.group.map(Readers::of_group).transpose()?.unwrap_or_default();
-        Ok(Intent {
+        let readers = self.group.map(ReadAccess::of_group).transpose()?.unwrap_or_default();
+        Ok(RunIntent {
             beginning: *self,
             alone: foreseen.len() == 1,
             settings,
@@ -158,10 +158,10 @@ impl<'a> Beginning<'a> {
     }
 }
 
-impl Intent<'_> {
+impl RunIntent<'_> {
     /// Arms the target for a run in the directory `out`. Never writes to the disks that hold the
     /// paths in `keep`.
-    pub fn arm(self, out: &Path, keep: &[PathBuf], stop: &Stop) -> anyhow::Result<Armed> {
+    pub fn arm(self, out: &Path, keep: &[PathBuf], stop: &StopSignal) -> anyhow::Result<ArmedRun> {
         let (mut rig, engine) = match self.settings.hosts.as_deref() {
             Some(list) => (self.rig_of_hosts(list, out, stop)?, FIO),
             None => self.rig_here(out, keep, stop)?,
@@ -187,7 +187,7 @@ impl Intent<'_> {
         if let Some(why) = steadfast_runner::refusal(procedure.as_ref(), &mut prepare) {
             bail!("{}: {why}", self.beginning.target);
         }
-        Ok(Armed { rig, plan, procedure, out: out.to_owned(), readers: self.readers })
+        Ok(ArmedRun { rig, plan, procedure, out: out.to_owned(), readers: self.readers })
     }
 
     /// Opens a rig on a device of this host; returns it with the name of its engine.
@@ -195,11 +195,11 @@ impl Intent<'_> {
         &self,
         out: &Path,
         keep: &[PathBuf],
-        stop: &Stop,
+        stop: &StopSignal,
     ) -> anyhow::Result<(Box<dyn Rig>, &'static str)> {
         let (named, consent) = self.found()?;
         let mover = mover(self.beginning.engine, out);
-        let course = Course::from(&self.settings);
+        let course = SimulationOptions::from(&self.settings);
         let rig = target::rig(&mover, &named, &consent, keep, course, stop)?;
         Ok((rig, engine_name(&named, &mover)))
     }
@@ -209,9 +209,9 @@ impl Intent<'_> {
         &self,
         list: &HostList,
         out: &Path,
-        stop: &Stop,
+        stop: &StopSignal,
     ) -> anyhow::Result<Box<dyn Rig>> {
-        let Beginning { target, size, yes_destroy, .. } = self.beginning;
+        let RunRequest { target, size, yes_destroy, .. } = self.beginning;
         let consent = match reading(&self.settings) {
             Some(_) => HostsConsent::Read,
             None => HostsConsent::Named(yes_destroy),
@@ -220,8 +220,8 @@ impl Intent<'_> {
     }
 
     /// Finds the target and the user's consent to overwrite it.
-    fn found(&self) -> anyhow::Result<(Named, Consent)> {
-        let Beginning { target, size, .. } = self.beginning;
+    fn found(&self) -> anyhow::Result<(TargetRef, Consent)> {
+        let RunRequest { target, size, .. } = self.beginning;
         if let Some(sequence) = reading(&self.settings) {
             let named = target::find_to_read(target, size, &sequence.title)?;
             return Ok((named, Consent::Read));
@@ -234,10 +234,10 @@ impl Intent<'_> {
 
 /// Returns the confirmation in `given` that names this device. For a single target (`alone`),
 /// returns the first confirmation even if it does not match, so that the mismatch is reported.
-pub fn confirmation(given: &[String], named: &Named, alone: bool) -> Option<String> {
+pub fn confirmation(given: &[String], named: &TargetRef, alone: bool) -> Option<String> {
     let device = match named {
-        Named::Simulated(_) => return given.first().cloned(),
-        Named::Real(device) => device,
+        TargetRef::Simulated(_) => return given.first().cloned(),
+        TargetRef::Real(device) => device,
     };
     if given.iter().any(|typed| names_fully(typed, device)) {
         return Some(device.confirmation().to_owned());
@@ -279,7 +279,7 @@ pub fn refuse_ambiguous(given: &[String], devices: &[Device]) -> anyhow::Result<
     Ok(())
 }
 
-impl Armed {
+impl ArmedRun {
     /// Creates the run directory.
     pub fn ledger(&self) -> anyhow::Result<Ledger> {
         Ok(Ledger::create_for(self.readers, &self.out, &self.plan)?)
@@ -338,10 +338,10 @@ pub fn geometry(device: &Device) -> Geometry {
     Geometry { capacity: device.capacity, logical_sector: device.logical_sector }
 }
 
-fn engine_name(named: &Named, mover: &EngineChoice) -> &'static str {
+fn engine_name(named: &TargetRef, mover: &EngineChoice) -> &'static str {
     match named {
-        Named::Simulated(_) => "sim",
-        Named::Real(_) => mover.name(),
+        TargetRef::Simulated(_) => "sim",
+        TargetRef::Real(_) => mover.name(),
     }
 }
 

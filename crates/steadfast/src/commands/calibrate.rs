@@ -3,23 +3,23 @@
 use super::restore;
 use crate::cli::CalibrateArguments;
 use crate::exit::{ExitState, misuse};
-use crate::target::{self, Course, EngineChoice, Kept, Named};
+use crate::target::{self, EngineChoice, FioDirectory, SimulationOptions, TargetRef};
 use crate::{remarks, terminal};
 use serde::Serialize;
 use std::path::PathBuf;
 use steadfast_domain::{Device, text};
-use steadfast_engine::Stop;
-use steadfast_host::{Consent, Roots};
+use steadfast_engine::StopSignal;
+use steadfast_host::{Consent, SystemRoots};
 use steadfast_report::text_table;
 use steadfast_runner::calibrate::{
-    self, Arena, Calibrated, Calibration, CalibrationEvent, Comparison, Contender, Judgement,
-    Point, Reading, median_run,
+    self, Calibration, CalibrationContext, CalibrationEngine, CalibrationEvent, CalibrationPoint,
+    CalibrationReading, CalibrationResult, Comparison, Judgement, median_run,
 };
 use steadfast_runner::{HostChanges, Rig};
 
 /// Everything, as JSON.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct Answer<'a> {
+struct CalibrateOutput<'a> {
     device: &'a Device,
     engines: &'a [String; 2],
     time_ns: u64,
@@ -30,13 +30,13 @@ struct Answer<'a> {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Answer<'_>>()
+    terminal::schema_of::<CalibrateOutput<'_>>()
 }
 
 /// Runs both engines and prints the table and the verdict.
 pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitState> {
     let named = target::find(&arguments.target, arguments.size)?;
-    let Named::Real(device) = &named else {
+    let TargetRef::Real(device) = &named else {
         return Err(misuse(format!(
             "{} is simulated; fio needs a block device or a file",
             arguments.target
@@ -45,12 +45,12 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitState> {
     let device = device.clone();
     let consent = consent(arguments, &device);
     let calibration = calibration(arguments, &device, consent != Consent::Read);
-    let kept = Kept::new(arguments.keep.as_deref())?;
+    let kept = FioDirectory::new(arguments.keep.as_deref())?;
     announce(arguments, &calibration);
-    let mut bench = Bench {
+    let mut bench = CalibrationTarget {
         named,
         consent,
-        course: Course::of(arguments.seed),
+        course: SimulationOptions::of(arguments.seed),
         stop: target::stop_on_signals()?,
         directory: kept.path().to_owned(),
         repeats: arguments.runs,
@@ -69,7 +69,7 @@ fn consent(arguments: &CalibrateArguments, device: &Device) -> Consent {
     let destroy = Consent::Destroy { confirmation: arguments.yes_destroy.clone() };
     let asked = arguments.yes_destroy.is_some()
         || arguments.points.iter().any(|point| point.pattern.read_percent < 100);
-    if asked || steadfast_host::arm(device, &destroy, &[], &Roots::real()).is_ok() {
+    if asked || steadfast_host::arm(device, &destroy, &[], &SystemRoots::real()).is_ok() {
         return destroy;
     }
     Consent::Read
@@ -77,7 +77,7 @@ fn consent(arguments: &CalibrateArguments, device: &Device) -> Consent {
 
 fn calibration(arguments: &CalibrateArguments, device: &Device, may_write: bool) -> Calibration {
     let points = if arguments.points.is_empty() {
-        Point::usual(may_write)
+        CalibrationPoint::usual(may_write)
     } else {
         arguments.points.clone()
     };
@@ -111,23 +111,23 @@ fn announce(arguments: &CalibrateArguments, calibration: &Calibration) {
 }
 
 /// The target and its engines.
-struct Bench {
-    named: Named,
+struct CalibrationTarget {
+    named: TargetRef,
     consent: Consent,
-    course: Course,
-    stop: Stop,
+    course: SimulationOptions,
+    stop: StopSignal,
     /// Directory of fio's files.
     directory: PathBuf,
     repeats: u32,
 }
 
-impl Arena for Bench {
+impl CalibrationContext for CalibrationTarget {
     type Error = anyhow::Error;
 
-    fn rig(&mut self, engine: Contender) -> anyhow::Result<Box<dyn Rig>> {
+    fn rig(&mut self, engine: CalibrationEngine) -> anyhow::Result<Box<dyn Rig>> {
         let mover = match engine {
-            Contender::Uring => EngineChoice::Uring,
-            Contender::Fio => EngineChoice::Fio(self.directory.clone()),
+            CalibrationEngine::Uring => EngineChoice::Uring,
+            CalibrationEngine::Fio => EngineChoice::Fio(self.directory.clone()),
         };
         target::rig(&mover, &self.named, &self.consent, &[], self.course, &self.stop)
     }
@@ -153,12 +153,12 @@ impl Arena for Bench {
 fn print(
     arguments: &CalibrateArguments,
     device: &Device,
-    calibrated: &Calibrated,
+    calibrated: &CalibrationResult,
 ) -> anyhow::Result<()> {
-    let Calibrated { engines, comparisons } = calibrated;
+    let CalibrationResult { engines, comparisons } = calibrated;
     let verdict = verdict(comparisons, arguments.within);
     if arguments.json {
-        return terminal::print_json(&Answer {
+        return terminal::print_json(&CalibrateOutput {
             device,
             engines,
             time_ns: arguments.time.0,
@@ -196,12 +196,17 @@ fn rows(comparison: &Comparison) -> [[String; 10]; 2] {
         Judgement::CpuBound => "CPU-bound",
     };
     [
-        engine_row(&comparison.point, Contender::Uring, &comparison.uring, &range),
-        engine_row("", Contender::Fio, &comparison.fio, remark),
+        engine_row(&comparison.point, CalibrationEngine::Uring, &comparison.uring, &range),
+        engine_row("", CalibrationEngine::Fio, &comparison.fio, remark),
     ]
 }
 
-fn engine_row(point: &str, engine: Contender, readings: &[Reading], last: &str) -> [String; 10] {
+fn engine_row(
+    point: &str,
+    engine: CalibrationEngine,
+    readings: &[CalibrationReading],
+    last: &str,
+) -> [String; 10] {
     let number = |value: Option<f64>, decimals: usize| {
         value.map_or("–".to_owned(), |value| text::number(value, decimals))
     };
@@ -209,7 +214,8 @@ fn engine_row(point: &str, engine: Contender, readings: &[Reading], last: &str) 
     let run = median_run(readings);
     let busiest = run.and_then(|run| run.busiest_thread);
     let busy = busiest.map_or("–".to_owned(), |b| format!("{:.0} %", b * 100.0));
-    let percentile = |of: fn(&Reading) -> Option<u64>| run.and_then(of).map(|ns| ns as f64);
+    let percentile =
+        |of: fn(&CalibrationReading) -> Option<u64>| run.and_then(of).map(|ns| ns as f64);
     [
         point.to_owned(),
         engine.to_string(),
@@ -273,8 +279,8 @@ fn verdict(comparisons: &[Comparison], within: f64) -> String {
 mod tests {
     use super::*;
 
-    fn reading(iops: f64) -> Reading {
-        Reading {
+    fn reading(iops: f64) -> CalibrationReading {
+        CalibrationReading {
             iops,
             bytes_per_second: iops * 4096.0,
             mean_ns: 1e9 / iops,
@@ -286,7 +292,7 @@ mod tests {
     }
 
     fn compared(pairs: &[(f64, f64)]) -> Comparison {
-        let point: Point = "RND 4K R T1Q32".parse().unwrap();
+        let point: CalibrationPoint = "RND 4K R T1Q32".parse().unwrap();
         let uring = pairs.iter().map(|(ours, _)| reading(*ours)).collect();
         let fio = pairs.iter().map(|(_, theirs)| reading(*theirs)).collect();
         Comparison::new(&point, uring, fio, 5.0)

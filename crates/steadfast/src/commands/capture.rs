@@ -3,12 +3,12 @@
 use crate::asked::SOFTWARE;
 use crate::cli::{CaptureArguments, CaptureFiles, CaptureSource};
 use crate::exit::{ExitState, misuse};
-use crate::writing::Rule;
+use crate::writing::OutputRule;
 use crate::{target, terminal};
 use steadfast_domain::Nanos;
-use steadfast_domain::io_event::{CapturedCgroup, ContentSample, Merging};
+use steadfast_domain::io_event::{CapturedCgroup, ContentSample, MergeCounts};
 use steadfast_recorder::{
-    CostPerIo, FilesWay, Output, RecordError, Recorded, Recording, RecordingEvent,
+    CostPerIo, FileCaptureMode, Output, RecordError, Recorded, Recording, RecordingEvent,
     RecordingProgress, SourceName, Written, record,
 };
 
@@ -16,7 +16,7 @@ use steadfast_recorder::{
 pub fn run(arguments: &CaptureArguments) -> anyhow::Result<ExitState> {
     let recording = recording(arguments)?;
     let stop = target::stop_on_signals()?;
-    let recorded = record(&recording, &|| stop.is_requested(), &mut Screen).map_err(said)?;
+    let recorded = record(&recording, &|| stop.is_requested(), &mut CaptureScreen).map_err(said)?;
     ending(&recorded).iter().for_each(|line| terminal::tell(line));
     Ok(ExitState::Done)
 }
@@ -30,7 +30,7 @@ fn said(error: RecordError) -> anyhow::Error {
 }
 
 fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
-    let Rule { existing, readers } = Rule::of(&arguments.writing)?;
+    let OutputRule { existing, readers } = OutputRule::of(&arguments.writing)?;
     Ok(Recording {
         devices: arguments.device.clone(),
         mounts: arguments.mount.clone(),
@@ -49,8 +49,8 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
             CaptureSource::Tracefs => SourceName::Tracefs,
         }),
         files: arguments.file_probes.map(|files| match files {
-            CaptureFiles::EntryPoints => FilesWay::EntryPoints,
-            CaptureFiles::Calls => FilesWay::Calls,
+            CaptureFiles::EntryPoints => FileCaptureMode::EntryPoints,
+            CaptureFiles::Calls => FileCaptureMode::Calls,
         }),
         paths: arguments.paths,
         cgroups: arguments.cgroups,
@@ -67,9 +67,9 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
 }
 
 /// Terminal output during a capture.
-struct Screen;
+struct CaptureScreen;
 
-impl RecordingProgress for Screen {
+impl RecordingProgress for CaptureScreen {
     fn tell(&mut self, event: &RecordingEvent<'_>) {
         match event {
             RecordingEvent::Removed { instance } => terminal::complain(&format!(
@@ -145,7 +145,7 @@ fn paths((with, without): (u64, u64)) -> String {
     )
 }
 
-fn merging(devices: &[Merging]) -> String {
+fn merging(devices: &[MergeCounts]) -> String {
     let merged: u64 = devices.iter().map(|device| device.merged).sum();
     let split: u64 = devices.iter().map(|device| device.split).sum();
     format!("Requests: {merged} merged into others, {split} split.")

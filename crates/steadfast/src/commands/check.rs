@@ -2,14 +2,14 @@
 
 use crate::cli::CheckArguments;
 use crate::exit::{ExitState, misuse};
-use crate::writing::{OutputDir, Rule};
+use crate::writing::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use anyhow::Context;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_host::{Directory, read_regular};
-use steadfast_report::{Checked, Limit, Limits, Names, Printed};
+use steadfast_report::{CheckVerdict, Limit, Limits, ReportTime, TableNames};
 use steadfast_runner::Ledger;
 use steadfast_runner::real::wall_clock_unix_ms;
 
@@ -88,18 +88,18 @@ fn own(run: &Path) -> anyhow::Result<Limits> {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Checked>()
+    terminal::schema_of::<CheckVerdict>()
 }
 
 /// The JSON output of `--list`.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Listed {
-    tables: Vec<Names>,
+struct CheckListOutput {
+    tables: Vec<TableNames>,
 }
 
 /// Returns the schema of the JSON output of `--list`.
 pub fn schema_of_list() -> schemars::Schema {
-    terminal::schema_of::<Listed>()
+    terminal::schema_of::<CheckListOutput>()
 }
 
 /// Returns the unit of a column of a sequence's tables.
@@ -114,7 +114,7 @@ fn unit(column: &str) -> &'static str {
 fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitState> {
     let names = steadfast_report::names(findings);
     if arguments.json {
-        terminal::print_json(&Listed { tables: names })?;
+        terminal::print_json(&CheckListOutput { tables: names })?;
     } else {
         terminal::print(&steadfast_report::names_text(&names, terminal::width()))?;
     }
@@ -127,14 +127,14 @@ fn shelf(arguments: &CheckArguments, run: Option<&Directory>) -> anyhow::Result<
         return Ok(None);
     }
     if let Some(output) = &arguments.output {
-        let rule = Rule::of(&arguments.writing)?;
+        let rule = OutputRule::of(&arguments.writing)?;
         return OutputDir::named(output, rule, &["check.html", "check.pdf"]).map(Some);
     }
     Ok(run.map(OutputDir::of_run))
 }
 
 fn write(shelf: &OutputDir, report: &Findings) -> anyhow::Result<Vec<PathBuf>> {
-    let printed = Printed { report_unix_ms: wall_clock_unix_ms() };
+    let printed = ReportTime { report_unix_ms: wall_clock_unix_ms() };
     let page = steadfast_report::html(report, &printed);
     let document = steadfast_report::pdf(report, &printed)?;
     shelf.put(&[("check.html".into(), page.into_bytes()), ("check.pdf".into(), document)])

@@ -3,27 +3,28 @@
 use crate::asked::SOFTWARE;
 use crate::cli::{CompareArguments, LongFormat};
 use crate::exit::{ExitState, misuse};
-use crate::writing::{OutputDir, Rule};
+use crate::writing::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use anyhow::bail;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_host::NewFile;
-use steadfast_report::{COMPARED_MAX, CompareError, Printed};
+use steadfast_report::{COMPARED_MAX, CompareError, ReportTime};
 use steadfast_runner::real::wall_clock_unix_ms;
-use steadfast_tracefile::table::{Kind, TableWriter, Value};
+use steadfast_tracefile::table::{ColumnType, TableValue, TableWriter};
 
 /// Compares the runs and writes or prints the comparison.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
-    let rule = Rule::of(&arguments.writing)?;
+    let rule = OutputRule::of(&arguments.writing)?;
     if let Some(format) = long_format(arguments)? {
         return long(arguments, format, rule);
     }
     if !(2..=COMPARED_MAX).contains(&arguments.runs.len()) {
         return Err(misuse(CompareError::Count(arguments.runs.len())));
     }
-    let place = arguments.output.as_deref().map(|output| Place::of(output, rule)).transpose()?;
+    let place =
+        arguments.output.as_deref().map(|output| ComparisonOutput::of(output, rule)).transpose()?;
     let mut found = Vec::new();
     for run in &arguments.runs {
         found.push((run.as_path(), output::findings_of(run)?));
@@ -71,7 +72,11 @@ fn long_format(arguments: &CompareArguments) -> anyhow::Result<Option<LongFormat
 }
 
 /// Writes all numbers of all runs as one long table.
-fn long(arguments: &CompareArguments, format: LongFormat, rule: Rule) -> anyhow::Result<ExitState> {
+fn long(
+    arguments: &CompareArguments,
+    format: LongFormat,
+    rule: OutputRule,
+) -> anyhow::Result<ExitState> {
     let file = arguments.output.as_deref().map(|output| rule.begin(output)).transpose()?;
     let mut found = Vec::new();
     for run in &arguments.runs {
@@ -104,20 +109,22 @@ fn long(arguments: &CompareArguments, format: LongFormat, rule: Rule) -> anyhow:
 fn parquet(table: &Table) -> anyhow::Result<Vec<u8>> {
     let is_text =
         |at: usize| table.rows.iter().any(|row| matches!(row.cells.get(at), Some(Cell::Text(_))));
-    let kind = |at: usize| if is_text(at) { Kind::Text } else { Kind::Number };
-    let first = std::iter::once((table.corner.as_str(), Kind::Text));
+    let kind = |at: usize| if is_text(at) { ColumnType::Text } else { ColumnType::Number };
+    let first = std::iter::once((table.corner.as_str(), ColumnType::Text));
     let others = table.columns.iter().enumerate().map(|(at, c)| (c.name.as_str(), kind(at)));
-    let columns: Vec<(&str, Kind)> = first.chain(others).collect();
+    let columns: Vec<(&str, ColumnType)> = first.chain(others).collect();
     let about = [("steadfast.table", table.id.clone()), ("steadfast.version", SOFTWARE.to_owned())];
     let mut out = Vec::new();
     let mut writer = TableWriter::new(&mut out, &columns, &about)?;
     let value = |cell: &Cell| match cell {
-        Cell::Number { value, .. } if value.is_finite() => Value::Number(*value),
-        Cell::Text(text) => Value::Text(text.clone()),
-        Cell::Number { .. } | Cell::Missing => Value::Missing,
+        Cell::Number { value, .. } if value.is_finite() => TableValue::Number(*value),
+        Cell::Text(text) => TableValue::Text(text.clone()),
+        Cell::Number { .. } | Cell::Missing => TableValue::Missing,
     };
-    let row = |row: &Row| -> Vec<Value> {
-        std::iter::once(Value::Text(row.head.clone())).chain(row.cells.iter().map(value)).collect()
+    let row = |row: &Row| -> Vec<TableValue> {
+        std::iter::once(TableValue::Text(row.head.clone()))
+            .chain(row.cells.iter().map(value))
+            .collect()
     };
     for part in table.rows.chunks(ROW_GROUP) {
         writer.add(&part.iter().map(row).collect::<Vec<_>>())?;
@@ -162,27 +169,27 @@ fn names(found: &[(&Path, Findings)]) -> Vec<String> {
 }
 
 /// Destination of a comparison.
-enum Place {
+enum ComparisonOutput {
     /// One format, chosen by the file's extension.
-    File(NewFile, Form),
+    File(NewFile, ComparisonFormat),
     /// All formats in a directory.
     OutputDir(OutputDir),
 }
 
-enum Form {
+enum ComparisonFormat {
     Html,
     Pdf,
     Json,
 }
 
-impl Place {
+impl ComparisonOutput {
     /// Opens a directory for all formats or a file for one.
-    fn of(output: &Path, rule: Rule) -> anyhow::Result<Place> {
+    fn of(output: &Path, rule: OutputRule) -> anyhow::Result<ComparisonOutput> {
         let ending = output.extension().and_then(|ending| ending.to_str());
         let form = match ending.filter(|_| !output.is_dir()) {
-            Some("html") => Form::Html,
-            Some("pdf") => Form::Pdf,
-            Some("json") => Form::Json,
+            Some("html") => ComparisonFormat::Html,
+            Some("pdf") => ComparisonFormat::Pdf,
+            Some("json") => ComparisonFormat::Json,
             Some("txt" | "xlsx") => bail!(
                 "{}: a comparison is written as .html, .pdf or .json, its numbers as .csv or \
                  .parquet, or all of it into a directory",
@@ -190,32 +197,32 @@ impl Place {
             ),
             _ => {
                 let names = ["compare.html", "compare.pdf", "compare.json"];
-                return OutputDir::named(output, rule, &names).map(Place::OutputDir);
+                return OutputDir::named(output, rule, &names).map(ComparisonOutput::OutputDir);
             }
         };
-        Ok(Place::File(rule.begin(output)?, form))
+        Ok(ComparisonOutput::File(rule.begin(output)?, form))
     }
 
     fn write(self, comparison: &Findings) -> anyhow::Result<Vec<PathBuf>> {
-        let printed = Printed { report_unix_ms: wall_clock_unix_ms() };
-        let made = |form: &Form| -> anyhow::Result<Vec<u8>> {
+        let printed = ReportTime { report_unix_ms: wall_clock_unix_ms() };
+        let made = |form: &ComparisonFormat| -> anyhow::Result<Vec<u8>> {
             Ok(match form {
-                Form::Html => steadfast_report::html(comparison, &printed).into_bytes(),
-                Form::Pdf => steadfast_report::pdf(comparison, &printed)?,
-                Form::Json => steadfast_report::json(comparison)?,
+                ComparisonFormat::Html => steadfast_report::html(comparison, &printed).into_bytes(),
+                ComparisonFormat::Pdf => steadfast_report::pdf(comparison, &printed)?,
+                ComparisonFormat::Json => steadfast_report::json(comparison)?,
             })
         };
         match self {
-            Place::File(file, form) => {
+            ComparisonOutput::File(file, form) => {
                 let path = file.path();
                 file.hold(&made(&form)?)?;
                 Ok(vec![path])
             }
-            Place::OutputDir(shelf) => {
+            ComparisonOutput::OutputDir(shelf) => {
                 let mut files = vec![
-                    ("compare.html".to_owned(), made(&Form::Html)?),
-                    ("compare.pdf".to_owned(), made(&Form::Pdf)?),
-                    ("compare.json".to_owned(), made(&Form::Json)?),
+                    ("compare.html".to_owned(), made(&ComparisonFormat::Html)?),
+                    ("compare.pdf".to_owned(), made(&ComparisonFormat::Pdf)?),
+                    ("compare.json".to_owned(), made(&ComparisonFormat::Json)?),
                 ];
                 files.extend(output::tables(comparison));
                 shelf.put(&files)

@@ -3,18 +3,18 @@
 use crate::cli::Format;
 use crate::commands::replay;
 use crate::exit::ExitState;
-use crate::panel::Panel;
-use crate::prometheus::{Both, Exporter};
+use crate::panel::RunPanel;
+use crate::prometheus::{MetricsExporter, ProgressTee};
 use crate::writing::OutputDir;
 use crate::{asked::SOFTWARE, output, terminal};
 use anyhow::bail;
 use std::path::Path;
 use steadfast_domain::{Findings, Load, Procedure, Settings, Step};
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 use steadfast_host::Directory;
-use steadfast_runner::ledger::Line;
-use steadfast_runner::run::{self, Ending};
-use steadfast_runner::{Event, HostRequests, Ledger, Progress, Rig};
+use steadfast_runner::ledger::JournalLine;
+use steadfast_runner::run::{self, RunOutcome};
+use steadfast_runner::{HostRequests, Ledger, ProgressSink, Rig, RunEvent};
 
 /// Subdirectory of a run directory with fio's job files and results.
 pub const FIO_DIRECTORY: &str = "fio";
@@ -28,7 +28,7 @@ pub fn wishes(settings: &Settings, directory: &Path) -> HostRequests {
 }
 
 /// A procedure to be conducted.
-pub struct Conduct<'a> {
+pub struct ProcedureRun<'a> {
     pub procedure: &'a dyn Procedure,
     /// Name of the procedure.
     pub name: &'a str,
@@ -38,23 +38,23 @@ pub struct Conduct<'a> {
     /// Prints every step if no terminal shows the run.
     pub verbose: bool,
     /// Exporter of metrics during the run.
-    pub metrics: Option<&'a Exporter>,
+    pub metrics: Option<&'a MetricsExporter>,
 }
 
-impl Conduct<'_> {
+impl ProcedureRun<'_> {
     /// Conducts the procedure, studies the record and writes the report.
     pub fn to_the_end(
         &self,
         rig: &mut dyn Rig,
         ledger: Ledger,
-        lines: &[Line],
-        stop: &Stop,
+        lines: &[JournalLine],
+        stop: &StopSignal,
     ) -> anyhow::Result<ExitState> {
         let mut panel =
-            Panel::new(self.procedure, rig.device(), stop.clone()).verbose(self.verbose);
+            RunPanel::new(self.procedure, rig.device(), stop.clone()).verbose(self.verbose);
         let about = (self.name, self.directory);
         let gauge = self.metrics.map(|metrics| metrics.gauge(rig, self.procedure, about));
-        let mut both = ReplayMarks(Both(&mut panel, gauge));
+        let mut both = ReplayMarks(ProgressTee(&mut panel, gauge));
         let directory = ledger.directory().clone();
         let ending = run::conduct(self.procedure, rig, ledger, lines, SOFTWARE, &mut both);
         drop(both);
@@ -80,15 +80,15 @@ impl Conduct<'_> {
 
 /// Marks the beginning and the end of a replay of single I/Os in captures that run at the same
 /// time, so that `replay verify` tells its I/Os from what was done to its target before and after.
-struct ReplayMarks<'p, 'e>(Both<'p, 'e>);
+struct ReplayMarks<'p, 'e>(ProgressTee<'p, 'e>);
 
-impl Progress for ReplayMarks<'_, '_> {
-    fn tell(&mut self, event: &Event<'_>) {
+impl ProgressSink for ReplayMarks<'_, '_> {
+    fn tell(&mut self, event: &RunEvent<'_>) {
         let mark = match event {
-            Event::Begins(Step { load: Load::Script(_), continues: false, .. }) => {
+            RunEvent::Begins(Step { load: Load::Script(_), continues: false, .. }) => {
                 Some(replay::BEGINS)
             }
-            Event::Finished { step, outcome, replayed: false }
+            RunEvent::Finished { step, outcome, replayed: false }
                 if matches!(step.load, Load::Script(_)) && outcome.measurement.complete =>
             {
                 Some(replay::ENDS)
@@ -104,10 +104,10 @@ impl Progress for ReplayMarks<'_, '_> {
 }
 
 /// Returns the exit state of a run that stopped early, and prints why; `None` if it is complete.
-pub fn unfinished(ending: &Ending, directory: &Path) -> anyhow::Result<Option<ExitState>> {
+pub fn unfinished(ending: &RunOutcome, directory: &Path) -> anyhow::Result<Option<ExitState>> {
     match ending {
-        Ending::Complete => Ok(None),
-        Ending::Halted(halt) => {
+        RunOutcome::Complete => Ok(None),
+        RunOutcome::Halted(halt) => {
             let directory = directory.display();
             terminal::complain(&format!("steadfast: halted: {halt}"));
             terminal::complain(&format!(
@@ -116,7 +116,7 @@ pub fn unfinished(ending: &Ending, directory: &Path) -> anyhow::Result<Option<Ex
             ));
             Ok(Some(ExitState::Halted))
         }
-        Ending::Lost(halt) => bail!(
+        RunOutcome::Lost(halt) => bail!(
             "halted: {halt}. What this run measured is lost and cannot be resumed; start it \
              again, in another directory"
         ),

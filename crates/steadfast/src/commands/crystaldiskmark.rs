@@ -6,7 +6,7 @@ use crate::cli::Format;
 use crate::cli::front::CrystalDiskMarkArguments;
 use crate::exit::ExitState;
 use crate::recognize::expect;
-use crate::writing::{OutputDir, Rule};
+use crate::writing::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use std::path::Path;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
@@ -32,7 +32,7 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
     };
     // Refuse an existing result file before the run.
     let result = match (&arguments.result, arguments.front.plan) {
-        (Some(path), false) => Some(Rule::of(&arguments.writing())?.begin_text(path)?),
+        (Some(path), false) => Some(OutputRule::of(&arguments.writing())?.begin_text(path)?),
         _ => None,
     };
     let conducted = front::conduct(&arguments.front, preset.sequence())?;
@@ -46,9 +46,11 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
 fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<ExitState> {
     let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let shelf = match &arguments.front.output {
-        Some(path) => {
-            Some(OutputDir::named(path, Rule::of(&arguments.writing())?, &output::names(&formats))?)
-        }
+        Some(path) => Some(OutputDir::named(
+            path,
+            OutputRule::of(&arguments.writing())?,
+            &output::names(&formats),
+        )?),
         None => None,
     };
     let bytes = front::read(file)?;

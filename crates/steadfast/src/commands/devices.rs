@@ -5,30 +5,32 @@ use crate::exit::ExitState;
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::Device;
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{SimulatedSsd, drives};
-use steadfast_host::Roots;
+use steadfast_host::SystemRoots;
 use steadfast_report::text_table;
 
 /// The JSON output.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Answer {
+struct DevicesOutput {
     devices: Vec<Device>,
 }
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Answer>()
+    terminal::schema_of::<DevicesOutput>()
 }
 
 /// Lists block devices and simulated drives.
 pub fn run(arguments: &DevicesArguments) -> anyhow::Result<ExitState> {
-    let mut devices = steadfast_host::devices(&Roots::real())?;
+    let mut devices = steadfast_host::devices(&SystemRoots::real())?;
     devices.extend(
-        drives().iter().map(|spec| SimulatedSsd::new(spec, 1, Stop::default()).device().clone()),
+        drives()
+            .iter()
+            .map(|spec| SimulatedSsd::new(spec, 1, StopSignal::default()).device().clone()),
     );
     if arguments.json {
-        terminal::print_json(&Answer { devices })?;
+        terminal::print_json(&DevicesOutput { devices })?;
     } else {
         terminal::print(&table(&devices))?;
     }

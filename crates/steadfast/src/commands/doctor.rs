@@ -2,20 +2,20 @@
 
 use crate::cli::DoctorArguments;
 use crate::exit::ExitState;
-use crate::target::{self, Named};
+use crate::target::{self, TargetRef};
 use crate::terminal;
 use console::{StyledObject, style};
 use serde::Serialize;
 use steadfast_domain::Device;
 use steadfast_domain::record::{Check, CheckState};
 use steadfast_domain::text::{printable, wrapped};
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 use steadfast_engine::sim::SimulatedSsd;
-use steadfast_host::{Roots, WATCH};
+use steadfast_host::{SystemRoots, WATCH};
 
 /// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct Answer<'a> {
+struct DoctorOutput<'a> {
     device: &'a Device,
     /// The worst state of any check.
     state: CheckState,
@@ -24,24 +24,24 @@ struct Answer<'a> {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Answer<'_>>()
+    terminal::schema_of::<DoctorOutput<'_>>()
 }
 
 /// Checks a device and its host. Read-only.
 pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
     let (device, checks) = match target::existing(&arguments.device)? {
-        Named::Simulated(spec) => {
-            let ssd = SimulatedSsd::new(spec, 1, Stop::default());
+        TargetRef::Simulated(spec) => {
+            let ssd = SimulatedSsd::new(spec, 1, StopSignal::default());
             (ssd.device().clone(), vec![simulated()])
         }
-        Named::Real(device) => {
-            let checks = steadfast_host::examine(&device, &Roots::real(), WATCH);
+        TargetRef::Real(device) => {
+            let checks = steadfast_host::examine(&device, &SystemRoots::real(), WATCH);
             (*device, checks)
         }
     };
     let state = checks.iter().map(|check| check.state).max().unwrap_or(CheckState::Good);
     if arguments.json {
-        terminal::print_json(&Answer { device: &device, state, checks: &checks })?;
+        terminal::print_json(&DoctorOutput { device: &device, state, checks: &checks })?;
     } else {
         terminal::print_coloured(&text(&device, &checks, terminal::width()))?;
     }

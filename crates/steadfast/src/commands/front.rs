@@ -3,14 +3,14 @@
 //!
 //! A command turns its file or its options into a [`Sequence`] and hands it to [`conduct`].
 
-use super::begin::{Beginning, default_seed, reading};
+use super::begin::{RunRequest, default_seed, reading};
 use super::plan;
-use super::several::{self, Several};
+use super::several::{self, ConcurrentRuns};
 use crate::asked::{given, meta};
 use crate::cli::front::FrontArguments;
 use crate::exit::{ExitState, misuse};
 pub use crate::regular::{foreign as read, source};
-use crate::target::{self, NoSuchFile};
+use crate::target::{self, MissingTargetFile};
 use crate::{hosts, output, terminal};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
@@ -70,8 +70,8 @@ pub fn target(arguments: &FrontArguments) -> anyhow::Result<&str> {
 pub fn foresee(arguments: &FrontArguments, target: &str) -> anyhow::Result<Device> {
     let foreseen =
         hosts::foresee_from(arguments.hosts.list()?.as_ref(), target, arguments.target.size);
-    foreseen.map_err(|error| match error.downcast::<NoSuchFile>() {
-        Ok(missing) => NoSuchFile { size_option: arguments.size_option, ..missing }.into(),
+    foreseen.map_err(|error| match error.downcast::<MissingTargetFile>() {
+        Ok(missing) => MissingTargetFile { size_option: arguments.size_option, ..missing }.into(),
         Err(other) => other,
     })
 }
@@ -96,8 +96,12 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
     let settings = settings(arguments, sequence, seed)?;
     if arguments.plan {
         check_readable(arguments, &settings, target)?;
-        let state =
-            plan::show(&settings, foreseen, arguments.assume, plan::Wanted::of(arguments.json))?;
+        let state = plan::show(
+            &settings,
+            foreseen,
+            arguments.assume,
+            plan::PlanDetail::of(arguments.json),
+        )?;
         return Ok(SequenceOutcome { state, directory: None });
     }
     print_remarks(&settings);
@@ -121,7 +125,7 @@ pub fn conduct_several(
         if arguments.plan {
             check_readable(arguments, &settings, target)?;
             terminal::print(&format!("{target}:"))?;
-            let wanted = plan::Wanted::of(false);
+            let wanted = plan::PlanDetail::of(false);
             plan::show(&settings, device.clone(), arguments.assume, wanted)?;
         } else {
             print_remarks(&settings);
@@ -132,7 +136,7 @@ pub fn conduct_several(
         return Ok(SequenceOutcome { state: ExitState::Done, directory: None });
     }
     let keeping = StartSync::Steps;
-    let all = Several { each: all, foreseen: &foreseen, keeping, prometheus: None };
+    let all = ConcurrentRuns { each: all, foreseen: &foreseen, keeping, prometheus: None };
     let ended = several::run(all)?;
     Ok(SequenceOutcome { state: ended.state, directory: Some(ended.directory) })
 }
@@ -144,8 +148,8 @@ fn print_remarks(settings: &Settings) {
     }
 }
 
-fn beginning<'a>(arguments: &'a FrontArguments, target: &'a str) -> Beginning<'a> {
-    Beginning {
+fn beginning<'a>(arguments: &'a FrontArguments, target: &'a str) -> RunRequest<'a> {
+    RunRequest {
         target,
         size: arguments.target.size,
         engine: arguments.engine,

@@ -11,7 +11,7 @@ use steadfast_exchange::identify::FileKind;
 
 /// The JSON output.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Identification {
+struct IdentifyOutput {
     files: Vec<IdentifiedFile>,
 }
 
@@ -29,7 +29,7 @@ struct IdentifiedFile {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Identification>()
+    terminal::schema_of::<IdentifyOutput>()
 }
 
 /// Identifies each file.
@@ -37,7 +37,7 @@ pub fn run(arguments: &IdentifyAnyArguments) -> anyhow::Result<ExitState> {
     let files: Vec<IdentifiedFile> = arguments.files.iter().map(|path| identify(path)).collect();
     let is_unknown = files.iter().any(|file| file.kind.is_none());
     if arguments.json {
-        terminal::print_json(&Identification { files })?;
+        terminal::print_json(&IdentifyOutput { files })?;
     } else {
         for file in &files {
             let line = format!("{}: {}", file.file.display(), file.text);
@@ -73,13 +73,13 @@ fn identify(path: &Path) -> IdentifiedFile {
     of(Some(found.id), &format!("{}{comma}{advice}", found.name), found.command)
 }
 
-type Answer<'a> = &'a dyn Fn(Option<&str>, &str, Option<String>) -> IdentifiedFile;
+type IdentifiedFileFn<'a> = &'a dyn Fn(Option<&str>, &str, Option<String>) -> IdentifiedFile;
 
 fn directory(
     path: &Path,
     of: impl Fn(Option<&str>, &str, Option<String>) -> IdentifiedFile,
 ) -> IdentifiedFile {
-    let of: Answer<'_> = &of;
+    let of: IdentifiedFileFn<'_> = &of;
     let name = path.display();
     if output::is_run_directory(path) {
         return of(Some("run"), "a run directory", Some(format!("steadfast report {name}")));

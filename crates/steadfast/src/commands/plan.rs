@@ -4,7 +4,7 @@ use super::begin::geometry;
 use crate::asked::{add_purge, settings};
 use crate::cli::{self, PlanArguments};
 use crate::exit::ExitState;
-use crate::target::{self, Named};
+use crate::target::{self, TargetRef};
 use crate::{terminal, workloads};
 use anyhow::bail;
 use serde::Serialize;
@@ -13,19 +13,19 @@ use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::text::{printable, shell_quoted};
 use steadfast_domain::{
     Bytes, Device, Nanos, Procedure, PurgeChoice, PurgeMethod, Sequence, SequenceLoad,
-    SequenceStep, Settings, Transport, Zoned, load_words,
+    SequenceStep, Settings, Transport, ZoneModel, load_words,
 };
 use steadfast_engine::sim::SimulatedSsd;
-use steadfast_engine::{Engine, Stop};
-use steadfast_host::Roots;
-use steadfast_runner::forecast::{Outline, RepeatedStep, Stretch};
+use steadfast_engine::{Engine, StopSignal};
+use steadfast_host::SystemRoots;
+use steadfast_runner::forecast::{Outline, OutlineSection, RepeatedStep};
 
 /// Phase name of a purge in an outline.
 const PURGE: &str = "purge";
 
 /// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct Answer {
+struct PlanOutput {
     device: Device,
     /// The rate of sequential writes that was assumed, in bytes per second.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ struct Answer {
 
 /// Detail of a printed plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum PlanDetail {
     /// Repeated steps are summarized.
     Summary,
     /// One line per stretch.
@@ -51,36 +51,36 @@ pub enum Wanted {
     Json,
 }
 
-impl Wanted {
+impl PlanDetail {
     /// Returns `Json` or `Summary`.
     pub fn of(json: bool) -> Self {
-        if json { Wanted::Json } else { Wanted::Summary }
+        if json { PlanDetail::Json } else { PlanDetail::Summary }
     }
 }
 
 /// The JSON output for several targets.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct Answers {
-    targets: Vec<Answer>,
+struct PlanTargetsOutput {
+    targets: Vec<PlanOutput>,
 }
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Answer>()
+    terminal::schema_of::<PlanOutput>()
 }
 
 /// Returns the schema of the JSON output for several targets.
 pub fn schema_of_several() -> schemars::Schema {
-    terminal::schema_of::<Answers>()
+    terminal::schema_of::<PlanTargetsOutput>()
 }
 
 /// Prints the plan for each target.
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     let chosen = &arguments.procedure;
     let wanted = match (arguments.json, arguments.verbose) {
-        (true, _) => Wanted::Json,
-        (false, true) => Wanted::EveryStep,
-        (false, false) => Wanted::Summary,
+        (true, _) => PlanDetail::Json,
+        (false, true) => PlanDetail::EveryStep,
+        (false, false) => PlanDetail::Summary,
     };
     let mut targets = Vec::new();
     for own in workloads::each_target(chosen)? {
@@ -91,10 +91,10 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
         if let [_] = chosen.target.names.as_slice() {
             return show(&settings, device, arguments.assume, wanted);
         }
-        targets.push(Answer::of(&settings, device, arguments.assume)?);
+        targets.push(PlanOutput::of(&settings, device, arguments.assume)?);
     }
     if arguments.json {
-        terminal::print_json(&Answers { targets })?;
+        terminal::print_json(&PlanTargetsOutput { targets })?;
     } else {
         let texts: Vec<String> =
             targets.iter().map(|answer| text(answer, arguments.verbose)).collect();
@@ -103,9 +103,13 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
     Ok(ExitState::Done)
 }
 
-impl Answer {
+impl PlanOutput {
     /// Rehearses a run twice: with a steady state reached at once, and never.
-    fn of(settings: &Settings, device: Device, assume: Option<Bytes>) -> anyhow::Result<Answer> {
+    fn of(
+        settings: &Settings,
+        device: Device,
+        assume: Option<Bytes>,
+    ) -> anyhow::Result<PlanOutput> {
         let procedure = steadfast_procedures::procedure(settings, geometry(&device), &[])?;
         refuse_impossible(procedure.as_ref(), &device)?;
         let mut outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
@@ -114,7 +118,7 @@ impl Answer {
         }
         let confirmation = confirmation(&device);
         let assumed_rate = assume;
-        Ok(Answer { device, assumed_rate, outline, purge: settings.purge, confirmation })
+        Ok(PlanOutput { device, assumed_rate, outline, purge: settings.purge, confirmation })
     }
 }
 
@@ -124,8 +128,8 @@ fn refuse_impossible(procedure: &dyn Procedure, device: &Device) -> anyhow::Resu
     if !device.is_simulated() {
         return Ok(());
     }
-    let Named::Simulated(spec) = target::find(&device.path, None)? else { return Ok(()) };
-    let mut ssd = SimulatedSsd::new(spec, 1, Stop::default());
+    let TargetRef::Simulated(spec) = target::find(&device.path, None)? else { return Ok(()) };
+    let mut ssd = SimulatedSsd::new(spec, 1, StopSignal::default());
     match steadfast_runner::refusal(procedure, &mut |step| ssd.prepare(step)) {
         Some(why) => bail!("{}: {why}", device.path),
         None => Ok(()),
@@ -138,7 +142,7 @@ fn confirmation(device: &Device) -> Option<String> {
     if !exists || device.is_simulated() {
         return None;
     }
-    steadfast_host::confirmation(device, &Roots::real()).ok()
+    steadfast_host::confirmation(device, &SystemRoots::real()).ok()
 }
 
 /// Prints the plan of these settings for a device.
@@ -146,13 +150,13 @@ pub fn show(
     settings: &Settings,
     device: Device,
     assume: Option<Bytes>,
-    wanted: Wanted,
+    wanted: PlanDetail,
 ) -> anyhow::Result<ExitState> {
-    let answer = Answer::of(settings, device, assume)?;
+    let answer = PlanOutput::of(settings, device, assume)?;
     match (wanted, settings.sequence.as_deref()) {
-        (Wanted::Json, _) => terminal::print_json(&answer)?,
+        (PlanDetail::Json, _) => terminal::print_json(&answer)?,
         (_, Some(sequence)) => terminal::print(&sequence_text(&answer, sequence))?,
-        (_, None) => terminal::print(&text(&answer, wanted == Wanted::EveryStep))?,
+        (_, None) => terminal::print(&text(&answer, wanted == PlanDetail::EveryStep))?,
     }
     Ok(ExitState::Done)
 }
@@ -167,7 +171,7 @@ fn head(device: &Device, alters: bool) -> String {
         "It would only be read."
     };
     let zones = match device.zoned {
-        Some(Zoned::HostManaged) if alters => {
+        Some(ZoneModel::HostManaged) if alters => {
             ", host-managed zones (writes that are not sequential are refused)".to_owned()
         }
         Some(zoned) => format!(", {zoned}"),
@@ -184,8 +188,8 @@ fn head(device: &Device, alters: bool) -> String {
 
 /// Formats the steps of another tool's sequence, one line each, and the remarks on differences
 /// from that tool.
-fn sequence_text(answer: &Answer, sequence: &Sequence) -> String {
-    let Answer { device, outline, .. } = answer;
+fn sequence_text(answer: &PlanOutput, sequence: &Sequence) -> String {
+    let PlanOutput { device, outline, .. } = answer;
     let mut lines = vec![head(device, sequence.alters())];
     if sequence.alters() && !device.in_use.is_empty() {
         lines.push(format!("A run would be refused now: {}.", device.in_use.join(", ")));
@@ -206,7 +210,7 @@ fn sequence_text(answer: &Answer, sequence: &Sequence) -> String {
 
 /// Returns the command that runs the plan. With several targets, each plan prints its own
 /// confirmation.
-fn closing(answer: &Answer, alters: bool) -> String {
+fn closing(answer: &PlanOutput, alters: bool) -> String {
     let words: Vec<String> =
         cli::words().iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut command = run_command(&words);
@@ -325,8 +329,8 @@ fn amount(amount: Amount) -> String {
     }
 }
 
-fn text(answer: &Answer, verbose: bool) -> String {
-    let Answer { device, outline, purge, .. } = answer;
+fn text(answer: &PlanOutput, verbose: bool) -> String {
+    let PlanOutput { device, outline, purge, .. } = answer;
     let mut lines = vec![head(device, true)];
     if !device.in_use.is_empty() {
         lines.push(format!("A run would be refused now: {}.", device.in_use.join(", ")));
@@ -341,7 +345,11 @@ fn text(answer: &Answer, verbose: bool) -> String {
         };
         entry.text.push_str("; its time depends on the device");
     }
-    lines.extend(if verbose { entries.iter().map(Entry::line).collect() } else { brief(&entries) });
+    lines.extend(if verbose {
+        entries.iter().map(PlanPhase::line).collect()
+    } else {
+        brief(&entries)
+    });
     lines.push(String::new());
     let is_purged = outline.stretches.iter().any(|stretch| stretch.phase == PURGE);
     let writes = match outline.unknown_time_bytes {
@@ -391,12 +399,12 @@ fn method_line(outline: &Outline) -> String {
 }
 
 /// One phase of a plan and its description.
-struct Entry {
+struct PlanPhase {
     phase: String,
     text: String,
 }
 
-impl Entry {
+impl PlanPhase {
     fn line(&self) -> String {
         format!("{:<8} {}", self.phase, self.text)
     }
@@ -416,7 +424,7 @@ impl Entry {
     }
 
     /// Returns true if both phases differ in their number only.
-    fn is_alike(&self, other: &Entry) -> bool {
+    fn is_alike(&self, other: &PlanPhase) -> bool {
         let stems = self.stem().zip(other.stem());
         let (own, others) = (self.words(), other.words());
         let mut pairs = own.iter().zip(&others);
@@ -427,7 +435,7 @@ impl Entry {
 }
 
 /// Returns the phases of an outline in order; repetitions within a phase are merged.
-fn entries(outline: &Outline, assumed_rate: Option<Bytes>, verbose: bool) -> Vec<Entry> {
+fn entries(outline: &Outline, assumed_rate: Option<Bytes>, verbose: bool) -> Vec<PlanPhase> {
     let mut entries = Vec::new();
     let mut rest = outline.stretches.as_slice();
     while let Some(first) = rest.first() {
@@ -438,14 +446,14 @@ fn entries(outline: &Outline, assumed_rate: Option<Bytes>, verbose: bool) -> Vec
             (0, _) => repeated_text(&rest[..period], times),
             _ => rounds_text(first, outline, verbose),
         };
-        entries.push(Entry { phase: first.phase.clone(), text });
+        entries.push(PlanPhase { phase: first.phase.clone(), text });
         rest = &rest[alike.max(period * times)..];
     }
     entries
 }
 
 /// Formats one line per entry. Alternating phases that differ in a number only are grouped.
-fn brief(mut entries: &[Entry]) -> Vec<String> {
+fn brief(mut entries: &[PlanPhase]) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some(first) = entries.first() {
         let (period, times) = in_turn(entries);
@@ -460,8 +468,8 @@ fn brief(mut entries: &[Entry]) -> Vec<String> {
 
 /// Returns the period of the entries at the beginning that repeat with other numbers, and the
 /// number of repetitions.
-fn in_turn(entries: &[Entry]) -> (usize, usize) {
-    let is_next = |first: &[Entry], next: &[Entry]| {
+fn in_turn(entries: &[PlanPhase]) -> (usize, usize) {
+    let is_next = |first: &[PlanPhase], next: &[PlanPhase]| {
         next.len() == first.len() && first.iter().zip(next).all(|(a, b)| a.is_alike(b))
     };
     let times = |period: usize| {
@@ -474,10 +482,10 @@ fn in_turn(entries: &[Entry]) -> (usize, usize) {
 
 /// Formats repeating entries: one line per entry of the first period, with the numbers of all
 /// repetitions.
-fn turn_lines(entries: &[Entry], period: usize) -> Vec<String> {
-    let line = |(at, entry): (usize, &Entry)| {
+fn turn_lines(entries: &[PlanPhase], period: usize) -> Vec<String> {
+    let line = |(at, entry): (usize, &PlanPhase)| {
         let alike: Vec<Vec<(&str, bool)>> =
-            entries.iter().skip(at).step_by(period).map(Entry::words).collect();
+            entries.iter().skip(at).step_by(period).map(PlanPhase::words).collect();
         let word = |(place, (word, _)): (usize, &(&str, bool))| {
             let all: Vec<&str> = alike.iter().map(|words| words[place].0).collect();
             if all.iter().all(|other| other == word) { (*word).to_owned() } else { all.join("/") }
@@ -497,25 +505,25 @@ const PERIOD: usize = 3;
 
 /// Returns the length of the group at the beginning that repeats, and the number of repetitions,
 /// e.g. a load and a pause, 360 times. (1, 1) if nothing repeats.
-fn repeated(stretches: &[Stretch]) -> (usize, usize) {
+fn repeated(stretches: &[OutlineSection]) -> (usize, usize) {
     let times = |period: usize| {
         let first = &stretches[..period];
         stretches.chunks(period).take_while(|next| *next == first).count()
     };
     let periods = 1..=PERIOD.min(stretches.len());
     let found = periods.map(|period| (period, times(period))).find(|(_, times)| *times > 1);
-    let outside = |stretch: &Stretch| stretch.round == 0;
+    let outside = |stretch: &OutlineSection| stretch.round == 0;
     found.filter(|(period, _)| stretches[..*period].iter().all(outside)).unwrap_or((1, 1))
 }
 
 /// Formats a repeating group of stretches in one line.
-fn repeated_text(stretches: &[Stretch], times: usize) -> String {
+fn repeated_text(stretches: &[OutlineSection], times: usize) -> String {
     let each: Vec<String> = stretches.iter().map(|stretch| what_text(stretch, None)).collect();
     format!("{times} times: {}", each.join("; "))
 }
 
 /// Formats the content and duration of a stretch.
-fn what_text(stretch: &Stretch, assumed_rate: Option<Bytes>) -> String {
+fn what_text(stretch: &OutlineSection, assumed_rate: Option<Bytes>) -> String {
     let what = match (stretch.steps.first(), stretch.step_count()) {
         (Some(only), 1) => only.label.clone(),
         (Some(first), steps) => format!("{steps} steps of {}", first.label),
@@ -551,7 +559,7 @@ const STEPS_OF_A_LINE: usize = 8;
 const STEPS_BESIDE: usize = 3;
 
 /// Formats the rounds of a phase, which are all equal.
-fn rounds_text(round: &Stretch, outline: &Outline, verbose: bool) -> String {
+fn rounds_text(round: &OutlineSection, outline: &Outline, verbose: bool) -> String {
     let (best, worst) = outline.rounds.get(&round.phase).copied().unwrap_or_default();
     let head = format!(
         "{best} to {worst} rounds of {} steps, {} each:",
@@ -571,8 +579,8 @@ mod tests {
     use super::*;
     use steadfast_domain::Nanos;
 
-    fn stretch(phase: &str, round: u32, steps: &[&str]) -> Stretch {
-        Stretch {
+    fn stretch(phase: &str, round: u32, steps: &[&str]) -> OutlineSection {
+        OutlineSection {
             phase: phase.to_owned(),
             round,
             steps: steps.iter().map(|label| repeated_step(label, 1)).collect(),
@@ -609,7 +617,7 @@ mod tests {
     fn what_comes_again_is_told_once() {
         let (wait, idle) = (stretch("wait", 0, &["W"]), stretch("idle", 0, &["idle"]));
         let both = std::iter::repeat_n([wait.clone(), idle.clone()], 361);
-        let mut all: Vec<Stretch> = both.flatten().collect();
+        let mut all: Vec<OutlineSection> = both.flatten().collect();
         all.push(stretch("baseline", 0, &["W"]));
         assert_eq!(repeated(&all), (2, 361));
         assert_eq!(repeated(&all[722..]), (1, 1));
@@ -641,7 +649,7 @@ mod tests {
 
     #[test]
     fn phases_that_differ_by_a_number_are_told_together() {
-        let entry = |phase: &str, text: &str| Entry { phase: phase.into(), text: text.into() };
+        let entry = |phase: &str, text: &str| PlanPhase { phase: phase.into(), text: text.into() };
         let mut all = vec![entry("purge", "once")];
         for wait in ["5", "10", "15"] {
             all.push(entry(&format!("wait-{wait}s"), &format!("5 times: W: 5 s; idle: {wait} s")));

@@ -5,14 +5,14 @@ use crate::cli::replay::{ReplayCommand, ReplayCommandArguments, VerifyArguments}
 use crate::cli::trace::FilterArguments;
 use crate::exit::{ExitState, misuse};
 use crate::selected::{self, FilteredCapture};
-use crate::writing::{OutputDir, Rule};
+use crate::writing::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use anyhow::Context;
 use std::slice;
-use steadfast_analysis::By;
+use steadfast_analysis::ShareMeasure;
 use steadfast_analysis::clock::Moment;
 use steadfast_workload::fidelity::{Fidelity, FidelityOptions, findings};
-use steadfast_workload::replay::{AddressMap, MapRule, ScriptOptions, Space, TraceScript};
+use steadfast_workload::replay::{AddressMap, MapRule, ReplayTarget, ScriptOptions, TraceScript};
 
 /// Logical sector size in bytes, if the capture does not record it.
 const SECTOR: u32 = 512;
@@ -35,7 +35,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
         return Err(misuse("--faster: give a number above 0, such as 2"));
     }
     let names = output::names(&arguments.report.format);
-    let rule = Rule::of(&arguments.report.writing)?;
+    let rule = OutputRule::of(&arguments.report.writing)?;
     let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
     let original = FilteredCapture::files(slice::from_ref(&arguments.original), &arguments.filter)?;
@@ -79,7 +79,7 @@ fn is_same(found: &Fidelity) -> bool {
     }
     let counts = found.sides.each_ref().map(|side| {
         let mut counts = std::collections::BTreeMap::new();
-        for stream in side.streams.listing(By::Count) {
+        for stream in side.streams.listing(ShareMeasure::Count) {
             *counts.entry((stream.key.op, stream.key.bytes)).or_insert(0u64) += stream.count;
         }
         counts
@@ -130,7 +130,7 @@ fn map(
     let size = device.capacity.with_context(|| {
         format!("the capture of the replay does not say how large {} is", device.name)
     })?;
-    let space = Space { size, logical_sector: device.logical_sector.unwrap_or(SECTOR) };
+    let space = ReplayTarget { size, logical_sector: device.logical_sector.unwrap_or(SECTOR) };
     let options = ScriptOptions {
         pass: original.pass.clone(),
         map: Some(rule),

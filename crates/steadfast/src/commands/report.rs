@@ -2,7 +2,7 @@
 
 use crate::cli::{Format, ReportArguments};
 use crate::exit::{ExitState, misuse};
-use crate::writing::{OutputDir, Rule};
+use crate::writing::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use steadfast_runner::Ledger;
 
@@ -29,7 +29,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
 
 /// Reports results of other tools: a file, a directory, or one file per round.
 fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
-    let rule = Rule::of(&arguments.writing)?;
+    let rule = OutputRule::of(&arguments.writing)?;
     let shelf = match &arguments.output {
         Some(path) => Some(OutputDir::named(path, rule, &output::names(&arguments.format))?),
         None => None,

@@ -8,14 +8,14 @@ use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::Halt;
 use steadfast_domain::record::HostChange;
-use steadfast_host::{Roots, Undone};
+use steadfast_host::{SystemRoots, UndoOutcome};
 use steadfast_runner::host_changes::{self, AbandonedChanges, HostChanges};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run;
 
 /// A change, and what became of it.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct Restored {
+struct RestoredChange {
     #[serde(flatten)]
     change: HostChange,
     outcome: &'static str,
@@ -25,15 +25,15 @@ struct Restored {
 
 /// The JSON output.
 #[derive(Debug, Default, Serialize, schemars::JsonSchema)]
-struct Answer {
-    changes: Vec<Restored>,
+struct RestoreOutput {
+    changes: Vec<RestoredChange>,
     /// Trace instances of killed captures.
     instances_removed: Vec<String>,
 }
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Answer>()
+    terminal::schema_of::<RestoreOutput>()
 }
 
 /// Returns the journal of host changes of this process, for commands without a run directory.
@@ -106,12 +106,12 @@ fn left_behind() -> anyhow::Result<Vec<AbandonedChanges>> {
     host_changes::left_behind(&directory).with_context(place)
 }
 
-fn restore_all(failures: &mut Vec<String>) -> anyhow::Result<Answer> {
-    let mut answer = Answer::default();
+fn restore_all(failures: &mut Vec<String>) -> anyhow::Result<RestoreOutput> {
+    let mut answer = RestoreOutput::default();
     for left in left_behind()? {
         for (change, undone) in left.undo(&mut |change| undo(change)) {
             match undone {
-                Ok(undone) => answer.changes.push(Restored::of(&change, undone)),
+                Ok(undone) => answer.changes.push(RestoredChange::of(&change, undone)),
                 Err(halt) => failures.push(format!("{}: {halt}", change.setting)),
             }
         }
@@ -128,9 +128,9 @@ fn put_back(
     json: bool,
     nothing: &str,
 ) -> anyhow::Result<ExitState> {
-    let mut answer = Answer::default();
+    let mut answer = RestoreOutput::default();
     let restored = run::restore(run_dir, wall_clock_unix_ms(), meant, &mut |change| {
-        answer.changes.push(Restored::of(change, undo(change)?));
+        answer.changes.push(RestoredChange::of(change, undo(change)?));
         Ok(())
     });
     if restored.is_ok() || !answer.changes.is_empty() {
@@ -140,19 +140,20 @@ fn put_back(
     Ok(ExitState::Done)
 }
 
-fn undo(change: &HostChange) -> Result<Undone, Halt> {
-    steadfast_host::undo_change(change, &Roots::real()).map_err(|e| Halt::Refused(e.to_string()))
+fn undo(change: &HostChange) -> Result<UndoOutcome, Halt> {
+    steadfast_host::undo_change(change, &SystemRoots::real())
+        .map_err(|e| Halt::Refused(e.to_string()))
 }
 
-impl Restored {
-    fn of(change: &HostChange, undone: Undone) -> Self {
+impl RestoredChange {
+    fn of(change: &HostChange, undone: UndoOutcome) -> Self {
         let (outcome, why) = match undone {
-            Undone::PutBack => ("put-back", None),
-            Undone::AlreadySo => ("already-so", None),
-            Undone::Gone(why) => ("gone", Some(why.to_owned())),
-            Undone::Left(why) => ("left", Some(why)),
+            UndoOutcome::PutBack => ("put-back", None),
+            UndoOutcome::AlreadySo => ("already-so", None),
+            UndoOutcome::Gone(why) => ("gone", Some(why.to_owned())),
+            UndoOutcome::Left(why) => ("left", Some(why)),
         };
-        Restored { change: change.clone(), outcome, why }
+        RestoredChange { change: change.clone(), outcome, why }
     }
 
     fn text(&self) -> String {
@@ -165,11 +166,11 @@ impl Restored {
     }
 }
 
-fn tell(answer: &Answer, json: bool, nothing: &str) -> anyhow::Result<()> {
+fn tell(answer: &RestoreOutput, json: bool, nothing: &str) -> anyhow::Result<()> {
     if json {
         return terminal::print_json(answer);
     }
-    let changes = answer.changes.iter().map(Restored::text);
+    let changes = answer.changes.iter().map(RestoredChange::text);
     let removed = |name: &String| format!("Trace instance {name} of a killed capture: removed");
     let lines: Vec<String> = changes.chain(answer.instances_removed.iter().map(removed)).collect();
     terminal::print(if lines.is_empty() { nothing.to_owned() } else { lines.join("\n") }.as_str())

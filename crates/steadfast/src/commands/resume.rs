@@ -1,22 +1,22 @@
 //! `steadfast resume`: continues a run on the device that it started on.
 
-use super::conduct::Conduct;
+use super::conduct::ProcedureRun;
 use super::resumed_run::ResumedRun;
 use super::several;
 use crate::cli::ResumeArguments;
 use crate::exit::ExitState;
 use crate::output::{has_report, say_complete};
-use crate::prometheus::Exporter;
+use crate::prometheus::MetricsExporter;
 use crate::{output, target, terminal};
 use std::path::Path;
-use steadfast_domain::Entry;
+use steadfast_domain::JournalEntry;
 use steadfast_runner::Ledger;
-use steadfast_runner::ledger::Line;
+use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::live::unrestored;
 
 /// Finds the run's device and conducts the remaining steps.
 pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
-    if let Some(group) = several::Group::find(&arguments.run_dir)? {
+    if let Some(group) = several::RunGroup::find(&arguments.run_dir)? {
         return several::resume(arguments, &group);
     }
     let stop = target::stop_on_signals()?;
@@ -27,13 +27,13 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
         return Ok(ExitState::Done);
     }
     let prometheus = arguments.prometheus.as_deref();
-    let metrics = prometheus.map(|path| Exporter::new(path, None)).transpose()?;
+    let metrics = prometheus.map(|path| MetricsExporter::new(path, None)).transpose()?;
     let mut again = ResumedRun::arm(opened, arguments, &stop)?;
     again.amend(arguments)?;
     let ResumedRun { mut rig, ledger, contents } = again;
     let procedure = output::procedure(&contents)?;
     let (directory, json) = (&arguments.run_dir, arguments.json);
-    let conduct = Conduct {
+    let conduct = ProcedureRun {
         procedure: procedure.as_ref(),
         name: &contents.plan.settings.procedure,
         directory,
@@ -58,12 +58,12 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
 
 /// Returns true if nothing is left to do: the run ended, the host is restored and the report is
 /// written.
-fn is_complete(lines: &[Line], directory: &Path) -> bool {
-    let last = lines.iter().rev().find(|line| !matches!(line.entry, Entry::HostRestored(_)));
-    let has_ended = last.is_some_and(|line| matches!(line.entry, Entry::Ended));
+fn is_complete(lines: &[JournalLine], directory: &Path) -> bool {
+    let last = lines.iter().rev().find(|line| !matches!(line.entry, JournalEntry::HostRestored(_)));
+    let has_ended = last.is_some_and(|line| matches!(line.entry, JournalEntry::Ended));
     has_ended && unrestored(lines).is_empty() && has_report(directory)
 }
 
-fn is_step(line: &&Line) -> bool {
-    matches!(line.entry, Entry::Applied { .. })
+fn is_step(line: &&JournalLine) -> bool {
+    matches!(line.entry, JournalEntry::Applied { .. })
 }

@@ -4,16 +4,16 @@ use super::begin::reading;
 use super::conduct::{FIO_DIRECTORY, wishes};
 use crate::cli::ResumeArguments;
 use crate::hosts;
-use crate::target::{self, Course, EngineChoice, Named};
+use crate::target::{self, EngineChoice, SimulationOptions, TargetRef};
 use crate::terminal;
 use crate::workloads;
 use anyhow::{Context, bail};
 use std::path::Path;
 use steadfast_domain::settings::{Amendment, HostList};
 use steadfast_domain::{Device, Proof, Transport};
-use steadfast_engine::Stop;
-use steadfast_host::{Consent, HostsConsent, Roots};
-use steadfast_runner::ledger::Contents;
+use steadfast_engine::StopSignal;
+use steadfast_host::{Consent, HostsConsent, SystemRoots};
+use steadfast_runner::ledger::LedgerContents;
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::amend;
 use steadfast_runner::{Ledger, Rig, RunPlan, recognition};
@@ -26,20 +26,23 @@ pub struct ResumedRun {
     /// Ledger of the run.
     pub ledger: Ledger,
     /// Content of the ledger when it was opened.
-    pub contents: Contents,
+    pub contents: LedgerContents,
 }
 
 impl ResumedRun {
     /// Opens one run of a group, which may not have started.
-    pub fn open_member(arguments: &ResumeArguments, stop: &Stop) -> anyhow::Result<ResumedRun> {
+    pub fn open_member(
+        arguments: &ResumeArguments,
+        stop: &StopSignal,
+    ) -> anyhow::Result<ResumedRun> {
         ResumedRun::arm(Ledger::open_member(&arguments.run_dir)?, arguments, stop)
     }
 
     /// Finds the device of an opened run again and arms it.
     pub fn arm(
-        (ledger, mut contents): (Ledger, Contents),
+        (ledger, mut contents): (Ledger, LedgerContents),
         arguments: &ResumeArguments,
-        stop: &Stop,
+        stop: &StopSignal,
     ) -> anyhow::Result<ResumedRun> {
         if contents.torn > 0 {
             terminal::complain(&format!(
@@ -79,9 +82,9 @@ impl ResumedRun {
 /// Opens a rig on the run's device after it was proven or confirmed to be the same.
 fn arm(
     arguments: &ResumeArguments,
-    contents: &Contents,
-    named: &Named,
-    stop: &Stop,
+    contents: &LedgerContents,
+    named: &TargetRef,
+    stop: &StopSignal,
 ) -> anyhow::Result<Box<dyn Rig>> {
     let (directory, plan) = (&arguments.run_dir, &contents.plan);
     let again = recognize(arguments, contents, named)?;
@@ -94,13 +97,13 @@ fn arm(
         "fio" => EngineChoice::Fio(directory.join(FIO_DIRECTORY)),
         _ => EngineChoice::Uring,
     };
-    let course = Course::from(&plan.settings);
+    let course = SimulationOptions::from(&plan.settings);
     let mut rig = target::rig(&mover, named, &consent, &keep, course, stop)?;
     let mut wishes = wishes(&plan.settings, directory);
     match again {
-        Recognized::Simulated => {}
-        Recognized::Proven(proof) => is_armed(rig.as_ref(), &proof)?,
-        Recognized::Confirmed { proof, others } => {
+        DeviceConfirmation::Simulated => {}
+        DeviceConfirmation::Proven(proof) => is_armed(rig.as_ref(), &proof)?,
+        DeviceConfirmation::Confirmed { proof, others } => {
             is_armed(rig.as_ref(), &proof)?;
             wishes.purge.also = others;
         }
@@ -110,7 +113,10 @@ fn arm(
 }
 
 /// Refuses a run directory that may have been replaced, unless the device is confirmed again.
-fn refuse_other_directory(arguments: &ResumeArguments, contents: &Contents) -> anyhow::Result<()> {
+fn refuse_other_directory(
+    arguments: &ResumeArguments,
+    contents: &LedgerContents,
+) -> anyhow::Result<()> {
     let doubts = recognition::directory_doubts(contents, &arguments.run_dir);
     let is_read = reading(&contents.plan.settings).is_some();
     if is_read || doubts.is_empty() || !arguments.yes_destroy.is_empty() {
@@ -130,7 +136,7 @@ fn arm_on_hosts(
     arguments: &ResumeArguments,
     plan: &RunPlan,
     list: &HostList,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> anyhow::Result<Box<dyn Rig>> {
     let device = &plan.device;
     let consent = match (reading(&plan.settings), arguments.yes_destroy.as_slice()) {
@@ -149,7 +155,7 @@ fn arm_on_hosts(
 }
 
 /// Evidence that a device is the one that may be overwritten.
-enum Recognized {
+enum DeviceConfirmation {
     /// A simulated drive.
     Simulated,
     /// The kernel reports the identity that was confirmed before.
@@ -161,11 +167,11 @@ enum Recognized {
 /// Compares the device with the one last opened by the run. Read-only.
 fn recognize(
     arguments: &ResumeArguments,
-    contents: &Contents,
-    named: &Named,
-) -> anyhow::Result<Recognized> {
-    let Named::Real(device) = named else { return Ok(Recognized::Simulated) };
-    let now = Box::new(steadfast_host::proof(device, &Roots::real())?);
+    contents: &LedgerContents,
+    named: &TargetRef,
+) -> anyhow::Result<DeviceConfirmation> {
+    let TargetRef::Real(device) = named else { return Ok(DeviceConfirmation::Simulated) };
+    let now = Box::new(steadfast_host::proof(device, &SystemRoots::real())?);
     let doubts = recognition::doubts(contents, &arguments.run_dir, device, &now)
         .with_context(|| format!("{}: cannot be examined", device.path))?;
     let expected = what_to_type(device)?;
@@ -175,8 +181,8 @@ fn recognize(
     };
     let others = arguments.yes_destroy.iter().filter(|typed| !is_it(typed)).cloned().collect();
     match (doubts.is_empty(), arguments.yes_destroy.iter().any(|typed| is_it(&typed))) {
-        (true, _) if arguments.yes_destroy.is_empty() => Ok(Recognized::Proven(now)),
-        (_, true) => Ok(Recognized::Confirmed { proof: now, others }),
+        (true, _) if arguments.yes_destroy.is_empty() => Ok(DeviceConfirmation::Proven(now)),
+        (_, true) => Ok(DeviceConfirmation::Confirmed { proof: now, others }),
         (true, false) => bail!(
             "{} is named {}, not {}; nothing was done to it",
             device.path,
@@ -212,29 +218,29 @@ fn what_to_type(device: &Device) -> anyhow::Result<String> {
     let path = Path::new(&device.name);
     Ok(match (&device.transport, path.file_name()) {
         (Transport::File, Some(name)) => name.to_string_lossy().into_owned(),
-        _ => steadfast_host::confirmation(device, &Roots::real())?,
+        _ => steadfast_host::confirmation(device, &SystemRoots::real())?,
     })
 }
 
 /// Returns the confirmation for arming; the device was recognized before.
-fn confirmation(named: &Named) -> anyhow::Result<String> {
+fn confirmation(named: &TargetRef) -> anyhow::Result<String> {
     Ok(match named {
-        Named::Simulated(spec) => spec.name().to_owned(),
-        Named::Real(device) => steadfast_host::confirmation(device, &Roots::real())?,
+        TargetRef::Simulated(spec) => spec.name().to_owned(),
+        TargetRef::Real(device) => steadfast_host::confirmation(device, &SystemRoots::real())?,
     })
 }
 
-fn find_again(plan: &RunPlan) -> anyhow::Result<Named> {
+fn find_again(plan: &RunPlan) -> anyhow::Result<TargetRef> {
     let device: &Device = &plan.device;
     if device.is_simulated() {
         return target::find(&device.path, None);
     }
-    Ok(Named::Real(Box::new(steadfast_host::find_again(device, &Roots::real())?)))
+    Ok(TargetRef::Real(Box::new(steadfast_host::find_again(device, &SystemRoots::real())?)))
 }
 
 fn amendment(
     arguments: &ResumeArguments,
-    contents: &Contents,
+    contents: &LedgerContents,
 ) -> anyhow::Result<Option<Amendment>> {
     if let Some(rounds) = arguments.max_rounds {
         return Ok(Some(Amendment::RoundsMax(rounds)));

@@ -1,7 +1,7 @@
 //! `steadfast run`: conducts a procedure from purge to report.
 
-use super::begin::{Beginning, default_seed};
-use super::several::{self, Several};
+use super::begin::{RunRequest, default_seed};
+use super::several::{self, ConcurrentRuns};
 use crate::asked::{add_purge, settings};
 use crate::cli::RunArguments;
 use crate::exit::ExitState;
@@ -24,7 +24,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
         settings.parameters.extend(steadfast_procedures::zone_shift_of(&settings, at));
         add_purge(&mut settings, arguments.purge, arguments.purge_failed);
         settings.hosts = list.clone().map(Box::new);
-        let beginning = Beginning {
+        let beginning = RunRequest {
             target,
             size: chosen.target.size,
             engine: chosen.engine,
@@ -49,6 +49,6 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
         (None, true) => StartSync::Phases,
         (None, false) => StartSync::Steps,
     };
-    let ended = several::run(Several { each, foreseen: &foreseen, keeping, prometheus })?;
+    let ended = several::run(ConcurrentRuns { each, foreseen: &foreseen, keeping, prometheus })?;
     Ok(ended.state)
 }

@@ -9,20 +9,24 @@ use schemars::Schema;
 use steadfast_domain::{Record, suggestion};
 use steadfast_report::FindingsFile;
 use steadfast_runner::RunPlan;
-use steadfast_runner::ledger::Line;
+use steadfast_runner::ledger::JournalLine;
 
 /// Name, description and schema of a document.
-type Document = (&'static str, &'static str, fn() -> Schema);
+type SchemaDocument = (&'static str, &'static str, fn() -> Schema);
 
 /// All documents. docs/schema has a file for each.
-const DOCUMENTS: [Document; 37] = [
+const DOCUMENTS: [SchemaDocument; 37] = [
     (
         "record",
         "A record: settings and entries of a run, in one",
         terminal::schema_of_plain::<Record>,
     ),
     ("settings", "settings.json of a run directory", terminal::schema_of_plain::<RunPlan>),
-    ("journal", "A line of journal.jsonl, without its chain", terminal::schema_of_plain::<Line>),
+    (
+        "journal",
+        "A line of journal.jsonl, without its chain",
+        terminal::schema_of_plain::<JournalLine>,
+    ),
     (
         "findings",
         "findings.json; run, resume, study, compare, replay verify, trace self-test --json",

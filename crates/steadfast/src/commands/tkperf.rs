@@ -6,13 +6,13 @@ use crate::cli::tkperf::{DiskTest, Mode, OurArguments, SsdTest, TkperfArguments}
 use crate::cli::{self, Command, Format};
 use crate::commands::{plan, run as whole_run};
 use crate::exit::{ExitState, misuse};
-use crate::writing::{OutputDir, Rule};
+use crate::writing::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use clap::ValueEnum;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{DiskArray, Transport};
-use steadfast_host::{Roots, read_regular};
+use steadfast_host::{SystemRoots, read_regular};
 
 /// Maximum size of a description or feature matrix in bytes, since the run's settings include it.
 const TEXT_MAX: u64 = 64 << 10;
@@ -44,12 +44,13 @@ pub fn run(arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
 
 /// Returns the mode whose tests fit an existing array, and prints what is known of the array.
 fn mode_of_array(name: &str, device: &str, arguments: &TkperfArguments) -> anyhow::Result<Mode> {
-    let found = steadfast_host::inspect(Path::new(device), &Roots::real()).map_err(|error| {
-        misuse(format!(
-            "{error}; steadfast creates and deletes no arrays: create it with mdadm or the \
+    let found =
+        steadfast_host::inspect(Path::new(device), &SystemRoots::real()).map_err(|error| {
+            misuse(format!(
+                "{error}; steadfast creates and deletes no arrays: create it with mdadm or the \
              controller's tool, then: steadfast tkperf raid {name} DEVICE"
-        ))
-    })?;
+            ))
+        })?;
     let may_be_behind_a_controller =
         matches!(found.transport, Transport::Sas | Transport::Virtio | Transport::Other);
     if found.array.is_none() && !may_be_behind_a_controller {
@@ -257,7 +258,7 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 /// Reports a TKperf log.
 fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
     const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
-    let rule = Rule::of(&arguments.writing)?;
+    let rule = OutputRule::of(&arguments.writing)?;
     let names = output::names(&FORMATS);
     let shelf = out.map(|out| OutputDir::named(out, rule, &names)).transpose()?;
     let findings = output::of_tkperf(log)?;

@@ -1,31 +1,31 @@
 //! Capture steps of an opened workload, and its provenance for the report.
 
-use super::source::{Opened, Source};
+use super::source::{SelectedSource, WorkloadSource};
 use crate::cli::replay::ReplayArguments;
-use steadfast_analysis::questions::cumulative::{Threshold, Workload};
+use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold};
 use steadfast_workload::replay::applied::{Provenance, origin};
 use steadfast_workload::replay::{NativeSteps, ReplayError, StepChoice, StepSource};
 
 /// Returns the capture steps of an opened workload.
 pub(super) fn capture_steps(
-    opened: &Opened,
+    opened: &SelectedSource,
     choice: &StepChoice,
 ) -> Result<NativeSteps, ReplayError> {
     NativeSteps::of(
         &match &opened.source {
-            Source::Capture(captured) => StepSource::Capture(captured),
-            Source::Workload(file) => StepSource::Workload(file),
-            Source::Representation(text) => StepSource::Representation(text),
+            WorkloadSource::Capture(captured) => StepSource::Capture(captured),
+            WorkloadSource::Workload(file) => StepSource::Workload(file),
+            WorkloadSource::Representation(text) => StepSource::Representation(text),
         },
         choice,
     )
 }
 
 /// Returns the choice of steps and streams that the options make.
-pub(super) fn step_choice(opened: &Opened, replay: &ReplayArguments) -> StepChoice {
+pub(super) fn step_choice(opened: &SelectedSource, replay: &ReplayArguments) -> StepChoice {
     let usual = match &opened.source {
         // Its threshold was applied when the file was made.
-        Source::Workload(_) => Threshold(0),
+        WorkloadSource::Workload(_) => Threshold(0),
         _ if replay.exact => Threshold(0),
         _ => Threshold::USUAL,
     };
@@ -38,7 +38,11 @@ pub(super) fn step_choice(opened: &Opened, replay: &ReplayArguments) -> StepChoi
 }
 
 /// Returns the origin of a workload and the choices made, for the report.
-pub(super) fn provenance(opened: &Opened, choice: &StepChoice, workload: &Workload) -> Provenance {
+pub(super) fn provenance(
+    opened: &SelectedSource,
+    choice: &StepChoice,
+    workload: &CumulativeWorkload,
+) -> Provenance {
     let mut facts = origin(&opened.conditions);
     let mut tell = |label: &str, value: String| facts.push((label.to_owned(), value));
     if let Some(told) = opened.pass.filter.told(&opened.conditions) {

@@ -1,7 +1,7 @@
 //! Exact replay: the single I/Os of a trace as a script, reopened when a run is resumed.
 
 use super::derived::{capture_steps, provenance, step_choice};
-use super::source::{Opened, Source};
+use super::source::{SelectedSource, WorkloadSource};
 use crate::cli::ProcedureArguments;
 use crate::cli::replay::ReplayArguments;
 use crate::selected;
@@ -9,8 +9,8 @@ use anyhow::{Context, bail};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use steadfast_analysis::Captured;
-use steadfast_analysis::filter::{Filter, Process};
-use steadfast_analysis::pass::Pass;
+use steadfast_analysis::filter::{Filter, ProcessSelector};
+use steadfast_analysis::pass::PassOptions;
 use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_domain::script::Timing;
 use steadfast_domain::script_source::{ChosenProcess, ChosenStream};
@@ -20,7 +20,7 @@ use steadfast_domain::{
 use steadfast_runner::RunPlan;
 use steadfast_tracefile::NotRecorded;
 use steadfast_workload::replay::script::at_threshold;
-use steadfast_workload::replay::{MapRule, ScriptOptions, Space, TraceScript};
+use steadfast_workload::replay::{MapRule, ReplayTarget, ScriptOptions, TraceScript};
 
 /// Outstanding I/Os if the trace does not record how many there were: enough that hardly any I/O
 /// waits for a free slot.
@@ -28,7 +28,7 @@ const UNKNOWN: u32 = 64;
 
 /// Returns the workload with the script of its single I/Os.
 pub(super) fn workload(
-    opened: Opened,
+    opened: SelectedSource,
     chosen: &ProcedureArguments,
     device: &Device,
 ) -> anyhow::Result<AppliedWorkload> {
@@ -77,7 +77,7 @@ fn full_paths(files: &[String]) -> anyhow::Result<Vec<String>> {
 
 /// Returns the options that select the I/Os and map their addresses.
 fn options(
-    opened: &Opened,
+    opened: &SelectedSource,
     replay: &ReplayArguments,
     device: &Device,
 ) -> anyhow::Result<ScriptOptions> {
@@ -97,8 +97,8 @@ fn options(
     })
 }
 
-fn space(device: &Device) -> Space {
-    Space { size: device.capacity, logical_sector: device.logical_sector }
+fn space(device: &Device) -> ReplayTarget {
+    ReplayTarget { size: device.capacity, logical_sector: device.logical_sector }
 }
 
 /// Returns the script with its timing, demand and overlap rule.
@@ -120,8 +120,8 @@ fn chosen_ios(filter: Filter) -> ChosenIos {
     ChosenIos {
         spans_ns: filter.spans_ns,
         process: filter.process.map(|process| match process {
-            Process::Pid(pid) => ChosenProcess::Pid(pid),
-            Process::Command(name) => ChosenProcess::Command(name),
+            ProcessSelector::Pid(pid) => ChosenProcess::Pid(pid),
+            ProcessSelector::Command(name) => ChosenProcess::Command(name),
         }),
         thread: filter.thread,
         cgroups: filter.cgroups.into_iter().collect(),
@@ -143,8 +143,8 @@ fn filter_of(chosen: ChosenIos) -> Filter {
     Filter {
         spans_ns: chosen.spans_ns,
         process: chosen.process.map(|process| match process {
-            ChosenProcess::Pid(pid) => Process::Pid(pid),
-            ChosenProcess::Command(name) => Process::Command(name),
+            ChosenProcess::Pid(pid) => ProcessSelector::Pid(pid),
+            ChosenProcess::Command(name) => ProcessSelector::Command(name),
         }),
         thread: chosen.thread,
         cgroups: chosen.cgroups.into_iter().collect(),
@@ -162,9 +162,12 @@ fn filter_of(chosen: ChosenIos) -> Filter {
 }
 
 /// Returns the due time of the first chosen I/O, from the start of the capture.
-pub(super) fn first_due(opened: &Opened, replay: &ReplayArguments) -> anyhow::Result<Nanos> {
+pub(super) fn first_due(
+    opened: &SelectedSource,
+    replay: &ReplayArguments,
+) -> anyhow::Result<Nanos> {
     // Addresses do not matter here, so any target will do.
-    let space = Space { size: Bytes::gib(1), logical_sector: 512 };
+    let space = ReplayTarget { size: Bytes::gib(1), logical_sector: 512 };
     let options = ScriptOptions {
         pass: opened.pass.clone(),
         issue_at: replay.issue_at,
@@ -175,14 +178,14 @@ pub(super) fn first_due(opened: &Opened, replay: &ReplayArguments) -> anyhow::Re
     Ok(Nanos(script.with_context(|| opened.name.clone())?.origin_ns()))
 }
 
-fn single_ios(opened: &Opened) -> anyhow::Result<&Captured<File>> {
+fn single_ios(opened: &SelectedSource) -> anyhow::Result<&Captured<File>> {
     let holds = match &opened.source {
-        Source::Capture(captured) if captured.tells(NotRecorded::SingleIos).is_ok() => {
+        WorkloadSource::Capture(captured) if captured.tells(NotRecorded::SingleIos).is_ok() => {
             return Ok(captured);
         }
-        Source::Capture(_) => "is a step file: it holds the sums of capture steps",
-        Source::Workload(_) => "is a workload file: it holds I/O streams and their counts",
-        Source::Representation(_) => "is a Replay representation: it holds capture steps",
+        WorkloadSource::Capture(_) => "is a step file: it holds the sums of capture steps",
+        WorkloadSource::Workload(_) => "is a workload file: it holds I/O streams and their counts",
+        WorkloadSource::Representation(_) => "is a Replay representation: it holds capture steps",
     };
     bail!(
         "{} {holds} and no single I/O; leave out --exact to replay its steps, or capture again \
@@ -222,8 +225,11 @@ pub fn reopen(run: &mut RunPlan) -> anyhow::Result<()> {
         );
     }
     let (name, captured) = selected::capture(&files)?;
-    let pass =
-        Pass { filter: filter_of(source.chosen.clone()), window: source.window, ..Pass::default() };
+    let pass = PassOptions {
+        filter: filter_of(source.chosen.clone()),
+        window: source.window,
+        ..PassOptions::default()
+    };
     let options = ScriptOptions {
         pass,
         issue_at: Some(source.issue_at),
@@ -283,7 +289,7 @@ mod tests {
     fn a_choice_of_ios_reads_back_as_it_was_kept() {
         let filter = Filter {
             spans_ns: vec![(90_000_000_000, 5_400_000_000_001), (7, u64::MAX)],
-            process: Some(Process::Command("-x y".into())),
+            process: Some(ProcessSelector::Command("-x y".into())),
             thread: Some(43),
             cgroups: vec![("/docker/a b".into(), vec![1, 3])],
             files: vec![("/var/lib/x".into(), vec![(Some(0), 7), (None, 8)])],

@@ -13,7 +13,7 @@ use crate::cli::trace::DeriveArguments;
 use crate::exit::misuse;
 use anyhow::Context;
 use derived::{capture_steps, provenance, step_choice};
-use source::{Opened, Source};
+use source::{SelectedSource, WorkloadSource};
 use std::path::PathBuf;
 use steadfast_domain::{AppliedWorkload, Device};
 use steadfast_procedures::rwsw::NAMES;
@@ -58,7 +58,7 @@ pub fn asked(
         return Err(misuse(format!("--exact is for {NATIVE}; omit it with {procedure}")));
     }
     let files: Vec<PathBuf> = chosen.workload.iter().map(PathBuf::from).collect();
-    let opened = Opened::of(&files, &replay.filter)?;
+    let opened = SelectedSource::of(&files, &replay.filter)?;
     let mut workload = if replay.exact {
         exact::workload(opened, chosen, device)?
     } else {
@@ -71,13 +71,13 @@ pub fn asked(
 
 /// Returns the workload by capture steps, or without steps if the procedure needs none.
 fn stepwise(
-    opened: &Opened,
+    opened: &SelectedSource,
     replay: &ReplayArguments,
     needs_steps: bool,
 ) -> anyhow::Result<AppliedWorkload> {
     let named = || opened.name.clone();
     let choice = step_choice(opened, replay);
-    if let Source::Workload(file) = &opened.source
+    if let WorkloadSource::Workload(file) = &opened.source
         && !needs_steps
         && file.steps.is_empty()
     {
@@ -94,7 +94,7 @@ fn stepwise(
 
 /// Returns the capture steps in the form that a workload file stores.
 pub fn kept_steps(arguments: &DeriveArguments) -> anyhow::Result<Vec<WorkloadStep>> {
-    let opened = Opened::of(&arguments.selection.files, &arguments.selection.filter)?;
+    let opened = SelectedSource::of(&arguments.selection.files, &arguments.selection.filter)?;
     let choice = StepChoice {
         pass: opened.pass.clone(),
         by: arguments.shares.of,

@@ -64,7 +64,7 @@ const SSSI: [SssiExample; 3] = [
 
 /// One as it is listed.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Listed {
+struct ReferenceWorkload {
     name: &'static str,
     streams: usize,
     ios: u64,
@@ -75,15 +75,15 @@ struct Listed {
 
 /// The JSON output.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Answer {
-    workloads: Vec<Listed>,
+struct WorkloadListOutput {
+    workloads: Vec<ReferenceWorkload>,
     /// What is known of the SSSI reference workloads.
     sssi: &'static [SssiExample],
 }
 
 /// The schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Answer>()
+    terminal::schema_of::<WorkloadListOutput>()
 }
 
 /// Returns the text of a reference workload; `None` if the name is unknown.
@@ -103,10 +103,10 @@ pub fn missing(name: &str) -> String {
 
 /// Prints the reference workloads.
 pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitState> {
-    let listed: anyhow::Result<Vec<Listed>> = ALL.iter().map(listed).collect();
+    let listed: anyhow::Result<Vec<ReferenceWorkload>> = ALL.iter().map(listed).collect();
     let listed = listed?;
     if arguments.json {
-        terminal::print_json(&Answer { workloads: listed, sssi: &SSSI })?;
+        terminal::print_json(&WorkloadListOutput { workloads: listed, sssi: &SSSI })?;
         return Ok(ExitState::Done);
     }
     let head = ["Name", "Streams", "I/Os", "Steps", "Demand", "What"].map(str::to_owned);
@@ -134,9 +134,9 @@ fn described(one: &SssiExample) -> String {
     )
 }
 
-fn listed((name, text): &(&'static str, &'static str)) -> anyhow::Result<Listed> {
+fn listed((name, text): &(&'static str, &'static str)) -> anyhow::Result<ReferenceWorkload> {
     let file = WorkloadFile::read(text).context(*name)?;
-    Ok(Listed {
+    Ok(ReferenceWorkload {
         name,
         streams: file.workload.streams.len(),
         ios: file.workload.selected().0,

@@ -4,20 +4,22 @@
 use super::reference;
 use crate::cli::trace::FilterArguments;
 use crate::exit::misuse;
-use crate::selected::{FilteredCapture, Layers, filtered, named};
+use crate::selected::{FilteredCapture, LayerDefault, filtered, named};
 use crate::terminal;
 use anyhow::{Context, bail};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use steadfast_analysis::By;
 use steadfast_analysis::Captured;
-use steadfast_analysis::pass::Pass;
-use steadfast_analysis::questions::cumulative::{Threshold, Workload, data_pattern_seen};
+use steadfast_analysis::ShareMeasure;
+use steadfast_analysis::pass::PassOptions;
+use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold, data_pattern_seen};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{CaptureConditions, Demand};
 use steadfast_host::{open_regular, read_file};
-use steadfast_workload::replay_representation::{HEADER, ReplayRepresentation, Warning};
+use steadfast_workload::replay_representation::{
+    HEADER, ReplayRepresentation, RepresentationWarning,
+};
 use steadfast_workload::workload_file::FORMAT;
 use steadfast_workload::{Placement, WorkloadFile};
 
@@ -25,7 +27,7 @@ use steadfast_workload::{Placement, WorkloadFile};
 const PARQUET: &[u8] = b"PAR1";
 
 /// An opened source.
-pub(super) enum Source {
+pub(super) enum WorkloadSource {
     /// A capture of single I/Os or of step sums.
     Capture(Box<Captured<File>>),
     /// A workload file.
@@ -35,19 +37,19 @@ pub(super) enum Source {
 }
 
 /// An opened source with the selection of its I/Os.
-pub(super) struct Opened {
-    pub(super) source: Source,
+pub(super) struct SelectedSource {
+    pub(super) source: WorkloadSource,
     /// Names of the files, or of a reference workload.
     pub(super) name: String,
     /// Title in reports.
     pub(super) title: String,
     pub(super) conditions: CaptureConditions,
-    pub(super) pass: Pass,
+    pub(super) pass: PassOptions,
     /// Contradictions in the source, one sentence each.
     pub(super) warnings: Vec<String>,
 }
 
-impl Opened {
+impl SelectedSource {
     /// Opens the named files or reference workload.
     pub(super) fn of(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
         let first = files.first().map_or(Path::new(""), PathBuf::as_path);
@@ -90,8 +92,8 @@ impl Opened {
     ) -> anyhow::Result<Self> {
         let FilteredCapture { captured, pass, name, .. } = FilteredCapture::files(files, filter)?;
         let (conditions, title) = (captured.conditions().clone(), title(first, &name));
-        let source = Source::Capture(Box::new(captured));
-        Ok(Opened { source, name, title, conditions, pass, warnings: Vec::new() })
+        let source = WorkloadSource::Capture(Box::new(captured));
+        Ok(SelectedSource { source, name, title, conditions, pass, warnings: Vec::new() })
     }
 
     fn of_workload(
@@ -102,7 +104,8 @@ impl Opened {
         let name = path.display().to_string();
         file.doubts.iter().for_each(|doubt| terminal::complain(&format!("{name}: {doubt}")));
         let title = Some(file.name.clone()).filter(|title| !title.is_empty());
-        let mut opened = Self::choosing(Source::Workload(Box::new(file)), name, path, filter)?;
+        let mut opened =
+            Self::choosing(WorkloadSource::Workload(Box::new(file)), name, path, filter)?;
         opened.title = title.unwrap_or(opened.title);
         Ok(opened)
     }
@@ -115,51 +118,57 @@ impl Opened {
             terminal::complain(&format!("{name}:{}: {}", warning.line, warning.text));
             told.push(format!("Line {} of the export: {}.", warning.line, warning.text));
         }
-        let source = Source::Representation(Box::new(text));
+        let source = WorkloadSource::Representation(Box::new(text));
         let mut opened = Self::choosing(source, name, path, filter)?;
         opened.warnings = told;
         Ok(opened)
     }
 
     fn choosing(
-        source: Source,
+        source: WorkloadSource,
         name: String,
         path: &Path,
         arguments: &FilterArguments,
     ) -> anyhow::Result<Self> {
         let conditions = match &source {
-            Source::Representation(text) => text.conditions(),
-            Source::Capture(_) | Source::Workload(_) => CaptureConditions::default(),
+            WorkloadSource::Representation(text) => text.conditions(),
+            WorkloadSource::Capture(_) | WorkloadSource::Workload(_) => {
+                CaptureConditions::default()
+            }
         };
-        let filter =
-            filtered(&name, arguments, Layers::One, (&conditions, (0, conditions.lasted_ns)))?;
-        let pass = Pass { filter, window: arguments.window, ..Pass::default() };
+        let filter = filtered(
+            &name,
+            arguments,
+            LayerDefault::One,
+            (&conditions, (0, conditions.lasted_ns)),
+        )?;
+        let pass = PassOptions { filter, window: arguments.window, ..PassOptions::default() };
         let title = title(path, &name);
-        Ok(Opened { source, name, title, conditions, pass, warnings: Vec::new() })
+        Ok(SelectedSource { source, name, title, conditions, pass, warnings: Vec::new() })
     }
 
     /// Prints on standard error what is damaged or missing.
     pub(super) fn say_damage(&self) {
         let missing = match &self.source {
-            Source::Capture(captured) => captured.integrity().missing(),
+            WorkloadSource::Capture(captured) => captured.integrity().missing(),
             _ => Vec::new(),
         };
         missing.iter().for_each(|text| terminal::complain(&format!("{}: {text}", self.name)));
     }
 
     /// Returns threads x outstanding I/Os of the whole workload; `None` if unknown.
-    pub(super) fn demand(&self, workload: &Workload) -> Option<Demand> {
+    pub(super) fn demand(&self, workload: &CumulativeWorkload) -> Option<Demand> {
         match &self.source {
-            Source::Workload(file) => file.demand.or_else(|| workload.demand_seen()),
-            Source::Representation(text) => text.demand_seen(),
-            Source::Capture(_) => workload.demand_seen(),
+            WorkloadSource::Workload(file) => file.demand.or_else(|| workload.demand_seen()),
+            WorkloadSource::Representation(text) => text.demand_seen(),
+            WorkloadSource::Capture(_) => workload.demand_seen(),
         }
     }
 
     /// Returns the content of written blocks.
     pub(super) fn data_pattern(&self) -> DataPattern {
         match &self.source {
-            Source::Workload(file) => file.data_pattern.clone(),
+            WorkloadSource::Workload(file) => file.data_pattern.clone(),
             _ => data_pattern_seen(&self.conditions),
         }
     }
@@ -167,7 +176,7 @@ impl Opened {
     /// Returns the placement of random streams.
     pub(super) fn placement(&self) -> Placement {
         match &self.source {
-            Source::Workload(file) => file.placement.clone(),
+            WorkloadSource::Workload(file) => file.placement.clone(),
             _ => Placement::default(),
         }
     }
@@ -209,7 +218,7 @@ pub fn streams_of(path: &Path) -> anyhow::Result<WorkloadFile> {
     }
     Ok(WorkloadFile {
         name: title(path, &path.display().to_string()),
-        workload: text.workload(By::Count, Threshold::USUAL),
+        workload: text.workload(ShareMeasure::Count, Threshold::USUAL),
         demand: text.demand_seen(),
         data_pattern: data_pattern_seen(&text.conditions()),
         ..WorkloadFile::default()
@@ -232,7 +241,7 @@ fn text_of(path: &Path) -> anyhow::Result<String> {
 pub fn representation(
     file: File,
     path: &Path,
-) -> anyhow::Result<(ReplayRepresentation, Vec<Warning>)> {
+) -> anyhow::Result<(ReplayRepresentation, Vec<RepresentationWarning>)> {
     let bytes = read_file(&file, path, REPRESENTATION_MAX)?;
     let (read, warnings) =
         ReplayRepresentation::read(&bytes[..]).with_context(|| path.display().to_string())?;

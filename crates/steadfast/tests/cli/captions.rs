@@ -3,13 +3,13 @@
 
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Exhibit, Plot, PlotKind, Series, Stroke};
-use steadfast_report::Printed;
+use steadfast_report::ReportTime;
 
 /// Whether a plot has what a caption claims.
-type Holds = fn(&Plot) -> bool;
+type CaptionCheck = fn(&Plot) -> bool;
 
 /// Words of a caption, and what a plot has that says them.
-const CLAIMS: [(&str, Holds); 9] = [
+const CLAIMS: [(&str, CaptionCheck); 9] = [
     ("band", |plot| count(plot, Stroke::Limit) >= 2 || count(plot, Stroke::Band) == 1),
     ("line of best fit", |plot| count(plot, Stroke::Fit) == 1),
     ("Dashed", |plot| count(plot, Stroke::Limit) >= 1),
@@ -60,7 +60,7 @@ pub fn are_true(findings: &Findings) {
 
 /// Asserts that the HTML page has every plot with values as a drawing.
 pub fn are_on_the_page(findings: &Findings) {
-    let html = steadfast_report::html(findings, &Printed { report_unix_ms: 0 });
+    let html = steadfast_report::html(findings, &ReportTime { report_unix_ms: 0 });
     let all = plots(findings);
     let drawn = all.iter().filter(|(_, plot)| {
         plot.series.iter().flat_map(|series| &series.points).any(|(_, y)| y.is_some())

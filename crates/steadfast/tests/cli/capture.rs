@@ -15,12 +15,12 @@ use steadfast_tracefile::{Batch, Fields, Trace, TraceError};
 use steadfast_workload::WorkloadFile;
 
 /// A capture that runs.
-pub(super) struct Running {
+pub(super) struct RunningCapture {
     child: Child,
     file: PathBuf,
 }
 
-impl Running {
+impl RunningCapture {
     /// Begins to capture and waits until it listens; `None` with the reason
     /// printed where nothing can be captured here.
     pub(super) fn new(
@@ -28,16 +28,16 @@ impl Running {
         directory: &Path,
         device: &LoopDevice,
         more: &[&str],
-    ) -> Option<Running> {
-        Running::on(test, directory, &device.path, more)
+    ) -> Option<RunningCapture> {
+        RunningCapture::on(test, directory, &device.path, more)
     }
 
-    fn on(test: &str, directory: &Path, device: &str, more: &[&str]) -> Option<Running> {
-        Running::of(test, directory, &[&["--device", device], more].concat())
+    fn on(test: &str, directory: &Path, device: &str, more: &[&str]) -> Option<RunningCapture> {
+        RunningCapture::of(test, directory, &[&["--device", device], more].concat())
     }
 
     /// The same with the options that name what is captured.
-    fn of(test: &str, directory: &Path, what: &[&str]) -> Option<Running> {
+    fn of(test: &str, directory: &Path, what: &[&str]) -> Option<RunningCapture> {
         let errors = directory.join("capture.txt");
         let mut child = steadfast()
             .current_dir(directory)
@@ -51,7 +51,7 @@ impl Running {
         while Instant::now() < end {
             let said = std::fs::read_to_string(&errors).unwrap();
             if said.contains("Ctrl-C ends it") {
-                return Some(Running { child, file: directory.join("trace.parquet") });
+                return Some(RunningCapture { child, file: directory.join("trace.parquet") });
             }
             if child.try_wait().unwrap().is_some() {
                 skip(test, said.trim());
@@ -133,7 +133,7 @@ fn a_capture_of_our_own_engine_has_exactly_what_the_engine_counted() {
     let scratch = tempfile::tempdir().unwrap();
     // What udev has under way as the capture begins would be seen in part.
     settled(&device);
-    let Some(capture) = Running::new(test, scratch.path(), &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(test, scratch.path(), &device, &[]) else { return };
     let measure = [
         "measure",
         "RND 4K RW65",
@@ -205,7 +205,8 @@ fn a_capture_of_a_file_system_agrees_with_diskstats() {
     let Some(device) = with_ext4(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let before = settled(&device);
-    let Some(capture) = Running::new(test, scratch.path(), &device, &["--mark", "begin"]) else {
+    let Some(capture) = RunningCapture::new(test, scratch.path(), &device, &["--mark", "begin"])
+    else {
         return;
     };
     let mount = scratch.path().join("mount");
@@ -247,7 +248,7 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     let scratch = tempfile::tempdir().unwrap();
     let mount = mounted(&device, scratch.path());
     let more = ["--layer", "block,filesystem", "--pid", &std::process::id().to_string()];
-    let capture = Running::new(test, scratch.path(), &device, &more);
+    let capture = RunningCapture::new(test, scratch.path(), &device, &more);
     let file = File::create(mount.join("file")).unwrap();
     for block in 0..211 {
         file.write_all_at(&[7; 4096], block * 8192).unwrap();
@@ -255,7 +256,7 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     file.sync_all().unwrap();
     drop(file);
     std::thread::sleep(Duration::from_millis(300));
-    let found = capture.map(Running::end);
+    let found = capture.map(RunningCapture::end);
     assert!(Command::new("umount").arg(&mount).status().unwrap().success());
     let Some((conditions, events)) = found else { return };
     assert_eq!(conditions.layers, [Layer::Block, Layer::FileSystem]);
@@ -289,7 +290,7 @@ fn files_that_have_one_inode_after_the_other_keep_their_paths_apart() {
     let scratch = tempfile::tempdir().unwrap();
     let mount = mounted(&device, scratch.path());
     let more = ["--layer", "filesystem", "--paths"];
-    let capture = Running::new(test, scratch.path(), &device, &more);
+    let capture = RunningCapture::new(test, scratch.path(), &device, &more);
     let Some(capture) = capture else {
         assert!(Command::new("umount").arg(&mount).status().unwrap().success());
         return;
@@ -374,7 +375,7 @@ fn a_mount_is_captured_by_its_files() {
     let [first, rest @ ..] = points.as_slice() else { return skip(test, "tmpfs is not mounted") };
     let mounts = points.iter().flat_map(|point| ["--mount", point.to_str().unwrap()]);
     let what: Vec<&str> = mounts.chain(["--paths"]).collect();
-    let Some(capture) = Running::of(test, here, &what) else { return };
+    let Some(capture) = RunningCapture::of(test, here, &what) else { return };
     let file = first.join("on-memory");
     File::create(&file).unwrap().write_all_at(&[7; 12_288], 4096).unwrap();
     for point in rest {
@@ -429,7 +430,8 @@ fn a_fuse_mount_is_captured_by_its_calls() {
     let _ = BufReader::new(server.stdout.take().unwrap()).read_line(&mut said);
     let mounted = Unmounted(point);
     let what = ["--mount", mounted.0.to_str().unwrap()];
-    let capture = (!said.is_empty()).then(|| Running::of(test, scratch.path(), &what)).flatten();
+    let capture =
+        (!said.is_empty()).then(|| RunningCapture::of(test, scratch.path(), &what)).flatten();
     let events = capture.map(|capture| {
         let file = File::options().read(true).write(true).open(mounted.0.join("file")).unwrap();
         (0..10).for_each(|block| file.write_all_at(&[7; 4096], block * 4096).unwrap());
@@ -464,7 +466,7 @@ fn a_loop_device_with_another_file_is_another_device() {
     let scratch = tempfile::tempdir().unwrap();
     let other = tempfile::NamedTempFile::new().unwrap();
     other.as_file().set_len(64 << 20).unwrap();
-    let Some(capture) = Running::new(test, scratch.path(), &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(test, scratch.path(), &device, &[]) else { return };
     let write = |count: &str| {
         let of = format!("of={}", device.path);
         let words = ["if=/dev/zero", &of, "bs=4k", "oflag=direct", count];
@@ -529,8 +531,8 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     settled(&device);
     let own = std::process::id().to_string();
     let steps = ["--totals-every", "100ms", "--pid", &own];
-    let Some(steps) = Running::new(test, added.path(), &device, &steps) else { return };
-    let ios = Running::new(test, every.path(), &device, &["--pid", &own]).unwrap();
+    let Some(steps) = RunningCapture::new(test, added.path(), &device, &steps) else { return };
+    let ios = RunningCapture::new(test, every.path(), &device, &["--pid", &own]).unwrap();
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
     for n in 0..1009u64 {
         // Random reads, and two sequential streams in turn.
@@ -622,8 +624,8 @@ fn capture_steps_of_both_layers_equal_those_of_every_io() {
     let own = std::process::id().to_string();
     let both = ["--layer", "block,filesystem", "--file-probes", "calls", "--pid", &own];
     let steps = [&both[..], &["--totals-every", "100ms"]].concat();
-    let steps = Running::new(test, added.path(), &device, &steps);
-    let ios = Running::new(test, every.path(), &device, &both);
+    let steps = RunningCapture::new(test, added.path(), &device, &steps);
+    let ios = RunningCapture::new(test, every.path(), &device, &both);
     let create = |name| File::create_new(mount.join(name)).unwrap();
     let (log, table) = (create("log"), create("table"));
     for n in 0..211 {
@@ -635,7 +637,7 @@ fn capture_steps_of_both_layers_equal_those_of_every_io() {
     }
     drop((log, table));
     std::thread::sleep(Duration::from_millis(300));
-    ios.map(Running::end);
+    ios.map(RunningCapture::end);
     let mut steps = steps;
     steps.iter_mut().for_each(|steps| steps.signal("-INT"));
     assert!(Command::new("umount").arg(&mount).status().unwrap().success());
@@ -697,14 +699,14 @@ fn a_partition_is_captured_alone() {
     settled(&device);
     let scratch = tempfile::tempdir().unwrap();
     let own = std::process::id().to_string();
-    let capture = Running::on(test, scratch.path(), &part, &["--pid", &own]);
+    let capture = RunningCapture::on(test, scratch.path(), &part, &["--pid", &own]);
     let inside = File::options().write(true).open(&part).unwrap();
     inside.write_all_at(&[1; 4096], 8192).unwrap();
     inside.sync_data().unwrap();
     disk.write_all_at(&[1; 4096], 48 << 20).unwrap();
     disk.sync_data().unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    let found = capture.map(Running::end);
+    let found = capture.map(RunningCapture::end);
     drop((inside, disk));
     let twice = ["capture", "-o", "t.parquet", "--device", &part, "--device", &device.path];
     refuse(scratch.path(), &twice, &["overlap on one disk", "partitions"]);
@@ -723,7 +725,7 @@ fn a_killed_capture_leaves_what_it_had() {
     let test = "a_killed_capture_leaves_what_it_had";
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let Some(mut capture) = Running::new(test, scratch.path(), &device, &[]) else { return };
+    let Some(mut capture) = RunningCapture::new(test, scratch.path(), &device, &[]) else { return };
     let file = File::open(&device.path).unwrap();
     file.read_exact_at(&mut [0; 4096], 1 << 20).unwrap();
     let done = Instant::now();
@@ -749,7 +751,9 @@ fn a_killed_capture_of_steps_is_recovered() {
     let scratch = tempfile::tempdir().unwrap();
     // So many narrow steps that they are on disk long before a minute is over.
     let steps = ["--totals-every", "100us", "--pid", &std::process::id().to_string()];
-    let Some(mut capture) = Running::new(test, scratch.path(), &device, &steps) else { return };
+    let Some(mut capture) = RunningCapture::new(test, scratch.path(), &device, &steps) else {
+        return;
+    };
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
     let end = Instant::now() + Duration::from_secs(180);
     let held = || std::fs::metadata(scratch.path().join("trace.parquet")).unwrap().len();
@@ -809,7 +813,7 @@ fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
     let pid = std::process::id().to_string();
     let more = ["--rotate-time", "1s", "--pid", &pid];
     let before = ticks();
-    let Some(mut capture) = Running::new(test, here, &device, &more) else { return };
+    let Some(mut capture) = RunningCapture::new(test, here, &device, &more) else { return };
     let other = here.join("trace.3.parquet");
     std::fs::write(&other, "another's").unwrap();
     let file = File::options().write(true).open(&device.path).unwrap();
@@ -865,7 +869,7 @@ fn a_capture_onto_its_own_device_says_so() {
     assert!(
         Command::new("mount").arg(&device.path).arg(scratch.path()).status().unwrap().success()
     );
-    let found = Running::new(test, scratch.path(), &device, &[]).map(Running::end);
+    let found = RunningCapture::new(test, scratch.path(), &device, &[]).map(RunningCapture::end);
     assert!(Command::new("umount").arg(scratch.path()).status().unwrap().success());
     let Some((conditions, _)) = found else { return };
     let said = conditions
@@ -903,7 +907,7 @@ fn written_blocks_are_sampled_by_their_content() {
     let scratch = tempfile::tempdir().unwrap();
     settled(&device);
     let more = ["--content-sample", "1"];
-    let Some(capture) = Running::new(test, scratch.path(), &device, &more) else { return };
+    let Some(capture) = RunningCapture::new(test, scratch.path(), &device, &more) else { return };
     let mut content = vec![0; 1009 * 4096];
     for block in 0..503usize {
         for word in 0..256 {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::Path;
 use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
 use steadfast_domain::stimulus::{Cursor, Op, Order, Pace};
-use steadfast_domain::{Bytes, Demand, Entry, IoStream, Nanos, Profile, Settings};
+use steadfast_domain::{Bytes, Demand, IoStream, JournalEntry, Nanos, Profile, Settings};
 use steadfast_runner::Ledger;
 
 /// Three of five streams of a shop's drive in three capture steps, with a pause of 20 s.
@@ -93,7 +93,7 @@ fn weights_are_counts(run: &Path, procedure: &str) {
     let workload = workload();
     let mut seen = 0;
     for line in &Ledger::read(run).unwrap().lines {
-        let Entry::Applied { step, .. } = &line.entry else { continue };
+        let JournalEntry::Applied { step, .. } = &line.entry else { continue };
         let stimulus = step.load.stimulus().unwrap();
         let sum: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum();
         let expected = match step.place.phase.as_str() {

@@ -28,22 +28,22 @@ const FREE: [&str; 15] = [
 ];
 
 /// A path in the code, segment by segment.
-type Words = Vec<String>;
+type CodePath = Vec<String>;
 
 /// A module: where it stands, what it has, what it names.
 #[derive(Default)]
-struct Module {
+struct CodeModule {
     file: PathBuf,
     children: BTreeSet<String>,
     items: BTreeSet<String>,
     /// What a name stands for that was brought in by `use`.
-    aliases: BTreeMap<String, Words>,
-    globs: Vec<Words>,
+    aliases: BTreeMap<String, CodePath>,
+    globs: Vec<CodePath>,
     /// Every path that its code names.
-    named: Vec<Words>,
+    named: Vec<CodePath>,
 }
 
-impl Module {
+impl CodeModule {
     /// Whether a path can lead out of the module: a lone word does where it was
     /// brought in, and is a variable where it is but the name of a child.
     fn names_another(&self, path: &[String]) -> bool {
@@ -53,12 +53,12 @@ impl Module {
 
 /// The modules of a crate, by their paths below its root.
 #[derive(Default)]
-struct Tree(BTreeMap<Words, Module>);
+struct ModuleTree(BTreeMap<CodePath, CodeModule>);
 
 /// Goes through a file and fills in the module that it is in.
-struct Reader<'a> {
-    tree: &'a mut Tree,
-    at: Words,
+struct ModuleVisitor<'a> {
+    tree: &'a mut ModuleTree,
+    at: CodePath,
     /// Where the files of child modules stand.
     beside: PathBuf,
 }
@@ -97,24 +97,30 @@ fn name(item: &syn::Item) -> Option<&syn::Ident> {
     })
 }
 
-impl Reader<'_> {
-    fn module(&mut self) -> &mut Module {
+impl ModuleVisitor<'_> {
+    fn module(&mut self) -> &mut CodeModule {
         self.tree.0.entry(self.at.clone()).or_default()
     }
     /// Reads the items of a module at a file, whose children stand in a directory.
-    fn read(tree: &mut Tree, at: Words, file: &Path, beside: PathBuf, items: &[syn::Item]) {
-        let mut reader = Reader { tree, at, beside };
+    fn read(
+        tree: &mut ModuleTree,
+        at: CodePath,
+        file: &Path,
+        beside: PathBuf,
+        items: &[syn::Item],
+    ) {
+        let mut reader = ModuleVisitor { tree, at, beside };
         reader.module().file = file.to_owned();
         items.iter().for_each(|item| reader.visit_item(item));
     }
-    fn read_file(tree: &mut Tree, at: Words, file: &Path, beside: PathBuf) {
+    fn read_file(tree: &mut ModuleTree, at: CodePath, file: &Path, beside: PathBuf) {
         let text = std::fs::read_to_string(file).unwrap();
         let parsed = syn::parse_file(&text).unwrap_or_else(|why| panic!("{file:?}: {why}"));
-        Reader::read(tree, at, file, beside, &parsed.items);
+        ModuleVisitor::read(tree, at, file, beside, &parsed.items);
     }
     /// What `use` brings in; `own` where this file needs it and does not only hand
     /// it on.
-    fn imported(&mut self, tree: &syn::UseTree, mut before: Words, own: bool) {
+    fn imported(&mut self, tree: &syn::UseTree, mut before: CodePath, own: bool) {
         match tree {
             syn::UseTree::Path(path) => {
                 before.push(path.ident.to_string());
@@ -131,7 +137,7 @@ impl Reader<'_> {
             syn::UseTree::Rename(name) => self.alias(before, &name.ident, &name.rename, own),
         }
     }
-    fn alias(&mut self, mut path: Words, of: &syn::Ident, known_as: &syn::Ident, own: bool) {
+    fn alias(&mut self, mut path: CodePath, of: &syn::Ident, known_as: &syn::Ident, own: bool) {
         let mut known_as = known_as.to_string();
         if known_as == "self" {
             known_as = path.last().cloned().unwrap_or_default();
@@ -142,19 +148,19 @@ impl Reader<'_> {
         self.module().aliases.insert(known_as, path.clone());
         self.brought_in(path, own);
     }
-    fn brought_in(&mut self, path: Words, own: bool) {
+    fn brought_in(&mut self, path: CodePath, own: bool) {
         if own {
             self.names(path);
         }
     }
-    fn names(&mut self, path: Words) {
+    fn names(&mut self, path: CodePath) {
         if !path.is_empty() {
             self.module().named.push(path);
         }
     }
     /// Paths in what a macro is given, which is not parsed.
     fn in_tokens(&mut self, tokens: TokenStream) {
-        let (mut path, mut colons) = (Words::new(), 0);
+        let (mut path, mut colons) = (CodePath::new(), 0);
         for token in tokens {
             match token {
                 TokenTree::Punct(mark) if mark.as_char() == ':' => {
@@ -180,7 +186,7 @@ impl Reader<'_> {
     }
 }
 
-impl<'ast> Visit<'ast> for Reader<'_> {
+impl<'ast> Visit<'ast> for ModuleVisitor<'_> {
     fn visit_item(&mut self, item: &'ast syn::Item) {
         if is_for_tests(attributes(item)) {
             return;
@@ -192,7 +198,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         let own = matches!(item.vis, syn::Visibility::Inherited);
-        self.imported(&item.tree, Words::new(), own);
+        self.imported(&item.tree, CodePath::new(), own);
     }
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         let name = item.ident.to_string();
@@ -202,12 +208,12 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         match &item.content {
             Some((_, items)) => {
                 let file = self.module().file.clone();
-                Reader::read(self.tree, at, &file, own, items);
+                ModuleVisitor::read(self.tree, at, &file, own, items);
             }
             None => {
                 let beside = self.beside.join(format!("{name}.rs"));
                 let file = if beside.exists() { beside } else { own.join("mod.rs") };
-                Reader::read_file(self.tree, at, &file, own);
+                ModuleVisitor::read_file(self.tree, at, &file, own);
             }
         }
     }
@@ -220,17 +226,17 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 }
 
-impl Tree {
-    fn of(source: &Path) -> Tree {
-        let mut tree = Tree::default();
+impl ModuleTree {
+    fn of(source: &Path) -> ModuleTree {
+        let mut tree = ModuleTree::default();
         let roots = ["lib.rs", "main.rs"].map(|name| source.join(name));
         let root = roots.iter().find(|root| root.exists()).unwrap();
-        Reader::read_file(&mut tree, Words::new(), root, source.to_owned());
+        ModuleVisitor::read_file(&mut tree, CodePath::new(), root, source.to_owned());
         tree
     }
     /// The module that has what a path means, seen from a module; `None` for what is
     /// of another crate.
-    fn home<'a>(&'a self, from: &[String], path: &[String], depth: u32) -> Option<&'a Module> {
+    fn home<'a>(&'a self, from: &[String], path: &[String], depth: u32) -> Option<&'a CodeModule> {
         let (first, rest) = path.split_first()?;
         let module = &self.0[from];
         match first.as_str() {
@@ -255,7 +261,7 @@ impl Tree {
         }
     }
     /// What a path means below a module.
-    fn below<'a>(&'a self, at: &[String], path: &[String], depth: u32) -> Option<&'a Module> {
+    fn below<'a>(&'a self, at: &[String], path: &[String], depth: u32) -> Option<&'a CodeModule> {
         let module = &self.0[at];
         let Some((first, rest)) = path.split_first() else { return Some(module) };
         if module.children.contains(first) {
@@ -267,7 +273,7 @@ impl Tree {
         if module.aliases.contains_key(first) {
             return self.home(at, path, depth + 1);
         }
-        let behind = |glob: &Words| {
+        let behind = |glob: &CodePath| {
             self.home(at, &[glob.as_slice(), path].concat(), depth + 1)
                 .filter(|home| home.items.contains(first))
         };
@@ -323,7 +329,7 @@ fn told(circle: &[&Path], source: &Path) -> String {
 fn no_two_files_of_a_crate_need_each_other() {
     for name in FREE {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
-        let tree = Tree::of(&source);
+        let tree = ModuleTree::of(&source);
         let needs = tree.needs();
         let edges: usize = needs.values().map(BTreeSet::len).sum();
         assert!(edges > tree.0.len(), "{name}: {edges} edges cannot be all");
@@ -346,7 +352,7 @@ fn a_circle_is_found_through_a_re_export_and_not_through_a_declaration() {
         write("a/mod.rs", "pub mod inner; pub use inner::A; #[cfg(test)] mod tests;");
         write("a/inner.rs", "use crate::b; pub struct A; fn f() { println!(\"{}\", b::B) }");
         write("b.rs", b);
-        let tree = Tree::of(room.path());
+        let tree = ModuleTree::of(room.path());
         circle(&tree.needs()).map(|circle| told(&circle, room.path()))
     };
     assert_eq!(found("pub const B: u8 = 1;"), None);

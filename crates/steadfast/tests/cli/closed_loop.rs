@@ -1,7 +1,7 @@
 //! The closed loop: a workload is applied, captured and analyzed, and comes out
 //! as it went in. And a database, whose capture must be what the kernel counted.
 
-use super::capture::{Running, settled};
+use super::capture::{RunningCapture, settled};
 use super::scratch::{LoopDevice, skip, steadfast, succeed};
 use serde_json::Value;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn what_is_applied_is_captured_and_analysed_as_the_same_streams() {
     let here = scratch.path();
     std::fs::write(here.join("w.toml"), WORKLOAD).unwrap();
     settled(&device);
-    let Some(capture) = Running::new(test, here, &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(test, here, &device, &[]) else { return };
     let measure = ["measure", "--workload", "w.toml", "--target", &device.path, "--ios", "10007"];
     let child = steadfast()
         .current_dir(here)
@@ -153,13 +153,13 @@ fn a_database_is_replayed_with_its_reads_and_writes() {
     let Some(other) = LoopDevice::new(test, 128) else { return };
     let Some(scratch) = with_database(test, &device) else { return };
     let here = scratch.path();
-    let Some(capture) = Running::new(test, here, &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(test, here, &device, &[]) else { return };
     run_database(here, &device);
     let (conditions, original) = capture.end();
     assert_eq!(conditions.lost, 0);
     std::fs::rename(here.join("trace.parquet"), here.join("original.parquet")).unwrap();
     settled(&other);
-    let Some(capture) = Running::new(test, here, &other, &[]) else { return };
+    let Some(capture) = RunningCapture::new(test, here, &other, &[]) else { return };
     let replay = steadfast()
         .current_dir(here)
         .args(["run", "replay-native", "--exact", "--timing", "faster:4", "--purge", "none"])
@@ -200,7 +200,7 @@ fn a_database_on_a_file_system_agrees_with_diskstats() {
     let Some(scratch) = with_database(test, &device) else { return };
     let here = scratch.path();
     let before = kernel_sums(&device);
-    let Some(capture) = Running::new(test, here, &device, &[]) else { return };
+    let Some(capture) = RunningCapture::new(test, here, &device, &[]) else { return };
     run_database(here, &device);
     let after = kernel_sums(&device);
     let (conditions, events) = capture.end();

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use steadfast_domain::io_event::{CapturedDevice, Command, Content, ContentSample};
+use steadfast_domain::io_event::{CapturedDevice, CommandName, ContentMeasurement, ContentSample};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_tracefile::Writer;
+use steadfast_tracefile::TraceWriter;
 
 const STEP_NS: u64 = 10_000_000_000;
 
@@ -28,22 +28,24 @@ fn write(path: &Path, every: u64) {
         let blocks = 1 + (n % 5) as u16;
         let bytes = u32::from(blocks) * 4096;
         let compressed_bytes = bytes / (1 + (n % 4) as u32);
-        let content = Content { blocks, duplicates: (n % 2) as u16, bytes, compressed_bytes };
+        let content =
+            ContentMeasurement { blocks, duplicates: (n % 2) as u16, bytes, compressed_bytes };
         IoEvent {
             issued_ns: n * 10_000_019,
             response_ns: 1000,
             bytes: 65_536,
             offset: n % 101 * 65_536,
             pid: 100 + (n % 3) as u32,
-            command: Command::new("db"),
+            command: CommandName::new("db"),
             device: (n % 2) as u16,
-            content: if is_measured { content } else { Content::default() },
+            content: if is_measured { content } else { ContentMeasurement::default() },
             op,
             ..IoEvent::default()
         }
     };
-    let mut writer =
-        Writer::new(File::create(path).unwrap(), &conditions).unwrap().with_rows_per_group(997);
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions)
+        .unwrap()
+        .with_rows_per_group(997);
     writer.write(&(0..10_007).map(event).collect::<Vec<_>>()).unwrap();
     writer.finish(conditions).unwrap();
 }
@@ -181,7 +183,7 @@ fn a_folded_part_has_the_content_of_its_own_ios() {
         ..CaptureConditions::default()
     };
     let path = here.join("old.parquet");
-    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     writer.write(&[IoEvent { bytes: 4096, device: 1, ..IoEvent::default() }]).unwrap();
     writer.finish(conditions).unwrap();
     succeed(here, &["trace", "fold", "old.parquet", "--device", "sda", "-o", "old.fold"]);

@@ -2,7 +2,7 @@
 //! two files by the rules of docs/trace.md (`deltas.py`).
 
 use super::made_up::{
-    LASTED_S, LATER_S, SECOND, Which, answer, conditions, counted, ios, same, write,
+    CaptureChoice, LASTED_S, LATER_S, SECOND, answer, conditions, counted, ios, same, write,
 };
 
 /// By what, how aligned, by which change ranked, and which layer.
@@ -24,7 +24,8 @@ fn changes_are_as_python_finds_them_the_largest_first() {
     let test = "changes_are_as_python_finds_them_the_largest_first";
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path();
-    for (name, which) in [("a.parquet", Which::First), ("b.parquet", Which::Second)] {
+    for (name, which) in [("a.parquet", CaptureChoice::First), ("b.parquet", CaptureChoice::Second)]
+    {
         write(&place.join(name), conditions(which), ios(which));
     }
     let [later, lasted] = [LATER_S, LASTED_S].map(|seconds| (seconds * SECOND).to_string());

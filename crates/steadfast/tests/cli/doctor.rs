@@ -2,7 +2,7 @@
 
 use super::scratch::{LoopDevice, code, run_in, stderr, stdout, succeed};
 use serde_json::Value;
-use steadfast_domain::Entry;
+use steadfast_domain::JournalEntry;
 use steadfast_domain::record::{Check, CheckState};
 use steadfast_runner::Ledger;
 
@@ -76,9 +76,9 @@ fn a_run_examines_senses_and_tells() {
     assert!(stderr(&output).contains("Attention: Kind of device: file"), "{}", stderr(&output));
     let contents = Ledger::read(&scratch.path().join("run")).unwrap();
     assert!(contents.plan.settings.hold_c_states);
-    let opened = contents.lines.iter().position(|l| matches!(l.entry, Entry::Opened { .. }));
+    let opened = contents.lines.iter().position(|l| matches!(l.entry, JournalEntry::Opened { .. }));
     let first = &contents.lines[opened.unwrap() + 1].entry;
-    assert!(matches!(first, Entry::Examined(_)), "{first:?}");
+    assert!(matches!(first, JournalEntry::Examined(_)), "{first:?}");
     let record = contents.into_record();
     let check = |id: &str| record.checks().unwrap().iter().find(|check| check.id == id).unwrap();
     check("sleep");

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use steadfast_domain::io_event::{CapturedDevice, Command, Mark};
+use steadfast_domain::io_event::{CapturedDevice, CommandName, Mark};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
-use steadfast_tracefile::{StepWriter, Writer};
+use steadfast_tracefile::{StepWriter, TraceWriter};
 
 const IOS: u64 = 10_007;
 
@@ -32,11 +32,15 @@ fn write(path: &Path, ios: u64, name: &str) {
         offset: if n.is_multiple_of(4) { n / 4 * 4096 } else { n * 7919 % 10_007 * 65_536 },
         bytes: if n.is_multiple_of(4) { 4096 } else { 16_384 },
         pid: if name.is_empty() { 0 } else { 100 + (n % 3) as u32 },
-        command: if name.is_empty() { Command::default() } else { Command::new("<script>") },
+        command: if name.is_empty() {
+            CommandName::default()
+        } else {
+            CommandName::new("<script>")
+        },
         op: if n % 5 == 1 { IoOp::Write } else { IoOp::Read },
         ..IoEvent::default()
     };
-    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     writer.write(&(0..ios).map(event).collect::<Vec<_>>()).unwrap();
     writer.finish(conditions).unwrap();
 }
@@ -49,13 +53,13 @@ struct Explorer {
 }
 
 /// What came back.
-struct Answer {
+struct HttpResponse {
     status: u16,
     head: String,
     body: String,
 }
 
-impl Answer {
+impl HttpResponse {
     fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{} {}", self.head, self.body))
     }
@@ -93,7 +97,7 @@ impl Explorer {
         explorer
     }
 
-    fn send(&self, request: &str) -> Answer {
+    fn send(&self, request: &str) -> HttpResponse {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         // A connection that is refused may be closed before all of it was read.
         let _ = stream.write_all(request.as_bytes());
@@ -102,11 +106,11 @@ impl Explorer {
         let text = String::from_utf8_lossy(&bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let status = head.split(' ').nth(1).unwrap_or("0").parse().unwrap();
-        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+        HttpResponse { status, head: head.to_lowercase(), body: body.to_owned() }
     }
 
     /// Asks with a method, a path and further headers.
-    fn ask(&self, method: &str, path: &str, headers: &str) -> Answer {
+    fn ask(&self, method: &str, path: &str, headers: &str) -> HttpResponse {
         self.send(&format!("{method} {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n"))
     }
 
@@ -114,7 +118,7 @@ impl Explorer {
         format!("Host: 127.0.0.1:{}\r\n", self.port)
     }
 
-    fn get(&self, path: &str) -> Answer {
+    fn get(&self, path: &str) -> HttpResponse {
         self.ask("GET", &format!("/{}/{path}", self.token), &self.host())
     }
 
@@ -338,9 +342,9 @@ fn silent_connections_are_closed() {
 }
 
 /// Sets a flag when it goes out of scope.
-struct SetWhenDropped<'a>(&'a AtomicBool);
+struct DropFlag<'a>(&'a AtomicBool);
 
-impl Drop for SetWhenDropped<'_> {
+impl Drop for DropFlag<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -380,7 +384,7 @@ fn strangers_do_not_keep_the_owner_out() {
     let ends = AtomicBool::new(false);
     std::thread::scope(|scope| {
         // Set also where an assertion fails: the scope waits for the strangers.
-        let _guard = SetWhenDropped(&ends);
+        let _guard = DropFlag(&ends);
         scope.spawn(|| {
             let mut all: Vec<TcpStream> = (0..CONNECTIONS).map(|_| connect()).collect();
             while !ends.load(Ordering::Relaxed) {

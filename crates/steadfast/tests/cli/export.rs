@@ -4,7 +4,7 @@
 use super::scratch::{code, python, refuse, run_in, stderr, succeed};
 use serde_json::Value;
 use std::path::Path;
-use steadfast_domain::Entry;
+use steadfast_domain::JournalEntry;
 use steadfast_runner::Ledger;
 
 /// Two short simulated runs, `a` and `b`.
@@ -21,7 +21,7 @@ fn journalled(place: &Path) -> [u64; 5] {
     let mut sums = [0; 5];
     for run in ["a", "b"] {
         for line in Ledger::read(&place.join(run)).unwrap().lines {
-            let Entry::Applied { outcome, .. } = line.entry else { continue };
+            let JournalEntry::Applied { outcome, .. } = line.entry else { continue };
             let done = &outcome.measurement;
             let known = done.total().percentile(0.999).is_some();
             let parts =
@@ -105,7 +105,8 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
     let running = samples.iter().find(|(name, _)| name == "steadfast_run_running").unwrap();
     assert!(running.1.contains("run=\"a \\\"b\\\\c\\nd/run\""), "{}", running.1);
     let steps = Ledger::read(&place.join(&out)).unwrap().lines;
-    let steps = steps.iter().filter(|line| matches!(line.entry, Entry::Applied { .. })).count();
+    let steps =
+        steps.iter().filter(|line| matches!(line.entry, JournalEntry::Applied { .. })).count();
     assert!(text.contains(&format!("}} {steps}\n")), "{steps} steps: {text}");
     let two = [&quick[..], &["--target", "sim:small", "--target", "sim:client", "-o", "two"]];
     let output = run_in(place, &two.concat());

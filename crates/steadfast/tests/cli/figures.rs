@@ -2,8 +2,8 @@
 //! Python finds with DuckDB in the same file by the rules of docs/trace.md (`figures.py`).
 
 use super::made_up::{
-    BEGAN_S, CHANGE_S, LASTED_S, LATER_S, SECOND, Which, ZONE_S, answer, conditions, counted, ios,
-    same, write,
+    BEGAN_S, CHANGE_S, CaptureChoice, LASTED_S, LATER_S, SECOND, ZONE_S, answer, conditions,
+    counted, ios, same, write,
 };
 use super::scratch::{python, succeed};
 use serde_json::{Map, Value, json};
@@ -14,9 +14,9 @@ use steadfast_domain::io_event::CapturedDevice;
 const STEP_NS: u64 = 600 * SECOND;
 
 /// A capture as a file, and what was counted in it.
-fn made(test: &str, place: &Path, which: Which) -> Option<Value> {
+fn made(test: &str, place: &Path, which: CaptureChoice) -> Option<Value> {
     write(&place.join("t.parquet"), conditions(which), ios(which));
-    let is_first = which == Which::First;
+    let is_first = which == CaptureChoice::First;
     let began = BEGAN_S + if is_first { 0 } else { LATER_S };
     let before = if is_first { ZONE_S[0] } else { ZONE_S[1] };
     let mut words = vec!["t.parquet".to_owned(), began.to_string(), LASTED_S.to_string()];
@@ -75,7 +75,7 @@ fn names(rows: &Value) -> Vec<&str> {
 /// A part of the time that cuts two steps of 10 minutes: `CUT` of `figures.py`.
 const PART: [&str; 4] = ["--from", "65min", "--to", "5100000000007ns"];
 
-const WHICH: [Which; 2] = [Which::First, Which::Second];
+const WHICH: [CaptureChoice; 2] = [CaptureChoice::First, CaptureChoice::Second];
 
 #[test]
 fn streams_kinds_and_processes_are_as_python_counts_them() {
@@ -165,9 +165,10 @@ fn devices_side_by_side_are_as_python_counts_them() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path();
     let mut wanted = Map::new();
-    for (which, name, later_ns) in
-        [(Which::First, "a.parquet", 0), (Which::Second, "b.parquet", LATER_S * SECOND)]
-    {
+    for (which, name, later_ns) in [
+        (CaptureChoice::First, "a.parquet", 0),
+        (CaptureChoice::Second, "b.parquet", LATER_S * SECOND),
+    ] {
         let Some(counted) = made(test, place, which) else { return };
         std::fs::rename(place.join("t.parquet"), place.join(name)).unwrap();
         for (side, steps) in counted["sides"].as_object().unwrap() {

@@ -6,7 +6,7 @@ use super::scratch::{
 };
 use std::path::Path;
 use std::process::{Command, Output};
-use steadfast_domain::Entry;
+use steadfast_domain::JournalEntry;
 use steadfast_runner::Ledger;
 
 /// I/Os per second that the throttle allows: a prime.
@@ -24,8 +24,11 @@ fn has_fio(test: &str) -> bool {
 fn steps_with_files(run: &Path) -> (usize, usize, usize) {
     let contents = Ledger::read(&run.join("run")).unwrap();
     assert_eq!(contents.plan.engine, "fio");
-    let steps =
-        contents.lines.iter().filter(|line| matches!(line.entry, Entry::Applied { .. })).count();
+    let steps = contents
+        .lines
+        .iter()
+        .filter(|line| matches!(line.entry, JournalEntry::Applied { .. }))
+        .count();
     let names =
         || std::fs::read_dir(run.join("run/fio")).unwrap().map(|entry| entry.unwrap().file_name());
     let ending =
@@ -207,7 +210,7 @@ fn our_counts(throttle: &Throttle, device: &LoopDevice, directory: &Path, run: &
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let lines = Ledger::read(&directory.join(run)).unwrap().lines;
     let measurement = lines.iter().find_map(|line| match &line.entry {
-        Entry::Applied { outcome, .. } => Some(outcome.measurement.clone()),
+        JournalEntry::Applied { outcome, .. } => Some(outcome.measurement.clone()),
         _ => None,
     });
     let measurement = measurement.unwrap();

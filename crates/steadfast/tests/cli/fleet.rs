@@ -7,10 +7,13 @@ use std::fs;
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{
-    CapturePart, CapturedDevice, Command, RESPONSE_UNKNOWN, StreamInStep, StreamResponses, flags,
+    CapturePart, CapturedDevice, CommandName, RESPONSE_UNKNOWN, StreamInStep, StreamResponses,
+    flags,
 };
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, QuarterHistogram, Zone};
-use steadfast_tracefile::{StepWriter, Writer};
+use steadfast_domain::{
+    Bytes, CaptureConditions, IoEvent, IoOp, Layer, QuarterHistogram, TimeZone,
+};
+use steadfast_tracefile::{StepWriter, TraceWriter};
 
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
@@ -34,7 +37,7 @@ fn conditions(host: &str, begin_ms: u64, lasted_ns: u64) -> CaptureConditions {
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1", 64), device("sda", 1)],
         began_unix_ns: Some(BEGAN + begin_ms * 1_000_000),
-        zone: Some(Zone::fixed(3600, Some("CET"))),
+        zone: Some(TimeZone::fixed(3600, Some("CET"))),
         lasted_ns,
         lost: 3,
         ..CaptureConditions::default()
@@ -74,7 +77,7 @@ fn ios(seed: u64, count: u64) -> Vec<IoEvent> {
                 device: draw(2) as u16,
                 op: [IoOp::Read, IoOp::Write, IoOp::Write][draw(3) as usize],
                 layer: Layer::Block,
-                command: Command::new(name),
+                command: CommandName::new(name),
                 ..IoEvent::default()
             }
         })
@@ -82,7 +85,7 @@ fn ios(seed: u64, count: u64) -> Vec<IoEvent> {
 }
 
 fn write(path: &Path, conditions: &CaptureConditions, ios: &[IoEvent]) {
-    let mut writer = Writer::new(File::create(path).unwrap(), conditions).unwrap();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), conditions).unwrap();
     writer.write(ios).unwrap();
     writer.finish(conditions.clone()).unwrap();
 }

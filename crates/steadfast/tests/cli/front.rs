@@ -6,7 +6,9 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 use steadfast_domain::sequence::SequenceLoad;
-use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Op, Order, Pace, Until, Zone};
+use steadfast_domain::stimulus::{
+    ActiveRange, Cursor, DataPattern, LoadLimits, Op, Order, Pace, Zone,
+};
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Stimulus};
 use steadfast_engine::fio::job;
 use steadfast_exchange::fio::{FioCommandLine, JobFile, JobFileContext, TargetFacts, sequence};
@@ -188,29 +190,45 @@ fn stimuli() -> Vec<Stimulus> {
         ..stream(Op::Read, Order::Random, size, 1)
     };
     vec![
-        of(vec![stream(Op::Write, sequential, 16_384, 1)], Demand::new(1, 8), Until::ios(1009)),
+        of(
+            vec![stream(Op::Write, sequential, 16_384, 1)],
+            Demand::new(1, 8),
+            LoadLimits::ios(1009),
+        ),
         of(
             vec![
                 stream(Op::Read, Order::Random, 4096, 7),
                 stream(Op::Write, Order::Random, 8192, 3),
             ],
             Demand::new(3, 4),
-            Until::time(second),
+            LoadLimits::time(second),
         )
         .ramp(second),
         of(
             vec![aligned(4096).weighing(3), aligned(65_536)],
             Demand::new(2, 16),
-            Until::time(second),
+            LoadLimits::time(second),
         ),
-        of(vec![stream(Op::Write, Order::Random, 4096, 1)], Demand::new(1, 1), Until::ios(1009))
-            .zones(vec![zone(60, 0, 10), zone(30, 10, 30), zone(10, 30, 100)])
-            .data_pattern(DataPattern::Entropy { random_percent: 70, duplicate_percent: 0 }),
-        of(vec![stream(Op::Read, Order::Random, 4096, 1)], Demand::new(2, 2), Until::time(second))
-            .pace(Pace::Fixed { ios: 2014, per: second }),
-        of(vec![stream(Op::Write, Order::Random, 4096, 1)], Demand::new(1, 4), Until::time(second))
-            .pace(Pace::Burst { ios: 7, delay: Nanos::from_millis(3) })
-            .data_pattern(DataPattern::Repeating(vec![0xde, 0xad])),
+        of(
+            vec![stream(Op::Write, Order::Random, 4096, 1)],
+            Demand::new(1, 1),
+            LoadLimits::ios(1009),
+        )
+        .zones(vec![zone(60, 0, 10), zone(30, 10, 30), zone(10, 30, 100)])
+        .data_pattern(DataPattern::Entropy { random_percent: 70, duplicate_percent: 0 }),
+        of(
+            vec![stream(Op::Read, Order::Random, 4096, 1)],
+            Demand::new(2, 2),
+            LoadLimits::time(second),
+        )
+        .pace(Pace::Fixed { ios: 2014, per: second }),
+        of(
+            vec![stream(Op::Write, Order::Random, 4096, 1)],
+            Demand::new(1, 4),
+            LoadLimits::time(second),
+        )
+        .pace(Pace::Burst { ios: 7, delay: Nanos::from_millis(3) })
+        .data_pattern(DataPattern::Repeating(vec![0xde, 0xad])),
     ]
 }
 
@@ -281,7 +299,7 @@ fn the_real_fio_gives_an_exported_load() {
         job(stimulus, "step", true, target.to_str().unwrap(), (CAPACITY, 512)).unwrap()
     };
     let sequential = stream(Op::Write, Order::Sequential(Cursor::Own), 16_384, 1);
-    let load = Stimulus::new(vec![sequential], range, Demand::new(1, 8), Until::ios(1009));
+    let load = Stimulus::new(vec![sequential], range, Demand::new(1, 8), LoadLimits::ios(1009));
     let ios = issued(scratch.path(), &section(&load));
     let lap = 251;
     let expected: Vec<(bool, u64, u64)> =
@@ -291,7 +309,7 @@ fn the_real_fio_gives_an_exported_load() {
     assert_eq!(differs, None, "offsets in their order, lap after lap");
     let mix =
         vec![stream(Op::Read, Order::Random, 4096, 7), stream(Op::Write, Order::Random, 8192, 3)];
-    let load = Stimulus::new(mix, range, Demand::new(1, 4), Until::ios(10_007));
+    let load = Stimulus::new(mix, range, Demand::new(1, 4), LoadLimits::ios(10_007));
     let ios = issued(scratch.path(), &section(&load));
     assert_eq!(ios.len(), 10_007);
     let reads = ios.iter().filter(|(is_read, ..)| *is_read).count() as f64;
@@ -340,23 +358,23 @@ const SPLITS: [&str; 4] = [
 
 /// I/Os of one file or range: how many, their bytes, and where they lie.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Touched {
+struct FileIoSums {
     ios: u64,
     bytes: u64,
     from: u64,
     to: u64,
 }
 
-impl Touched {
+impl FileIoSums {
     fn add(&mut self, offset: u64, size: u64) {
         let from = if self.ios == 0 { offset } else { self.from.min(offset) };
         let to = self.to.max(offset + size);
-        *self = Touched { ios: self.ios + 1, bytes: self.bytes + size, from, to };
+        *self = FileIoSums { ios: self.ios + 1, bytes: self.bytes + size, from, to };
     }
 }
 
 /// What fio does, by its own log, file by file.
-fn touched_by_fio(text: &str) -> Vec<Touched> {
+fn touched_by_fio(text: &str) -> Vec<FileIoSums> {
     let scratch = tempfile::tempdir().unwrap();
     let x = std::fs::File::create(scratch.path().join("x")).unwrap();
     x.set_len(CAPACITY.0).unwrap();
@@ -365,7 +383,7 @@ fn touched_by_fio(text: &str) -> Vec<Touched> {
     let output = Command::new("fio").arg("job.fio").current_dir(scratch.path()).output().unwrap();
     assert!(output.status.success(), "{text}: {}", String::from_utf8_lossy(&output.stderr));
     let log = std::fs::read_to_string(scratch.path().join("log")).unwrap();
-    let mut files: std::collections::BTreeMap<String, Touched> = Default::default();
+    let mut files: std::collections::BTreeMap<String, FileIoSums> = Default::default();
     for line in log.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(at) = words.iter().position(|word| ["read", "write"].contains(word)) else {
@@ -378,13 +396,13 @@ fn touched_by_fio(text: &str) -> Vec<Touched> {
 }
 
 /// What is applied, range by range: the draws of every load until its end.
-fn touched_here(sequence: &steadfast_domain::Sequence, files: usize) -> Vec<Touched> {
-    let mut ranges: std::collections::BTreeMap<u64, Touched> = Default::default();
+fn touched_here(sequence: &steadfast_domain::Sequence, files: usize) -> Vec<FileIoSums> {
+    let mut ranges: std::collections::BTreeMap<u64, FileIoSums> = Default::default();
     for (_, load) in sequence.steps.iter().flat_map(|step| step.loads()) {
         let stimulus = load.on(CAPACITY, 512).unwrap();
         let base = if files > 1 { stimulus.active_range.start.0 } else { 0 };
         let plan = std::sync::Arc::new(steadfast_engine::draw::DrawPlan::new(&stimulus).unwrap());
-        let mut drawer = steadfast_engine::draw::Drawer::new(plan, 7, 0);
+        let mut drawer = steadfast_engine::draw::IoGenerator::new(plan, 7, 0);
         let touched = ranges.entry(base).or_default();
         let (mut ios, mut bytes) = (0, 0);
         let ends = |ios: u64, bytes: u64| {
@@ -426,8 +444,8 @@ fn jobs_touch_what_they_touch_with_the_real_fio() {
         } else {
             // Files that one thread takes in turn lie next to each other.
             let all = touched_here(&ours, 1);
-            let sum = |of: &dyn Fn(&Touched) -> u64| expected.iter().map(of).sum::<u64>();
-            let one = Touched {
+            let sum = |of: &dyn Fn(&FileIoSums) -> u64| expected.iter().map(of).sum::<u64>();
+            let one = FileIoSums {
                 ios: sum(&|t| t.ios),
                 bytes: sum(&|t| t.bytes),
                 from: 0,

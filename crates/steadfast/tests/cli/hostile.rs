@@ -151,7 +151,7 @@ fn endless_loads_are_refused_or_planned_in_little_memory() {
 }
 
 /// A trace of another program: one row group of `rows` rows.
-struct Bomb {
+struct ParquetBomb {
     rows: usize,
     compression: Compression,
     /// Bytes of each command.
@@ -161,7 +161,7 @@ struct Bomb {
     queued_ns: i64,
 }
 
-impl Bomb {
+impl ParquetBomb {
     fn write(&self, file: &Path) {
         let schema = "message trace { required int64 issued_ns; required int64 response_ns; \
                       required int64 queued_ns; required int64 offset; required int32 bytes; \
@@ -219,7 +219,7 @@ fn short_traces_do_not_take_the_memory() {
     let scratch = tempfile::tempdir().unwrap();
     let here = scratch.path();
     let zstd = Compression::ZSTD(ZstdLevel::try_new(3).unwrap());
-    let usual = || Bomb {
+    let usual = || ParquetBomb {
         rows: 10_007,
         compression: zstd,
         command: 7,
@@ -232,25 +232,25 @@ fn short_traces_do_not_take_the_memory() {
     let answer = succeed(here, &ask);
     assert!(answer.contains("10007"), "{answer}");
     for encoding in [Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
-        Bomb { encoding, ..usual() }.write(&here.join("t.parquet"));
+        ParquetBomb { encoding, ..usual() }.write(&here.join("t.parquet"));
         assert_eq!(succeed(here, &ask), answer, "{encoding}");
     }
     // Pages of 160 MB.
     for compression in [zstd, Compression::SNAPPY] {
-        Bomb { command: 16_000, compression, ..usual() }.write(&here.join("t.parquet"));
+        ParquetBomb { command: 16_000, compression, ..usual() }.write(&here.join("t.parquet"));
         let said = bounded_refusal(here, &ask);
         assert!(said.contains("64 MiB"), "{said}");
         bounded_refusal(here, &["explore", "t.parquet", "-o", "page.html"]);
     }
     // Texts that take no room in the page, each of them 1 MB.
     let encoding = Encoding::DELTA_BYTE_ARRAY;
-    Bomb { command: 1 << 20, rows: 300, encoding, ..usual() }.write(&here.join("t.parquet"));
+    ParquetBomb { command: 1 << 20, rows: 300, encoding, ..usual() }.write(&here.join("t.parquet"));
     bounded(here, &ask);
     // What is none of the format's operations, and queue times beyond 584 years.
-    Bomb { op: 5, ..usual() }.write(&here.join("t.parquet"));
+    ParquetBomb { op: 5, ..usual() }.write(&here.join("t.parquet"));
     let said = bounded_refusal(here, &["trace", "steps", "t.parquet"]);
     assert!(said.contains("column op"), "{said}");
-    Bomb { queued_ns: -1, ..usual() }.write(&here.join("t.parquet"));
+    ParquetBomb { queued_ns: -1, ..usual() }.write(&here.join("t.parquet"));
     let said = bounded_refusal(here, &["trace", "streams", "t.parquet"]);
     assert!(said.contains("column queued_ns"), "{said}");
 }

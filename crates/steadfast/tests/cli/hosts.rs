@@ -20,27 +20,27 @@ static NETWORK: AtomicU32 = AtomicU32::new(0);
 const PORT: u16 = 2207;
 
 /// Hosts that are network namespaces, each with an sshd that takes a key made for the test.
-pub struct Hosts {
+pub struct NamespaceHosts {
     directory: tempfile::TempDir,
     pub hosts: Vec<Namespace>,
-    _separation: Separation,
+    _separation: SshdDirectory,
 }
 
 /// The directory that sshd needs: who makes it for this process removes it after its last use.
-struct Separation;
+struct SshdDirectory;
 
 static SEPARATION: Mutex<(u32, bool)> = Mutex::new((0, false));
 
-impl Separation {
-    fn new() -> Separation {
+impl SshdDirectory {
+    fn new() -> SshdDirectory {
         let mut used = SEPARATION.lock().unwrap();
         used.1 |= fs::create_dir("/run/sshd").is_ok();
         used.0 += 1;
-        Separation
+        SshdDirectory
     }
 }
 
-impl Drop for Separation {
+impl Drop for SshdDirectory {
     fn drop(&mut self) {
         let mut used = SEPARATION.lock().unwrap();
         used.0 -= 1;
@@ -114,10 +114,10 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
     }
 }
 
-impl Hosts {
+impl NamespaceHosts {
     /// So many hosts named a, b, c; `None` with the reason printed where they cannot be had.
-    pub fn new(test: &str, count: usize) -> Option<Hosts> {
-        match Hosts::made(count) {
+    pub fn new(test: &str, count: usize) -> Option<NamespaceHosts> {
+        match NamespaceHosts::made(count) {
             Ok(hosts) => Some(hosts),
             Err(reason) => {
                 skip(test, &reason);
@@ -126,7 +126,7 @@ impl Hosts {
         }
     }
 
-    fn made(count: usize) -> Result<Hosts, String> {
+    fn made(count: usize) -> Result<NamespaceHosts, String> {
         if !is_root() {
             return Err("needs root for network namespaces".to_owned());
         }
@@ -141,7 +141,8 @@ impl Hosts {
         for name in ["host", "user"] {
             run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", &key(name)])?;
         }
-        let mut all = Hosts { directory, hosts: Vec::new(), _separation: Separation::new() };
+        let mut all =
+            NamespaceHosts { directory, hosts: Vec::new(), _separation: SshdDirectory::new() };
         let network = NETWORK.fetch_add(1, Ordering::Relaxed);
         for at in 0..count {
             all.add(at, network)?;
@@ -292,7 +293,7 @@ impl Hosts {
     }
 }
 
-impl Drop for Hosts {
+impl Drop for NamespaceHosts {
     fn drop(&mut self) {
         for at in 0..self.hosts.len() {
             self.stop_sshd(at);
@@ -328,7 +329,7 @@ fn number(value: &serde_json::Value) -> u64 {
 #[test]
 fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
     let test = "three_hosts_load_one_device_and_their_sum_is_the_devices_own";
-    let Some(hosts) = Hosts::new(test, 3) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 3) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let more = ["--demand", "T2Q4", "--time", "3s", "--json", "--keep", "jobs"];
     let mut arguments = hosts.measure("RND 4K RW65", &device, &more);
@@ -374,7 +375,7 @@ fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
 
 /// No server, and no directory of one, outlives the command.
 #[track_caller]
-pub fn assert_nothing_left(hosts: &Hosts) {
+pub fn assert_nothing_left(hosts: &NamespaceHosts) {
     wait_until("the end of the servers", || {
         (0..hosts.hosts.len()).all(|at| hosts.servers(at).is_empty())
     });
@@ -383,7 +384,7 @@ pub fn assert_nothing_left(hosts: &Hosts) {
 #[test]
 fn sequential_hosts_write_every_byte_once() {
     let test = "sequential_hosts_write_every_byte_once";
-    let Some(hosts) = Hosts::new(test, 3) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 3) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let more = ["--ios", "512", "--json", "--data-pattern", "repeating:5a"];
     let mut arguments = hosts.measure("SEQ 128K W", &device, &more);
@@ -406,7 +407,7 @@ fn sequential_hosts_write_every_byte_once() {
 #[test]
 fn a_host_that_dies_is_named_and_voids_the_step() {
     let test = "a_host_that_dies_is_named_and_voids_the_step";
-    let Some(hosts) = Hosts::new(test, 3) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 3) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let arguments = hosts.measure("RND 4K R", &device, &["--time", "300s", "--json"]);
     let begun = Instant::now();
@@ -435,7 +436,7 @@ fn a_host_that_dies_is_named_and_voids_the_step() {
 #[test]
 fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
     let test = "what_hosts_may_not_do_is_refused_before_anything_is_written";
-    let Some(mut hosts) = Hosts::new(test, 2) else { return };
+    let Some(mut hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let refused = |arguments: &[String], parts: &[&str]| {
@@ -493,10 +494,10 @@ fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
 #[test]
 fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
     let test = "another_version_of_fio_is_disclosed_and_an_old_one_refused";
-    let Some(mut hosts) = Hosts::new(test, 2) else { return };
+    let Some(mut hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let pretend = |hosts: &mut Hosts, version: &str| {
+    let pretend = |hosts: &mut NamespaceHosts, version: &str| {
         let other = format!("case \"$1\" in --version) echo {version}; exit ;; esac");
         hosts.wrap_fio(1, &other);
     };
@@ -516,7 +517,7 @@ fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
 #[test]
 fn plain_hosts_are_only_read_from() {
     let test = "plain_hosts_are_only_read_from";
-    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let mut servers: Vec<Child> = Vec::new();
@@ -552,7 +553,7 @@ fn plain_hosts_are_only_read_from() {
 #[test]
 fn a_procedure_runs_from_several_hosts() {
     let test = "a_procedure_runs_from_several_hosts";
-    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let mut arguments: Vec<String> = [
@@ -613,7 +614,7 @@ fn measured_of(run: &Path) -> [u64; 2] {
 #[test]
 fn tests_of_other_tools_run_from_several_hosts() {
     let test = "tests_of_other_tools_run_from_several_hosts";
-    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let job = "[global]\nioengine=libaio\ndirect=1\ntime_based\nruntime=2\n\
@@ -648,7 +649,7 @@ fn tests_of_other_tools_run_from_several_hosts() {
 #[test]
 fn presets_run_from_several_hosts() {
     let test = "presets_run_from_several_hosts";
-    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let icf = super::iometer::ICF.replace("131072,2048", "65536,2048");

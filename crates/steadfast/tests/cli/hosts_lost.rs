@@ -1,7 +1,7 @@
 //! Hosts that are lost while they load a device, at every phase of a step: they are named,
 //! nothing of theirs runs on, and the run is resumed.
 
-use super::hosts::{Hosts, answer, assert_nothing_left, words};
+use super::hosts::{NamespaceHosts, answer, assert_nothing_left, words};
 use super::resume::repeats_no_step_and_tells_every_gap;
 use super::scratch::{LoopDevice, Throttle, code, refuse, run_in, stderr, steadfast, wait_until};
 use std::io::{BufRead, BufReader, Write};
@@ -33,7 +33,7 @@ fn is_free(device: &LoopDevice) -> bool {
 }
 
 /// A run from all hosts, of a minute if nothing stops it.
-fn long_run(hosts: &Hosts, device: &LoopDevice) -> Vec<String> {
+fn long_run(hosts: &NamespaceHosts, device: &LoopDevice) -> Vec<String> {
     let run = ["run", "wsat", "--profile", "quick", "--steady-state", "time:10s", "--step-time"];
     let mut all: Vec<String> = run.map(str::to_owned).to_vec();
     all.extend(["1s", "--purge", "none", "-o", "run", "--target"].map(str::to_owned));
@@ -48,7 +48,7 @@ fn long_run(hosts: &Hosts, device: &LoopDevice) -> Vec<String> {
 #[test]
 fn a_run_from_hosts_is_resumed_whatever_ended_it() {
     let test = "a_run_from_hosts_is_resumed_whatever_ended_it";
-    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let here = scratch.path();
@@ -114,7 +114,12 @@ fn tunnel_directories(command: i32) -> Vec<PathBuf> {
 }
 
 /// Reads for five minutes from all hosts, and lets `act` once so many processes serve host b.
-fn lost(hosts: &Hosts, device: &LoopDevice, processes: usize, act: impl Fn(&[i32])) -> String {
+fn lost(
+    hosts: &NamespaceHosts,
+    device: &LoopDevice,
+    processes: usize,
+    act: impl Fn(&[i32]),
+) -> String {
     let begun = Instant::now();
     let arguments = hosts.measure("RND 4K R", device, &["--time", "300s"]);
     let run = begin(Path::new("/"), &arguments);
@@ -136,7 +141,7 @@ fn lost(hosts: &Hosts, device: &LoopDevice, processes: usize, act: impl Fn(&[i32
 #[test]
 fn a_host_that_dies_in_any_phase_is_named() {
     let test = "a_host_that_dies_in_any_phase_is_named";
-    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let kill = |servers: &[i32]| servers.iter().for_each(|server| signal(*server, libc::SIGKILL));
     // Before the load: the server alone is there.
@@ -165,7 +170,7 @@ fn parent(process: i32) -> i32 {
 #[test]
 fn a_worker_that_lost_its_server_does_not_run_on() {
     let test = "a_worker_that_lost_its_server_does_not_run_on";
-    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let run = begin(Path::new("/"), &hosts.measure("RND 4K R", &device, &["--time", "300s"]));
     let mut servers = Vec::new();
@@ -186,7 +191,7 @@ fn a_worker_that_lost_its_server_does_not_run_on() {
 #[test]
 fn a_host_that_is_cut_off_is_named() {
     let test = "a_host_that_is_cut_off_is_named";
-    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     lost(&hosts, &device, 3, |_| {
         std::thread::sleep(Duration::from_secs(2));
@@ -290,7 +295,7 @@ fn a_host_that_cannot_run_the_program_is_refused() {
 #[test]
 fn a_host_that_lags_is_named() {
     let test = "a_host_that_lags_is_named";
-    let Some(mut hosts) = Hosts::new(test, 3) else { return };
+    let Some(mut hosts) = NamespaceHosts::new(test, 3) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let Some(throttle) = Throttle::new(test, &device, 307) else { return };
     let scratch = tempfile::tempdir().unwrap();
@@ -323,7 +328,7 @@ fn a_host_that_lags_is_named() {
 #[test]
 fn several_targets_of_several_hosts_begin_together() {
     let test = "several_targets_of_several_hosts_begin_together";
-    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 2) else { return };
     let Some(one) = LoopDevice::new(test, 64) else { return };
     let Some(other) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();

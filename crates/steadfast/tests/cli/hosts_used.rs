@@ -1,7 +1,7 @@
 //! Ways to use a device on another host. None is overwritten from here, however it is
 //! confirmed, and no byte changes; the same device without a use is overwritten.
 
-use super::hosts::{Hosts, words};
+use super::hosts::{NamespaceHosts, words};
 use super::scratch::{code, python, run_in, stderr};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -18,12 +18,12 @@ const WORKERS: usize = 4;
 
 const HOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/hold.py");
 
-type Built<T> = Result<T, String>;
+type StageResult<T> = Result<T, String>;
 
 /// What a state is built from, taken apart in the opposite order.
-struct Stage {
+struct HostStage {
     directory: tempfile::TempDir,
-    undo: Vec<Undo>,
+    undo: Vec<UndoStep>,
     /// The loop device, and its file.
     device: PathBuf,
     image: PathBuf,
@@ -32,17 +32,17 @@ struct Stage {
     kept: usize,
 }
 
-enum Undo {
+enum UndoStep {
     Run(Vec<String>),
     End(Child),
 }
 
-impl Drop for Stage {
+impl Drop for HostStage {
     fn drop(&mut self) {
         while let Some(undo) = self.undo.pop() {
             match undo {
-                Undo::Run(command) => drop(run(&words(&command))),
-                Undo::End(mut child) => {
+                UndoStep::Run(command) => drop(run(&words(&command))),
+                UndoStep::End(mut child) => {
                     let _ = child.kill();
                     let _ = child.wait();
                 }
@@ -51,7 +51,7 @@ impl Drop for Stage {
     }
 }
 
-fn run(command: &[&str]) -> Built<String> {
+fn run(command: &[&str]) -> StageResult<String> {
     let output = Command::new(command[0]).args(&command[1..]).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {
@@ -65,24 +65,29 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-impl Stage {
+impl HostStage {
     /// A loop device that holds a file system.
-    fn new() -> Built<Stage> {
+    fn new() -> StageResult<HostStage> {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("image");
         make_ext4(&image, 4 * MIB)?;
-        Stage::over(directory, image, &[])
+        HostStage::over(directory, image, &[])
     }
 
-    fn over(directory: tempfile::TempDir, image: PathBuf, options: &[&str]) -> Built<Stage> {
+    fn over(
+        directory: tempfile::TempDir,
+        image: PathBuf,
+        options: &[&str],
+    ) -> StageResult<HostStage> {
         let kept = fs::metadata(&image).unwrap().len() as usize;
-        let mut stage = Stage { directory, undo: Vec::new(), device: PathBuf::new(), image, kept };
+        let mut stage =
+            HostStage { directory, undo: Vec::new(), device: PathBuf::new(), image, kept };
         stage.device = stage.attach(&stage.image.clone(), options)?;
         Ok(stage)
     }
 
     /// A loop device with two partitions, the first of which holds a file system.
-    fn partitioned() -> Built<Stage> {
+    fn partitioned() -> StageResult<HostStage> {
         let directory = tempfile::tempdir().unwrap();
         let (image, part) = (directory.path().join("image"), directory.path().join("part"));
         make_ext4(&part, 4 * MIB)?;
@@ -96,7 +101,7 @@ impl Stage {
         }
         bytes[510..512].copy_from_slice(&[0x55, 0xaa]);
         fs::write(&image, bytes).unwrap();
-        let stage = Stage::over(directory, image, &["--partscan"])?;
+        let stage = HostStage::over(directory, image, &["--partscan"])?;
         for (number, start) in [("1", "2048"), ("2", "10240")] {
             if !stage.part(number).exists() {
                 run(&["addpart", text(&stage.device), number, start, "8192"])?;
@@ -106,8 +111,8 @@ impl Stage {
     }
 
     /// A loop device over a file in the upper layer of an overlay.
-    fn in_overlay() -> Built<Stage> {
-        let mut stage = Stage::without_device();
+    fn in_overlay() -> StageResult<HostStage> {
+        let mut stage = HostStage::without_device();
         let disk = stage.at("disk");
         stage.mount_at("tmpfs", "size=32m", &disk)?;
         for name in ["lower", "upper", "work"] {
@@ -123,8 +128,8 @@ impl Stage {
     }
 
     /// A loop device over a file that a FUSE file system shows, too.
-    fn behind_fuse() -> Built<Stage> {
-        let mut stage = Stage::without_device();
+    fn behind_fuse() -> StageResult<HostStage> {
+        let mut stage = HostStage::without_device();
         let (source, point) = (stage.at("source"), stage.at("fuse"));
         fs::create_dir(&source).unwrap();
         fs::create_dir(&point).unwrap();
@@ -136,13 +141,13 @@ impl Stage {
         Ok(stage)
     }
 
-    fn without_device() -> Stage {
+    fn without_device() -> HostStage {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("image");
-        Stage { directory, undo: Vec::new(), device: PathBuf::new(), image, kept: 4 * MIB }
+        HostStage { directory, undo: Vec::new(), device: PathBuf::new(), image, kept: 4 * MIB }
     }
 
-    fn mount_at(&mut self, kind: &str, options: &str, point: &Path) -> Built<()> {
+    fn mount_at(&mut self, kind: &str, options: &str, point: &Path) -> StageResult<()> {
         fs::create_dir_all(point).unwrap();
         run(&["mount", "-t", kind, "-o", options, kind, text(point)])?;
         self.undo_by(&["umount", "--lazy", text(point)]);
@@ -150,7 +155,7 @@ impl Stage {
     }
 
     fn undo_by(&mut self, command: &[&str]) {
-        self.undo.push(Undo::Run(command.iter().map(|word| (*word).to_owned()).collect()));
+        self.undo.push(UndoStep::Run(command.iter().map(|word| (*word).to_owned()).collect()));
     }
 
     fn part(&self, number: &str) -> PathBuf {
@@ -161,7 +166,7 @@ impl Stage {
         self.directory.path().join(name)
     }
 
-    fn attach(&mut self, file: &Path, options: &[&str]) -> Built<PathBuf> {
+    fn attach(&mut self, file: &Path, options: &[&str]) -> StageResult<PathBuf> {
         let command = [&["losetup", "--find", "--show"], options, &[text(file)]].concat();
         // Two that ask for a free device at once may be given the same.
         let mut attached = run(&command);
@@ -173,29 +178,29 @@ impl Stage {
             attached = run(&command);
         }
         let device = attached?;
-        self.undo.push(Undo::Run(["losetup", "--detach", &device].map(str::to_owned).to_vec()));
+        self.undo.push(UndoStep::Run(["losetup", "--detach", &device].map(str::to_owned).to_vec()));
         Ok(device.into())
     }
 
-    fn mount(&mut self, device: &Path) -> Built<()> {
+    fn mount(&mut self, device: &Path) -> StageResult<()> {
         let point = self.at("point");
         fs::create_dir_all(&point).unwrap();
         run(&["mount", "-o", "ro", "-t", "ext4", text(device), text(&point)])?;
-        self.undo.push(Undo::Run(["umount", text(&point)].map(str::to_owned).to_vec()));
+        self.undo.push(UndoStep::Run(["umount", text(&point)].map(str::to_owned).to_vec()));
         Ok(())
     }
 
     /// Swaps to a device or a file that begins so many bytes behind the image's beginning.
-    fn swap(&mut self, path: &Path, start: usize) -> Built<()> {
+    fn swap(&mut self, path: &Path, start: usize) -> StageResult<()> {
         self.kept = start + 4096;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
         run(&["mkswap", text(path)])?;
         run(&["swapon", text(path)])?;
-        self.undo.push(Undo::Run(["swapoff", text(path)].map(str::to_owned).to_vec()));
+        self.undo.push(UndoStep::Run(["swapoff", text(path)].map(str::to_owned).to_vec()));
         Ok(())
     }
 
-    fn second_node(&self, device: &Path) -> Built<PathBuf> {
+    fn second_node(&self, device: &Path) -> StageResult<PathBuf> {
         let number = fs::metadata(device).unwrap().rdev();
         let (major, minor) = (libc::major(number).to_string(), libc::minor(number).to_string());
         let node = self.at("node");
@@ -204,7 +209,7 @@ impl Stage {
     }
 
     /// A process that prints a line once it uses something.
-    fn start(&mut self, command: &[&str]) -> Built<()> {
+    fn start(&mut self, command: &[&str]) -> StageResult<()> {
         let mut child = Command::new(command[0])
             .args(&command[1..])
             .stdin(Stdio::null())
@@ -213,16 +218,16 @@ impl Stage {
             .map_err(|error| format!("{command:?}: {error}"))?;
         let mut line = String::new();
         let _ = BufReader::new(child.stdout.take().unwrap()).read_line(&mut line);
-        self.undo.push(Undo::End(child));
+        self.undo.push(UndoStep::End(child));
         if line.is_empty() { Err(format!("{command:?} ended")) } else { Ok(()) }
     }
 
-    fn hold(&mut self, how: &str, path: &Path) -> Built<()> {
+    fn hold(&mut self, how: &str, path: &Path) -> StageResult<()> {
         self.start(&["python3", HOLDER, how, text(path)])
     }
 }
 
-fn make_ext4(path: &Path, bytes: usize) -> Built<()> {
+fn make_ext4(path: &Path, bytes: usize) -> StageResult<()> {
     fs::write(path, vec![0; bytes]).unwrap();
     run(&["mkfs.ext4", "-q", "-F", "-O", "^has_journal", text(path)])?;
     // Without holes, which a swap file may not have.
@@ -231,9 +236,9 @@ fn make_ext4(path: &Path, bytes: usize) -> Built<()> {
 }
 
 /// A use, and how a stage that has it is built.
-type Use = (&'static str, fn() -> Built<Stage>);
+type HostUse = (&'static str, fn() -> StageResult<HostStage>);
 
-const USES: [Use; 33] = [
+const USES: [HostUse; 33] = [
     ("mounted", || with(|stage| stage.mount(&stage.device.clone()))),
     ("mounted in another namespace", || {
         with(|stage| {
@@ -343,26 +348,26 @@ const USES: [Use; 33] = [
         with(|stage| stage.hold("table", &stage.device.clone()))
     }),
     ("its file is mounted through an overlay", || {
-        let mut stage = Stage::in_overlay()?;
+        let mut stage = HostStage::in_overlay()?;
         let above = stage.attach(&stage.at("disk/merged/image"), &["--read-only"])?;
         stage.mount(&above).map(|()| stage)
     }),
     ("its file is locked in an overlay", || {
-        let mut stage = Stage::in_overlay()?;
+        let mut stage = HostStage::in_overlay()?;
         stage.hold("flock", &stage.at("disk/merged/image")).map(|()| stage)
     }),
     ("its file is open through FUSE", || {
-        let mut stage = Stage::behind_fuse()?;
+        let mut stage = HostStage::behind_fuse()?;
         stage.hold("write", &stage.at("fuse/image")).map(|()| stage)
     }),
 ];
 
 /// What a host's kernel shows to that host alone, as it cannot be had on this machine.
-type LaidOut = (&'static str, fn(&Stage) -> String);
+type HostFixture = (&'static str, fn(&HostStage) -> String);
 
 /// Each with the script that lays it out in the mount namespace of the host. Partitions, which may
 /// share sectors, are not named with `--hosts`.
-const LAID_OUT: [LaidOut; 2] = [
+const LAID_OUT: [HostFixture; 2] = [
     ("the disk of the root of process 1", |stage| {
         let number = fs::metadata(&stage.device).unwrap().rdev();
         let (major, minor) = (libc::major(number), libc::minor(number));
@@ -380,7 +385,7 @@ fn file_name(path: &Path) -> &str {
 }
 
 /// Names of a device that nothing uses.
-const FREE: [Use; 4] = [
+const FREE: [HostUse; 4] = [
     ("free", || with(|_| Ok(()))),
     ("free, with partitions", || with_partitions(|_| Ok(()))),
     ("free, its file open for reading", || {
@@ -402,19 +407,21 @@ const FREE: [Use; 4] = [
     }),
 ];
 
-fn with(use_it: impl FnOnce(&mut Stage) -> Built<()>) -> Built<Stage> {
-    let mut stage = Stage::new()?;
+fn with(use_it: impl FnOnce(&mut HostStage) -> StageResult<()>) -> StageResult<HostStage> {
+    let mut stage = HostStage::new()?;
     use_it(&mut stage).map(|()| stage)
 }
 
-fn with_partitions(use_it: impl FnOnce(&mut Stage) -> Built<()>) -> Built<Stage> {
-    let mut stage = Stage::partitioned()?;
+fn with_partitions(
+    use_it: impl FnOnce(&mut HostStage) -> StageResult<()>,
+) -> StageResult<HostStage> {
+    let mut stage = HostStage::partitioned()?;
     use_it(&mut stage).map(|()| stage)
 }
 
 /// Writes to the device from a host, confirmed; returns whether its file changed, and the
 /// command's exit code with its message.
-fn write_from(hosts: &Hosts, stage: &Stage, target: &Path) -> (bool, i32, String) {
+fn write_from(hosts: &NamespaceHosts, stage: &HostStage, target: &Path) -> (bool, i32, String) {
     let confirmation = if target.is_symlink() { &stage.device } else { target };
     let confirmation = file_name(confirmation);
     let mut arguments = ["measure", "RND 4K W", "--ios", "48", "--target", text(target)]
@@ -435,7 +442,7 @@ fn write_from(hosts: &Hosts, stage: &Stage, target: &Path) -> (bool, i32, String
 }
 
 /// Calls a function with each state, from several threads; returns what failed.
-fn each<T: Copy + Sync>(states: &[T], check: impl Fn(T) -> Built<()> + Sync) -> Vec<String> {
+fn each<T: Copy + Sync>(states: &[T], check: impl Fn(T) -> StageResult<()> + Sync) -> Vec<String> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
@@ -454,11 +461,11 @@ fn each<T: Copy + Sync>(states: &[T], check: impl Fn(T) -> Built<()> + Sync) -> 
 #[test]
 fn no_device_that_a_host_uses_is_overwritten() {
     let test = "no_device_that_a_host_uses_is_overwritten";
-    let Some(hosts) = Hosts::new(test, 1) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 1) else { return };
     if python(test, &["ctypes"], &["-c", "pass"], Path::new("/")).is_none() {
         return;
     }
-    let failed = each(&USES, |(name, build): Use| {
+    let failed = each(&USES, |(name, build): HostUse| {
         let stage = build().map_err(|why| format!("{name}: not built: {why}"))?;
         let (changed, code, said) = write_from(&hosts, &stage, &stage.device);
         let refused = code == 1 && said.contains("host a") && !said.contains("not confirmed");
@@ -475,12 +482,12 @@ fn no_device_that_a_host_uses_is_overwritten() {
 #[test]
 fn what_only_the_host_sees_refuses() {
     let test = "what_only_the_host_sees_refuses";
-    let Some(hosts) = Hosts::new(test, 1) else { return };
+    let Some(hosts) = NamespaceHosts::new(test, 1) else { return };
     if python(test, &["ctypes"], &["-c", "pass"], Path::new("/")).is_none() {
         return;
     }
     for (name, lay_out) in LAID_OUT {
-        let mut stage = Stage::new().unwrap();
+        let mut stage = HostStage::new().unwrap();
         let named = stage.device.clone();
         let (changed, code, said) = write_from(&hosts, &stage, &named);
         assert!(changed && code == 0, "{name}: {said}");
@@ -506,14 +513,14 @@ fn what_only_the_host_sees_refuses() {
 #[test]
 fn a_device_that_no_host_uses_is_overwritten_by_every_name() {
     let test = "a_device_that_no_host_uses_is_overwritten_by_every_name";
-    let Some(hosts) = Hosts::new(test, 1) else { return };
-    let failed = each(&FREE, |(name, build): Use| {
+    let Some(hosts) = NamespaceHosts::new(test, 1) else { return };
+    let failed = each(&FREE, |(name, build): HostUse| {
         let stage = build().map_err(|why| format!("{name}: not built: {why}"))?;
         let (changed, code, said) = write_from(&hosts, &stage, &stage.device);
         if changed && code == 0 { Ok(()) } else { Err(format!("{name}: code {code}: {said}")) }
     });
     assert!(failed.is_empty(), "{}", failed.join("\n"));
-    let stage = Stage::new().unwrap();
+    let stage = HostStage::new().unwrap();
     let link = Path::new("/dev").join(format!("steadfast-test-{}", std::process::id()));
     symlink(&stage.device, &link).unwrap();
     let (changed, code, said) = write_from(&hosts, &stage, &link);

@@ -157,7 +157,7 @@ fn a_run_writes_iometer_s_results_and_they_are_the_record_s() {
         .lines
         .iter()
         .filter_map(|line| match &line.entry {
-            steadfast_domain::Entry::Applied { outcome, .. } => {
+            steadfast_domain::JournalEntry::Applied { outcome, .. } => {
                 outcome.measurement.sensed.host.clone()
             }
             _ => None,

@@ -1,7 +1,7 @@
 //! What a cache would bring and how soon blocks are used again, beside an exact computation of
 //! stack distances in Python (`localities.py`).
 
-use super::made_up::{Draw, Which, answer, conditions, counted, ios, same, write};
+use super::made_up::{CaptureChoice, SeededRandom, answer, conditions, counted, ios, same, write};
 use serde_json::Value;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
@@ -12,7 +12,9 @@ const BLOCK: u64 = 4096;
 fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
     let test = "curves_reuse_and_overwrites_are_those_of_exact_stack_distances";
     // As it is, and so slow that it takes weeks.
-    for (which, slower) in [(Which::First, 1), (Which::Second, 1), (Which::Second, 307)] {
+    for (which, slower) in
+        [(CaptureChoice::First, 1), (CaptureChoice::Second, 1), (CaptureChoice::Second, 307)]
+    {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path();
         let lasted_ns = conditions(which).lasted_ns * slower;
@@ -35,7 +37,7 @@ fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
 
 /// 4,001 I/Os of 8 MiB, some places far more often than others: more blocks than are followed.
 fn extents() -> Vec<IoEvent> {
-    let mut draw = Draw(29);
+    let mut draw = SeededRandom(29);
     let one = |number: u64| {
         let (near, far) = (draw.below(6_000), draw.below(6_000));
         IoEvent {
@@ -55,7 +57,7 @@ fn a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances() {
     let test = "a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances";
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path();
-    write(&place.join("t.parquet"), conditions(Which::First), extents());
+    write(&place.join("t.parquet"), conditions(CaptureChoice::First), extents());
     let arguments = ["t.parquet", "8388608", "0,1"];
     let Some(counted) = counted(test, place, SCRIPT, &arguments) else { return };
     let (found, counted) = (answer(place, &["locality", "t.parquet"]), &counted[0]);

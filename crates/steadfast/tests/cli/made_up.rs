@@ -7,10 +7,11 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 use steadfast_domain::io_event::{
-    CapturedCgroup, CapturedDevice, Command, FileName, Merging, RESPONSE_UNKNOWN, ZoneChange, flags,
+    CapturedCgroup, CapturedDevice, CommandName, FileName, MergeCounts, RESPONSE_UNKNOWN,
+    TimeZoneChange, flags,
 };
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_tracefile::Writer;
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
+use steadfast_tracefile::TraceWriter;
 
 pub const SECOND: u64 = 1_000_000_000;
 /// 2026-11-20 22:01:40 UTC.
@@ -24,12 +25,12 @@ pub const CHANGE_S: u64 = BEGAN_S + 21_500;
 
 /// The first capture or the second: the drives have other numbers there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum CaptureChoice {
     First,
     Second,
 }
 
-fn devices(which: Which) -> Vec<CapturedDevice> {
+fn devices(which: CaptureChoice) -> Vec<CapturedDevice> {
     let device = |name: &str, gib| CapturedDevice {
         name: name.into(),
         model: Some(format!("Model of {name}")),
@@ -38,7 +39,7 @@ fn devices(which: Which) -> Vec<CapturedDevice> {
         ..CapturedDevice::default()
     };
     let mut devices = vec![device("nvme0n1", 64), device("sda", 32)];
-    if which == Which::Second {
+    if which == CaptureChoice::Second {
         devices.reverse();
         devices.push(device("sdb", 8));
     }
@@ -47,26 +48,29 @@ fn devices(which: Which) -> Vec<CapturedDevice> {
 
 /// Two of the cgroups have one path, as those of a service that was restarted; the files of
 /// most inodes are not known.
-pub fn conditions(which: Which) -> CaptureConditions {
+pub fn conditions(which: CaptureChoice) -> CaptureConditions {
     let cgroup = |id, path: Option<&str>| CapturedCgroup {
         id,
         path: path.map(str::to_owned),
         ..CapturedCgroup::default()
     };
-    let is_first = which == Which::First;
-    let merging = (0..2).map(|at| Merging { merged: 41 + at, split: 3 * at });
+    let is_first = which == CaptureChoice::First;
+    let merging = (0..2).map(|at| MergeCounts { merged: 41 + at, split: 3 * at });
     let [before, after] = ZONE_S;
-    let change = ZoneChange { at_unix_s: CHANGE_S, offset_s: after, ..ZoneChange::default() };
+    let change =
+        TimeZoneChange { at_unix_s: CHANGE_S, offset_s: after, ..TimeZoneChange::default() };
     CaptureConditions {
         software: "test".into(),
         layers: vec![Layer::Block, Layer::FileSystem],
         devices: devices(which),
         began_unix_ns: Some((BEGAN_S + if is_first { 0 } else { LATER_S }) * SECOND),
         zone: Some(match which {
-            Which::First => {
-                Zone { offset_s: before, changes: vec![change], ..Zone::fixed(before, None) }
-            }
-            Which::Second => Zone::fixed(after, None),
+            CaptureChoice::First => TimeZone {
+                offset_s: before,
+                changes: vec![change],
+                ..TimeZone::fixed(before, None)
+            },
+            CaptureChoice::Second => TimeZone::fixed(after, None),
         }),
         lasted_ns: LASTED_S * SECOND,
         cgroups: Some(vec![
@@ -83,9 +87,9 @@ pub fn conditions(which: Which) -> CaptureConditions {
 }
 
 /// Numbers at random, the same every time.
-pub struct Draw(pub u64);
+pub struct SeededRandom(pub u64);
 
-impl Draw {
+impl SeededRandom {
     pub fn below(&mut self, below: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -136,7 +140,7 @@ impl Draw {
 }
 
 /// Bursts and pauses of up to 13 minutes.
-fn pause_ns(draw: &mut Draw) -> u64 {
+fn pause_ns(draw: &mut SeededRandom) -> u64 {
     match draw.below(40) {
         0 => 1 + draw.below(100_000) * 8_000_000,
         1..10 => 1 + draw.below(2_000_000),
@@ -145,10 +149,10 @@ fn pause_ns(draw: &mut Draw) -> u64 {
 }
 
 /// Where I/Os go: runs that go on, a small place where runs end at one address, and afar.
-struct Places([u64; 4]);
+struct AddressGenerator([u64; 4]);
 
-impl Places {
-    fn next(&mut self, draw: &mut Draw, bytes: u64) -> u64 {
+impl AddressGenerator {
+    fn next(&mut self, draw: &mut SeededRandom, bytes: u64) -> u64 {
         let cursor = draw.below(4);
         match draw.below(10) {
             0..4 => {
@@ -166,15 +170,15 @@ impl Places {
 }
 
 /// 10,007 I/Os, or 9,001.
-pub fn ios(which: Which) -> Vec<IoEvent> {
-    let is_first = which == Which::First;
-    let mut draw = Draw(if is_first { 17 } else { 18 });
-    let (mut now, mut places) = (0, Places([0, 1 << 30, 2 << 30, 3 << 30]));
+pub fn ios(which: CaptureChoice) -> Vec<IoEvent> {
+    let is_first = which == CaptureChoice::First;
+    let mut draw = SeededRandom(if is_first { 17 } else { 18 });
+    let (mut now, mut places) = (0, AddressGenerator([0, 1 << 30, 2 << 30, 3 << 30]));
     let commands: [(u32, &str); 6] = match which {
-        Which::First => {
+        CaptureChoice::First => {
             [(100, "mysqld"), (101, "mysqld"), (7, "backup"), (0, ""), (55, ""), (9, "cron")]
         }
-        Which::Second => {
+        CaptureChoice::Second => {
             [(300, "mysqld"), (7, "backup"), (8, "backup"), (0, ""), (56, ""), (9, "sshd")]
         }
     };
@@ -196,7 +200,7 @@ pub fn ios(which: Which) -> Vec<IoEvent> {
             bytes: bytes as u32,
             depth: if is_first || draw.hits(3) { 0 } else { 1 + draw.below(70) as u32 },
             pid,
-            command: Command::new(command),
+            command: CommandName::new(command),
             cgroup: draw.below(5) as u16,
             merged: if is_at_files || !is_first { 0 } else { (draw.below(5) / 3) as u16 },
             cpu: draw.below(4) as u16,
@@ -213,8 +217,9 @@ pub fn ios(which: Which) -> Vec<IoEvent> {
 
 /// Writes I/Os in the order in which they completed.
 pub fn write(path: &Path, conditions: CaptureConditions, mut ios: Vec<IoEvent>) {
-    let mut writer =
-        Writer::new(File::create(path).unwrap(), &conditions).unwrap().with_rows_per_group(997);
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions)
+        .unwrap()
+        .with_rows_per_group(997);
     ios.sort_by_key(|io| io.completed_ns().unwrap_or(io.issued_ns));
     writer.write(&ios).unwrap();
     writer.finish(conditions).unwrap();

@@ -8,8 +8,8 @@ use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturePart, CapturedDevice, Mark};
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Zone};
-use steadfast_tracefile::Writer;
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, TimeZone};
+use steadfast_tracefile::TraceWriter;
 
 /// 2026-11-20 22:04:42.66 UTC: no step of a fold begins with the capture.
 const BEGAN_NS: u64 = 1_795_212_282_660_000_000;
@@ -27,7 +27,7 @@ fn conditions(lasted_ns: u64, (capture, part): (&str, u32)) -> CaptureConditions
             ..CapturedDevice::default()
         }],
         began_unix_ns: Some(BEGAN_NS),
-        zone: Some(Zone::fixed(0, None)),
+        zone: Some(TimeZone::fixed(0, None)),
         lasted_ns,
         marks: vec![
             Mark { at_ns: 100 * SECOND + 7, name: "backup".into() },
@@ -57,7 +57,7 @@ fn ios(from_ns: u64, to_ns: u64) -> Vec<IoEvent> {
 
 fn write(path: &Path, part: (&str, u32), (from_ns, to_ns): (u64, u64)) {
     let start = conditions(from_ns, part);
-    let mut writer = Writer::new(File::create(path).unwrap(), &start).unwrap();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &start).unwrap();
     writer.write(&ios(from_ns, to_ns)).unwrap();
     writer.finish(conditions(to_ns, part)).unwrap();
 }
@@ -246,7 +246,7 @@ fn a_length_that_is_known_beforehand_is_no_beginning() {
     for part in [None, Some(CapturePart { capture: "one".into(), first: 1, last: 1 })] {
         let whole = CaptureConditions { part, ..conditions(LASTED_NS, ("one", 1)) };
         let file = File::create(place.join("t.parquet")).unwrap();
-        let mut writer = Writer::new(file, &whole).unwrap();
+        let mut writer = TraceWriter::new(file, &whole).unwrap();
         writer.write(&ios(0, LASTED_NS)).unwrap();
         writer.finish(whole).unwrap();
         let host = &answer(place, &["hosts", "t.parquet"])["hosts"][0];

@@ -7,9 +7,9 @@ use super::scratch::succeed;
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
-use steadfast_domain::io_event::{CapturedDevice, Command};
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_tracefile::Writer;
+use steadfast_domain::io_event::{CapturedDevice, CommandName};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
+use steadfast_tracefile::TraceWriter;
 
 const SECOND: u64 = 1_000_000_000;
 /// 2026-11-20 22:00 UTC.
@@ -28,7 +28,7 @@ fn conditions() -> CaptureConditions {
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1"), device("sda")],
         began_unix_ns: Some(BEGAN_S * SECOND),
-        zone: Some(Zone::fixed(ZONE_S, None)),
+        zone: Some(TimeZone::fixed(ZONE_S, None)),
         lasted_ns: 30 * 3600 * SECOND,
         ..CaptureConditions::default()
     }
@@ -80,7 +80,7 @@ fn ios() -> Vec<IoEvent> {
             bytes: if op == IoOp::Flush { 0 } else { bytes as u32 },
             depth: 1 + draw(70) as u32,
             pid,
-            command: Command::new(command),
+            command: CommandName::new(command),
             device: u16::from(cursor == 3),
             op,
             ..IoEvent::default()
@@ -93,7 +93,7 @@ fn ios() -> Vec<IoEvent> {
 fn counted(test: &str, place: &Path) -> Option<Value> {
     let conditions = conditions();
     let file = File::create(place.join("t.parquet")).unwrap();
-    let mut writer = Writer::new(file, &conditions).unwrap().with_rows_per_group(997);
+    let mut writer = TraceWriter::new(file, &conditions).unwrap().with_rows_per_group(997);
     let mut ios = ios();
     ios.sort_by_key(|io| io.completed_ns().unwrap_or(io.issued_ns));
     writer.write(&ios).unwrap();

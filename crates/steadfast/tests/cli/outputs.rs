@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use steadfast_domain::io_event::{CapturedDevice, Mark};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent};
-use steadfast_tracefile::{Trace, Writer};
+use steadfast_tracefile::{Trace, TraceWriter};
 
 /// A process that clears the screen and rings, a device that retitles the
 /// window, a mark that turns what follows around.
@@ -41,10 +41,10 @@ fn write_trace(path: &Path) {
         bytes: 4096,
         depth: 1,
         pid: 100,
-        command: steadfast_domain::io_event::Command::new(NAME),
+        command: steadfast_domain::io_event::CommandName::new(NAME),
         ..IoEvent::default()
     });
-    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     writer.write(&reads.collect::<Vec<_>>()).unwrap();
     writer.finish(conditions).unwrap();
 }

@@ -196,7 +196,9 @@ fn a_gap_in_a_long_load_does_not_change_what_is_found() {
         let lines = steadfast_runner::Ledger::read(&here.join(name)).unwrap().lines;
         let mut rounds = Vec::new();
         for line in &lines {
-            let steadfast_domain::Entry::Applied { step, outcome } = &line.entry else { continue };
+            let steadfast_domain::JournalEntry::Applied { step, outcome } = &line.entry else {
+                continue;
+            };
             let seed = outcome.measurement.seed;
             if step.place.label == "RND 4K W" {
                 rounds.push((outcome.measurement.iops().unwrap(), seed));

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{
-    CapturedDevice, Command, IncompleteIos, Mark, RESPONSE_UNKNOWN, ZoneChange, flags,
+    CapturedDevice, CommandName, IncompleteIos, Mark, RESPONSE_UNKNOWN, TimeZoneChange, flags,
 };
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_tracefile::Writer;
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
+use steadfast_tracefile::TraceWriter;
 
 const SECOND: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * SECOND;
@@ -28,7 +28,7 @@ fn conditions() -> CaptureConditions {
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1", "FAST"), device("sda", "SLOW")],
         began_unix_ns: Some(BEGAN),
-        zone: Some(Zone::fixed(3600, Some("CET"))),
+        zone: Some(TimeZone::fixed(3600, Some("CET"))),
         lasted_ns: 50 * HOUR,
         marks: vec![Mark { at_ns: 3 * HOUR, name: "backup".into() }],
         workload: Some("shop".into()),
@@ -61,7 +61,7 @@ fn ios() -> Vec<IoEvent> {
             flags: [0, flags::SYNC, flags::SYNC | flags::FUA, flags::META][draw(4) as usize],
             device: u16::from(kind == 5),
             op: if kind < 4 { IoOp::Read } else { IoOp::Write },
-            command: Command::new(name),
+            command: CommandName::new(name),
             ..IoEvent::default()
         }
     };
@@ -69,7 +69,7 @@ fn ios() -> Vec<IoEvent> {
 }
 
 fn write(path: &Path, conditions: CaptureConditions, ios: &[IoEvent]) {
-    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     writer.write(ios).unwrap();
     writer.finish(conditions).unwrap();
 }
@@ -135,7 +135,7 @@ fn processes_and_streams_together_are_counted_exactly() {
     let text = succeed(directory.path(), &[&by[..], &["--show", "kinds", "--top", "3"]].concat());
     assert!(text.contains("metadata %") && text.contains("more groups with --top"), "{text}");
     let command = json(directory.path(), &["trace", "groups", "t.parquet", "--by", "command"]);
-    let mysqld = ios.iter().filter(|io| io.command == Command::new("mysqld")).count();
+    let mysqld = ios.iter().filter(|io| io.command == CommandName::new("mysqld")).count();
     let found = rows(&command["groups"]);
     assert!(found.iter().any(|g| g["command"] == "mysqld" && g["count"] == mysqld), "{found:?}");
     refuse(directory.path(), &["trace", "groups", "t.parquet", "--by", "color"], &["color"]);
@@ -210,8 +210,9 @@ fn a_night_with_a_change_of_the_clock_has_its_hours() {
     // at noon of the day before.
     let (directory, ios) = captured();
     let here = directory.path();
-    let change = ZoneChange { at_unix_s: 1_792_890_000, offset_s: 3600, name: Some("CET".into()) };
-    let zone = Zone { changes: vec![change], ..Zone::fixed(7200, Some("CEST")) };
+    let change =
+        TimeZoneChange { at_unix_s: 1_792_890_000, offset_s: 3600, name: Some("CET".into()) };
+    let zone = TimeZone { changes: vec![change], ..TimeZone::fixed(7200, Some("CEST")) };
     let began_unix_ns = Some(1_792_836_000 * SECOND);
     write(
         &here.join("night.parquet"),
@@ -311,7 +312,7 @@ fn what_changed_most_comes_first() {
     let first = &rows(&found["deltas"])[0];
     assert_eq!(first["name"], "backup");
     let count = |ios: &[IoEvent]| {
-        ios.iter().filter(|io| io.command == Command::new("backup")).count() as f64
+        ios.iter().filter(|io| io.command == CommandName::new("backup")).count() as f64
     };
     let rates = [count(&ios) / 180_000.0, count(&after) / 90_000.0];
     assert!((first["a"]["iops"].as_f64().unwrap() - rates[0]).abs() < 1e-12);

@@ -1,7 +1,7 @@
 //! Hosts ranked by their figures, and how far each stands from the others, beside what Python
 //! finds with DuckDB in the same files by the rules of docs/fleet.md (`ranked_hosts.py`).
 
-use super::made_up::{SECOND, Which, answer, conditions, counted, ios, same, write};
+use super::made_up::{CaptureChoice, SECOND, answer, conditions, counted, ios, same, write};
 use steadfast_domain::io_event::{CapturePart, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent};
 
@@ -27,12 +27,12 @@ fn hosts_and_their_distances_are_as_python_ranks_them() {
     let test = "hosts_and_their_distances_are_as_python_ranks_them";
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path();
-    let (all, mut files, mut arguments) = (ios(Which::First), Vec::new(), Vec::new());
+    let (all, mut files, mut arguments) = (ios(CaptureChoice::First), Vec::new(), Vec::new());
     for host in 0..7 {
         let ios = ios_of(&all, host);
         let last = ios.iter().map(|io| io.issued_ns).max().unwrap();
         let lasted_ns = last + (1 + host as u64 * host as u64) * 100 * SECOND;
-        let conditions = conditions(Which::First);
+        let conditions = conditions(CaptureChoice::First);
         let conditions = CaptureConditions {
             host: Some(format!("h{host}")),
             part: Some(CapturePart { capture: format!("c{host}"), first: 1, last: 1 }),

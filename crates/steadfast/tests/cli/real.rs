@@ -4,7 +4,7 @@ use super::scratch::{
     LoopDevice, Throttle, code, run_in, skip, stderr, stdout, steadfast, unless_stalled,
 };
 use std::process::Command;
-use steadfast_domain::{Entry, Measurement, Op};
+use steadfast_domain::{JournalEntry, Measurement, Op};
 use steadfast_runner::Ledger;
 
 /// I/Os per second that the throttle allows: a prime.
@@ -47,7 +47,7 @@ fn every_step_of_the_quick_test_agrees_with_diskstats() {
     let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
     let mut checked = 0;
     for line in &lines {
-        let Entry::Applied { step, outcome } = &line.entry else { continue };
+        let JournalEntry::Applied { step, outcome } = &line.entry else { continue };
         let measurement = &outcome.measurement;
         let Some(kernel) = measurement.kernel else { continue };
         assert_eq!((kernel.read_merges, kernel.write_merges), (0, 0), "{}: merges", step.place);

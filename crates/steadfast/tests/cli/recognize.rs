@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use steadfast_domain::{Entry, Proof};
+use steadfast_domain::{JournalEntry, Proof};
 use steadfast_runner::Ledger;
 
 /// Size of every target here: the least that a procedure takes.
@@ -26,7 +26,7 @@ fn precious(path: &Path) -> Vec<u8> {
 /// How often a process has taken the run up.
 fn openings(run: &Path) -> usize {
     let Ok(contents) = Ledger::read(run) else { return 0 };
-    contents.lines.iter().filter(|line| matches!(line.entry, Entry::Opened { .. })).count()
+    contents.lines.iter().filter(|line| matches!(line.entry, JournalEntry::Opened { .. })).count()
 }
 
 /// Kills a run when it has been taken up for the `count`th time; false where it
@@ -96,7 +96,7 @@ fn retold(run: &Path, change: impl Fn(&mut Option<Box<Proof>>)) -> PathBuf {
     let mut ledger = Ledger::create(&copy, &contents.plan).unwrap();
     for line in &contents.lines {
         let mut entry = line.entry.clone();
-        if let Entry::Opened { proof, directory, .. } = &mut entry {
+        if let JournalEntry::Opened { proof, directory, .. } = &mut entry {
             *directory = steadfast_host::directory_proof(&copy).map(Box::new);
             change(proof);
         }
@@ -120,7 +120,7 @@ fn a_relative_target_is_the_same_file_from_every_directory() {
     assert!(fs::read(there.join("scratch.bin")).unwrap() == letters);
     let lines = Ledger::read(&run).unwrap().lines;
     let taken = lines.iter().rev().find_map(|line| match &line.entry {
-        Entry::Opened { device, .. } => Some(device.path.clone()),
+        JournalEntry::Opened { device, .. } => Some(device.path.clone()),
         _ => None,
     });
     let own = fs::canonicalize(here.join("scratch.bin")).unwrap();
@@ -202,7 +202,9 @@ fn a_scratch_file_that_somebody_wrote_to_is_asked_for() {
     let run = begin(scratch.path(), &SCRATCH);
     let file = scratch.path().join("scratch.bin");
     let opened = Ledger::read(&run).unwrap().lines.remove(0);
-    let Entry::Opened { proof: Some(proof), .. } = opened.entry else { panic!("{opened:?}") };
+    let JournalEntry::Opened { proof: Some(proof), .. } = opened.entry else {
+        panic!("{opened:?}")
+    };
     if proof.mark.is_none() {
         let test = "a_scratch_file_that_somebody_wrote_to_is_asked_for";
         return skip(test, "no extended attributes here");
@@ -239,7 +241,7 @@ fn a_file_without_a_mark_that_somebody_wrote_to_is_asked_for() {
     // A run that was halted wrote nothing later than that.
     let mut ledger = Ledger::open(&run).unwrap().0;
     let at = contents.lines.last().unwrap().at;
-    ledger.append(at, &Entry::Halted("stopped on request".into())).unwrap();
+    ledger.append(at, &JournalEntry::Halted("stopped on request".into())).unwrap();
     drop(ledger);
     refused(&run, &[], &ask, &[(&file, &letters)]);
     goes_on(scratch.path(), &run, &["--yes-destroy", "own.bin"]);

@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::SimGap;
-use steadfast_domain::{Entry, Nanos, Profile, Settings};
-use steadfast_engine::Stop;
+use steadfast_domain::{JournalEntry, Nanos, Profile, Settings};
+use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{SimulatedSsd, drives};
-use steadfast_runner::progress::Silent;
-use steadfast_runner::run::{Ending, conduct};
+use steadfast_runner::progress::NoProgress;
+use steadfast_runner::run::{RunOutcome, conduct};
 use steadfast_runner::simulated::SimulatedRig;
 use steadfast_runner::{Ledger, Rig, RunPlan};
 
@@ -60,7 +60,7 @@ fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
 pub fn conducted(run: &Path, begins: Option<Settings>) {
     let gap = begins.as_ref().and_then(|settings| settings.sim_gap);
     let spec = drives().iter().find(|spec| spec.name() == "small").unwrap();
-    let ssd = SimulatedSsd::new(spec, 11, Stop::default());
+    let ssd = SimulatedSsd::new(spec, 11, StopSignal::default());
     let mut rig = SimulatedRig::new(ssd, gap);
     let (ledger, lines, settings) = match begins {
         Some(settings) => {
@@ -81,8 +81,9 @@ pub fn conducted(run: &Path, begins: Option<Settings>) {
     };
     let procedure =
         steadfast_procedures::procedure(&settings.settings, settings.geometry(), &[]).unwrap();
-    let ending = conduct(procedure.as_ref(), &mut rig, ledger, &lines, "steadfast 0", &mut Silent);
-    assert_eq!(ending.unwrap(), Ending::Complete);
+    let ending =
+        conduct(procedure.as_ref(), &mut rig, ledger, &lines, "steadfast 0", &mut NoProgress);
+    assert_eq!(ending.unwrap(), RunOutcome::Complete);
     let findings = procedure.study(&Ledger::read(run).unwrap().into_record());
     captions::are_true(&findings);
     std::fs::write(run.join("findings.json"), serde_json::to_vec(&findings).unwrap()).unwrap();
@@ -91,7 +92,7 @@ pub fn conducted(run: &Path, begins: Option<Settings>) {
 fn phases(run: &Path) -> Vec<String> {
     let lines = Ledger::read(run).unwrap().lines;
     let phase = lines.iter().filter_map(|line| match &line.entry {
-        Entry::Applied { step, .. } => Some(step.place.phase.clone()),
+        JournalEntry::Applied { step, .. } => Some(step.place.phase.clone()),
         _ => None,
     });
     phase.collect()

@@ -1,7 +1,7 @@
 //! Captured workloads on the command line: what is refused and why, the reference
 //! workloads, two captures compared, the self-test.
 
-use super::capture::{Running, settled};
+use super::capture::{RunningCapture, settled};
 use super::resume::{half_of, resumes_without_its_command_line};
 use super::scratch::{LoopDevice, code, refuse, run_in, stderr, steadfast, succeed};
 use serde_json::Value;
@@ -9,17 +9,17 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
-use steadfast_domain::io_event::{CapturedDevice, Command, StreamInStep};
+use steadfast_domain::io_event::{CapturedDevice, CommandName, StreamInStep};
 use steadfast_domain::{
-    Bytes, CaptureConditions, Entry, IoEvent, IoOp, Layer, Nanos, ScriptSource,
+    Bytes, CaptureConditions, IoEvent, IoOp, JournalEntry, Layer, Nanos, ScriptSource,
 };
 use steadfast_runner::Ledger;
-use steadfast_runner::ledger::Line;
-use steadfast_tracefile::{StepWriter, Writer};
+use steadfast_runner::ledger::JournalLine;
+use steadfast_tracefile::{StepWriter, TraceWriter};
 use steadfast_workload::WorkloadFile;
 
 /// A trace of 1,009 reads of 4 KiB, one a millisecond, with a flush after every tenth.
-fn write(path: &Path, kind: Kind) {
+fn write(path: &Path, kind: ReplayCase) {
     let device = CapturedDevice {
         host: None,
         name: "sdx".into(),
@@ -32,11 +32,11 @@ fn write(path: &Path, kind: Kind) {
         layers: vec![Layer::Block],
         devices: vec![device],
         began_unix_ns: Some(1_700_000_000_000_000_000),
-        lasted_ns: if kind == Kind::Long { 11_000_000_000 } else { 2_000_000_000 },
-        lost: if kind == Kind::Lossy { 7 } else { 0 },
+        lasted_ns: if kind == ReplayCase::Long { 11_000_000_000 } else { 2_000_000_000 },
+        lost: if kind == ReplayCase::Lossy { 7 } else { 0 },
         ..CaptureConditions::default()
     };
-    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     let event = |n: u64, op, offset, bytes| IoEvent {
         issued_ns: n * 1_000_000,
         response_ns: 100_000,
@@ -44,18 +44,18 @@ fn write(path: &Path, kind: Kind) {
         bytes,
         depth: 1,
         pid: 7,
-        command: Command::new("load"),
+        command: CommandName::new("load"),
         op,
         ..IoEvent::default()
     };
     let mut events = Vec::new();
     // A hundred a second.
-    let apart = if kind == Kind::Long { 10 } else { 1 };
+    let apart = if kind == ReplayCase::Long { 10 } else { 1 };
     for n in 0..1009u64 {
         // 7 and 131072 have no common divisor: no place comes twice.
         let offset =
-            n * 7 % 131_072 * 4096 + if kind == Kind::Moved && n == 503 { 4096 } else { 0 };
-        if kind != Kind::Flushes {
+            n * 7 % 131_072 * 4096 + if kind == ReplayCase::Moved && n == 503 { 4096 } else { 0 };
+        if kind != ReplayCase::Flushes {
             events.push(event(n * apart, IoOp::Read, offset, 4096));
         }
         if n % 10 == 9 {
@@ -84,7 +84,7 @@ fn write_sums(path: &Path) {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ReplayCase {
     Whole,
     Flushes,
     Lossy,
@@ -97,8 +97,8 @@ enum Kind {
 /// the end of each, how many I/Os it counted, and whether a gap was before it.
 fn parts(run: &Path) -> Vec<(u64, u64, bool)> {
     let lines = Ledger::read(run).map(|contents| contents.lines).unwrap_or_default();
-    let of = |line: &Line| match &line.entry {
-        Entry::Applied { step, outcome } if step.place.phase == "replay" => {
+    let of = |line: &JournalLine| match &line.entry {
+        JournalEntry::Applied { step, outcome } if step.place.phase == "replay" => {
             let measurement = &outcome.measurement;
             let position = measurement.replay.as_ref()?.position.ios;
             let counted = measurement.streams.iter().map(|s| s.tally.ios).sum();
@@ -115,7 +115,7 @@ fn parts(run: &Path) -> Vec<(u64, u64, bool)> {
 fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    write(&here.join("t.parquet"), Kind::Long);
+    write(&here.join("t.parquet"), ReplayCase::Long);
     let run = ["run", "replay-native", "--target", "scratch.bin", "--size", "512MiB", "--exact"];
     let how = ["--purge", "none", "--set", "preconditioning=none", "--set", "cut=2s"];
     let what = ["--workload", "t.parquet", "-o", "run"];
@@ -179,7 +179,7 @@ fn write_two(path: &Path) {
         lasted_ns: 2_000_000_000,
         ..CaptureConditions::default()
     };
-    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     let event = |device: u16, n: u64| IoEvent {
         device,
         issued_ns: 100_000_000 + n * 1_000_000 + u64::from(device) * 500_000_000,
@@ -229,7 +229,7 @@ fn two_captured_devices_replay_together_each_on_its_target() {
     let agreed = runs.each_ref().map(|run| {
         let lines = Ledger::read(run).unwrap().lines;
         let starts = lines.iter().filter_map(|line| match &line.entry {
-            Entry::Applied { outcome, .. } => outcome.measurement.common_start,
+            JournalEntry::Applied { outcome, .. } => outcome.measurement.common_start,
             _ => None,
         });
         starts.map(|start| (start.agreed, start.targets)).collect::<Vec<_>>()
@@ -269,8 +269,8 @@ const NATIVE: [&str; 4] = ["plan", "replay-native", "--target", "sim:small"];
 fn what_cannot_be_replayed_is_refused_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    write(&here.join("t.parquet"), Kind::Whole);
-    write(&here.join("flushes.parquet"), Kind::Flushes);
+    write(&here.join("t.parquet"), ReplayCase::Whole);
+    write(&here.join("flushes.parquet"), ReplayCase::Flushes);
     let plan = |more: &[&str], parts: &[&str]| refuse(here, &[&NATIVE[..], more].concat(), parts);
     plan(&[], &["--workload", "workload list"]);
     plan(&["--workload", "no-such"], &["neither a file nor a reference workload", "pgbench"]);
@@ -291,7 +291,7 @@ fn what_cannot_be_replayed_is_refused_in_one_line() {
     write_sums(&here.join("steps.parquet"));
     let sums = of("steps.parquet");
     plan(&[&sums[..], &["--exact"]].concat(), &["step file", "leave out --exact"]);
-    write(&here.join("lossy.parquet"), Kind::Lossy);
+    write(&here.join("lossy.parquet"), ReplayCase::Lossy);
     let told = run_in(here, &[&NATIVE[..], &of("lossy.parquet"), &["--exact"]].concat());
     assert!(stderr(&told).contains("lost 7 events"), "{}", stderr(&told));
     let pipe = std::ffi::CString::new(here.join("pipe").as_os_str().as_encoded_bytes()).unwrap();
@@ -314,7 +314,7 @@ fn options_of_captured_workloads_are_for_their_procedures() {
     refuse(here, &[&of("wsat")[..], &two].concat(), &["one workload"]);
     let exact = ["--workload", "pgbench", "--exact"];
     refuse(here, &[&of("multi-wsat")[..], &exact].concat(), &["--exact is for replay-native"]);
-    write(&here.join("t.parquet"), Kind::Whole);
+    write(&here.join("t.parquet"), ReplayCase::Whole);
     let deep = [&of("replay-native")[..], &["--workload", "t.parquet", "--depth", "8"]].concat();
     refuse(here, &[&deep[..], &["--step", "100ms"]].concat(), &["its own demands"]);
     succeed(here, &[&deep[..], &["--exact"]].concat());
@@ -345,9 +345,9 @@ fn reference_workloads_are_listed_shown_and_applied() {
 fn two_captures_are_compared_io_by_io() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    write(&here.join("t.parquet"), Kind::Whole);
-    write(&here.join("moved.parquet"), Kind::Moved);
-    write(&here.join("lossy.parquet"), Kind::Lossy);
+    write(&here.join("t.parquet"), ReplayCase::Whole);
+    write(&here.join("moved.parquet"), ReplayCase::Moved);
+    write(&here.join("lossy.parquet"), ReplayCase::Lossy);
     let same = succeed(here, &["replay", "verify", "t.parquet", "t.parquet", "-o", "verified"]);
     assert!(same.contains("equal, in order"), "{same}");
     assert!(
@@ -369,7 +369,7 @@ fn two_captures_are_compared_io_by_io() {
 fn the_self_test_has_its_four_reports() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    write(&here.join("t.parquet"), Kind::Whole);
+    write(&here.join("t.parquet"), ReplayCase::Whole);
     let text = succeed(here, &["trace", "self-test", "t.parquet", "--json", "-o", "st"]);
     let found: Value = serde_json::from_str(&text).unwrap();
     let pages = found["form_pages"].as_array().unwrap();
@@ -390,7 +390,7 @@ fn the_self_test_has_its_four_reports() {
 fn a_derived_workload_keeps_its_steps_when_asked() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    write(&here.join("t.parquet"), Kind::Whole);
+    write(&here.join("t.parquet"), ReplayCase::Whole);
     let derive = ["workload", "derive", "t.parquet", "--step", "100ms"];
     succeed(here, &[&derive[..], &["-o", "plain.toml"]].concat());
     let native = ["--native", "--threshold", "20%", "-o", "native.toml"];
@@ -423,7 +423,7 @@ fn captured(
     name: &str,
 ) -> Option<[String; 2]> {
     settled(device);
-    let capture = Running::new(test, here, device, &[])?;
+    let capture = RunningCapture::new(test, here, device, &[])?;
     let child = steadfast()
         .current_dir(here)
         .args(run)
@@ -486,7 +486,7 @@ fn a_replay_has_the_captured_ios_in_their_order() {
 fn a_replay_is_resumed_with_its_own_trace_only() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    write(&here.join("t.parquet"), Kind::Whole);
+    write(&here.join("t.parquet"), ReplayCase::Whole);
     let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
     let plainly = ["--exact", "--set", "preconditioning=none", "-o", "run"];
     let ran = run_in(here, &[&run[..], &plainly].concat());
@@ -498,7 +498,7 @@ fn a_replay_is_resumed_with_its_own_trace_only() {
     half_of(&here.join("run"), |_| ());
     std::fs::rename(here.join("t.parquet"), here.join("away.parquet")).unwrap();
     refuse(here, &["resume", "half"], &["t.parquet", "is missing"]);
-    write(&here.join("t.parquet"), Kind::Moved);
+    write(&here.join("t.parquet"), ReplayCase::Moved);
     refuse(here, &["resume", "half"], &["not the I/Os that this run began with", "SHA-256"]);
     succeed(here, &["study", "run"]);
 }
@@ -508,7 +508,7 @@ fn a_replay_is_resumed_with_its_own_trace_only() {
 fn a_replay_resumes_whatever_its_command_line_says() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    write(&here.join("t.parquet"), Kind::Whole);
+    write(&here.join("t.parquet"), ReplayCase::Whole);
     let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
     let chosen = ["--exact", "--op", "read", "--from", "100ms", "--window", "7", "--map", "wrap"];
     let played = ["--timing", "faster:2", "--overlaps", "order", "--set", "preconditioning=none"];

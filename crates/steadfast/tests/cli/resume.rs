@@ -6,12 +6,12 @@ use super::scratch::{
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
-use steadfast_domain::{Entry, Step};
-use steadfast_runner::ledger::Line;
+use steadfast_domain::{JournalEntry, Step};
+use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::{Ledger, RunPlan};
 
 /// When a run is killed: so long after it has finished so many further steps.
-struct Moment {
+struct KillPoint {
     steps: usize,
     then: Duration,
 }
@@ -34,13 +34,13 @@ fn lives_until(child: &mut Child, run: &Path, steps: usize, then: Duration) -> b
 
 /// Kills a run with -9 at each of these moments, resuming in between; returns how often it
 /// was alive to be killed. What was finished stays.
-fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[Moment]) -> usize {
+fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[KillPoint]) -> usize {
     let run = directory.join("run");
     let mut kills = 0;
     // The machine may have been slower when the moments were chosen: a run that is over
     // before its own brings the others forward.
     let mut sooner: u32 = 1;
-    let mut finished: Vec<Line> = Vec::new();
+    let mut finished: Vec<JournalLine> = Vec::new();
     for (index, moment) in moments.iter().enumerate() {
         // Nothing of a complete run is left to be killed.
         if run.join("report.pdf").exists() {
@@ -78,12 +78,12 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[Moment]) ->
 
 /// Moments between `least` and `most` milliseconds after so many steps, from a small generator
 /// with a printed seed.
-fn moments(seed: u64, count: u64, steps: usize, (least, most): (u64, u64)) -> Vec<Moment> {
+fn moments(seed: u64, count: u64, steps: usize, (least, most): (u64, u64)) -> Vec<KillPoint> {
     println!("moments of seed {seed}");
     (0..count)
         .map(|n| {
             let random = steadfast_domain::step::mix64(seed.wrapping_add(n));
-            Moment { steps, then: Duration::from_millis(least + random % (most - least)) }
+            KillPoint { steps, then: Duration::from_millis(least + random % (most - least)) }
         })
         .collect()
 }
@@ -133,7 +133,7 @@ pub fn resumes_without_its_command_line(run: &Path) {
     let steps = |run: &Path| -> Vec<Step> {
         let lines = Ledger::read(run).unwrap().lines;
         let steps = lines.into_iter().filter_map(|line| match line.entry {
-            Entry::Applied { step, .. } => Some(*step),
+            JournalEntry::Applied { step, .. } => Some(*step),
             _ => None,
         });
         steps.collect()
@@ -283,7 +283,7 @@ fn bytes_written_by_a_killed_step_are_counted() {
     let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
     let (mut steps, mut gaps) = (0, 0);
     for line in &lines {
-        if let Entry::Applied { outcome, .. } = &line.entry {
+        if let JournalEntry::Applied { outcome, .. } = &line.entry {
             steps += outcome.measurement.written().0;
             let gap = outcome.gap_before.as_ref();
             gaps += gap.map_or(0, |gap| gap.written.expect("the disk stayed attached").0);
@@ -311,7 +311,7 @@ fn a_deleted_run_directory_is_noticed() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let is_step = |line: &Line| matches!(line.entry, Entry::Applied { .. });
+    let is_step = |line: &JournalLine| matches!(line.entry, JournalEntry::Applied { .. });
     wait_until("the first step", || {
         assert!(child.try_wait().unwrap().is_none(), "no step was finished");
         Ledger::read(&run).is_ok_and(|contents| contents.lines.iter().any(is_step))
@@ -396,7 +396,7 @@ pub fn repeats_no_step_and_tells_every_gap(run: &Path) {
     let mut places: Vec<_> = lines
         .iter()
         .filter_map(|line| match &line.entry {
-            Entry::Applied { step, .. } => Some(step.place.clone()),
+            JournalEntry::Applied { step, .. } => Some(step.place.clone()),
             _ => None,
         })
         .collect();
@@ -407,7 +407,7 @@ pub fn repeats_no_step_and_tells_every_gap(run: &Path) {
     let gaps = lines
         .iter()
         .filter(
-            |l| matches!(&l.entry, Entry::Applied { outcome, .. } if outcome.gap_before.is_some()),
+            |l| matches!(&l.entry, JournalEntry::Applied { outcome, .. } if outcome.gap_before.is_some()),
         )
         .count();
     assert!(gaps > 0);

@@ -12,7 +12,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use steadfast_domain::Entry;
+use steadfast_domain::JournalEntry;
 use steadfast_runner::Ledger;
 
 fn signal(child: &Child, signal: i32) {
@@ -102,11 +102,13 @@ fn a_run_outlives_its_terminal() {
     assert_eq!(child.wait().unwrap().code(), Some(4));
     let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
     let said = lines.iter().any(|line| match &line.entry {
-        Entry::Examined(checks) => checks.iter().any(|c| c.found.contains("lost during the run")),
+        JournalEntry::Examined(checks) => {
+            checks.iter().any(|c| c.found.contains("lost during the run"))
+        }
         _ => false,
     });
     assert!(said, "the journal says that the terminal was lost");
-    assert!(matches!(lines.last().unwrap().entry, Entry::Halted(_)));
+    assert!(matches!(lines.last().unwrap().entry, JournalEntry::Halted(_)));
 }
 
 /// Under nohup SIGHUP is ignored already, and stays so.
@@ -156,13 +158,13 @@ fn a_limit_of_file_sizes_is_an_error_with_a_name() {
 }
 
 /// A loop device with merges on, and the attribute that says so.
-struct Merging {
+struct MergingDevice {
     device: LoopDevice,
     attribute: String,
 }
 
-impl Merging {
-    fn new(test: &str) -> Option<Merging> {
+impl MergingDevice {
+    fn new(test: &str) -> Option<MergingDevice> {
         let device = LoopDevice::new(test, 64)?;
         // A detached loop device keeps its queue's settings for the next user.
         let attribute = format!("/sys/block/{}/queue/nomerges", device.name());
@@ -170,7 +172,7 @@ impl Merging {
             skip(test, &format!("{attribute}: {error}"));
             return None;
         }
-        Some(Merging { device, attribute })
+        Some(MergingDevice { device, attribute })
     }
 
     fn level(&self) -> String {
@@ -201,7 +203,7 @@ impl Merging {
     }
 }
 
-impl Drop for Merging {
+impl Drop for MergingDevice {
     fn drop(&mut self) {
         let _ = fs::write(&self.attribute, "0");
     }
@@ -216,7 +218,7 @@ fn restore(state: &Path, more: &[&str]) -> (i32, String) {
 #[test]
 fn a_measurement_outlives_sighup_and_puts_everything_back() {
     let test = "a_measurement_outlives_sighup_and_puts_everything_back";
-    let Some(merging) = Merging::new(test) else { return };
+    let Some(merging) = MergingDevice::new(test) else { return };
     let state = tempfile::tempdir().unwrap();
     let output = unless_stalled(|| {
         let child = merging.measure(state.path(), "4s");
@@ -234,7 +236,7 @@ fn a_measurement_outlives_sighup_and_puts_everything_back() {
 #[test]
 fn what_a_killed_measurement_changed_is_said_and_put_back() {
     let test = "what_a_killed_measurement_changed_is_said_and_put_back";
-    let Some(merging) = Merging::new(test) else { return };
+    let Some(merging) = MergingDevice::new(test) else { return };
     let state = tempfile::tempdir().unwrap();
     merging.killed(state.path());
     let mut next = steadfast();
@@ -255,7 +257,7 @@ fn what_a_killed_measurement_changed_is_said_and_put_back() {
 #[test]
 fn what_is_no_longer_ours_is_left() {
     let test = "what_is_no_longer_ours_is_left";
-    let Some(merging) = Merging::new(test) else { return };
+    let Some(merging) = MergingDevice::new(test) else { return };
     let state = tempfile::tempdir().unwrap();
     merging.killed(state.path());
     fs::write(&merging.attribute, "1").unwrap();
@@ -378,7 +380,7 @@ fn a_capture_whose_file_is_deleted_ends_and_says_so() {
 #[test]
 fn nothing_is_changed_that_cannot_be_journalled() {
     let test = "nothing_is_changed_that_cannot_be_journalled";
-    let Some(merging) = Merging::new(test) else { return };
+    let Some(merging) = MergingDevice::new(test) else { return };
     let scratch = tempfile::tempdir().unwrap();
     fs::write(scratch.path().join("host-changes"), "a file in its way").unwrap();
     let (path, name) = (merging.device.path.as_str(), merging.device.name());

@@ -34,21 +34,21 @@ const JOBS: [&str; 7] = [
 
 /// A directory of the stranger's with a thread of his that exchanges what lies in it, and a
 /// directory that his links lead to.
-struct Stranger {
+struct PathSwapper {
     scratch: tempfile::TempDir,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<u32>>,
 }
 
-impl Stranger {
-    fn new() -> Stranger {
+impl PathSwapper {
+    fn new() -> PathSwapper {
         let scratch = tempfile::tempdir().unwrap();
         fs::set_permissions(scratch.path(), PermissionsExt::from_mode(0o755)).unwrap();
         for name in ["his", "outside", "executed"] {
             fs::create_dir(scratch.path().join(name)).unwrap();
         }
         chown(scratch.path().join("his"), Some(STRANGER), None).unwrap();
-        Stranger { scratch, is_over: Arc::default(), thread: None }
+        PathSwapper { scratch, is_over: Arc::default(), thread: None }
     }
 
     fn here(&self) -> &Path {
@@ -94,7 +94,7 @@ impl Stranger {
     }
 }
 
-impl Drop for Stranger {
+impl Drop for PathSwapper {
     fn drop(&mut self) {
         self.end();
     }
@@ -209,7 +209,7 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
             [&["measure", "RND 4K W", "--time", "100ms"][..], &scratch].concat()
         }),
     ];
-    let mut stranger = Stranger::new();
+    let mut stranger = PathSwapper::new();
     let here = stranger.here().to_owned();
     fs::create_dir(here.join("root")).unwrap();
     for run in ["root/run", "root/other"] {
@@ -250,7 +250,7 @@ fn root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange() {
     if !is_root() {
         return skip(test, "needs root");
     }
-    let stranger = Stranger::new();
+    let stranger = PathSwapper::new();
     let here = stranger.here();
     let output = run_in(here, &SIMULATED);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
@@ -341,7 +341,7 @@ fn reports_take_no_mode_from_a_link_and_are_nobody_elses_to_write() {
     if !is_root() {
         return skip(test, "needs root");
     }
-    let stranger = Stranger::new();
+    let stranger = PathSwapper::new();
     let here = stranger.here();
     let mut own = SIMULATED;
     own[7] = "run";

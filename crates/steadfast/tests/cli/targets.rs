@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::record::Note;
-use steadfast_domain::{Entry, Op, caveats};
+use steadfast_domain::{JournalEntry, Op, caveats};
 use steadfast_runner::Ledger;
 
 /// Two loop devices of different sizes, or the reason why there are none.
@@ -27,7 +27,7 @@ fn begin<'a>(devices: &'a [LoopDevice; 2], step: &'a str) -> Vec<&'a str> {
 fn starts(run: &Path) -> Vec<CommonStart> {
     let lines = Ledger::read(run).unwrap().lines;
     let starts = lines.iter().filter_map(|line| match &line.entry {
-        Entry::Applied { outcome, .. } => outcome.measurement.common_start,
+        JournalEntry::Applied { outcome, .. } => outcome.measurement.common_start,
         _ => None,
     });
     starts.collect()
@@ -47,7 +47,7 @@ fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
         let lines = Ledger::read(&both.join(device.name())).unwrap().lines;
         let mut checked = 0;
         for line in &lines {
-            let Entry::Applied { step, outcome } = &line.entry else { continue };
+            let JournalEntry::Applied { step, outcome } = &line.entry else { continue };
             let (done, Some(kernel)) = (&outcome.measurement, outcome.measurement.kernel) else {
                 continue;
             };
@@ -61,7 +61,7 @@ fn two_devices_are_tested_together_and_each_agrees_with_its_diskstats() {
         }
         assert!(checked >= 5 * 9, "{checked} steps of {}", device.path);
         let told = lines.iter().filter(|line| match &line.entry {
-            Entry::Noted(note) => {
+            JournalEntry::Noted(note) => {
                 matches!(&**note, Note::Caveat(c) if c.id == caveats::SHARED_HOST)
             }
             _ => false,
@@ -166,13 +166,13 @@ fn both_are_resumed_after_a_kill() {
         let lines = Ledger::read(&both.join(device.name())).unwrap().lines;
         let mut places = Vec::new();
         for line in &lines {
-            if let Entry::Applied { step, .. } = &line.entry {
+            if let JournalEntry::Applied { step, .. } = &line.entry {
                 let place = (step.place.phase.clone(), step.place.round, step.place.point);
                 assert!(!places.contains(&place), "{}: {} twice", device.path, step.place);
                 places.push(place);
             }
         }
-        assert!(lines.iter().any(|line| matches!(line.entry, Entry::Ended)));
+        assert!(lines.iter().any(|line| matches!(line.entry, JournalEntry::Ended)));
     }
     assert!(both.join("report.pdf").is_file());
 }
@@ -204,7 +204,7 @@ fn a_stop_halts_all_of_them() {
     assert_eq!(stdout(&output).matches("HALTED").count(), 2, "{}", stdout(&output));
     for device in &devices {
         let lines = Ledger::read(&both.join(device.name())).unwrap().lines;
-        assert!(lines.iter().any(|line| matches!(line.entry, Entry::Halted(_))));
+        assert!(lines.iter().any(|line| matches!(line.entry, JournalEntry::Halted(_))));
     }
 }
 

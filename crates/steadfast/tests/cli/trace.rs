@@ -3,9 +3,11 @@
 use super::scratch::{code, refuse, run_in, stderr, stdout, steadfast, succeed};
 use std::fs::File;
 use std::path::Path;
-use steadfast_domain::io_event::{CapturedDevice, Command, IncompleteIos, Mark, RESPONSE_UNKNOWN};
+use steadfast_domain::io_event::{
+    CapturedDevice, CommandName, IncompleteIos, Mark, RESPONSE_UNKNOWN,
+};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_tracefile::{Batch, Fields, Trace, Writer};
+use steadfast_tracefile::{Batch, Fields, Trace, TraceWriter};
 use steadfast_workload::WorkloadFile;
 
 /// Ten seconds: 10,007 sequential reads of 4 KiB by one process, and from the
@@ -29,7 +31,7 @@ fn write(path: &Path) {
         bytes: 4096,
         depth: 1,
         pid: 100,
-        command: Command::new("reader"),
+        command: CommandName::new("reader"),
         ..IoEvent::default()
     });
     let writes = (0..503).map(|n| IoEvent {
@@ -39,11 +41,11 @@ fn write(path: &Path) {
         bytes: 16_384,
         depth: 3,
         pid: 200,
-        command: Command::new("writer"),
+        command: CommandName::new("writer"),
         op: IoOp::Write,
         ..IoEvent::default()
     });
-    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     writer.write(&reads.chain(writes).collect::<Vec<_>>()).unwrap();
     writer.finish(conditions).unwrap();
 }
@@ -224,7 +226,7 @@ pub fn write_part(path: &Path, began_unix_ns: u64, first_ms: u64, ios: u64) {
         depth: 1,
         ..IoEvent::default()
     });
-    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
     writer.write(&reads.collect::<Vec<_>>()).unwrap();
     let lasted_ns = (first_ms + ios) * 1_000_000;
     writer.finish(CaptureConditions { lasted_ns, ..conditions }).unwrap();
@@ -361,7 +363,7 @@ fn two_layers_are_not_added_up_unasked() {
         ..IoEvent::default()
     };
     let mut writer =
-        Writer::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
+        TraceWriter::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
     writer.write(&(0..303).map(io).collect::<Vec<_>>()).unwrap();
     writer.finish(conditions).unwrap();
     for (layer, ios) in [("", 101), ("block", 101), ("filesystem", 202), ("both", 303)] {
@@ -409,7 +411,7 @@ fn missed_completions_are_reported_and_do_not_count_as_outstanding() {
         ..IoEvent::default()
     };
     let mut writer =
-        Writer::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
+        TraceWriter::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
     writer.write(&(0..10_000).map(io).collect::<Vec<_>>()).unwrap();
     writer.finish(conditions).unwrap();
     let streams = json(here, &["trace", "streams", "t.parquet", "--json"]);
@@ -592,7 +594,7 @@ fn a_trace_that_spans_centuries_fits_a_report() {
     };
     let conditions = CaptureConditions::default();
     let mut writer =
-        Writer::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
+        TraceWriter::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
     writer.write(&[event(0), event(year), event(530 * year)]).unwrap();
     writer.finish(conditions).unwrap();
     succeed(here, &["trace", "report", "t.parquet", "-o", "r", "--format", "html,csv,json"]);
@@ -627,7 +629,7 @@ fn hits_are_of_the_devices_and_steps_that_were_asked_for() {
         })
         .collect();
     let mut writer =
-        Writer::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
+        TraceWriter::new(File::create(here.join("t.parquet")).unwrap(), &conditions).unwrap();
     writer.write(&events).unwrap();
     writer.finish(conditions).unwrap();
     let hits =

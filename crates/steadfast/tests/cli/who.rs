@@ -7,9 +7,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
-use steadfast_domain::io_event::{CapturedCgroup, CapturedDevice, Command, FileName, Merging};
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_tracefile::Writer;
+use steadfast_domain::io_event::{
+    CapturedCgroup, CapturedDevice, CommandName, FileName, MergeCounts,
+};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
+use steadfast_tracefile::TraceWriter;
 
 fn conditions() -> CaptureConditions {
     let device = |name: &str| CapturedDevice {
@@ -28,7 +30,7 @@ fn conditions() -> CaptureConditions {
         layers: vec![Layer::Block, Layer::FileSystem],
         devices: vec![device("nvme0n1"), device("sda")],
         began_unix_ns: Some(1_795_212_000_000_000_000),
-        zone: Some(Zone::default()),
+        zone: Some(TimeZone::default()),
         lasted_ns: 60_000_000_000,
         threads: true,
         cgroups: Some(vec![
@@ -36,7 +38,10 @@ fn conditions() -> CaptureConditions {
             cgroup(77, Some("/docker/c0ffee")),
             cgroup(78, None),
         ]),
-        merging: Some(vec![Merging { merged: 41, split: 3 }, Merging { merged: 1, split: 0 }]),
+        merging: Some(vec![
+            MergeCounts { merged: 41, split: 3 },
+            MergeCounts { merged: 1, split: 0 },
+        ]),
         paths: Some((3, 1)),
         files: Arc::new(vec![
             file(0, 12, "/srv/a b.db"),
@@ -72,8 +77,8 @@ fn ios() -> Vec<IoEvent> {
             depth: 1 + draw(9) as u32,
             pid,
             tid,
-            command: Command::new(command),
-            thread: Command::new(thread),
+            command: CommandName::new(command),
+            thread: CommandName::new(thread),
             cgroup: draw(4) as u16,
             merged: if at_files { 0 } else { (draw(5) / 3) as u16 },
             inode: if at_files { 12 + draw(3) } else { 0 },
@@ -87,8 +92,9 @@ fn ios() -> Vec<IoEvent> {
 }
 
 fn write(path: &Path, conditions: CaptureConditions) {
-    let mut writer =
-        Writer::new(File::create(path).unwrap(), &conditions).unwrap().with_rows_per_group(997);
+    let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions)
+        .unwrap()
+        .with_rows_per_group(997);
     writer.write(&ios()).unwrap();
     writer.finish(conditions).unwrap();
 }

@@ -8,10 +8,11 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 use steadfast_domain::io_event::{
-    CapturePart, CapturedCgroup, CapturedDevice, Command, Content, ContentSample, FileName, Merging,
+    CapturePart, CapturedCgroup, CapturedDevice, CommandName, ContentMeasurement, ContentSample,
+    FileName, MergeCounts,
 };
-use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_tracefile::Writer;
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
+use steadfast_tracefile::TraceWriter;
 
 const SECOND: u64 = 1_000_000_000;
 /// 2026-11-20 22:00 UTC.
@@ -44,11 +45,14 @@ fn conditions(host: &str, begin_ms: u64, lasted_ns: u64) -> CaptureConditions {
         layers: vec![Layer::Block, Layer::FileSystem],
         devices: vec![device("nvme0n1"), device("sda")],
         began_unix_ns: Some(BEGAN + begin_ms * 1_000_000),
-        zone: Some(Zone::default()),
+        zone: Some(TimeZone::default()),
         lasted_ns,
         threads: true,
         cgroups: Some(cgroups),
-        merging: Some(vec![Merging { merged: 41, split: 3 }, Merging { merged: 1, split: 0 }]),
+        merging: Some(vec![
+            MergeCounts { merged: 41, split: 3 },
+            MergeCounts { merged: 1, split: 0 },
+        ]),
         paths: Some((3, 1)),
         files: Arc::new(vec![
             file(0, 12, "/srv/a b.db"),
@@ -79,7 +83,7 @@ fn ios(seed: u64, count: u64) -> Vec<IoEvent> {
         let at_files = layer == Layer::FileSystem;
         let op = if draw(2) == 0 { IoOp::Read } else { IoOp::Write };
         let is_sampled = op == IoOp::Write && !at_files && draw(3) == 0;
-        let content = Content {
+        let content = ContentMeasurement {
             blocks: 2,
             duplicates: draw(3) as u16,
             bytes: 8192,
@@ -94,13 +98,13 @@ fn ios(seed: u64, count: u64) -> Vec<IoEvent> {
             depth: 1 + draw(9) as u32,
             pid,
             tid,
-            command: Command::new(command),
-            thread: Command::new(thread),
+            command: CommandName::new(command),
+            thread: CommandName::new(thread),
             cgroup: draw(4) as u16,
             merged: if at_files { 0 } else { (draw(5) / 3) as u16 },
             inode: if at_files { 12 + draw(3) } else { 0 },
             device: draw(2) as u16,
-            content: if is_sampled { content } else { Content::default() },
+            content: if is_sampled { content } else { ContentMeasurement::default() },
             op,
             layer,
             ..IoEvent::default()
@@ -115,7 +119,7 @@ fn captured() -> tempfile::TempDir {
     for (number, (host, begin_ms, count)) in (0..).zip(CAPTURES) {
         let conditions = conditions(host, begin_ms, count * 397_000_003);
         let file = File::create(directory.path().join(format!("{number}.parquet"))).unwrap();
-        let mut writer = Writer::new(file, &conditions).unwrap().with_rows_per_group(499);
+        let mut writer = TraceWriter::new(file, &conditions).unwrap().with_rows_per_group(499);
         writer.write(&ios(number, count)).unwrap();
         writer.finish(conditions).unwrap();
     }

@@ -3,7 +3,9 @@
 use crate::batch::Batch;
 use crate::schema::{Field, Fields};
 use serde::{Deserialize, Serialize};
-use steadfast_domain::io_event::{Command, Content, StreamInStep, StreamResponses, flags};
+use steadfast_domain::io_event::{
+    CommandName, ContentMeasurement, StreamInStep, StreamResponses, flags,
+};
 use steadfast_domain::{FineHistogram, IoOp, Layer};
 
 /// Number of bits of `io_event::flags` that are counted.
@@ -28,11 +30,11 @@ pub struct Who {
     /// Process ID; 0 if unknown or left out.
     pub pid: u32,
     /// Command name of the process.
-    pub command: Command,
+    pub command: CommandName,
     /// Thread ID; 0 if unknown or left out.
     pub tid: u32,
     /// Thread name, if it differs from the command name.
-    pub thread: Command,
+    pub thread: CommandName,
     /// Cgroup, as its position in the conditions from 1; 0 if unknown.
     pub cgroup: u16,
     /// Inode of the file; 0 at the block layer or if left out.
@@ -192,7 +194,7 @@ impl Contents {
     }
 
     /// Adds the measurements of one I/O.
-    pub fn count(&mut self, content: Content) {
+    pub fn count(&mut self, content: ContentMeasurement) {
         self.merge(Contents {
             blocks: content.blocks.into(),
             duplicates: content.duplicates.into(),

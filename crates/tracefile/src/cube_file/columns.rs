@@ -6,7 +6,7 @@ use crate::error::TraceError;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{Type, TypePtr};
 use std::sync::Arc;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::CommandName;
 use steadfast_domain::{IoOp, Layer};
 
 /// The dimensions and sums that a cube file has beyond the streams of each device and step.
@@ -102,7 +102,7 @@ pub(super) enum Store {
     /// A boolean: sequential or random.
     Sequential,
     /// A name of up to 15 bytes.
-    Name { get: fn(&Cell) -> Command, set: fn(&mut Cell, Command) },
+    Name { get: fn(&Cell) -> CommandName, set: fn(&mut Cell, CommandName) },
     /// A list of histogram buckets, by index.
     Buckets { of: fn(&Cell) -> &Times },
     /// A list with the count of each bucket.

@@ -7,7 +7,7 @@ use super::columns::{
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, WIDTH_NS};
 use crate::error::TraceError;
 use crate::parquet::chunk::{self, Lists};
-use crate::parquet::{About, Damage, FoundGroup, Held, Source};
+use crate::parquet::{Damage, FoundGroup, HeldBytes, RowGroupExtent, SharedMedium};
 use parquet::data_type::{BoolType, Int32Type, Int64Type};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use std::io::{Read, Seek};
@@ -17,7 +17,7 @@ use steadfast_domain::{CaptureConditions, FineHistogram};
 const ENTRIES_MAX: usize = BUCKETS_PER_GROUP + 2 * FineHistogram::LEN + ROWS_PER_GROUP;
 /// The row groups of a cube file, or some of them.
 pub struct CubeFile<R> {
-    source: Source<R>,
+    source: SharedMedium<R>,
     groups: Vec<FoundGroup>,
     step_ns: u64,
 }
@@ -42,7 +42,7 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
     /// missing, [`TraceError::Damaged`] if it is impossible, or [`TraceError::Unsuitable`] for a
     /// file of an unreleased version.
     pub fn new(
-        source: Source<R>,
+        source: SharedMedium<R>,
         groups: Vec<FoundGroup>,
         conditions: Option<&CaptureConditions>,
         damaged: &mut Vec<Damage>,
@@ -185,16 +185,16 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
     pub(super) fn held(
         &self,
         number: usize,
-    ) -> Result<(&RowGroupMetaData, About, Held), TraceError> {
+    ) -> Result<(&RowGroupMetaData, RowGroupExtent, HeldBytes), TraceError> {
         let damaged = || TraceError::damaged(format!("in row group {}", number + 1), "its bytes");
         let group = self.groups.get(number).ok_or_else(damaged)?;
         let sum = group.sum.as_ref().ok_or_else(damaged)?;
         let length = usize::try_from(sum.bytes).map_err(|_| damaged())?;
-        let held = Held::new(&self.source, sum.at, length).map_err(|_| damaged())?;
+        let held = HeldBytes::new(&self.source, sum.at, length).map_err(|_| damaged())?;
         if !sum.fits(held.bytes()) {
             return Err(damaged());
         }
-        Ok((&group.metadata, About { span_ns: sum.span_ns, ios: sum.ios }, held))
+        Ok((&group.metadata, RowGroupExtent { span_ns: sum.span_ns, ios: sum.ios }, held))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::error::TraceError;
-use crate::parquet::{Footer, Source, footer};
+use crate::parquet::{Footer, SharedMedium, footer};
 use std::io::Cursor;
-use steadfast_domain::io_event::{CapturedDevice, Command};
+use steadfast_domain::io_event::{CapturedDevice, CommandName};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{FineHistogram, IoOp, Layer};
 
@@ -34,9 +34,9 @@ fn cells() -> Vec<Cell> {
         bytes: u32::MAX,
         who: Who {
             pid: 4_194_304,
-            command: Command::new("a-name-of-15-by"),
+            command: CommandName::new("a-name-of-15-by"),
             tid: 4_194_305,
-            thread: Command::new("thread"),
+            thread: CommandName::new("thread"),
             cgroup: u16::MAX,
             inode: u64::MAX,
         },
@@ -81,7 +81,7 @@ fn fold(columns: CubeColumns) -> CubeWriter<Vec<u8>> {
 
 /// Opens a file, with the number of places at which it is damaged.
 fn opened(bytes: Vec<u8>) -> Result<(Memory, usize), TraceError> {
-    let source = Source::new(Cursor::new(bytes))?;
+    let source = SharedMedium::new(Cursor::new(bytes))?;
     let Footer { groups, conditions, recovery, mut damaged, .. } = footer(&source)?;
     let file = CubeFile::new(source, groups, conditions.as_ref(), &mut damaged)?;
     Ok((file, damaged.len() + usize::from(recovery.is_some())))
@@ -200,7 +200,7 @@ fn every_flipped_bit_is_refused_named_or_without_effect() {
 #[test]
 fn crafted_row_groups_are_refused_or_read_without_a_panic() {
     let whole_file = written();
-    let source = Source::new(Cursor::new(whole_file.clone())).unwrap();
+    let source = SharedMedium::new(Cursor::new(whole_file.clone())).unwrap();
     let found = footer(&source).unwrap();
     for seed in 0..3000u64 {
         let mut bytes = whole_file.clone();
@@ -209,7 +209,7 @@ fn crafted_row_groups_are_refused_or_read_without_a_panic() {
         bytes[at] = (mix64(seed) >> 32) as u8;
         let mut groups = found.groups.clone();
         groups[0].sum = None;
-        let source = Source::new(Cursor::new(bytes)).unwrap();
+        let source = SharedMedium::new(Cursor::new(bytes)).unwrap();
         let conditions = found.conditions.as_ref();
         if let Ok(file) = CubeFile::new(source, groups, conditions, &mut Vec::new()) {
             let _ = file.read(0);

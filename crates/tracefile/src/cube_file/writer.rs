@@ -5,7 +5,7 @@ use super::columns::{Column, CubeColumns, CubeRow, HeldIn, RowKind, Store, colum
 use super::reader::CubeFile;
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, fold_conditions};
 use crate::error::TraceError;
-use crate::parquet::{About, Output, Summing};
+use crate::parquet::{ChecksumSink, RowGroupExtent, TraceOutput};
 use crate::schema::{KEY_FOLD, author};
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -22,12 +22,12 @@ use rustc_hash::FxHashMap;
 use std::io::{Read, Seek, Write};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::CommandName;
 
 /// A cube file that is being written. Rows keep their order. A row group ends when it is full, or
 /// at [`Self::flush`].
 pub struct CubeWriter<W: Write + Send> {
-    output: Output<W>,
+    output: TraceOutput<W>,
     columns: Vec<Column>,
     properties: WriterPropertiesPtr,
     step_ns: u64,
@@ -71,7 +71,7 @@ impl<W: Write + Send> CubeWriter<W> {
         let columns = columns_of(columns);
         let properties = properties(&columns, conditions)?;
         Ok(CubeWriter {
-            output: Output::begin(sink, schema(&columns)?, properties.clone(), conditions)?,
+            output: TraceOutput::begin(sink, schema(&columns)?, properties.clone(), conditions)?,
             columns,
             properties: Arc::new(properties),
             step_ns: conditions.step_ns.unwrap_or(1).max(1),
@@ -225,15 +225,15 @@ impl<W: Write + Send> CubeWriter<W> {
 }
 
 /// Returns the time and the number of I/Os of some rows.
-fn about(rows: &[CubeRow], step_ns: u64) -> About {
+fn about(rows: &[CubeRow], step_ns: u64) -> RowGroupExtent {
     let steps = || rows.iter().filter(|row| row.kind != RowKind::Responses).map(|row| row.step);
     let (first, last) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
     let end = last.saturating_add(1).saturating_mul(step_ns).saturating_sub(1);
     let ios = rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.cell.ios));
-    About { span_ns: (first.saturating_mul(step_ns), end), ios }
+    RowGroupExtent { span_ns: (first.saturating_mul(step_ns), end), ios }
 }
 
-type Group<'g, W> = SerializedRowGroupWriter<'g, Summing<W>>;
+type Group<'g, W> = SerializedRowGroupWriter<'g, ChecksumSink<W>>;
 
 fn write_columns<W: Write + Send>(
     group: &mut Group<'_, W>,
@@ -261,8 +261,8 @@ fn write_columns<W: Write + Send>(
                 open.typed::<BoolType>().write_batch(&values, levels, None)?;
             }
             Store::Name { get, .. } => {
-                let mut known: FxHashMap<Command, ByteArray> = FxHashMap::default();
-                let mut text = |command: Command| {
+                let mut known: FxHashMap<CommandName, ByteArray> = FxHashMap::default();
+                let mut text = |command: CommandName| {
                     let text = || ByteArray::from(command.to_string().into_bytes());
                     known.entry(command).or_insert_with(text).clone()
                 };

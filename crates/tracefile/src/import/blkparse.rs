@@ -1,10 +1,10 @@
 //! Imports blkparse's default text: `8,0  3  1  0.000000000  697  Q  W 223490 + 8 [kjournald]`.
 
-use super::devices::Devices;
-use super::input::{ImportError, Imported, Input, Sink};
-use super::lines::Lines;
-use super::pairs::{Action, Pairs, Step, remarks};
-use steadfast_domain::io_event::{Command, flags};
+use super::devices::DeviceNumbers;
+use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::lines::LineReader;
+use super::pairs::{BlktraceAction, BlktraceEvent, IoMatcher, remarks};
+use steadfast_domain::io_event::{CommandName, flags};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
@@ -33,17 +33,20 @@ fn nanoseconds(word: &str) -> Option<u64> {
 }
 
 /// Reads the events and stops at the summary that follows them.
-pub(super) fn import(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
-    let mut lines = Lines::new(input);
-    let mut reading = Reading::default();
+pub(super) fn import(
+    input: ImportInput<'_>,
+    sink: &mut EventSink<'_>,
+) -> Result<ImportResult, ImportError> {
+    let mut lines = LineReader::new(input);
+    let mut reading = BlkparseImport::default();
     while let Some(line) = lines.next()? {
         if reading.is_summary(line) {
             break;
         }
         match reading.take(line, sink) {
             Ok(()) => {}
-            Err(Problem::Import(error)) => return Err(error),
-            Err(Problem::Line(what)) => {
+            Err(BlkparseError::Import(error)) => return Err(error),
+            Err(BlkparseError::Line(what)) => {
                 return Err(lines.malformed(what, reading.imported.records));
             }
         }
@@ -51,39 +54,39 @@ pub(super) fn import(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Imported, 
     reading.finish(sink)
 }
 
-enum Problem {
+enum BlkparseError {
     Line(String),
     Import(ImportError),
 }
 
 #[derive(Default)]
-struct Reading {
-    pairs: Pairs,
-    devices: Devices,
+struct BlkparseImport {
+    pairs: IoMatcher,
+    devices: DeviceNumbers,
     last_ns: u64,
-    imported: Imported,
+    imported: ImportResult,
 }
 
-impl Reading {
+impl BlkparseImport {
     /// Returns whether a line begins blkparse's final summary, such as `CPU0 (sda):`.
     fn is_summary(&self, line: &str) -> bool {
         self.imported.records > 0
             && (line.starts_with("CPU") || line.starts_with("Total") || line.starts_with("Events"))
     }
 
-    fn take(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), Problem> {
+    fn take(&mut self, line: &str, sink: &mut EventSink<'_>) -> Result<(), BlkparseError> {
         let words: Vec<&str> = line.split_whitespace().collect();
         // blkparse lists the files that it read at the beginning or the end.
         if words.is_empty() || line.starts_with("Input file ") {
             return Ok(());
         }
         if words.len() < 6 || !device(words[0]) {
-            return Err(Problem::Line(format!(
+            return Err(BlkparseError::Line(format!(
                 "expected device, processor, sequence, seconds, process, action, found '{}'",
                 excerpt(line.trim())
             )));
         }
-        let step = self.step(line, &words).map_err(Problem::Line)?;
+        let step = self.step(line, &words).map_err(BlkparseError::Line)?;
         self.imported.records += 1;
         let Some(step) = step else {
             self.imported.passed_over += 1;
@@ -92,28 +95,28 @@ impl Reading {
         self.last_ns = self.last_ns.max(step.time_ns);
         if let Some(event) = self.pairs.follow(&step) {
             self.imported.events += 1;
-            sink(&event).map_err(|error| Problem::Import(error.into()))?;
+            sink(&event).map_err(|error| BlkparseError::Import(error.into()))?;
         }
         Ok(())
     }
 
-    fn step(&mut self, line: &str, words: &[&str]) -> Result<Option<Step>, String> {
+    fn step(&mut self, line: &str, words: &[&str]) -> Result<Option<BlktraceEvent>, String> {
         let action = match words[5] {
-            "Q" => Action::Queued,
-            "M" => Action::Merged,
-            "F" => Action::FrontMerged,
-            "D" => Action::Issued,
-            "R" => Action::Requeued,
-            "C" => Action::Completed,
+            "Q" => BlktraceAction::Queued,
+            "M" => BlktraceAction::Merged,
+            "F" => BlktraceAction::FrontMerged,
+            "D" => BlktraceAction::Issued,
+            "R" => BlktraceAction::Requeued,
+            "C" => BlktraceAction::Completed,
             _ => return Ok(None),
         };
         let time_ns = nanoseconds(words[3]).ok_or_else(|| {
             format!("expected seconds with a fraction, found '{}'", excerpt(words[3]))
         })?;
-        let what = Subject::of(action, words)?;
+        let what = BlkparseIo::of(action, words)?;
         let inside = bracketed(line);
-        let done = action == Action::Completed;
-        Ok(Some(Step {
+        let done = action == BlktraceAction::Completed;
+        Ok(Some(BlktraceEvent {
             action,
             time_ns,
             device: self
@@ -126,12 +129,16 @@ impl Reading {
             flags: what.flags,
             cpu: number(words[1], "a processor's number")? as u16,
             pid: number(words[4], "a process number")? as u32,
-            command: if done { Command::default() } else { Command::new(inside.unwrap_or("")) },
+            command: if done {
+                CommandName::default()
+            } else {
+                CommandName::new(inside.unwrap_or(""))
+            },
             failed: done && inside.is_some_and(|code| code != "0"),
         }))
     }
 
-    fn finish(mut self, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
+    fn finish(mut self, sink: &mut EventSink<'_>) -> Result<ImportResult, ImportError> {
         for event in self.pairs.unended() {
             self.imported.events += 1;
             sink(&event)?;
@@ -147,7 +154,7 @@ impl Reading {
             remarks: remarks(&self.pairs),
             ..CaptureConditions::default()
         };
-        Ok(Imported { conditions, ..self.imported })
+        Ok(ImportResult { conditions, ..self.imported })
     }
 }
 
@@ -163,16 +170,16 @@ fn bracketed(line: &str) -> Option<&str> {
 }
 
 /// Operation and location of an event.
-struct Subject {
+struct BlkparseIo {
     op: IoOp,
     flags: u16,
     sector: u64,
     bytes: u32,
 }
 
-impl Subject {
+impl BlkparseIo {
     /// Parses `W 160 + 8 [x]`. A flush has no location: `FN [x]`, `FWS 0 [0]`.
-    fn of(action: Action, words: &[&str]) -> Result<Self, String> {
+    fn of(action: BlktraceAction, words: &[&str]) -> Result<Self, String> {
         let letters = words.get(6).copied().unwrap_or_default();
         let first = words.get(7).and_then(|word| word.parse::<u64>().ok());
         let sectors = match (words.get(8), words.get(9)) {
@@ -183,17 +190,18 @@ impl Subject {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let (op, flags) = operation(letters, bytes);
         let has_data = matches!(op, IoOp::Read | IoOp::Write);
-        if has_data && sectors.is_none() && (first.is_none() || action != Action::Completed) {
-            return Ok(Subject::passed_through(flags, first));
+        if has_data && sectors.is_none() && (first.is_none() || action != BlktraceAction::Completed)
+        {
+            return Ok(BlkparseIo::passed_through(flags, first));
         }
-        Ok(Subject { op, flags, sector: first.unwrap_or(0), bytes })
+        Ok(BlkparseIo { op, flags, sector: first.unwrap_or(0), bytes })
     }
 
     /// Creates a SCSI or NVMe pass-through command, which has at most a size and no location:
     /// `D R 36 (12 00 ..) [x]`, `C R (12 00 ..) [0]`.
     fn passed_through(flags: u16, bytes: Option<u64>) -> Self {
         let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
-        Subject { op: IoOp::Other, flags, sector: 0, bytes }
+        BlkparseIo { op: IoOp::Other, flags, sector: 0, bytes }
     }
 }
 

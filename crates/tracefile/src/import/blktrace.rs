@@ -2,13 +2,13 @@
 //! a payload, in the byte order of the machine that wrote them. The files of several
 //! processors are merged by time.
 
-use super::devices::Devices;
-use super::input::{ImportError, Imported, Input, Sink};
-use super::pairs::{Action, Pairs, Step, remarks};
+use super::devices::DeviceNumbers;
+use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::pairs::{BlktraceAction, BlktraceEvent, IoMatcher, remarks};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io::{BufReader, ErrorKind, Read};
-use steadfast_domain::io_event::{Command, flags};
+use steadfast_domain::io_event::{CommandName, flags};
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 const MAGIC: u32 = 0x6561_7400;
@@ -44,7 +44,7 @@ pub(super) fn is_beginning(bytes: &[u8]) -> bool {
 
 /// One record, in this machine's byte order.
 #[derive(Debug, Clone)]
-struct Record {
+struct BlktraceRecord {
     time_ns: u64,
     sector: u64,
     bytes: u32,
@@ -58,15 +58,15 @@ struct Record {
 }
 
 /// The file of one processor.
-struct Lane<'r> {
+struct BlktraceFile<'r> {
     name: String,
     content: BufReader<Box<dyn Read + 'r>>,
     offset: u64,
     records: u64,
-    next: Option<Record>,
+    next: Option<BlktraceRecord>,
 }
 
-impl Lane<'_> {
+impl BlktraceFile<'_> {
     fn malformed(&self, what: impl Into<String>) -> ImportError {
         ImportError::Malformed {
             input: self.name.clone(),
@@ -121,7 +121,7 @@ impl Lane<'_> {
         };
         let mut payload = vec![0; usize::from(half(46))];
         self.fill(&mut payload, false)?;
-        self.next = Some(Record {
+        self.next = Some(BlktraceRecord {
             time_ns: long(8),
             sector: long(16),
             bytes: word(24),
@@ -157,10 +157,13 @@ impl Lane<'_> {
 }
 
 /// Reads the files of all processors.
-pub(super) fn import(inputs: Vec<Input<'_>>, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
-    let mut lanes: Vec<Lane<'_>> = inputs
+pub(super) fn import(
+    inputs: Vec<ImportInput<'_>>,
+    sink: &mut EventSink<'_>,
+) -> Result<ImportResult, ImportError> {
+    let mut lanes: Vec<BlktraceFile<'_>> = inputs
         .into_iter()
-        .map(|input| Lane {
+        .map(|input| BlktraceFile {
             name: input.name,
             content: BufReader::with_capacity(1 << 18, input.content),
             offset: 0,
@@ -173,7 +176,7 @@ pub(super) fn import(inputs: Vec<Input<'_>>, sink: &mut Sink<'_>) -> Result<Impo
         lane.advance()?;
         order.extend(lane.next.as_ref().map(|record| Reverse((record.time_ns, index))));
     }
-    let mut reading = Reading::default();
+    let mut reading = BlktraceImport::default();
     while let Some(Reverse((_, index))) = order.pop() {
         let lane = &mut lanes[index];
         if let Some(record) = lane.next.take() {
@@ -187,21 +190,25 @@ pub(super) fn import(inputs: Vec<Input<'_>>, sink: &mut Sink<'_>) -> Result<Impo
 
 /// State of an import.
 #[derive(Default)]
-struct Reading {
-    pairs: Pairs,
-    devices: Devices,
+struct BlktraceImport {
+    pairs: IoMatcher,
+    devices: DeviceNumbers,
     last_device: Option<(u32, u16)>,
-    commands: HashMap<u32, Command>,
+    commands: HashMap<u32, CommandName>,
     /// Time of the first event, where the trace begins, in nanoseconds since the machine started.
     first_ns: Option<u64>,
     /// One instant as wall-clock time and as time since the machine started, in nanoseconds.
     moment: Option<(u64, u64)>,
     last_ns: u64,
-    imported: Imported,
+    imported: ImportResult,
 }
 
-impl Reading {
-    fn take(&mut self, record: &Record, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+impl BlktraceImport {
+    fn take(
+        &mut self,
+        record: &BlktraceRecord,
+        sink: &mut EventSink<'_>,
+    ) -> Result<(), ImportError> {
         self.imported.records += 1;
         if record.action >> 16 & category::NOTIFY != 0 {
             self.imported.passed_over += 1;
@@ -234,13 +241,13 @@ impl Reading {
     }
 
     /// Handles messages to the reader: process names and the wall-clock time.
-    fn notice(&mut self, record: &Record) {
+    fn notice(&mut self, record: &BlktraceRecord) {
         let cgroup = if record.action & WITH_CGROUP != 0 { 8 } else { 0 };
         let payload = record.payload.get(cgroup..).unwrap_or_default();
         match record.action & 0xffff & !WITH_CGROUP {
             NOTIFY_PROCESS => {
                 let name = payload.split(|byte| *byte == 0).next().unwrap_or_default();
-                self.commands.insert(record.pid, Command::new(&String::from_utf8_lossy(name)));
+                self.commands.insert(record.pid, CommandName::new(&String::from_utf8_lossy(name)));
             }
             NOTIFY_TIMESTAMP => {
                 let word = |at: usize| {
@@ -258,7 +265,7 @@ impl Reading {
         }
     }
 
-    fn command(&self, pid: u32) -> Command {
+    fn command(&self, pid: u32) -> CommandName {
         self.commands.get(&pid).copied().unwrap_or_default()
     }
 
@@ -275,19 +282,19 @@ impl Reading {
         }
     }
 
-    fn step(&mut self, record: &Record, time_ns: u64) -> Option<Step> {
+    fn step(&mut self, record: &BlktraceRecord, time_ns: u64) -> Option<BlktraceEvent> {
         let action = match record.action & 0xffff & !WITH_CGROUP {
-            1 => Action::Queued,
-            2 => Action::Merged,
-            3 => Action::FrontMerged,
-            6 => Action::Requeued,
-            7 => Action::Issued,
-            8 => Action::Completed,
+            1 => BlktraceAction::Queued,
+            2 => BlktraceAction::Merged,
+            3 => BlktraceAction::FrontMerged,
+            6 => BlktraceAction::Requeued,
+            7 => BlktraceAction::Issued,
+            8 => BlktraceAction::Completed,
             _ => return None,
         };
         let categories = record.action >> 16;
         let (op, flags) = operation(categories, record.bytes);
-        Some(Step {
+        Some(BlktraceEvent {
             action,
             time_ns,
             device: self.device(record.device)?,
@@ -298,14 +305,14 @@ impl Reading {
             cpu: record.cpu as u16,
             pid: record.pid,
             command: match action {
-                Action::Queued | Action::Issued => self.command(record.pid),
-                _ => Command::default(),
+                BlktraceAction::Queued | BlktraceAction::Issued => self.command(record.pid),
+                _ => CommandName::default(),
             },
-            failed: action == Action::Completed && record.error != 0,
+            failed: action == BlktraceAction::Completed && record.error != 0,
         })
     }
 
-    fn finish(mut self, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
+    fn finish(mut self, sink: &mut EventSink<'_>) -> Result<ImportResult, ImportError> {
         for event in self.pairs.unended() {
             self.imported.events += 1;
             sink(&event)?;
@@ -323,7 +330,7 @@ impl Reading {
             remarks: remarks(&self.pairs),
             ..CaptureConditions::default()
         };
-        Ok(Imported { conditions, ..self.imported })
+        Ok(ImportResult { conditions, ..self.imported })
     }
 }
 

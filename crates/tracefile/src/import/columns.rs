@@ -1,18 +1,18 @@
 //! Imports traces as text in columns: any CSV by the numbers and units of its columns, and
 //! published traces by name.
 
-use super::devices::Devices;
-use super::input::{ImportError, Imported, Input, Sink};
-use super::lines::Lines;
+use super::devices::DeviceNumbers;
+use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::lines::LineReader;
 use std::ops::Range;
 use std::str::FromStr;
-use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN};
+use steadfast_domain::io_event::{CommandName, Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
 /// The unit of a column of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum ColumnUnit {
     /// Seconds, possibly with a fraction.
     Seconds,
     /// Milliseconds, possibly with a fraction.
@@ -31,44 +31,44 @@ pub enum Unit {
     Sectors,
 }
 
-impl Unit {
+impl ColumnUnit {
     /// Returns the unit in nanoseconds or bytes.
     const fn factor(self) -> u64 {
         match self {
-            Unit::Seconds => 1_000_000_000,
-            Unit::Milliseconds => 1_000_000,
-            Unit::Microseconds => 1_000,
-            Unit::Kibibytes => 1_024,
-            Unit::Nanoseconds | Unit::Bytes => 1,
-            Unit::Ticks => 100,
-            Unit::Sectors => 512,
+            ColumnUnit::Seconds => 1_000_000_000,
+            ColumnUnit::Milliseconds => 1_000_000,
+            ColumnUnit::Microseconds => 1_000,
+            ColumnUnit::Kibibytes => 1_024,
+            ColumnUnit::Nanoseconds | ColumnUnit::Bytes => 1,
+            ColumnUnit::Ticks => 100,
+            ColumnUnit::Sectors => 512,
         }
     }
 
     const fn is_time(self) -> bool {
         matches!(
             self,
-            Unit::Seconds
-                | Unit::Milliseconds
-                | Unit::Microseconds
-                | Unit::Nanoseconds
-                | Unit::Ticks
+            ColumnUnit::Seconds
+                | ColumnUnit::Milliseconds
+                | ColumnUnit::Microseconds
+                | ColumnUnit::Nanoseconds
+                | ColumnUnit::Ticks
         )
     }
 }
 
-impl FromStr for Unit {
+impl FromStr for ColumnUnit {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "s" => Ok(Unit::Seconds),
-            "ms" => Ok(Unit::Milliseconds),
-            "us" => Ok(Unit::Microseconds),
-            "ns" => Ok(Unit::Nanoseconds),
-            "100ns" => Ok(Unit::Ticks),
-            "bytes" => Ok(Unit::Bytes),
-            "KiB" => Ok(Unit::Kibibytes),
-            "sectors" => Ok(Unit::Sectors),
+            "s" => Ok(ColumnUnit::Seconds),
+            "ms" => Ok(ColumnUnit::Milliseconds),
+            "us" => Ok(ColumnUnit::Microseconds),
+            "ns" => Ok(ColumnUnit::Nanoseconds),
+            "100ns" => Ok(ColumnUnit::Ticks),
+            "bytes" => Ok(ColumnUnit::Bytes),
+            "KiB" => Ok(ColumnUnit::Kibibytes),
+            "sectors" => Ok(ColumnUnit::Sectors),
             other => Err(format!(
                 "unknown unit '{other}'; choose one of: s, ms, us, ns, 100ns, bytes, KiB, sectors",
                 other = excerpt(other)
@@ -79,29 +79,29 @@ impl FromStr for Unit {
 
 /// A column and its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Column {
+pub struct ImportColumn {
     /// Number of the column, from 1.
     pub number: usize,
     /// Unit of its numbers.
-    pub unit: Unit,
+    pub unit: ColumnUnit,
 }
 
 /// The origin of a trace's absolute times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Epoch {
+pub enum TimeEpoch {
     /// 1970-01-01, UTC.
     Unix,
     /// 1601-01-01, UTC: that of Windows file times.
     FileTime,
 }
 
-impl Epoch {
+impl TimeEpoch {
     /// Converts a time to nanoseconds since 1970; `None` if it lies before.
     fn unix_ns(self, time_ns: u64) -> Option<u64> {
         match self {
-            Epoch::Unix => Some(time_ns),
+            TimeEpoch::Unix => Some(time_ns),
             // 369 years with 89 leap days.
-            Epoch::FileTime => time_ns.checked_sub((369 * 365 + 89) * 86_400 * 1_000_000_000),
+            TimeEpoch::FileTime => time_ns.checked_sub((369 * 365 + 89) * 86_400 * 1_000_000_000),
         }
     }
 }
@@ -114,22 +114,22 @@ pub struct ColumnPlan {
     /// Separator between columns.
     pub separator: u8,
     /// Column of the time of issue or completion.
-    pub time: Column,
+    pub time: ImportColumn,
     /// Whether the time is that of completion; the issue is earlier by the response time.
     pub is_completion: bool,
     /// Origin of the times; `None` if they are not those of a clock.
-    pub epoch: Option<Epoch>,
+    pub epoch: Option<TimeEpoch>,
     /// Number of the column of the operation: a name, a number, or a SCSI operation code.
     pub op: usize,
     /// Values of the operation column and their meanings, which exclude all others; empty for
     /// the usual names and codes.
     pub operations: Vec<(String, IoOp)>,
     /// Column of the first byte.
-    pub offset: Column,
+    pub offset: ImportColumn,
     /// Column of the transfer size.
-    pub bytes: Column,
+    pub bytes: ImportColumn,
     /// Column of the response time; `None` if there is none.
-    pub response: Option<Column>,
+    pub response: Option<ImportColumn>,
     /// Numbers of the columns that together name the device; empty for a single device.
     pub device: Vec<usize>,
     /// Number of the column of the process ID; `None` if there is none.
@@ -146,10 +146,16 @@ pub struct ColumnPlan {
 const WAITING_MAX: usize = 1 << 16;
 
 /// Column 1 in units of 100 ns.
-const FILE_TIME: Column = Column { number: 1, unit: Unit::Ticks };
+const FILE_TIME: ImportColumn = ImportColumn { number: 1, unit: ColumnUnit::Ticks };
 
 impl ColumnPlan {
-    fn published(name: &str, time: Column, op: usize, offset: Column, bytes: Column) -> Self {
+    fn published(
+        name: &str,
+        time: ImportColumn,
+        op: usize,
+        offset: ImportColumn,
+        bytes: ImportColumn,
+    ) -> Self {
         ColumnPlan {
             name: name.to_owned(),
             separator: b',',
@@ -172,22 +178,22 @@ impl ColumnPlan {
     /// Returns the plan of MSR Cambridge traces (SNIA IOTTA 388): file time, host, disk, type,
     /// offset, size, response time in 100 ns.
     pub fn msr_cambridge() -> Self {
-        let bytes = |number| Column { number, unit: Unit::Bytes };
+        let bytes = |number| ImportColumn { number, unit: ColumnUnit::Bytes };
         ColumnPlan {
-            response: Some(Column { number: 7, unit: Unit::Ticks }),
+            response: Some(ImportColumn { number: 7, unit: ColumnUnit::Ticks }),
             device: vec![2, 3],
-            epoch: Some(Epoch::FileTime),
+            epoch: Some(TimeEpoch::FileTime),
             ..ColumnPlan::published("MSR Cambridge CSV", FILE_TIME, 4, bytes(5), bytes(6))
         }
     }
 
     /// Returns the plan of Alibaba block traces: device, operation, offset, length, microseconds.
     pub fn alibaba() -> Self {
-        let bytes = |number| Column { number, unit: Unit::Bytes };
-        let time = Column { number: 5, unit: Unit::Microseconds };
+        let bytes = |number| ImportColumn { number, unit: ColumnUnit::Bytes };
+        let time = ImportColumn { number: 5, unit: ColumnUnit::Microseconds };
         ColumnPlan {
             device: vec![1],
-            epoch: Some(Epoch::Unix),
+            epoch: Some(TimeEpoch::Unix),
             ..ColumnPlan::published("Alibaba block trace CSV", time, 2, bytes(3), bytes(4))
         }
     }
@@ -195,11 +201,11 @@ impl ColumnPlan {
     /// Returns the plan of Tencent block traces: seconds, offset and size in sectors, operation
     /// (0 read, 1 write), volume.
     pub fn tencent() -> Self {
-        let sectors = |number| Column { number, unit: Unit::Sectors };
-        let time = Column { number: 1, unit: Unit::Seconds };
+        let sectors = |number| ImportColumn { number, unit: ColumnUnit::Sectors };
+        let time = ImportColumn { number: 1, unit: ColumnUnit::Seconds };
         ColumnPlan {
             device: vec![5],
-            epoch: Some(Epoch::Unix),
+            epoch: Some(TimeEpoch::Unix),
             ..ColumnPlan::published("Tencent block trace CSV", time, 4, sectors(2), sectors(3))
         }
     }
@@ -248,7 +254,7 @@ impl ColumnPlan {
             }
             "offset" => self.offset = size_column(value)?,
             "bytes" => self.bytes = size_column(value)?,
-            "response" => self.response = Some(time_column(value, Unit::Microseconds)?),
+            "response" => self.response = Some(time_column(value, ColumnUnit::Microseconds)?),
             "op" => (self.op, self.operations) = operation_column(value)?,
             "device" => self.device.push(place(value)?),
             "pid" => self.pid = Some(place(value)?),
@@ -326,15 +332,15 @@ fn place(text: &str) -> Result<usize, String> {
     }
 }
 
-fn column(text: &str, default: Unit) -> Result<Column, String> {
+fn column(text: &str, default: ColumnUnit) -> Result<ImportColumn, String> {
     let (number, unit) = match text.split_once(':') {
         Some((number, unit)) => (number, unit.parse()?),
         None => (text, default),
     };
-    Ok(Column { number: place(number)?, unit })
+    Ok(ImportColumn { number: place(number)?, unit })
 }
 
-fn time_column(text: &str, default: Unit) -> Result<Column, String> {
+fn time_column(text: &str, default: ColumnUnit) -> Result<ImportColumn, String> {
     let column = column(text, default)?;
     if column.unit.is_time() {
         Ok(column)
@@ -344,18 +350,19 @@ fn time_column(text: &str, default: Unit) -> Result<Column, String> {
 }
 
 /// Parses a time and its origin: `2:us`, `2:us:unix`, `1:100ns:filetime`.
-fn clock_column(text: &str) -> Result<(Column, Option<Epoch>), String> {
+fn clock_column(text: &str) -> Result<(ImportColumn, Option<TimeEpoch>), String> {
     let (column, epoch) = match text.rsplit_once(':') {
-        Some((column, "unix")) => (column, Some(Epoch::Unix)),
-        Some((column, "filetime")) => (column, Some(Epoch::FileTime)),
+        Some((column, "unix")) => (column, Some(TimeEpoch::Unix)),
+        Some((column, "filetime")) => (column, Some(TimeEpoch::FileTime)),
         _ => (text, None),
     };
-    let usual = if epoch == Some(Epoch::FileTime) { Unit::Ticks } else { Unit::Seconds };
+    let usual =
+        if epoch == Some(TimeEpoch::FileTime) { ColumnUnit::Ticks } else { ColumnUnit::Seconds };
     Ok((time_column(column, usual)?, epoch))
 }
 
-fn size_column(text: &str) -> Result<Column, String> {
-    let column = column(text, Unit::Bytes)?;
+fn size_column(text: &str) -> Result<ImportColumn, String> {
+    let column = column(text, ColumnUnit::Bytes)?;
     if column.unit.is_time() {
         Err(format!(
             "'{text}': a place or size is counted in bytes, KiB or sectors",
@@ -413,7 +420,7 @@ fn scsi_operation(code: u8) -> Option<IoOp> {
 }
 
 /// Parses a number, possibly with a fraction, and multiplies it by its unit.
-fn scaled(text: &str, unit: Unit) -> Option<u64> {
+fn scaled(text: &str, unit: ColumnUnit) -> Option<u64> {
     let text = text.trim();
     if let Ok(whole) = text.parse::<u64>() {
         return whole.checked_mul(unit.factor());
@@ -431,9 +438,9 @@ fn begins_as_number(text: &str) -> bool {
 }
 
 /// State of an import.
-struct Reading<'p> {
+struct ColumnsImport<'p> {
     plan: &'p ColumnPlan,
-    devices: Devices,
+    devices: DeviceNumbers,
     /// Beginning of the trace, in the times of the file.
     first_ns: Option<u64>,
     /// I/Os held back until the beginning is known: in completion order the first line is not
@@ -445,25 +452,25 @@ struct Reading<'p> {
     last_ns: u64,
     /// Whether no time so far had a fraction.
     whole_times: bool,
-    imported: Imported,
+    imported: ImportResult,
 }
 
 pub(super) fn import(
     plan: &ColumnPlan,
-    input: Input<'_>,
-    sink: &mut Sink<'_>,
-) -> Result<Imported, ImportError> {
-    let mut lines = Lines::new(input);
-    let mut reading = Reading {
+    input: ImportInput<'_>,
+    sink: &mut EventSink<'_>,
+) -> Result<ImportResult, ImportError> {
+    let mut lines = LineReader::new(input);
+    let mut reading = ColumnsImport {
         plan,
-        devices: Devices::default(),
+        devices: DeviceNumbers::default(),
         first_ns: None,
         waiting: Vec::new(),
         time_header: None,
         earlier: 0,
         last_ns: 0,
         whole_times: true,
-        imported: Imported::default(),
+        imported: ImportResult::default(),
     };
     let mut places = Vec::new();
     while lines.next()?.is_some() {
@@ -473,7 +480,7 @@ pub(super) fn import(
         }
         let line = lines.last();
         split(line, plan.separator, &mut places);
-        let row = Row { line, places: &places };
+        let row = SplitLine { line, places: &places };
         if reading.is_header(&row) {
             reading.see_header(&row).map_err(|what| lines.malformed(what, 0))?;
             reading.imported.passed_over += 1;
@@ -513,12 +520,12 @@ fn split(line: &str, separator: u8, places: &mut Vec<Range<usize>>) {
 }
 
 /// A line and the positions of its columns.
-struct Row<'l> {
+struct SplitLine<'l> {
     line: &'l str,
     places: &'l [Range<usize>],
 }
 
-impl<'l> Row<'l> {
+impl<'l> SplitLine<'l> {
     /// Returns a column, counted from 1, without surrounding blanks and quotation marks.
     fn get(&self, number: usize) -> Option<&'l str> {
         let text = self.line.get(self.places.get(number.checked_sub(1)?)?.clone())?.trim();
@@ -527,10 +534,10 @@ impl<'l> Row<'l> {
     }
 }
 
-impl Reading<'_> {
+impl ColumnsImport<'_> {
     /// Returns whether a line is the header: the first one, without a number in the columns of
     /// time, offset and size.
-    fn is_header(&self, row: &Row<'_>) -> bool {
+    fn is_header(&self, row: &SplitLine<'_>) -> bool {
         if self.imported.records > 0 {
             return false;
         }
@@ -540,18 +547,18 @@ impl Reading<'_> {
         plan.header.unwrap_or_else(|| !numbers.into_iter().any(is_number))
     }
 
-    fn event(&mut self, row: &Row<'_>) -> Result<IoEvent, String> {
+    fn event(&mut self, row: &SplitLine<'_>) -> Result<IoEvent, String> {
         let field = |number: usize, what: &str| {
             row.get(number).ok_or_else(|| {
                 format!("expected {what} in column {number}, found {} columns", row.places.len())
             })
         };
-        let value = |column: Column, what: &str| {
+        let value = |column: ImportColumn, what: &str| {
             let text = field(column.number, what)?;
             scaled(text, column.unit).ok_or_else(|| {
                 let found = excerpt(text);
                 let said = format!("expected {what} in column {}, found '{found}'", column.number);
-                if column.unit == Unit::Seconds && text.trim().parse::<u64>().is_ok() {
+                if column.unit == ColumnUnit::Seconds && text.trim().parse::<u64>().is_ok() {
                     return format!(
                         "{said}, too large for seconds; give the unit, as in time={}:ns",
                         column.number
@@ -579,8 +586,8 @@ impl Reading<'_> {
             None => 0,
         };
         let command = match plan.command {
-            Some(number) => Command::new(field(number, "a command name")?),
-            None => Command::default(),
+            Some(number) => CommandName::new(field(number, "a command name")?),
+            None => CommandName::default(),
         };
         let names: Result<Vec<&str>, String> =
             plan.device.iter().map(|number| field(*number, "a device")).collect();
@@ -613,7 +620,7 @@ impl Reading<'_> {
 
     /// Stores the name of the time column; rejects the header of biosnoop, whose times are those of
     /// completion.
-    fn see_header(&mut self, row: &Row<'_>) -> Result<(), String> {
+    fn see_header(&mut self, row: &SplitLine<'_>) -> Result<(), String> {
         let header = row.get(self.plan.time.number).unwrap_or_default();
         let has = |name: &str| {
             (1..=row.places.len()).any(|at| row.get(at).is_some_and(|column| column == name))
@@ -630,7 +637,7 @@ impl Reading<'_> {
     }
 
     /// Delivers an I/O with its time relative to the beginning.
-    fn hand_on(&mut self, event: IoEvent, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    fn hand_on(&mut self, event: IoEvent, sink: &mut EventSink<'_>) -> Result<(), ImportError> {
         if self.plan.is_completion && self.first_ns.is_none() {
             self.waiting.push(event);
             if self.waiting.len() < WAITING_MAX {
@@ -642,7 +649,7 @@ impl Reading<'_> {
     }
 
     /// Delivers the I/Os that waited until the beginning was known.
-    fn hand_on_waiting(&mut self, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    fn hand_on_waiting(&mut self, sink: &mut EventSink<'_>) -> Result<(), ImportError> {
         let waiting = std::mem::take(&mut self.waiting);
         if let Some(first_ns) = waiting.iter().map(|event| event.issued_ns).min() {
             self.first_ns.get_or_insert(first_ns);
@@ -650,7 +657,11 @@ impl Reading<'_> {
         waiting.into_iter().try_for_each(|event| self.hand_on_placed(event, sink))
     }
 
-    fn hand_on_placed(&mut self, event: IoEvent, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    fn hand_on_placed(
+        &mut self,
+        event: IoEvent,
+        sink: &mut EventSink<'_>,
+    ) -> Result<(), ImportError> {
         let issued_ns = self.since_first(event.issued_ns);
         self.last_ns = self.last_ns.max(issued_ns);
         Ok(sink(&IoEvent { issued_ns, ..event })?)
@@ -664,7 +675,7 @@ impl Reading<'_> {
         time.saturating_sub(first)
     }
 
-    fn finish(self) -> Imported {
+    fn finish(self) -> ImportResult {
         let mut remarks = Vec::new();
         if self.plan.response.is_none() {
             remarks.push("The trace has no response times.".to_owned());
@@ -687,7 +698,7 @@ impl Reading<'_> {
         if self.plan.epoch.is_some() && began_unix_ns.is_none() {
             remarks.push("The first time lies before 1970, so it is no clock time.".to_owned());
         }
-        let coarse = matches!(self.plan.time.unit, Unit::Seconds | Unit::Milliseconds);
+        let coarse = matches!(self.plan.time.unit, ColumnUnit::Seconds | ColumnUnit::Milliseconds);
         let rounded_times = coarse && self.whole_times;
         if rounded_times && self.plan.response.is_some() {
             remarks.push(
@@ -706,6 +717,6 @@ impl Reading<'_> {
             remarks,
             ..CaptureConditions::default()
         };
-        Imported { conditions, ..self.imported }
+        ImportResult { conditions, ..self.imported }
     }
 }

@@ -5,12 +5,12 @@ use steadfast_domain::io_event::CapturedDevice;
 
 /// Devices of a trace, numbered in the order of their first occurrence.
 #[derive(Debug, Default)]
-pub(super) struct Devices {
+pub(super) struct DeviceNumbers {
     names: Vec<String>,
     numbers: HashMap<String, u16>,
 }
 
-impl Devices {
+impl DeviceNumbers {
     /// Returns the number of a device; `None` if there are more than 65,536.
     pub(super) fn number(&mut self, name: &str) -> Option<u16> {
         if let Some(number) = self.numbers.get(name) {

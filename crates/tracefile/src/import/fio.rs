@@ -1,9 +1,9 @@
 //! Imports fio's records of I/Os (fio documentation, "Trace file format" and "Log file
 //! formats"): iologs of version 2 and 3, and latency logs of single I/Os.
 
-use super::devices::Devices;
-use super::input::{ImportError, Imported, Input, Sink};
-use super::lines::Lines;
+use super::devices::DeviceNumbers;
+use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::lines::LineReader;
 use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
@@ -24,16 +24,19 @@ fn operation(word: &str) -> Option<IoOp> {
 
 /// State of an iolog import.
 struct Iolog {
-    devices: Devices,
+    devices: DeviceNumbers,
     /// Whether lines have times (version 3), or only waits (version 2).
     timed: bool,
     now_ns: u64,
     first_us: Option<u64>,
-    imported: Imported,
+    imported: ImportResult,
 }
 
-pub(super) fn import_iolog(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Imported, ImportError> {
-    let mut lines = Lines::new(input);
+pub(super) fn import_iolog(
+    input: ImportInput<'_>,
+    sink: &mut EventSink<'_>,
+) -> Result<ImportResult, ImportError> {
+    let mut lines = LineReader::new(input);
     let timed = match lines.next()?.map(str::trim) {
         Some("fio version 2 iolog") => false,
         Some("fio version 3 iolog") => true,
@@ -47,11 +50,11 @@ pub(super) fn import_iolog(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Impo
         }
     };
     let mut iolog = Iolog {
-        devices: Devices::default(),
+        devices: DeviceNumbers::default(),
         timed,
         now_ns: 0,
         first_us: None,
-        imported: Imported::default(),
+        imported: ImportResult::default(),
     };
     while let Some(line) = lines.next()? {
         match iolog.event(line) {
@@ -107,7 +110,7 @@ impl Iolog {
         }))
     }
 
-    fn finish(self) -> Imported {
+    fn finish(self) -> ImportResult {
         let times = if self.timed {
             "Issue times are whole microseconds."
         } else {
@@ -122,20 +125,20 @@ impl Iolog {
             remarks: vec![times.to_owned(), "The log has no response times.".to_owned()],
             ..CaptureConditions::default()
         };
-        Imported { conditions, ..self.imported }
+        ImportResult { conditions, ..self.imported }
     }
 }
 
 /// Reads `msec, value (ns), direction, block size, offset, priority`: one line per I/O, written
 /// at its completion.
 pub(super) fn import_latency_log(
-    input: Input<'_>,
-    sink: &mut Sink<'_>,
-) -> Result<Imported, ImportError> {
-    let mut lines = Lines::new(input);
-    let mut devices = Devices::default();
+    input: ImportInput<'_>,
+    sink: &mut EventSink<'_>,
+) -> Result<ImportResult, ImportError> {
+    let mut lines = LineReader::new(input);
+    let mut devices = DeviceNumbers::default();
     let device = devices.number(lines.name()).unwrap_or_default();
-    let mut imported = Imported::default();
+    let mut imported = ImportResult::default();
     let mut last_ns = 0;
     while let Some(line) = lines.next()? {
         let event = match latency_line(line, device) {

@@ -6,7 +6,7 @@ use steadfast_domain::{CaptureConditions, IoEvent};
 
 /// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Imported {
+pub struct ImportResult {
     /// Capture conditions that the input records.
     pub conditions: CaptureConditions,
     /// Number of I/Os delivered.
@@ -49,7 +49,7 @@ pub enum ImportError {
 }
 
 /// An input to import.
-pub struct Input<'r> {
+pub struct ImportInput<'r> {
     /// Name of the input, for messages.
     pub name: String,
     /// Content of the input, already decompressed.
@@ -57,4 +57,4 @@ pub struct Input<'r> {
 }
 
 /// A consumer of the events, which arrive in the order of completion.
-pub type Sink<'s> = dyn FnMut(&IoEvent) -> Result<(), TraceError> + 's;
+pub type EventSink<'s> = dyn FnMut(&IoEvent) -> Result<(), TraceError> + 's;

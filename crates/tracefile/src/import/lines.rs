@@ -1,13 +1,13 @@
 //! Reads text by lines of bounded length, so that no malformed input exhausts the memory.
 
-use super::input::{ImportError, Input};
+use super::input::{ImportError, ImportInput};
 use std::io::{BufRead, BufReader, Read};
 
 /// Longest accepted line in bytes; no format has longer ones.
 const LONGEST: usize = 1 << 16;
 
 /// A reader of an input's lines.
-pub(super) struct Lines<'r> {
+pub(super) struct LineReader<'r> {
     name: String,
     reader: BufReader<Box<dyn Read + 'r>>,
     line: Vec<u8>,
@@ -16,10 +16,10 @@ pub(super) struct Lines<'r> {
     any: bool,
 }
 
-impl<'r> Lines<'r> {
-    pub(super) fn new(input: Input<'r>) -> Self {
+impl<'r> LineReader<'r> {
+    pub(super) fn new(input: ImportInput<'r>) -> Self {
         let reader = BufReader::with_capacity(1 << 18, input.content);
-        Lines { name: input.name, reader, line: Vec::new(), number: 0, any: false }
+        LineReader { name: input.name, reader, line: Vec::new(), number: 0, any: false }
     }
 
     pub(super) fn name(&self) -> &str {

@@ -14,12 +14,12 @@ mod input;
 mod lines;
 mod pairs;
 
-pub use columns::{Column, ColumnPlan, Epoch, Unit};
-pub use input::{ImportError, Imported, Input, Sink};
+pub use columns::{ColumnPlan, ColumnUnit, ImportColumn, TimeEpoch};
+pub use input::{EventSink, ImportError, ImportInput, ImportResult};
 
 /// A trace format of another tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Format {
+pub enum TraceFormat {
     /// blktrace's binary records: one file per processor, or merged.
     Blktrace,
     /// blkparse's default text.
@@ -37,22 +37,22 @@ pub enum Format {
 /// # Errors
 /// Returns [`ImportError::Malformed`] at the first input that violates the format;
 /// [`ImportError::Unsuitable`] if there is no input, too many, or no I/O in it;
-/// [`ImportError::Io`] if the medium fails; and [`ImportError::Sink`] if the sink fails.
+/// [`ImportError::Io`] if the medium fails; and [`ImportError::EventSink`] if the sink fails.
 pub fn import(
-    format: &Format,
-    inputs: Vec<Input<'_>>,
-    sink: &mut Sink<'_>,
-) -> Result<Imported, ImportError> {
+    format: &TraceFormat,
+    inputs: Vec<ImportInput<'_>>,
+    sink: &mut EventSink<'_>,
+) -> Result<ImportResult, ImportError> {
     if inputs.is_empty() {
         return Err(ImportError::Unsuitable("no input was given; name a file".into()));
     }
     let names: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
     let imported = match format {
-        Format::Blktrace => blktrace::import(inputs, sink),
-        Format::Blkparse => one(inputs, |input| blkparse::import(input, sink)),
-        Format::FioIolog => one(inputs, |input| fio::import_iolog(input, sink)),
-        Format::FioLatencyLog => one(inputs, |input| fio::import_latency_log(input, sink)),
-        Format::Columns(plan) => one(inputs, |input| columns::import(plan, input, sink)),
+        TraceFormat::Blktrace => blktrace::import(inputs, sink),
+        TraceFormat::Blkparse => one(inputs, |input| blkparse::import(input, sink)),
+        TraceFormat::FioIolog => one(inputs, |input| fio::import_iolog(input, sink)),
+        TraceFormat::FioLatencyLog => one(inputs, |input| fio::import_latency_log(input, sink)),
+        TraceFormat::Columns(plan) => one(inputs, |input| columns::import(plan, input, sink)),
     }?;
     if imported.events == 0 {
         return Err(ImportError::Unsuitable(format!(
@@ -65,23 +65,23 @@ pub fn import(
 }
 
 /// Returns the format that the beginning of an input identifies; `None` if it is ambiguous.
-pub fn recognise(beginning: &[u8]) -> Option<Format> {
+pub fn recognise(beginning: &[u8]) -> Option<TraceFormat> {
     if blktrace::is_beginning(beginning) {
-        return Some(Format::Blktrace);
+        return Some(TraceFormat::Blktrace);
     }
     let text = String::from_utf8_lossy(beginning);
     let told = |line: &&str| line.trim().is_empty() || line.starts_with("Input file ");
     let first = text.lines().find(|line| !told(line))?;
     if first.starts_with("fio version") && first.contains("iolog") {
-        return Some(Format::FioIolog);
+        return Some(TraceFormat::FioIolog);
     }
-    blkparse::is_line(first).then_some(Format::Blkparse)
+    blkparse::is_line(first).then_some(TraceFormat::Blkparse)
 }
 
 fn one(
-    mut inputs: Vec<Input<'_>>,
-    import: impl FnOnce(Input<'_>) -> Result<Imported, ImportError>,
-) -> Result<Imported, ImportError> {
+    mut inputs: Vec<ImportInput<'_>>,
+    import: impl FnOnce(ImportInput<'_>) -> Result<ImportResult, ImportError>,
+) -> Result<ImportResult, ImportError> {
     match (inputs.pop(), inputs.is_empty()) {
         (Some(input), true) => import(input),
         _ => Err(ImportError::Unsuitable(

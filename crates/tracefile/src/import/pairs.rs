@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use steadfast_domain::io_event::{Command, IncompleteIos, RESPONSE_UNKNOWN, flags};
+use steadfast_domain::io_event::{CommandName, IncompleteIos, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{IoEvent, IoOp};
 
@@ -18,7 +18,7 @@ const UNDER_WAY_MAX: usize = 1 << 20;
 
 /// The step of an I/O that an event records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum BlktraceAction {
     /// `Q`: a bio enters the block layer.
     Queued,
     /// `M`: the bio is merged to the end of a waiting request.
@@ -35,8 +35,8 @@ pub(super) enum Action {
 
 /// One event of a block trace.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
-    pub action: Action,
+pub(super) struct BlktraceEvent {
+    pub action: BlktraceAction,
     pub time_ns: u64,
     pub device: u16,
     pub sector: u64,
@@ -45,12 +45,12 @@ pub(super) struct Step {
     pub flags: u16,
     pub cpu: u16,
     pub pid: u32,
-    pub command: Command,
+    pub command: CommandName,
     pub failed: bool,
 }
 
-type Key = (u16, u64, IoOp);
-type ByKey<V> = HashMap<Key, V, BuildHasherDefault<KeyHasher>>;
+type SectorKey = (u16, u64, IoOp);
+type SectorMap<V> = HashMap<SectorKey, V, BuildHasherDefault<KeyHasher>>;
 
 /// Hashes a key quickly. The standard library's hash, which resists chosen keys, takes a fifth
 /// of an import's time.
@@ -76,10 +76,10 @@ impl Hasher for KeyHasher {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Queued {
+struct QueuedBio {
     time_ns: u64,
     pid: u32,
-    command: Command,
+    command: CommandName,
     flags: u16,
     bytes: u32,
     cpu: u16,
@@ -97,9 +97,9 @@ struct Issued {
 
 /// I/Os in flight.
 #[derive(Debug, Default)]
-pub(super) struct Pairs {
-    queued: ByKey<Queued>,
-    issued: ByKey<Issued>,
+pub(super) struct IoMatcher {
+    queued: SectorMap<QueuedBio>,
+    issued: SectorMap<Issued>,
     outstanding: HashMap<u16, u32>,
     /// Number of completions without an issue.
     unexplained: u64,
@@ -111,7 +111,7 @@ pub(super) struct Pairs {
     pub requeues: u64,
 }
 
-impl Pairs {
+impl IoMatcher {
     /// Returns the counts of I/Os that were seen only in part.
     pub(super) fn in_part(&self) -> IncompleteIos {
         IncompleteIos {
@@ -131,27 +131,27 @@ impl Pairs {
 
     /// Takes the next event in time order. Returns an I/O that completes with it, or one whose
     /// completion is now known to be missing.
-    pub(super) fn follow(&mut self, step: &Step) -> Option<IoEvent> {
+    pub(super) fn follow(&mut self, step: &BlktraceEvent) -> Option<IoEvent> {
         let sector = if step.op == IoOp::Flush { 0 } else { step.sector };
         let key = (step.device, sector, step.op);
         match step.action {
-            Action::Queued => self.queue(key, step),
-            Action::Merged => {
+            BlktraceAction::Queued => self.queue(key, step),
+            BlktraceAction::Merged => {
                 self.queued.remove(&key);
             }
-            Action::FrontMerged => self.merge_to_front(key, step),
-            Action::Issued => return self.issue(key, step),
-            Action::Requeued => self.requeue(key),
-            Action::Completed => return self.complete(key, step),
+            BlktraceAction::FrontMerged => self.merge_to_front(key, step),
+            BlktraceAction::Issued => return self.issue(key, step),
+            BlktraceAction::Requeued => self.requeue(key),
+            BlktraceAction::Completed => return self.complete(key, step),
         }
         None
     }
 
-    fn queue(&mut self, key: Key, step: &Step) {
+    fn queue(&mut self, key: SectorKey, step: &BlktraceEvent) {
         if self.queued.len() >= UNDER_WAY_MAX {
             self.queued.clear();
         }
-        let queued = Queued {
+        let queued = QueuedBio {
             time_ns: step.time_ns,
             pid: step.pid,
             command: step.command,
@@ -164,7 +164,7 @@ impl Pairs {
 
     /// Moves the beginning of a request to that of the new bio. Queue time and process remain those
     /// of the request's first bio.
-    fn merge_to_front(&mut self, key: Key, step: &Step) {
+    fn merge_to_front(&mut self, key: SectorKey, step: &BlktraceEvent) {
         let behind = (key.0, key.1.saturating_add(u64::from(step.bytes) / SECTOR), key.2);
         self.queued.remove(&key);
         if let Some(first) = self.queued.remove(&behind) {
@@ -174,7 +174,7 @@ impl Pairs {
 
     /// Starts an I/O. If the device already has one at this place that was not requeued, the
     /// completion of that one was missed, and it is returned.
-    fn issue(&mut self, key: Key, step: &Step) -> Option<IoEvent> {
+    fn issue(&mut self, key: SectorKey, step: &BlktraceEvent) -> Option<IoEvent> {
         if self.issued.len() >= UNDER_WAY_MAX {
             self.forgotten += self.issued.len() as u64;
             self.issued.clear();
@@ -216,7 +216,7 @@ impl Pairs {
         earlier
     }
 
-    fn requeue(&mut self, key: Key) {
+    fn requeue(&mut self, key: SectorKey) {
         if let Some(issued) = self.issued.get_mut(&key).filter(|issued| !issued.given_back) {
             issued.event.flags |= flags::REQUEUED;
             issued.given_back = true;
@@ -227,7 +227,7 @@ impl Pairs {
         }
     }
 
-    fn complete(&mut self, key: Key, step: &Step) -> Option<IoEvent> {
+    fn complete(&mut self, key: SectorKey, step: &BlktraceEvent) -> Option<IoEvent> {
         let Some(Issued { mut event, left, given_back }) = self.issued.remove(&key) else {
             return self.complete_bio(key, step);
         };
@@ -249,7 +249,7 @@ impl Pairs {
 
     /// Completes a bio of a device without a request queue, which issues nothing: the I/O lasts
     /// from queueing to completion.
-    fn complete_bio(&mut self, key: Key, step: &Step) -> Option<IoEvent> {
+    fn complete_bio(&mut self, key: SectorKey, step: &BlktraceEvent) -> Option<IoEvent> {
         let Some(queued) = self.queued.remove(&key) else {
             // A write that the kernel splits into flush and data completes twice, the second time
             // with 0 bytes left.
@@ -279,12 +279,12 @@ fn without_end(event: IoEvent) -> IoEvent {
     IoEvent { response_ns: RESPONSE_UNKNOWN, ..event }
 }
 
-fn place(key: Key) -> u64 {
+fn place(key: SectorKey) -> u64 {
     key.1.saturating_mul(SECTOR)
 }
 
 /// Returns remarks on the matching for the reader of the trace.
-pub(super) fn remarks(pairs: &Pairs) -> Vec<String> {
+pub(super) fn remarks(pairs: &IoMatcher) -> Vec<String> {
     let mut remarks =
         vec!["Issue and completion are matched by device, operation and sector.".to_owned()];
     if pairs.partial_completions > 0 {

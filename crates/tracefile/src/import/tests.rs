@@ -3,11 +3,14 @@ use std::io::{Cursor, Read};
 use steadfast_domain::io_event::{IncompleteIos, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{IoEvent, IoOp};
 
-fn input(content: impl Into<Vec<u8>>) -> Input<'static> {
-    Input { name: "trace".into(), content: Box::new(Cursor::new(content.into())) }
+fn input(content: impl Into<Vec<u8>>) -> ImportInput<'static> {
+    ImportInput { name: "trace".into(), content: Box::new(Cursor::new(content.into())) }
 }
 
-fn run(format: &Format, inputs: Vec<Input<'_>>) -> (Result<Imported, ImportError>, Vec<IoEvent>) {
+fn run(
+    format: &TraceFormat,
+    inputs: Vec<ImportInput<'_>>,
+) -> (Result<ImportResult, ImportError>, Vec<IoEvent>) {
     let mut events = Vec::new();
     let result = import(format, inputs, &mut |event| {
         events.push(*event);
@@ -17,7 +20,7 @@ fn run(format: &Format, inputs: Vec<Input<'_>>) -> (Result<Imported, ImportError
 }
 
 /// One blktrace record in either byte order.
-struct Bin {
+struct BlktraceBytes {
     big: bool,
     bytes: Vec<u8>,
 }
@@ -27,9 +30,9 @@ const READ: u32 = 1 << 16;
 const WRITE: u32 = 1 << 17;
 const SYNC: u32 = 1 << 19;
 
-impl Bin {
+impl BlktraceBytes {
     fn new(big: bool) -> Self {
-        Bin { big, bytes: Vec::new() }
+        BlktraceBytes { big, bytes: Vec::new() }
     }
     fn word(&mut self, value: u32) {
         self.bytes.extend(if self.big { value.to_be_bytes() } else { value.to_le_bytes() });
@@ -59,7 +62,7 @@ impl Bin {
 /// A process's name; a read with its journey; a write that a second bio was
 /// merged into; a requeued read.
 fn journeys(big: bool) -> Vec<u8> {
-    let mut bin = Bin::new(big);
+    let mut bin = BlktraceBytes::new(big);
     bin.record(0, 1 << 26, 0, 0, b"postgres\0");
     bin.record(1_000, 1 | READ | SYNC, 80, 4096, &[]);
     bin.record(1_100, 4 | READ | SYNC, 80, 4096, &[]);
@@ -80,7 +83,7 @@ fn journeys(big: bool) -> Vec<u8> {
 #[test]
 fn blktrace_of_either_byte_order_gives_whole_ios() {
     for big in [false, true] {
-        let (result, events) = run(&Format::Blktrace, vec![input(journeys(big))]);
+        let (result, events) = run(&TraceFormat::Blktrace, vec![input(journeys(big))]);
         let imported = result.unwrap();
         assert_eq!((imported.records, imported.events, imported.passed_over), (14, 3, 2));
         assert_eq!(imported.conditions.devices[0].name, "8:16");
@@ -99,13 +102,13 @@ fn blktrace_of_either_byte_order_gives_whole_ios() {
 /// same place is another I/O.
 #[test]
 fn a_requeued_io_without_a_completion_hides_no_other() {
-    let mut bin = Bin::new(false);
+    let mut bin = BlktraceBytes::new(false);
     bin.record(1_000, 7 | READ, 240, 512, &[]);
     bin.record(1_100, 6 | READ, 240, 512, &[]);
     bin.record(1_200, 7 | READ, 240, 512, &[]);
     bin.record(5_000, 7 | READ, 240, 512, &[]);
     bin.record(5_700, 8 | READ, 240, 512, &[]);
-    let (result, events) = run(&Format::Blktrace, vec![input(bin.bytes)]);
+    let (result, events) = run(&TraceFormat::Blktrace, vec![input(bin.bytes)]);
     assert_eq!(result.unwrap().conditions.in_part.unwrap().unended, 1);
     let told: Vec<_> =
         events.iter().map(|e| (e.issued_ns, e.completed_ns(), e.flags, e.depth)).collect();
@@ -116,27 +119,27 @@ fn a_requeued_io_without_a_completion_hides_no_other() {
 /// the request was queued with its first bio.
 #[test]
 fn a_request_that_grew_to_the_front_was_queued_with_its_first_bio() {
-    let mut bin = Bin::new(false);
+    let mut bin = BlktraceBytes::new(false);
     bin.record(1_000, 1 | WRITE, 168, 4096, &[]);
     bin.record(1_500, 1 | WRITE, 160, 4096, &[]);
     bin.record(1_510, 3 | WRITE, 160, 4096, &[]);
     bin.record(3_000, 7 | WRITE, 160, 8192, &[]);
     bin.record(4_000, 8 | WRITE, 160, 8192, &[]);
-    let (result, events) = run(&Format::Blktrace, vec![input(bin.bytes)]);
+    let (result, events) = run(&TraceFormat::Blktrace, vec![input(bin.bytes)]);
     assert_eq!((result.unwrap().conditions.unfinished, events.len()), (0, 1));
     assert_eq!((events[0].offset, events[0].bytes, events[0].queued_ns), (81_920, 8_192, 2_000));
 }
 
 #[test]
 fn processors_files_are_merged_by_time() {
-    let mut first = Bin::new(false);
-    let mut second = Bin::new(false);
+    let mut first = BlktraceBytes::new(false);
+    let mut second = BlktraceBytes::new(false);
     first.record(100, 7 | READ, 8, 512, &[]);
     second.record(200, 8 | READ, 8, 512, &[]);
     second.record(300, 7 | READ, 16, 512, &[]);
     first.record(400, 8 | READ, 16, 512, &[]);
     let inputs = vec![input(second.bytes), input(first.bytes)];
-    let (result, events) = run(&Format::Blktrace, inputs);
+    let (result, events) = run(&TraceFormat::Blktrace, inputs);
     assert_eq!(result.unwrap().conditions.unfinished, 0);
     assert_eq!(events.iter().map(|e| e.response_ns).collect::<Vec<_>>(), [100, 100]);
 }
@@ -149,12 +152,12 @@ fn a_blktrace_of_a_machine_up_for_months_begins_at_zero() {
     let mut told = Vec::from(1_700_000_000u32.to_le_bytes());
     told.extend(5u32.to_le_bytes());
     let trace = |clock: u64| {
-        let mut bin = Bin::new(false);
+        let mut bin = BlktraceBytes::new(false);
         bin.record(up - 2_000_000_000, 1 << 26 | 1, 0, 0, &told);
         bin.record(clock, 1 | READ, 8, 512, &[]);
         bin.record(clock + 100, 7 | READ, 8, 512, &[]);
         bin.record(clock + 300, 8 | READ, 8, 512, &[]);
-        let (result, events) = run(&Format::Blktrace, vec![input(bin.bytes)]);
+        let (result, events) = run(&TraceFormat::Blktrace, vec![input(bin.bytes)]);
         (result.unwrap().conditions, events[0].issued_ns)
     };
     let (conditions, issued_ns) = trace(up);
@@ -168,7 +171,7 @@ fn a_blktrace_of_a_machine_up_for_months_begins_at_zero() {
 #[test]
 fn a_blktrace_file_that_ends_inside_a_record_says_where() {
     let whole = journeys(false);
-    let (result, events) = run(&Format::Blktrace, vec![input(&whole[..whole.len() - 7])]);
+    let (result, events) = run(&TraceFormat::Blktrace, vec![input(&whole[..whole.len() - 7])]);
     let error = result.unwrap_err().to_string();
     let place = whole.len() - 48;
     assert!(error.contains(&format!("byte {place}")), "{error}");
@@ -193,7 +196,7 @@ CPU3 (sdb):
 
 #[test]
 fn blkparse_text_gives_the_same_ios() {
-    let (result, events) = run(&Format::Blkparse, vec![input(BLKPARSE)]);
+    let (result, events) = run(&TraceFormat::Blkparse, vec![input(BLKPARSE)]);
     let imported = result.unwrap();
     assert_eq!((imported.records, imported.passed_over), (9, 1));
     assert_eq!(events.len(), 3);
@@ -212,7 +215,7 @@ fn blkparse_text_tells_commands_passed_through() {
   8,0    1        3     0.000001000     0  C   R (12 00 00 00 24 00 ..) [0]
   8,0    1        4     0.000002000     0  C   R 80 + 8 [5]
 ";
-    let (result, events) = run(&Format::Blkparse, vec![input(text)]);
+    let (result, events) = run(&TraceFormat::Blkparse, vec![input(text)]);
     assert_eq!(result.unwrap().conditions.unfinished, 0);
     let seen: Vec<_> =
         events.iter().map(|e| (e.op, e.offset, e.bytes, e.response_ns, e.flags)).collect();
@@ -227,7 +230,7 @@ fn blkparse_text_tells_commands_passed_through() {
 fn fio_logs_of_every_kind() {
     let v2 = "fio version 2 iolog\n/dev/sdb add\n/dev/sdb open\n/dev/sdb read 0 4096\n\
               /dev/sdb wait 250\n/dev/sdb write 8192 512\n/dev/sdb datasync 0 0\n/dev/sdb close\n";
-    let (result, events) = run(&Format::FioIolog, vec![input(v2)]);
+    let (result, events) = run(&TraceFormat::FioIolog, vec![input(v2)]);
     assert_eq!(result.unwrap().conditions.devices[0].name, "/dev/sdb");
     let seen: Vec<_> = events.iter().map(|e| (e.op, e.issued_ns, e.offset, e.bytes)).collect();
     assert_eq!(
@@ -236,11 +239,11 @@ fn fio_logs_of_every_kind() {
     );
     assert!(events.iter().all(|e| e.response_ns == RESPONSE_UNKNOWN));
     let v3 = "fio version 3 iolog\n5 f add\n5 f open\n5 f read 0 4096\n12 f trim 4096 8192\n";
-    let (result, events) = run(&Format::FioIolog, vec![input(v3)]);
+    let (result, events) = run(&TraceFormat::FioIolog, vec![input(v3)]);
     assert_eq!(result.unwrap().events, 2);
     assert_eq!((events[1].op, events[1].issued_ns), (IoOp::Discard, 7_000));
     let log = "3, 250000, 0, 4096, 8192, 0\n4, 100000, 1, 512, 0x1000, 0\n";
-    let (result, events) = run(&Format::FioLatencyLog, vec![input(log)]);
+    let (result, events) = run(&TraceFormat::FioLatencyLog, vec![input(log)]);
     assert_eq!(result.unwrap().events, 2);
     assert_eq!((events[0].issued_ns, events[0].response_ns), (2_750_000, 250_000));
     assert_eq!((events[1].op, events[1].offset), (IoOp::Write, 4_096));
@@ -250,7 +253,8 @@ fn fio_logs_of_every_kind() {
 fn published_csv_traces_and_any_other() {
     let msr = "128166372003061629,usr,0,Read,7014609920,24576,41286\n\
                128166372016382155,usr,0,Write,1317441536,8192,1963\n";
-    let (result, events) = run(&Format::Columns(ColumnPlan::msr_cambridge()), vec![input(msr)]);
+    let (result, events) =
+        run(&TraceFormat::Columns(ColumnPlan::msr_cambridge()), vec![input(msr)]);
     let conditions = result.unwrap().conditions;
     assert_eq!(conditions.devices[0].name, "usr.0");
     // 2007-02-22 17:00:00.3061629 UTC.
@@ -259,20 +263,20 @@ fn published_csv_traces_and_any_other() {
     assert_eq!((events[1].issued_ns, events[1].bytes), (1_332_052_600, 8_192));
     let alibaba =
         "419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n";
-    let (result, events) = run(&Format::Columns(ColumnPlan::alibaba()), vec![input(alibaba)]);
+    let (result, events) = run(&TraceFormat::Columns(ColumnPlan::alibaba()), vec![input(alibaba)]);
     let found = result.unwrap();
     assert_eq!(found.events, 2);
     assert_eq!(found.conditions.began_unix_ns, Some(1_577_808_144_360_767_000));
     assert_eq!((events[1].op, events[1].issued_ns, events[1].device), (IoOp::Read, 46_000, 1));
     let tencent = "1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n";
-    let (result, events) = run(&Format::Columns(ColumnPlan::tencent()), vec![input(tencent)]);
+    let (result, events) = run(&TraceFormat::Columns(ColumnPlan::tencent()), vec![input(tencent)]);
     let found = result.unwrap();
     assert_eq!(found.events, 2);
     assert_eq!(found.conditions.began_unix_ns, Some(1_538_323_200_000_000_000));
     assert_eq!((events[0].offset, events[0].bytes), (12_910_952 * 512, 65_536));
     let plan = ColumnPlan::parse("time=2:us,op=3,offset=5:sectors,bytes=4,separator=tab").unwrap();
     let tabs = "n\ttime\tcommand\tsize\tlba\n1\t10.5\t0x2a\t4096\t8\n2\t12.25\t28\t512\t9\n";
-    let (result, events) = run(&Format::Columns(plan), vec![input(tabs)]);
+    let (result, events) = run(&TraceFormat::Columns(plan), vec![input(tabs)]);
     assert_eq!(result.unwrap().passed_over, 1);
     assert_eq!((events[0].op, events[0].offset), (IoOp::Write, 4_096));
     assert_eq!((events[1].op, events[1].issued_ns), (IoOp::Read, 1_750));
@@ -288,7 +292,7 @@ fn times_of_completion_give_the_times_of_issue() {
     let columns = "completed=1:s:unix,response=8:ms,op=5,offset=6:sectors,bytes=7,command=2,pid=3,\
                    separator=space";
     let plan = ColumnPlan::parse(columns).unwrap();
-    let (result, events) = run(&Format::Columns(plan), vec![input(text)]);
+    let (result, events) = run(&TraceFormat::Columns(plan), vec![input(text)]);
     let conditions = result.unwrap().conditions;
     assert_eq!(conditions.began_unix_ns, Some(10_000_100_000));
     assert!(conditions.remarks[0].contains("'TIME(s)', was read as the time of completion"));
@@ -297,7 +301,7 @@ fn times_of_completion_give_the_times_of_issue() {
 
     let as_issue = columns.replace("completed", "time");
     let plan = ColumnPlan::parse(&as_issue).unwrap();
-    let (result, _) = run(&Format::Columns(plan), vec![input(text)]);
+    let (result, _) = run(&TraceFormat::Columns(plan), vec![input(text)]);
     let refusal = result.unwrap_err().to_string();
     assert!(refusal.contains("completed=1 in place of time=1"), "{refusal}");
     for (wrong, what) in [
@@ -310,7 +314,7 @@ fn times_of_completion_give_the_times_of_issue() {
     }
     let plan = ColumnPlan::parse("completed=1:us,response=2:us,op=3,offset=4,bytes=5").unwrap();
     for (text, what) in [("5,,R,0,512\n", "found none"), ("5,6,R,0,512\n", "longer than")] {
-        let (result, events) = run(&Format::Columns(plan.clone()), vec![input(text)]);
+        let (result, events) = run(&TraceFormat::Columns(plan.clone()), vec![input(text)]);
         let refusal = result.unwrap_err().to_string();
         assert!(refusal.contains(what) && events.is_empty(), "{refusal}");
     }
@@ -322,7 +326,7 @@ fn times_of_completion_give_the_times_of_issue() {
 fn digits_mean_what_the_plan_says() {
     let seen = |columns: &str, text: &str| {
         let plan = ColumnPlan::parse(columns).unwrap();
-        let (result, events) = run(&Format::Columns(plan), vec![input(text)]);
+        let (result, events) = run(&TraceFormat::Columns(plan), vec![input(text)]);
         let imported = result.unwrap();
         let ios: Vec<_> =
             events.iter().map(|e| (e.issued_ns, e.op, e.offset / 512, e.bytes / 512)).collect();
@@ -349,7 +353,7 @@ fn digits_mean_what_the_plan_says() {
     assert_eq!(seen(blkreplay, text), (3, wanted));
     // What the plan does not name is no operation, not even by its usual name.
     let plan = ColumnPlan::parse(mqsim).unwrap();
-    let (result, _) = run(&Format::Columns(plan), vec![input("1 1 8 8 R\n")]);
+    let (result, _) = run(&TraceFormat::Columns(plan), vec![input("1 1 8 8 R\n")]);
     let error = result.unwrap_err().to_string();
     assert!(error.contains("line 1") && error.contains("'R'"), "{error}");
 }
@@ -359,7 +363,7 @@ fn digits_mean_what_the_plan_says() {
 #[test]
 fn no_queue_depth_comes_of_rounded_times() {
     let log = "3, 250000, 0, 4096, 8192, 0\n";
-    let (result, _) = run(&Format::FioLatencyLog, vec![input(log)]);
+    let (result, _) = run(&TraceFormat::FioLatencyLog, vec![input(log)]);
     assert!(result.unwrap().conditions.rounded_times);
     for (time, rounded) in [("12", true), ("12.25", false)] {
         let (result, _) =
@@ -371,7 +375,7 @@ fn no_queue_depth_comes_of_rounded_times() {
 /// A read whose completion is missing, and later another of the same place.
 #[test]
 fn a_missed_completion_ends_neither_another_io_nor_the_count() {
-    let mut bin = Bin::new(false);
+    let mut bin = BlktraceBytes::new(false);
     for number in 0..1000u64 {
         let sector = if number == 500 { 8 } else { number * 8 };
         bin.record(number * 1_000, 7 | READ, sector, 4096, &[]);
@@ -380,7 +384,7 @@ fn a_missed_completion_ends_neither_another_io_nor_the_count() {
         }
     }
     bin.record(2_000_000, 7 | READ, 80_000, 4096, &[]);
-    let (result, events) = run(&Format::Blktrace, vec![input(bin.bytes)]);
+    let (result, events) = run(&TraceFormat::Blktrace, vec![input(bin.bytes)]);
     let conditions = result.unwrap().conditions;
     let part = IncompleteIos { unended: 2, ..IncompleteIos::default() };
     assert_eq!((conditions.in_part, conditions.unfinished), (Some(part), 0));
@@ -390,9 +394,9 @@ fn a_missed_completion_ends_neither_another_io_nor_the_count() {
     assert_eq!(events.len(), 1001);
 }
 
-fn plain(more: &str) -> Format {
+fn plain(more: &str) -> TraceFormat {
     let columns = format!("time=1:s,op=2,offset=3,bytes=4{more}");
-    Format::Columns(ColumnPlan::parse(&columns).unwrap())
+    TraceFormat::Columns(ColumnPlan::parse(&columns).unwrap())
 }
 
 #[test]
@@ -435,13 +439,13 @@ fn endless_lines_are_refused_where_they_stand() {
         }
     }
     for (format, start) in [
-        (Format::Blkparse, "8,0 1 1 0.5 7 Q R 8 + 8 [a]\n"),
-        (Format::FioIolog, "fio version 2 iolog\n"),
-        (Format::FioLatencyLog, "3, 250000, 0, 4096, 8192, 0\n"),
+        (TraceFormat::Blkparse, "8,0 1 1 0.5 7 Q R 8 + 8 [a]\n"),
+        (TraceFormat::FioIolog, "fio version 2 iolog\n"),
+        (TraceFormat::FioLatencyLog, "3, 250000, 0, 4096, 8192, 0\n"),
         (plain(""), "1,R,512,4096\n"),
     ] {
         let content = Cursor::new(start.as_bytes().to_vec()).chain(Endless(0));
-        let endless = Input { name: "trace".into(), content: Box::new(content) };
+        let endless = ImportInput { name: "trace".into(), content: Box::new(content) };
         let error = run(&format, vec![endless]).0.unwrap_err().to_string();
         assert!(error.contains("line 2") && error.contains("longer than"), "{error}");
     }
@@ -452,21 +456,21 @@ fn endless_lines_are_refused_where_they_stand() {
 
 #[test]
 fn bad_lines_say_where_what_and_how_much_was_read() {
-    let cases: [(Format, &str, &[&str]); 10] = [
+    let cases: [(TraceFormat, &str, &[&str]); 10] = [
         (
-            Format::Blkparse,
+            TraceFormat::Blkparse,
             "8,0 1 1 0.5 7 Q R 8 + 8 [a]\nrubbish\n",
             &["line 2", "rubbish", "1 rec"],
         ),
-        (Format::Blkparse, "8,0 1 1 x.5 7 Q R 8 + 8 [a]\n", &["line 1", "seconds"]),
-        (Format::FioIolog, "fio version 9 iolog\n", &["line 1", "version 3"]),
-        (Format::FioIolog, "fio version 2 iolog\nf burn 1 2\n", &["line 2", "burn"]),
-        (Format::FioLatencyLog, "1, 2, 0, 4096\n", &["line 1", "log_offset=1"]),
+        (TraceFormat::Blkparse, "8,0 1 1 x.5 7 Q R 8 + 8 [a]\n", &["line 1", "seconds"]),
+        (TraceFormat::FioIolog, "fio version 9 iolog\n", &["line 1", "version 3"]),
+        (TraceFormat::FioIolog, "fio version 2 iolog\nf burn 1 2\n", &["line 2", "burn"]),
+        (TraceFormat::FioLatencyLog, "1, 2, 0, 4096\n", &["line 1", "log_offset=1"]),
         // Without log_offset the fifth field is the priority; averages have no size.
-        (Format::FioLatencyLog, "19, 28812, 0, 4096, 0\n", &["line 1", "log_offset=1"]),
-        (Format::FioLatencyLog, "100, 9043, 0, 0, 0, 0\n", &["line 1", "log_avg_msec"]),
+        (TraceFormat::FioLatencyLog, "19, 28812, 0, 4096, 0\n", &["line 1", "log_offset=1"]),
+        (TraceFormat::FioLatencyLog, "100, 9043, 0, 0, 0, 0\n", &["line 1", "log_avg_msec"]),
         (
-            Format::Columns(ColumnPlan::alibaba()),
+            TraceFormat::Columns(ColumnPlan::alibaba()),
             "1,W,0,512,5\n1,X,0,512,5\n",
             &["line 2", "operation", "'X'"],
         ),
@@ -501,9 +505,9 @@ fn bad_lines_say_where_what_and_how_much_was_read() {
 
 #[test]
 fn formats_are_recognised_by_their_beginning() {
-    assert_eq!(recognise(&journeys(true)), Some(Format::Blktrace));
-    assert_eq!(recognise(BLKPARSE.as_bytes()), Some(Format::Blkparse));
-    assert_eq!(recognise(b"fio version 3 iolog\n"), Some(Format::FioIolog));
+    assert_eq!(recognise(&journeys(true)), Some(TraceFormat::Blktrace));
+    assert_eq!(recognise(BLKPARSE.as_bytes()), Some(TraceFormat::Blkparse));
+    assert_eq!(recognise(b"fio version 3 iolog\n"), Some(TraceFormat::FioIolog));
     assert_eq!(recognise(b"1,2,3\n"), None);
     assert_eq!(recognise(b""), None);
 }
@@ -512,13 +516,16 @@ fn formats_are_recognised_by_their_beginning() {
 /// dropped and changed.
 #[test]
 fn no_input_makes_an_importer_panic() {
-    let corpus: [(Format, Vec<u8>); 5] = [
-        (Format::Blktrace, journeys(false)),
-        (Format::Blkparse, BLKPARSE.into()),
-        (Format::FioIolog, b"fio version 3 iolog\n5 f add\n5 f read 0 4096\n6 f wait 9\n".to_vec()),
-        (Format::FioLatencyLog, b"3, 250000, 0, 4096, 8192, 0\n".to_vec()),
+    let corpus: [(TraceFormat, Vec<u8>); 5] = [
+        (TraceFormat::Blktrace, journeys(false)),
+        (TraceFormat::Blkparse, BLKPARSE.into()),
         (
-            Format::Columns(ColumnPlan::msr_cambridge()),
+            TraceFormat::FioIolog,
+            b"fio version 3 iolog\n5 f add\n5 f read 0 4096\n6 f wait 9\n".to_vec(),
+        ),
+        (TraceFormat::FioLatencyLog, b"3, 250000, 0, 4096, 8192, 0\n".to_vec()),
+        (
+            TraceFormat::Columns(ColumnPlan::msr_cambridge()),
             b"128166372003061629,usr,0,Read,7014609920,24576,41286\n".to_vec(),
         ),
     ];

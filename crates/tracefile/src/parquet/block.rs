@@ -20,7 +20,7 @@ pub const PAYLOAD_MAX: usize = 16 << 20;
 
 /// The type of a block's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum BlockKind {
     /// Conditions as JSON.
     Conditions = 1,
     /// A Parquet footer that describes one row group.
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 /// Encodes a block.
-pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
+pub fn encode(kind: BlockKind, payload: &[u8]) -> Vec<u8> {
     let mut block = Vec::with_capacity(HEAD + payload.len() + TAIL);
     block.extend_from_slice(&MAGIC);
     block.push(kind as u8);
@@ -40,12 +40,12 @@ pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
 
 /// Decodes the block at the beginning of `bytes`; returns its type, payload and total length,
 /// or `None` if there is no intact block.
-pub fn decode(bytes: &[u8]) -> Option<(Kind, &[u8], usize)> {
+pub fn decode(bytes: &[u8]) -> Option<(BlockKind, &[u8], usize)> {
     let rest = bytes.strip_prefix(&MAGIC)?;
     let (&number, rest) = rest.split_first()?;
     let kind = match number {
-        1 => Kind::Conditions,
-        2 => Kind::RowGroup,
+        1 => BlockKind::Conditions,
+        2 => BlockKind::RowGroup,
         _ => return None,
     };
     let (length, rest) = rest.split_first_chunk::<4>()?;
@@ -93,13 +93,13 @@ mod tests {
 
     #[test]
     fn a_block_is_found_and_a_damaged_one_refused() {
-        let block = encode(Kind::RowGroup, b"payload");
+        let block = encode(BlockKind::RowGroup, b"payload");
         let mut bytes = b"SFTRACE SS".to_vec();
         bytes.extend_from_slice(&block);
         let at = find(&bytes).unwrap();
         assert_eq!(at, 10);
         assert_eq!(told_length(&bytes[at..]), Some(block.len()));
-        assert_eq!(decode(&bytes[at..]), Some((Kind::RowGroup, &b"payload"[..], block.len())));
+        assert_eq!(decode(&bytes[at..]), Some((BlockKind::RowGroup, &b"payload"[..], block.len())));
         for broken in 0..block.len() {
             let mut copy = block.clone();
             copy[broken] ^= 1;

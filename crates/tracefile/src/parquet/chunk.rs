@@ -1,10 +1,10 @@
 //! Reads whole columns of a row group.
 
 use super::guard::guarded;
-use super::packed::{Packed, PageMemory};
-use super::pages::{Pages, are_decoded_here};
-use super::source::{Held, Source};
-use super::value::Value;
+use super::packed::{PackedPages, PageMemory};
+use super::pages::{ColumnPages, are_decoded_here};
+use super::source::{HeldBytes, SharedMedium};
+use super::value::ColumnValue;
 use crate::error::TraceError;
 use parquet::column::reader::get_column_reader;
 use parquet::data_type::DataType;
@@ -25,8 +25,8 @@ pub(crate) struct Lists<T> {
 ///
 /// # Errors
 /// Returns [`TraceError::Damaged`] if the column cannot be read.
-pub(crate) fn values<R: Read + Seek + Send + 'static, T: Value>(
-    source: &Source<R>,
+pub(crate) fn values<R: Read + Seek + Send + 'static, T: ColumnValue>(
+    source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
     absent: T,
@@ -38,7 +38,7 @@ pub(crate) fn values<R: Read + Seek + Send + 'static, T: Value>(
             return Err(ParquetError::General("it has another type or encoding".into()));
         }
         let nullable = chunk.column_descr().max_def_level() > 0;
-        let mut pages = Pages::new(open(source, chunk, rows)?, nullable);
+        let mut pages = ColumnPages::new(open(source, chunk, rows)?, nullable);
         pages.read(rows, &mut values, absent)
     })?;
     if found < rows {
@@ -52,7 +52,7 @@ pub(crate) fn values<R: Read + Seek + Send + 'static, T: Value>(
 /// # Errors
 /// Returns [`TraceError::Damaged`] if the column cannot be read.
 pub(crate) fn lists<R: Read + Seek + Send + 'static, T: DataType>(
-    source: &Source<R>,
+    source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     rows: usize,
     entries_max: usize,
@@ -105,14 +105,14 @@ fn place_of(chunk: &ColumnChunkMetaData) -> String {
 }
 
 fn open<R: Read + Seek + Send + 'static>(
-    source: &Source<R>,
+    source: &SharedMedium<R>,
     chunk: &ColumnChunkMetaData,
     entries_max: usize,
-) -> parquet::errors::Result<Packed> {
+) -> parquet::errors::Result<PackedPages> {
     let (start, length) = chunk.byte_range();
     if start.checked_add(length).is_none_or(|end| end > source.length()) {
         return Err(ParquetError::General("it lies outside the file".into()));
     }
-    let held = Held::new(source, start, usize::try_from(length)?)?;
-    Packed::open(Arc::new(held), chunk, entries_max, PageMemory::new())
+    let held = HeldBytes::new(source, start, usize::try_from(length)?)?;
+    PackedPages::open(Arc::new(held), chunk, entries_max, PageMemory::new())
 }

@@ -1,9 +1,9 @@
 //! Reads a column chunk into a batch. Nearly all chunks are decoded here; the Parquet library
 //! decodes those of other encodings or types.
 
-use super::packed::{Packed, PageMemory};
-use super::pages::{Pages, are_decoded_here};
-use super::source::{Held, Source};
+use super::packed::{PackedPages, PageMemory};
+use super::pages::{ColumnPages, are_decoded_here};
+use super::source::{HeldBytes, SharedMedium};
 use super::value::command;
 use crate::batch::Batch;
 use crate::schema::{Field, NARROW, WIDE};
@@ -15,7 +15,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::io::{Read, Seek};
 use std::sync::Arc;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::CommandName;
 use steadfast_domain::{IoOp, Layer};
 
 /// Largest column chunk that is read in one piece, in bytes.
@@ -26,21 +26,21 @@ const CONVERTED_AT_ONCE: usize = 1024;
 /// A column chunk that is being read.
 pub(super) struct OpenColumn {
     field: Field,
-    reader: Reader,
+    reader: ColumnDecoder,
 }
 
-enum Reader {
-    Wide(Pages<i64>),
-    Narrow(Pages<i32>),
-    Names(Pages<Command>),
-    Library(Box<ByLibrary>),
+enum ColumnDecoder {
+    Wide(ColumnPages<i64>),
+    Narrow(ColumnPages<i32>),
+    Names(ColumnPages<CommandName>),
+    Library(Box<LibraryDecoder>),
 }
 
 impl OpenColumn {
     /// Opens the chunk of a row group of `rows` rows.
     pub(super) fn open<R: Read + Seek + Send + 'static>(
-        source: &Source<R>,
-        held: Option<&Held>,
+        source: &SharedMedium<R>,
+        held: Option<&HeldBytes>,
         metadata: &ColumnChunkMetaData,
         rows: usize,
         memory: &PageMemory,
@@ -50,15 +50,15 @@ impl OpenColumn {
         let pages = pages(source, held, metadata, rows, memory)?;
         let reader = match (metadata.column_type(), field.bits()) {
             (Physical::INT64, 64) if are_decoded_here(metadata) => {
-                Reader::Wide(Pages::new(pages, nullable))
+                ColumnDecoder::Wide(ColumnPages::new(pages, nullable))
             }
             (Physical::INT32, 8..=32) if are_decoded_here(metadata) => {
-                Reader::Narrow(Pages::new(pages, nullable))
+                ColumnDecoder::Narrow(ColumnPages::new(pages, nullable))
             }
             (Physical::BYTE_ARRAY, 0) if are_decoded_here(metadata) => {
-                Reader::Names(Pages::new(pages, nullable))
+                ColumnDecoder::Names(ColumnPages::new(pages, nullable))
             }
-            _ => Reader::Library(Box::new(ByLibrary::new(metadata, Box::new(pages)))),
+            _ => ColumnDecoder::Library(Box::new(LibraryDecoder::new(metadata, Box::new(pages)))),
         };
         Ok(OpenColumn { field, reader })
     }
@@ -97,10 +97,10 @@ impl OpenColumn {
     fn pass_over_absent(&mut self, count: usize) -> Result<usize> {
         let absent = self.field.when_absent().cast_signed();
         match &mut self.reader {
-            Reader::Wide(pages) => pages.pass_over(count, absent),
-            Reader::Narrow(pages) => pages.pass_over(count, 0),
-            Reader::Names(pages) => pages.pass_over(count, Command::default()),
-            Reader::Library(_) => Ok(0),
+            ColumnDecoder::Wide(pages) => pages.pass_over(count, absent),
+            ColumnDecoder::Narrow(pages) => pages.pass_over(count, 0),
+            ColumnDecoder::Names(pages) => pages.pass_over(count, CommandName::default()),
+            ColumnDecoder::Library(_) => Ok(0),
         }
     }
 
@@ -109,13 +109,13 @@ impl OpenColumn {
         let index = self.field.index();
         let absent = self.field.when_absent().cast_signed();
         match &mut self.reader {
-            Reader::Wide(pages) => pages.read(count, &mut batch.wide[index], absent),
-            Reader::Narrow(pages) => pages.read(count, &mut batch.narrow[index - WIDE], 0),
-            Reader::Names(pages) => {
+            ColumnDecoder::Wide(pages) => pages.read(count, &mut batch.wide[index], absent),
+            ColumnDecoder::Narrow(pages) => pages.read(count, &mut batch.narrow[index - WIDE], 0),
+            ColumnDecoder::Names(pages) => {
                 let names = &mut batch.names[index - WIDE - NARROW];
-                pages.read(count, names, Command::default())
+                pages.read(count, names, CommandName::default())
             }
-            Reader::Library(library) => library.read(self.field, count, batch),
+            ColumnDecoder::Library(library) => library.read(self.field, count, batch),
         }
     }
 }
@@ -139,35 +139,37 @@ fn outside(number: i64, largest: i64) -> ParquetError {
 
 /// Opens the pages of a chunk, in memory if the chunk is held already or short.
 fn pages<R: Read + Seek + Send + 'static>(
-    source: &Source<R>,
-    held: Option<&Held>,
+    source: &SharedMedium<R>,
+    held: Option<&HeldBytes>,
     metadata: &ColumnChunkMetaData,
     rows: usize,
     memory: &PageMemory,
-) -> Result<Packed> {
+) -> Result<PackedPages> {
     let (start, length) = metadata.byte_range();
     let held = match held {
         Some(held) => Some(held.clone()),
-        None if length <= HELD_MAX => Some(Held::new(source, start, usize::try_from(length)?)?),
+        None if length <= HELD_MAX => {
+            Some(HeldBytes::new(source, start, usize::try_from(length)?)?)
+        }
         None => None,
     };
     match held {
-        Some(held) => Packed::open(Arc::new(held), metadata, rows, memory.clone()),
-        None => Packed::open(Arc::new(source.clone()), metadata, rows, memory.clone()),
+        Some(held) => PackedPages::open(Arc::new(held), metadata, rows, memory.clone()),
+        None => PackedPages::open(Arc::new(source.clone()), metadata, rows, memory.clone()),
     }
 }
 
 /// A column chunk that the Parquet library decodes.
-struct ByLibrary {
+struct LibraryDecoder {
     reader: ColumnReader,
     nullable: bool,
 }
 
-impl ByLibrary {
+impl LibraryDecoder {
     fn new(metadata: &ColumnChunkMetaData, pages: Box<dyn PageReader>) -> Self {
         let descriptor = metadata.column_descr_ptr();
         let nullable = descriptor.max_def_level() > 0;
-        ByLibrary { reader: get_column_reader(descriptor, pages), nullable }
+        LibraryDecoder { reader: get_column_reader(descriptor, pages), nullable }
     }
 
     /// Appends rows to the batch's column; returns the number of rows, and of those with a value.
@@ -197,7 +199,7 @@ impl ByLibrary {
                 converted(reader, wanted, (&mut batch.narrow[index - WIDE], 0), |value| *value)
             }
             ColumnReader::ByteArrayColumnReader(reader) if index >= WIDE + NARROW => {
-                let names = (&mut batch.names[index - WIDE - NARROW], Command::default());
+                let names = (&mut batch.names[index - WIDE - NARROW], CommandName::default());
                 converted(reader, wanted, names, |name| command(name.data()))
             }
             _ => Err(ParquetError::General("its type is one that a trace does not have".into())),

@@ -2,14 +2,16 @@
 //! blocks of differences relative to the smallest of the block, each miniblock with as few
 //! bits as it needs.
 
-use super::unpack::{AT_ONCE, Numbers, WIDTH_MAX, packed_length, unpack_and_add, variable_length};
-use super::value::Value;
+use super::unpack::{
+    AT_ONCE, UnpackedNumbers, WIDTH_MAX, packed_length, unpack_and_add, variable_length,
+};
+use super::value::ColumnValue;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use std::{iter, slice};
 
 /// The numbers of a page that is being read.
-pub(super) struct Deltas {
+pub(super) struct DeltaDecoder {
     bytes: Bytes,
     /// Position of the next miniblock or block.
     at: usize,
@@ -27,7 +29,7 @@ pub(super) struct Deltas {
     /// Numbers of the page whose differences were not unpacked yet.
     left: usize,
     /// Unpacked numbers that wait for a column; the first `taken` are used up.
-    numbers: Numbers,
+    numbers: UnpackedNumbers,
     taken: usize,
     unpacked: usize,
     /// The last number decoded.
@@ -44,7 +46,7 @@ fn too_few() -> ParquetError {
     damaged("there are too few")
 }
 
-impl Deltas {
+impl DeltaDecoder {
     /// Opens numbers of any width. They are summed with 64 bits; a column takes the low bits.
     /// Parquet allows differences no more bits than the column has, but DuckDB writes differences
     /// of 33 and 34 bits between numbers of 32.
@@ -61,7 +63,7 @@ impl Deltas {
             return Err(damaged("their miniblocks are of impossible size"));
         }
         let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        Ok(Deltas {
+        Ok(DeltaDecoder {
             at,
             miniblocks: whole(miniblocks),
             numbers_each: whole(numbers_each),
@@ -92,7 +94,7 @@ impl Deltas {
     }
 
     /// Appends the next `count` numbers.
-    pub(super) fn take<T: Value>(&mut self, count: usize, column: &mut Vec<T>) -> Result<()> {
+    pub(super) fn take<T: ColumnValue>(&mut self, count: usize, column: &mut Vec<T>) -> Result<()> {
         let end = column.len() + count;
         while column.len() < end {
             let wanted = end - column.len();
@@ -114,7 +116,7 @@ impl Deltas {
 
     /// Skips the next `count` numbers if all of them equal `number` and this takes no unpacking;
     /// returns whether they do.
-    pub(super) fn pass_over<T: Value>(&mut self, count: usize, number: T) -> Result<bool> {
+    pub(super) fn pass_over<T: ColumnValue>(&mut self, count: usize, number: T) -> Result<bool> {
         while self.taken == self.unpacked && self.same < count && self.left > 0 {
             if self.left_of_miniblock == 0 {
                 self.begin_miniblock()?;
@@ -201,7 +203,7 @@ impl Deltas {
     }
 
     /// Unpacks `count` numbers of a miniblock.
-    fn unpack(&mut self, count: usize, numbers: &mut [Numbers]) -> Result<()> {
+    fn unpack(&mut self, count: usize, numbers: &mut [UnpackedNumbers]) -> Result<()> {
         let packed = self.find_packed(count)?;
         unpack_and_add(packed, self.width, (self.last, self.least), numbers);
         let numbers = numbers.as_flattened();
@@ -266,7 +268,7 @@ mod tests {
         page.extend((step * 2).to_le_bytes());
         page.resize(page.len() + 34 * 32 / 8 - 8, 0);
         let mut column: Vec<i32> = Vec::new();
-        Deltas::open(page.into()).unwrap().take(3, &mut column).unwrap();
+        DeltaDecoder::open(page.into()).unwrap().take(3, &mut column).unwrap();
         assert_eq!(column, [small, large, small].map(u32::cast_signed));
     }
 }

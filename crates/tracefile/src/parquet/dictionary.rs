@@ -1,7 +1,7 @@
 //! Looks values up by their indices in a Parquet dictionary.
 
-use super::hybrid::{Hybrid, Part};
-use super::value::Value;
+use super::hybrid::{HybridDecoder, HybridPart};
+use super::value::ColumnValue;
 use parquet::errors::{ParquetError, Result};
 use std::iter;
 
@@ -13,21 +13,21 @@ pub(super) struct Dictionary<T> {
     first: Box<[T; CODES]>,
     /// Bit width for which `together` was built, which looks several narrow indices up at once.
     width: usize,
-    together: Together<T>,
+    together: TupleTable<T>,
 }
 
 /// Number of values of eight bits.
 const CODES: usize = 1 << u8::BITS;
 
 /// Values of several adjacent indices, by the code that their bits form.
-enum Together<T> {
+enum TupleTable<T> {
     None,
-    Two(Box<Tuples<T, 2>>),
-    Four(Box<Tuples<T, 4>>),
-    Eight(Box<Tuples<T, 8>>),
+    Two(Box<TupleValues<T, 2>>),
+    Four(Box<TupleValues<T, 4>>),
+    Eight(Box<TupleValues<T, 8>>),
 }
 
-struct Tuples<T, const N: usize> {
+struct TupleValues<T, const N: usize> {
     values: [[T; N]; CODES],
     /// Whether one of the indices has no value, by code.
     lacking: [bool; CODES],
@@ -35,18 +35,18 @@ struct Tuples<T, const N: usize> {
     found: Vec<[T; N]>,
 }
 
-impl<T: Value> Dictionary<T> {
+impl<T: ColumnValue> Dictionary<T> {
     pub(super) fn of(values: Vec<T>) -> Self {
         let mut first = Box::new([T::of_number(0); CODES]);
         let short = values.len().min(CODES);
         first[..short].copy_from_slice(&values[..short]);
-        Dictionary { values, first, width: 0, together: Together::None }
+        Dictionary { values, first, width: 0, together: TupleTable::None }
     }
 
     /// Appends the values of the next `count` indices.
     pub(super) fn take(
         &mut self,
-        places: &mut Hybrid,
+        places: &mut HybridDecoder,
         count: usize,
         column: &mut Vec<T>,
     ) -> Result<()> {
@@ -58,21 +58,21 @@ impl<T: Value> Dictionary<T> {
             Err(_) => first[0],
         };
         places.take_by(together, count, |part| match part {
-            Part::Same(place, times) => {
+            HybridPart::Same(place, times) => {
                 last = last.max(place);
                 column.extend(iter::repeat_n(at(place), times));
             }
-            Part::Each(places) => {
+            HybridPart::Each(places) => {
                 let places = places.iter().map(|place| place.cast_unsigned());
                 last = places.clone().fold(last, u64::max);
                 column.extend(places.map(at));
             }
-            Part::Short(places) => {
+            HybridPart::Short(places) => {
                 let of_these = places.iter().fold(0, |last, place| last.max(*place));
                 last = last.max(of_these.into());
                 column.extend(places.iter().map(|place| first[usize::from(*place)]));
             }
-            Part::Together(codes) => lacks |= tuples.append(codes, column),
+            HybridPart::Together(codes) => lacks |= tuples.append(codes, column),
         })?;
         let unknown = || ParquetError::General("it names a value that its dictionary lacks".into());
         let are_known = count == 0 || (!lacks && last < values.len() as u64);
@@ -89,39 +89,39 @@ impl<T: Value> Dictionary<T> {
         if T::IS_NUMBER && width != self.width {
             self.width = width;
             self.together = match width {
-                1 => Together::Eight(Tuples::of(&self.values, width)),
-                2 => Together::Four(Tuples::of(&self.values, width)),
-                3 | 4 => Together::Two(Tuples::of(&self.values, width)),
-                _ => Together::None,
+                1 => TupleTable::Eight(TupleValues::of(&self.values, width)),
+                2 => TupleTable::Four(TupleValues::of(&self.values, width)),
+                3 | 4 => TupleTable::Two(TupleValues::of(&self.values, width)),
+                _ => TupleTable::None,
             };
         }
         self.together.each()
     }
 }
 
-impl<T: Value> Together<T> {
+impl<T: ColumnValue> TupleTable<T> {
     /// Returns the number of indices looked up at once.
     fn each(&self) -> usize {
         match self {
-            Together::None => 1,
-            Together::Two(_) => 2,
-            Together::Four(_) => 4,
-            Together::Eight(_) => 8,
+            TupleTable::None => 1,
+            TupleTable::Two(_) => 2,
+            TupleTable::Four(_) => 4,
+            TupleTable::Eight(_) => 8,
         }
     }
 
     /// Appends the values of some codes; returns whether an index has no value.
     fn append(&mut self, codes: &[u8], column: &mut Vec<T>) -> bool {
         match self {
-            Together::None => !codes.is_empty(),
-            Together::Two(tuples) => tuples.append(codes, column),
-            Together::Four(tuples) => tuples.append(codes, column),
-            Together::Eight(tuples) => tuples.append(codes, column),
+            TupleTable::None => !codes.is_empty(),
+            TupleTable::Two(tuples) => tuples.append(codes, column),
+            TupleTable::Four(tuples) => tuples.append(codes, column),
+            TupleTable::Eight(tuples) => tuples.append(codes, column),
         }
     }
 }
 
-impl<T: Value, const N: usize> Tuples<T, N> {
+impl<T: ColumnValue, const N: usize> TupleValues<T, N> {
     /// Builds the table for indices of `width` bits; N indices form a code of at most eight bits.
     fn of(values: &[T], width: usize) -> Box<Self> {
         let (mut tuples, mut lacking) = ([[T::of_number(0); N]; CODES], [false; CODES]);
@@ -132,7 +132,7 @@ impl<T: Value, const N: usize> Tuples<T, N> {
                 *value = values.get(place).copied().unwrap_or(*value);
             }
         }
-        Box::new(Tuples { values: tuples, lacking, found: Vec::new() })
+        Box::new(TupleValues { values: tuples, lacking, found: Vec::new() })
     }
 
     fn append(&mut self, codes: &[u8], column: &mut Vec<T>) -> bool {
@@ -149,7 +149,7 @@ mod tests {
     use steadfast_domain::step::mix64;
 
     /// Encodes numbers of `width` bits as one packed run.
-    fn packed(numbers: &[u64], width: usize) -> Hybrid {
+    fn packed(numbers: &[u64], width: usize) -> HybridDecoder {
         assert!(numbers.len().is_multiple_of(8));
         let mut bytes = vec![0; numbers.len() * width / 8];
         for (at, number) in numbers.iter().enumerate() {
@@ -164,7 +164,7 @@ mod tests {
         }
         run.push(header as u8);
         run.extend(bytes);
-        Hybrid::open(run.into(), width).unwrap()
+        HybridDecoder::open(run.into(), width).unwrap()
     }
 
     #[test]

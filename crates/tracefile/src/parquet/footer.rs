@@ -3,7 +3,7 @@
 use super::guard::guarded;
 use super::integrity::Damage;
 use super::recovery::{self, Recovery};
-use super::source::Source;
+use super::source::SharedMedium;
 use super::sums::{self, FoundGroup};
 use crate::cube_file::is_fold;
 use crate::error::TraceError;
@@ -58,7 +58,9 @@ const UNRELEASED_FOLD: &[u8] = b"steadfast fold ";
 /// Returns [`TraceError::NotATrace`] if the file is not a trace, [`TraceError::Footer`] if its
 /// footer or first bytes are damaged, [`TraceError::Damaged`] if an entry of its metadata is
 /// invalid, and [`TraceError::Io`] if the medium fails.
-pub fn footer<R: Read + Seek + Send + 'static>(source: &Source<R>) -> Result<Footer, TraceError> {
+pub fn footer<R: Read + Seek + Send + 'static>(
+    source: &SharedMedium<R>,
+) -> Result<Footer, TraceError> {
     let not_ours = |why: &str| TraceError::NotATrace(why.to_owned());
     if source.length() == 0 {
         return Err(not_ours("it is empty, as after a capture that was killed immediately"));
@@ -90,7 +92,7 @@ pub fn footer<R: Read + Seek + Send + 'static>(source: &Source<R>) -> Result<Foo
 
 /// Reads the footer, or the recovery blocks if the file has no footer or a damaged one.
 pub fn footer_or_blocks<R: Read + Seek + Send + 'static>(
-    source: &Source<R>,
+    source: &SharedMedium<R>,
 ) -> Result<Footer, TraceError> {
     match footer(source) {
         Err(damaged @ TraceError::Footer(_)) => of_blocks(source)?.ok_or(damaged),
@@ -99,7 +101,7 @@ pub fn footer_or_blocks<R: Read + Seek + Send + 'static>(
 }
 
 fn of_metadata<R: Read + Seek + Send + 'static>(
-    source: &Source<R>,
+    source: &SharedMedium<R>,
     metadata: &ParquetMetaData,
 ) -> Result<Footer, TraceError> {
     let keys = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
@@ -141,7 +143,7 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
 /// nor the author in the footer are ours, and the footer does not match its checksum. The
 /// checksums that it copied are those of other bytes.
 fn rewriter<R: Read + Seek>(
-    source: &Source<R>,
+    source: &SharedMedium<R>,
     metadata: &ParquetMetaData,
 ) -> Result<Option<String>, TraceError> {
     let author = metadata.file_metadata().created_by().unwrap_or("unknown");
@@ -152,7 +154,7 @@ fn rewriter<R: Read + Seek>(
 }
 
 fn of_blocks<R: Read + Seek + Send + 'static>(
-    source: &Source<R>,
+    source: &SharedMedium<R>,
 ) -> Result<Option<Footer>, TraceError> {
     let found = recovery::search(source)?;
     Ok(found.map(|found| {

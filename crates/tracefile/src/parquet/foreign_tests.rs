@@ -18,7 +18,7 @@ use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type};
 use std::io::Cursor;
 use std::sync::Arc;
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::CommandName;
 use steadfast_domain::step::mix64;
 
 type RowGroup<'w> = SerializedRowGroupWriter<'w, Vec<u8>>;
@@ -93,7 +93,11 @@ impl FileStyle {
                     bytes: number(seed + 2, n) as u32,
                     response_ns: if is_known { number(seed + 4, n) >> 1 } else { u64::MAX },
                     pid: if is_known { number(seed + 5, n) as u32 } else { 0 },
-                    command: if is_known { Command::new(&name) } else { Command::default() },
+                    command: if is_known {
+                        CommandName::new(&name)
+                    } else {
+                        CommandName::default()
+                    },
                     ..IoEvent::default()
                 }
             })
@@ -268,6 +272,6 @@ fn texts_that_share_a_long_beginning_are_cut_to_names() {
     let bytes = file.into_inner().unwrap();
     assert!(bytes.len() < 1 << 20);
     let events = read(bytes, 1 << 20).unwrap();
-    let name = Command::new("nnnnnnnnnnnnnnn");
+    let name = CommandName::new("nnnnnnnnnnnnnnn");
     assert_eq!(events.iter().filter(|event| event.command == name).count(), 300);
 }

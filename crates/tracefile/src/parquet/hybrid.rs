@@ -2,7 +2,7 @@
 //! indices and definition levels.
 
 use super::unpack::{
-    AT_ONCE, Numbers, SHORT_AT_ONCE, ShortNumbers, packed_length, unpack, unpack_short,
+    AT_ONCE, SHORT_AT_ONCE, UnpackedBytes, UnpackedNumbers, packed_length, unpack, unpack_short,
     variable_length,
 };
 use bytes::Bytes;
@@ -16,24 +16,24 @@ const BYTE: usize = 8;
 const SHORT_MAX: usize = 8;
 
 /// A sequence of runs that is being read.
-pub(super) struct Hybrid {
+pub(super) struct HybridDecoder {
     bytes: Bytes,
     /// Position of the next run.
     at: usize,
     width: usize,
-    run: Run,
+    run: HybridRun,
     /// Numbers of the current run that were not taken yet.
     left: usize,
     /// Unpacked numbers of a packed run, in `short` up to [`SHORT_MAX`] bits and otherwise in
     /// `numbers`; the first `taken` of them are used up.
-    short: ShortNumbers,
-    numbers: Numbers,
+    short: UnpackedBytes,
+    numbers: UnpackedNumbers,
     taken: usize,
     unpacked: usize,
 }
 
 #[derive(Clone, Copy)]
-enum Run {
+enum HybridRun {
     /// One number, repeated.
     Same(u64),
     /// Bit-packed numbers from this byte on.
@@ -41,7 +41,7 @@ enum Run {
 }
 
 /// A part of the numbers.
-pub(super) enum Part<'n> {
+pub(super) enum HybridPart<'n> {
     /// One number and its number of repetitions.
     Same(u64, usize),
     /// Individual numbers.
@@ -52,7 +52,7 @@ pub(super) enum Part<'n> {
     Together(&'n [u8]),
 }
 
-impl Hybrid {
+impl HybridDecoder {
     /// Opens a sequence of numbers of `width` bits.
     pub(super) fn open(bytes: Bytes, width: usize) -> Result<Self> {
         if width > WIDTH_MAX {
@@ -61,9 +61,9 @@ impl Hybrid {
         }
         // At width 0 there are no bits to write, and some programs write no runs at all.
         let left = if width == 0 { usize::MAX } else { 0 };
-        let run = Run::Same(0);
+        let run = HybridRun::Same(0);
         let (short, numbers) = ([0; SHORT_AT_ONCE], [0; AT_ONCE]);
-        Ok(Hybrid { bytes, at: 0, width, run, left, short, numbers, taken: 0, unpacked: 0 })
+        Ok(HybridDecoder { bytes, at: 0, width, run, left, short, numbers, taken: 0, unpacked: 0 })
     }
 
     /// Returns the bits of each number.
@@ -72,7 +72,7 @@ impl Hybrid {
     }
 
     /// Passes the next `count` numbers to `give`, part by part.
-    pub(super) fn take(&mut self, count: usize, give: impl FnMut(Part<'_>)) -> Result<()> {
+    pub(super) fn take(&mut self, count: usize, give: impl FnMut(HybridPart<'_>)) -> Result<()> {
         self.take_by(1, count, give)
     }
 
@@ -82,7 +82,7 @@ impl Hybrid {
         &mut self,
         together: usize,
         mut count: usize,
-        mut give: impl FnMut(Part<'_>),
+        mut give: impl FnMut(HybridPart<'_>),
     ) -> Result<()> {
         while count > 0 {
             while self.left == 0 {
@@ -90,23 +90,25 @@ impl Hybrid {
             }
             let mut part = count.min(self.left);
             match self.run {
-                Run::Same(number) => give(Part::Same(number, part)),
-                Run::Packed(at) if together > 1 && part >= BYTE && self.taken == self.unpacked => {
+                HybridRun::Same(number) => give(HybridPart::Same(number, part)),
+                HybridRun::Packed(at)
+                    if together > 1 && part >= BYTE && self.taken == self.unpacked =>
+                {
                     part = part.min(SHORT_AT_ONCE * together) / BYTE * BYTE;
                     let packed = self.bytes.get(at..).unwrap_or_default();
                     unpack_short(packed, self.width * together, &mut self.short);
-                    give(Part::Together(&self.short[..part / together]));
-                    self.run = Run::Packed(at + packed_length(part, self.width));
+                    give(HybridPart::Together(&self.short[..part / together]));
+                    self.run = HybridRun::Packed(at + packed_length(part, self.width));
                 }
-                Run::Packed(at) => {
+                HybridRun::Packed(at) => {
                     if self.taken == self.unpacked {
                         self.unpack_more(at);
                     }
                     part = part.min(self.unpacked - self.taken);
                     let these = self.taken..self.taken + part;
                     give(match self.width {
-                        ..=SHORT_MAX => Part::Short(&self.short[these]),
-                        _ => Part::Each(&self.numbers[these]),
+                        ..=SHORT_MAX => HybridPart::Short(&self.short[these]),
+                        _ => HybridPart::Each(&self.numbers[these]),
                     });
                     self.taken += part;
                 }
@@ -131,7 +133,7 @@ impl Hybrid {
             self.begin_run()?;
         }
         match self.run {
-            Run::Same(number) if count <= self.left => Ok(Some(number)),
+            HybridRun::Same(number) if count <= self.left => Ok(Some(number)),
             _ => Ok(None),
         }
     }
@@ -148,7 +150,7 @@ impl Hybrid {
                 (0, AT_ONCE)
             }
         };
-        self.run = Run::Packed(at + packed_length(self.unpacked, self.width));
+        self.run = HybridRun::Packed(at + packed_length(self.unpacked, self.width));
     }
 
     fn begin_run(&mut self) -> Result<()> {
@@ -160,14 +162,14 @@ impl Hybrid {
             let length = count.saturating_mul(self.width).min(there);
             // If the run is cut off, only the numbers that are complete count.
             self.left = count.saturating_mul(8).min(length * 8 / self.width.max(1));
-            self.run = Run::Packed(begin);
+            self.run = HybridRun::Packed(begin);
             (self.taken, self.unpacked) = (0, 0);
             self.at = begin + length;
         } else {
             let end = begin + packed_length(1, self.width);
             let number = self.bytes.get(begin..end).ok_or_else(too_few)?;
             let number = number.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-            (self.run, self.left, self.at) = (Run::Same(number), count, end);
+            (self.run, self.left, self.at) = (HybridRun::Same(number), count, end);
         }
         Ok(())
     }

@@ -46,7 +46,7 @@ impl fmt::Display for Damage {
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
-pub struct LeftOut {
+pub struct OmittedFile {
     /// Its name.
     pub name: String,
     /// Its size in bytes, where that is known.
@@ -55,7 +55,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for OmittedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.name)?;
         if let Some(bytes) = self.bytes {
@@ -76,7 +76,7 @@ pub struct Integrity {
     pub missing_parts: Vec<u32>,
     /// Files that could not be read and were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedFile>,
 }
 
 impl Integrity {

@@ -30,17 +30,17 @@ pub use crate::schema::{
 };
 pub use footer::{Footer, footer, footer_or_blocks};
 pub use guard::panics_are_caught;
-pub use integrity::{Damage, Integrity, LeftOut};
-pub(crate) use output::{About, Output};
+pub use integrity::{Damage, Integrity, OmittedFile};
+pub(crate) use output::{RowGroupExtent, TraceOutput};
 pub use parts::is_same_capture;
 pub use reader::TraceRef;
-pub use reader::{Batches, Trace};
+pub use reader::{Trace, TraceBatches};
 pub use recovery::Recovery;
-pub(crate) use source::Held;
-pub use source::Source;
+pub(crate) use source::HeldBytes;
+pub use source::SharedMedium;
+pub(crate) use sums::ChecksumSink;
 pub use sums::FoundGroup;
-pub(crate) use sums::Summing;
-pub use writer::{ROWS_PER_GROUP, Writer};
+pub use writer::{ROWS_PER_GROUP, TraceWriter};
 
 #[cfg(test)]
 mod foreign_tests;

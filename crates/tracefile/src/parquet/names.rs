@@ -8,7 +8,7 @@ use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{ByteArray, ByteArrayType};
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::CommandName;
 
 /// Rows handed to the encoder at a time if they must be copied.
 pub(super) const ROWS_AT_ONCE: usize = 1024;
@@ -17,17 +17,17 @@ pub(super) const ROWS_AT_ONCE: usize = 1024;
 const KEPT: usize = 64;
 
 /// Buffers made for earlier rows.
-pub(super) struct Names {
-    kept: Vec<(Command, ByteArray)>,
+pub(super) struct NameBuffers {
+    kept: Vec<(CommandName, ByteArray)>,
     /// The rows written last, and their buffers.
-    rows: Vec<Command>,
+    rows: Vec<CommandName>,
     values: Vec<ByteArray>,
 }
 
-impl Default for Names {
+impl Default for NameBuffers {
     fn default() -> Self {
-        let nobody = (Command::default(), ByteArray::from(Vec::new()));
-        Names {
+        let nobody = (CommandName::default(), ByteArray::from(Vec::new()));
+        NameBuffers {
             rows: vec![nobody.0; ROWS_AT_ONCE],
             values: vec![nobody.1.clone(); ROWS_AT_ONCE],
             kept: vec![nobody; KEPT],
@@ -35,11 +35,11 @@ impl Default for Names {
     }
 }
 
-impl Names {
+impl NameBuffers {
     /// Writes the names of a row group.
     pub(super) fn write(
         &mut self,
-        commands: &[Command],
+        commands: &[CommandName],
         column: &mut ColumnWriterImpl<'_, ByteArrayType>,
     ) -> parquet::errors::Result<()> {
         for rows in commands.chunks(ROWS_AT_ONCE) {
@@ -54,7 +54,7 @@ impl Names {
         Ok(())
     }
 
-    fn value(&mut self, command: &Command) -> ByteArray {
+    fn value(&mut self, command: &CommandName) -> ByteArray {
         let kept = &mut self.kept[place(command)];
         if kept.0 != *command {
             *kept = (*command, ByteArray::from(command.to_string().into_bytes()));
@@ -64,6 +64,6 @@ impl Names {
 }
 
 /// Returns the slot of a name: a hash of all its bytes.
-fn place(command: &Command) -> usize {
+fn place(command: &CommandName) -> usize {
     FxBuildHasher.hash_one(u128::from_le_bytes(command.0)) as usize % KEPT
 }

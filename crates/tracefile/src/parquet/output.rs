@@ -1,8 +1,8 @@
 //! Writes our files: Parquet with checksums, and with a recovery block before the first row
 //! group and after every one. Traces and cube files differ only in their columns.
 
-use super::block::{self, Kind};
-use super::sums::{FOOTER_END, GroupSum, Summing, UNSEALED};
+use super::block::{self, BlockKind};
+use super::sums::{ChecksumSink, FOOTER_END, GroupSum, UNSEALED};
 use crate::error::TraceError;
 use crate::schema::{
     FORMAT_VERSION, KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_PROCESSORS, KEY_SEAL, KEY_START, KEY_SUM,
@@ -20,7 +20,7 @@ use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::{FileName, ProcessorReading};
 
 /// Time and size of a row group.
-pub struct About {
+pub struct RowGroupExtent {
     /// First and last time in nanoseconds.
     pub span_ns: (u64, u64),
     /// Number of I/Os.
@@ -28,8 +28,8 @@ pub struct About {
 }
 
 /// A file that is being written.
-pub struct Output<W: Write + Send> {
-    parquet: SerializedFileWriter<Summing<W>>,
+pub struct TraceOutput<W: Write + Send> {
+    parquet: SerializedFileWriter<ChecksumSink<W>>,
     start: String,
     /// Conditions as JSON that no recovery block holds yet.
     news: Option<String>,
@@ -43,7 +43,7 @@ pub struct Output<W: Write + Send> {
     has_blocks: bool,
 }
 
-impl<W: Write + Send> Output<W> {
+impl<W: Write + Send> TraceOutput<W> {
     /// Starts a file with the conditions known so far.
     pub fn begin(
         sink: W,
@@ -52,12 +52,13 @@ impl<W: Write + Send> Output<W> {
         conditions: &CaptureConditions,
     ) -> Result<Self, TraceError> {
         let start = json(conditions)?;
-        let parquet = SerializedFileWriter::new(Summing::new(sink), schema, Arc::new(properties));
+        let parquet =
+            SerializedFileWriter::new(ChecksumSink::new(sink), schema, Arc::new(properties));
         let mut parquet = parquet.map_err(TraceError::Encode)?;
-        parquet.write_all(&block::encode(Kind::Conditions, start.as_bytes()))?;
+        parquet.write_all(&block::encode(BlockKind::Conditions, start.as_bytes()))?;
         parquet.flush()?;
         let files = (Arc::clone(&conditions.files), 0);
-        Ok(Output {
+        Ok(TraceOutput {
             parquet,
             start,
             news: None,
@@ -72,7 +73,7 @@ impl<W: Write + Send> Output<W> {
     /// Leaves out the recovery blocks after row groups, for a file that is written whole or not at
     /// all.
     pub fn without_blocks(self) -> Self {
-        Output { has_blocks: false, ..self }
+        TraceOutput { has_blocks: false, ..self }
     }
 
     /// Sets the conditions that the next recovery block will hold.
@@ -87,9 +88,9 @@ impl<W: Write + Send> Output<W> {
     /// paths and readings of processor time, and the conditions if they changed.
     pub fn row_group(
         &mut self,
-        about: About,
+        about: RowGroupExtent,
         columns: impl FnOnce(
-            &mut SerializedRowGroupWriter<'_, Summing<W>>,
+            &mut SerializedRowGroupWriter<'_, ChecksumSink<W>>,
         ) -> parquet::errors::Result<()>,
     ) -> Result<(), TraceError> {
         let at = self.bytes_written();
@@ -127,7 +128,7 @@ impl<W: Write + Send> Output<W> {
         let mut payload = Vec::new();
         ParquetMetaDataWriter::new(&mut payload, &metadata).finish().map_err(TraceError::Encode)?;
         payload.truncate(payload.len().saturating_sub(FOOTER_END));
-        self.parquet.write_all(&block::encode(Kind::RowGroup, &payload))?;
+        self.parquet.write_all(&block::encode(BlockKind::RowGroup, &payload))?;
         self.parquet.flush()?;
         Ok(())
     }

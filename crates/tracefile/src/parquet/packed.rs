@@ -47,20 +47,20 @@ impl PageMemory {
         self.0.load(Ordering::Relaxed).min(PAGE_MAX)
     }
 
-    fn take(&self, bytes: usize) -> Result<TakenMemory> {
+    fn take(&self, bytes: usize) -> Result<MemoryShare> {
         let left = self.0.load(Ordering::Relaxed).checked_sub(bytes).ok_or_else(too_large)?;
         self.0.store(left, Ordering::Relaxed);
-        Ok(TakenMemory { memory: self.0.clone(), bytes })
+        Ok(MemoryShare { memory: self.0.clone(), bytes })
     }
 }
 
 /// Part of the budget, returned to it on drop.
-struct TakenMemory {
+struct MemoryShare {
     memory: Arc<AtomicUsize>,
     bytes: usize,
 }
 
-impl Drop for TakenMemory {
+impl Drop for MemoryShare {
     fn drop(&mut self) {
         self.memory.fetch_add(self.bytes, Ordering::Relaxed);
     }
@@ -84,7 +84,7 @@ enum Codec {
 }
 
 /// The pages of a column chunk.
-pub struct Packed {
+pub struct PackedPages {
     pages: Box<dyn PageReader>,
     codec: Codec,
     physical: Physical,
@@ -92,12 +92,12 @@ pub struct Packed {
     rows: usize,
     memory: PageMemory,
     /// Memory of the page returned last.
-    page: Option<TakenMemory>,
+    page: Option<MemoryShare>,
     /// Memory of the dictionary.
-    dictionary: Option<TakenMemory>,
+    dictionary: Option<MemoryShare>,
 }
 
-impl Packed {
+impl PackedPages {
     /// Opens the pages of a column chunk of `rows` rows.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl Packed {
         rows: usize,
         memory: PageMemory,
     ) -> Self {
-        Packed { pages, codec, physical, rows, memory, page: None, dictionary: None }
+        PackedPages { pages, codec, physical, rows, memory, page: None, dictionary: None }
     }
 
     /// Creates a reader of uncompressed pages with any number of rows.
@@ -173,7 +173,7 @@ fn least_length(physical: Physical) -> usize {
     }
 }
 
-impl Iterator for Packed {
+impl Iterator for PackedPages {
     type Item = Result<Page>;
     fn next(&mut self) -> Option<Self::Item> {
         self.get_next_page().transpose()
@@ -181,7 +181,7 @@ impl Iterator for Packed {
 }
 
 /// Gives pages to the decoders of the Parquet library.
-impl PageReader for Packed {
+impl PageReader for PackedPages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let page = self.next_page()?;
         if let Some(page) = &page {

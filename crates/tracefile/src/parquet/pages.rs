@@ -2,12 +2,12 @@
 //! that this program and nearly all others write. The Parquet library parses the pages. Its
 //! own decoders write to memory that they clear first, and look names up row by row.
 
-use super::delta::Deltas;
+use super::delta::DeltaDecoder;
 use super::dictionary::Dictionary;
-use super::hybrid::{Hybrid, Part};
-use super::packed::{DELTA_VALUES_MAX, Packed};
-use super::texts::Texts;
-use super::value::Value;
+use super::hybrid::{HybridDecoder, HybridPart};
+use super::packed::{DELTA_VALUES_MAX, PackedPages};
+use super::texts::TextDecoder;
+use super::value::ColumnValue;
 use bytes::Bytes;
 use parquet::basic::{Encoding, Type as Physical};
 use parquet::column::page::Page;
@@ -29,8 +29,8 @@ pub(super) fn are_decoded_here(metadata: &ColumnChunkMetaData) -> bool {
 }
 
 /// A column chunk that is being read.
-pub(super) struct Pages<T> {
-    packed: Packed,
+pub(super) struct ColumnPages<T> {
+    packed: PackedPages,
     nullable: bool,
     dictionary: Dictionary<T>,
     /// The current page.
@@ -42,22 +42,22 @@ pub(super) struct Pages<T> {
 struct OpenPage {
     /// Rows of the page that were not read yet.
     left: usize,
-    levels: Option<Box<Hybrid>>,
-    values: Values,
+    levels: Option<Box<HybridDecoder>>,
+    values: PageValues,
 }
 
-enum Values {
+enum PageValues {
     Plain(Bytes),
-    InDictionary(Box<Hybrid>),
-    Deltas(Box<Deltas>),
-    Texts(Box<Texts>),
+    InDictionary(Box<HybridDecoder>),
+    Deltas(Box<DeltaDecoder>),
+    Texts(Box<TextDecoder>),
 }
 
-impl<T: Value> Pages<T> {
+impl<T: ColumnValue> ColumnPages<T> {
     /// Opens a column chunk; `nullable` says whether a row may lack a value.
-    pub(super) fn new(packed: Packed, nullable: bool) -> Self {
+    pub(super) fn new(packed: PackedPages, nullable: bool) -> Self {
         let dictionary = Dictionary::of(Vec::new());
-        Pages { packed, nullable, dictionary, page: None, levels: Vec::new() }
+        ColumnPages { packed, nullable, dictionary, page: None, levels: Vec::new() }
     }
 
     /// Appends up to `count` rows, with `absent` for a missing value; returns the number of rows,
@@ -121,7 +121,7 @@ impl<T: Value> Pages<T> {
 }
 
 impl OpenPage {
-    fn open<T: Value>(page: &Page, nullable: bool) -> Result<Self> {
+    fn open<T: ColumnValue>(page: &Page, nullable: bool) -> Result<Self> {
         let bytes = page.buffer();
         let (levels, values) = match page {
             Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
@@ -140,13 +140,13 @@ impl OpenPage {
             }
             _ => (Bytes::new(), bytes.clone()),
         };
-        let levels = if nullable { Some(Box::new(Hybrid::open(levels, 1)?)) } else { None };
-        let values = Values::open::<T>(values, page.encoding(), page.num_values() as usize)?;
+        let levels = if nullable { Some(Box::new(HybridDecoder::open(levels, 1)?)) } else { None };
+        let values = PageValues::open::<T>(values, page.encoding(), page.num_values() as usize)?;
         Ok(OpenPage { left: page.num_values() as usize, levels, values })
     }
 
     /// Skips the next rows if the page shows that all hold `value`; returns whether it does.
-    fn pass_over<T: Value>(
+    fn pass_over<T: ColumnValue>(
         &mut self,
         rows: usize,
         dictionary: &Dictionary<T>,
@@ -173,9 +173,11 @@ impl OpenPage {
         }
         known.clear();
         levels.take(rows, |part| match part {
-            Part::Same(level, times) => known.extend(iter::repeat_n(level as u8, times)),
-            Part::Each(levels) => known.extend(levels.iter().map(|level| *level as u8)),
-            Part::Short(levels) | Part::Together(levels) => known.extend_from_slice(levels),
+            HybridPart::Same(level, times) => known.extend(iter::repeat_n(level as u8, times)),
+            HybridPart::Each(levels) => known.extend(levels.iter().map(|level| *level as u8)),
+            HybridPart::Short(levels) | HybridPart::Together(levels) => {
+                known.extend_from_slice(levels)
+            }
         })?;
         Ok(known.iter().map(|level| usize::from(*level == 1)).sum())
     }
@@ -191,67 +193,67 @@ fn unexpected(encoding: Encoding) -> ParquetError {
     ParquetError::General(format!("a page of it is in the encoding {encoding}, unlike the others"))
 }
 
-impl Values {
-    fn open<T: Value>(bytes: Bytes, encoding: Encoding, count: usize) -> Result<Self> {
+impl PageValues {
+    fn open<T: ColumnValue>(bytes: Bytes, encoding: Encoding, count: usize) -> Result<Self> {
         let Some(width) = bytes.first() else {
             // A page in which no row has a value may be empty.
-            return Ok(Values::Plain(bytes));
+            return Ok(PageValues::Plain(bytes));
         };
         match encoding {
-            Encoding::PLAIN => Ok(Values::Plain(bytes)),
+            Encoding::PLAIN => Ok(PageValues::Plain(bytes)),
             Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => {
-                let places = Hybrid::open(bytes.slice(1..), usize::from(*width))?;
-                Ok(Values::InDictionary(Box::new(places)))
+                let places = HybridDecoder::open(bytes.slice(1..), usize::from(*width))?;
+                Ok(PageValues::InDictionary(Box::new(places)))
             }
             Encoding::DELTA_BINARY_PACKED if T::IS_NUMBER => {
-                Ok(Values::Deltas(Box::new(Deltas::open(bytes)?)))
+                Ok(PageValues::Deltas(Box::new(DeltaDecoder::open(bytes)?)))
             }
             Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY if !T::IS_NUMBER => {
                 let have_prefixes = encoding == Encoding::DELTA_BYTE_ARRAY;
                 let most = count.min(DELTA_VALUES_MAX);
-                Ok(Values::Texts(Box::new(Texts::open(bytes, most, have_prefixes)?)))
+                Ok(PageValues::Texts(Box::new(TextDecoder::open(bytes, most, have_prefixes)?)))
             }
             other => Err(unexpected(other)),
         }
     }
 
     /// Skips the next values if the page shows that all equal `value`; returns whether it does.
-    fn pass_over<T: Value>(
+    fn pass_over<T: ColumnValue>(
         &mut self,
         count: usize,
         dictionary: &Dictionary<T>,
         value: T,
     ) -> Result<bool> {
         match self {
-            Values::Plain(_) | Values::Texts(_) => Ok(false),
-            Values::InDictionary(places) => match places.same(count)? {
+            PageValues::Plain(_) | PageValues::Texts(_) => Ok(false),
+            PageValues::InDictionary(places) => match places.same(count)? {
                 Some(place) if dictionary.get(place) == Some(value) => {
                     places.pass_over(count, place)
                 }
                 _ => Ok(false),
             },
-            Values::Deltas(deltas) => deltas.pass_over(count, value),
+            PageValues::Deltas(deltas) => deltas.pass_over(count, value),
         }
     }
 
     /// Appends the next values.
-    fn take<T: Value>(
+    fn take<T: ColumnValue>(
         &mut self,
         count: usize,
         dictionary: &mut Dictionary<T>,
         column: &mut Vec<T>,
     ) -> Result<()> {
         match self {
-            Values::Plain(bytes) => take_plain(bytes, count, column),
-            Values::InDictionary(places) => dictionary.take(places, count, column),
-            Values::Deltas(deltas) => deltas.take(count, column),
-            Values::Texts(texts) => texts.take(count, column),
+            PageValues::Plain(bytes) => take_plain(bytes, count, column),
+            PageValues::InDictionary(places) => dictionary.take(places, count, column),
+            PageValues::Deltas(deltas) => deltas.take(count, column),
+            PageValues::Texts(texts) => texts.take(count, column),
         }
     }
 }
 
 /// Appends plainly encoded values.
-fn take_plain<T: Value>(bytes: &mut Bytes, count: usize, column: &mut Vec<T>) -> Result<()> {
+fn take_plain<T: ColumnValue>(bytes: &mut Bytes, count: usize, column: &mut Vec<T>) -> Result<()> {
     let mut at = 0;
     for _ in 0..count {
         let value = T::of_bytes(&bytes[at..]);
@@ -293,7 +295,7 @@ mod tests {
     use parquet::schema::types::Type;
     use std::collections::VecDeque;
     use std::sync::Arc;
-    use steadfast_domain::io_event::Command;
+    use steadfast_domain::io_event::CommandName;
     use steadfast_domain::step::mix64;
 
     /// The way in which a test column is written.
@@ -372,13 +374,14 @@ mod tests {
     }
 
     /// Reads all rows, some at a time.
-    fn read<T: Value + PartialEq>(
+    fn read<T: ColumnValue + PartialEq>(
         pages: Box<dyn PageReader>,
         nullable: bool,
         at_once: usize,
         absent: T,
     ) -> Result<Vec<T>> {
-        let (mut pages, mut column) = (Pages::new(Packed::unpacked(pages), nullable), Vec::new());
+        let (mut pages, mut column) =
+            (ColumnPages::new(PackedPages::unpacked(pages), nullable), Vec::new());
         loop {
             let before = column.len();
             let (rows, values) = pages.read(at_once, &mut column, absent)?;
@@ -391,7 +394,7 @@ mod tests {
     }
 
     /// Reads the column with the Parquet library.
-    fn by_library<D: DataType, T: Value>(
+    fn by_library<D: DataType, T: ColumnValue>(
         file: &SerializedFileReader<Bytes>,
         absent: T,
         convert: impl Fn(&D::T) -> T,
@@ -424,7 +427,7 @@ mod tests {
         (0..4001).map(|at| of_kind((at / 667 + seed) % 6, at)).collect()
     }
 
-    fn check<D: DataType, T: Value + PartialEq + std::fmt::Debug>(
+    fn check<D: DataType, T: ColumnValue + PartialEq + std::fmt::Debug>(
         of_number: impl Fn(u64) -> D::T,
         absent: T,
         convert: impl Fn(&D::T) -> T + Copy,
@@ -455,7 +458,9 @@ mod tests {
         let name = |number: u64| {
             ByteArray::from(format!("kworker/{}", number % 99 * 10_000_007).into_bytes())
         };
-        check::<ByteArrayType, Command>(name, Command::default(), |name| command(name.data()));
+        check::<ByteArrayType, CommandName>(name, CommandName::default(), |name| {
+            command(name.data())
+        });
     }
 
     /// The same value up to a row, then values that sometimes repeat.
@@ -470,7 +475,8 @@ mod tests {
             values.extend(numbers(3)[alike..].iter().map(|number| Some(number.cast_signed() & 15)));
             let file = file::<Int64Type>(way, &values);
             for at_once in [1, 500, 1 << 20] {
-                let mut pages = Pages::new(Packed::unpacked(pages_of(&file)), way.nullable);
+                let mut pages =
+                    ColumnPages::new(PackedPages::unpacked(pages_of(&file)), way.nullable);
                 let mut passed = 0;
                 loop {
                     let more = pages.pass_over(at_once, 7i64).unwrap();
@@ -524,7 +530,7 @@ mod tests {
     }
 
     /// Damages the first pages of a column whose contents are `whole`.
-    fn damage<D: DataType, T: Value + PartialEq>(
+    fn damage<D: DataType, T: ColumnValue + PartialEq>(
         way: Written,
         values: &[Option<D::T>],
         whole: &[T],
@@ -559,13 +565,19 @@ mod tests {
             numbers.iter().map(|number| format!("kworker/{}", number % 999)).collect();
         let texts: Vec<Option<ByteArray>> =
             names.iter().map(|name| Some(ByteArray::from(name.as_bytes().to_vec()))).collect();
-        let commands: Vec<Command> = names.iter().map(|name| command(name.as_bytes())).collect();
+        let commands: Vec<CommandName> =
+            names.iter().map(|name| command(name.as_bytes())).collect();
         for way in ways().into_iter().filter(|way| way.page_rows != 7) {
             if way.is_for::<Int64Type>() {
                 damage::<Int64Type, i64>(way, &known, &numbers, -1);
             }
             if way.is_for::<ByteArrayType>() {
-                damage::<ByteArrayType, Command>(way, &texts, &commands, Command::default());
+                damage::<ByteArrayType, CommandName>(
+                    way,
+                    &texts,
+                    &commands,
+                    CommandName::default(),
+                );
             }
         }
     }

@@ -9,7 +9,7 @@ use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::{CapturedDevice, ProcessorReading};
 
 /// One file of a capture.
-pub trait Part {
+pub trait PartFile {
     /// Returns the capture conditions as this file records them.
     fn conditions(&self) -> &CaptureConditions;
     /// Returns the conditions at the beginning of the file; `None` if it does not record them.
@@ -38,8 +38,8 @@ pub trait Part {
 /// # Errors
 /// Returns [`TraceError::Unsuitable`] if the parts belong to different captures or one part
 /// occurs twice.
-pub fn in_order<P: Part>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>), TraceError> {
-    parts.sort_by_key(Part::place);
+pub fn in_order<P: PartFile>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>), TraceError> {
+    parts.sort_by_key(PartFile::place);
     let mut missing = Vec::new();
     for pair in parts.windows(2) {
         let (one, next) = (pair[0].conditions(), pair[1].conditions());
@@ -60,7 +60,7 @@ pub fn in_order<P: Part>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>), TraceE
     Ok((parts, missing))
 }
 
-impl<R: Read + Seek + Send + 'static> Part for Trace<R> {
+impl<R: Read + Seek + Send + 'static> PartFile for Trace<R> {
     fn conditions(&self) -> &CaptureConditions {
         &self.conditions
     }

@@ -6,7 +6,7 @@ use super::guard::guarded;
 use super::integrity::{Damage, Integrity};
 use super::packed::PageMemory;
 use super::recovery::Recovery;
-use super::source::{Held, Source};
+use super::source::{HeldBytes, SharedMedium};
 use super::sums::{FoundGroup, GroupSum};
 use crate::batch::Batch;
 use crate::error::TraceError;
@@ -31,8 +31,8 @@ const ROWS_AT_ONCE: usize = 1 << 14;
 
 /// An open trace: one file, or the files of a rotated capture.
 pub struct Trace<R> {
-    pub(super) sources: Vec<Source<R>>,
-    pub(super) groups: Vec<Group>,
+    pub(super) sources: Vec<SharedMedium<R>>,
+    pub(super) groups: Vec<TraceRowGroup>,
     pub(super) conditions: CaptureConditions,
     pub(super) start: Option<CaptureConditions>,
     pub(super) recovery: Option<Recovery>,
@@ -49,7 +49,7 @@ pub struct Trace<R> {
 }
 
 /// A row group and the positions of its columns.
-pub(super) struct Group {
+pub(super) struct TraceRowGroup {
     /// Index of its file in `Trace::sources`.
     pub(super) source: usize,
     /// Index within its file.
@@ -70,7 +70,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// [`TraceError::NotRecorded`] if it holds only sums of steps; and [`TraceError::Unsuitable`]
     /// if its compression is not supported.
     pub fn open(medium: R) -> Result<Self, TraceError> {
-        let source = Source::new(medium)?;
+        let source = SharedMedium::new(medium)?;
         let found = footer(&source)?;
         Self::of_ios(source, found)
     }
@@ -80,7 +80,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// # Errors
     /// The same as for [`Self::open`].
     pub fn recover(medium: R) -> Result<Self, TraceError> {
-        let source = Source::new(medium)?;
+        let source = SharedMedium::new(medium)?;
         let found = footer_or_blocks(&source)?;
         Self::of_ios(source, found)
     }
@@ -91,21 +91,21 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     ///
     /// Returns [`TraceError::NotRecorded`] if the file holds only sums of steps, and the other
     /// errors of [`Self::open`] if its row groups do not form a trace.
-    pub fn of_ios(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+    pub fn of_ios(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         if found.keeps_steps() {
             return Err(NotRecorded::SingleIos.into());
         }
         Self::assemble(source, found)
     }
 
-    fn assemble(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+    fn assemble(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         let Footer { groups, conditions, start, recovery, damaged, .. } = found;
         let checksums = groups.iter().all(|group| group.sum.is_some());
         let length = source.length();
-        let checked: Result<Vec<Group>, TraceError> = groups
+        let checked: Result<Vec<TraceRowGroup>, TraceError> = groups
             .into_iter()
             .enumerate()
-            .map(|(number, group)| Group::check(group, number, length))
+            .map(|(number, group)| TraceRowGroup::check(group, number, length))
             .collect();
         let groups = checked?;
         let rows = groups.iter().map(|group| group.rows as u64).sum();
@@ -209,13 +209,14 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
 
     /// Returns the first row group that can hold an event issued at or after `time_ns`.
     pub fn first_group_reaching(&self, time_ns: u64) -> usize {
-        let reaches = |group: &Group| group.range(Field::Issued).is_none_or(|r| r.1 >= time_ns);
+        let reaches =
+            |group: &TraceRowGroup| group.range(Field::Issued).is_none_or(|r| r.1 >= time_ns);
         self.groups.iter().position(reaches).unwrap_or(self.groups.len())
     }
 
     /// Returns the events in file order.
-    pub fn batches(&self, fields: Fields) -> Batches<'_, R> {
-        Batches::of(TraceRef::Borrowed(self), fields)
+    pub fn batches(&self, fields: Fields) -> TraceBatches<'_, R> {
+        TraceBatches::of(TraceRef::Borrowed(self), fields)
     }
 }
 
@@ -246,7 +247,7 @@ impl<R> Deref for TraceRef<'_, R> {
     }
 }
 
-impl Group {
+impl TraceRowGroup {
     /// Validates metadata that the Parquet library trusts without checking.
     fn check(found: FoundGroup, number: usize, length: u64) -> Result<Self, TraceError> {
         let FoundGroup { metadata, sum } = found;
@@ -279,20 +280,24 @@ impl Group {
                 return Err(TraceError::NotATrace(format!("it has no column {}", field.name())));
             }
         }
-        Ok(Group { source: 0, number, metadata, sum, columns, rows })
+        Ok(TraceRowGroup { source: 0, number, metadata, sum, columns, rows })
     }
 
     /// Verifies the checksum, if there is one, and holds the bytes in memory if they are few.
-    fn hold<R: Read + Seek>(&self, source: &Source<R>) -> Result<Content, TraceError> {
-        let Some(sum) = &self.sum else { return Ok(Content::InFile) };
+    fn hold<R: Read + Seek>(&self, source: &SharedMedium<R>) -> Result<RowGroupSource, TraceError> {
+        let Some(sum) = &self.sum else { return Ok(RowGroupSource::InFile) };
         let (content, is_intact) = if sum.bytes <= GROUP_HELD_MAX {
-            let held = Held::up_to(source, sum.at, usize::try_from(sum.bytes).unwrap_or(0))?;
+            let held = HeldBytes::up_to(source, sum.at, usize::try_from(sum.bytes).unwrap_or(0))?;
             let is_intact = sum.fits(held.bytes());
-            (Content::Held(held), is_intact)
+            (RowGroupSource::Held(held), is_intact)
         } else {
-            (Content::InFile, sum.is_intact(source)?)
+            (RowGroupSource::InFile, sum.is_intact(source)?)
         };
-        Ok(if is_intact { content } else { Content::Damaged(sum.damage(self.source, self.number)) })
+        Ok(if is_intact {
+            content
+        } else {
+            RowGroupSource::Damaged(sum.damage(self.source, self.number))
+        })
     }
 
     /// Returns the smallest and largest value from the statistics; `None` without statistics.
@@ -311,9 +316,9 @@ impl Group {
 }
 
 /// The place from which the columns of a row group are read.
-enum Content {
+enum RowGroupSource {
     /// Memory that holds the verified bytes.
-    Held(Held),
+    Held(HeldBytes),
     /// The file.
     InFile,
     /// None, because the row group is damaged.
@@ -321,16 +326,16 @@ enum Content {
 }
 
 /// The events of a trace in file order.
-pub struct Batches<'t, R> {
+pub struct TraceBatches<'t, R> {
     trace: TraceRef<'t, R>,
     fields: Fields,
     group: usize,
     open: Option<OpenGroup>,
 }
 
-impl<'t, R: Read + Seek + Send + 'static> Batches<'t, R> {
+impl<'t, R: Read + Seek + Send + 'static> TraceBatches<'t, R> {
     pub(crate) fn of(trace: TraceRef<'t, R>, fields: Fields) -> Self {
-        Batches { trace, fields, group: 0, open: None }
+        TraceBatches { trace, fields, group: 0, open: None }
     }
 
     /// Appends up to `most` events of one row group to `batch` and returns their number; 0 at the
@@ -426,9 +431,9 @@ impl OpenGroup {
         let group = &trace.groups[number];
         let source = &trace.sources[group.source];
         let held = match group.hold(source)? {
-            Content::Held(held) => Some(held),
-            Content::InFile => None,
-            Content::Damaged(damage) => return Ok(Err(damage)),
+            RowGroupSource::Held(held) => Some(held),
+            RowGroupSource::InFile => None,
+            RowGroupSource::Damaged(damage) => return Ok(Err(damage)),
         };
         let (mut columns, memory) = (Vec::new(), PageMemory::new());
         for field in Field::ALL.into_iter().filter(|field| fields.has(*field)) {
@@ -463,7 +468,7 @@ impl OpenGroup {
 }
 
 /// Returns the conditions of a file that records none.
-fn unsaid(groups: &[Group], rows: u64) -> CaptureConditions {
+fn unsaid(groups: &[TraceRowGroup], rows: u64) -> CaptureConditions {
     let mut remarks = vec!["The file says nothing about how it was captured.".to_owned()];
     let in_part = unended(groups, rows);
     if let Some(part) = in_part {
@@ -479,8 +484,8 @@ fn unsaid(groups: &[Group], rows: u64) -> CaptureConditions {
 
 /// Returns the number of I/Os without a response time, from the statistics; `None` if all or
 /// no I/Os have one, or a row group has no statistics.
-fn unended(groups: &[Group], rows: u64) -> Option<IncompleteIos> {
-    let of_group = |group: &Group| {
+fn unended(groups: &[TraceRowGroup], rows: u64) -> Option<IncompleteIos> {
+    let of_group = |group: &TraceRowGroup| {
         let at = group.columns[Field::Response.index()]?;
         group.metadata.column(at).statistics()?.null_count_opt()
     };

@@ -1,9 +1,9 @@
 //! Finds the row groups of a file without a footer by its recovery blocks.
 
-use super::block::{self, Kind};
+use super::block::{self, BlockKind};
 use super::guard::guarded;
 use super::integrity::Damage;
-use super::source::Source;
+use super::source::SharedMedium;
 use super::sums::{self, FoundGroup};
 use crate::error::TraceError;
 use crate::schema::{KEY_FILES, KEY_FINAL, KEY_PROCESSORS};
@@ -25,7 +25,7 @@ pub struct Recovery {
     pub bytes_ignored: u64,
 }
 
-pub struct Found {
+pub struct RecoveryScan {
     pub groups: Vec<FoundGroup>,
     pub start: Option<CaptureConditions>,
     pub conditions: Option<CaptureConditions>,
@@ -44,14 +44,16 @@ pub struct Found {
 const FIRST: u64 = 4;
 
 /// Returns whether a file begins with a recovery block, as only our files do.
-pub fn begins<R: Read + Seek>(source: &Source<R>) -> Result<bool, TraceError> {
+pub fn begins<R: Read + Seek>(source: &SharedMedium<R>) -> Result<bool, TraceError> {
     Ok(block_at(source, FIRST)?.is_some_and(|bytes| block::decode(&bytes).is_some()))
 }
 
 /// Searches the file for recovery blocks; returns `None` if it has neither the first block nor
 /// a row group, so that it never was a trace.
-pub fn search<R: Read + Seek>(source: &Source<R>) -> Result<Option<Found>, TraceError> {
-    let mut found = Found {
+pub fn search<R: Read + Seek>(
+    source: &SharedMedium<R>,
+) -> Result<Option<RecoveryScan>, TraceError> {
+    let mut found = RecoveryScan {
         groups: Vec::new(),
         start: None,
         conditions: None,
@@ -76,7 +78,10 @@ pub fn search<R: Read + Seek>(source: &Source<R>) -> Result<Option<Found>, Trace
     Ok((found.start.is_some() || !found.groups.is_empty()).then_some(found))
 }
 
-fn next_magic<R: Read + Seek>(source: &Source<R>, from: u64) -> Result<Option<u64>, TraceError> {
+fn next_magic<R: Read + Seek>(
+    source: &SharedMedium<R>,
+    from: u64,
+) -> Result<Option<u64>, TraceError> {
     let mut from = from;
     while from < source.length() {
         let bytes = source.read(from, STRIDE)?;
@@ -93,18 +98,18 @@ fn next_magic<R: Read + Seek>(source: &Source<R>, from: u64) -> Result<Option<u6
 }
 
 fn take_block<R: Read + Seek>(
-    source: &Source<R>,
+    source: &SharedMedium<R>,
     at: u64,
-    found: &mut Found,
+    found: &mut RecoveryScan,
 ) -> Result<Option<u64>, TraceError> {
     let Some(bytes) = block_at(source, at)? else { return Ok(None) };
     let Some((kind, payload, length)) = block::decode(&bytes) else { return Ok(None) };
     match kind {
-        Kind::Conditions if found.start.is_none() => {
+        BlockKind::Conditions if found.start.is_none() => {
             found.start = serde_json::from_slice(payload).ok();
         }
-        Kind::Conditions => {}
-        Kind::RowGroup => {
+        BlockKind::Conditions => {}
+        BlockKind::RowGroup => {
             let place = format!("in the recovery block at byte {at}");
             let metadata = guarded(&place, || ParquetMetaDataReader::decode_metadata(payload))?;
             found.take(&metadata, at);
@@ -114,7 +119,10 @@ fn take_block<R: Read + Seek>(
 }
 
 /// Reads the bytes of a possible block; `None` if its head is invalid.
-fn block_at<R: Read + Seek>(source: &Source<R>, at: u64) -> Result<Option<Vec<u8>>, TraceError> {
+fn block_at<R: Read + Seek>(
+    source: &SharedMedium<R>,
+    at: u64,
+) -> Result<Option<Vec<u8>>, TraceError> {
     let head = source.read(at, 16)?;
     Ok(match block::told_length(&head) {
         Some(length) => Some(source.read(at, length)?),
@@ -122,7 +130,7 @@ fn block_at<R: Read + Seek>(source: &Source<R>, at: u64) -> Result<Option<Vec<u8
     })
 }
 
-impl Found {
+impl RecoveryScan {
     /// Takes the metadata of the row group that precedes its block at offset `block`.
     fn take(&mut self, metadata: &ParquetMetaData, block: u64) {
         let first = metadata.row_groups().iter().filter_map(first_byte).min();

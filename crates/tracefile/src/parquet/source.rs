@@ -12,18 +12,18 @@ const BUFFER: usize = 1 << 10;
 const READ_MAX: usize = 256 << 20;
 
 /// A medium shared by several column readers.
-pub struct Source<R> {
+pub struct SharedMedium<R> {
     medium: Arc<Mutex<R>>,
     length: u64,
 }
 
-impl<R> Clone for Source<R> {
+impl<R> Clone for SharedMedium<R> {
     fn clone(&self) -> Self {
-        Source { medium: Arc::clone(&self.medium), length: self.length }
+        SharedMedium { medium: Arc::clone(&self.medium), length: self.length }
     }
 }
 
-impl<R: Read + Seek> Source<R> {
+impl<R: Read + Seek> SharedMedium<R> {
     /// Opens a medium and determines its length.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl<R: Read + Seek> Source<R> {
     /// Returns an error if the medium cannot seek to its end.
     pub fn new(mut medium: R) -> io::Result<Self> {
         let length = medium.seek(SeekFrom::End(0))?;
-        Ok(Source { medium: Arc::new(Mutex::new(medium)), length })
+        Ok(SharedMedium { medium: Arc::new(Mutex::new(medium)), length })
     }
 
     /// Returns the length of the medium in bytes.
@@ -64,12 +64,12 @@ fn cut_off(start: u64, length: usize) -> ParquetError {
 }
 
 /// A read position in the shared medium.
-pub struct Position<R> {
-    source: Source<R>,
+pub struct MediumCursor<R> {
+    source: SharedMedium<R>,
     at: u64,
 }
 
-impl<R: Read + Seek> Read for Position<R> {
+impl<R: Read + Seek> Read for MediumCursor<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.source.read(self.at, buffer.len())?;
         buffer[..bytes.len()].copy_from_slice(&bytes);
@@ -78,17 +78,17 @@ impl<R: Read + Seek> Read for Position<R> {
     }
 }
 
-impl<R: Read + Seek + Send> Length for Source<R> {
+impl<R: Read + Seek + Send> Length for SharedMedium<R> {
     fn len(&self) -> u64 {
         self.length
     }
 }
 
-impl<R: Read + Seek + Send> ChunkReader for Source<R> {
-    type T = BufReader<Position<R>>;
+impl<R: Read + Seek + Send> ChunkReader for SharedMedium<R> {
+    type T = BufReader<MediumCursor<R>>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        let position = Position { source: self.clone(), at: start };
+        let position = MediumCursor { source: self.clone(), at: start };
         Ok(BufReader::with_capacity(BUFFER, position))
     }
 
@@ -99,23 +99,27 @@ impl<R: Read + Seek + Send> ChunkReader for Source<R> {
 
 /// A part of the medium held in memory: a column chunk or a row group.
 #[derive(Clone)]
-pub struct Held {
+pub struct HeldBytes {
     start: u64,
     bytes: Bytes,
 }
 
-impl Held {
-    pub fn new<R: Read + Seek>(source: &Source<R>, start: u64, length: usize) -> Result<Self> {
-        Ok(Held { start, bytes: source.exactly(start, length)? })
+impl HeldBytes {
+    pub fn new<R: Read + Seek>(
+        source: &SharedMedium<R>,
+        start: u64,
+        length: usize,
+    ) -> Result<Self> {
+        Ok(HeldBytes { start, bytes: source.exactly(start, length)? })
     }
 
     /// Reads `length` bytes from `start`, or fewer if the medium ends before.
     pub fn up_to<R: Read + Seek>(
-        source: &Source<R>,
+        source: &SharedMedium<R>,
         start: u64,
         length: usize,
     ) -> io::Result<Self> {
-        Ok(Held { start, bytes: source.read(start, length)?.into() })
+        Ok(HeldBytes { start, bytes: source.read(start, length)?.into() })
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -128,13 +132,13 @@ impl Held {
     }
 }
 
-impl Length for Held {
+impl Length for HeldBytes {
     fn len(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
 }
 
-impl ChunkReader for Held {
+impl ChunkReader for HeldBytes {
     type T = bytes::buf::Reader<Bytes>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {

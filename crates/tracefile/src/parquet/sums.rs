@@ -6,7 +6,7 @@
 //! have checksums of their own ([`super::block`]).
 
 use super::integrity::Damage;
-use super::source::Source;
+use super::source::SharedMedium;
 use crate::error::TraceError;
 use crate::schema::{KEY_SEAL, KEY_SUM, KEY_SUMS};
 use parquet::file::metadata::{KeyValue, RowGroupMetaData};
@@ -53,7 +53,7 @@ impl GroupSum {
     }
 
     /// Reads the row group from the file and returns whether it matches the checksum.
-    pub fn is_intact<R: Read + Seek>(&self, source: &Source<R>) -> io::Result<bool> {
+    pub fn is_intact<R: Read + Seek>(&self, source: &SharedMedium<R>) -> io::Result<bool> {
         let mut hasher = XxHash3_64::new();
         let mut read = 0;
         while read < self.bytes {
@@ -97,7 +97,7 @@ impl GroupSum {
 
 /// Returns whether a file's footer matches its checksum; false if it has none.
 pub fn is_sealed<R: Read + Seek>(
-    source: &Source<R>,
+    source: &SharedMedium<R>,
     keys: Option<&Vec<KeyValue>>,
 ) -> io::Result<bool> {
     match keys.and_then(|keys| value_of(keys, KEY_SEAL)) {
@@ -113,7 +113,7 @@ pub fn is_sealed<R: Read + Seek>(
 /// Returns [`TraceError::Footer`] if the footer does not match its checksum or its row groups,
 /// or [`TraceError::Io`] if the medium fails.
 pub fn of_file<R: Read + Seek>(
-    source: &Source<R>,
+    source: &SharedMedium<R>,
     keys: &[KeyValue],
     groups: &[RowGroupMetaData],
 ) -> Result<Option<Vec<GroupSum>>, TraceError> {
@@ -141,7 +141,7 @@ pub fn of_block(keys: &[KeyValue], groups: &[RowGroupMetaData]) -> Option<GroupS
 }
 
 /// Computes the checksum that a file's footer should have.
-fn footer_seal<R: Read + Seek>(source: &Source<R>) -> io::Result<Option<String>> {
+fn footer_seal<R: Read + Seek>(source: &SharedMedium<R>) -> io::Result<Option<String>> {
     let end = source.read(source.length().saturating_sub(FOOTER_END as u64), FOOTER_END)?;
     let Some(length) = end.first_chunk::<4>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length) as usize + FOOTER_END;
@@ -170,15 +170,15 @@ fn digits(sum: u64) -> String {
 
 /// A sink that computes the checksum of the bytes written, and holds the footer back until it
 /// is sealed.
-pub struct Summing<W> {
+pub struct ChecksumSink<W> {
     sink: W,
     hasher: XxHash3_64,
     footer: Option<Vec<u8>>,
 }
 
-impl<W: Write> Summing<W> {
+impl<W: Write> ChecksumSink<W> {
     pub fn new(sink: W) -> Self {
-        Summing { sink, hasher: XxHash3_64::new(), footer: None }
+        ChecksumSink { sink, hasher: XxHash3_64::new(), footer: None }
     }
 
     /// Starts the checksum of a row group.
@@ -208,7 +208,7 @@ impl<W: Write> Summing<W> {
     }
 }
 
-impl<W: Write> Write for Summing<W> {
+impl<W: Write> Write for ChecksumSink<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(footer) = &mut self.footer {
             footer.extend_from_slice(bytes);

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use steadfast_domain::io_event::{
-    CapturedDevice, Command, FileName, Mark, Merging, ProcessorReading,
+    CapturedDevice, CommandName, FileName, Mark, MergeCounts, ProcessorReading,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
 
@@ -47,7 +47,7 @@ fn events(count: u64) -> Vec<IoEvent> {
                 device: (x % 3) as u16,
                 op: IoOp::ALL[(x % 5) as usize],
                 layer: if x.is_multiple_of(4) { Layer::FileSystem } else { Layer::Block },
-                command: Command::new(["", "postgres", "kworker/u8:1"][(x % 3) as usize]),
+                command: CommandName::new(["", "postgres", "kworker/u8:1"][(x % 3) as usize]),
                 inode: x % 5,
                 ..IoEvent::default()
             }
@@ -59,7 +59,7 @@ fn events(count: u64) -> Vec<IoEvent> {
 
 fn file(events: &[IoEvent], rows_per_group: usize) -> Vec<u8> {
     let mut writer =
-        Writer::new(Vec::new(), &conditions()).unwrap().with_rows_per_group(rows_per_group);
+        TraceWriter::new(Vec::new(), &conditions()).unwrap().with_rows_per_group(rows_per_group);
     for part in events.chunks(777) {
         writer.write(part).unwrap();
     }
@@ -170,15 +170,15 @@ fn threads_cgroups_merges_and_paths_come_back() {
     let mut conditions = conditions();
     conditions.threads = true;
     conditions.cgroups = Some(Vec::new());
-    conditions.merging = Some(vec![Merging::default()]);
+    conditions.merging = Some(vec![MergeCounts::default()]);
     let names = ["", "a-thread", "another"];
     let mut events = events(5003);
     for (event, n) in events.iter_mut().zip(0u64..) {
         let x = steadfast_domain::step::mix64(n ^ 0xabc);
         (event.tid, event.cgroup) = ((x % 4_194_303) as u32, (x % 1025) as u16);
-        (event.merged, event.thread) = ((x % 97) as u16, Command::new(names[(x % 3) as usize]));
+        (event.merged, event.thread) = ((x % 97) as u16, CommandName::new(names[(x % 3) as usize]));
     }
-    let mut writer = Writer::new(Vec::new(), &conditions).unwrap().with_rows_per_group(503);
+    let mut writer = TraceWriter::new(Vec::new(), &conditions).unwrap().with_rows_per_group(503);
     let path = |n: u64| FileName { device: 0, inode: n, path: format!("/srv/\"{n}\" ü") };
     let reading = |n: u64| ProcessorReading { at_ns: n * 7, busy: n * 3, io_wait: n, total: n * 5 };
     for (part, n) in events.chunks(503).zip(1u64..) {
@@ -214,7 +214,7 @@ fn every_row_keeps_its_own_name() {
     for (event, n) in events.iter_mut().zip(0u64..) {
         // Runs of one name, then more names than are kept ready.
         let name = if n < 3001 { n / 1000 } else { steadfast_domain::step::mix64(n) % 499 };
-        event.command = Command::new(&format!("worker-{name}"));
+        event.command = CommandName::new(&format!("worker-{name}"));
     }
     let trace = Trace::open(Cursor::new(file(&events, 2503))).unwrap();
     let read = by_issue(read_all(&trace));
@@ -263,7 +263,7 @@ fn columns_without_a_value_come_back_whatever_stands_beside_them() {
         event.flags *= u16::from(!is_plain(10));
         event.queued_ns *= u64::from(!is_plain(12));
         event.response_ns = if is_plain(14) { u64::MAX } else { event.response_ns };
-        event.command = if is_plain(16) { Command::default() } else { event.command };
+        event.command = if is_plain(16) { CommandName::default() } else { event.command };
     }
     let wanted = by_issue(events.clone());
     for rows_per_group in [97, 750, 1500, 10_007] {
@@ -306,7 +306,7 @@ fn a_killed_writer_loses_only_the_unfinished_row_group() {
     let mut sink = Vec::new();
     let mut ends = Vec::new();
     {
-        let mut writer = Writer::new(&mut sink, &conditions()).unwrap();
+        let mut writer = TraceWriter::new(&mut sink, &conditions()).unwrap();
         let mut later = conditions();
         for (n, part) in events.chunks(100).enumerate() {
             later.lost = n as u64;

@@ -5,8 +5,8 @@
 //! A batch keeps only the beginning of a name, so no more than that is assembled: a short page
 //! can describe texts of gigabytes.
 
-use super::delta::Deltas;
-use super::value::Value;
+use super::delta::DeltaDecoder;
+use super::value::ColumnValue;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 
@@ -14,7 +14,7 @@ use parquet::errors::{ParquetError, Result};
 const KEPT: usize = 15;
 
 /// The texts of a page that is being read.
-pub(super) struct Texts {
+pub(super) struct TextDecoder {
     /// Length of the prefix shared with the text before; empty if all texts are stored whole.
     prefixes: Vec<i32>,
     /// Length of the stored part of each text.
@@ -32,7 +32,7 @@ fn damaged() -> ParquetError {
     ParquetError::General("the lengths of its texts are impossible".into())
 }
 
-impl Texts {
+impl TextDecoder {
     /// Opens at most `values` texts, stored whole or, with `have_prefixes`, as differences.
     pub(super) fn open(bytes: Bytes, values: usize, have_prefixes: bool) -> Result<Self> {
         let (prefixes, bytes) =
@@ -42,11 +42,11 @@ impl Texts {
             return Err(damaged());
         }
         let before = [0; KEPT];
-        Ok(Texts { prefixes, lengths, next: 0, bytes, at: 0, before, before_length: 0 })
+        Ok(TextDecoder { prefixes, lengths, next: 0, bytes, at: 0, before, before_length: 0 })
     }
 
     /// Appends the next `count` texts.
-    pub(super) fn take<T: Value>(&mut self, count: usize, column: &mut Vec<T>) -> Result<()> {
+    pub(super) fn take<T: ColumnValue>(&mut self, count: usize, column: &mut Vec<T>) -> Result<()> {
         for _ in 0..count {
             let length = self.lengths.get(self.next).ok_or_else(damaged)?;
             let prefix = self.prefixes.get(self.next).copied().unwrap_or(0);
@@ -69,7 +69,7 @@ impl Texts {
 /// Decodes at most `most` numbers at the beginning of a page; returns them and the bytes that
 /// follow.
 fn numbers(bytes: Bytes, most: usize) -> Result<(Vec<i32>, Bytes)> {
-    let mut deltas = Deltas::open(bytes.clone())?;
+    let mut deltas = DeltaDecoder::open(bytes.clone())?;
     let count = deltas.len();
     if count > most {
         return Err(damaged());

@@ -13,13 +13,13 @@ const GROUP: usize = 8;
 const REACH: usize = size_of::<u128>();
 
 /// Unpacked numbers, in two's complement.
-pub(super) type Numbers = [i64; AT_ONCE];
+pub(super) type UnpackedNumbers = [i64; AT_ONCE];
 
 /// Numbers of at most eight bits unpacked at a time.
 pub(super) const SHORT_AT_ONCE: usize = 64;
 
 /// Unpacked numbers of at most eight bits.
-pub(super) type ShortNumbers = [u8; SHORT_AT_ONCE];
+pub(super) type UnpackedBytes = [u8; SHORT_AT_ONCE];
 
 /// Returns the bytes that `numbers` numbers of `width` bits take.
 pub(super) fn packed_length(numbers: usize, width: usize) -> usize {
@@ -28,7 +28,7 @@ pub(super) fn packed_length(numbers: usize, width: usize) -> usize {
 
 /// Unpacks numbers of `width` bits, at most [`WIDTH_MAX`]. Numbers beyond the end of `bytes`
 /// become 0.
-pub(super) fn unpack(bytes: &[u8], width: usize, numbers: &mut Numbers) {
+pub(super) fn unpack(bytes: &[u8], width: usize, numbers: &mut UnpackedNumbers) {
     unpack_by(OF_WIDTH[width], bytes, width, (0, 0), slice::from_mut(numbers));
 }
 
@@ -38,21 +38,21 @@ pub(super) fn unpack_and_add(
     bytes: &[u8],
     width: usize,
     (last, least): (i64, i64),
-    numbers: &mut [Numbers],
+    numbers: &mut [UnpackedNumbers],
 ) {
     unpack_by(ADDED_OF_WIDTH[width], bytes, width, (last, least), numbers);
 }
 
 /// A function that unpacks numbers of one width.
-type OfWidth = fn(&[u8], (i64, i64), &mut [Numbers]);
+type UnpackFn = fn(&[u8], (i64, i64), &mut [UnpackedNumbers]);
 
 #[inline]
 fn unpack_by(
-    of_width: OfWidth,
+    of_width: UnpackFn,
     bytes: &[u8],
     width: usize,
     (last, least): (i64, i64),
-    numbers: &mut [Numbers],
+    numbers: &mut [UnpackedNumbers],
 ) {
     let length = packed_length(AT_ONCE, width);
     if bytes.len() >= length * numbers.len() + REACH {
@@ -69,7 +69,7 @@ fn unpack_by(
 }
 
 /// Unpacks numbers of `width` bits, at most eight.
-pub(super) fn unpack_short(bytes: &[u8], width: usize, numbers: &mut ShortNumbers) {
+pub(super) fn unpack_short(bytes: &[u8], width: usize, numbers: &mut UnpackedBytes) {
     let of_width = SHORT_OF_WIDTH[width];
     let length = packed_length(SHORT_AT_ONCE, width);
     if bytes.len() >= length + GROUP {
@@ -82,7 +82,7 @@ pub(super) fn unpack_short(bytes: &[u8], width: usize, numbers: &mut ShortNumber
 }
 
 /// Unpacks one width: eight numbers are loaded as one word, which is then spread by halves.
-fn short_of_width<const WIDTH: usize>(bytes: &[u8], numbers: &mut ShortNumbers) {
+fn short_of_width<const WIDTH: usize>(bytes: &[u8], numbers: &mut UnpackedBytes) {
     let halves = |word: u64, apart: usize, together: u64| {
         let moved = apart - apart * WIDTH / GROUP;
         (word & together) | (word << moved & together << apart)
@@ -101,13 +101,14 @@ macro_rules! short_of_widths {
     ($($width:literal)*) => { [|_, numbers| *numbers = [0; SHORT_AT_ONCE], $(short_of_width::<$width>),*] };
 }
 
-const SHORT_OF_WIDTH: [fn(&[u8], &mut ShortNumbers); GROUP + 1] = short_of_widths![1 2 3 4 5 6 7 8];
+const SHORT_OF_WIDTH: [fn(&[u8], &mut UnpackedBytes); GROUP + 1] =
+    short_of_widths![1 2 3 4 5 6 7 8];
 
 /// Unpacks one width, so that all shifts are known at compile time.
 fn of_width<const WIDTH: usize, const ADDED: bool>(
     bytes: &[u8],
     (mut last, least): (i64, i64),
-    numbers: &mut [Numbers],
+    numbers: &mut [UnpackedNumbers],
 ) {
     let groups = numbers.as_flattened_mut().as_chunks_mut::<GROUP>().0;
     for (group, numbers) in groups.iter_mut().enumerate() {
@@ -143,12 +144,12 @@ macro_rules! of_widths {
     ($added:literal: $($width:literal)*) => { [$(of_width::<$width, $added>),*] };
 }
 
-const OF_WIDTH: [OfWidth; WIDTH_MAX + 1] = of_widths![
+const OF_WIDTH: [UnpackFn; WIDTH_MAX + 1] = of_widths![
     false: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
     33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64
 ];
 
-const ADDED_OF_WIDTH: [OfWidth; WIDTH_MAX + 1] = of_widths![
+const ADDED_OF_WIDTH: [UnpackFn; WIDTH_MAX + 1] = of_widths![
     true: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
     33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64
 ];

@@ -1,10 +1,10 @@
 //! Values of a batch and how they are encoded in a file.
 
 use parquet::basic::Type as Physical;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::CommandName;
 
 /// A value that a column of a batch can hold.
-pub(crate) trait Value: Copy + PartialEq {
+pub(crate) trait ColumnValue: Copy + PartialEq {
     /// Type of the column in a file.
     const PHYSICAL: Physical;
     /// Whether the type is a number.
@@ -23,7 +23,7 @@ pub(crate) trait Value: Copy + PartialEq {
     fn of_bytes(bytes: &[u8]) -> Option<(Self, usize)>;
 }
 
-impl Value for i64 {
+impl ColumnValue for i64 {
     const PHYSICAL: Physical = Physical::INT64;
     const IS_NUMBER: bool = true;
     fn of_number(number: i64) -> Self {
@@ -37,7 +37,7 @@ impl Value for i64 {
     }
 }
 
-impl Value for i32 {
+impl ColumnValue for i32 {
     const PHYSICAL: Physical = Physical::INT32;
     const IS_NUMBER: bool = true;
     fn of_number(number: i64) -> Self {
@@ -48,12 +48,12 @@ impl Value for i32 {
     }
 }
 
-impl Value for Command {
+impl ColumnValue for CommandName {
     const PHYSICAL: Physical = Physical::BYTE_ARRAY;
     const IS_NUMBER: bool = false;
     /// Returns an empty name, because names are never encoded as numbers.
     fn of_number(_: i64) -> Self {
-        Command::default()
+        CommandName::default()
     }
     fn from_text(text: &[u8]) -> Self {
         command(text)
@@ -67,8 +67,8 @@ impl Value for Command {
 }
 
 /// Truncates a name to 15 bytes, as the kernel does.
-pub(super) fn command(name: &[u8]) -> Command {
-    let mut command = Command::default();
+pub(super) fn command(name: &[u8]) -> CommandName {
+    let mut command = CommandName::default();
     let length = name.len().min(15);
     command.0[..length].copy_from_slice(&name[..length]);
     command

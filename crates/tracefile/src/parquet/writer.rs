@@ -1,8 +1,8 @@
 //! Writes events as a trace file, row group by row group.
 
-use super::names::{Names, ROWS_AT_ONCE};
-use super::output::{About, Output};
-use crate::batch::{Batch, SortSpace};
+use super::names::{NameBuffers, ROWS_AT_ONCE};
+use super::output::{RowGroupExtent, TraceOutput};
+use crate::batch::{Batch, SortBuffers};
 use crate::error::TraceError;
 use crate::schema::{Field, Fields, NAMES, NARROW, WIDE, author, schema};
 use bytes::Bytes;
@@ -17,7 +17,7 @@ use std::io::Write;
 use std::sync::Arc;
 use steadfast_domain::{CaptureConditions, IoEvent};
 
-/// Rows per row group, unless [`Writer::flush`] ends it earlier: about 10 MB in memory, 1 to
+/// Rows per row group, unless [`TraceWriter::flush`] ends it earlier: about 10 MB in memory, 1 to
 /// 3 MB in the file.
 pub const ROWS_PER_GROUP: usize = 1 << 17;
 
@@ -26,22 +26,22 @@ pub const ROWS_PER_GROUP: usize = 1 << 17;
 /// Events come in any order, usually as they complete. Each row group is sorted by issue time,
 /// which makes it smaller and faster to read. A recovery block follows every row group, so
 /// that all complete row groups of a killed writer can be read.
-pub struct Writer<W: Write + Send> {
-    output: Output<W>,
+pub struct TraceWriter<W: Write + Send> {
+    output: TraceOutput<W>,
     /// Events as columns. Each column is sorted and written on its own, and a single one fits
     /// into the cache.
     pending: Batch,
-    space: SortSpace,
+    space: SortBuffers,
     /// Reused buffers of each column of names.
-    names: [Names; NAMES],
-    columns: Columns,
+    names: [NameBuffers; NAMES],
+    columns: FileColumns,
     rows_per_group: usize,
     rows: u64,
 }
 
 /// The columns of a file, and the set of those that are written uncompressed because
 /// compression gains too little.
-struct Columns {
+struct FileColumns {
     fields: Vec<Field>,
     descriptors: Vec<ColumnDescPtr>,
     uncompressed: WriterPropertiesPtr,
@@ -53,7 +53,7 @@ struct Columns {
 /// Interval, in row groups, at which all columns are compressed again to measure the gain.
 const TRIED_EVERY: usize = 16;
 
-impl<W: Write + Send> Writer<W> {
+impl<W: Write + Send> TraceWriter<W> {
     /// Starts a file with the conditions known so far.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl<W: Write + Send> Writer<W> {
         let fields = Field::of_file(conditions);
         let schema = schema(&fields)?;
         let level = ZstdLevel::try_new(1).map_err(TraceError::Encode)?;
-        let columns = Columns {
+        let columns = FileColumns {
             descriptors: SchemaDescriptor::new(Arc::clone(&schema)).columns().to_vec(),
             fields,
             uncompressed: Arc::new(properties(conditions, Compression::UNCOMPRESSED)),
@@ -70,10 +70,10 @@ impl<W: Write + Send> Writer<W> {
             groups: 0,
         };
         let properties = properties(conditions, Compression::ZSTD(level));
-        Ok(Writer {
-            output: Output::begin(sink, schema, properties, conditions)?,
+        Ok(TraceWriter {
+            output: TraceOutput::begin(sink, schema, properties, conditions)?,
             pending: Batch::default(),
-            space: SortSpace::default(),
+            space: SortBuffers::default(),
             names: Default::default(),
             columns,
             rows_per_group: ROWS_PER_GROUP,
@@ -127,8 +127,9 @@ impl<W: Write + Send> Writer<W> {
         let ios = self.pending.len() as u64;
         let span_ns = (self.pending.issued_ns(0), self.pending.issued_ns(self.pending.len() - 1));
         let (pending, names, columns) = (&self.pending, &mut self.names, &self.columns);
-        self.output
-            .row_group(About { span_ns, ios }, |group| columns.write(group, pending, names))?;
+        self.output.row_group(RowGroupExtent { span_ns, ios }, |group| {
+            columns.write(group, pending, names)
+        })?;
         self.columns.see(self.output.last_columns());
         self.rows += ios;
         self.pending.clear();
@@ -155,13 +156,13 @@ impl<W: Write + Send> Writer<W> {
     }
 }
 
-impl Columns {
+impl FileColumns {
     /// Writes a row group.
     fn write<W: Write + Send>(
         &self,
         group: &mut SerializedRowGroupWriter<'_, W>,
         rows: &Batch,
-        names: &mut [Names; NAMES],
+        names: &mut [NameBuffers; NAMES],
     ) -> parquet::errors::Result<()> {
         for (field, descriptor) in self.fields.iter().zip(&self.descriptors) {
             if self.as_they_are.has(*field) {
@@ -203,7 +204,7 @@ fn write_column(
     column: &mut ColumnWriter<'_>,
     field: Field,
     rows: &Batch,
-    names: &mut [Names; NAMES],
+    names: &mut [NameBuffers; NAMES],
 ) -> parquet::errors::Result<()> {
     match field.bits() {
         0 => {

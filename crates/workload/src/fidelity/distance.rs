@@ -28,22 +28,27 @@ impl Distance {
 }
 
 /// The values of one of the two samples.
-pub(super) struct Sample {
+pub(super) struct DistributionSample {
     values: Vec<u64>,
     exact_max: usize,
     dense: Vec<u64>,
     count: u64,
 }
 
-impl Default for Sample {
+impl Default for DistributionSample {
     fn default() -> Self {
-        Sample::keeping(EXACT_MAX)
+        DistributionSample::keeping(EXACT_MAX)
     }
 }
 
-impl Sample {
+impl DistributionSample {
     pub(super) fn keeping(exact_max: usize) -> Self {
-        Sample { values: Vec::new(), exact_max, dense: vec![0; FineHistogram::LEN], count: 0 }
+        DistributionSample {
+            values: Vec::new(),
+            exact_max,
+            dense: vec![0; FineHistogram::LEN],
+            count: 0,
+        }
     }
 
     pub(super) fn take(&mut self, value: u64) {
@@ -60,13 +65,13 @@ impl Sample {
 }
 
 /// Returns the distance between two samples; `None` if one of them is empty.
-pub(super) fn between(mut samples: [Sample; 2]) -> Option<Distance> {
+pub(super) fn between(mut samples: [DistributionSample; 2]) -> Option<Distance> {
     let counts = [samples[0].count, samples[1].count];
     if counts.contains(&0) {
         return None;
     }
     let histograms = [0, 1].map(|side: usize| FineHistogram::from_dense(&samples[side].dense));
-    let (ks, at_most) = if samples.iter().all(Sample::is_whole) {
+    let (ks, at_most) = if samples.iter().all(DistributionSample::is_whole) {
         samples.iter_mut().for_each(|sample| sample.values.sort_unstable());
         let ks = of_sorted(&samples[0].values, &samples[1].values);
         (ks, ks)
@@ -121,7 +126,7 @@ mod tests {
 
     fn distance(exact_max: usize, a: &[u64], b: &[u64]) -> Distance {
         let sample = |values: &[u64]| {
-            let mut sample = Sample::keeping(exact_max);
+            let mut sample = DistributionSample::keeping(exact_max);
             values.iter().for_each(|value| sample.take(*value));
             sample
         };
@@ -143,7 +148,7 @@ mod tests {
         // Ties: after 5 all of the first and half of the second.
         assert_eq!(ks(&[5, 5, 5], &[5, 5, 9, 9]), 0.5);
         assert_eq!(ks(&[100], &[100, 101]), 0.5);
-        assert!(between([Sample::default(), Sample::default()]).is_none());
+        assert!(between([DistributionSample::default(), DistributionSample::default()]).is_none());
     }
 
     #[test]

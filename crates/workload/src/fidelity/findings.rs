@@ -2,7 +2,7 @@
 
 use super::found::Fidelity;
 use super::pairs::{DevicePair, OpPair};
-use super::side::SideFound;
+use super::side::FidelitySide;
 use super::{plots, tables};
 use sha2::{Digest, Sha256};
 use std::cmp::Ordering;
@@ -88,7 +88,7 @@ fn headline(found: &Fidelity) -> String {
 }
 
 /// Returns the names of a capture's devices, at most four.
-fn names(side: &SideFound) -> String {
+fn names(side: &FidelitySide) -> String {
     let names: Vec<&str> =
         side.conditions.devices.iter().map(|d| d.name.as_str()).take(4).collect();
     if names.is_empty() { side.conditions.source.clone() } else { names.join(", ") }
@@ -145,7 +145,7 @@ fn digest(found: &Fidelity) -> String {
     let mut hash = Sha256::new();
     for side in &found.sides {
         hash.update(serde_json::to_vec(&side.conditions).unwrap_or_default());
-        for stream in side.streams.listing(steadfast_analysis::By::Count) {
+        for stream in side.streams.listing(steadfast_analysis::ShareMeasure::Count) {
             hash.update(format!("{} {} {}\n", stream.key, stream.count, stream.amount));
         }
     }
@@ -171,7 +171,7 @@ fn header(found: &Fidelity) -> FormHeader {
     }
 }
 
-fn block(title: &str, side: &SideFound) -> FormBlock {
+fn block(title: &str, side: &FidelitySide) -> FormBlock {
     let conditions = &side.conditions;
     let kept = match conditions.step_ns {
         Some(step_ns) => format!("I/O streams in steps of {}", Nanos(step_ns)),

@@ -2,7 +2,7 @@
 
 use super::options::FidelityOptions;
 use super::pairs::{self, DevicePair};
-use super::side::{self, SideFound};
+use super::side::{self, FidelitySide};
 use crate::replay::ReplayError;
 use std::io::{Read, Seek};
 use steadfast_analysis::Captured;
@@ -22,7 +22,7 @@ pub struct Fidelity {
     /// Whether the original's offsets were mapped like those of the replay.
     pub mapped: bool,
     /// The original and the replay.
-    pub sides: [SideFound; 2],
+    pub sides: [FidelitySide; 2],
     /// Pairs of devices in the order of their numbers; `None` if either capture has no single
     /// I/Os.
     pub devices: Option<Vec<DevicePair>>,
@@ -56,8 +56,8 @@ impl Fidelity {
         let step_ns = common_width(original, replay, options, longest)?;
         let widths = [(step_ns as f64 * faster).round() as u64, step_ns];
         let sides = [
-            SideFound::of(original, of_original, spans[0], widths[0])?,
-            SideFound::of(replay, of_replay, spans[1], widths[1])?,
+            FidelitySide::of(original, of_original, spans[0], widths[0])?,
+            FidelitySide::of(replay, of_replay, spans[1], widths[1])?,
         ];
         let tell_ios =
             [original.tells(NotRecorded::SingleIos), replay.tells(NotRecorded::SingleIos)];

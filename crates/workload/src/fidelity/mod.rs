@@ -18,5 +18,5 @@ pub use distance::Distance;
 pub use findings::{caveats, chapters, findings};
 pub use found::Fidelity;
 pub use options::FidelityOptions;
-pub use pairs::{DevicePair, Difference, DifferentIo, OpPair, SequenceFound, Starts};
-pub use side::SideFound;
+pub use pairs::{DevicePair, DifferentIo, IoDifference, OpPair, SequenceComparison, StartErrors};
+pub use side::FidelitySide;

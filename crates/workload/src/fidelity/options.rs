@@ -1,14 +1,14 @@
 //! Options of a comparison of two captures.
 
 use crate::replay::AddressMap;
-use steadfast_analysis::Pass;
+use steadfast_analysis::PassOptions;
 use steadfast_domain::script::Timing;
 
 /// Options of a comparison of two captures, the original first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FidelityOptions {
     /// Selection of the I/Os of each capture.
-    pub passes: [Pass; 2],
+    pub passes: [PassOptions; 2],
     /// Width of a step in plots over time, in nanoseconds; `None` to choose it by the length.
     pub step_ns: Option<u64>,
     /// Speed factor of the replay, by which the original's times are divided.

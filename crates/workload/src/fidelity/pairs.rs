@@ -3,15 +3,15 @@
 //! operation is also paired on its own, because a single missing flush would shift the pairing
 //! of all I/Os after it.
 
-use super::distance::{Distance, Sample, between};
+use super::distance::{Distance, DistributionSample, between};
 use super::options::FidelityOptions;
-use super::side::SideFound;
+use super::side::FidelitySide;
 use crate::replay::AddressMap;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{Read, Seek};
-use steadfast_analysis::pass::Ios;
-use steadfast_analysis::{Captured, Filter, Pass};
+use steadfast_analysis::pass::AnnotatedBatches;
+use steadfast_analysis::{Captured, Filter, PassOptions};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, FineHistogram, IoOp};
 use steadfast_tracefile::error::TraceError;
@@ -32,10 +32,10 @@ pub struct DevicePair {
     /// I/Os of the original that the map cannot place on the target, because they are larger.
     pub unmapped: u64,
     /// Comparison of operation, size, offset and order.
-    pub sequence: SequenceFound,
+    pub sequence: SequenceComparison,
     /// Start-time errors. If the captures differ, they are those of the operations that both have
     /// equally often, or of all operations if there is none.
-    pub starts: Starts,
+    pub starts: StartErrors,
     /// Comparison per operation; empty if the captures have the same I/Os in the same order.
     pub by_op: Vec<OpPair>,
     /// Distance between the inter-arrival times; `None` if one side has fewer than two I/Os.
@@ -50,25 +50,25 @@ pub struct OpPair {
     /// Number of I/Os of each.
     pub ios: [u64; 2],
     /// Comparison of size, offset and order.
-    pub sequence: SequenceFound,
+    pub sequence: SequenceComparison,
     /// Start-time errors.
-    pub starts: Starts,
+    pub starts: StartErrors,
 }
 
 /// The result of comparing I/Os by operation, size and offset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SequenceFound {
+pub struct SequenceComparison {
     /// Number of pairs that differ.
     pub different: u64,
     /// First pair that differs, or first I/O without a counterpart; `None` if all are equal.
-    pub first: Option<Difference>,
+    pub first: Option<IoDifference>,
     /// Whether both sides have the same I/Os equally often, in any order.
     pub same_ios: bool,
 }
 
 /// The first difference between two captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Difference {
+pub struct IoDifference {
     /// Number in issue order, from 1.
     pub number: u64,
     /// I/O of each side; `None` if the side has ended.
@@ -96,7 +96,7 @@ impl fmt::Display for DifferentIo {
     }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for IoDifference {
     /// Formats like `I/O 12: write 4K at 0 as captured, read 4K at 0 as replayed`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let told = |io: Option<DifferentIo>| io.map_or("nothing".to_owned(), |io| io.to_string());
@@ -108,7 +108,7 @@ impl fmt::Display for Difference {
 /// Start-time errors of a replay: the distance of each I/O from its time, after aligning the
 /// first I/Os of both captures.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Starts {
+pub struct StartErrors {
     /// Number of pairs.
     pub pairs: u64,
     /// Errors, early or late, in nanoseconds.
@@ -127,7 +127,7 @@ pub(super) fn of_devices<A, B>(
     original: &Captured<A>,
     replay: &Captured<B>,
     options: &FidelityOptions,
-    sides: &[SideFound; 2],
+    sides: &[FidelitySide; 2],
 ) -> Result<Vec<DevicePair>, TraceError>
 where
     A: Read + Seek + Send + 'static,
@@ -136,7 +136,7 @@ where
     let pairs = sides[0].devices.keys().zip(sides[1].devices.keys()).take(DEVICES_MAX);
     let pairs = pairs.map(|(captured, replayed)| {
         let devices = [*captured, *replayed];
-        let two = Two { original, replay, options };
+        let two = CapturePair { original, replay, options };
         let passes = [0, 1].map(|side: usize| on_device(&options.passes[side], devices[side]));
         let names = [0, 1].map(|side: usize| sides[side].device_name(devices[side]));
         two.compare(&passes, names)
@@ -145,18 +145,22 @@ where
 }
 
 /// Two captures and the options of their comparison.
-struct Two<'t, A, B> {
+struct CapturePair<'t, A, B> {
     original: &'t Captured<A>,
     replay: &'t Captured<B>,
     options: &'t FidelityOptions,
 }
 
-impl<A, B> Two<'_, A, B>
+impl<A, B> CapturePair<'_, A, B>
 where
     A: Read + Seek + Send + 'static,
     B: Read + Seek + Send + 'static,
 {
-    fn compare(&self, passes: &[Pass; 2], names: [String; 2]) -> Result<DevicePair, TraceError> {
+    fn compare(
+        &self,
+        passes: &[PassOptions; 2],
+        names: [String; 2],
+    ) -> Result<DevicePair, TraceError> {
         let (found, unmapped) = self.pair(passes, None)?;
         if found.sequence.first.is_none() {
             return Ok(found.finish(names, unmapped));
@@ -179,48 +183,48 @@ where
     /// cannot place.
     fn pair(
         &self,
-        passes: &[Pass; 2],
+        passes: &[PassOptions; 2],
         begins: Option<[u64; 2]>,
-    ) -> Result<(Found, u64), TraceError> {
-        let mut pairing = Pairing {
-            original: Stream::new(self.original.ios(&passes[0], Fields::NONE)?),
-            replay: Stream::new(self.replay.ios(&passes[1], Fields::NONE)?),
+    ) -> Result<(ComparisonState, u64), TraceError> {
+        let mut pairing = PairReader {
+            original: SideIos::new(self.original.ios(&passes[0], Fields::NONE)?),
+            replay: SideIos::new(self.replay.ios(&passes[1], Fields::NONE)?),
             map: self.options.map.as_ref(),
             faster: self.options.faster,
             unmapped: 0,
         };
-        let found = pairing.run(Found { begins, ..Found::default() })?;
+        let found = pairing.run(ComparisonState { begins, ..ComparisonState::default() })?;
         Ok((found, pairing.unmapped))
     }
 }
 
-fn of_op(pass: &Pass, op: IoOp) -> Pass {
-    Pass { filter: Filter { ops: vec![op], ..pass.filter.clone() }, ..pass.clone() }
+fn of_op(pass: &PassOptions, op: IoOp) -> PassOptions {
+    PassOptions { filter: Filter { ops: vec![op], ..pass.filter.clone() }, ..pass.clone() }
 }
 
-fn on_device(pass: &Pass, device: u16) -> Pass {
-    Pass { filter: Filter { devices: vec![device], ..pass.filter.clone() }, ..pass.clone() }
+fn on_device(pass: &PassOptions, device: u16) -> PassOptions {
+    PassOptions { filter: Filter { devices: vec![device], ..pass.filter.clone() }, ..pass.clone() }
 }
 
 /// An I/O and its issue time.
 #[derive(Debug, Clone, Copy)]
-struct At {
+struct TimedIo {
     issued_ns: u64,
     io: DifferentIo,
 }
 
 /// The chosen I/Os of one side, one by one.
-struct Stream<'t, R> {
-    ios: Ios<'t, R>,
-    ready: VecDeque<At>,
+struct SideIos<'t, R> {
+    ios: AnnotatedBatches<'t, R>,
+    ready: VecDeque<TimedIo>,
 }
 
-impl<'t, R: Read + Seek + Send + 'static> Stream<'t, R> {
-    fn new(ios: Ios<'t, R>) -> Self {
-        Stream { ios, ready: VecDeque::new() }
+impl<'t, R: Read + Seek + Send + 'static> SideIos<'t, R> {
+    fn new(ios: AnnotatedBatches<'t, R>) -> Self {
+        SideIos { ios, ready: VecDeque::new() }
     }
 
-    fn next(&mut self) -> Result<Option<At>, TraceError> {
+    fn next(&mut self) -> Result<Option<TimedIo>, TraceError> {
         while self.ready.is_empty() {
             let Some(rows) = self.ios.next_rows()? else { return Ok(None) };
             self.ready.extend(rows.iter().map(|row| {
@@ -230,27 +234,27 @@ impl<'t, R: Read + Seek + Send + 'static> Stream<'t, R> {
                     _ => (rows.batch.offset(row), u64::from(rows.batch.bytes(row))),
                 };
                 let io = DifferentIo { op, offset: place.0, size: place.1 };
-                At { issued_ns: rows.batch.issued_ns(row), io }
+                TimedIo { issued_ns: rows.batch.issued_ns(row), io }
             }));
         }
         Ok(self.ready.pop_front())
     }
 }
 
-struct Pairing<'t, A, B> {
-    original: Stream<'t, A>,
-    replay: Stream<'t, B>,
+struct PairReader<'t, A, B> {
+    original: SideIos<'t, A>,
+    replay: SideIos<'t, B>,
     map: Option<&'t AddressMap>,
     faster: f64,
     unmapped: u64,
 }
 
-impl<A, B> Pairing<'_, A, B>
+impl<A, B> PairReader<'_, A, B>
 where
     A: Read + Seek + Send + 'static,
     B: Read + Seek + Send + 'static,
 {
-    fn run(&mut self, mut found: Found) -> Result<Found, TraceError> {
+    fn run(&mut self, mut found: ComparisonState) -> Result<ComparisonState, TraceError> {
         loop {
             match (self.captured()?, self.replay.next()?) {
                 (None, None) => break,
@@ -262,7 +266,7 @@ where
 
     /// Returns the next I/O of the original, at the time and place where the replay had to issue
     /// it.
-    fn captured(&mut self) -> Result<Option<At>, TraceError> {
+    fn captured(&mut self) -> Result<Option<TimedIo>, TraceError> {
         while let Some(mut at) = self.original.next()? {
             if self.faster != 1.0 {
                 at.issued_ns = (at.issued_ns as f64 / self.faster).round() as u64;
@@ -281,38 +285,38 @@ where
 }
 
 /// State of a comparison.
-struct Found {
+struct ComparisonState {
     ios: [u64; 2],
-    sequence: SequenceFound,
+    sequence: SequenceComparison,
     /// Sum of the hashes of all I/Os of a side, independent of their order.
     sums: [u128; 2],
     begins: Option<[u64; 2]>,
     before: [Option<u64>; 2],
-    gaps: [Sample; 2],
+    gaps: [DistributionSample; 2],
     dense: Vec<u64>,
-    starts: Starts,
+    starts: StartErrors,
     /// Due time and delay of each of the last pairs, in nanoseconds.
     last: VecDeque<(u64, i64)>,
 }
 
-impl Default for Found {
+impl Default for ComparisonState {
     fn default() -> Self {
-        Found {
+        ComparisonState {
             ios: [0; 2],
-            sequence: SequenceFound::default(),
+            sequence: SequenceComparison::default(),
             sums: [0; 2],
             begins: None,
             before: [None; 2],
             gaps: Default::default(),
             dense: vec![0; FineHistogram::LEN],
-            starts: Starts::default(),
+            starts: StartErrors::default(),
             last: VecDeque::with_capacity(DRIFT_OVER + 1),
         }
     }
 }
 
-impl Found {
-    fn take(&mut self, captured: Option<At>, replayed: Option<At>) {
+impl ComparisonState {
+    fn take(&mut self, captured: Option<TimedIo>, replayed: Option<TimedIo>) {
         for (side, at) in [captured, replayed].into_iter().enumerate() {
             let Some(at) = at else { continue };
             self.ios[side] += 1;
@@ -325,7 +329,7 @@ impl Found {
         if ios[0] != ios[1] {
             self.sequence.different += u64::from(ios.iter().all(Option::is_some));
             let number = self.ios[0].max(self.ios[1]);
-            self.sequence.first.get_or_insert(Difference { number, ios });
+            self.sequence.first.get_or_insert(IoDifference { number, ios });
         }
         if let (Some(captured), Some(replayed)) = (captured, replayed) {
             self.pair(captured.issued_ns, replayed.issued_ns);
@@ -362,15 +366,15 @@ impl Found {
         OpPair { op, ios: self.ios, sequence: self.compared(), starts: self.started() }
     }
 
-    fn compared(&self) -> SequenceFound {
+    fn compared(&self) -> SequenceComparison {
         let same_ios = self.ios[0] == self.ios[1] && self.sums[0] == self.sums[1];
-        SequenceFound { same_ios, ..self.sequence.clone() }
+        SequenceComparison { same_ios, ..self.sequence.clone() }
     }
 
-    fn started(&self) -> Starts {
+    fn started(&self) -> StartErrors {
         let mut last: Vec<i64> = self.last.iter().map(|(_, late)| *late).collect();
         last.sort_unstable();
-        Starts {
+        StartErrors {
             errors: FineHistogram::from_dense(&self.dense),
             drift_ns: last.get(last.len() / 2).copied(),
             ..self.starts.clone()
@@ -380,10 +384,10 @@ impl Found {
 
 /// Merges the start-time errors of operations: those that both sides have equally often, or
 /// all if there is none.
-fn starts_of(each: &[(IoOp, Found)]) -> Starts {
-    let is_whole = |found: &Found| found.ios[0] == found.ios[1];
+fn starts_of(each: &[(IoOp, ComparisonState)]) -> StartErrors {
+    let is_whole = |found: &ComparisonState| found.ios[0] == found.ios[1];
     let some = each.iter().any(|(_, found)| is_whole(found));
-    let mut all = Found::default();
+    let mut all = ComparisonState::default();
     let mut last = Vec::new();
     for (_, found) in each.iter().filter(|(_, found)| !some || is_whole(found)) {
         all.starts.pairs += found.starts.pairs;

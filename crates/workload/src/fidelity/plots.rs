@@ -8,11 +8,11 @@ use steadfast_analysis::questions::steps::CaptureStep;
 use steadfast_domain::findings::{Axis, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 use steadfast_domain::{Bytes, FineHistogram, Nanos};
 
-type Steps = BTreeMap<u64, CaptureStep>;
+type PlottedSteps = BTreeMap<u64, CaptureStep>;
 
 /// A value of both captures over time. In a step without I/Os a rate is 0, because the step was
 /// recorded; any other value is missing.
-struct OverTime {
+struct TimePlotSpec {
     id: &'static str,
     title: &'static str,
     unit: &'static str,
@@ -23,7 +23,7 @@ struct OverTime {
 
 /// Plots IOPS, MB/s, response time and outstanding I/Os over time.
 pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
-    let linear = |id, title, unit, is_rate, value| OverTime {
+    let linear = |id, title, unit, is_rate, value| TimePlotSpec {
         id,
         title,
         unit,
@@ -37,7 +37,7 @@ pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
         linear("replay-mbs", "Throughput v time", "MB/s", true, |step| {
             Some(Bytes(step.bytes()).as_mb())
         }),
-        OverTime {
+        TimePlotSpec {
             scale: Scale::Log10,
             ..linear("replay-response", "Average response time v time", "ms", false, response)
         },
@@ -54,7 +54,7 @@ pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
     .collect()
 }
 
-fn drawn(found: &Fidelity, kind: &OverTime) -> Plot {
+fn drawn(found: &Fidelity, kind: &TimePlotSpec) -> Plot {
     let x = Axis::time("Time since the first I/O", TimeUnit::Seconds);
     let y = Axis::new(kind.unit, kind.scale.clone());
     let caption = match found.faster {
@@ -68,7 +68,7 @@ fn drawn(found: &Fidelity, kind: &OverTime) -> Plot {
         .with(Series::new("Replay", Stroke::Measured, points(found, replay, kind)))
 }
 
-fn points(found: &Fidelity, steps: &Steps, kind: &OverTime) -> Vec<(f64, Option<f64>)> {
+fn points(found: &Fidelity, steps: &PlottedSteps, kind: &TimePlotSpec) -> Vec<(f64, Option<f64>)> {
     let last = found.sides.iter().filter_map(|side| side.steps.keys().last()).max();
     let seconds = found.step_ns as f64 / 1e9;
     let value = |number: u64| {

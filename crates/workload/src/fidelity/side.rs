@@ -6,14 +6,14 @@ use std::io::{Read, Seek};
 use steadfast_analysis::captured::steps_over;
 use steadfast_analysis::questions::steps::{CaptureStep, STEPS_MAX};
 use steadfast_analysis::questions::streams::StreamTable;
-use steadfast_analysis::{Captured, Fold, Pass, Rows};
+use steadfast_analysis::{AnnotatedRows, Captured, Fold, PassOptions};
 use steadfast_domain::{CaptureConditions, FineHistogram};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Field, Fields};
 
 /// The contents of one of the two captures.
 #[derive(Debug, Clone)]
-pub struct SideFound {
+pub struct FidelitySide {
     /// Capture conditions.
     pub conditions: CaptureConditions,
     /// Damaged or missing parts of its files, one sentence each.
@@ -39,17 +39,17 @@ pub struct SideFound {
 /// Returns the first and last time of the chosen I/Os.
 pub(super) fn span_ns<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
-    pass: &Pass,
+    pass: &PassOptions,
 ) -> Result<(u64, u64), ReplayError> {
     let account = captured.run(pass, &mut [])?;
     let filter = pass.filter.told(captured.conditions());
     account.span_ns.ok_or(ReplayError::Empty { events: account.events, filter })
 }
 
-impl SideFound {
+impl FidelitySide {
     pub(super) fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
-        pass: &Pass,
+        pass: &PassOptions,
         span_ns: (u64, u64),
         step_ns: u64,
     ) -> Result<Self, TraceError> {
@@ -57,8 +57,8 @@ impl SideFound {
             None => of_ios(captured, pass, span_ns.0, step_ns)?,
             Some(kept_ns) => of_sums(captured, pass, span_ns, (kept_ns, step_ns))?,
         };
-        let SingleIos { depths, devices } = ios;
-        Ok(SideFound {
+        let SingleIoFigures { depths, devices } = ios;
+        Ok(FidelitySide {
             conditions: captured.conditions().clone(),
             missing: captured.integrity().missing(),
             span_ns,
@@ -83,21 +83,21 @@ impl SideFound {
     }
 }
 
-type Steps = BTreeMap<u64, CaptureStep>;
+type StepsByNumber = BTreeMap<u64, CaptureStep>;
 
 /// Figures that need single I/Os.
 #[derive(Default)]
-struct SingleIos {
+struct SingleIoFigures {
     depths: Option<FineHistogram>,
     devices: BTreeMap<u16, u64>,
 }
 
 fn of_ios<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
-    pass: &Pass,
+    pass: &PassOptions,
     begin_ns: u64,
     step_ns: u64,
-) -> Result<(StreamTable, Steps, SingleIos), TraceError> {
+) -> Result<(StreamTable, StepsByNumber, SingleIoFigures), TraceError> {
     let mut streams = StreamTable::new();
     let mut depths = vec![0u64; FineHistogram::LEN];
     let (mut steps, mut devices) = (BTreeMap::new(), BTreeMap::new());
@@ -114,10 +114,10 @@ fn of_ios<R: Read + Seek + Send + 'static>(
         }
     }
     let depths = Some(FineHistogram::from_dense(&depths)).filter(|depths| depths.total() > 0);
-    Ok((streams, steps, SingleIos { depths, devices }))
+    Ok((streams, steps, SingleIoFigures { depths, devices }))
 }
 
-fn step_at(steps: &mut Steps, at: u64) -> Result<&mut CaptureStep, TraceError> {
+fn step_at(steps: &mut StepsByNumber, at: u64) -> Result<&mut CaptureStep, TraceError> {
     if steps.len() >= STEPS_MAX && !steps.contains_key(&at) {
         let what = format!("more than {STEPS_MAX} capture steps; choose wider steps");
         return Err(TraceError::TooFine(what));
@@ -125,7 +125,7 @@ fn step_at(steps: &mut Steps, at: u64) -> Result<&mut CaptureStep, TraceError> {
     Ok(steps.entry(at).or_default())
 }
 
-fn add(step: &mut CaptureStep, rows: &Rows<'_>, row: usize) {
+fn add(step: &mut CaptureStep, rows: &AnnotatedRows<'_>, row: usize) {
     let op = &mut step.ops[rows.batch.op(row) as usize];
     op.ios += 1;
     op.bytes = op.bytes.saturating_add(u64::from(rows.batch.bytes(row)));
@@ -146,16 +146,16 @@ fn add(step: &mut CaptureStep, rows: &Rows<'_>, row: usize) {
 /// begin with step 0.
 fn of_sums<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
-    pass: &Pass,
+    pass: &PassOptions,
     span_ns: (u64, u64),
     (kept_ns, step_ns): (u64, u64),
-) -> Result<(StreamTable, Steps, SingleIos), TraceError> {
+) -> Result<(StreamTable, StepsByNumber, SingleIoFigures), TraceError> {
     let (mut streams, mut kept) = (StreamTable::new(), steps_over(pass, span_ns, kept_ns));
     captured.run(pass, &mut [&mut streams, &mut kept])?;
     let (first, each) = (span_ns.0 / kept_ns, (step_ns / kept_ns).max(1));
-    let mut steps = Steps::new();
+    let mut steps = StepsByNumber::new();
     for (number, step) in kept.finish()? {
         steps.entry(number.saturating_sub(first) / each).or_default().merge(&step);
     }
-    Ok((streams, steps, SingleIos::default()))
+    Ok((streams, steps, SingleIoFigures::default()))
 }

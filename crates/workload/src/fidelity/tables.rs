@@ -2,10 +2,10 @@
 
 use super::found::Fidelity;
 use super::pairs::{DevicePair, OpPair};
-use super::side::SideFound;
+use super::side::FidelitySide;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use steadfast_analysis::sums::io_sums::Sums;
+use steadfast_analysis::sums::io_sums::IoSums;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{FineHistogram, IoOp, Nanos};
@@ -41,7 +41,7 @@ fn compared(head: &str, values: [Option<f64>; 2], decimals: u8) -> Row {
 
 /// Returns the table of totals.
 pub(super) fn totals(found: &Fidelity) -> Table {
-    let of = |value: &dyn Fn(&SideFound) -> Option<f64>| found.sides.each_ref().map(value);
+    let of = |value: &dyn Fn(&FidelitySide) -> Option<f64>| found.sides.each_ref().map(value);
     let total = found.sides.each_ref().map(|side| side.streams.total());
     let figures = total.each_ref().map(|tally| tally.responses.figures());
     let millis = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
@@ -54,7 +54,7 @@ pub(super) fn totals(found: &Fidelity) -> Table {
     };
     let ios = total.each_ref().map(|tally| tally.count() as f64);
     let mb = total.each_ref().map(|tally| Bytes(tally.amount()).as_mb());
-    let deepest = |tally: &Sums| (tally.depths > 0).then(|| f64::from(tally.depth_max));
+    let deepest = |tally: &IoSums| (tally.depths > 0).then(|| f64::from(tally.depth_max));
     Table::new("replay-totals", "Original beside replay", "")
         .columns(BOTH)
         .column(("difference", "Difference %"))
@@ -69,7 +69,7 @@ pub(super) fn totals(found: &Fidelity) -> Table {
             compared("99 % response time, ms", figures.map(|f| millis(f.p99_ns)), 4),
             compared("99.999 % response time, ms", figures.map(|f| millis(f.p99_999_ns)), 4),
             compared("Maximum response time, ms", figures.map(|f| millis(f.max_ns)), 4),
-            compared("Average queue depth", total.each_ref().map(Sums::depth_mean), 3),
+            compared("Average queue depth", total.each_ref().map(IoSums::depth_mean), 3),
             compared("Maximum queue depth", total.each_ref().map(deepest), 0),
             compared("Failed I/Os", total.each_ref().map(|tally| Some(tally.failed() as f64)), 0),
         ])
@@ -83,7 +83,7 @@ pub(super) fn streams(found: &Fidelity, all: bool) -> Table {
     let keys: BTreeSet<StreamKey> =
         sides.iter().flat_map(|table| table.iter().map(|(key, _)| key)).collect();
     let of = |key: StreamKey| sides.map(|table| table.get(key).cloned().unwrap_or_default());
-    let mut rows: Vec<(StreamKey, [Sums; 2])> =
+    let mut rows: Vec<(StreamKey, [IoSums; 2])> =
         keys.into_iter().map(|key| (key, of(key))).collect();
     rows.sort_by_key(|(key, tallies)| (Reverse(tallies[0].count().max(tallies[1].count())), *key));
     let (listed, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(_, tallies)| {
@@ -117,11 +117,11 @@ pub(super) fn streams(found: &Fidelity, all: bool) -> Table {
         .rows(rest)
 }
 
-fn stream_row(head: &str, tallies: &[Sums; 2]) -> Row {
+fn stream_row(head: &str, tallies: &[IoSums; 2]) -> Row {
     let [original, replay] = tallies;
-    let mb = |tally: &Sums| Cell::number(Some(Bytes(tally.amount()).as_mb()), 1);
-    let art = |tally: &Sums| ms(tally.responses.figures().mean_ns);
-    let depth = |tally: &Sums| Cell::number(tally.depth_mean(), 2);
+    let mb = |tally: &IoSums| Cell::number(Some(Bytes(tally.amount()).as_mb()), 1);
+    let art = |tally: &IoSums| ms(tally.responses.figures().mean_ns);
+    let depth = |tally: &IoSums| Cell::number(tally.depth_mean(), 2);
     let cells = [
         Cell::count(original.count()),
         Cell::count(replay.count()),
@@ -273,12 +273,12 @@ pub(super) fn depths(found: &Fidelity) -> Option<Table> {
             })
         };
         let total = found.sides.each_ref().map(|side| side.streams.total());
-        let deepest = |tally: &Sums| (tally.depths > 0).then(|| f64::from(tally.depth_max));
+        let deepest = |tally: &IoSums| (tally.depths > 0).then(|| f64::from(tally.depth_max));
         Table::new("replay-depths", "Queue depth at issue", "")
             .columns(BOTH)
             .column(("difference", "Difference %"))
             .rows([
-                compared("Average", total.each_ref().map(Sums::depth_mean), 3),
+                compared("Average", total.each_ref().map(IoSums::depth_mean), 3),
                 compared("50 %", at(0.5), 0),
                 compared("99 %", at(0.99), 0),
                 compared("Maximum", total.each_ref().map(deepest), 0),

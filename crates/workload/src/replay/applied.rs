@@ -6,7 +6,7 @@ use super::steps::{NativeSteps, StepChoice, StepToReplay, of_cumulative};
 use crate::placement::Placement;
 use crate::workload_file::{WorkloadFile, WorkloadStep};
 use std::collections::HashMap;
-use steadfast_analysis::questions::cumulative::{Workload, io_stream, stimulus_op};
+use steadfast_analysis::questions::cumulative::{CumulativeWorkload, io_stream, stimulus_op};
 use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::stimulus::DataPattern;
@@ -103,7 +103,7 @@ impl NativeSteps {
 }
 
 fn applied(
-    workload: &Workload,
+    workload: &CumulativeWorkload,
     steps: &[StepToReplay],
     caveats: &[Caveat],
     provenance: Provenance,
@@ -136,7 +136,7 @@ fn sentence(caveat: &Caveat) -> String {
 
 /// Returns every stream weighted by its count. If the sum of the counts exceeds 32 bits, all
 /// are halved equally often, to no less than 1, and a remark is returned.
-fn weighed(workload: &Workload) -> (Vec<IoStream>, Option<String>) {
+fn weighed(workload: &CumulativeWorkload) -> (Vec<IoStream>, Option<String>) {
     let sum: u128 = workload.streams.iter().map(|stream| u128::from(stream.count)).sum();
     let shift = (u128::BITS - sum.leading_zeros()).saturating_sub(u32::BITS);
     let streams = workload.streams.iter().filter_map(|stream| {

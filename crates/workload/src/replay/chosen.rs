@@ -1,10 +1,10 @@
 //! The I/Os of a trace that a script can hold, as they were captured.
 
-use super::options::LeftOut;
-use steadfast_analysis::Rows;
+use super::options::OmittedIos;
+use steadfast_analysis::AnnotatedRows;
 use steadfast_analysis::questions::cumulative::stimulus_op;
 use steadfast_domain::io_event::flags;
-use steadfast_domain::script::IssueAt;
+use steadfast_domain::script::DueTimeSource;
 use steadfast_domain::{IoOp, Op};
 use steadfast_tracefile::parquet::{Field, Fields};
 
@@ -13,7 +13,7 @@ pub(super) const FIELDS: Fields = Fields::of(&[Field::Queued, Field::Flags, Fiel
 
 /// A playable I/O as it was captured.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Chosen {
+pub(super) struct CapturedIo {
     /// Due time in nanoseconds from the capture's beginning.
     pub(super) due_ns: u64,
     pub(super) completed_ns: Option<u64>,
@@ -24,9 +24,9 @@ pub(super) struct Chosen {
     pub(super) process: u32,
 }
 
-impl Default for Chosen {
+impl Default for CapturedIo {
     fn default() -> Self {
-        Chosen {
+        CapturedIo {
             due_ns: 0,
             completed_ns: None,
             op: Op::Read,
@@ -40,29 +40,36 @@ impl Default for Chosen {
 
 /// The reason why an I/O is not played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum UnplayableReason {
     UnknownOp,
     NoBytes,
 }
 
 /// Returns the I/O of a row, or the reason why it is not played.
 #[inline]
-pub(super) fn chosen(rows: &Rows<'_>, row: usize, at: IssueAt) -> Result<Chosen, Why> {
+pub(super) fn chosen(
+    rows: &AnnotatedRows<'_>,
+    row: usize,
+    at: DueTimeSource,
+) -> Result<CapturedIo, UnplayableReason> {
     let batch = rows.batch;
     let (set, size) = (batch.flags(row), u64::from(batch.bytes(row)));
     // A pure flush request looks like this where bios are captured.
     let only_flushes = batch.op(row) == IoOp::Write && size == 0 && set & flags::PREFLUSH != 0;
-    let op =
-        if only_flushes { Op::Flush } else { stimulus_op(batch.op(row)).ok_or(Why::UnknownOp)? };
+    let op = if only_flushes {
+        Op::Flush
+    } else {
+        stimulus_op(batch.op(row)).ok_or(UnplayableReason::UnknownOp)?
+    };
     let is_flush = op == Op::Flush;
     if size == 0 && !is_flush {
-        return Err(Why::NoBytes);
+        return Err(UnplayableReason::NoBytes);
     }
     let issued = batch.issued_ns(row);
-    Ok(Chosen {
+    Ok(CapturedIo {
         due_ns: match at {
-            IssueAt::Queue => issued.saturating_sub(batch.queued_ns(row)),
-            IssueAt::Issue => issued,
+            DueTimeSource::Queue => issued.saturating_sub(batch.queued_ns(row)),
+            DueTimeSource::Issue => issued,
         },
         completed_ns: rows.response_ns(row).map(|response| issued.saturating_add(response)),
         op,
@@ -73,11 +80,11 @@ pub(super) fn chosen(rows: &Rows<'_>, row: usize, at: IssueAt) -> Result<Chosen,
     })
 }
 
-impl LeftOut {
-    pub(super) fn count(&mut self, why: Why) {
+impl OmittedIos {
+    pub(super) fn count(&mut self, why: UnplayableReason) {
         match why {
-            Why::UnknownOp => self.unknown_ops += 1,
-            Why::NoBytes => self.without_bytes += 1,
+            UnplayableReason::UnknownOp => self.unknown_ops += 1,
+            UnplayableReason::NoBytes => self.without_bytes += 1,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! before I/Os that were issued earlier. The first pass found the longest wait, which shows up to
 //! which due time no earlier I/O can follow. The number of waiting I/Os is bounded.
 
-use super::chosen::Chosen;
+use super::chosen::CapturedIo;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use steadfast_tracefile::issue_order::WAITING_MAX;
@@ -14,44 +14,44 @@ pub(super) struct DueOrder {
     /// Longest time that any I/O waited before its issue, in nanoseconds.
     slack_ns: u64,
     waiting_max: usize,
-    waiting: BinaryHeap<Reverse<Waiting>>,
-    ready: VecDeque<Chosen>,
+    waiting: BinaryHeap<Reverse<WaitingIo>>,
+    ready: VecDeque<CapturedIo>,
     numbered: u64,
     last_due_ns: u64,
     /// Number of I/Os that arrived too late for their place and are due at once.
     pub(super) late: u64,
 }
 
-struct Waiting {
+struct WaitingIo {
     number: u64,
-    io: Chosen,
+    io: CapturedIo,
 }
 
-impl Waiting {
+impl WaitingIo {
     fn key(&self) -> (u64, u64) {
         (self.io.due_ns, self.number)
     }
 }
 
-impl Ord for Waiting {
+impl Ord for WaitingIo {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }
 }
 
-impl PartialOrd for Waiting {
+impl PartialOrd for WaitingIo {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Waiting {
+impl PartialEq for WaitingIo {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for WaitingIo {}
 
 impl DueOrder {
     pub(super) fn new(slack_ns: u64) -> Self {
@@ -67,12 +67,12 @@ impl DueOrder {
     }
 
     /// Adds the next I/O in issue order.
-    pub(super) fn take(&mut self, io: Chosen) {
+    pub(super) fn take(&mut self, io: CapturedIo) {
         if self.slack_ns == 0 {
             self.give(io);
             return;
         }
-        self.waiting.push(Reverse(Waiting { number: self.numbered, io }));
+        self.waiting.push(Reverse(WaitingIo { number: self.numbered, io }));
         self.numbered += 1;
         if self.waiting.len() > self.waiting_max {
             self.give_first();
@@ -96,7 +96,7 @@ impl DueOrder {
         }
     }
 
-    pub(super) fn next(&mut self) -> Option<Chosen> {
+    pub(super) fn next(&mut self) -> Option<CapturedIo> {
         self.ready.pop_front()
     }
 
@@ -107,7 +107,7 @@ impl DueOrder {
     }
 
     /// Releases an I/O. Due times never decrease: an I/O that is too late is due at once.
-    fn give(&mut self, mut io: Chosen) {
+    fn give(&mut self, mut io: CapturedIo) {
         self.late += u64::from(io.due_ns < self.last_due_ns);
         io.due_ns = io.due_ns.max(self.last_due_ns);
         self.last_due_ns = io.due_ns;
@@ -119,8 +119,8 @@ impl DueOrder {
 mod tests {
     use super::*;
 
-    fn io(due_ns: u64) -> Chosen {
-        Chosen { due_ns, ..Chosen::default() }
+    fn io(due_ns: u64) -> CapturedIo {
+        CapturedIo { due_ns, ..CapturedIo::default() }
     }
 
     fn drained(order: &mut DueOrder) -> Vec<u64> {

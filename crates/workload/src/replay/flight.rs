@@ -9,11 +9,11 @@ const FOLLOWED_MAX: usize = 1 << 16;
 
 /// The completion times of the outstanding I/Os.
 #[derive(Default)]
-pub(super) struct Outstanding {
+pub(super) struct CompletionHeap {
     completions: BinaryHeap<Reverse<u64>>,
 }
 
-impl Outstanding {
+impl CompletionHeap {
     /// Returns the number of I/Os outstanding at `due_ns`, including the one due then; `None` if
     /// its completion was not seen. I/Os must come in the order of their due times.
     pub(super) fn with(&mut self, due_ns: u64, completed_ns: Option<u64>) -> Option<u32> {
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn an_io_counts_from_when_it_is_due_until_it_completes() {
-        let mut outstanding = Outstanding::default();
+        let mut outstanding = CompletionHeap::default();
         let with = [(0, Some(100)), (10, Some(20)), (20, Some(300)), (50, None), (100, Some(101))]
             .map(|(due, completed)| outstanding.with(due, completed));
         assert_eq!(with, [Some(1), Some(2), Some(2), None, Some(2)]);

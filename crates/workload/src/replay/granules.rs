@@ -38,27 +38,27 @@ impl Granules {
     }
 
     /// Counts the granules, so that the number of each is known.
-    pub fn ranked(self) -> Ranks {
+    pub fn ranked(self) -> GranuleRanks {
         let mut before = 0;
         let pieces = self.pieces.into_iter().map(|(number, words)| {
-            let piece = Piece { number, before, words_before: counts(&words), words };
+            let piece = RankPiece { number, before, words_before: counts(&words), words };
             before += piece.words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             piece
         });
         let pieces = pieces.collect();
-        Ranks { pieces, total: before }
+        GranuleRanks { pieces, total: before }
     }
 }
 
 /// The touched granules, numbered in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ranks {
-    pieces: Vec<Piece>,
+pub struct GranuleRanks {
+    pieces: Vec<RankPiece>,
     total: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Piece {
+struct RankPiece {
     number: u64,
     /// Number of touched granules in all earlier pieces.
     before: u64,
@@ -67,7 +67,7 @@ struct Piece {
     words_before: Box<[u16; WORDS]>,
 }
 
-impl Ranks {
+impl GranuleRanks {
     /// Returns the number of touched granules.
     pub fn total(&self) -> u64 {
         self.total

@@ -2,21 +2,21 @@
 //! I/Os that were adjacent inside a granule stay adjacent and a sequential run stays one.
 
 use super::ReplayError;
-use super::granules::{GRANULE, Ranks};
+use super::granules::{GRANULE, GranuleRanks};
 use std::sync::Arc;
 use steadfast_domain::Bytes;
 use steadfast_domain::script::MapRule;
 
 /// The device for which a script is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
+pub struct ReplayTarget {
     /// Size of the device.
     pub size: Bytes,
     /// Size of a logical sector in bytes; offsets and sizes are rounded to multiples of it.
     pub logical_sector: u32,
 }
 
-impl Space {
+impl ReplayTarget {
     fn sector(self) -> u64 {
         u64::from(self.logical_sector).max(1)
     }
@@ -41,22 +41,22 @@ impl Space {
 /// The mapping of a capture's addresses to one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AddressMap {
-    space: Space,
-    moves: Moves,
+    space: ReplayTarget,
+    moves: AddressMove,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Moves {
+enum AddressMove {
     Same,
     Wrap,
-    Pack(Arc<Ranks>),
+    Pack(Arc<GranuleRanks>),
     /// Number of granules of the captured device.
     Scale(u64),
 }
 
 /// The place of one I/O on the target, and how it was adapted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Landing {
+pub struct MappedIo {
     /// Offset of the first byte on the target.
     pub offset: u64,
     /// Size in bytes, as captured or rounded outward to whole sectors.
@@ -71,13 +71,13 @@ pub struct Landing {
 
 /// The facts about a capture that a map needs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reached {
+pub struct CaptureExtent {
     /// End of the last byte that any I/O reaches.
     pub end: u64,
     /// Size of the captured device; `None` if unknown.
     pub capacity: Option<Bytes>,
     /// Touched granules; needed only to pack.
-    pub touched: Ranks,
+    pub touched: GranuleRanks,
 }
 
 impl AddressMap {
@@ -85,17 +85,21 @@ impl AddressMap {
     ///
     /// # Errors
     /// Returns [`ReplayError::TargetTooSmall`] if granules must move and the target has none.
-    pub fn new(rule: MapRule, space: Space, reached: Reached) -> Result<Self, ReplayError> {
+    pub fn new(
+        rule: MapRule,
+        space: ReplayTarget,
+        reached: CaptureExtent,
+    ) -> Result<Self, ReplayError> {
         if rule != MapRule::Same && space.granules() == 0 {
             return Err(ReplayError::TargetTooSmall(space.size));
         }
         let moves = match rule {
-            MapRule::Same => Moves::Same,
-            MapRule::Wrap => Moves::Wrap,
-            MapRule::Pack => Moves::Pack(Arc::new(reached.touched)),
+            MapRule::Same => AddressMove::Same,
+            MapRule::Wrap => AddressMove::Wrap,
+            MapRule::Pack => AddressMove::Pack(Arc::new(reached.touched)),
             MapRule::Scale => {
                 let span = reached.capacity.map_or(0, |bytes| bytes.0).max(reached.end);
-                Moves::Scale(span.div_ceil(GRANULE).max(1))
+                AddressMove::Scale(span.div_ceil(GRANULE).max(1))
             }
         };
         Ok(AddressMap { space, moves })
@@ -104,39 +108,39 @@ impl AddressMap {
     /// Returns the rule by which addresses move.
     pub fn rule(&self) -> MapRule {
         match self.moves {
-            Moves::Same => MapRule::Same,
-            Moves::Wrap => MapRule::Wrap,
-            Moves::Pack(_) => MapRule::Pack,
-            Moves::Scale(_) => MapRule::Scale,
+            AddressMove::Same => MapRule::Same,
+            AddressMove::Wrap => MapRule::Wrap,
+            AddressMove::Pack(_) => MapRule::Pack,
+            AddressMove::Scale(_) => MapRule::Scale,
         }
     }
 
     /// Returns the place of an I/O; `None` if it is larger than the target, or lies beyond its end
     /// and the rule is [`MapRule::Same`].
     #[inline]
-    pub fn land(&self, offset: u64, size: u64) -> Option<Landing> {
+    pub fn land(&self, offset: u64, size: u64) -> Option<MappedIo> {
         let (begin, whole) = self.space.whole_sectors(offset, size);
         let rounded = (begin, whole) != (offset, size);
         let end = self.space.end();
         let (place, wrapped) = match &self.moves {
-            Moves::Same => (begin, false),
+            AddressMove::Same => (begin, false),
             _ => self.moved(begin),
         };
         let highest = end.checked_sub(whole)?;
         let moved = place > highest;
-        if moved && matches!(self.moves, Moves::Same) {
+        if moved && matches!(self.moves, AddressMove::Same) {
             return None;
         }
-        Some(Landing { offset: place.min(highest), size: whole, rounded, wrapped, moved })
+        Some(MappedIo { offset: place.min(highest), size: whole, rounded, wrapped, moved })
     }
 
     fn moved(&self, begin: u64) -> (u64, bool) {
         let (granule, inside) = (begin / GRANULE, begin % GRANULE);
         let granules = self.space.granules();
         let number = match &self.moves {
-            Moves::Same | Moves::Wrap => granule,
-            Moves::Pack(ranks) => ranks.of(granule),
-            Moves::Scale(captured) => {
+            AddressMove::Same | AddressMove::Wrap => granule,
+            AddressMove::Pack(ranks) => ranks.of(granule),
+            AddressMove::Scale(captured) => {
                 let scaled = u128::from(granule) * u128::from(granules) / u128::from(*captured);
                 u64::try_from(scaled).unwrap_or(u64::MAX)
             }
@@ -148,16 +152,16 @@ impl AddressMap {
     pub fn told(&self) -> String {
         let target = self.space.granules();
         match &self.moves {
-            Moves::Same => "Addresses are the captured ones.".into(),
-            Moves::Wrap => format!(
+            AddressMove::Same => "Addresses are the captured ones.".into(),
+            AddressMove::Wrap => format!(
                 "Addresses wrap: granule number modulo the target's {target} granules of 1 MiB."
             ),
-            Moves::Pack(ranks) => format!(
+            AddressMove::Pack(ranks) => format!(
                 "Addresses are packed: the {} granules of 1 MiB that were touched, in order, onto \
                  the target's {target}.",
                 ranks.total()
             ),
-            Moves::Scale(captured) => format!(
+            AddressMove::Scale(captured) => format!(
                 "Addresses are scaled: {captured} captured granules of 1 MiB onto the target's \
                  {target}{}.",
                 match target.cmp(captured) {
@@ -186,8 +190,8 @@ mod tests {
             touched.touch(*offset, offset + size).unwrap();
         }
         let end = ios.iter().map(|(offset, size)| offset + size).max().unwrap_or(0);
-        let reached = Reached { end, capacity: None, touched: touched.ranked() };
-        let space = Space { size: Bytes::mib(target_mib), logical_sector: 512 };
+        let reached = CaptureExtent { end, capacity: None, touched: touched.ranked() };
+        let space = ReplayTarget { size: Bytes::mib(target_mib), logical_sector: 512 };
         AddressMap::new(rule, space, reached).unwrap()
     }
 
@@ -216,13 +220,16 @@ mod tests {
 
     #[test]
     fn a_captured_device_is_scaled_to_the_targets_size() {
-        let reached =
-            Reached { end: MIB, capacity: Some(Bytes::mib(1000)), touched: Ranks::default() };
-        let space = Space { size: Bytes::mib(100), logical_sector: 512 };
+        let reached = CaptureExtent {
+            end: MIB,
+            capacity: Some(Bytes::mib(1000)),
+            touched: GranuleRanks::default(),
+        };
+        let space = ReplayTarget { size: Bytes::mib(100), logical_sector: 512 };
         let squeezed = AddressMap::new(MapRule::Scale, space, reached.clone()).unwrap();
         assert_eq!(at(&squeezed, 509 * MIB + 1024, 4096), 50 * MIB + 1024);
         assert_eq!(at(&squeezed, 999 * MIB, 4096), 99 * MIB);
-        let space = Space { size: Bytes::mib(2000), logical_sector: 512 };
+        let space = ReplayTarget { size: Bytes::mib(2000), logical_sector: 512 };
         let stretched = AddressMap::new(MapRule::Scale, space, reached).unwrap();
         assert_eq!(at(&stretched, 999 * MIB + 512, 4096), 1998 * MIB + 512);
         assert!(stretched.told().contains("1000 captured") && stretched.told().contains("gaps"));
@@ -238,8 +245,8 @@ mod tests {
 
     #[test]
     fn what_is_not_on_a_sector_is_rounded_outward() {
-        let space = Space { size: Bytes::mib(4), logical_sector: 4096 };
-        let reached = Reached { end: 0, capacity: None, touched: Ranks::default() };
+        let space = ReplayTarget { size: Bytes::mib(4), logical_sector: 4096 };
+        let reached = CaptureExtent { end: 0, capacity: None, touched: GranuleRanks::default() };
         let map = AddressMap::new(MapRule::Same, space, reached).unwrap();
         let landing = map.land(512, 4096).unwrap();
         assert_eq!((landing.offset, landing.size, landing.rounded), (0, 8192, true));
@@ -249,8 +256,9 @@ mod tests {
 
     #[test]
     fn a_target_below_one_granule_is_refused_unless_addresses_stay() {
-        let space = Space { size: Bytes::kib(512), logical_sector: 512 };
-        let reached = || Reached { end: 4096, capacity: None, touched: Ranks::default() };
+        let space = ReplayTarget { size: Bytes::kib(512), logical_sector: 512 };
+        let reached =
+            || CaptureExtent { end: 4096, capacity: None, touched: GranuleRanks::default() };
         let refusal = AddressMap::new(MapRule::Wrap, space, reached()).unwrap_err().to_string();
         assert!(refusal.contains("512 KiB") && refusal.contains("1 MiB"), "{refusal}");
         assert!(AddressMap::new(MapRule::Same, space, reached()).is_ok());

@@ -30,9 +30,9 @@ mod think;
 
 pub use applied::Provenance;
 pub use error::ReplayError;
-pub use map::{AddressMap, Space};
-pub use options::{LeftOut, ScriptOptions};
+pub use map::{AddressMap, ReplayTarget};
+pub use options::{OmittedIos, ScriptOptions};
 pub use script::TraceScript;
-pub use steadfast_domain::script::{IssueAt, MapRule};
+pub use steadfast_domain::script::{DueTimeSource, MapRule};
 pub use steps::{NativeSteps, StepChoice, StepSource, StepToReplay};
 pub use summary::{OpSize, Summary};

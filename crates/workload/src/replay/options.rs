@@ -1,8 +1,8 @@
 //! Options of a script made from single I/Os, and the I/Os that it cannot hold.
 
-use super::map::Space;
-use steadfast_analysis::Pass;
-use steadfast_domain::script::{IssueAt, MapRule, ReplayOmissions};
+use super::map::ReplayTarget;
+use steadfast_analysis::PassOptions;
+use steadfast_domain::script::{DueTimeSource, MapRule, ReplayOmissions};
 
 /// Options of a script.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,14 +10,14 @@ pub struct ScriptOptions {
     /// Name in reports.
     pub name: String,
     /// Selection of the I/Os.
-    pub pass: Pass,
+    pub pass: PassOptions,
     /// Captured time at which I/Os are due; `None` for the time of queue entry if the trace has it,
     /// otherwise that of issue.
-    pub issue_at: Option<IssueAt>,
+    pub issue_at: Option<DueTimeSource>,
     /// Address mapping; `None` to keep the addresses if all fit, and to wrap them otherwise.
     pub map: Option<MapRule>,
     /// Size and sector of the target.
-    pub space: Space,
+    pub space: ReplayTarget,
     /// Parts of the script that are not played.
     pub leave_out: ReplayOmissions,
     /// Origin of the due times, in nanoseconds from the capture's beginning; `None` for the first
@@ -27,10 +27,10 @@ pub struct ScriptOptions {
 
 impl ScriptOptions {
     /// Chooses all I/Os, with the default options.
-    pub fn new(name: impl Into<String>, space: Space) -> Self {
+    pub fn new(name: impl Into<String>, space: ReplayTarget) -> Self {
         ScriptOptions {
             name: name.into(),
-            pass: Pass::default(),
+            pass: PassOptions::default(),
             issue_at: None,
             map: None,
             space,
@@ -42,7 +42,7 @@ impl ScriptOptions {
 
 /// The number of chosen I/Os that are not in the script, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct LeftOut {
+pub struct OmittedIos {
     /// I/Os of an unknown operation.
     pub unknown_ops: u64,
     /// Reads, writes and discards without bytes.
@@ -51,7 +51,7 @@ pub struct LeftOut {
     pub too_large: u64,
 }
 
-impl LeftOut {
+impl OmittedIos {
     /// Returns the sum of all counts.
     pub fn total(&self) -> u64 {
         self.reasons().into_iter().map(|(count, _)| count).sum()

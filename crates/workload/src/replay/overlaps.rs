@@ -12,19 +12,19 @@ const GRANULES_MAX: u64 = 64;
 
 /// One I/O in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Flying {
+pub(super) struct InFlightIo {
     pub(super) completed_ns: u64,
     pub(super) begin: u64,
     pub(super) end: u64,
     pub(super) alters: bool,
 }
 
-impl Flying {
+impl InFlightIo {
     fn granules(&self) -> impl Iterator<Item = u64> + use<> {
         let last = self.end.max(self.begin + 1) - 1;
         (self.begin / GRANULE..=last / GRANULE).take(GRANULES_MAX as usize)
     }
-    fn meets(&self, other: &Flying) -> bool {
+    fn meets(&self, other: &InFlightIo) -> bool {
         (self.alters || other.alters) && self.begin < other.end && other.begin < self.end
     }
 }
@@ -32,8 +32,8 @@ impl Flying {
 /// The set of I/Os in flight.
 #[derive(Default)]
 pub(super) struct InFlight {
-    by_end: BinaryHeap<Reverse<Flying>>,
-    by_granule: HashMap<u64, Vec<Flying>>,
+    by_end: BinaryHeap<Reverse<InFlightIo>>,
+    by_granule: HashMap<u64, Vec<InFlightIo>>,
     /// I/Os that touched bytes of another I/O in flight, if at least one of the two alters them.
     pub(super) overlapping: u64,
     /// Largest number in flight.
@@ -53,7 +53,7 @@ impl InFlight {
     ) {
         self.land(due_ns);
         let (begin, size) = io;
-        let flying = Flying {
+        let flying = InFlightIo {
             completed_ns: completed_ns.unwrap_or(due_ns),
             begin,
             end: begin.saturating_add(size),
@@ -69,7 +69,7 @@ impl InFlight {
         }
     }
 
-    fn start(&mut self, flying: Flying) {
+    fn start(&mut self, flying: InFlightIo) {
         self.by_end.push(Reverse(flying));
         if flying.end > flying.begin {
             for granule in flying.granules() {
@@ -88,7 +88,7 @@ impl InFlight {
         }
     }
 
-    fn forget(&mut self, granule: u64, gone: &Flying) {
+    fn forget(&mut self, granule: u64, gone: &InFlightIo) {
         if let Some(flying) = self.by_granule.get_mut(&granule) {
             if let Some(at) = flying.iter().position(|one| one == gone) {
                 flying.swap_remove(at);

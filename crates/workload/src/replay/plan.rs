@@ -2,13 +2,13 @@
 
 use super::map::AddressMap;
 use super::options::ScriptOptions;
-use steadfast_domain::script::IssueAt;
+use steadfast_domain::script::DueTimeSource;
 
 /// Everything known of a script before it is played.
 #[derive(Debug)]
 pub(super) struct ReplayPlan {
     pub(super) options: ScriptOptions,
-    pub(super) issue_at: IssueAt,
+    pub(super) issue_at: DueTimeSource,
     pub(super) map: AddressMap,
     /// Origin of the due times, in nanoseconds from the capture's beginning.
     pub(super) origin_ns: u64,

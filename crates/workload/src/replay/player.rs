@@ -1,15 +1,15 @@
 //! Plays a script without a device: the chosen I/Os of a trace one by one, in the order of their
 //! due times, on the addresses of the target.
 
-use super::chosen::{Chosen, FIELDS, chosen};
+use super::chosen::{CapturedIo, FIELDS, chosen};
 use super::due::DueOrder;
-use super::flight::Outstanding;
-use super::map::Landing;
+use super::flight::CompletionHeap;
+use super::map::MappedIo;
 use super::plan::ReplayPlan;
-use super::think::Thinking;
+use super::think::ThinkTimes;
 use std::io::{Read, Seek};
 use std::sync::Arc;
-use steadfast_analysis::pass::Ios;
+use steadfast_analysis::pass::AnnotatedBatches;
 use steadfast_domain::{Bytes, DueIo, Nanos, Op};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::Trace;
@@ -19,7 +19,7 @@ const TRIM_MOST: u64 = 1 << 31;
 
 /// Counts of how the played I/Os were adapted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Landed {
+pub(super) struct AdaptationCounts {
     pub(super) rounded: u64,
     pub(super) wrapped: u64,
     pub(super) moved: u64,
@@ -32,42 +32,42 @@ pub(super) struct Landed {
 
 /// One played I/O.
 #[derive(Clone, Copy)]
-pub(super) struct Played {
+pub(super) struct ReplayedIo {
     pub(super) io: DueIo,
-    pub(super) captured: Chosen,
+    pub(super) captured: CapturedIo,
 }
 
 /// A script that is being played.
-pub(super) struct Player<R: 'static> {
+pub(super) struct ReplayPlayer<R: 'static> {
     plan: Arc<ReplayPlan>,
-    ios: Ios<'static, R>,
+    ios: AnnotatedBatches<'static, R>,
     order: DueOrder,
     /// The rest of a discard whose first part was played.
-    rest: Option<Played>,
-    thinking: Thinking,
-    outstanding: Outstanding,
+    rest: Option<ReplayedIo>,
+    thinking: ThinkTimes,
+    outstanding: CompletionHeap,
     last_due_ns: u64,
-    landed: Landed,
+    landed: AdaptationCounts,
     ended: bool,
 }
 
-impl<R: Read + Seek + Send + 'static> Player<R> {
+impl<R: Read + Seek + Send + 'static> ReplayPlayer<R> {
     pub(super) fn new(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Self {
-        Player {
+        ReplayPlayer {
             ios: plan.options.pass.shared_ios(trace, FIELDS),
             order: DueOrder::new(plan.slack_ns),
             rest: None,
             last_due_ns: plan.origin_ns,
             plan: Arc::clone(plan),
-            thinking: Thinking::default(),
-            outstanding: Outstanding::default(),
-            landed: Landed::default(),
+            thinking: ThinkTimes::default(),
+            outstanding: CompletionHeap::default(),
+            landed: AdaptationCounts::default(),
             ended: false,
         }
     }
 
     /// Returns the next I/O; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Played>, TraceError> {
+    pub(super) fn next(&mut self) -> Result<Option<ReplayedIo>, TraceError> {
         if let Some(rest) = self.rest.take() {
             return Ok(Some(self.divided(rest)));
         }
@@ -85,21 +85,21 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
     }
 
     /// Returns the I/O, or its first part if it is a discard that is too long.
-    fn divided(&mut self, played: Played) -> Played {
-        let Played { io, captured } = played;
+    fn divided(&mut self, played: ReplayedIo) -> ReplayedIo {
+        let ReplayedIo { io, captured } = played;
         if io.op != Op::Discard || io.size.0 <= TRIM_MOST {
             return played;
         }
         self.landed.divided += 1;
         let place = (Bytes(io.offset.0 + TRIM_MOST), Bytes(io.size.0 - TRIM_MOST));
         let rest = DueIo { offset: place.0, size: place.1, think: Nanos::ZERO, ..io };
-        self.rest = Some(Played { io: rest, captured });
-        Played { io: DueIo { size: Bytes(TRIM_MOST), ..io }, captured }
+        self.rest = Some(ReplayedIo { io: rest, captured });
+        ReplayedIo { io: DueIo { size: Bytes(TRIM_MOST), ..io }, captured }
     }
 
     /// Returns the counts of the I/Os played so far.
-    pub(super) fn landed(&self) -> Landed {
-        Landed { late: self.order.late, ..self.landed }
+    pub(super) fn landed(&self) -> AdaptationCounts {
+        AdaptationCounts { late: self.order.late, ..self.landed }
     }
 
     /// Returns whether the capture's times are too coarse to separate two I/Os.
@@ -124,9 +124,9 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
         Ok(())
     }
 
-    fn land(&mut self, captured: Chosen) -> Option<Played> {
+    fn land(&mut self, captured: CapturedIo) -> Option<ReplayedIo> {
         let landing = match captured.op {
-            Op::Flush => Landing::default(),
+            Op::Flush => MappedIo::default(),
             _ => match self.plan.map.land(captured.offset, captured.size) {
                 Some(landing) => landing,
                 None => {
@@ -146,14 +146,14 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
             io.think = self.think(&captured);
             io.outstanding = self.outstanding.with(captured.due_ns, captured.completed_ns);
         }
-        Some(Played { io, captured })
+        Some(ReplayedIo { io, captured })
     }
 
     /// Returns the think time of an I/O in a closed loop, where I/Os go out one after the other:
     /// that of its process, but at most the time since the previous I/O. What other processes did
     /// in the meantime has passed by then.
-    fn think(&mut self, io: &Chosen) -> Nanos {
-        let Chosen { due_ns, process, completed_ns, .. } = *io;
+    fn think(&mut self, io: &CapturedIo) -> Nanos {
+        let CapturedIo { due_ns, process, completed_ns, .. } = *io;
         let think_ns = self.thinking.before(process, due_ns, self.plan.origin_ns, completed_ns);
         let since_last_ns = due_ns.saturating_sub(self.last_due_ns);
         self.last_due_ns = due_ns;

@@ -4,20 +4,20 @@
 use super::ReplayError;
 use super::lacking::lacking;
 use super::map::AddressMap;
-use super::options::{LeftOut, ScriptOptions};
+use super::options::{OmittedIos, ScriptOptions};
 use super::plan::ReplayPlan;
-use super::player::Player;
+use super::player::ReplayPlayer;
 use super::summary::Summary;
-use super::survey::Survey;
+use super::survey::ReplaySurvey;
 use std::io::{Read, Seek};
 use std::sync::Arc;
-use steadfast_analysis::captured::Answer;
+use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::pass::PassAccount;
-use steadfast_analysis::questions::cumulative::{Threshold, Workload, data_pattern_seen};
-use steadfast_analysis::questions::streams::By;
-use steadfast_analysis::{Captured, Filter, Pass};
+use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold, data_pattern_seen};
+use steadfast_analysis::questions::streams::ShareMeasure;
+use steadfast_analysis::{Captured, Filter, PassOptions};
 use steadfast_domain::caveats as ids;
-use steadfast_domain::script::{IssueAt, MapRule, OpenScript, Overlaps, Timing};
+use steadfast_domain::script::{DueTimeSource, MapRule, OpenScript, OverlapRule, Timing};
 use steadfast_domain::{
     CaptureConditions, Caveat, CaveatKind, Demand, DueIo, Layer, Nanos, Script, ScriptError,
     ScriptLoad,
@@ -32,15 +32,15 @@ use steadfast_tracefile::parquet::Trace;
 /// reaches the threshold, and [`ReplayError::Trace`] if the capture cannot be read.
 pub fn at_threshold<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
-    pass: &Pass,
-    (by, threshold): (By, Threshold),
+    pass: &PassOptions,
+    (by, threshold): (ShareMeasure, Threshold),
 ) -> Result<Filter, ReplayError> {
-    let Answer { found: table, account } = captured.streams(pass)?;
+    let PassResult { found: table, account } = captured.streams(pass)?;
     if account.kept == 0 {
         let filter = pass.filter.told(captured.conditions());
         return Err(ReplayError::Empty { events: account.events, filter });
     }
-    let workload = Workload::of(&table, by, threshold);
+    let workload = CumulativeWorkload::of(&table, by, threshold);
     if workload.streams.is_empty() {
         return Err(ReplayError::BelowThreshold(threshold.to_string()));
     }
@@ -51,7 +51,7 @@ pub fn at_threshold<R: Read + Seek + Send + 'static>(
 pub struct TraceScript<R> {
     trace: Arc<Trace<R>>,
     plan: Arc<ReplayPlan>,
-    survey: Survey,
+    survey: ReplaySurvey,
     summary: Summary,
 }
 
@@ -67,9 +67,9 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             return Err(ReplayError::SingleIosNeeded(Nanos(step_ns)));
         }
         let trace = captured.shared_trace()?;
-        let mut survey = Survey::of(&trace, options)?;
+        let mut survey = ReplaySurvey::of(&trace, options)?;
         let plan = Arc::new(survey.plan(trace.conditions(), options)?);
-        let summary = Summary::of(Player::new(&trace, &plan), options.pass.window)?;
+        let summary = Summary::of(ReplayPlayer::new(&trace, &plan), options.pass.window)?;
         let landed = summary.landed;
         survey.left_out.too_large = landed.too_large;
         if summary.moving(options.leave_out) == 0 {
@@ -91,11 +91,11 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         self.survey.account
     }
     /// Returns the number of chosen I/Os that are not in the script.
-    pub fn left_out(&self) -> LeftOut {
+    pub fn left_out(&self) -> OmittedIos {
         self.survey.left_out
     }
     /// Returns the captured time at which I/Os are due.
-    pub fn issue_at(&self) -> IssueAt {
+    pub fn issue_at(&self) -> DueTimeSource {
         self.plan.issue_at
     }
     /// Returns the mapping of addresses.
@@ -139,7 +139,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             reach: summary.reach,
             demand: demand.unwrap_or(Demand::new(1, most.max(1))),
             timing: Timing::default(),
-            overlaps: Overlaps::default(),
+            overlaps: OverlapRule::default(),
             leave_out: plan.options.leave_out,
             data_pattern: data_pattern_seen(self.trace.conditions()),
             open: Some(open),
@@ -162,7 +162,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     }
 
     fn left_out_caveats(&self) -> Vec<Caveat> {
-        let Survey { account, left_out, flush_before, fua: fua_captured, .. } = &self.survey;
+        let ReplaySurvey { account, left_out, flush_before, fua: fua_captured, .. } = &self.survey;
         let (leave_out, counts) = (self.plan.options.leave_out, self.summary.counts);
         let mut caveats = Vec::new();
         let mut say = |is: bool, kind, id, text: String| {
@@ -242,8 +242,10 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         let summary = &self.summary;
         let mut caveats = Vec::new();
         let text = match self.plan.issue_at {
-            IssueAt::Queue => "I/Os are due when they entered the queue of the captured device.",
-            IssueAt::Issue => "I/Os are due when they were issued to the captured device.",
+            DueTimeSource::Queue => {
+                "I/Os are due when they entered the queue of the captured device."
+            }
+            DueTimeSource::Issue => "I/Os are due when they were issued to the captured device.",
         };
         caveats.push(Caveat::new(CaveatKind::Remark, ids::REPLAY_ISSUE_AT, text, ""));
         let late = summary.landed.late;
@@ -269,9 +271,9 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
 }
 
 /// A script from which I/Os are being pulled.
-struct Playing<R: 'static> {
+struct OpenScriptIos<R: 'static> {
     name: String,
-    player: Player<R>,
+    player: ReplayPlayer<R>,
     delivered: u64,
     /// Error that is returned after the I/Os before it were delivered.
     failed: Option<ScriptError>,
@@ -282,10 +284,15 @@ fn playing<R: Read + Seek + Send + 'static>(
     plan: &Arc<ReplayPlan>,
 ) -> Box<dyn Script> {
     let name = plan.options.name.clone();
-    Box::new(Playing { name, player: Player::new(trace, plan), delivered: 0, failed: None })
+    Box::new(OpenScriptIos {
+        name,
+        player: ReplayPlayer::new(trace, plan),
+        delivered: 0,
+        failed: None,
+    })
 }
 
-impl<R: Read + Seek + Send + 'static> Script for Playing<R> {
+impl<R: Read + Seek + Send + 'static> Script for OpenScriptIos<R> {
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
         if let Some(failed) = &self.failed {
             return Err(failed.clone());
@@ -309,7 +316,7 @@ impl<R: Read + Seek + Send + 'static> Script for Playing<R> {
     }
 }
 
-impl<R: 'static> Playing<R> {
+impl<R: 'static> OpenScriptIos<R> {
     fn fault(&self, error: &TraceError) -> ScriptError {
         ScriptError {
             name: self.name.clone(),

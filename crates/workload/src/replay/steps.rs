@@ -12,15 +12,15 @@ use crate::workload_file::WorkloadFile;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
-use steadfast_analysis::captured::{Answer, steps_over};
+use steadfast_analysis::captured::{PassResult, steps_over};
 use steadfast_analysis::questions::cumulative::{
-    Threshold, Workload, WorkloadStream, data_pattern_of, stimulus_op,
+    CumulativeWorkload, Threshold, WorkloadStream, data_pattern_of, stimulus_op,
 };
-use steadfast_analysis::questions::series::{SeriesOf, SeriesOverTime};
+use steadfast_analysis::questions::series::{SeriesOverTime, SeriesSelection};
 use steadfast_analysis::questions::steps::{CaptureStep, STEPS_MAX};
-use steadfast_analysis::questions::streams::{By, StreamKey};
+use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::sums::content_steps::ContentSteps;
-use steadfast_analysis::{Captured, Filter, Fold, Pass};
+use steadfast_analysis::{Captured, Filter, Fold, PassOptions};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::io_event::Share;
 use steadfast_domain::stimulus::{DataPattern, Pace};
@@ -47,9 +47,9 @@ pub enum StepSource<'a, R> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepChoice {
     /// Selection of the I/Os.
-    pub pass: Pass,
+    pub pass: PassOptions,
     /// Whether a stream's share is that of the I/Os or of the bytes.
-    pub by: By,
+    pub by: ShareMeasure,
     /// Smallest share of the whole capture that a chosen stream has.
     pub threshold: Threshold,
     /// Width of a step in nanoseconds; `None` for that of the kept steps, or for the default by the
@@ -145,7 +145,7 @@ pub struct NativeSteps {
     /// Steps with I/Os of chosen streams, in order.
     pub steps: Vec<StepToReplay>,
     /// Chosen streams of the whole capture.
-    pub workload: Workload,
+    pub workload: CumulativeWorkload,
     /// Caveats for the reader of the replay.
     pub caveats: Vec<Caveat>,
 }
@@ -186,20 +186,20 @@ impl NativeSteps {
             Some(WorkloadStream { count: *ios, ..found.clone() })
         };
         let streams = step.streams.iter().filter_map(stream).collect();
-        let workload = Workload { streams, ..self.workload.clone() };
+        let workload = CumulativeWorkload { streams, ..self.workload.clone() };
         Ok(workload.io_streams()?.0)
     }
 }
 
 /// Steps before those without I/Os to play are removed.
-struct Found {
+struct UntrimmedSteps {
     /// The field `began` counts from the capture's beginning.
     steps: Vec<StepToReplay>,
-    workload: Workload,
+    workload: CumulativeWorkload,
     caveats: Vec<Caveat>,
 }
 
-impl Found {
+impl UntrimmedSteps {
     fn chosen(mut self, choice: &StepChoice) -> Result<NativeSteps, ReplayError> {
         if self.workload.total_count == 0 {
             let filter = choice.pass.filter.told(&CaptureConditions::default());
@@ -224,7 +224,7 @@ impl Found {
         }
         let first = self.steps.first().map_or(Nanos::ZERO, |step| step.began);
         self.steps.iter_mut().for_each(|step| step.began = step.began.saturating_sub(first));
-        let Found { steps, workload, caveats } = self;
+        let UntrimmedSteps { steps, workload, caveats } = self;
         let mut native = NativeSteps { steps, workload, caveats };
         native.disclose();
         Ok(native)
@@ -275,9 +275,9 @@ const NARROWEST_NS: u64 = 10_000_000;
 fn of_capture<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     choice: &StepChoice,
-) -> Result<Found, ReplayError> {
+) -> Result<UntrimmedSteps, ReplayError> {
     let (pass, conditions) = (&choice.pass, captured.conditions());
-    let Answer { found: table, account } = captured.streams(pass)?;
+    let PassResult { found: table, account } = captured.streams(pass)?;
     let span_ns = account.span_ns.ok_or_else(|| ReplayError::Empty {
         events: account.events,
         filter: pass.filter.told(conditions),
@@ -288,10 +288,10 @@ fn of_capture<R: Read + Seek + Send + 'static>(
     let asked = choice.step_ns.or(conditions.step_ns);
     let usual = captured.width(asked, span_ns, STEPS_MAX as u64)?;
     let width_ns = if asked.is_none() { usual.max(NARROWEST_NS) } else { usual };
-    let workload = Workload::of(&table, choice.by, choice.threshold);
+    let workload = CumulativeWorkload::of(&table, choice.by, choice.threshold);
     let keys = workload.keys();
     let mut steps = steps_over(pass, span_ns, width_ns);
-    let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.clone()));
+    let mut series = SeriesOverTime::new(width_ns, &SeriesSelection::Streams(keys.clone()));
     let mut contents = ContentSteps::of(conditions, width_ns);
     let mut threads = captured.thread_steps(width_ns);
     let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut series];
@@ -308,7 +308,11 @@ fn of_capture<R: Read + Seek + Send + 'static>(
         step.threads = threads.as_ref().and_then(|threads| threads.count(*number));
     }
     let steps = joined.into_iter().map(|(_, step)| step).collect();
-    Ok(Found { steps, workload, caveats: lacking(conditions, &captured.integrity().missing()) })
+    Ok(UntrimmedSteps {
+        steps,
+        workload,
+        caveats: lacking(conditions, &captured.integrity().missing()),
+    })
 }
 
 /// Joins the totals of steps with the I/Os of each stream, by step number. A step lasts as long as
@@ -350,7 +354,7 @@ pub(crate) fn outstanding_mean(step: &CaptureStep, lasted_ns: u64) -> Option<f64
     (step.responses > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
 }
 
-fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<Found, ReplayError> {
+fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<UntrimmedSteps, ReplayError> {
     if file.steps.is_empty() {
         return Err(ReplayError::NoSteps(file.name.clone()));
     }
@@ -373,14 +377,14 @@ fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<Found, Replay
         threads: step.threads,
         data_pattern: step.data_pattern.clone(),
     });
-    Ok(Found { steps: steps.collect(), workload, caveats: said(file) })
+    Ok(UntrimmedSteps { steps: steps.collect(), workload, caveats: said(file) })
 }
 
 /// Returns the chosen streams and the caveats of a workload file, for use without steps.
 pub(super) fn of_cumulative(
     file: &WorkloadFile,
     choice: &StepChoice,
-) -> Result<(Workload, Vec<Caveat>), ReplayError> {
+) -> Result<(CumulativeWorkload, Vec<Caveat>), ReplayError> {
     let mut workload = chosen_streams(file, choice)?;
     workload.streams.retain(|stream| stimulus_op(stream.op).is_some());
     if !choice.pass.filter.spans_ns.is_empty() {
@@ -392,13 +396,16 @@ pub(super) fn of_cumulative(
     Ok((workload, said(file)))
 }
 
-fn chosen_streams(file: &WorkloadFile, choice: &StepChoice) -> Result<Workload, ReplayError> {
+fn chosen_streams(
+    file: &WorkloadFile,
+    choice: &StepChoice,
+) -> Result<CumulativeWorkload, ReplayError> {
     let filter = &choice.pass.filter;
     only_streams_and_times(filter, "a workload file")?;
     let whole = &file.workload;
     let total = (whole.total_count, whole.total_amount);
     let streams = whole.streams.clone();
-    let mut workload = Workload::select(streams, total, choice.by, choice.threshold);
+    let mut workload = CumulativeWorkload::select(streams, total, choice.by, choice.threshold);
     workload.streams.retain(|stream| passes(filter, &stream.key()));
     workload.total_streams = whole.total_streams.max(workload.total_streams);
     // If the bytes equal those of the listed I/Os, those of the other I/Os are unknown.
@@ -419,7 +426,7 @@ fn said(file: &WorkloadFile) -> Vec<Caveat> {
 fn of_representation(
     text: &ReplayRepresentation,
     choice: &StepChoice,
-) -> Result<Found, ReplayError> {
+) -> Result<UntrimmedSteps, ReplayError> {
     let filter = &choice.pass.filter;
     only_streams_and_times(filter, "a Replay representation")?;
     let nanos = |milliseconds: u64| Nanos(milliseconds.saturating_mul(1_000_000));
@@ -451,7 +458,7 @@ fn of_representation(
         data_pattern: step.data_pattern(),
     };
     let steps = chosen.steps.iter().map(step).collect();
-    Ok(Found { steps, workload, caveats: unlisted(&chosen).into_iter().collect() })
+    Ok(UntrimmedSteps { steps, workload, caveats: unlisted(&chosen).into_iter().collect() })
 }
 
 /// Returns the number of I/Os outstanding by Little's law, for an export without an average queue
@@ -579,7 +586,7 @@ mod tests {
     fn an_export_is_chosen_by_time_and_stream_but_not_by_process() {
         let text = export();
         let of = |filter| {
-            let pass = Pass { filter, ..Pass::default() };
+            let pass = PassOptions { filter, ..PassOptions::default() };
             let choice = StepChoice { pass, ..StepChoice::default() };
             NativeSteps::of::<NoFile>(&StepSource::Representation(&text), &choice)
         };
@@ -588,7 +595,7 @@ mod tests {
         assert_eq!((native.steps.len(), native.workload.total_count), (2, 810));
         let reads = Filter { ops: vec![steadfast_domain::IoOp::Read], ..Filter::default() };
         assert_eq!(of(reads).unwrap().steps.len(), 1);
-        let process = Some(steadfast_analysis::filter::Process::Pid(1));
+        let process = Some(steadfast_analysis::filter::ProcessSelector::Pid(1));
         let refusal = of(Filter { process, ..Filter::default() }).unwrap_err().to_string();
         assert!(refusal.contains("--pid"), "{refusal}");
     }

@@ -2,7 +2,7 @@
 //! device.
 
 use super::overlaps::InFlight;
-use super::player::{Landed, Played, Player};
+use super::player::{AdaptationCounts, ReplayPlayer, ReplayedIo};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
@@ -59,7 +59,7 @@ pub struct Summary {
     /// Total think time of a closed loop, inferred.
     pub think: Nanos,
     #[serde(skip)]
-    pub(super) landed: Landed,
+    pub(super) landed: AdaptationCounts,
 }
 
 /// The number of I/Os of one operation and size.
@@ -75,10 +75,10 @@ pub struct OpSize {
 
 impl Summary {
     pub(super) fn of<R: Read + Seek + Send + 'static>(
-        mut player: Player<R>,
+        mut player: ReplayPlayer<R>,
         window: usize,
     ) -> Result<Self, TraceError> {
-        let mut sums = Sums::new(window);
+        let mut sums = ScriptSums::new(window);
         while let Some(played) = player.next()? {
             sums.take(&played);
         }
@@ -92,7 +92,7 @@ impl Summary {
     }
 }
 
-struct Sums {
+struct ScriptSums {
     hash: Sha256,
     counts: OpCounts,
     bytes: u64,
@@ -106,13 +106,13 @@ struct Sums {
     sizes: HashMap<(Op, u64), u64>,
     uncounted: u64,
     flight: InFlight,
-    captured: Sequence,
-    replayed: Sequence,
+    captured: SequentialCounter,
+    replayed: SequentialCounter,
 }
 
-impl Sums {
+impl ScriptSums {
     fn new(window: usize) -> Self {
-        Sums {
+        ScriptSums {
             hash: Sha256::new(),
             counts: OpCounts::default(),
             bytes: 0,
@@ -125,13 +125,13 @@ impl Sums {
             sizes: HashMap::new(),
             uncounted: 0,
             flight: InFlight::default(),
-            captured: Sequence::new(window),
-            replayed: Sequence::new(window),
+            captured: SequentialCounter::new(window),
+            replayed: SequentialCounter::new(window),
         }
     }
 
-    fn take(&mut self, played: &Played) {
-        let Played { io, captured } = played;
+    fn take(&mut self, played: &ReplayedIo) {
+        let ReplayedIo { io, captured } = played;
         let place = (io.offset.0, io.size.0);
         self.digest(io);
         self.counts.count(io.op);
@@ -168,7 +168,7 @@ impl Sums {
         }
     }
 
-    fn finish(self, landed: Landed, rounded_times: bool) -> Summary {
+    fn finish(self, landed: AdaptationCounts, rounded_times: bool) -> Summary {
         let sizes = self.sizes.into_iter();
         let mut sizes: Vec<OpSize> =
             sizes.map(|((op, size), ios)| OpSize { op, size: Bytes(size), ios }).collect();
@@ -202,17 +202,17 @@ impl Sums {
 }
 
 /// Counts sequential reads and writes by the rule of [`steadfast_analysis::annotate::sequence`].
-struct Sequence {
+struct SequentialCounter {
     sequencer: Sequencer,
     pending: Vec<IoEvent>,
     ios: u64,
     sequential: u64,
 }
 
-impl Sequence {
+impl SequentialCounter {
     fn new(window: usize) -> Self {
         let sequencer = Sequencer::new(window);
-        Sequence { sequencer, pending: Vec::with_capacity(STRIDE), ios: 0, sequential: 0 }
+        SequentialCounter { sequencer, pending: Vec::with_capacity(STRIDE), ios: 0, sequential: 0 }
     }
 
     fn take(&mut self, op: Op, offset: u64, size: u64) {

@@ -1,18 +1,18 @@
 //! The first pass over the chosen I/Os, which collects what a script needs to know.
 
 use super::ReplayError;
-use super::chosen::{Chosen, FIELDS, chosen};
+use super::chosen::{CapturedIo, FIELDS, chosen};
 use super::fua::FuaFlushes;
 use super::granules::Granules;
-use super::map::{AddressMap, Reached};
-use super::options::{LeftOut, ScriptOptions};
+use super::map::{AddressMap, CaptureExtent};
+use super::options::{OmittedIos, ScriptOptions};
 use super::plan::ReplayPlan;
 use std::collections::BTreeSet;
 use std::io::{Read, Seek};
-use steadfast_analysis::Rows;
+use steadfast_analysis::AnnotatedRows;
 use steadfast_analysis::pass::PassAccount;
 use steadfast_domain::io_event::flags;
-use steadfast_domain::script::{IssueAt, MapRule};
+use steadfast_domain::script::{DueTimeSource, MapRule};
 use steadfast_domain::{CaptureConditions, Layer, Op};
 use steadfast_tracefile::parquet::Trace;
 
@@ -21,11 +21,11 @@ const DEVICES_NAMED: usize = 8;
 
 /// The result of the first pass.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
+pub(super) struct ReplaySurvey {
     pub(super) account: PassAccount,
     /// Number of I/Os that can be played.
     pub(super) ios: u64,
-    pub(super) left_out: LeftOut,
+    pub(super) left_out: OmittedIos,
     /// Number of writes that requested a flush before them.
     pub(super) flush_before: u64,
     /// Writes with forced unit access.
@@ -43,12 +43,12 @@ pub(super) struct Survey {
     touched: Granules,
 }
 
-impl Survey {
+impl ReplaySurvey {
     pub(super) fn of<R: Read + Seek + Send + 'static>(
         trace: &Trace<R>,
         options: &ScriptOptions,
     ) -> Result<Self, ReplayError> {
-        let mut survey = Survey::default();
+        let mut survey = ReplaySurvey::default();
         let mut ios = options.pass.ios(trace, FIELDS);
         while let Some(rows) = ios.next_rows()? {
             rows.iter().try_for_each(|row| survey.see(&rows, row, options))?;
@@ -60,7 +60,7 @@ impl Survey {
 
     fn see(
         &mut self,
-        rows: &Rows<'_>,
+        rows: &AnnotatedRows<'_>,
         row: usize,
         options: &ScriptOptions,
     ) -> Result<(), ReplayError> {
@@ -69,7 +69,7 @@ impl Survey {
             self.devices.insert(batch.device(row));
         }
         self.layers.insert(batch.layer(row));
-        let io = match chosen(rows, row, IssueAt::Issue) {
+        let io = match chosen(rows, row, DueTimeSource::Issue) {
             Ok(io) => io,
             Err(why) => {
                 self.left_out.count(why);
@@ -95,7 +95,7 @@ impl Survey {
         self.queued_max_ns = self.queued_max_ns.max(queued_ns);
     }
 
-    fn see_place(&mut self, io: &Chosen, options: &ScriptOptions) -> Result<(), ReplayError> {
+    fn see_place(&mut self, io: &CapturedIo, options: &ScriptOptions) -> Result<(), ReplayError> {
         let (begin, size) = options.space.whole_sectors(io.offset, io.size);
         let end = begin.saturating_add(size);
         self.moving += 1;
@@ -141,15 +141,15 @@ impl Survey {
         options: &ScriptOptions,
     ) -> Result<ReplayPlan, ReplayError> {
         let issue_at = match (options.issue_at, self.queued_max_ns > 0) {
-            (Some(IssueAt::Queue), false) => return Err(ReplayError::NoQueueTimes),
+            (Some(DueTimeSource::Queue), false) => return Err(ReplayError::NoQueueTimes),
             (Some(at), _) => at,
-            (None, true) => IssueAt::Queue,
-            (None, false) => IssueAt::Issue,
+            (None, true) => DueTimeSource::Queue,
+            (None, false) => DueTimeSource::Issue,
         };
         let (issue, queue) = self.first_ns.unwrap_or_default();
         let (first_ns, slack_ns) = match issue_at {
-            IssueAt::Queue => (queue, self.queued_max_ns),
-            IssueAt::Issue => (issue, 0),
+            DueTimeSource::Queue => (queue, self.queued_max_ns),
+            DueTimeSource::Issue => (issue, 0),
         };
         let fits = self.beyond == 0;
         let rule = options.map.unwrap_or(if fits { MapRule::Same } else { MapRule::Wrap });
@@ -164,7 +164,7 @@ impl Survey {
         let device = self.devices.first().map_or(0, |device| usize::from(*device));
         let capacity = conditions.devices.get(device).and_then(|device| device.capacity);
         let touched = std::mem::take(&mut self.touched).ranked();
-        let reached = Reached { end: self.end, capacity, touched };
+        let reached = CaptureExtent { end: self.end, capacity, touched };
         Ok(ReplayPlan {
             map: AddressMap::new(rule, options.space, reached)?,
             options: options.clone(),

@@ -9,11 +9,11 @@ const PROCESSES_MAX: usize = 1 << 18;
 
 /// The time until which each process has an I/O outstanding.
 #[derive(Default)]
-pub(super) struct Thinking {
+pub(super) struct ThinkTimes {
     busy_until_ns: HashMap<u32, u64>,
 }
 
-impl Thinking {
+impl ThinkTimes {
     /// Returns the think time before an I/O of `process` that is due at `due_ns`, in nanoseconds,
     /// and records its completion. Before its first I/O, a process thinks from the beginning of the
     /// script.
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_process_thinks_from_its_last_completion_to_its_next_io() {
-        let mut thinking = Thinking::default();
+        let mut thinking = ThinkTimes::default();
         let mut before = |process, due, completed| thinking.before(process, due, 100, completed);
         assert_eq!(before(7, 100, Some(150)), 0);
         assert_eq!(before(7, 120, Some(300)), 0, "one is outstanding");

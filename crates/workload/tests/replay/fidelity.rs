@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use steadfast_domain::findings::{Cell, Exhibit, Plot, Table};
 use steadfast_domain::{Bytes, CaptureConditions, Findings, IoEvent, IoOp};
 use steadfast_workload::fidelity::{Fidelity, FidelityOptions, findings};
-use steadfast_workload::replay::{MapRule, ReplayError, ScriptOptions, Space, TraceScript};
+use steadfast_workload::replay::{MapRule, ReplayError, ReplayTarget, ScriptOptions, TraceScript};
 
 fn compared(original: &[IoEvent], replay: &[IoEvent], options: &FidelityOptions) -> Fidelity {
     Fidelity::of(&of(original), &of(replay), options).unwrap()
@@ -174,7 +174,7 @@ fn a_replay_twice_as_fast_is_true_to_the_scaled_trace() {
 /// A replay on a small target is equal to the original where its map says so.
 #[test]
 fn offsets_are_compared_as_the_replay_mapped_them() {
-    let space = Space { size: Bytes::gib(1), logical_sector: 512 };
+    let space = ReplayTarget { size: Bytes::gib(1), logical_sector: 512 };
     let asked = ScriptOptions { map: Some(MapRule::Wrap), ..options(space) };
     let script = TraceScript::of(&of(&known()), &asked).unwrap();
     let mut replay = in_issue_order();

@@ -9,19 +9,19 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::io::Cursor;
 use std::sync::Arc;
-use steadfast_analysis::filter::Process;
-use steadfast_analysis::{By, Captured, Filter, Pass};
+use steadfast_analysis::filter::ProcessSelector;
+use steadfast_analysis::{Captured, Filter, PassOptions, ShareMeasure};
 use steadfast_domain::io_event::{CapturedDevice, IncompleteIos, StreamInStep, flags};
 use steadfast_domain::script::ReplayOmissions;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{
     Bytes, CaptureConditions, Demand, DueIo, IoEvent, IoOp, Layer, Nanos, Op, Script,
 };
-use steadfast_tracefile::{StepWriter, Writer};
+use steadfast_tracefile::{StepWriter, TraceWriter};
 use steadfast_workload::replay::script::at_threshold;
 use steadfast_workload::replay::{
-    IssueAt, MapRule, NativeSteps, ReplayError, ScriptOptions, Space, StepChoice, StepSource,
-    TraceScript,
+    DueTimeSource, MapRule, NativeSteps, ReplayError, ReplayTarget, ScriptOptions, StepChoice,
+    StepSource, TraceScript,
 };
 
 type Memory = Cursor<Vec<u8>>;
@@ -31,9 +31,9 @@ const MIB: u64 = 1 << 20;
 const SECOND: u64 = 1_000_000_000;
 
 /// A target on which everything of [`known`] fits.
-const LARGE: Space = Space { size: Bytes(8 * TIB), logical_sector: 512 };
+const LARGE: ReplayTarget = ReplayTarget { size: Bytes(8 * TIB), logical_sector: 512 };
 
-fn options(space: Space) -> ScriptOptions {
+fn options(space: ReplayTarget) -> ScriptOptions {
     ScriptOptions::new("known", space)
 }
 
@@ -115,7 +115,7 @@ fn a_summary_is_known_before_anything_is_played() {
     );
     assert_eq!(summary.sequential_captured, Some(3400.0 / 9904.0));
     assert_eq!(summary.sequential, summary.sequential_captured);
-    assert_eq!((script.map().rule(), script.issue_at()), (MapRule::Same, IssueAt::Issue));
+    assert_eq!((script.map().rule(), script.issue_at()), (MapRule::Same, DueTimeSource::Issue));
     let mut hash = Sha256::new();
     for io in played(script.open()) {
         hash.update([io.op as u8, u8::from(io.fua)]);
@@ -157,7 +157,8 @@ fn most_outstanding_is_counted_from_issue_and_completion() {
 #[test]
 fn a_part_of_a_trace_is_due_from_its_first_io_or_from_a_common_beginning() {
     let filter = Filter { ops: vec![IoOp::Write], ..Filter::default() };
-    let pass = Pass { filter: filter.between(Some(50_000_000), None), ..Pass::default() };
+    let pass =
+        PassOptions { filter: filter.between(Some(50_000_000), None), ..PassOptions::default() };
     let all = options(LARGE);
     let script = of_events(&known(), &ScriptOptions { pass: pass.clone(), ..all.clone() }).unwrap();
     let mut expected = known();
@@ -175,11 +176,12 @@ fn a_part_of_a_trace_is_due_from_its_first_io_or_from_a_common_beginning() {
 #[test]
 fn a_threshold_chooses_streams_of_all_ios() {
     let trace = of(&known());
-    let choose =
-        |text: &str| at_threshold(&trace, &Pass::default(), (By::Count, text.parse().unwrap()));
+    let choose = |text: &str| {
+        at_threshold(&trace, &PassOptions::default(), (ShareMeasure::Count, text.parse().unwrap()))
+    };
     let filter = choose("10%").unwrap();
     assert_eq!(filter.streams, [key("RND 4K R"), key("SEQ 128K W"), key("RND 8K W")]);
-    let pass = Pass { filter, ..Pass::default() };
+    let pass = PassOptions { filter, ..PassOptions::default() };
     let script = of_events(&known(), &ScriptOptions { pass, ..options(LARGE) }).unwrap();
     assert_eq!(script.summary().ios, 5003 + 3000 + 1499);
     assert!(matches!(choose("90%"), Err(ReplayError::BelowThreshold(_))));
@@ -197,7 +199,7 @@ fn queued() -> Vec<IoEvent> {
 #[test]
 fn ios_are_due_when_they_entered_the_queue_where_the_trace_holds_that() {
     let script = of_events(&queued(), &options(LARGE)).unwrap();
-    assert_eq!(script.issue_at(), IssueAt::Queue);
+    assert_eq!(script.issue_at(), DueTimeSource::Queue);
     assert!(said(&script, "replay-issue-at").contains("queue"));
     let mut entered: Vec<(u64, u64)> =
         queued().iter().map(|event| (event.issued_ns - event.queued_ns, event.offset)).collect();
@@ -208,19 +210,19 @@ fn ios_are_due_when_they_entered_the_queue_where_the_trace_holds_that() {
     assert_eq!(ios, entered);
     assert!(!ios.is_sorted_by_key(|io| io.1), "some were overtaken in the queue");
 
-    let at_issue = ScriptOptions { issue_at: Some(IssueAt::Issue), ..options(LARGE) };
+    let at_issue = ScriptOptions { issue_at: Some(DueTimeSource::Issue), ..options(LARGE) };
     let ios = played(of_events(&queued(), &at_issue).unwrap().open());
     assert!(ios.iter().zip(0..).all(|(io, n)| io.due == Nanos(n * 10_000)));
-    let at_queue = ScriptOptions { issue_at: Some(IssueAt::Queue), ..options(LARGE) };
+    let at_queue = ScriptOptions { issue_at: Some(DueTimeSource::Queue), ..options(LARGE) };
     assert!(refusal(&known(), &at_queue).contains("has no queue times"));
-    assert!("queue".parse::<IssueAt>().is_ok() && "later".parse::<IssueAt>().is_err());
+    assert!("queue".parse::<DueTimeSource>().is_ok() && "later".parse::<DueTimeSource>().is_err());
 }
 
 #[test]
 fn due_times_never_go_back_where_the_order_cannot_be_kept() {
     let mut events = queued();
     events[500].response_ns = 3 * SECOND;
-    let pass = Pass { waiting_max: 100, ..Pass::default() };
+    let pass = PassOptions { waiting_max: 100, ..PassOptions::default() };
     let recorded = by_completion(events.into_iter());
     let script = of_events(&recorded, &ScriptOptions { pass, ..options(LARGE) }).unwrap();
     let ios = played(script.open());
@@ -321,7 +323,7 @@ fn a_discard_that_no_engine_takes_is_played_in_parts() {
 
 #[test]
 fn what_does_not_fit_wraps_unless_told_otherwise() {
-    let small = Space { size: Bytes::gib(1), logical_sector: 512 };
+    let small = ReplayTarget { size: Bytes::gib(1), logical_sector: 512 };
     let script = of_events(&known(), &options(small)).unwrap();
     assert_eq!(script.map().rule(), MapRule::Wrap);
     let ios = played(script.open());
@@ -342,7 +344,7 @@ fn what_does_not_fit_wraps_unless_told_otherwise() {
 
 #[test]
 fn a_packed_trace_needs_no_more_than_what_it_touches() {
-    let space = Space { size: Bytes::gib(2), logical_sector: 512 };
+    let space = ReplayTarget { size: Bytes::gib(2), logical_sector: 512 };
     let pack = ScriptOptions { map: Some(MapRule::Pack), ..options(space) };
     let script = of_events(&known(), &pack).unwrap();
     let told = said(&script, "replay-addresses");
@@ -354,7 +356,7 @@ fn a_packed_trace_needs_no_more_than_what_it_touches() {
 
 #[test]
 fn ios_off_the_targets_sectors_are_rounded_outward_and_counted() {
-    let space = Space { size: Bytes(8 * TIB), logical_sector: 4096 };
+    let space = ReplayTarget { size: Bytes(8 * TIB), logical_sector: 4096 };
     let script = of_events(&known(), &options(space)).unwrap();
     let told = said(&script, "replay-addresses");
     assert!(told.contains("401 I/Os were rounded outward"), "{told}");
@@ -379,8 +381,9 @@ fn writes_under_way_to_the_same_bytes_are_counted() {
 fn what_cannot_be_played_is_refused_in_one_clear_line() {
     let all = options(LARGE);
     assert!(refusal(&[], &all).contains("no I/O"));
-    let process = Some(Process::Command("nobody".into()));
-    let pass = Pass { filter: Filter { process, ..Filter::default() }, ..Pass::default() };
+    let process = Some(ProcessSelector::Command("nobody".into()));
+    let pass =
+        PassOptions { filter: Filter { process, ..Filter::default() }, ..PassOptions::default() };
     let text = refusal(&known(), &ScriptOptions { pass, ..all.clone() });
     assert!(text.contains("command nobody"), "{text}");
     let flushes: Vec<IoEvent> = (0..7).map(|n| io(n, IoOp::Flush, 0, 0)).collect();
@@ -389,10 +392,10 @@ fn what_cannot_be_played_is_refused_in_one_clear_line() {
     let text = refusal(&[io(0, IoOp::Other, 0, 512)], &all);
     assert!(text.contains("1 of an unknown operation"), "{text}");
     let large = [io(0, IoOp::Discard, 0, 1 << 31)];
-    let tiny = Space { size: Bytes::gib(1), logical_sector: 512 };
+    let tiny = ReplayTarget { size: Bytes::gib(1), logical_sector: 512 };
     let text = refusal(&large, &options(tiny));
     assert!(text.contains("1 larger than the target"), "{text}");
-    let below = Space { size: Bytes::kib(64), logical_sector: 512 };
+    let below = ReplayTarget { size: Bytes::kib(64), logical_sector: 512 };
     let text = refusal(&known(), &options(below));
     assert!(text.contains("64 KiB") && text.contains("granules of 1 MiB"), "{text}");
     for text in [refusal(&[], &all), refusal(&flushes, &all)] {
@@ -411,14 +414,14 @@ fn a_script_is_of_one_device_at_one_layer() {
     let text = TraceScript::of(&trace(), &options(LARGE)).err().unwrap().to_string();
     assert!(text.contains("2 devices (sda, sdb)") && text.contains("--device"), "{text}");
     let filter = Filter::default().on("sdb", &conditions).unwrap();
-    let pass = Pass { filter, ..Pass::default() };
+    let pass = PassOptions { filter, ..PassOptions::default() };
     let one = TraceScript::of(&trace(), &ScriptOptions { pass, ..options(LARGE) }).unwrap();
     assert_eq!(one.summary().ios, 1);
     events[1] = IoEvent { device: 0, layer: Layer::FileSystem, ..events[1] };
     let text = refusal(&events, &options(LARGE));
     assert!(text.contains("--layer block"), "{text}");
     let filter = Filter { layer: Some(Layer::FileSystem), ..Filter::default() };
-    let pass = Pass { filter, ..Pass::default() };
+    let pass = PassOptions { filter, ..PassOptions::default() };
     let files = of_events(&events, &ScriptOptions { pass, ..options(LARGE) }).unwrap();
     assert!(said(&files, "replay-files").contains("places in files"));
 }
@@ -461,7 +464,7 @@ proptest! {
         events in any_events(), rule in 0usize..4, mib in 4u64..9000
     ) {
         let rule = [MapRule::Same, MapRule::Wrap, MapRule::Pack, MapRule::Scale][rule];
-        let space = Space { size: Bytes::mib(mib), logical_sector: 512 };
+        let space = ReplayTarget { size: Bytes::mib(mib), logical_sector: 512 };
         let asked = ScriptOptions { map: Some(rule), ..options(space) };
         let script = match of_events(&events, &asked) {
             Ok(script) => script,
@@ -555,9 +558,9 @@ fn single_ios_and_their_sums_make_the_same_steps() {
 }
 
 /// From 0.5 s on, and up to 2.25 s, two steps of a second are half a second and a quarter.
-fn cut() -> Pass {
+fn cut() -> PassOptions {
     let filter = Filter::default().between(Some(SECOND / 2), Some(SECOND * 9 / 4));
-    Pass { filter, ..Pass::default() }
+    PassOptions { filter, ..PassOptions::default() }
 }
 
 #[test]
@@ -605,14 +608,14 @@ fn streams_below_the_threshold_are_left_out_of_steps_with_their_count() {
     let choice = StepChoice { step_ns: Some(SECOND), threshold, ..StepChoice::default() };
     let native = NativeSteps::of(&StepSource::Capture(&trace), &choice).unwrap();
     assert_eq!((native.steps.len(), native.left_out()), (1, (3, Some(Bytes(24_576)))));
-    let by_bytes = StepChoice { by: By::Bytes, ..choice.clone() };
+    let by_bytes = StepChoice { by: ShareMeasure::Bytes, ..choice.clone() };
     let native = NativeSteps::of(&StepSource::Capture(&trace), &by_bytes).unwrap();
     assert_eq!(native.workload.streams[0].key(), key("RND 8K W"));
     assert_eq!(native.left_out(), (4, Some(Bytes(16_384))));
     let text = &native.caveats.iter().find(|c| c.id == "replay-streams-left-out").unwrap().text;
     assert!(text.starts_with("4 of 7 I/Os"), "{text}");
     let none = Filter::default().between(Some(90 * SECOND), None);
-    let pass = Pass { filter: none, ..Pass::default() };
+    let pass = PassOptions { filter: none, ..PassOptions::default() };
     let empty = NativeSteps::of(&StepSource::Capture(&trace), &StepChoice { pass, ..choice });
     assert!(matches!(empty, Err(ReplayError::Empty { events: 7, .. })));
 }
@@ -628,11 +631,12 @@ fn single_ios_of_a_step_file_are_refused() {
 /// A trace that cannot be read to its end ends its script with an error that says where.
 #[test]
 fn damage_met_while_playing_is_an_error_of_the_script() {
-    let mut writer =
-        Writer::new(Vec::new(), &CaptureConditions::default()).unwrap().with_rows_per_group(1009);
+    let mut writer = TraceWriter::new(Vec::new(), &CaptureConditions::default())
+        .unwrap()
+        .with_rows_per_group(1009);
     writer.write(&known()).unwrap();
     let bytes = writer.finish(CaptureConditions::default()).unwrap();
-    let medium = Failing { bytes: Cursor::new(bytes), reads_left: Arc::default() };
+    let medium = FailingMedium { bytes: Cursor::new(bytes), reads_left: Arc::default() };
     let reads_left = Arc::clone(&medium.reads_left);
     reads_left.store(usize::MAX, std::sync::atomic::Ordering::Relaxed);
     let captured = Captured::open(medium).unwrap();
@@ -653,12 +657,12 @@ fn damage_met_while_playing_is_an_error_of_the_script() {
 }
 
 /// A medium that fails after so many reads.
-struct Failing {
+struct FailingMedium {
     bytes: Memory,
     reads_left: Arc<std::sync::atomic::AtomicUsize>,
 }
 
-impl std::io::Read for Failing {
+impl std::io::Read for FailingMedium {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         use std::sync::atomic::Ordering::Relaxed;
         let left = self.reads_left.load(Relaxed);
@@ -670,7 +674,7 @@ impl std::io::Read for Failing {
     }
 }
 
-impl std::io::Seek for Failing {
+impl std::io::Seek for FailingMedium {
     fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
         self.bytes.seek(to)
     }

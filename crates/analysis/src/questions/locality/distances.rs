@@ -4,8 +4,8 @@
 //! Accesses are sorted one part of the time at a time, so that at most about [`PART`] unpacked
 //! accesses are in memory next to the packed ones.
 
-use super::followed::{Accesses, Followed, unmixed};
-use super::spans::Spans;
+use super::followed::{PackedAccesses, SampledAccesses, unmixed};
+use super::spans::ReuseTimes;
 
 /// Cache sizes per doubling.
 const PER_DOUBLING: i32 = 2;
@@ -34,14 +34,14 @@ pub(super) struct Distances {
     /// Reads and writes of the followed blocks.
     accesses: u64,
     /// Times from one access of a block to the next.
-    pub(super) reuse: Spans,
+    pub(super) reuse: ReuseTimes,
     /// Times from one write of a block to the next.
-    pub(super) overwrite: Spans,
+    pub(super) overwrite: ReuseTimes,
 }
 
 impl Distances {
     /// Computes the results for all followed blocks, which are the share `rate` of all blocks.
-    pub(super) fn of(followed: &Followed, rate: f64) -> Self {
+    pub(super) fn of(followed: &SampledAccesses, rate: f64) -> Self {
         let size = |step| 2f64.powf(f64::from(step) / f64::from(PER_DOUBLING)).round();
         let sizes: Vec<f64> = (0..=SIZES).map(size).collect();
         let mut found = Distances {
@@ -52,16 +52,16 @@ impl Distances {
             blocks: 0,
             writes: 0,
             accesses: 0,
-            reuse: Spans::default(),
-            overwrite: Spans::default(),
+            reuse: ReuseTimes::default(),
+            overwrite: ReuseTimes::default(),
         };
         followed.blocks().for_each(|(_, accesses)| found.times(accesses));
-        let mut stack = Stack::of(found.blocks as usize);
+        let mut stack = LruStack::of(found.blocks as usize);
         let mut part = Vec::new();
         let bounds = bounds(followed, found.accesses);
         for (from, to) in bounds.iter().zip(&bounds[1..]) {
             gather(&mut part, followed, (*from, *to));
-            for Touch { block, is_write, .. } in &part {
+            for BlockAccess { block, is_write, .. } in &part {
                 if let Some(others) = stack.touch(*block) {
                     found.distance(others, *is_write);
                 }
@@ -71,7 +71,7 @@ impl Distances {
     }
 
     /// Adds the times between the accesses of one block.
-    fn times(&mut self, accesses: Accesses<'_>) {
+    fn times(&mut self, accesses: PackedAccesses<'_>) {
         let (mut last, mut last_write) = (None, None);
         self.blocks += 1;
         for access in accesses {
@@ -130,24 +130,24 @@ impl Distances {
 /// An access in the order of all accesses. Each I/O has a distinct time; the blocks of one I/O are
 /// in order of address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Touch {
-    at: Moment,
+struct BlockAccess {
+    at: AccessTime,
     block: u32,
     is_write: bool,
 }
 
 /// A time and a block number.
-type Moment = (u64, u64);
+type AccessTime = (u64, u64);
 
 /// Returns moments that divide the accesses into parts of about [`PART`] each. The first and the
 /// last moment lie before and after all accesses.
-fn bounds(followed: &Followed, accesses: u64) -> Vec<Moment> {
+fn bounds(followed: &SampledAccesses, accesses: u64) -> Vec<AccessTime> {
     let every = (accesses / BOUNDS_OF).max(1) as usize;
     let moments = followed.blocks().flat_map(|(hash, accesses)| {
         let number = unmixed(hash);
         accesses.map(move |access| (access >> 1, number))
     });
-    let mut some: Vec<Moment> = moments.step_by(every).collect();
+    let mut some: Vec<AccessTime> = moments.step_by(every).collect();
     some.sort_unstable();
     let parts = accesses / PART + 1;
     let between = (1..parts).map(|part| some[part as usize * some.len() / parts as usize]);
@@ -156,11 +156,15 @@ fn bounds(followed: &Followed, accesses: u64) -> Vec<Moment> {
 }
 
 /// Collects the accesses from a moment up to another, in order.
-fn gather(part: &mut Vec<Touch>, followed: &Followed, (from, to): (Moment, Moment)) {
+fn gather(
+    part: &mut Vec<BlockAccess>,
+    followed: &SampledAccesses,
+    (from, to): (AccessTime, AccessTime),
+) {
     part.clear();
     for ((hash, accesses), block) in followed.blocks().zip(0..) {
         let number = unmixed(hash);
-        let touches = accesses.map(|access| Touch {
+        let touches = accesses.map(|access| BlockAccess {
             at: (access >> 1, number),
             block,
             is_write: access & 1 == 1,
@@ -173,7 +177,7 @@ fn gather(part: &mut Vec<Touch>, followed: &Followed, (from, to): (Moment, Momen
 
 /// Blocks in the order of their last accesses. Each touched block has one place, and later accesses
 /// have higher places. A Fenwick tree counts the occupied places before a place.
-struct Stack {
+struct LruStack {
     /// Place of each block, from 1; 0 if it was not touched yet.
     places: Vec<u32>,
     /// Block of each place, current or former.
@@ -183,12 +187,12 @@ struct Stack {
     touched: u32,
 }
 
-impl Stack {
+impl LruStack {
     /// Creates a stack for `blocks` blocks, none of them touched.
     fn of(blocks: usize) -> Self {
         // Places are reassigned when all are used. With twice as many as blocks this is rare.
         let places = blocks.saturating_mul(2).max(64);
-        Stack {
+        LruStack {
             places: vec![0; blocks],
             blocks: Vec::with_capacity(places),
             tree: vec![0; places + 1],
@@ -257,7 +261,7 @@ mod tests {
 
     #[test]
     fn distances_are_those_of_a_list_whatever_places_are_given_anew() {
-        let (mut stack, mut list) = (Stack::of(37), Vec::new());
+        let (mut stack, mut list) = (LruStack::of(37), Vec::new());
         for at in 0..3001 {
             let block = ((mix64(at) % 37) * (mix64(at + 1) % 37) / 37) as u32;
             let found = list.iter().rev().position(|kept| *kept == block);
@@ -269,7 +273,7 @@ mod tests {
 
     #[test]
     fn accesses_of_one_moment_are_parted_too() {
-        let mut followed = Followed::new(usize::MAX);
+        let mut followed = SampledAccesses::new(usize::MAX);
         followed.take(&mut (0..2 * PART).map(|at| (mix64(at), 7)).collect());
         followed.pack();
         let bounds = bounds(&followed, 2 * PART);

@@ -29,11 +29,11 @@ const FRESH_MIN: usize = 64;
 const FRESH_PART: usize = 8;
 
 /// An access: the hash of its block, and twice its time, plus one for a write.
-pub(super) type Access = (u64, u64);
+pub(super) type HashedAccess = (u64, u64);
 
 /// The accesses of a sample of blocks.
 #[derive(Debug)]
-pub(super) struct Followed {
+pub(super) struct SampledAccesses {
     /// Maximum bytes of packed accesses.
     most: usize,
     /// Smallest hash that is not followed; `None` while all are.
@@ -41,14 +41,14 @@ pub(super) struct Followed {
     /// Hashes below the limit whose blocks have too many accesses.
     left_out: BTreeSet<u64>,
     pages: Vec<Vec<u8>>,
-    fresh: Vec<Access>,
+    fresh: Vec<HashedAccess>,
 }
 
-impl Followed {
+impl SampledAccesses {
     /// Creates an empty sample with at most `most` bytes of packed accesses.
     pub(super) fn new(most: usize) -> Self {
         let left_out = BTreeSet::new();
-        Followed { most, limit: None, left_out, pages: Vec::new(), fresh: Vec::new() }
+        SampledAccesses { most, limit: None, left_out, pages: Vec::new(), fresh: Vec::new() }
     }
 
     /// Returns the number of blocks that have too many accesses to be followed.
@@ -62,22 +62,22 @@ impl Followed {
     }
 
     /// Takes accesses and leaves `accesses` empty.
-    pub(super) fn take(&mut self, accesses: &mut Vec<Access>) {
+    pub(super) fn take(&mut self, accesses: &mut Vec<HashedAccess>) {
         self.fresh.append(accesses);
-        if self.fresh.len() >= (self.most / FRESH_PART / size_of::<Access>()).max(FRESH_MIN) {
+        if self.fresh.len() >= (self.most / FRESH_PART / size_of::<HashedAccess>()).max(FRESH_MIN) {
             self.pack();
         }
     }
 
     /// Takes the accesses of another sample and leaves it empty.
-    pub(super) fn take_in(&mut self, other: &mut Followed) {
+    pub(super) fn take_in(&mut self, other: &mut SampledAccesses) {
         other.pack();
         self.limit = [self.limit, other.limit].into_iter().flatten().min();
         self.left_out.append(&mut other.left_out);
         let mut accesses = Vec::new();
         for page in mem::take(&mut other.pages) {
-            for (hash, packed) in Blocks(&page) {
-                for access in Accesses::of(packed) {
+            for (hash, packed) in PackedBlocks(&page) {
+                for access in PackedAccesses::of(packed) {
                     accesses.push((hash, access));
                     if accesses.len() == PAGE {
                         self.take(&mut accesses);
@@ -92,15 +92,15 @@ impl Followed {
     pub(super) fn pack(&mut self) {
         let mut fresh = mem::take(&mut self.fresh);
         fresh.sort_unstable();
-        let mut packing = Packing {
+        let mut packing = BlockPacker {
             most: self.most,
             limit: self.limit,
             left_out: mem::take(&mut self.left_out),
-            ..Packing::default()
+            ..BlockPacker::default()
         };
         let mut new = fresh.chunk_by(|one, next| one.0 == next.0).peekable();
         for page in mem::take(&mut self.pages) {
-            for (hash, packed) in Blocks(&page) {
+            for (hash, packed) in PackedBlocks(&page) {
                 while let Some(block) = new.next_if(|block| block[0].0 < hash) {
                     packing.add(block[0].0, &[], block);
                 }
@@ -122,15 +122,15 @@ impl Followed {
 
     /// Iterates over the packed blocks in order of their hashes. Accesses that are not packed yet
     /// are not included.
-    pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, Accesses<'_>)> {
-        let blocks = self.pages.iter().flat_map(|page| Blocks(page));
-        blocks.map(|(hash, packed)| (hash, Accesses::of(packed)))
+    pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, PackedAccesses<'_>)> {
+        let blocks = self.pages.iter().flat_map(|page| PackedBlocks(page));
+        blocks.map(|(hash, packed)| (hash, PackedAccesses::of(packed)))
     }
 }
 
 /// Blocks packed one after the other, until one does not fit.
 #[derive(Default)]
-struct Packing {
+struct BlockPacker {
     most: usize,
     limit: Option<u64>,
     left_out: BTreeSet<u64>,
@@ -145,9 +145,9 @@ struct Packing {
     packed: Vec<u8>,
 }
 
-impl Packing {
+impl BlockPacker {
     /// Adds a block with its already packed and its new accesses. Hashes must ascend.
-    fn add(&mut self, hash: u64, before: &[u8], new: &[Access]) {
+    fn add(&mut self, hash: u64, before: &[u8], new: &[HashedAccess]) {
         self.pass_left_out(hash);
         let is_beyond = self.limit.is_some_and(|limit| hash >= limit);
         if is_beyond || self.left_out.contains(&hash) {
@@ -209,8 +209,8 @@ impl Packing {
 }
 
 /// Merges packed accesses with new ones and packs the result.
-fn merge(out: &mut Vec<u8>, before: &[u8], new: &[Access]) {
-    let (mut before, mut last) = (Accesses::of(before).peekable(), 0);
+fn merge(out: &mut Vec<u8>, before: &[u8], new: &[HashedAccess]) {
+    let (mut before, mut last) = (PackedAccesses::of(before).peekable(), 0);
     let mut put = |access: u64| {
         varint::put(out, ((access >> 1) - last) << 1 | access & 1);
         last = access >> 1;
@@ -225,9 +225,9 @@ fn merge(out: &mut Vec<u8>, before: &[u8], new: &[Access]) {
 }
 
 /// Iterator over the blocks of a page: the hash and the packed accesses of each.
-struct Blocks<'p>(&'p [u8]);
+struct PackedBlocks<'p>(&'p [u8]);
 
-impl<'p> Iterator for Blocks<'p> {
+impl<'p> Iterator for PackedBlocks<'p> {
     type Item = (u64, &'p [u8]);
     fn next(&mut self) -> Option<Self::Item> {
         let (hash, rest) = self.0.split_first_chunk()?;
@@ -239,18 +239,18 @@ impl<'p> Iterator for Blocks<'p> {
 }
 
 /// Iterator over the accesses of a block in order, each as twice its time, plus one for a write.
-pub(super) struct Accesses<'p> {
+pub(super) struct PackedAccesses<'p> {
     packed: &'p [u8],
     time: u64,
 }
 
-impl<'p> Accesses<'p> {
+impl<'p> PackedAccesses<'p> {
     fn of(packed: &'p [u8]) -> Self {
-        Accesses { packed, time: 0 }
+        PackedAccesses { packed, time: 0 }
     }
 }
 
-impl Iterator for Accesses<'_> {
+impl Iterator for PackedAccesses<'_> {
     type Item = u64;
     #[inline]
     fn next(&mut self) -> Option<u64> {
@@ -285,18 +285,18 @@ mod tests {
     }
 
     /// Returns everything that is followed.
-    fn listed(followed: &mut Followed) -> Vec<(u64, Vec<u64>)> {
+    fn listed(followed: &mut SampledAccesses) -> Vec<(u64, Vec<u64>)> {
         followed.pack();
         followed.blocks().map(|(hash, accesses)| (hash, accesses.collect())).collect()
     }
 
     #[test]
     fn accesses_are_unpacked_as_they_were_whatever_their_order() {
-        let mut accesses: Vec<Access> = (0..9001u64)
+        let mut accesses: Vec<HashedAccess> = (0..9001u64)
             .map(|at| (mix64(at * at % 97), (mix64(at) >> (at % 64)) & !(1 << 63)))
             .collect();
         accesses.extend([(5, u64::MAX), (5, 0), (5, 0), (5, 1)]);
-        let mut followed = Followed::new(1 << 20);
+        let mut followed = SampledAccesses::new(1 << 20);
         accesses.chunks(501).for_each(|some| followed.take(&mut some.to_vec()));
         accesses.sort_unstable();
         let blocks = accesses.chunk_by(|one, next| one.0 == next.0);
@@ -311,9 +311,9 @@ mod tests {
     fn as_many_blocks_are_followed_as_fit() {
         let accesses = |blocks: u64, each: u64| {
             let of = move |block: u64| (0..each).map(move |at| (mix64(block), at * 2000));
-            (0..blocks).flat_map(of).collect::<Vec<Access>>()
+            (0..blocks).flat_map(of).collect::<Vec<HashedAccess>>()
         };
-        let mut followed = Followed::new(3000);
+        let mut followed = SampledAccesses::new(3000);
         followed.take(&mut accesses(1009, 10));
         let found = listed(&mut followed);
         let size = HEAD + 1 + 9 * 2;
@@ -335,21 +335,21 @@ mod tests {
         hashes.sort_unstable();
         // Two of many blocks; one of them is too large.
         let many = [hashes[3], hashes[40], hashes[1000]];
-        let accesses: Vec<Access> = (0..60u64)
+        let accesses: Vec<HashedAccess> = (0..60u64)
             .flat_map(|at| {
                 let others = hashes.iter().filter(move |_| at < 4).map(move |hash| (*hash, at));
                 others.chain((0..100).flat_map(move |n| many.map(|hash| (hash, at * 1000 + n))))
             })
             .collect();
         let found = |parts: usize, backwards: bool| {
-            let mut all = Followed::new(8000);
-            let mut some: Vec<&[Access]> =
+            let mut all = SampledAccesses::new(8000);
+            let mut some: Vec<&[HashedAccess]> =
                 accesses.chunks(accesses.len().div_ceil(parts)).collect();
             if backwards {
                 some.reverse();
             }
             for part in some {
-                let mut one = Followed::new(8000);
+                let mut one = SampledAccesses::new(8000);
                 one.take(&mut part.to_vec());
                 all.take_in(&mut one);
             }

@@ -13,12 +13,12 @@ mod followed;
 mod spans;
 
 use self::distances::Distances;
-use self::followed::{Access, Followed};
-use self::spans::Spans;
+use self::followed::{HashedAccess, SampledAccesses};
+use self::spans::ReuseTimes;
 use crate::annotate::data_transfers::DataTransfers;
 use crate::cells::Dimensions;
-use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::sums::response::ResponseFigures;
 use serde::{Serialize, Serializer};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,26 +53,26 @@ const GATHERED: usize = 1 << 12;
 #[derive(Debug)]
 pub struct Locality {
     device: u16,
-    sample: Arc<Mutex<Followed>>,
-    gathered: Vec<Access>,
+    sample: Arc<Mutex<SampledAccesses>>,
+    gathered: Vec<HashedAccess>,
     /// Limit of the sample when accesses were last handed over.
     limit: Option<u64>,
     reads: u64,
     writes: u64,
     /// Blocks and I/Os of all parts; of this part up to its last batch.
-    touched: Arc<Touched>,
+    touched: Arc<TouchCounts>,
     /// First and last issue time, in nanoseconds.
     span_ns: Option<(u64, u64)>,
 }
 
 /// Number of blocks and I/Os that all parts have read and written.
 #[derive(Debug, Default)]
-struct Touched {
+struct TouchCounts {
     blocks: AtomicU64,
     ios: AtomicU64,
 }
 
-impl Touched {
+impl TouchCounts {
     fn add(&self, blocks: u64, ios: u64) {
         self.blocks.fetch_add(blocks, Ordering::Relaxed);
         self.ios.fetch_add(ios, Ordering::Relaxed);
@@ -96,10 +96,10 @@ impl Locality {
 
     /// Like [`Self::new`], with `most` bytes of memory.
     pub fn keeping(most: usize, device: u16) -> Self {
-        Self::of(device, Arc::new(Mutex::new(Followed::new(most))), Arc::default())
+        Self::of(device, Arc::new(Mutex::new(SampledAccesses::new(most))), Arc::default())
     }
 
-    fn of(device: u16, sample: Arc<Mutex<Followed>>, touched: Arc<Touched>) -> Self {
+    fn of(device: u16, sample: Arc<Mutex<SampledAccesses>>, touched: Arc<TouchCounts>) -> Self {
         Locality {
             device,
             sample,
@@ -150,7 +150,7 @@ impl Locality {
         let curve = if is_drawn { found.curve(self.reads, self.writes) } else { Vec::new() };
         // A trace without times still has an order, but no durations.
         let has_times = self.span_ns.is_some_and(|(first, last)| first < last);
-        let times = |spans: &Spans| {
+        let times = |spans: &ReuseTimes| {
             let figures = spans.figures();
             if has_times {
                 figures
@@ -182,7 +182,7 @@ impl Locality {
     }
 }
 
-fn locked(sample: &Mutex<Followed>) -> MutexGuard<'_, Followed> {
+fn locked(sample: &Mutex<SampledAccesses>) -> MutexGuard<'_, SampledAccesses> {
     sample.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -205,7 +205,7 @@ impl Fold for Locality {
         ])
         .and(Fields::ORDER)
     }
-    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         if !rows.kept.is_empty() {
             let (first, last) = (0, rows.batch.len() - 1);
             self.see_time(rows.batch.issued_ns(first));
@@ -375,10 +375,12 @@ impl Serialize for CachePoint {
 
 impl CachePoint {
     /// All columns.
-    pub const TABLE: [Column<CachePoint>; 3] = [
-        Column::new("bytes", "Cache MB", Print::Megabytes(2), |p| p.bytes.into()),
-        Column::new("misses", "misses %", Print::Percent(2), |p| p.misses.into()),
-        Column::new("read_misses", "read misses %", Print::Percent(2), |p| p.read_misses.into()),
+    pub const TABLE: [ListingColumn<CachePoint>; 3] = [
+        ListingColumn::new("bytes", "Cache MB", ValueFormat::Megabytes(2), |p| p.bytes.into()),
+        ListingColumn::new("misses", "misses %", ValueFormat::Percent(2), |p| p.misses.into()),
+        ListingColumn::new("read_misses", "read misses %", ValueFormat::Percent(2), |p| {
+            p.read_misses.into()
+        }),
     ];
 }
 
@@ -411,7 +413,7 @@ mod tests {
 
     fn taken(mut fold: Locality, ios: &[IoEvent]) -> Locality {
         let batch = Batch::of(ios);
-        let rows = Rows {
+        let rows = AnnotatedRows {
             batch: &batch,
             sequential: &vec![false; ios.len()],
             depth: &vec![1; ios.len()],
@@ -607,7 +609,7 @@ mod tests {
         assert_eq!(folded(&few, 1 << 16).accesses, 3 * ((1 << 20) - 1));
         let many: Vec<IoEvent> = (0..300).map(one).collect();
         let batch = Batch::of(&many);
-        let rows = Rows {
+        let rows = AnnotatedRows {
             batch: &batch,
             sequential: &vec![false; many.len()],
             depth: &vec![1; many.len()],

@@ -1,23 +1,23 @@
 //! Times from one access of a block to the next. A capture of a day has many times longer than the
 //! buckets of response times cover; these are also counted in a coarser unit.
 
-use crate::sums::response::{ResponseFigures, Responses};
+use crate::sums::response::{ResponseFigures, ResponseHistogram};
 
 /// Binary logarithm of the coarser unit, in nanoseconds. With it the buckets reach 52 days.
 const UNIT_BITS: u32 = 10;
 
 /// Distribution of times.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Spans {
+pub(super) struct ReuseTimes {
     /// All times, in nanoseconds.
-    times: Responses,
+    times: ResponseHistogram,
     /// All times, in the coarser unit.
-    units: Responses,
+    units: ResponseHistogram,
     /// Sum of all times. 64 bits are too few for a million blocks over a day.
     sum_ns: u128,
 }
 
-impl Spans {
+impl ReuseTimes {
     pub(super) fn add(&mut self, ns: u64) {
         self.times.add(ns);
         self.units.add(ns >> UNIT_BITS);
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn times_of_days_have_percentiles_within_their_buckets() {
         const HOUR: u64 = 3_600_000_000_000;
-        let mut spans = Spans::default();
+        let mut spans = ReuseTimes::default();
         // 1 s to 2,000 h, an hour apart but for the first.
         (0..2000).for_each(|at| spans.add(at * HOUR + 1_000_000_000));
         let figures = spans.figures();
@@ -73,14 +73,14 @@ mod tests {
     #[test]
     fn more_than_584_years_in_all_have_an_average() {
         const DAY: u64 = 24 * 3_600_000_000_000;
-        let mut spans = Spans::default();
+        let mut spans = ReuseTimes::default();
         (0..1_000_003).for_each(|at| spans.add(DAY + at % 2));
         assert_eq!(spans.figures().mean_ns, Some(DAY));
     }
 
     #[test]
     fn short_times_are_as_response_times_are() {
-        let (mut spans, mut times) = (Spans::default(), Responses::default());
+        let (mut spans, mut times) = (ReuseTimes::default(), ResponseHistogram::default());
         for at in 0..10_007 {
             spans.add(at * 1_000_003);
             times.add(at * 1_000_003);

@@ -4,12 +4,12 @@
 //! Every server has a client of its own. A client of several servers reports only the survivors
 //! if one dies, and does not say which is missing.
 
-use super::super::answer::{self, Answer};
-use super::super::counts::Counts;
-use super::super::expression::{Expression, Part};
+use super::super::answer::{self, FioReport};
+use super::super::counts::FioCounts;
+use super::super::expression::{Expression, FioCallSpec};
 use super::super::process::ending;
 use super::super::running::{SHORT, keep};
-use crate::stop::Stop;
+use crate::stop::StopSignal;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Everything that a host's part of a step needs.
-pub(super) struct Work<'w> {
+pub(super) struct HostWork<'w> {
     pub host: &'w str,
     pub address: &'w str,
     pub filename: &'w str,
@@ -45,30 +45,30 @@ pub(super) struct Work<'w> {
     pub place: &'w str,
     pub expression: Expression,
     pub fault_limit: u64,
-    pub stop: &'w Stop,
+    pub stop: &'w StopSignal,
     /// Set when another host has failed.
     pub called_off: &'w AtomicBool,
 }
 
 /// Results of a host.
 #[derive(Debug, Default)]
-pub(super) struct Done {
+pub(super) struct HostResult {
     /// Counts at the end of each report, over all calls.
-    pub reports: Vec<Counts>,
+    pub reports: Vec<FioCounts>,
     /// Lines that fio printed outside its answers.
     pub said: Vec<String>,
 }
 
-impl Done {
+impl HostResult {
     /// Returns its total counts.
-    pub(super) fn last(&self) -> Counts {
+    pub(super) fn last(&self) -> FioCounts {
         self.reports.last().cloned().unwrap_or_default()
     }
 }
 
-impl Work<'_> {
+impl HostWork<'_> {
     /// Applies the load in successive calls of fio. On failure, calls off the other hosts.
-    pub(super) fn carry_out(&self) -> Result<Done, Halt> {
+    pub(super) fn carry_out(&self) -> Result<HostResult, Halt> {
         let result = self.calls();
         if result.is_err() {
             self.called_off.store(true, Ordering::Relaxed);
@@ -76,8 +76,8 @@ impl Work<'_> {
         result
     }
 
-    fn calls(&self) -> Result<Done, Halt> {
-        let mut done = Done::default();
+    fn calls(&self) -> Result<HostResult, Halt> {
+        let mut done = HostResult::default();
         let mut number = 0;
         loop {
             let before = done.last();
@@ -86,14 +86,19 @@ impl Work<'_> {
             };
             number += 1;
             let answers = self.call(&part, number, &mut done.said)?;
-            let counts = answers.iter().map(|answer| Counts::of(answer, &before));
+            let counts = answers.iter().map(|answer| FioCounts::of(answer, &before));
             done.reports.extend(counts);
             self.check(&part, &before, &done.last(), &answers)?;
         }
     }
 
     /// Makes one call. Returns its answers; the last one is final.
-    fn call(&self, part: &Part, number: u32, said: &mut Vec<String>) -> Result<Vec<Answer>, Halt> {
+    fn call(
+        &self,
+        part: &FioCallSpec,
+        number: u32,
+        said: &mut Vec<String>,
+    ) -> Result<Vec<FioReport>, Halt> {
         let file = |ending: &str| match number {
             1 => format!("{}.{ending}", self.name),
             _ => format!("{}-{number}.{ending}", self.name),
@@ -162,7 +167,7 @@ impl Work<'_> {
     }
 
     /// Waits for a client; ends it if the user or another host's failure requires that.
-    fn wait(&self, mut child: Child, part: &Part) -> Result<ExitStatus, Halt> {
+    fn wait(&self, mut child: Child, part: &FioCallSpec) -> Result<ExitStatus, Halt> {
         let begun = Instant::now();
         let lost = |error: io::Error| Halt::Refused(format!("waiting for fio failed: {error}"));
         loop {
@@ -194,7 +199,7 @@ impl Work<'_> {
         status: ExitStatus,
         said: &[String],
         kept: &Path,
-    ) -> Result<Vec<Answer>, Halt> {
+    ) -> Result<Vec<FioReport>, Halt> {
         let how = ending(status);
         let lost = said.iter().any(|line| line.contains("disconnected"));
         if lost || !json.ends_with("}\n") {
@@ -224,10 +229,10 @@ impl Work<'_> {
     /// Errors: a call did less than requested, or its answer is inconsistent.
     fn check(
         &self,
-        part: &Part,
-        before: &Counts,
-        after: &Counts,
-        answers: &[Answer],
+        part: &FioCallSpec,
+        before: &FioCounts,
+        after: &FioCounts,
+        answers: &[FioReport],
     ) -> Result<(), Halt> {
         let faults = after.faults;
         if faults > self.fault_limit {

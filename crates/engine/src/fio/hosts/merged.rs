@@ -1,18 +1,18 @@
 //! Merges the results of several hosts into one measurement: counts, bytes, histograms and
 //! seconds are added up. fio's own sum has no histogram bins before 3.39.
 
-use super::super::counts::Counts;
+use super::super::counts::FioCounts;
 use super::super::running::WHOLE;
-use super::client::Done;
+use super::client::HostResult;
 use std::collections::BTreeMap;
-use steadfast_domain::measurement::{HostPart, Interval, Silence, Unmeasured};
+use steadfast_domain::measurement::{HostPart, Interval, Silence, UnmeasuredIos};
 use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Op, Stimulus};
 
 /// One host's part of a step, and its start.
-pub(super) struct Share {
+pub(super) struct HostShare {
     pub host: String,
     pub fio: Option<String>,
-    pub done: Done,
+    pub done: HostResult,
     /// Start of its first thread by our wall clock; `None` if unknown.
     pub began: Option<Nanos>,
     /// Offset of its sequential cursor.
@@ -20,24 +20,24 @@ pub(super) struct Share {
 }
 
 /// A host's counts at the start of its measured time, and after that.
-struct Measured<'s> {
-    share: &'s Share,
+struct MeasuredShare<'s> {
+    share: &'s HostShare,
     /// Counts at the end of the ramp.
-    begin: Counts,
-    reports: Vec<Counts>,
+    begin: FioCounts,
+    reports: Vec<FioCounts>,
 }
 
 /// Adds up the parts of all hosts. `ops` are the operations of the load; I/Os in the `ramp` are
 /// not measured.
 pub(super) fn merge(
-    shares: &[Share],
+    shares: &[HostShare],
     stimulus: &Stimulus,
     ops: &[Op],
     ramp: Nanos,
 ) -> Result<Measurement, Halt> {
-    let measured: Vec<Measured<'_>> =
+    let measured: Vec<MeasuredShare<'_>> =
         shares.iter().map(|share| measured(share, ramp)).collect::<Result<_, _>>()?;
-    let mut all = Counts::default();
+    let mut all = FioCounts::default();
     for host in &measured {
         all.join(&host.total());
     }
@@ -61,9 +61,9 @@ pub(super) fn merge(
     Ok(measurement)
 }
 
-impl Measured<'_> {
+impl MeasuredShare<'_> {
     /// Returns its counts in the measured time.
-    fn total(&self) -> Counts {
+    fn total(&self) -> FioCounts {
         self.share.done.last().since(&self.begin)
     }
 
@@ -85,16 +85,16 @@ impl Measured<'_> {
 
 /// Separates the ramp of a host, which lasts to its first report after `ramp`, from its measured
 /// time. Errors: no report follows that one.
-fn measured(share: &Share, ramp: Nanos) -> Result<Measured<'_>, Halt> {
+fn measured(share: &HostShare, ramp: Nanos) -> Result<MeasuredShare<'_>, Halt> {
     let reports = &share.done.reports;
     if ramp == Nanos::ZERO {
-        return Ok(Measured { share, begin: Counts::default(), reports: reports.clone() });
+        return Ok(MeasuredShare { share, begin: FioCounts::default(), reports: reports.clone() });
     }
     let over = reports.iter().position(|counts| counts.elapsed >= ramp);
     match over.filter(|at| at + 1 < reports.len()) {
         Some(at) => {
             let (begin, reports) = (reports[at].clone(), reports[at + 1..].to_vec());
-            Ok(Measured { share, begin, reports })
+            Ok(MeasuredShare { share, begin, reports })
         }
         None => Err(Halt::Refused(format!(
             "host {} gave no report between the ramp and the end of the step; the step is void",
@@ -105,7 +105,7 @@ fn measured(share: &Share, ramp: Nanos) -> Result<Measured<'_>, Halt> {
 
 /// Returns the time from the first host's start to the last one's end, and how late each started.
 /// If the clocks are unknown, returns the longest time.
-fn span(measured: &[Measured<'_>]) -> (Nanos, Vec<Option<Nanos>>) {
+fn span(measured: &[MeasuredShare<'_>]) -> (Nanos, Vec<Option<Nanos>>) {
     let begins: Option<Vec<Nanos>> = measured.iter().map(|host| host.share.began).collect();
     let times = measured.iter().map(|host| host.total().elapsed);
     match begins.as_ref().and_then(|all| all.iter().min()) {
@@ -119,22 +119,22 @@ fn span(measured: &[Measured<'_>]) -> (Nanos, Vec<Option<Nanos>>) {
     }
 }
 
-fn unmeasured(measured: &[Measured<'_>], ops: &[Op]) -> Vec<Unmeasured> {
+fn unmeasured(measured: &[MeasuredShare<'_>], ops: &[Op]) -> Vec<UnmeasuredIos> {
     let sum_of = |op: &Op| {
         let sums = || measured.iter().map(|host| host.begin.direction(*op));
         let ios = sums().map(|sum| sum.ios).sum();
-        Unmeasured { op: *op, ios, bytes: Bytes(sums().map(|sum| sum.bytes).sum()) }
+        UnmeasuredIos { op: *op, ios, bytes: Bytes(sums().map(|sum| sum.bytes).sum()) }
     };
     ops.iter().map(sum_of).filter(|part| part.ios > 0).collect()
 }
 
 /// Merges the hosts' intervals by number; each lasts as long as the hosts' intervals on average.
 /// Hosts report up to a quarter of a second apart.
-fn intervals(measured: &[Measured<'_>]) -> Vec<Interval> {
+fn intervals(measured: &[MeasuredShare<'_>]) -> Vec<Interval> {
     let most = measured.iter().map(|host| host.reports.len()).max().unwrap_or(0);
     let mut intervals = Vec::new();
     for at in 0..most {
-        let mut all = Counts::default();
+        let mut all = FioCounts::default();
         let (mut begins, mut ends, mut hosts) = (0, 0, 0);
         for host in measured {
             let Some(end) = host.reports.get(at) else { continue };

@@ -9,16 +9,16 @@ mod client;
 mod merged;
 mod share;
 
-use super::expression::{Expression, TargetFacts};
+use super::expression::{Expression, FioTarget};
 use super::running::{slug, unix_nanos};
 use super::{files, version};
 use crate::engine::Engine;
-use crate::prepared::{Prepared, Refusal};
-use crate::start::Start;
-use crate::stop::Stop;
-use client::{Done, Work};
-use merged::Share;
-use share::Shares;
+use crate::prepared::{PreparedStep, StepRefusal};
+use crate::start::StepStart;
+use crate::stop::StopSignal;
+use client::{HostResult, HostWork};
+use merged::HostShare;
+use share::HostLoads;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -63,7 +63,7 @@ impl HostsOptions {
 /// Applies loads from several hosts to a device that they share.
 pub struct FioHosts {
     target: RemoteTarget,
-    stop: Stop,
+    stop: StopSignal,
     options: HostsOptions,
     /// Version of the client.
     version: String,
@@ -74,7 +74,7 @@ pub struct FioHosts {
     /// Keeps job files and answers; open from the first step on.
     kept: Option<Directory>,
     /// Load left running by a cut, with the work done by each host.
-    chain: Option<(Stimulus, Vec<Start>)>,
+    chain: Option<(Stimulus, Vec<StepStart>)>,
     said: BTreeSet<String>,
     caveats: Vec<Caveat>,
 }
@@ -85,7 +85,11 @@ impl FioHosts {
     /// # Errors
     ///
     /// A fio is missing or older than 3.20.
-    pub fn new(target: RemoteTarget, stop: Stop, mut options: HostsOptions) -> Result<Self, Halt> {
+    pub fn new(
+        target: RemoteTarget,
+        stop: StopSignal,
+        mut options: HostsOptions,
+    ) -> Result<Self, Halt> {
         if let Ok(path) = find_program(&options.program) {
             options.program = path;
         }
@@ -188,18 +192,18 @@ impl FioHosts {
         self.caveats = found;
     }
 
-    fn express(&self, load: &Load) -> Result<Shares, Refusal> {
+    fn express(&self, load: &Load) -> Result<HostLoads, StepRefusal> {
         let stimulus = match load {
             Load::Stimulus(stimulus) => stimulus,
             Load::Script(_) => {
-                return Err(Refusal(
+                return Err(StepRefusal(
                     "fio cannot issue every I/O of a script at its due time; replay from one \
                      host, with the engine uring"
                         .to_owned(),
                 ));
             }
             Load::Together(_) => {
-                return Err(Refusal(
+                return Err(StepRefusal(
                     "fio does not report loads that are applied at once separately; use one host, \
                      with the engine uring"
                         .to_owned(),
@@ -207,7 +211,7 @@ impl FioHosts {
             }
         };
         let device = self.target.device();
-        let facts = TargetFacts {
+        let facts = FioTarget {
             path: &device.path,
             length: device.capacity,
             writable: self.target.is_writable(),
@@ -216,13 +220,13 @@ impl FioHosts {
             io_engine: "libaio",
         };
         // Checked for one host first, so that a refusal concerns the load as given.
-        Expression::new(stimulus, &facts).map_err(Refusal)?;
+        Expression::new(stimulus, &facts).map_err(StepRefusal)?;
         let hosts: Vec<String> = self.target.hosts.iter().map(|h| h.name.clone()).collect();
-        Shares::of(stimulus, &hosts, &facts).map_err(Refusal)
+        HostLoads::of(stimulus, &hosts, &facts).map_err(StepRefusal)
     }
 
     /// Returns the start of each host: where a cut left it, or its share of the work done.
-    fn starts(&mut self, step: &Step, stimulus: &Stimulus, start: &Start) -> Vec<Start> {
+    fn starts(&mut self, step: &Step, stimulus: &Stimulus, start: &StepStart) -> Vec<StepStart> {
         let count = self.target.hosts.len();
         let before = self.chain.take().filter(|(load, _)| step.continues && load == stimulus);
         match before {
@@ -268,13 +272,13 @@ impl FioHosts {
         expressions: &[Expression],
         directory: &Directory,
         number: u32,
-    ) -> Vec<Result<Done, Halt>> {
+    ) -> Vec<Result<HostResult, Halt>> {
         let called_off = AtomicBool::new(false);
         let place = step.place.to_string();
         let slug = slug(step);
         let mut all = Vec::new();
         for (host, expression) in self.target.hosts.iter().zip(expressions) {
-            all.push(Work {
+            all.push(HostWork {
                 host: &host.name,
                 address: &host.address,
                 filename: &host.filename,
@@ -297,7 +301,7 @@ impl FioHosts {
     }
 
     /// Stores the progress of each host for the step that continues this load.
-    fn keep_place(&mut self, stimulus: &Stimulus, starts: Vec<Start>, parts: &[HostPart]) {
+    fn keep_place(&mut self, stimulus: &Stimulus, starts: Vec<StepStart>, parts: &[HostPart]) {
         let advanced = starts.into_iter().zip(parts).map(|(mut start, part)| {
             start.done.time += part.elapsed;
             start.done.bytes += part.bytes;
@@ -339,7 +343,7 @@ impl FioHosts {
 
 /// Returns how long after the agreed time the first host started; `None` unless the start of
 /// every host is known.
-fn late(all: &[Share], moment: Option<Nanos>) -> Option<Nanos> {
+fn late(all: &[HostShare], moment: Option<Nanos>) -> Option<Nanos> {
     let began: Option<Vec<Nanos>> = all.iter().map(|share| share.began).collect();
     Some(began?.into_iter().min()?.saturating_sub(moment?))
 }
@@ -380,17 +384,17 @@ impl Engine for FioHosts {
         )
     }
 
-    fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
-        Prepared::with(step, false, |load| self.express(load))
+    fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
+        PreparedStep::with(step, false, |load| self.express(load))
     }
 
     fn apply(
         &mut self,
-        prepared: Prepared,
-        start: &Start,
+        prepared: PreparedStep,
+        start: &StepStart,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        let (step, shares) = prepared.into_parts::<Shares>();
+        let (step, shares) = prepared.into_parts::<HostLoads>();
         let Some((shares, stimulus)) = shares.zip(step.load.stimulus().cloned()) else {
             return Err(Halt::Refused(format!("{}: the step was not prepared", step.place)));
         };
@@ -432,7 +436,7 @@ impl Engine for FioHosts {
         let cursors: Vec<_> = all.into_iter().map(|share| share.cursors).collect();
         if !ended {
             let starts = starts.into_iter().zip(cursors);
-            let starts = starts.map(|(start, cursors)| Start { cursors, ..start }).collect();
+            let starts = starts.map(|(start, cursors)| StepStart { cursors, ..start }).collect();
             self.keep_place(&stimulus, starts, &measurement.hosts);
         }
         Ok(measurement)
@@ -445,13 +449,18 @@ impl Engine for FioHosts {
 
 impl FioHosts {
     /// Combines the results of the hosts with the start times that only they know.
-    fn gather(&mut self, done: Vec<Done>, expressions: &[Expression], agreed: bool) -> Vec<Share> {
+    fn gather(
+        &mut self,
+        done: Vec<HostResult>,
+        expressions: &[Expression],
+        agreed: bool,
+    ) -> Vec<HostShare> {
         let mut all = Vec::new();
         for ((host, done), expression) in self.target.hosts.iter_mut().zip(done).zip(expressions) {
             let began = if agreed { host.began().map(|(first, _)| first) } else { None };
             let cursors = share::named(expression.cursors(done.last().ios()), &host.name);
             let (host, fio) = (host.name.clone(), host.fio.clone());
-            all.push(Share { host, fio, done, began, cursors });
+            all.push(HostShare { host, fio, done, began, cursors });
         }
         let lines: Vec<String> = all
             .iter()

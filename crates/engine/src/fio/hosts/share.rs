@@ -4,9 +4,9 @@
 //! separate part of the range, so that no host writes what another has just written. Limits in
 //! I/Os and bytes are divided, in whole I/Os, so that the hosts reach them together.
 
-use super::super::expression::{Expression, TargetFacts};
-use super::client::Done;
-use crate::start::{Start, WorkDone};
+use super::super::expression::{Expression, FioTarget};
+use super::client::HostResult;
+use crate::start::{StepStart, WorkDone};
 use std::collections::BTreeMap;
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::ActiveRange;
@@ -17,29 +17,29 @@ const AT: &str = " @ ";
 
 /// Loads of the hosts.
 #[derive(Debug, Clone)]
-pub(super) struct Shares {
+pub(super) struct HostLoads {
     each: Vec<(String, Expression)>,
 }
 
-impl Shares {
+impl HostLoads {
     /// Divides a stimulus among hosts.
     pub(super) fn of(
         stimulus: &Stimulus,
         hosts: &[String],
-        facts: &TargetFacts<'_>,
-    ) -> Result<Shares, String> {
+        facts: &FioTarget<'_>,
+    ) -> Result<HostLoads, String> {
         let count = hosts.len() as u64;
         let each = hosts.iter().zip(0u64..).map(|(host, at)| {
             let own = own(stimulus, at, count)?;
             Ok((host.clone(), Expression::new(&own, facts)?))
         });
-        Ok(Shares { each: each.collect::<Result<_, String>>()? })
+        Ok(HostLoads { each: each.collect::<Result<_, String>>()? })
     }
 
     /// Returns the hosts' loads from their starts, with this ramp, ended by the step's cut.
     pub(super) fn expressions(
         &self,
-        starts: &[Start],
+        starts: &[StepStart],
         ramp: Nanos,
         cut: Option<Nanos>,
     ) -> Vec<Expression> {
@@ -92,28 +92,28 @@ fn slice(range: ActiveRange, size: u64, at: u64, count: u64) -> Result<ActiveRan
 }
 
 /// Returns the start of a host if only the total work of all hosts is known.
-pub(super) fn start_of(start: &Start, host: usize, count: usize) -> Start {
+pub(super) fn start_of(start: &StepStart, host: usize, count: usize) -> StepStart {
     let (host, count) = (host as u64, count as u64);
     let WorkDone { time, bytes, ios } = start.done;
     let done =
         WorkDone { time, bytes: Bytes(part(bytes.0, host, count)), ios: part(ios, host, count) };
-    Start { done, ..start.clone() }
+    StepStart { done, ..start.clone() }
 }
 
 /// Returns true if the load has ended, not only its step.
 pub(super) fn ended(
     stimulus: &Stimulus,
     step: &Step,
-    start: &Start,
+    start: &StepStart,
     expressions: &[Expression],
-    done: &[Done],
+    done: &[HostResult],
 ) -> bool {
     if step.cut.is_none() {
         return true;
     }
     let ran = done.iter().map(|part| part.last().elapsed).max().unwrap_or_default();
     let in_time = stimulus.until.time.is_some_and(|time| start.done.time + ran >= time);
-    let in_full = |(expression, done): (&Expression, &Done)| {
+    let in_full = |(expression, done): (&Expression, &HostResult)| {
         expression.ios_left().is_some_and(|left| done.last().ios() >= left)
     };
     in_time || expressions.iter().zip(done).all(in_full)
@@ -136,13 +136,13 @@ fn unnamed(cursors: &BTreeMap<String, Bytes>, host: &str) -> BTreeMap<String, By
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::stimulus::Until;
+    use steadfast_domain::stimulus::LoadLimits;
     use steadfast_domain::{Demand, IoStream, Op};
 
     const KIB: u64 = 1024;
 
-    fn facts() -> TargetFacts<'static> {
-        TargetFacts {
+    fn facts() -> FioTarget<'static> {
+        FioTarget {
             path: "/dev/x",
             length: Bytes(10_007 * 4 * KIB),
             writable: true,
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    fn sequential(until: Until) -> Stimulus {
+    fn sequential(until: LoadLimits) -> Stimulus {
         let order = Order::Sequential(steadfast_domain::stimulus::Cursor::Shared);
         let stream = IoStream::new(Op::Write, order, Bytes(4 * KIB));
         let range = ActiveRange::new(Bytes(0), Bytes(10_007 * 4 * KIB));
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn sequential_hosts_share_no_byte_and_leave_none_out() {
-        let load = sequential(Until::bytes(Bytes(2 * 10_007 * 4 * KIB)));
+        let load = sequential(LoadLimits::bytes(Bytes(2 * 10_007 * 4 * KIB)));
         let mut next = 0;
         let mut bytes = 0;
         for at in 0..3 {
@@ -179,20 +179,21 @@ mod tests {
             bytes += own.until.bytes.unwrap().0;
         }
         assert_eq!((next, bytes), (10_007 * 4 * KIB, 2 * 10_007 * 4 * KIB));
-        assert!(own(&sequential(Until::ios(2)), 2, 3).unwrap_err().contains("less than one"));
+        assert!(own(&sequential(LoadLimits::ios(2)), 2, 3).unwrap_err().contains("less than one"));
     }
 
     #[test]
     fn hosts_draw_differently_and_go_on_where_they_stood() {
-        let load = sequential(Until::time(Nanos::from_secs(60)));
+        let load = sequential(LoadLimits::time(Nanos::from_secs(60)));
         let hosts = ["a".to_owned(), "b".to_owned()];
-        let shares = Shares::of(&load, &hosts, &facts()).unwrap();
-        let starts: Vec<Start> = (0..2).map(|at| start_of(&Start::default(), at, 2)).collect();
+        let shares = HostLoads::of(&load, &hosts, &facts()).unwrap();
+        let starts: Vec<StepStart> =
+            (0..2).map(|at| start_of(&StepStart::default(), at, 2)).collect();
         let fresh = shares.expressions(&starts, Nanos::ZERO, None);
         assert_ne!(fresh[0].seed, fresh[1].seed);
         let mut cursors = named(fresh[0].cursors(7), "a");
         cursors.extend(named(fresh[1].cursors(11), "b"));
-        let starts = vec![Start { cursors, ..Start::default() }; 2];
+        let starts = vec![StepStart { cursors, ..StepStart::default() }; 2];
         let again = shares.expressions(&starts, Nanos::ZERO, Some(Nanos::SECOND));
         let part = |at: usize| again[at].next_part(Nanos::ZERO, 0).unwrap();
         assert_eq!(part(0).offset, 7 * 4 * KIB);

@@ -8,7 +8,7 @@ use crate::iometer::grammar::LineWriter;
 use crate::iometer::lines::{KeyLine, KeyedLines, ValueLine};
 use crate::iometer::specs::{COLUMNS, read_spec};
 use crate::iometer::values::ValueText as _;
-use crate::iometer::version::{Dialect, Version};
+use crate::iometer::version::{Dialect, IometerVersion};
 use crate::parse_error::ParseError;
 use std::collections::BTreeMap;
 use steadfast_domain::text::excerpt;
@@ -62,7 +62,7 @@ fn read_key(
         runs.push(new_run(&value(key, lines)?)?);
     } else if key.is(VERSION) {
         let value = value(key, lines)?;
-        let version = Version::parse(&value.text).ok_or_else(|| {
+        let version = IometerVersion::parse(&value.text).ok_or_else(|| {
             let text = excerpt(&value.text);
             ParseError::at(value.line, format!("'{text}' is not a version of Iometer"))
         })?;
@@ -109,7 +109,7 @@ fn new_run(value: &ValueLine) -> Result<ResultRun, ParseError> {
     let test_type = TestType::parse(number.trim())
         .ok_or_else(|| value.wrong("this is not a test type and a description"))?;
     Ok(ResultRun {
-        version: Version::of_2006(),
+        version: IometerVersion::of_2006(),
         test_type,
         description: description.trim().to_owned(),
         began: String::new(),

@@ -1,14 +1,14 @@
 //! The content of a file of results.
 
 use crate::iometer::config::{AccessSpec, TestType};
-use crate::iometer::version::Version;
+use crate::iometer::version::IometerVersion;
 use std::collections::BTreeMap;
 
 /// A run: everything that one start of Iometer appended to a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultRun {
     /// Version that wrote it.
-    pub version: Version,
+    pub version: IometerVersion,
     /// The quantity varied from test to test.
     pub test_type: TestType,
     /// Test description.

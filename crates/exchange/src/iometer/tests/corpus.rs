@@ -1,7 +1,7 @@
 //! Configurations written for these tests.
 
 use crate::iometer::config::*;
-use crate::iometer::version::Version;
+use crate::iometer::version::IometerVersion;
 
 /// Everything that a file of 2006 can hold.
 pub const OF_2006: &str = "Version 2006.07.27 
@@ -165,7 +165,7 @@ Version 1.1.0
 
 /// Returns a configuration of managers with the given numbers of disk workers, each with the given
 /// number of targets and one access specification.
-pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> Config {
+pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> IometerConfig {
     let doubling = Cycling { start: 1, step: 2, kind: StepKind::Exponential };
     let setup = TestSetup {
         worker_cycling: Some(Cycling { start: 1, step: 1, kind: StepKind::Linear }),
@@ -180,7 +180,7 @@ pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> Config {
         lines: vec![AccessLine::plain(4096, 100, 100)],
         line: LineNumber(0),
     };
-    let worker = |(number, targets): (usize, &usize)| Worker {
+    let worker = |(number, targets): (usize, &usize)| IometerWorker {
         name: format!("Worker {}", number + 1),
         kind: WorkerKind::Disk,
         defaults: None,
@@ -188,15 +188,15 @@ pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> Config {
         targets: Some((0..*targets).map(disk).collect()),
         line: LineNumber(0),
     };
-    let manager = |(id, workers): (usize, &&[usize])| Manager {
+    let manager = |(id, workers): (usize, &&[usize])| IometerManager {
         id: id as u32,
         name: format!("M{id}"),
         address: None,
         workers: workers.iter().enumerate().map(worker).collect(),
         line: LineNumber(0),
     };
-    Config {
-        version: Version::of_2006(),
+    IometerConfig {
+        version: IometerVersion::of_2006(),
         setup: Some(setup),
         display: None,
         specs: Some(vec![spec]),
@@ -204,6 +204,6 @@ pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> Config {
     }
 }
 
-fn disk(number: usize) -> Target {
-    Target { name: format!("disk {number}"), kind: WorkerKind::Disk, manager: None }
+fn disk(number: usize) -> IometerTarget {
+    IometerTarget { name: format!("disk {number}"), kind: WorkerKind::Disk, manager: None }
 }

@@ -1,7 +1,7 @@
 //! The tests of configurations, for every test type, against known lists.
 
 use super::corpus::{OF_1_1, OF_2006, cycling};
-use crate::iometer::config::{Spawn, TestType};
+use crate::iometer::config::{TestType, WorkerCount};
 use crate::iometer::expansion::{IometerTest, tests_of};
 use crate::iometer::read;
 
@@ -82,7 +82,7 @@ fn without_managers_the_file_s_own_defaults_are_spawned() {
     // Only one specification is assigned to every disk worker.
     assert_eq!((tests.len(), tests[0].active.len()), (1, 3));
     assert!(remarks[0].text.contains("3 disk workers"), "{remarks:?}");
-    config.setup.as_mut().unwrap().disk_workers = Some(Spawn::Count(0));
+    config.setup.as_mut().unwrap().disk_workers = Some(WorkerCount::Count(0));
     assert!(tests_of(&config, 3, None, &mut remarks).is_err());
 }
 

@@ -1,12 +1,12 @@
 //! Loads exported as configurations and read back as the same loads.
 
-use crate::iometer::export::{Export, Heading, export};
+use crate::iometer::export::{ConfigExport, ConfigHeading, export};
 use crate::iometer::read;
 use crate::iometer::sequence::{PlanOptions, plan};
-use crate::iometer::version::Version;
+use crate::iometer::version::IometerVersion;
 use crate::iometer::write;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
+use steadfast_domain::stimulus::{ActiveRange, DataPattern, LoadLimits, Pace};
 use steadfast_domain::{Bytes, Demand, Nanos, Stimulus};
 
 const HERE: PlanOptions<'static> = PlanOptions {
@@ -21,12 +21,12 @@ const HERE: PlanOptions<'static> = PlanOptions {
 fn load(pattern: &str, demand: Demand) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();
     let range = ActiveRange::new(Bytes::mib(1), Bytes::mib(64));
-    let until = Until::time(Nanos::from_secs(97));
+    let until = LoadLimits::time(Nanos::from_secs(97));
     Stimulus::new(pattern.streams(), range, demand, until).ramp(Nanos::from_secs(7))
 }
 
-fn exported(version: Version, loads: &[(&str, &Stimulus)]) -> Export {
-    let heading = Heading { version, description: "ours, all", disk: "sdb", sector: 512 };
+fn exported(version: IometerVersion, loads: &[(&str, &Stimulus)]) -> ConfigExport {
+    let heading = ConfigHeading { version, description: "ours, all", disk: "sdb", sector: 512 };
     export(&heading, loads.iter().copied())
 }
 
@@ -38,8 +38,8 @@ fn loads_come_back_as_they_were() {
         ("RND 8K R T2Q8", load("RND 8K R", Demand::new(2, 8))),
     ];
     let named: Vec<(&str, &Stimulus)> = loads.iter().map(|(name, load)| (*name, load)).collect();
-    for version in [Version::of_2006(), Version::of_1_1()] {
-        let Export { config, remarks } = exported(version, &named);
+    for version in [IometerVersion::of_2006(), IometerVersion::of_1_1()] {
+        let ConfigExport { config, remarks } = exported(version, &named);
         assert_eq!(remarks, Vec::<String>::new());
         let config = config.unwrap();
         let again = read(write(&config).as_bytes()).unwrap();
@@ -66,7 +66,10 @@ fn what_iometer_cannot_do_is_named() {
     let rate = Pace::Fixed { ios: 100, per: Nanos::from_secs(1) };
     let cases = [
         (plain.clone().pace(rate), "paced by a rate"),
-        (Stimulus { until: Until::bytes(Bytes::gib(1)), ..plain.clone() }, "ends after an amount"),
+        (
+            Stimulus { until: LoadLimits::bytes(Bytes::gib(1)), ..plain.clone() },
+            "ends after an amount",
+        ),
         (load("SEQ 128K W", Demand::new(1, 1)).data_pattern(DataPattern::Zero), "pattern zero"),
         (
             load("SEQ 128K W", Demand::new(1, 1)).data_pattern(DataPattern::RandomOnce),
@@ -76,18 +79,18 @@ fn what_iometer_cannot_do_is_named() {
         (plain.clone().ramp(Nanos::ZERO), "one run time and one ramp up time"),
     ];
     for (load, part) in &cases {
-        let export = exported(Version::of_2006(), &[("plain", &plain), ("odd", load)]);
+        let export = exported(IometerVersion::of_2006(), &[("plain", &plain), ("odd", load)]);
         assert_eq!(export.remarks.len(), 1, "{part}");
         assert!(export.remarks[0].starts_with("odd: left out: "), "{:?}", export.remarks);
         assert!(export.remarks[0].contains(part), "{:?}", export.remarks);
         assert_eq!(export.config.unwrap().specs.unwrap().len(), 1);
     }
-    assert_eq!(exported(Version::of_2006(), &[("odd", &cases[1].0)]).config, None);
+    assert_eq!(exported(IometerVersion::of_2006(), &[("odd", &cases[1].0)]).config, None);
     // The run time is that of most loads, whichever comes first.
-    let year = Stimulus { until: Until::time(Nanos::from_secs(31_536_000)), ..plain.clone() };
+    let year = Stimulus { until: LoadLimits::time(Nanos::from_secs(31_536_000)), ..plain.clone() };
     let other = load("RND 8K R", Demand::new(1, 1));
     let loads = [("open", &year), ("plain", &plain), ("other", &other)];
-    let export = exported(Version::of_2006(), &loads);
+    let export = exported(IometerVersion::of_2006(), &loads);
     assert!(export.remarks[0].starts_with("open: left out: "), "{:?}", export.remarks);
     let config = export.config.unwrap();
     assert_eq!(config.specs.unwrap().len(), 2);
@@ -96,7 +99,7 @@ fn what_iometer_cannot_do_is_named() {
     let mut thirds = load("RND 4K R", Demand::new(1, 1));
     thirds.streams.extend(load("RND 8K R", Demand::new(1, 1)).streams);
     thirds.streams[0].weight = 2 * thirds.streams[1].weight;
-    let export = exported(Version::of_2006(), &[("thirds", &thirds)]);
+    let export = exported(IometerVersion::of_2006(), &[("thirds", &thirds)]);
     assert_eq!(export.remarks, ["thirds: shares are rounded to whole percent"]);
     let lines = export.config.unwrap().specs.unwrap()[0].lines.clone();
     assert_eq!([lines[0].of_size, lines[1].of_size], [67, 33]);

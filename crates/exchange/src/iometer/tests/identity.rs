@@ -3,7 +3,7 @@
 use super::corpus::{OF_1_1, OF_2006};
 use crate::iometer::config::*;
 use crate::iometer::read;
-use crate::iometer::version::Version;
+use crate::iometer::version::IometerVersion;
 use crate::iometer::write;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -24,8 +24,8 @@ fn cycling() -> impl Strategy<Value = Cycling> {
     })
 }
 
-fn spawn() -> impl Strategy<Value = Spawn> {
-    prop_oneof![Just(Spawn::Processors), (0u32..99).prop_map(Spawn::Count)]
+fn spawn() -> impl Strategy<Value = WorkerCount> {
+    prop_oneof![Just(WorkerCount::Processors), (0u32..99).prop_map(WorkerCount::Count)]
 }
 
 prop_compose! {
@@ -54,17 +54,17 @@ prop_compose! {
     }
 }
 
-fn display() -> impl Strategy<Value = Display> {
+fn display() -> impl Strategy<Value = ResultsDisplay> {
     let subject = prop_oneof![
         name().prop_map(BarSubject::Statistic),
         (0u32..9, name()).prop_map(|(id, name)| BarSubject::Manager(id, name)),
         (0u32..9, name()).prop_map(|(id, name)| BarSubject::Worker(id, name)),
     ];
-    let bar = (1u8..7, subject).prop_map(|(chart, subject)| Bar { chart, subject });
+    let bar = (1u8..7, subject).prop_map(|(chart, subject)| BarChartLine { chart, subject });
     let update = (of(any::<bool>()), 0u32..999, any_of(UpdateType::ALL))
-        .prop_map(|(record_last, seconds, kind)| Update { record_last, seconds, kind });
+        .prop_map(|(record_last, seconds, kind)| DisplayUpdate { record_last, seconds, kind });
     (of(update), prop::collection::vec(bar, 0..9))
-        .prop_map(|(update, bars)| Display { update, bars })
+        .prop_map(|(update, bars)| ResultsDisplay { update, bars })
 }
 
 prop_compose! {
@@ -97,7 +97,7 @@ fn kind() -> impl Strategy<Value = WorkerKind> {
     ]
 }
 
-fn defaults() -> impl Strategy<Value = Defaults> {
+fn defaults() -> impl Strategy<Value = TargetDefaults> {
     let seed =
         of((any::<bool>(), any::<u64>()).prop_map(|(used, value)| FixedSeed { used, value }));
     let outstanding = (1u32..999, any::<bool>(), 0u32..999, seed).prop_map(
@@ -111,7 +111,7 @@ fn defaults() -> impl Strategy<Value = Defaults> {
     let disk = (any::<u64>(), any::<u64>(), of(0u8..3))
         .prop_map(|(sectors, start, pattern)| DiskArea { sectors, start, pattern });
     (of(outstanding), of(disk), of(name()), of(0u32..99)).prop_map(
-        |(outstanding, disk, local_interface, vi_outstanding)| Defaults {
+        |(outstanding, disk, local_interface, vi_outstanding)| TargetDefaults {
             outstanding,
             disk,
             local_interface,
@@ -120,17 +120,14 @@ fn defaults() -> impl Strategy<Value = Defaults> {
     )
 }
 
-fn worker() -> impl Strategy<Value = Worker> {
-    let target = (name(), kind(), of((0u32..9, name()))).prop_map(|(name, kind, manager)| Target {
-        name,
-        kind,
-        manager,
-    });
+fn worker() -> impl Strategy<Value = IometerWorker> {
+    let target = (name(), kind(), of((0u32..9, name())))
+        .prop_map(|(name, kind, manager)| IometerTarget { name, kind, manager });
     let assigned = name().prop_map(|name| AssignedSpec { name, line: LineNumber(0) });
     let specs = of(prop::collection::vec(assigned, 0..4));
     let targets = of(prop::collection::vec(target, 0..4));
     (name(), kind(), of(defaults()), specs, targets).prop_map(
-        |(name, kind, defaults, specs, targets)| Worker {
+        |(name, kind, defaults, specs, targets)| IometerWorker {
             name,
             kind,
             defaults,
@@ -141,15 +138,21 @@ fn worker() -> impl Strategy<Value = Worker> {
     )
 }
 
-fn config() -> impl Strategy<Value = Config> {
+fn config() -> impl Strategy<Value = IometerConfig> {
     let manager = (0u32..9, name(), of(name()), prop::collection::vec(worker(), 0..4)).prop_map(
-        |(id, name, address, workers)| Manager { id, name, address, workers, line: LineNumber(0) },
+        |(id, name, address, workers)| IometerManager {
+            id,
+            name,
+            address,
+            workers,
+            line: LineNumber(0),
+        },
     );
     let version = any_of(&["2006.07.27", "2008.06.18", "1.1.0", "2003.12.16-post"]);
     let managers = of(prop::collection::vec(manager, 0..4));
     (version, of(setup()), of(display()), of(specs()), managers).prop_map(
-        |(version, setup, display, specs, managers)| Config {
-            version: Version::parse(version).unwrap(),
+        |(version, setup, display, specs, managers)| IometerConfig {
+            version: IometerVersion::parse(version).unwrap(),
             setup,
             display,
             specs,

@@ -21,10 +21,10 @@ fn every_section_of_2006_is_read() {
     assert_eq!(setup.description.as_deref(), Some("Four corners"));
     assert_eq!(setup.run_time.unwrap().as_secs(), 97);
     assert_eq!((setup.ramp_s, setup.test_type), (Some(11), Some(TestType::Normal)));
-    assert_eq!(setup.disk_workers, Some(Spawn::Processors));
+    assert_eq!(setup.disk_workers, Some(WorkerCount::Processors));
     assert_eq!(setup.depth_cycling.unwrap().end, 32);
     let display = config.display.clone().unwrap();
-    let update = Update { record_last: None, seconds: 7, kind: UpdateType::WholeTest };
+    let update = DisplayUpdate { record_last: None, seconds: 7, kind: UpdateType::WholeTest };
     assert_eq!((display.update, display.bars.len()), (Some(update), 3));
     assert_eq!(display.bars[1].subject, BarSubject::Manager(1, "OAK".into()));
     let mixed = config.spec("mixed sizes").unwrap();
@@ -81,7 +81,7 @@ fn missing_sections_are_missing_and_nothing_is_made_up() {
     let config = reading("Version 2006.07.27\nVersion 2006.07.27\n").config;
     assert_eq!(
         config,
-        Config {
+        IometerConfig {
             version: config.version.clone(),
             setup: None,
             display: None,
@@ -157,7 +157,7 @@ fn a_doubled_end_of_a_target_is_ignored_with_a_remark() {
     let doubled = OF_2006.replacen("'End target\n", "'End target\n'End target\n", 1);
     assert_ne!(doubled, OF_2006);
     let ParsedConfig { config, remarks } = reading(&doubled);
-    let targets = |config: Config| {
+    let targets = |config: IometerConfig| {
         config.managers.map(|managers| {
             let workers = managers.into_iter().flat_map(|manager| manager.workers);
             workers

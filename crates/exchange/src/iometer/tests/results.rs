@@ -5,7 +5,7 @@ use crate::iometer::results::{
     DirectionTotals, ErrorTotals, HostRates, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun,
     ResultTable, RowKind, RunEnding, SpecResults, TestFigures, read, write,
 };
-use crate::iometer::version::Version;
+use crate::iometer::version::IometerVersion;
 
 fn figures() -> TestFigures {
     let side = |ios: u64| DirectionTotals {
@@ -52,7 +52,7 @@ fn errors_that_were_not_counted_apart_have_a_sum_only() {
         (None, [None, None, None]),
     ] {
         let figures = TestFigures { errors, ..figures() };
-        let dialect = Version::parse("1.1.0").unwrap().dialect();
+        let dialect = IometerVersion::parse("1.1.0").unwrap().dialect();
         let row = ResultRow::new(RowKind::All, "all", "mixed", dialect, &figures);
         assert_eq!(["Errors", "Read Errors", "Write Errors"].map(|name| row.get(name)), cells);
     }
@@ -60,7 +60,7 @@ fn errors_that_were_not_counted_apart_have_a_sum_only() {
 
 /// A run with one row of each kind.
 pub fn sample(version: &str) -> ResultRun {
-    let version = Version::parse(version).unwrap();
+    let version = IometerVersion::parse(version).unwrap();
     let kinds = [RowKind::All, RowKind::Manager, RowKind::Worker, RowKind::Disk];
     let row = |kind: RowKind| {
         ResultRow::new(kind, "one, two", "seq reads", version.dialect(), &figures())

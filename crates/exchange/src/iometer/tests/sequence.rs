@@ -2,7 +2,7 @@
 
 use super::corpus::{OF_1_1, OF_2006};
 use crate::iometer::read;
-use crate::iometer::sequence::{Disk, PlanOptions, TestPlan, plan};
+use crate::iometer::sequence::{DiskChoice, PlanOptions, TestPlan, plan};
 use steadfast_domain::sequence::{Amount, SequenceEnd};
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{Bytes, Demand, Nanos};
@@ -147,13 +147,13 @@ fn workers_that_do_the_same_are_threads_and_others_are_loads_at_once() {
     let disk = two_workers(|text| text.replace("SCRATCH DISK 7", "SCRATCH DISK 11"));
     let said = format!("{:?}", planned(&disk, HERE).unwrap().sequence.remarks);
     assert!(said.contains("all mapped to the one target"), "{said}");
-    let one = PlanOptions { disk: Some(Disk::Alone("1: \"SCRATCH DISK 7\"")), ..HERE };
+    let one = PlanOptions { disk: Some(DiskChoice::Alone("1: \"SCRATCH DISK 7\"")), ..HERE };
     assert_eq!(planned(&disk, one).unwrap().sequence.steps[1].load.demand, Demand::new(2, 4));
 }
 
 #[test]
 fn a_disk_among_others_has_the_numbers_of_all_tests() {
-    let among = |name| PlanOptions { disk: Some(Disk::Among(name)), ..HERE };
+    let among = |name| PlanOptions { disk: Some(DiskChoice::Among(name)), ..HERE };
     let all = planned(&without_delay(), HERE).unwrap();
     let disk = &all.tests[0].active[0].targets[0];
     let own = planned(&without_delay(), PlanOptions { prepare: true, ..among(disk) }).unwrap();

@@ -1,9 +1,9 @@
 use super::super::plan::PurgePlan;
-use super::super::tests::{Beside, MEDIUM, armed, erase, order, purged};
+use super::super::tests::{MEDIUM, PurgeObserver, armed, erase, order, purged};
 use super::*;
 use crate::ata_security::clear_password;
 use crate::ata_security::tests::{IDENTIFY, SANITIZE, free, identity, security, with_password};
-use crate::machine::Machine;
+use crate::machine::MachineFixture;
 use crate::purge::PurgeOrder;
 use crate::transcript::Transcript;
 
@@ -17,8 +17,8 @@ fn status(state: &str, rest: &str) -> String {
     )
 }
 
-fn machine() -> Machine {
-    let machine = Machine::new();
+fn machine() -> MachineFixture {
+    let machine = MachineFixture::new();
     let disk = machine.sata("sda", "8:0", MEDIUM / 512);
     machine.set(&disk, "device/wwid", "naa.5001");
     machine
@@ -34,7 +34,7 @@ fn the_password_is_journalled_before_it_is_set_and_gone_after_the_erase() {
         .says(IDENTIFY, &with_password())
         .does(ERASE, "security_password: \"steadfast\"\n", erase(&machine))
         .says(IDENTIFY, &free());
-    let mut beside = Beside::default();
+    let mut beside = PurgeObserver::default();
     let done = purged(&machine, &target, &PurgeOrder::default(), &mut beside, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::AtaSecurityErase, Some(true)));
     let [change] = beside.journal.as_slice() else { panic!("{:?}", beside.journal) };
@@ -48,7 +48,7 @@ fn no_password_is_set_that_is_not_in_the_journal() {
     let machine = machine();
     let target = armed(&machine, "sda");
     let tools = Transcript::default().says(IDENTIFY, &free());
-    let mut beside = Beside { full: true, ..Beside::default() };
+    let mut beside = PurgeObserver { full: true, ..PurgeObserver::default() };
     let wanted = order(PurgeMethod::AtaSecurityErase);
     let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
     assert!(matches!(error, HostError::Unjournalled(_)), "{error}");
@@ -66,7 +66,7 @@ fn frozen_locked_and_unsupported_are_explained() {
         let target = armed(&machine, "sda");
         let tools = Transcript::default().says(IDENTIFY, &drive);
         let wanted = order(PurgeMethod::AtaSecurityErase);
-        let mut beside = Beside::default();
+        let mut beside = PurgeObserver::default();
         let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
         assert!(error.to_string().ends_with("possible here: discard, none"), "{error}");
@@ -84,7 +84,7 @@ fn an_erase_that_fails_leaves_the_password_to_be_cleared() {
         .says(IDENTIFY, &with_password())
         .says(ERASE, " ERASE_PREPARE: Input/output error\n")
         .says(IDENTIFY, &with_password());
-    let mut beside = Beside::default();
+    let mut beside = PurgeObserver::default();
     let wanted = order(PurgeMethod::AtaSecurityErase);
     let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
     assert!(error.to_string().contains("its password is still set"), "{error}");
@@ -115,7 +115,7 @@ fn a_frozen_drive_is_sanitized_by_auto_and_followed() {
         .says("hdparm --yes-i-know-what-i-am-doing --sanitize-block-erase /dev/sda", "")
         .says(STATUS, &status("SD2 Sanitize operation In Process", "    Progress: 0x7fff (49%)"))
         .does(STATUS, &idle, erase(&machine));
-    let mut beside = Beside::default();
+    let mut beside = PurgeObserver::default();
     let done = purged(&machine, &target, &PurgeOrder::default(), &mut beside, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::AtaSanitizeBlock, Some(true)));
     assert_eq!(beside.told, [("sanitizing".to_owned(), Some(49.0))]);
@@ -135,7 +135,8 @@ fn a_sanitize_that_failed_or_is_frozen_is_told() {
         .says(STATUS, &frozen)
         .says(STATUS, &frozen)
         .says(STATUS, &frozen);
-    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    let error =
+        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
     assert!(error.to_string().contains("power-cycle"), "{error}");
 
     let command = "hdparm --yes-i-know-what-i-am-doing --sanitize-overwrite-passes 1 \
@@ -147,7 +148,8 @@ fn a_sanitize_that_failed_or_is_frozen_is_told() {
         .says(STATUS, &idle)
         .says(command, "")
         .says(STATUS, &status("SD3 Sanitize Operation Failed", ""));
-    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    let error =
+        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
     assert!(error.to_string().contains("the sanitize failed"), "{error}");
 }
 

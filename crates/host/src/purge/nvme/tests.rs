@@ -1,7 +1,7 @@
 use super::super::plan::PurgePlan;
-use super::super::tests::{Beside, armed, erase, order, purged};
+use super::super::tests::{PurgeObserver, armed, erase, order, purged};
 use super::*;
-use crate::machine::Machine;
+use crate::machine::MachineFixture;
 use crate::purge::PurgeOrder;
 use crate::transcript::Transcript;
 use serde_json::json;
@@ -26,8 +26,8 @@ fn namespace(flbas: u64, dps: u64) -> String {
         .to_string()
 }
 
-fn machine() -> Machine {
-    let machine = Machine::new();
+fn machine() -> MachineFixture {
+    let machine = MachineFixture::new();
     machine.nvme(0, 1, SECTORS);
     machine
 }
@@ -40,7 +40,7 @@ fn format_erases_and_is_read_back() {
         .says(ID_CTRL, &controller(0x2, 0, 0))
         .says(ID_NS, &namespace(0, 0))
         .does(FORMAT, "Success formatting namespace:1\n", erase(&machine));
-    let mut beside = Beside::default();
+    let mut beside = PurgeObserver::default();
     let done =
         purged(&machine, &target, &order(PurgeMethod::NvmeFormat), &mut beside, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeFormat, Some(true)));
@@ -79,13 +79,14 @@ fn a_drive_that_says_success_and_keeps_its_content_has_failed() {
             .says(FORMAT, "Success formatting namespace:1\n")
     };
     let mut wanted = order(PurgeMethod::NvmeFormat);
-    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools()).unwrap_err();
+    let error =
+        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools()).unwrap_err();
     let said = error.to_string();
     assert!(said.contains("not blank: 0 of 256 places") || said.contains("not blank: 0 of"));
     assert!(said.contains("--purge-failed continue"), "{said}");
 
     wanted.failed = PurgeFailure::Continue;
-    let done = purged(&machine, &target, &wanted, &mut Beside::default(), &tools()).unwrap();
+    let done = purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools()).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeFormat, Some(false)));
     assert!(done.failed.unwrap().contains("not blank"));
     let read = done.read_back.unwrap();
@@ -101,7 +102,8 @@ fn a_refused_format_is_told_in_the_drive_s_words() {
         .says(ID_NS, &namespace(0, 0))
         .fails(FORMAT, 1, "NVMe status: Invalid Format: The LBA Format is not supported(0x10a)\n");
     let wanted = order(PurgeMethod::NvmeFormat);
-    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    let error =
+        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
     let said = error.to_string();
     assert!(said.contains("purge (NVMe Format (user data erase)) failed"), "{said}");
     assert!(said.contains("Invalid Format"), "{said}");
@@ -120,7 +122,7 @@ fn what_the_controller_lacks_is_refused_with_what_it_has() {
         let tools = Transcript::default()
             .says(ID_CTRL, &controller(oacs, fna, sanicap))
             .says(ID_NS, &namespace(0, 0));
-        let mut beside = Beside::default();
+        let mut beside = PurgeObserver::default();
         let error = purged(&machine, &target, &order(method), &mut beside, &tools).unwrap_err();
         assert!(matches!(error, HostError::NoSuchPurge { .. }), "{error}");
         let said = error.to_string();
@@ -142,13 +144,14 @@ fn without_the_tool_auto_discards_and_says_why() {
 #[test]
 fn a_partition_is_never_purged_by_its_whole_device() {
     let machine = machine();
-    let disk = Node::named("nvme0n1", &machine.roots).unwrap();
+    let disk = SysfsNode::named("nvme0n1", &machine.roots).unwrap();
     machine.partition(&disk, "nvme0n1p1", "259:91", SECTORS / 2);
     let target = armed(&machine, "nvme0n1p1");
     let tools =
         Transcript::default().says(ID_CTRL, &controller(2, 0, 7)).says(ID_NS, &namespace(0, 0));
     let wanted = order(PurgeMethod::NvmeFormat);
-    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    let error =
+        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
     let said = error.to_string();
     assert!(said.contains("is a partition, and the command erases the whole device"), "{said}");
     assert!(said.contains("nvme0n1;") && said.ends_with("discard, none"), "{said}");
@@ -168,7 +171,7 @@ fn what_reaches_a_sibling_needs_it_named() {
         let tools = Transcript::default()
             .says(ID_CTRL, &controller(2, fna, sanicap))
             .says(ID_NS, &namespace(0, 0));
-        let mut beside = Beside::default();
+        let mut beside = PurgeObserver::default();
         let error = purged(&machine, &target, &order(method), &mut beside, &tools).unwrap_err();
         let said = error.to_string();
         assert!(said.contains("it also erases") && said.contains("nvme0n2: "), "{said}");
@@ -180,7 +183,7 @@ fn what_reaches_a_sibling_needs_it_named() {
 #[test]
 fn a_namespace_of_another_controller_of_the_subsystem_is_a_sibling() {
     let machine = machine();
-    let node = Node::named("nvme0n1", &machine.roots).unwrap();
+    let node = SysfsNode::named("nvme0n1", &machine.roots).unwrap();
     let other = machine.nvme(1, 2, SECTORS);
     machine.nvme(2, 1, SECTORS);
     let siblings = || {
@@ -209,7 +212,8 @@ fn a_namespace_that_nobody_sees_is_not_erased_unseen() {
         .says(ID_NS, &namespace(0, 0))
         .says(LIST, r#"{"nsid_list":[{"nsid":1},{"nsid":7}]}"#);
     let wanted = order(PurgeMethod::NvmeSanitizeBlock);
-    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    let error =
+        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
     assert!(error.to_string().contains("not block devices here ([7])"), "{error}");
 }
 
@@ -234,7 +238,7 @@ fn sanitize_is_followed_to_its_end() {
             &log(65_535, "(1) Most Recent Sanitize Command Completed Successfully."),
             erase(&machine),
         );
-    let mut beside = Beside::default();
+    let mut beside = PurgeObserver::default();
     let wanted = order(PurgeMethod::NvmeSanitizeBlock);
     let done = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::NvmeSanitizeBlock, Some(true)));
@@ -256,7 +260,7 @@ fn a_failed_or_abandoned_sanitize_is_told_from_one_that_ended() {
             .says(ID_NS, &namespace(0, 0))
             .says("nvme sanitize /dev/nvme0 --sanact=3 --ause --owpass=1 --ovrpat=0", "")
             .says(LOG, &log(100, status));
-        let mut beside = Beside { stopped, ..Beside::default() };
+        let mut beside = PurgeObserver { stopped, ..PurgeObserver::default() };
         let order = order(PurgeMethod::NvmeSanitizeOverwrite);
         let error = purged(&machine, &target, &order, &mut beside, &tools).unwrap_err();
         assert!(error.to_string().contains(wanted), "{error}");

@@ -1,8 +1,8 @@
 use super::super::PurgeOrder;
 use super::super::plan::PurgePlan;
-use super::super::tests::{Beside, MEDIUM, armed, erase, order, purged};
+use super::super::tests::{MEDIUM, PurgeObserver, armed, erase, order, purged};
 use super::*;
-use crate::machine::Machine;
+use crate::machine::MachineFixture;
 use crate::transcript::Transcript;
 
 const OPCODES: &str = "sg_opcodes /dev/sdb";
@@ -28,8 +28,8 @@ Opcode  Service    CDB    Name
 
 const NOT_REPORTED: &str = "Report supported opcodes: operation not supported\n";
 
-fn machine() -> Machine {
-    let machine = Machine::new();
+fn machine() -> MachineFixture {
+    let machine = MachineFixture::new();
     let target = "pci0000:00/0000:3b:00.0/host0/target0:0:1/0:0:1:0";
     let disk = machine.scsi(target, "sdb", "8:16", MEDIUM / 512);
     machine.set(&disk, "device/vendor", "SEAGATE");
@@ -65,7 +65,7 @@ fn format_is_followed_to_its_end_and_read_back() {
         .says(LOOK_AT, "")
         .says(LOOK_AT, "")
         .says(READY, "");
-    let mut beside = Beside::default();
+    let mut beside = PurgeObserver::default();
     let wanted = PurgeOrder::default();
     let done = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap();
     assert_eq!((done.method, done.blank), (PurgeMethod::ScsiFormatUnit, Some(true)));
@@ -85,7 +85,8 @@ fn good_and_nothing_erased_is_a_failure() {
         .says(LOOK_AT, "")
         .says(READY, "");
     let wanted = order(PurgeMethod::ScsiFormatUnit);
-    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    let error =
+        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
     assert!(error.to_string().contains("(SCSI FORMAT UNIT) failed: not blank"), "{error}");
 }
 
@@ -107,14 +108,15 @@ fn a_device_that_reports_nothing_is_discarded_by_auto() {
     assert_eq!(plan.method, PurgeMethod::Discard);
     let tools = Transcript::default().fails(OPCODES, 9, NOT_REPORTED);
     let wanted = order(PurgeMethod::ScsiSanitizeBlock);
-    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    let error =
+        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
     assert!(error.to_string().contains("possible here: scsi-format, discard, none"), "{error}");
 }
 
 #[test]
 fn protection_is_kept() {
     let machine = machine();
-    let disk = Node::named("sdb", &machine.roots).unwrap();
+    let disk = SysfsNode::named("sdb", &machine.roots).unwrap();
     for (kind, options) in [
         ("0", vec![]),
         ("1", vec!["--fmtpinfo=2"]),
@@ -140,14 +142,15 @@ fn a_sanitize_that_ends_in_an_error_or_is_left_is_no_purge() {
         .says(LOOK_AT, "")
         .fails(READY, 3, failed);
     let wanted = order(PurgeMethod::ScsiSanitizeOverwrite);
-    let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
+    let error =
+        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
     assert!(error.to_string().contains("Sanitize command failed"), "{error}");
 
     let tools = Transcript::default()
         .says(OPCODES, REPORTED)
         .says(sanitize, "")
         .says(LOOK_AT, "Progress indication: 1.00% done\n");
-    let mut beside = Beside { stopped: true, ..Beside::default() };
+    let mut beside = PurgeObserver { stopped: true, ..PurgeObserver::default() };
     let error = purged(&machine, &target, &wanted, &mut beside, &tools).unwrap_err();
     assert!(matches!(error, HostError::PurgeStopped { .. }), "{error}");
     assert!(beside.told.last().unwrap().0.contains("continues; it cannot"));

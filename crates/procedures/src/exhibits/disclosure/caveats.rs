@@ -1,7 +1,7 @@
 //! Caveats for every deviation of a run from its method.
 
 use crate::exhibits::checks;
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning::WIPC_DEMAND;
 use crate::parameters;
 use steadfast_domain::measurement::{KernelCounters, Measurement, Silence};
@@ -13,7 +13,7 @@ use steadfast_domain::{
 };
 
 /// Returns all caveats of a PTS run.
-pub fn caveats(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
+pub fn caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     caveats.extend(of_the_target(record));
     caveats.extend(of_the_method(choices));
@@ -66,7 +66,7 @@ fn of_the_target(record: &Record) -> Vec<Caveat> {
     }
 }
 
-fn of_the_method(choices: &Choices<'_>) -> Vec<Caveat> {
+fn of_the_method(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut deviation = |id: &str, text: String, remedy: &str| {
         caveats.push(Caveat::new(CaveatKind::Deviation, id, text, remedy));
@@ -113,7 +113,7 @@ fn of_the_method(choices: &Choices<'_>) -> Vec<Caveat> {
     caveats
 }
 
-fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
+fn of_the_profile(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     match choices.settings.profile {
         Profile::Quick if !choices.quick.is_empty() => caveats.push(Caveat::new(
@@ -248,7 +248,7 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
     caveats
 }
 
-fn of_gaps(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
+fn of_gaps(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     record
         .steps()
         .filter_map(|(step, outcome)| {
@@ -475,7 +475,7 @@ fn of_quotas(record: &Record) -> Option<Caveat> {
 const BUSY: f64 = 0.90;
 
 /// Covers records whose engine did not report its busiest thread; `secondary` handles the others.
-fn of_the_processor(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
+fn of_the_processor(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     let busy: Vec<&str> = record
         .steps()
         .filter(|(step, outcome)| {
@@ -505,7 +505,7 @@ fn of_the_processor(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
     )]
 }
 
-fn of_unverified_rules(choices: &Choices<'_>) -> Vec<Caveat> {
+fn of_unverified_rules(choices: &RunChoices<'_>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut unverified = |id: &str, text: String| {
         caveats.push(Caveat::new(CaveatKind::Unverified, id, text, ""));
@@ -558,12 +558,13 @@ fn of_unverified_rules(choices: &Choices<'_>) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::asked::Asked;
+    use crate::ground::asked::ProcedureRequest;
     use crate::testing::scripted::record;
     use steadfast_domain::measurement::{CpuThrottling, StreamTally};
-    use steadfast_domain::stimulus::{ActiveRange, Until};
+    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
     use steadfast_domain::{
-        Demand, Entry, Gap, IoStream, Order, Outcome, Place, Settings, Step, Stimulus, Tally,
+        Demand, Gap, IoStream, JournalEntry, Order, Outcome, Settings, Step, StepPlace, Stimulus,
+        Tally,
     };
 
     /// A step of 1,000 writes of 4 KiB that the kernel counted so.
@@ -582,11 +583,11 @@ mod tests {
     fn of(measurement: Measurement) -> Record {
         let streams = vec![IoStream::new(Op::Write, Order::Random, Bytes(4096))];
         let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
-        let until = Until::time(Nanos::from_secs(10));
+        let until = LoadLimits::time(Nanos::from_secs(10));
         let stimulus = Stimulus::new(streams, range, Demand::new(1, 1), until);
-        let step = Step::alone(Place::new("rounds", 1, 1, "RND 4K W"), stimulus);
+        let step = Step::alone(StepPlace::new("rounds", 1, 1, "RND 4K W"), stimulus);
         let outcome = Outcome { measurement, gap_before: None };
-        let entry = Entry::Applied { step: Box::new(step), outcome: Box::new(outcome) };
+        let entry = JournalEntry::Applied { step: Box::new(step), outcome: Box::new(outcome) };
         record(&Settings::new("iops", 1), vec![entry])
     }
 
@@ -600,16 +601,22 @@ mod tests {
     fn a_gap_says_what_was_written_in_it() {
         let text = |written| {
             let mut record = of(measured(KernelCounters::default()));
-            let Some(Entry::Applied { outcome, .. }) =
-                record.entries.iter_mut().find(|entry| matches!(entry, Entry::Applied { .. }))
+            let Some(JournalEntry::Applied { outcome, .. }) = record
+                .entries
+                .iter_mut()
+                .find(|entry| matches!(entry, JournalEntry::Applied { .. }))
             else {
                 panic!("one step")
             };
             outcome.gap_before = Some(Gap { cause: "power".into(), lasted: None, written });
             let settings = Settings::new("iops", 1);
             let geometry = crate::testing::scripted::GEOMETRY;
-            let asked =
-                Asked { settings: &settings, geometry, amendments: &[], parameters: Vec::new() };
+            let asked = ProcedureRequest {
+                settings: &settings,
+                geometry,
+                amendments: &[],
+                parameters: Vec::new(),
+            };
             let ground = crate::pts::method::ground(&asked).unwrap();
             let caveats = of_gaps(&ground.choices(), &record);
             caveats.into_iter().next().unwrap().text

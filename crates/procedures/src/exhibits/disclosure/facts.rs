@@ -1,9 +1,9 @@
 //! Settings, device, host and conditions in full, for the chapter of settings.
 
-use super::Rows;
+use super::SettingRows;
 use crate::ground::applied::{ALIGNMENT, BLOCK_SIZE};
-use crate::ground::choices::Choices;
-use crate::ground::method::Covered;
+use crate::ground::choices::RunChoices;
+use crate::ground::method::CoveredRange;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_DEMAND;
 use crate::origin::{given, said};
@@ -15,11 +15,12 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{SettingName, SteadyStateMethod};
 use steadfast_domain::{
-    Class, Conditions, Criteria, Demand, Device, DiskArray, Entry, Profile, Purge, ReadBack, Record,
+    Class, Conditions, Criteria, Demand, Device, DiskArray, JournalEntry, Profile, Purge, ReadBack,
+    Record,
 };
 
 /// Returns all choices of the run.
-pub fn settings_facts(choices: &Choices<'_>) -> Facts {
+pub fn settings_facts(choices: &RunChoices<'_>) -> Facts {
     let s = choices.settings;
     let facts = Facts::new("Settings")
         .with(Setting::identity("Command line", &s.command).by(Origin::Chosen))
@@ -50,7 +51,7 @@ fn verify_origin(settings: &steadfast_domain::Settings) -> Origin {
     }
 }
 
-fn method_rows(choices: &Choices<'_>) -> Rows {
+fn method_rows(choices: &RunChoices<'_>) -> SettingRows {
     let s = choices.settings;
     let document = format!(" ({})", choices.method.lesser.unwrap_or(choices.method.document));
     if choices.own_loads.is_some() {
@@ -65,7 +66,7 @@ fn method_rows(choices: &Choices<'_>) -> Rows {
 }
 
 /// Appends the origin of a setting to its value.
-fn told(choices: &Choices<'_>, setting: Setting) -> Setting {
+fn told(choices: &RunChoices<'_>, setting: Setting) -> Setting {
     let origin = match (&choices.own_loads, setting.origin) {
         (Some(own), _) => own.by,
         (None, Origin::Chosen) => "chosen",
@@ -74,7 +75,7 @@ fn told(choices: &Choices<'_>, setting: Setting) -> Setting {
     setting.remark(format!(" ({origin})"))
 }
 
-fn load_rows(choices: &Choices<'_>) -> Rows {
+fn load_rows(choices: &RunChoices<'_>) -> SettingRows {
     let demand = match choices.demands.as_slice() {
         [] => choices.demand_row("Demand", own(String::new())),
         demands => told(choices, choices.demand_row("Demand", demands_text(demands))),
@@ -91,7 +92,7 @@ fn load_rows(choices: &Choices<'_>) -> Rows {
     vec![demand, if is_common { told(choices, step) } else { step }, range]
 }
 
-fn rounds_rows(choices: &Choices<'_>) -> Rows {
+fn rounds_rows(choices: &RunChoices<'_>) -> SettingRows {
     let s = choices.settings;
     let most = choices.rounds_max.map(|most| {
         let origin = given(s.rounds_max.is_some());
@@ -111,7 +112,7 @@ fn rounds_rows(choices: &Choices<'_>) -> Rows {
     most.into_iter().chain(rest).collect()
 }
 
-fn alignment_row(choices: &Choices<'_>) -> Setting {
+fn alignment_row(choices: &RunChoices<'_>) -> Setting {
     let text = choices.alignment.as_deref().map(alignment_text);
     let (text, origin) = match &choices.own_loads {
         Some(_) => (text.or(Some("each step's own".to_owned())), Origin::Chosen),
@@ -128,7 +129,7 @@ fn alignment_text(alignment: &str) -> String {
 }
 
 /// Formats an accessed part of the capacity, without its origin.
-fn covered_text(covered: &Covered) -> String {
+fn covered_text(covered: &CoveredRange) -> String {
     let (percent, range) = (covered.percent, covered.range);
     let of_these = range.segments.map(|segments| {
         format!(
@@ -156,7 +157,7 @@ pub(super) fn demands_text(demands: &[Demand]) -> String {
 }
 
 /// Returns the procedure's own parameters with their values.
-pub fn parameters_facts(choices: &Choices<'_>) -> Facts {
+pub fn parameters_facts(choices: &RunChoices<'_>) -> Facts {
     parameters::facts(choices.parameters, choices.settings)
 }
 
@@ -170,7 +171,7 @@ pub fn criteria_text(criteria: &Criteria) -> String {
     )
 }
 
-fn wipc_text(choices: &Choices<'_>) -> String {
+fn wipc_text(choices: &RunChoices<'_>) -> String {
     let each = |pattern: &AccessPattern| {
         let bytes = preconditioning::amount(choices.geometry, pattern.size).0;
         format!("{pattern}, {WIPC_DEMAND}, {} bytes", number(bytes as f64, 0))
@@ -207,7 +208,7 @@ pub fn device_facts(device: &Device) -> Facts {
 }
 
 /// What an array consists of; behind a controller most of it is a dash.
-pub fn array_rows(array: &DiskArray) -> Rows {
+pub fn array_rows(array: &DiskArray) -> SettingRows {
     let members = (!array.members.is_empty()).then(|| array.members.join("; "));
     let missing = array.wanted.map(|wanted| (wanted as usize).saturating_sub(array.members.len()));
     let missing = missing.filter(|missing| *missing > 0 && members.is_some());
@@ -264,7 +265,7 @@ pub fn conditions_facts(record: &Record) -> Facts {
         Setting::identity("Longest request", longest),
     ]);
     let read_again = record.entries.iter().filter_map(|entry| match entry {
-        Entry::Resettled { got, when } => {
+        JournalEntry::Resettled { got, when } => {
             let when = when.map_or("on resume".to_owned(), |when| when.to_string());
             Some((format!("Write cache, read back {when}"), cache(got)))
         }
@@ -277,7 +278,7 @@ pub fn conditions_facts(record: &Record) -> Facts {
     facts.rows(rows).rows(record.purge().into_iter().flat_map(purge_rows))
 }
 
-fn purge_rows(purge: &Purge) -> Rows {
+fn purge_rows(purge: &Purge) -> SettingRows {
     let said = |read: ReadBack| format!(": {read}");
     let read = purge.read_back.map(said).unwrap_or_default();
     let blank = purge.blank.map(|b| format!("{}{read}", if b { "yes" } else { "NO" }));

@@ -1,15 +1,15 @@
 //! Head of the SNIA report form, and the settings string.
 
-use super::{Rows, form_demand, form_demands};
-use crate::ground::choices::Choices;
-use crate::ground::method::Covered;
+use super::{SettingRows, form_demand, form_demands};
+use crate::ground::choices::RunChoices;
+use crate::ground::method::CoveredRange;
 use crate::ground::preconditioning::WIPC_DEMAND;
 use crate::ground::preconditioning::{self, PRECONDITION};
 use crate::ground::ranges::SEGMENTS;
-use crate::meta::Meta;
+use crate::meta::UserFact;
 use crate::origin;
 use crate::words::{number, own};
-use steadfast_domain::findings::{FormBlock, FormHeader, Origin, Setting, Subject};
+use steadfast_domain::findings::{FormBlock, FormHeader, FormSubject, Origin, Setting};
 use steadfast_domain::purge::PurgeChoice;
 use steadfast_domain::settings::SettingName;
 use steadfast_domain::stimulus::DataPattern;
@@ -17,7 +17,7 @@ use steadfast_domain::{Demand, Device, Host, Purge, Record, WriteCache};
 
 /// Returns the settings string of the standard's secondary tables, such as `PTS-E  WCD  T4/Q32
 /// DP=RND  AR100  Aln=4K`.
-pub fn headline(choices: &Choices<'_>, record: &Record) -> String {
+pub fn headline(choices: &RunChoices<'_>, record: &Record) -> String {
     let cache = record.conditions_last().and_then(|(got, _)| got.write_cache);
     let cache = match cache {
         Some(WriteCache::Enabled) => "WCE",
@@ -47,7 +47,7 @@ pub fn headline(choices: &Choices<'_>, record: &Record) -> String {
 }
 
 /// Formats the active range: `AR75`, or with its amount `AR75/8GiB`.
-fn headline_range(choices: &Choices<'_>) -> String {
+fn headline_range(choices: &RunChoices<'_>) -> String {
     let percents = choices.of_covered("+", |covered| covered.percent.to_string());
     let amounts = choices.of_covered("+", |covered| amount(covered).replace(' ', ""));
     match (choices.covered.is_empty(), choices.is_scattered()) {
@@ -59,7 +59,7 @@ fn headline_range(choices: &Choices<'_>) -> String {
 
 /// Formats the accessed bytes as the document does: decimal like a capacity, binary if that is a
 /// round number.
-fn amount(covered: &Covered) -> String {
+fn amount(covered: &CoveredRange) -> String {
     match covered.range.segments {
         None => covered.range.length.to_string(),
         Some(segments) => segments.amount().binary(),
@@ -67,24 +67,26 @@ fn amount(covered: &Covered) -> String {
 }
 
 /// A procedure's part of the form's head.
-pub struct Form {
+pub struct ReportForm {
     /// Title of the test: `IOPS Test (REQUIRED)`.
     pub test: String,
     /// Subtitle: `IOPS - Block Size x RW Mix Matrix`.
     pub subtitle: String,
     /// Block of setup parameters; see [`loop_set_up_rows`].
-    pub set_up: Rows,
+    pub set_up: SettingRows,
     /// Block of test parameters; see [`loop_test_rows`].
-    pub test_parameters: Rows,
+    pub test_parameters: SettingRows,
 }
 
 /// Returns the head of the report form with its four blocks.
-pub fn form_header(form: Form, choices: &Choices<'_>, record: &Record) -> FormHeader {
+pub fn form_header(form: ReportForm, choices: &RunChoices<'_>, record: &Record) -> FormHeader {
     let settings = choices.settings;
     let device = record.opening().map(|(device, ..)| device);
     let blocks = vec![
-        FormBlock::new("Test Platform", platform_rows(record, choices)).about(Subject::Platform),
-        FormBlock::new("Device Under Test", device_rows(record, choices)).about(Subject::Device),
+        FormBlock::new("Test Platform", platform_rows(record, choices))
+            .about(FormSubject::Platform),
+        FormBlock::new("Device Under Test", device_rows(record, choices))
+            .about(FormSubject::Device),
         FormBlock::new("Set Up Parameters", form.set_up),
         FormBlock::new("Test Parameters", form.test_parameters),
     ];
@@ -108,9 +110,9 @@ pub fn form_header(form: Form, choices: &Choices<'_>, record: &Record) -> FormHe
         test,
         subtitle: form.subtitle,
         revision: choices.method.revision.to_owned(),
-        vendor: Meta::Vendor.of(settings),
-        model: Meta::Model.of(settings).or_else(|| device.and_then(|d| d.model.clone())),
-        sponsor: Meta::Sponsor.of(settings),
+        vendor: UserFact::Vendor.of(settings),
+        model: UserFact::Model.of(settings).or_else(|| device.and_then(|d| d.model.clone())),
+        sponsor: UserFact::Sponsor.of(settings),
         blocks,
     }
 }
@@ -121,22 +123,22 @@ fn known(label: &str, told: Option<String>, found: Option<String>) -> Setting {
     Setting::identity(label, told.or(found)).by(origin)
 }
 
-fn platform_rows(record: &Record, choices: &Choices<'_>) -> Rows {
-    let meta = |of: Meta| of.of(choices.settings);
+fn platform_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
+    let meta = |of: UserFact| of.of(choices.settings);
     let (host, engine, software) = match record.opening() {
         Some((_, host, engine, software)) => (host.clone(), Some(engine), Some(software)),
         None => (Host::default(), None, None),
     };
     vec![
-        known("Ref Test Platform", meta(Meta::Platform), host.product),
-        known("Motherboard", meta(Meta::Motherboard), host.motherboard),
+        known("Ref Test Platform", meta(UserFact::Platform), host.product),
+        known("Motherboard", meta(UserFact::Motherboard), host.motherboard),
         Setting::identity("CPU", host.cpu),
         Setting::identity("Memory", host.memory.map(|m| format!("{:.1} GB", m.as_gb()))),
         Setting::identity("Operating System", host.operating_system),
         Setting::identity("Test SW", software),
         Setting::identity("Test SW Info", engine.map(short_engine)),
         test_id(record, choices),
-        known("HBA", meta(Meta::Hba), host.hba),
+        known("HBA", meta(UserFact::Hba), host.hba),
         Setting::identity("PCIe", record.opening().and_then(|(device, ..)| device.link.clone())),
     ]
 }
@@ -148,32 +150,32 @@ fn short_engine(engine: &str) -> &str {
 
 /// Returns the ID of the run: given by the user, or the first twelve digits of the journal's
 /// SHA-256. It contains nothing about the platform.
-fn test_id(record: &Record, choices: &Choices<'_>) -> Setting {
-    let told = Meta::TestId.of(choices.settings);
+fn test_id(record: &Record, choices: &RunChoices<'_>) -> Setting {
+    let told = UserFact::TestId.of(choices.settings);
     let origin = if told.is_some() { Origin::Chosen } else { Origin::Found };
     let digits = || record.digest.get(..12).map(str::to_owned);
     Setting::outcome("Test ID No.", told.or_else(digits)).by(origin)
 }
 
-fn device_rows(record: &Record, choices: &Choices<'_>) -> Rows {
-    let meta = |of: Meta| of.of(choices.settings);
+fn device_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
+    let meta = |of: UserFact| of.of(choices.settings);
     let device = record.opening().map(|(device, ..)| device);
     let of = |f: &dyn Fn(&Device) -> Option<String>| device.and_then(f);
     vec![
-        known("Mfgr", meta(Meta::Vendor), None),
-        known("Model No.", meta(Meta::Model), of(&|d| d.model.clone())),
+        known("Mfgr", meta(UserFact::Vendor), None),
+        known("Model No.", meta(UserFact::Model), of(&|d| d.model.clone())),
         Setting::identity("S/N", of(&|d| d.serial.clone())),
         Setting::identity("Firmware ver", of(&|d| d.firmware.clone())),
         Setting::identity("Capacity", of(&|d| Some(d.capacity.to_string()))),
         Setting::identity("Interface", of(&|d| Some(d.transport.to_string()))),
-        known("NAND Type", meta(Meta::Nand), None),
-        known("Form Factor", meta(Meta::FormFactor), None),
+        known("NAND Type", meta(UserFact::Nand), None),
+        known("Form Factor", meta(UserFact::FormFactor), None),
         purge_row(record, choices),
         write_cache_row(record),
     ]
 }
 
-fn purge_row(record: &Record, choices: &Choices<'_>) -> Setting {
+fn purge_row(record: &Record, choices: &RunChoices<'_>) -> Setting {
     let is_default = choices.settings.purge == PurgeChoice::default();
     let origin = origin::said(choices.settings, SettingName::Purge, is_default);
     Setting::new("purge", "Purge Method", record.purge().map(purge_method), origin)
@@ -195,7 +197,7 @@ fn write_cache_row(record: &Record) -> Setting {
 }
 
 /// Returns data pattern and active range, the first rows of the setup parameters.
-pub fn common_set_up_rows(choices: &Choices<'_>) -> Rows {
+pub fn common_set_up_rows(choices: &RunChoices<'_>) -> SettingRows {
     let segments = own(choices.of_covered(", ", form_segments));
     vec![
         choices.pattern_row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
@@ -206,22 +208,22 @@ pub fn common_set_up_rows(choices: &Choices<'_>) -> Rows {
 
 /// Returns data pattern and active range, the first rows of the test parameters. The amount
 /// follows from range and capacity.
-pub fn common_test_rows(choices: &Choices<'_>) -> Rows {
+pub fn common_test_rows(choices: &RunChoices<'_>) -> SettingRows {
     vec![
         choices.pattern_row("Data Pattern", form_pattern(&choices.settings.data_pattern)),
         Setting::outcome("AR & Amount", own(form_amounts(choices))),
     ]
 }
 
-fn segments_origin(choices: &Choices<'_>) -> Origin {
+fn segments_origin(choices: &RunChoices<'_>) -> Origin {
     if choices.is_scattered() { SEGMENTS.origin(choices.settings) } else { Origin::Profile }
 }
 
-fn form_percents(choices: &Choices<'_>) -> String {
+fn form_percents(choices: &RunChoices<'_>) -> String {
     choices.of_covered(", ", |covered| format!("{}%", covered.percent))
 }
 
-fn form_segments(covered: &Covered) -> String {
+fn form_segments(covered: &CoveredRange) -> String {
     match covered.range.segments {
         None => "1 (contiguous)".to_owned(),
         Some(segments) => {
@@ -230,7 +232,7 @@ fn form_segments(covered: &Covered) -> String {
     }
 }
 
-fn form_amounts(choices: &Choices<'_>) -> String {
+fn form_amounts(choices: &RunChoices<'_>) -> String {
     let sign = match (choices.covered.is_empty(), choices.is_scattered()) {
         (true, _) => return String::new(),
         (_, false) => " =",
@@ -240,12 +242,12 @@ fn form_amounts(choices: &Choices<'_>) -> String {
 }
 
 /// Returns the user's note for the form.
-pub fn note_row(choices: &Choices<'_>) -> Setting {
-    known("Note", Meta::Note.of(choices.settings), None)
+pub fn note_row(choices: &RunChoices<'_>) -> Setting {
+    known("Note", UserFact::Note.of(choices.settings), None)
 }
 
 /// Returns the amount of workload-independent preconditioning: `2 × User Capacity`.
-pub fn preconditioning_amount(choices: &Choices<'_>) -> Option<String> {
+pub fn preconditioning_amount(choices: &RunChoices<'_>) -> Option<String> {
     let pattern = choices.preconditioning.first()?;
     let amount = preconditioning::amount(choices.geometry, pattern.size);
     let times = amount.0 as f64 / choices.geometry.capacity.0 as f64;
@@ -255,7 +257,7 @@ pub fn preconditioning_amount(choices: &Choices<'_>) -> Option<String> {
 }
 
 /// Returns the rows of workload-independent preconditioning; dashes without it.
-pub fn preconditioning_rows(choices: &Choices<'_>) -> Rows {
+pub fn preconditioning_rows(choices: &RunChoices<'_>) -> SettingRows {
     let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
     let passes = preconditioning_amount(choices);
     let there = passes.as_ref();
@@ -271,7 +273,7 @@ pub fn preconditioning_rows(choices: &Choices<'_>) -> Rows {
 }
 
 /// Returns the setup parameters of a mixed loop.
-pub fn loop_set_up_rows(stimulus: &str, choices: &Choices<'_>, rounds: &str) -> Rows {
+pub fn loop_set_up_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) -> SettingRows {
     let mut rows = common_set_up_rows(choices);
     rows.extend(preconditioning_rows(choices));
     let wdpc = format!("{stimulus} (WDPC)");
@@ -285,7 +287,7 @@ pub fn loop_set_up_rows(stimulus: &str, choices: &Choices<'_>, rounds: &str) -> 
 }
 
 /// Returns the test parameters of a mixed loop.
-pub fn loop_test_rows(stimulus: &str, choices: &Choices<'_>, rounds: &str) -> Rows {
+pub fn loop_test_rows(stimulus: &str, choices: &RunChoices<'_>, rounds: &str) -> SettingRows {
     let mut rows = common_test_rows(choices);
     let fixed =
         |id: &str, label: &str, value: &str| Setting::new(id, label, value, Origin::Profile);

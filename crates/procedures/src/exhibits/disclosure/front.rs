@@ -2,18 +2,18 @@
 
 use super::facts::demands_text;
 use super::form::preconditioning_amount;
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use crate::words::{number, own};
-use steadfast_domain::findings::{Front, Origin, Setting};
+use steadfast_domain::findings::{FrontPage, Origin, Setting};
 use steadfast_domain::{Device, DiskArray, Record};
 
 /// Returns device and conditions of a run. The procedure adds figures and plots.
-pub fn front(choices: &Choices<'_>, record: &Record) -> Front {
+pub fn front(choices: &RunChoices<'_>, record: &Record) -> FrontPage {
     let device = record.opening().map(|(device, ..)| device_rows(device));
-    Front {
+    FrontPage {
         device: device.unwrap_or_default(),
         conditions: condition_rows(choices, record),
-        ..Front::default()
+        ..FrontPage::default()
     }
 }
 
@@ -50,7 +50,7 @@ fn array_text(array: &DiskArray) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn condition_rows(choices: &Choices<'_>, record: &Record) -> Vec<Setting> {
+fn condition_rows(choices: &RunChoices<'_>, record: &Record) -> Vec<Setting> {
     let settings = choices.settings;
     let cache = record.conditions_last().and_then(|(got, _)| got.write_cache);
     let purge = record.purge().map(|purge| match purge.failed {

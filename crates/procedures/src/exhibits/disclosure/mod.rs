@@ -13,7 +13,7 @@ pub use facts::{
     settings_facts,
 };
 pub use form::{
-    Form, SECOND_STIMULUS, common_set_up_rows, common_test_rows, form_header, headline,
+    ReportForm, SECOND_STIMULUS, common_set_up_rows, common_test_rows, form_header, headline,
     loop_set_up_rows, loop_test_rows, note_row, preconditioning_amount, preconditioning_rows,
 };
 pub use front::front;
@@ -24,7 +24,7 @@ use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Demand, Step, Verdict};
 
 /// Labeled values.
-pub type Rows = Vec<Setting>;
+pub type SettingRows = Vec<Setting>;
 
 /// Formats a demand as the report form does: `TC 4 / QD 32`.
 pub fn form_demand(demand: Demand) -> String {

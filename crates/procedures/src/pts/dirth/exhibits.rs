@@ -1,25 +1,26 @@
 //! Exhibits of DIRTH: fifteen pages of the form, then matrices, rounds, percentiles and
 //! preconditioning.
 
-use super::matrix::{Cell, Round};
-use super::points::{self, Role};
-use super::results::{Histogram, Results, minutes};
+use super::matrix::{DemandResult, Round};
+use super::points::{self, PointRole};
+use super::results::{DirthResults, PointHistogram, minutes};
 use super::setup::{Dirth, LOOPS, PRE_WRITE_TIME};
-use crate::exhibits::disclosure::{self, Form, form_demand};
+use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::held::{self, ChosenRate};
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::matrix::millis;
 use crate::exhibits::pages::{page, rounds_axis};
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
-    FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
+    FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
+    tail_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::metrics::Measured;
+use crate::ground::metrics::MeasuredPoint;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::{WIPC_DEMAND, WIPC_PATTERN};
-use crate::ground::secondary::Secondary;
+use crate::ground::secondary::SecondaryMeans;
 use crate::pts::between::{self, check_exhibits, evidence};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::pts::workload;
@@ -33,10 +34,10 @@ use steadfast_domain::{
     Caveat, CaveatKind, Demand, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict,
 };
 
-type Run<'a> = StudiedRun<'a, Dirth>;
+type DirthRun<'a> = StudiedRun<'a, Dirth>;
 
-impl Reported for Dirth {
-    type Results<'a> = Results<'a>;
+impl ProcedureReport for Dirth {
+    type Results<'a> = DirthResults<'a>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -53,7 +54,7 @@ impl Reported for Dirth {
         ReportEntry::Form("DIRTH System CPU Utilization During Demand Variation"),
         ReportEntry::Several(cpu_exhibits),
         ReportEntry::FormPages(|run| {
-            Role::ALL.into_iter().flat_map(|role| point_pages(run, role)).collect()
+            PointRole::ALL.into_iter().flat_map(|role| point_pages(run, role)).collect()
         }),
         ReportEntry::Form("DIRTH IOPS & ART v Total OIO"),
         ReportEntry::Plot(total_plot),
@@ -92,7 +93,7 @@ impl Reported for Dirth {
     const FRONT_PLOTS: &'static [&'static str] = &["demand-intensity", "total-oio"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), Results::of(self, record));
+        let (choices, results) = (self.choices(record), DirthResults::of(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -100,9 +101,9 @@ impl Reported for Dirth {
         format!("DIRTH {}", self.workload)
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &DirthRun<'_>) -> ReportForm {
         let highest = form_demand(run.test.matrix.highest());
-        let chosen = |role: Role| {
+        let chosen = |role: PointRole| {
             let point = run.results.selection.as_ref()?.points.iter().find(|p| p.role == role)?;
             Some(form_demand(point.demand))
         };
@@ -134,11 +135,11 @@ impl Reported for Dirth {
             fixed("loop-order", "TC & QD Loops", "TC outer, QD inner, high to low".into()),
             LOOPS.row(settings, "TC/QD", loops_text(run)),
             Setting::outcome("Steady State", disclosure::window_text(&run.results.verdict)),
-            Setting::outcome("MinIOPS Point", chosen(Role::Min)),
-            Setting::outcome("MidIOPS Point", chosen(Role::Mid)),
-            Setting::outcome("MaxIOPS Point", chosen(Role::Max)),
+            Setting::outcome("MinIOPS Point", chosen(PointRole::Min)),
+            Setting::outcome("MidIOPS Point", chosen(PointRole::Mid)),
+            Setting::outcome("MaxIOPS Point", chosen(PointRole::Max)),
         ]);
-        Form {
+        ReportForm {
             test: "DIRTH Test".into(),
             subtitle: "DIRTH - Demand Intensity & Response Time Histogram".into(),
             set_up,
@@ -146,7 +147,7 @@ impl Reported for Dirth {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &DirthRun<'_>) -> String {
         let rounds = run.results.rounds.len();
         if !run.record.has_ended() {
             let done = run.results.histograms.iter().filter(|h| h.measurement.is_some()).count();
@@ -173,7 +174,7 @@ impl Reported for Dirth {
     }
 
     /// Rounds after a preconditioning that was not steady do not count.
-    fn verdict(run: &Run<'_>) -> Option<Verdict> {
+    fn verdict(run: &DirthRun<'_>) -> Option<Verdict> {
         let verdict = run.results.verdict.clone();
         Some(if run.results.preconditioned.steady {
             verdict
@@ -182,7 +183,7 @@ impl Reported for Dirth {
         })
     }
 
-    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn caveats(run: &DirthRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if run.record.has_ended() && !run.results.verdict.steady {
             let reported =
@@ -216,19 +217,19 @@ impl Reported for Dirth {
         caveats
     }
 
-    fn later_caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn later_caveats(run: &DirthRun<'_>) -> Vec<Caveat> {
         let mut caveats = run.test.workload.caveats();
         caveats.push(bins_caveat());
         caveats
     }
 
-    fn reports(run: &Run<'_>, step: &Step) -> bool {
+    fn reports(run: &DirthRun<'_>, step: &Step) -> bool {
         run.choices.measures(step)
     }
 
     /// Returns the results of the chosen points in their histograms.
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
-        let of_point = |histogram: &Histogram<'_>| {
+    fn figures(run: &DirthRun<'_>) -> Vec<KeyFigure> {
+        let of_point = |histogram: &PointHistogram<'_>| {
             let (role, demand) = (histogram.chosen.role.name(), histogram.chosen.demand);
             let id = role.to_lowercase();
             let tally = histogram.measurement.map(|m| m.total());
@@ -255,7 +256,7 @@ impl Reported for Dirth {
     }
 
     /// Returns the matrix of the reported round and the histograms, in long form.
-    fn metrics(run: &Run<'_>) -> Vec<Metric> {
+    fn metrics(run: &DirthRun<'_>) -> Vec<Metric> {
         let of_demand = |demand: &Demand| {
             let point = format!("{} {demand}", run.test.workload);
             let cell = cell(run, *demand);
@@ -271,7 +272,7 @@ impl Reported for Dirth {
                 None => all.collect(),
             }
         };
-        let of_point = |histogram: &Histogram<'_>| {
+        let of_point = |histogram: &PointHistogram<'_>| {
             let point = format!("{} {}", run.test.workload, histogram.chosen.role.name());
             let steps: Vec<&Measurement> = histogram.measurement.into_iter().collect();
             let pattern = run.test.workload.pattern();
@@ -280,7 +281,7 @@ impl Reported for Dirth {
                 Metric::new("threads", &point, Some(f64::from(threads)), "threads"),
                 Metric::new("queue-depth", &point, Some(f64::from(depth)), "I/Os"),
             ];
-            let measured = Measured { point: &point, pattern, steps: &steps, rounds: false };
+            let measured = MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false };
             demand.into_iter().flatten().chain(measured.metrics()).collect::<Vec<_>>()
         };
         let matrix = run.test.matrix.demands.iter().flat_map(of_demand);
@@ -289,7 +290,7 @@ impl Reported for Dirth {
 }
 
 /// The columns of a chosen point: its cell in the matrix, then its histogram.
-fn point_columns<'a>() -> [TypedColumn<Histogram<'a>>; 11] {
+fn point_columns<'a>() -> [TypedColumn<PointHistogram<'a>>; 11] {
     [
         TypedColumn::cell("Demand", |point| TableCell::text(point.chosen.demand.to_string())),
         TypedColumn::number("OIO", 0, |point| Some(point.chosen.demand.outstanding() as f64)),
@@ -316,18 +317,18 @@ fn point_columns<'a>() -> [TypedColumn<Histogram<'a>>; 11] {
 }
 
 /// Returns the table of chosen points with their origin and histogram results.
-fn points_table(run: &Run<'_>, id: &str) -> Table {
+fn points_table(run: &DirthRun<'_>, id: &str) -> Table {
     let title = "Chosen points: in the last round, and in their histograms";
     let columns = point_columns();
     let rows = run.results.histograms.iter().map(|point| {
         let role = point.chosen.role;
-        typed_row(role.name(), &columns, point).strong(role == Role::Max)
+        typed_row(role.name(), &columns, point).strong(role == PointRole::Max)
     });
     typed_table(id, title, "Point", &columns).rows(rows)
 }
 
 /// Returns the pages on the rounds of the preconditioning.
-fn preconditioning_pages(run: &Run<'_>) -> Vec<Page> {
+fn preconditioning_pages(run: &DirthRun<'_>) -> Vec<Page> {
     let preconditioning = &run.test.preconditioning;
     let title = format!("Pre Conditioning - {}", preconditioning.label);
     let names = ("pc-convergence", title.as_str());
@@ -338,7 +339,7 @@ fn preconditioning_pages(run: &Run<'_>) -> Vec<Page> {
 }
 
 /// Returns the pages on the rounds of the matrix.
-fn tracking_pages(run: &Run<'_>) -> Vec<Page> {
+fn tracking_pages(run: &DirthRun<'_>) -> Vec<Page> {
     let highest = run.test.matrix.highest();
     let rounds = format!("DIRTH IOPS v Round at TC={}, All QD", highest.threads);
     let check = format!("DIRTH Demand Variation SS Check ({highest})");
@@ -348,13 +349,13 @@ fn tracking_pages(run: &Run<'_>) -> Vec<Page> {
     ]
 }
 
-fn loops_text(run: &Run<'_>) -> String {
+fn loops_text(run: &DirthRun<'_>) -> String {
     let mut loops = run.test.matrix.ascending();
     loops.reverse();
     loops.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn pre_writes_plot(run: &Run<'_>) -> Plot {
+fn pre_writes_plot(run: &DirthRun<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "pre-writes",
@@ -381,7 +382,7 @@ fn pre_writes_plot(run: &Run<'_>) -> Plot {
     plot
 }
 
-fn rounds_plot(run: &Run<'_>) -> Plot {
+fn rounds_plot(run: &DirthRun<'_>) -> Plot {
     let threads = run.test.matrix.highest().threads;
     let mut plot = Plot::new(
         PlotKind::Lines,
@@ -411,23 +412,23 @@ fn rounds_plot(run: &Run<'_>) -> Plot {
 }
 
 /// Returns the minutes of a load on the axis of time.
-fn times(run: &Run<'_>, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
+fn times(run: &DirthRun<'_>, steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
     let minute = between::time_axis("Time", run.test.ground.minute).1;
     minutes(steps).into_iter().map(|(time, iops)| (time * minute, iops)).collect()
 }
 
 /// Returns a cell of the reported round.
-fn cell<'r>(run: &'r Run<'_>, demand: Demand) -> Option<&'r Cell> {
+fn cell<'r>(run: &'r DirthRun<'_>, demand: Demand) -> Option<&'r DemandResult> {
     run.test.matrix.cell(run.results.reported()?, demand)
 }
 
-fn reported_text(run: &Run<'_>) -> String {
+fn reported_text(run: &DirthRun<'_>) -> String {
     run.results.reported().map_or("no round".to_owned(), |round| format!("round {}", round.round))
 }
 
 /// Returns one series per thread count, with queue depths ascending.
 fn series_of_threads(
-    run: &Run<'_>,
+    run: &DirthRun<'_>,
     point: impl Fn(Demand) -> Option<(f64, Option<f64>)>,
 ) -> Vec<Series> {
     let loops = run.test.matrix.ascending();
@@ -441,7 +442,7 @@ fn series_of_threads(
         .collect()
 }
 
-fn variation_plot(run: &Run<'_>) -> Plot {
+fn variation_plot(run: &DirthRun<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "demand-variation",
@@ -460,7 +461,7 @@ fn variation_plot(run: &Run<'_>) -> Plot {
     plot
 }
 
-fn intensity_plot(run: &Run<'_>) -> Plot {
+fn intensity_plot(run: &DirthRun<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "demand-intensity",
@@ -502,8 +503,8 @@ fn intensity_plot(run: &Run<'_>) -> Plot {
 
 /// Returns the demand with the highest IOPS relative to its response time: higher demands add more
 /// waiting than throughput.
-fn knee<'r>(run: &'r Run<'_>) -> Option<(Demand, &'r Cell)> {
-    let worth = |cell: &Cell| {
+fn knee<'r>(run: &'r DirthRun<'_>) -> Option<(Demand, &'r DemandResult)> {
+    let worth = |cell: &DemandResult| {
         let art = cell.art.map(Nanos::as_millis_f64).filter(|art| *art > 0.0)?;
         Some(cell.iops? / art)
     };
@@ -513,7 +514,7 @@ fn knee<'r>(run: &'r Run<'_>) -> Option<(Demand, &'r Cell)> {
     Some((best.1, best.2))
 }
 
-fn cpu_exhibits(run: &Run<'_>) -> Vec<Exhibit> {
+fn cpu_exhibits(run: &DirthRun<'_>) -> Vec<Exhibit> {
     let loops = run.test.matrix.ascending();
     let share = |demand: Demand| cell(run, demand).and_then(|cell| cell.cpu_system);
     if !run.test.matrix.demands.iter().any(|demand| share(*demand).is_some()) {
@@ -550,13 +551,14 @@ fn cpu_exhibits(run: &Run<'_>) -> Vec<Exhibit> {
     vec![Exhibit::Plot(plot)]
 }
 
-fn histogram_exhibit(histogram: &Histogram<'_>) -> Exhibit {
+fn histogram_exhibit(histogram: &PointHistogram<'_>) -> Exhibit {
     let Some(measurement) = histogram.measurement else {
         return Exhibit::Text("This histogram is not recorded yet, or a gap voided it.".into());
     };
     let role = histogram.chosen.role;
     let tally = measurement.total();
-    let rates = Rates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
+    let rates =
+        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let name = format!("{} {}", role.name(), histogram.chosen.demand);
     let title = rated_title(&name, rates, &tally);
     Exhibit::Plot(confidence_plot(&role.histogram_phase(), &title, &tally))
@@ -564,9 +566,9 @@ fn histogram_exhibit(histogram: &Histogram<'_>) -> Exhibit {
 
 /// Plots IOPS and ART by outstanding I/Os; of demands with the same product, the one with the most
 /// IOPS.
-fn total_plot(run: &Run<'_>) -> Plot {
+fn total_plot(run: &DirthRun<'_>) -> Plot {
     let best = best_by_outstanding(run);
-    let point = |value: fn(&Cell) -> Option<f64>| {
+    let point = |value: fn(&DemandResult) -> Option<f64>| {
         best.iter().map(|(demand, cell)| (demand.outstanding() as f64, value(cell))).collect()
     };
     let mut plot = Plot::new(
@@ -593,15 +595,15 @@ fn total_plot(run: &Run<'_>) -> Plot {
     plot.markers(knee)
 }
 
-fn best_by_outstanding<'r>(run: &'r Run<'_>) -> Vec<(Demand, &'r Cell)> {
-    let mut all: Vec<(Demand, &Cell)> = run
+fn best_by_outstanding<'r>(run: &'r DirthRun<'_>) -> Vec<(Demand, &'r DemandResult)> {
+    let mut all: Vec<(Demand, &DemandResult)> = run
         .test
         .matrix
         .demands
         .iter()
         .filter_map(|demand| Some((*demand, cell(run, *demand)?)))
         .collect();
-    let iops = |cell: &Cell| cell.iops.unwrap_or(f64::NEG_INFINITY);
+    let iops = |cell: &DemandResult| cell.iops.unwrap_or(f64::NEG_INFINITY);
     all.sort_by(|a, b| {
         a.0.outstanding().cmp(&b.0.outstanding()).then(iops(b.1).total_cmp(&iops(a.1)))
     });
@@ -610,7 +612,7 @@ fn best_by_outstanding<'r>(run: &'r Run<'_>) -> Vec<(Demand, &'r Cell)> {
 }
 
 /// Returns the table of the tracking variable in every round.
-fn rounds_table(run: &Run<'_>) -> Table {
+fn rounds_table(run: &DirthRun<'_>) -> Table {
     let inside = |round: u32| {
         run.results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
     };
@@ -636,7 +638,7 @@ fn rounds_table(run: &Run<'_>) -> Table {
         .rows(rows)
 }
 
-fn listing(run: &Run<'_>) -> String {
+fn listing(run: &DirthRun<'_>) -> String {
     let highest = run.test.matrix.highest();
     format!(
         "Purge\nWorkload independent preconditioning: {WIPC_PATTERN}, {WIPC_DEMAND}, 2 x user \
@@ -662,7 +664,7 @@ fn listing(run: &Run<'_>) -> String {
     )
 }
 
-fn selection_caveats(selection: &points::Selection, ceiling: Nanos) -> Vec<Caveat> {
+fn selection_caveats(selection: &points::PointSelection, ceiling: Nanos) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     if selection.above_ceiling {
         caveats.push(Caveat::new(
@@ -692,7 +694,7 @@ fn selection_caveats(selection: &points::Selection, ceiling: Nanos) -> Vec<Cavea
 }
 
 /// Returns the two pages of a chosen point: its writes and its histogram.
-fn point_pages(run: &Run<'_>, role: Role) -> Vec<Page> {
+fn point_pages(run: &DirthRun<'_>, role: PointRole) -> Vec<Page> {
     let writes = format!("DIRTH {} Pre Writes", role.name());
     let title = format!("DIRTH {} Response Time Histogram", role.name());
     let Some(histogram) = run.results.histograms.iter().find(|h| h.chosen.role == role) else {
@@ -717,7 +719,7 @@ struct DemandValue {
     id: &'static str,
     name: &'static str,
     decimals: u8,
-    value: fn(&Cell) -> Option<f64>,
+    value: fn(&DemandResult) -> Option<f64>,
 }
 
 const IOPS: DemandValue =
@@ -737,7 +739,7 @@ const CPU_SYSTEM: DemandValue = DemandValue {
     value: |cell| cell.cpu_system.map(|share| share * 100.0),
 };
 
-fn matrix_table(run: &Run<'_>, shown: &DemandValue) -> Table {
+fn matrix_table(run: &DirthRun<'_>, shown: &DemandValue) -> Table {
     let loops = run.test.matrix.ascending();
     let is_chosen = |demand: Demand| {
         run.results.selection.as_ref().is_some_and(|s| s.points.iter().any(|p| p.demand == demand))
@@ -761,20 +763,20 @@ fn matrix_table(run: &Run<'_>, shown: &DemandValue) -> Table {
 }
 
 /// Returns the table of processor use; `None` if the host does not report it.
-fn cpu_table(run: &Run<'_>) -> Option<Table> {
+fn cpu_table(run: &DirthRun<'_>) -> Option<Table> {
     let is_known = |round: &Round| round.cells.iter().any(|cell| cell.cpu_system.is_some());
     run.results.reported().filter(|round| is_known(round))?;
     Some(matrix_table(run, &CPU_SYSTEM))
 }
 
-fn preconditioning_minutes(run: &Run<'_>) -> Plot {
+fn preconditioning_minutes(run: &DirthRun<'_>) -> Plot {
     let preconditioning = &run.test.preconditioning;
     let title = format!("Pre Conditioning, every minute - {}", preconditioning.label);
     let steps = &run.results.preconditioning;
     between::minutes_plot(preconditioning, steps, ("pc-minutes", &title))
 }
 
-fn tallies(run: &Run<'_>) -> Vec<(String, Tally)> {
+fn tallies(run: &DirthRun<'_>) -> Vec<(String, Tally)> {
     let mut tallies = Vec::new();
     for point in &run.results.histograms {
         let name = format!("{} {}", point.chosen.role.name(), point.chosen.demand);
@@ -783,7 +785,7 @@ fn tallies(run: &Run<'_>) -> Vec<(String, Tally)> {
     tallies
 }
 
-fn secondary_table(run: &Run<'_>) -> Table {
+fn secondary_table(run: &DirthRun<'_>) -> Table {
     let measured = run.results.histograms.iter().filter(|point| point.measurement.is_some());
     let tallies = tallies(run);
     let mut points = Vec::new();
@@ -794,7 +796,7 @@ fn secondary_table(run: &Run<'_>) -> Table {
             iops: point.measurement.and_then(Measurement::iops),
             art: tally.response_mean_ms(),
             tally,
-            sensed: Secondary::of(point.measurement.as_slice()),
+            sensed: SecondaryMeans::of(point.measurement.as_slice()),
         });
     }
     let title = "Secondary metrics of the chosen points";
@@ -802,7 +804,7 @@ fn secondary_table(run: &Run<'_>) -> Table {
 }
 
 /// Returns every demand of every round, for spreadsheets.
-fn rounds_matrix(run: &Run<'_>) -> Table {
+fn rounds_matrix(run: &DirthRun<'_>) -> Table {
     let columns = ["TC", "QD", "OIO", "IOPS", "MB/s", "ART ms", "CPU system", "Void"];
     let rows = run
         .results
@@ -829,8 +831,8 @@ fn rounds_matrix(run: &Run<'_>) -> Table {
 
 /// Returns a caveat on points whose histogram has another rate than the matrix; `None` if there
 /// are none.
-fn not_held(run: &Run<'_>) -> Option<Caveat> {
-    let rate = |histogram: &Histogram<'_>| {
+fn not_held(run: &DirthRun<'_>) -> Option<Caveat> {
+    let rate = |histogram: &PointHistogram<'_>| {
         let chosen = &histogram.chosen;
         Some(ChosenRate {
             point: chosen.role.name(),

@@ -1,13 +1,13 @@
 //! The demand matrix: an outer loop over thread counts and an inner loop over queue depths, both
 //! from high to low. Its rounds repeat until IOPS at the highest demand are steady.
 
-use crate::ground::stretch::Pieces;
-use steadfast_domain::steady_state::{Point, judge_every};
+use crate::ground::stretch::LoadGaps;
+use steadfast_domain::steady_state::{TrackPoint, judge_every};
 use steadfast_domain::{Criteria, Demand, Nanos, Outcome, Track, Verdict, judge};
 
 /// The demands of a round, and the rule that ends the rounds.
 #[derive(Debug, Clone)]
-pub struct Matrix {
+pub struct DemandMatrix {
     /// Demands in the order in which they are applied: that of the nested loops, not of the number
     /// of outstanding I/Os.
     pub demands: Vec<Demand>,
@@ -38,7 +38,7 @@ pub fn demands(loops: &[u32]) -> Vec<Demand> {
 
 /// Measured values of one demand in a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Cell {
+pub struct DemandResult {
     /// Reads and writes per second.
     pub iops: Option<f64>,
     /// Throughput in MB/s (10^6 bytes per second).
@@ -55,7 +55,7 @@ pub struct Round {
     /// Number of the round, from 1.
     pub round: u32,
     /// One cell per demand that was applied, in order.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<DemandResult>,
     /// True if the run had released the device before the round.
     pub gap_before: bool,
     /// True if the run had released the device inside the round.
@@ -69,7 +69,7 @@ impl Round {
     }
 
     /// Adds the gaps of the writes before the matrix.
-    pub fn add_pre_write(&mut self, pieces: Pieces) {
+    pub fn add_pre_write(&mut self, pieces: LoadGaps) {
         self.gap_before |= pieces.gap_before;
         self.is_void |= pieces.gap_inside;
     }
@@ -78,7 +78,7 @@ impl Round {
     pub fn push(&mut self, outcome: &Outcome) {
         let measurement = &outcome.measurement;
         self.is_void |= outcome.gap_before.is_some();
-        self.cells.push(Cell {
+        self.cells.push(DemandResult {
             iops: measurement.iops(),
             mb_per_second: measurement.mb_per_second(),
             art: measurement.total().response_mean(),
@@ -87,7 +87,7 @@ impl Round {
     }
 }
 
-impl Matrix {
+impl DemandMatrix {
     /// Returns the demand of the preconditioning and of the tracking variable.
     pub fn highest(&self) -> Demand {
         self.demands.first().copied().unwrap_or(Demand::new(1, 1))
@@ -107,7 +107,7 @@ impl Matrix {
     }
 
     /// Returns the cell of a demand in a round.
-    pub fn cell<'a>(&self, round: &'a Round, demand: Demand) -> Option<&'a Cell> {
+    pub fn cell<'a>(&self, round: &'a Round, demand: Demand) -> Option<&'a DemandResult> {
         let index = self.demands.iter().position(|d| *d == demand)?;
         round.cells.get(index)
     }
@@ -116,7 +116,7 @@ impl Matrix {
     pub fn track(&self, rounds: &[Round]) -> Track {
         let points = rounds
             .iter()
-            .map(|round| Point {
+            .map(|round| TrackPoint {
                 round: round.round,
                 value: self.tracked(round, self.highest()),
                 after_gap: round.gap_before || round.is_void,

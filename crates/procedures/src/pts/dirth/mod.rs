@@ -23,7 +23,7 @@ pub use setup::{COMPOSITE_PARAMETERS, Dirth, PARAMETERS};
 use crate::exhibits::report;
 use crate::ground::attempts::attempt_phase;
 use crate::ground::preconditioning::precondition;
-use points::Chosen;
+use points::ChosenPoint;
 use setup::PRE_WRITE;
 use steadfast_domain::{Bench, Findings, Halt, Note, Procedure, Record};
 
@@ -55,7 +55,7 @@ impl Dirth {
     }
 
     /// Runs the hour of writes and the histogram of one point until there is no gap in them.
-    fn conduct_point(&self, bench: &mut dyn Bench, chosen: &Chosen) -> Result<(), Halt> {
+    fn conduct_point(&self, bench: &mut dyn Bench, chosen: &ChosenPoint) -> Result<(), Halt> {
         for attempt in 1.. {
             let phase = attempt_phase(&chosen.role.pre_write_phase(), attempt);
             let writes = self.ground.stretch(
@@ -75,7 +75,7 @@ impl Dirth {
 }
 
 /// Notes each chosen point in the journal.
-fn note_choice(bench: &mut dyn Bench, chosen: &points::Selection) {
+fn note_choice(bench: &mut dyn Bench, chosen: &points::PointSelection) {
     for point in &chosen.points {
         bench.note(&Note::Chosen { what: point.role.name().to_owned(), value: point.describe() });
     }

@@ -6,7 +6,7 @@
 //! implementation; the standard's wording could not be checked). If no point is below the ceiling,
 //! the candidates are the three points with the lowest average response time.
 
-use super::matrix::{Cell, Matrix, Round};
+use super::matrix::{DemandMatrix, DemandResult, Round};
 use steadfast_domain::{Demand, Nanos};
 
 /// Number of candidates if no point is below the ceiling: as many as points are chosen (our
@@ -19,7 +19,7 @@ pub(crate) const EQUAL_WITHIN: f64 = 0.02;
 
 /// Role of a chosen point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum PointRole {
     /// Point with the most IOPS.
     Max,
     /// Point in the middle of the IOPS range.
@@ -29,25 +29,26 @@ pub enum Role {
 }
 
 /// Names of the chosen points, in the order of their histograms.
-pub(crate) const POINTS: [&str; 3] = [Role::Max.name(), Role::Mid.name(), Role::Min.name()];
+pub(crate) const POINTS: [&str; 3] =
+    [PointRole::Max.name(), PointRole::Mid.name(), PointRole::Min.name()];
 
-impl Role {
+impl PointRole {
     /// All roles, in the order in which their histograms are recorded.
-    pub const ALL: [Role; 3] = [Role::Max, Role::Mid, Role::Min];
+    pub const ALL: [PointRole; 3] = [PointRole::Max, PointRole::Mid, PointRole::Min];
 
     /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
-            Role::Max => "MaxIOPS",
-            Role::Mid => "MidIOPS",
-            Role::Min => "MinIOPS",
+            PointRole::Max => "MaxIOPS",
+            PointRole::Mid => "MidIOPS",
+            PointRole::Min => "MinIOPS",
         }
     }
     const fn word(self) -> &'static str {
         match self {
-            Role::Max => "max",
-            Role::Mid => "mid",
-            Role::Min => "min",
+            PointRole::Max => "max",
+            PointRole::Mid => "mid",
+            PointRole::Min => "min",
         }
     }
     /// Returns the phase of its writes.
@@ -62,16 +63,16 @@ impl Role {
 
 /// A chosen point.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chosen {
+pub struct ChosenPoint {
     /// Role of the point.
-    pub role: Role,
+    pub role: PointRole,
     /// Demand of the point.
     pub demand: Demand,
     /// Results in the round from which it was chosen.
-    pub cell: Cell,
+    pub cell: DemandResult,
 }
 
-impl Chosen {
+impl ChosenPoint {
     /// Formats the point: `T4Q8 (12345.6 IOPS, ART 1.234 ms)`.
     pub fn describe(&self) -> String {
         let iops = self.cell.iops.map(|v| format!("{v:.1} IOPS"));
@@ -83,60 +84,63 @@ impl Chosen {
 
 /// The three points, and how they were found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Selection {
+pub struct PointSelection {
     /// Round from which they were chosen.
     pub round: u32,
     /// Points in the order Max, Mid, Min.
-    pub points: Vec<Chosen>,
+    pub points: Vec<ChosenPoint>,
     /// True if no point was below the ceiling.
     pub above_ceiling: bool,
 }
 
 /// A point that can be chosen.
 #[derive(Clone, Copy)]
-struct Candidate {
+struct PointCandidate {
     demand: Demand,
-    cell: Cell,
+    cell: DemandResult,
     iops: f64,
     art: Nanos,
 }
 
 /// Chooses the points from the last round; `None` if no round is complete.
-pub fn select(matrix: &Matrix, rounds: &[Round], ceiling: Nanos) -> Option<Selection> {
+pub fn select(matrix: &DemandMatrix, rounds: &[Round], ceiling: Nanos) -> Option<PointSelection> {
     let round = matrix.reported(rounds)?;
-    let all: Vec<Candidate> = matrix
+    let all: Vec<PointCandidate> = matrix
         .demands
         .iter()
         .zip(&round.cells)
         .filter_map(|(demand, cell)| {
-            Some(Candidate { demand: *demand, cell: *cell, iops: cell.iops?, art: cell.art? })
+            Some(PointCandidate { demand: *demand, cell: *cell, iops: cell.iops?, art: cell.art? })
         })
         .collect();
-    let below: Vec<Candidate> = all.iter().copied().filter(|c| c.art < ceiling).collect();
+    let below: Vec<PointCandidate> = all.iter().copied().filter(|c| c.art < ceiling).collect();
     let above_ceiling = below.is_empty();
     let candidates = if above_ceiling { lowest(all) } else { below };
-    let min = Chosen {
-        role: Role::Min,
+    let min = ChosenPoint {
+        role: PointRole::Min,
         demand: matrix.lowest(),
         cell: matrix.cell(round, matrix.lowest()).copied().unwrap_or_default(),
     };
     // Without response times (in a rehearsal) nothing can be compared; use the highest demand for
     // the other two points.
-    let point = |role: Role, candidate: Option<Candidate>| Chosen {
+    let point = |role: PointRole, candidate: Option<PointCandidate>| ChosenPoint {
         role,
         demand: candidate.map_or(matrix.highest(), |c| c.demand),
-        cell: candidate.map_or(Cell::default(), |c| c.cell),
+        cell: candidate.map_or(DemandResult::default(), |c| c.cell),
     };
-    let points =
-        vec![point(Role::Max, highest(&candidates)), point(Role::Mid, middle(&candidates)), min];
-    Some(Selection {
+    let points = vec![
+        point(PointRole::Max, highest(&candidates)),
+        point(PointRole::Mid, middle(&candidates)),
+        min,
+    ];
+    Some(PointSelection {
         round: round.round,
         points,
         above_ceiling: above_ceiling && !candidates.is_empty(),
     })
 }
 
-fn lowest(mut all: Vec<Candidate>) -> Vec<Candidate> {
+fn lowest(mut all: Vec<PointCandidate>) -> Vec<PointCandidate> {
     all.sort_by_key(|c| (c.art, c.demand.outstanding()));
     all.truncate(LOWEST_POINTS);
     all
@@ -144,7 +148,7 @@ fn lowest(mut all: Vec<Candidate>) -> Vec<Candidate> {
 
 /// Returns the candidate with the most IOPS; of those equal within [`EQUAL_WITHIN`], the one with
 /// the fewest outstanding I/Os, so that noise does not decide.
-fn highest(candidates: &[Candidate]) -> Option<Candidate> {
+fn highest(candidates: &[PointCandidate]) -> Option<PointCandidate> {
     let rated = candidates.iter().map(|c| (c.demand, c.iops));
     let demand = most(rated)?;
     candidates.iter().copied().find(|c| c.demand == demand)
@@ -169,14 +173,14 @@ fn effort(demand: &Demand) -> (u64, u32) {
 /// [`EQUAL_WITHIN`] of the middle, returns the median by outstanding I/Os (threads x depth), then
 /// threads, the lower one for an even number. If any demand saturates the drive, all are equally
 /// near, and the lowest would be MinIOPS again.
-fn middle(candidates: &[Candidate]) -> Option<Candidate> {
+fn middle(candidates: &[PointCandidate]) -> Option<PointCandidate> {
     let most = candidates.iter().map(|c| c.iops).fold(f64::NEG_INFINITY, f64::max);
     let fewest = candidates.iter().map(|c| c.iops).fold(f64::INFINITY, f64::min);
     let wanted = f64::midpoint(most, fewest);
-    let distance = |c: &Candidate| (c.iops - wanted).abs();
+    let distance = |c: &PointCandidate| (c.iops - wanted).abs();
     let nearest = candidates.iter().map(distance).min_by(f64::total_cmp)?;
     let equal = nearest + wanted * EQUAL_WITHIN;
-    let mut near: Vec<Candidate> =
+    let mut near: Vec<PointCandidate> =
         candidates.iter().copied().filter(|c| distance(c) <= equal).collect();
     near.sort_by_key(|c| effort(&c.demand));
     near.get(near.len().saturating_sub(1) / 2).copied()
@@ -206,8 +210,8 @@ mod tests {
     }
 
     /// A 3 x 3 matrix: T4Q4, T4Q2, T4Q1, T2Q4, ... T1Q1.
-    fn matrix() -> Matrix {
-        Matrix {
+    fn matrix() -> DemandMatrix {
+        DemandMatrix {
             demands: super::super::matrix::demands(&[4, 2, 1]),
             label: "RND 8K RW65".into(),
             criteria: TWENTY_TEN,
@@ -218,10 +222,10 @@ mod tests {
     fn round(values: [(f64, u64); 9]) -> Round {
         let cells = values
             .iter()
-            .map(|(iops, micros)| Cell {
+            .map(|(iops, micros)| DemandResult {
                 iops: Some(*iops),
                 art: Some(Nanos(micros * 1000)),
-                ..Cell::default()
+                ..DemandResult::default()
             })
             .collect();
         Round { cells, ..Round::new(5) }
@@ -229,7 +233,7 @@ mod tests {
 
     const CEILING: Nanos = Nanos::from_millis(5);
 
-    fn demands(selection: &Selection) -> Vec<String> {
+    fn demands(selection: &PointSelection) -> Vec<String> {
         selection.points.iter().map(|p| p.demand.to_string()).collect()
     }
 
@@ -276,7 +280,7 @@ mod tests {
     fn points_come_from_the_last_round_that_is_whole() {
         let good = round([(1.0, 100); 9]);
         let void = Round { is_void: true, round: 6, ..good.clone() };
-        let partial = Round { round: 7, cells: vec![Cell::default(); 3], ..good.clone() };
+        let partial = Round { round: 7, cells: vec![DemandResult::default(); 3], ..good.clone() };
         let selection = select(&matrix(), &[good, void, partial], CEILING).unwrap();
         assert_eq!(selection.round, 5);
         assert!(select(&matrix(), &[], CEILING).is_none());

@@ -1,15 +1,15 @@
 //! Results of DIRTH: preconditioning, rounds, and chosen points with their histograms.
 
 use super::matrix::Round;
-use super::points::{self, Chosen, Selection};
+use super::points::{self, ChosenPoint, PointSelection};
 use super::setup::{DEMAND, Dirth, PRE_WRITE, PRECONDITIONING};
 use crate::ground::attempts::{attempt_of, last_attempt};
-use crate::ground::stretch::Pieces;
+use crate::ground::stretch::LoadGaps;
 use crate::pts::between::{self, steps_of};
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Verdict};
 
 /// Results of DIRTH, from which its tables and plots are made.
-pub struct Results<'a> {
+pub struct DirthResults<'a> {
     /// Minutes of the preconditioning.
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
     /// Verdict on the measured minutes of the preconditioning.
@@ -19,31 +19,31 @@ pub struct Results<'a> {
     /// Verdict on IOPS at the highest demand.
     pub verdict: Verdict,
     /// Chosen points; `None` if no round is complete and free of gaps.
-    pub selection: Option<Selection>,
+    pub selection: Option<PointSelection>,
     /// Histograms of the chosen points.
-    pub histograms: Vec<Histogram<'a>>,
+    pub histograms: Vec<PointHistogram<'a>>,
     /// Minutes of writes before the rounds.
     pub pre_writes: Vec<(&'a Step, &'a Outcome)>,
 }
 
 /// Writes and histogram of a chosen point.
-pub struct Histogram<'a> {
+pub struct PointHistogram<'a> {
     /// Chosen point.
-    pub chosen: Chosen,
+    pub chosen: ChosenPoint,
     /// Minutes of the writes before the histogram, in the last attempt.
     pub pre_write: Vec<(&'a Step, &'a Outcome)>,
     /// Measurement of the histogram run; `None` if it was not run or is void.
     pub measurement: Option<&'a Measurement>,
 }
 
-impl<'a> Results<'a> {
+impl<'a> DirthResults<'a> {
     /// Computes the results from a record.
     pub fn of(dirth: &Dirth, record: &'a Record) -> Self {
         let preconditioning = steps_of(record, PRECONDITIONING);
         let rounds = rounds_of(dirth, record);
         let selection = points::select(&dirth.matrix, &rounds, dirth.art_ceiling);
         let chosen = selection.iter().flat_map(|selection| &selection.points);
-        Results {
+        DirthResults {
             preconditioned: dirth.preconditioning.verdict(&preconditioning),
             preconditioning,
             verdict: dirth.matrix.verdict(&rounds),
@@ -61,7 +61,7 @@ impl<'a> Results<'a> {
     }
 }
 
-fn histogram<'a>(record: &'a Record, chosen: &Chosen) -> Histogram<'a> {
+fn histogram<'a>(record: &'a Record, chosen: &ChosenPoint) -> PointHistogram<'a> {
     let measured = last_attempt(record, &chosen.role.histogram_phase());
     let pre_write = last_attempt(record, &chosen.role.pre_write_phase());
     let whole = pre_write.iter().skip(1).all(|(_, outcome)| outcome.gap_before.is_none());
@@ -77,7 +77,7 @@ fn histogram<'a>(record: &'a Record, chosen: &Chosen) -> Histogram<'a> {
         .last()
         .filter(|(_, outcome)| whole && same_attempt && outcome.gap_before.is_none())
         .map(|(_, outcome)| &outcome.measurement);
-    Histogram { chosen: chosen.clone(), pre_write, measurement }
+    PointHistogram { chosen: chosen.clone(), pre_write, measurement }
 }
 
 fn rounds_of(dirth: &Dirth, record: &Record) -> Vec<Round> {
@@ -95,7 +95,7 @@ fn rounds_of(dirth: &Dirth, record: &Record) -> Vec<Round> {
             round.push(outcome);
         } else if outcome.gap_before.is_some() {
             let first = place.point == 1;
-            round.add_pre_write(Pieces { gap_before: first, gap_inside: !first });
+            round.add_pre_write(LoadGaps { gap_before: first, gap_inside: !first });
         }
     }
     let points = dirth.matrix.demands.len();

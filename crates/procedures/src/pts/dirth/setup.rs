@@ -1,19 +1,19 @@
 //! Setup of the DIRTH test: its workload, its demand matrix and its loads.
 
-use super::matrix::{self, Matrix};
-use super::points::{Chosen, Role};
+use super::matrix::{self, DemandMatrix};
+use super::points::{ChosenPoint, PointRole};
 use crate::exhibits::disclosure;
-use crate::ground::Ground;
+use crate::ground::ProcedureSetup;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::parameters::Parameter;
-use crate::pts::between::{self, BETWEEN_TIME, BetweenRounds, Cycle, MEASURED_FIRST};
-use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, Workload, ZONE_SHIFT};
-use crate::unsuitable::Unsuitable;
+use crate::pts::between::{self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_FIRST};
+use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, PtsWorkload, ZONE_SHIFT};
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::{Bytes, Demand, Nanos, Place, Record, Settings, Step};
+use steadfast_domain::{Bytes, Demand, Nanos, Record, Settings, Step, StepPlace};
 
 /// Phase of the workload-dependent preconditioning.
 pub const PRECONDITIONING: &str = "preconditioning";
@@ -116,12 +116,12 @@ pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
 /// The DIRTH test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Dirth {
-    pub(super) ground: Ground,
-    pub(super) workload: Workload,
-    pub(super) writes: Workload,
+    pub(super) ground: ProcedureSetup,
+    pub(super) workload: PtsWorkload,
+    pub(super) writes: PtsWorkload,
     left_out: Vec<Bytes>,
-    pub(super) preconditioning: BetweenRounds,
-    pub(super) matrix: Matrix,
+    pub(super) preconditioning: CyclicLoad,
+    pub(super) matrix: DemandMatrix,
     pub(super) pre_write_time: Nanos,
     pub(super) art_ceiling: Nanos,
     pub(super) point_pre_write_time: Nanos,
@@ -132,29 +132,29 @@ impl Dirth {
     /// Creates DIRTH of the workload that the settings name.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
-    pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         Dirth::of(Some(&WORKLOAD), ground)
     }
 
     /// Creates DIRTH of the JESD219 composite.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
-    pub fn composite(ground: Ground) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn composite(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         Dirth::of(None, ground)
     }
 
-    fn of(own: Option<&Parameter>, ground: Ground) -> Result<Self, Unsuitable> {
-        let workload = Workload::chosen(own, &MIX_JESD219, &ground.settings, ground.geometry)?;
+    fn of(own: Option<&Parameter>, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
+        let workload = PtsWorkload::chosen(own, &MIX_JESD219, &ground.settings, ground.geometry)?;
         let settings = &ground.settings;
         check(settings)?;
         let writes = workload.all_writes();
         let loops = LOOPS.parse(settings, matrix::loops)?;
-        let cycle = Cycle::chosen(&MEASURED_FIRST, settings, ground.minute)?;
+        let cycle = CycleLayout::chosen(&MEASURED_FIRST, settings, ground.minute)?;
         let rounds_max =
             |phase, is_last| ground.rounds_max(phase, is_last, ground.method.rounds_max);
-        let matrix = Matrix {
+        let matrix = DemandMatrix {
             demands: matrix::demands(&loops),
             label: workload.to_string(),
             criteria: ground.method.criteria,
@@ -163,13 +163,10 @@ impl Dirth {
         let highest = matrix.highest();
         let label = format!("{writes} {highest}");
         let load =
-            BetweenRounds::endless(&ground, (PRECONDITIONING, label), (&writes, highest), cycle);
+            CyclicLoad::endless(&ground, (PRECONDITIONING, label), (&writes, highest), cycle);
         Ok(Dirth {
             left_out: workload.left_out(),
-            preconditioning: BetweenRounds {
-                cycles_max: rounds_max(PRECONDITIONING, false),
-                ..load
-            },
+            preconditioning: CyclicLoad { cycles_max: rounds_max(PRECONDITIONING, false), ..load },
             pre_write_time: PRE_WRITE_TIME.time(settings)?,
             art_ceiling: ART_CEILING
                 .parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| t.0 > 0))?,
@@ -185,22 +182,22 @@ impl Dirth {
     /// Returns one step of the matrix.
     pub(super) fn demand_step(&self, round: u32, point: u32, demand: Demand) -> Step {
         let label = format!("{} {demand}", self.workload);
-        let place = Place::new(DEMAND, round, point, label);
+        let place = StepPlace::new(DEMAND, round, point, label);
         self.ground.step(place, &self.workload, demand, self.ground.minute)
     }
 
-    pub(super) fn histogram_step(&self, chosen: &Chosen, attempt: u32) -> Step {
+    pub(super) fn histogram_step(&self, chosen: &ChosenPoint, attempt: u32) -> Step {
         let phase = attempt_phase(&chosen.role.histogram_phase(), attempt);
         let label = format!("{} {}", self.workload, chosen.demand);
-        let place = Place::new(&phase, 0, 1, label);
+        let place = StepPlace::new(&phase, 0, 1, label);
         self.ground.step(place, &self.workload, chosen.demand, self.histogram_time)
     }
 
-    pub(super) fn choices(&self, record: &Record) -> Choices<'_> {
-        let histograms: Vec<String> = Role::ALL.iter().map(|r| r.histogram_phase()).collect();
+    pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
+        let histograms: Vec<String> = PointRole::ALL.iter().map(|r| r.histogram_phase()).collect();
         let mut measured = vec![DEMAND];
         measured.extend(histograms.iter().map(String::as_str));
-        Choices {
+        RunChoices {
             alignment: Some(self.workload.alignment_name(self.ground.alignment)),
             demands: self.matrix.demands.clone(),
             block_sizes_left_out: &self.left_out,
@@ -225,9 +222,9 @@ impl Dirth {
 }
 
 /// Returns an error for settings that this test does not support.
-fn check(settings: &Settings) -> Result<(), Unsuitable> {
+fn check(settings: &Settings) -> Result<(), ProcedureError> {
     if settings.threads.is_some() || settings.depth.is_some() {
-        return Err(Unsuitable(format!(
+        return Err(ProcedureError(format!(
             "{} sweeps its own thread counts and queue depths; omit --threads and --depth, or \
              change the loops with --set loops=32,16,8,6,4,2,1",
             settings.procedure
@@ -235,7 +232,7 @@ fn check(settings: &Settings) -> Result<(), Unsuitable> {
     }
     match settings.steady_state {
         SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
-        other => Err(Unsuitable(format!(
+        other => Err(ProcedureError(format!(
             "{} cannot end by --steady-state {other}: the steps after steady state would measure \
              a drive that was written for longer; choose rounds",
             settings.procedure
@@ -252,7 +249,7 @@ fn gap_effect(step: &Step) -> &'static str {
         PRECONDITIONING => between::gap_effect(step),
         PRE_WRITE if is_first_minute => "The steady-state window restarts with that round.",
         PRE_WRITE | DEMAND => "That round is void, and the steady-state window restarts after it.",
-        _ if Role::ALL.iter().any(|r| is_attempt_of(phase, &r.histogram_phase())) => {
+        _ if PointRole::ALL.iter().any(|r| is_attempt_of(phase, &r.histogram_phase())) => {
             "That histogram is void. It was repeated with its hour of writes."
         }
         _ if is_first_minute => "The writes before the histogram had not started.",

@@ -1,4 +1,4 @@
-use super::results::Results;
+use super::results::DirthResults;
 use super::setup::PRECONDITIONING;
 use super::*;
 use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
@@ -6,8 +6,8 @@ use steadfast_domain::Demand;
 use steadfast_domain::Nanos;
 use steadfast_domain::Settings;
 use steadfast_domain::Step;
-use steadfast_domain::stimulus::Until;
-use steadfast_domain::{Entry, Load, Op, Profile};
+use steadfast_domain::stimulus::LoadLimits;
+use steadfast_domain::{JournalEntry, Load, Op, Profile};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Dirth {
     let mut settings = Settings::new("dirth", 7);
@@ -29,14 +29,14 @@ fn queueing(step: &Step) -> Option<Nanos> {
     Some(Nanos((demand(step).outstanding() * 10_000_000 / 64).max(1_000_000)))
 }
 
-fn conducted(dirth: &Dirth) -> Vec<Entry> {
+fn conducted(dirth: &Dirth) -> Vec<JournalEntry> {
     let mut bench = scripted(saturating);
     bench.response = queueing;
     dirth.conduct(&mut bench).unwrap();
     bench.entries
 }
 
-fn phases(entries: &[Entry]) -> Vec<String> {
+fn phases(entries: &[JournalEntry]) -> Vec<String> {
     let mut phases: Vec<String> = steps(entries).iter().map(|s| s.place.phase.clone()).collect();
     phases.dedup();
     phases
@@ -68,7 +68,7 @@ fn the_flow_is_the_standards() {
     assert_eq!((of("max-pre-write").len(), of("max-histogram").len()), (60, 1));
     assert_eq!(
         of("max-histogram")[0].load.stimulus().unwrap().until,
-        Until::time(Nanos::from_secs(600))
+        LoadLimits::time(Nanos::from_secs(600))
     );
 }
 
@@ -113,7 +113,7 @@ fn points_are_chosen_noted_and_measured_at_their_demand() {
     let chosen: Vec<String> = entries
         .iter()
         .filter_map(|entry| match entry {
-            Entry::Noted(note) => match &**note {
+            JournalEntry::Noted(note) => match &**note {
                 Note::Chosen { what, value } => Some(format!("{what} {value}")),
                 _ => None,
             },
@@ -139,12 +139,12 @@ fn points_are_chosen_noted_and_measured_at_their_demand() {
     assert!(!findings.caveats.iter().any(|c| c.id == "art-ceiling"));
 }
 
-fn demand_of(entries: &[Entry], phase: &str) -> String {
+fn demand_of(entries: &[JournalEntry], phase: &str) -> String {
     let all = steps(entries);
     demand(all.iter().find(|s| s.place.phase == phase).unwrap()).to_string()
 }
 
-fn outstanding_of(entries: &[Entry], phase: &str) -> u64 {
+fn outstanding_of(entries: &[JournalEntry], phase: &str) -> u64 {
     let all = steps(entries);
     demand(all.iter().find(|s| s.place.phase == phase).unwrap()).outstanding()
 }
@@ -198,7 +198,7 @@ fn a_gap_before_a_histogram_repeats_its_hour_of_writes() {
         ]
     );
     let record = record(&dirth.ground.settings, bench.entries);
-    let results = Results::of(&dirth, &record);
+    let results = DirthResults::of(&dirth, &record);
     assert!(results.histograms.iter().all(|h| h.measurement.is_some()));
     let in_the_writes = |point: u32| {
         let mut bench = scripted(saturating);

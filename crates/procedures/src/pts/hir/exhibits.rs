@@ -1,13 +1,13 @@
 //! Exhibits of HIR: IOPS and steady state of the preconditioning, IOPS of every wait state over
 //! wall time, and the results by idle time.
 
-use super::results::{Results, Wait};
+use super::results::{HirResults, WaitState};
 use super::setup::{ACCESS_TIME, ACCESSES, Hir, IDLE_TIMES};
-use crate::exhibits::disclosure::{self, Form, form_demand};
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::disclosure::{self, ReportForm, form_demand};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::ground::metrics::Measured;
+use crate::ground::metrics::MeasuredPoint;
 use crate::pts::between::{self, check_exhibits, evidence};
 use crate::words::reservation_text;
 use steadfast_domain::caveats as ids;
@@ -17,10 +17,10 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::{Caveat, CaveatKind, Measurement, Record, Tally, Verdict};
 
-type Run<'a> = StudiedRun<'a, Hir>;
+type HirRun<'a> = StudiedRun<'a, Hir>;
 
-impl Reported for Hir {
-    type Results<'a> = Results<'a>;
+impl ProcedureReport for Hir {
+    type Results<'a> = HirResults<'a>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -57,7 +57,7 @@ impl Reported for Hir {
     const FRONT_PLOTS: &'static [&'static str] = &["recovery-curves", "pc-minutes"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), Results::of(self, record));
+        let (choices, results) = (self.choices(record), HirResults::of(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -65,7 +65,7 @@ impl Reported for Hir {
         "HIR".into()
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &HirRun<'_>) -> ReportForm {
         let demand = form_demand(run.test.demand);
         let rounds = disclosure::window_text(&run.results.verdict);
         let fixed =
@@ -97,7 +97,7 @@ impl Reported for Hir {
             ACCESSES.row(settings, "Accesses of each", run.test.accesses.to_string()),
             Setting::outcome("Baseline after each", baseline),
         ]);
-        Form {
+        ReportForm {
             test: "HIR Test".into(),
             subtitle: "HIR - Host Idle Recovery".into(),
             set_up,
@@ -105,7 +105,7 @@ impl Reported for Hir {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &HirRun<'_>) -> String {
         let done = run
             .results
             .waits
@@ -134,11 +134,11 @@ impl Reported for Hir {
     }
 
     /// Returns the verdict on the preconditioning.
-    fn verdict(run: &Run<'_>) -> Option<Verdict> {
+    fn verdict(run: &HirRun<'_>) -> Option<Verdict> {
         Some(run.results.verdict.clone())
     }
 
-    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn caveats(run: &HirRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if run.record.has_ended() && !run.results.verdict.steady {
             caveats.push(Caveat::new(
@@ -157,7 +157,7 @@ impl Reported for Hir {
     }
 
     /// Returns the saturated rate, and the rates after the shortest and the longest idle time.
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &HirRun<'_>) -> Vec<KeyFigure> {
         let mut figures =
             vec![KeyFigure::new("saturated-iops", "Saturated", run.results.saturated(), "IOPS")];
         let ends = [run.results.waits.first(), run.results.waits.last()];
@@ -171,30 +171,30 @@ impl Reported for Hir {
     }
 
     /// Returns every wait state in long form.
-    fn metrics(run: &Run<'_>) -> Vec<Metric> {
-        let of_wait = |wait: &Wait<'_>| {
+    fn metrics(run: &HirRun<'_>) -> Vec<Metric> {
+        let of_wait = |wait: &WaitState<'_>| {
             let steps: Vec<&Measurement> =
                 wait.accesses.steps.iter().map(|(_, outcome)| &outcome.measurement).collect();
             let point = format!("{}, {} idle", run.test.workload, wait.idle);
             let pattern = run.test.workload.pattern();
-            Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics()
+            MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false }.metrics()
         };
         run.results.waits.iter().flat_map(of_wait).collect()
     }
 }
 
-fn seconds(run: &Run<'_>) -> String {
+fn seconds(run: &HirRun<'_>) -> String {
     let times: Vec<String> =
         run.test.idle_times.iter().map(|idle| idle.as_secs_f64().to_string()).collect();
     times.join(", ")
 }
 
-fn baseline_time(run: &Run<'_>) -> steadfast_domain::Nanos {
+fn baseline_time(run: &HirRun<'_>) -> steadfast_domain::Nanos {
     steadfast_domain::Nanos(run.test.access_time.0.saturating_mul(u64::from(run.test.accesses)))
 }
 
 /// Returns the table of results by idle time.
-fn waits_table(run: &Run<'_>, id: &str) -> Table {
+fn waits_table(run: &HirRun<'_>, id: &str) -> Table {
     let rows = run.results.waits.iter().map(|wait| wait_row(wait, run.results.saturated()));
     let columns = [
         "IOPS, mean",
@@ -212,7 +212,7 @@ fn waits_table(run: &Run<'_>, id: &str) -> Table {
     Table::new(id, title, "Idle s").columns(columns).rows(rows)
 }
 
-fn wait_row(wait: &Wait<'_>, saturated: Option<f64>) -> Row {
+fn wait_row(wait: &WaitState<'_>, saturated: Option<f64>) -> Row {
     let iops = wait.accesses.iops();
     let part = iops.zip(saturated.filter(|iops| *iops > 0.0)).map(|(a, b)| a / b * 100.0);
     let art = wait.accesses.tally().response_mean();
@@ -230,19 +230,19 @@ fn wait_row(wait: &Wait<'_>, saturated: Option<f64>) -> Row {
     )
 }
 
-fn preconditioning_plot(run: &Run<'_>) -> Plot {
+fn preconditioning_plot(run: &HirRun<'_>) -> Plot {
     let title = format!("HIR Pre Conditioning - {}", run.test.workload);
     let steps = &run.results.preconditioning;
     between::minutes_plot(&run.test.preconditioning, steps, ("pc-minutes", &title))
 }
 
-fn preconditioning_rounds(run: &Run<'_>) -> Plot {
+fn preconditioning_rounds(run: &HirRun<'_>) -> Plot {
     let names = ("pc-convergence", "Rounds of the preconditioning");
     let steps = &run.results.preconditioning;
     between::convergence_plot(&run.test.preconditioning, steps, names)
 }
 
-fn waits_plot(run: &Run<'_>) -> Plot {
+fn waits_plot(run: &HirRun<'_>) -> Plot {
     let (time, minute) =
         between::time_axis("Wall time", run.test.access_time.max(run.test.ground.minute));
     let scaled = |points: &[(f64, Option<f64>)]| -> Vec<(f64, Option<f64>)> {
@@ -279,7 +279,7 @@ fn waits_plot(run: &Run<'_>) -> Plot {
 }
 
 /// Plots each idle time access by access, all from the same origin.
-fn recovery_plot(run: &Run<'_>) -> Plot {
+fn recovery_plot(run: &HirRun<'_>) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Lines,
         "recovery-curves",
@@ -310,7 +310,7 @@ fn recovery_plot(run: &Run<'_>) -> Plot {
     plot
 }
 
-fn listing(run: &Run<'_>) -> String {
+fn listing(run: &HirRun<'_>) -> String {
     format!(
         "Purge (no workload independent preconditioning)\n{} at {}, one step of every {} measured, \
          until steady\nFor idle time {} s\n  {} times: {} for {}, then host idle\n  {} for {} \
@@ -328,12 +328,12 @@ fn listing(run: &Run<'_>) -> String {
     )
 }
 
-fn tallies(run: &Run<'_>) -> Vec<(String, Tally)> {
-    let name = |wait: &Wait<'_>| format!("{} s idle", wait.idle.as_secs_f64());
+fn tallies(run: &HirRun<'_>) -> Vec<(String, Tally)> {
+    let name = |wait: &WaitState<'_>| format!("{} s idle", wait.idle.as_secs_f64());
     run.results.waits.iter().map(|wait| (name(wait), wait.accesses.tally())).collect()
 }
 
-fn secondary_table(run: &Run<'_>) -> Table {
+fn secondary_table(run: &HirRun<'_>) -> Table {
     let tallies = tallies(run);
     let mut points = Vec::new();
     for (wait, (name, tally)) in run.results.waits.iter().zip(&tallies) {
@@ -349,7 +349,7 @@ fn secondary_table(run: &Run<'_>) -> Table {
 }
 
 /// Returns one line per access, for spreadsheets.
-fn accesses_table(run: &Run<'_>) -> Table {
+fn accesses_table(run: &HirRun<'_>) -> Table {
     let rows = run
         .results
         .waits

@@ -2,31 +2,31 @@
 
 use super::setup::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
 use crate::ground::attempts::{attempt_of, current_attempt, last_attempt};
-use crate::ground::secondary::Secondary;
+use crate::ground::secondary::SecondaryMeans;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
 /// Results of HIR, from which its tables and plots are made.
-pub struct Results<'a> {
+pub struct HirResults<'a> {
     /// Minutes of the preconditioning.
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
     /// Verdict on the measured minutes of the preconditioning.
     pub verdict: Verdict,
     /// Wait states, one per idle time, in order.
-    pub waits: Vec<Wait<'a>>,
+    pub waits: Vec<WaitState<'a>>,
 }
 
 /// A wait state and its baseline, the accesses without a pause that follow it.
-pub struct Wait<'a> {
+pub struct WaitState<'a> {
     /// Idle time after each access.
     pub idle: Nanos,
     /// Accesses with the idle time between them.
-    pub accesses: Accesses<'a>,
+    pub accesses: AccessSeries<'a>,
     /// Accesses without a pause.
-    pub baseline: Accesses<'a>,
+    pub baseline: AccessSeries<'a>,
 }
 
 /// A series of accesses.
-pub struct Accesses<'a> {
+pub struct AccessSeries<'a> {
     /// Steps, one per access.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
     /// Start of each access, in minutes of wall time since the first wait state began, and its
@@ -34,7 +34,7 @@ pub struct Accesses<'a> {
     pub points: Vec<(f64, Option<f64>)>,
 }
 
-impl<'a> Results<'a> {
+impl<'a> HirResults<'a> {
     /// Computes the results of the last attempt in a record.
     pub fn of(hir: &Hir, record: &'a Record) -> Self {
         let current = current_attempt(record);
@@ -52,13 +52,17 @@ impl<'a> Results<'a> {
         let waits = hir
             .idle_times
             .iter()
-            .map(|idle| Wait {
+            .map(|idle| WaitState {
                 idle: *idle,
-                accesses: Accesses::of(of_phase(&wait_phase(*idle)), origin),
-                baseline: Accesses::of(of_phase(&baseline_phase(*idle)), origin),
+                accesses: AccessSeries::of(of_phase(&wait_phase(*idle)), origin),
+                baseline: AccessSeries::of(of_phase(&baseline_phase(*idle)), origin),
             })
             .collect();
-        Results { verdict: hir.preconditioning.verdict(&preconditioning), preconditioning, waits }
+        HirResults {
+            verdict: hir.preconditioning.verdict(&preconditioning),
+            preconditioning,
+            waits,
+        }
     }
 
     /// Returns the IOPS before the first pause: the mean of the judged window; `None` if there is
@@ -68,7 +72,7 @@ impl<'a> Results<'a> {
     }
 }
 
-impl<'a> Accesses<'a> {
+impl<'a> AccessSeries<'a> {
     fn of(steps: Vec<(&'a Step, &'a Outcome)>, origin_ms: u64) -> Self {
         let points = steps
             .iter()
@@ -77,7 +81,7 @@ impl<'a> Accesses<'a> {
                 (Nanos::from_millis(began).as_secs_f64() / 60.0, outcome.measurement.iops())
             })
             .collect();
-        Accesses { steps, points }
+        AccessSeries { steps, points }
     }
 
     /// Returns the IOPS over the time of the accesses, without the idle times.
@@ -104,8 +108,8 @@ impl<'a> Accesses<'a> {
     }
 
     /// Returns power, temperature and processor use during the accesses.
-    pub fn secondary(&self) -> Secondary {
-        Secondary::of(&self.measurements().collect::<Vec<_>>())
+    pub fn secondary(&self) -> SecondaryMeans {
+        SecondaryMeans::of(&self.measurements().collect::<Vec<_>>())
     }
 
     fn measurements(&self) -> impl Iterator<Item = &'a Measurement> {

@@ -1,18 +1,18 @@
 //! Setup of the HIR test: its idle times and its loads.
 
-use crate::ground::Ground;
+use crate::ground::ProcedureSetup;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
-use crate::ground::choices::Choices;
-use crate::ground::stretch::Stretch;
+use crate::ground::choices::RunChoices;
+use crate::ground::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::pts::between::{
-    self, BETWEEN_TIME, BetweenRounds, Cycle, Fill, LEAST_FILLS, MEASURED_LAST,
+    self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
 };
-use crate::pts::workload::{ALIGNMENT, Workload};
-use crate::unsuitable::Unsuitable;
+use crate::pts::workload::{ALIGNMENT, PtsWorkload};
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::{Bytes, Demand, Nanos, Place, Record, Settings, Step};
+use steadfast_domain::{Bytes, Demand, Nanos, Record, Settings, Step, StepPlace};
 
 /// Phase of the writes until steady state.
 pub const PRECONDITIONING: &str = "preconditioning";
@@ -56,10 +56,10 @@ pub const PARAMETERS: &[Parameter] =
 /// The HIR test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Hir {
-    pub(super) ground: Ground,
-    pub(super) workload: Workload,
+    pub(super) ground: ProcedureSetup,
+    pub(super) workload: PtsWorkload,
     pub(super) demand: Demand,
-    pub(super) preconditioning: BetweenRounds,
+    pub(super) preconditioning: CyclicLoad,
     pub(super) idle_times: Vec<Nanos>,
     pub(super) access_time: Nanos,
     pub(super) accesses: u32,
@@ -69,18 +69,18 @@ impl Hir {
     /// Creates the test.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
-    pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
         check(settings)?;
-        let workload = Workload::of(PATTERN);
+        let workload = PtsWorkload::of(PATTERN);
         let demand = settings.demand_or(workload.recommended_demand(&ground.method));
-        let cycle = Cycle::chosen(&MEASURED_LAST, settings, ground.minute)?;
+        let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.minute)?;
         let label = workload.to_string();
         let load =
-            BetweenRounds::endless(&ground, (PRECONDITIONING, label), (&workload, demand), cycle);
-        let preconditioning = BetweenRounds {
-            fill: Fill::chosen(&LEAST_FILLS, settings, ground.geometry.capacity)?,
+            CyclicLoad::endless(&ground, (PRECONDITIONING, label), (&workload, demand), cycle);
+        let preconditioning = CyclicLoad {
+            fill: FillRequirement::chosen(&LEAST_FILLS, settings, ground.geometry.capacity)?,
             cycles_max: ground.rounds_max(PRECONDITIONING, true, ground.method.rounds_max),
             ..load
         };
@@ -97,28 +97,28 @@ impl Hir {
         })
     }
 
-    pub(super) fn load(&self, attempt: u32) -> BetweenRounds {
+    pub(super) fn load(&self, attempt: u32) -> CyclicLoad {
         let phase = attempt_phase(PRECONDITIONING, attempt);
-        BetweenRounds { phase, ..self.preconditioning.clone() }
+        CyclicLoad { phase, ..self.preconditioning.clone() }
     }
 
     pub(super) fn access(&self, idle: Nanos, attempt: u32, access: u32) -> Step {
         let phase = attempt_phase(&wait_phase(idle), attempt);
         let label = format!("{} {}, then {idle} idle", self.workload, self.demand);
-        let place = Place::new(&phase, 0, access, label);
+        let place = StepPlace::new(&phase, 0, access, label);
         self.ground.step(place, &self.workload, self.demand, self.access_time)
     }
 
     /// Returns the baseline of a wait state: the same total access time as one load without
     /// pauses, recorded in as many steps.
-    pub(super) fn baseline(&self, idle: Nanos, attempt: u32) -> Stretch {
+    pub(super) fn baseline(&self, idle: Nanos, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(&baseline_phase(idle), attempt);
         let time = Nanos(self.access_time.0.saturating_mul(u64::from(self.accesses)));
         let stretch = self.ground.stretch((&phase, 0), &self.workload, self.demand, time);
-        Stretch { cut: self.access_time, ..stretch }
+        ContinuousLoad { cut: self.access_time, ..stretch }
     }
 
-    pub(super) fn choices(&self, record: &Record) -> Choices<'_> {
+    pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
         let bases: Vec<String> = self
             .idle_times
             .iter()
@@ -126,7 +126,7 @@ impl Hir {
             .chain([PRECONDITIONING.to_owned()])
             .collect();
         let bases: Vec<&str> = bases.iter().map(String::as_str).collect();
-        Choices {
+        RunChoices {
             demands: vec![self.demand],
             recommended: Some(self.workload.recommended_demand(&self.ground.method)),
             rounds_max: Some(self.preconditioning.cycles_max),
@@ -171,10 +171,10 @@ fn idle_times(text: &str) -> Option<Vec<Nanos>> {
 }
 
 /// Returns an error if this test cannot end by the chosen steady-state method.
-fn check(settings: &Settings) -> Result<(), Unsuitable> {
+fn check(settings: &Settings) -> Result<(), ProcedureError> {
     match settings.steady_state {
         SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
-        other => Err(Unsuitable(format!(
+        other => Err(ProcedureError(format!(
             "hir cannot end by --steady-state {other}: its wait states begin when rounds \
              with writes between them are steady; choose btw"
         ))),

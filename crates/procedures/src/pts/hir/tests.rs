@@ -1,11 +1,11 @@
-use super::results::Results;
+use super::results::HirResults;
 use super::setup::PRECONDITIONING;
 use super::setup::wait_phase;
 use super::*;
-use crate::testing::scripted::{GEOMETRY, Scripted, ground, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, ScriptedBench, ground, record, scripted, steps};
 use steadfast_domain::Settings;
 use steadfast_domain::Step;
-use steadfast_domain::{Entry, Measurement, Profile};
+use steadfast_domain::{JournalEntry, Measurement, Profile};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Hir {
     let mut settings = Settings::new("hir", 7);
@@ -24,7 +24,7 @@ fn rested(step: &Step) -> f64 {
     }
 }
 
-fn conducted(hir: &Hir) -> Scripted<fn(&Step) -> f64> {
+fn conducted(hir: &Hir) -> ScriptedBench<fn(&Step) -> f64> {
     let mut bench = scripted(rested as fn(&Step) -> f64);
     hir.conduct(&mut bench).unwrap();
     bench
@@ -33,7 +33,7 @@ fn conducted(hir: &Hir) -> Scripted<fn(&Step) -> f64> {
 #[test]
 fn wait_states_follow_the_preconditioning_in_order() {
     let bench = conducted(&test(|_| ()));
-    assert!(matches!(bench.entries[1], Entry::Purged(_)));
+    assert!(matches!(bench.entries[1], JournalEntry::Purged(_)));
     let mut phases: Vec<&str> =
         steps(&bench.entries).iter().map(|s| s.place.phase.as_str()).collect();
     assert_eq!(phases.iter().filter(|p| **p == "preconditioning").count(), 5 * 31);
@@ -64,9 +64,9 @@ fn the_host_idles_after_every_access_and_never_in_a_baseline() {
     let mut idled = Nanos::ZERO;
     let mut pauses = 0;
     for pair in bench.entries.windows(2) {
-        if let [Entry::Applied { step, .. }, next] = pair {
+        if let [JournalEntry::Applied { step, .. }, next] = pair {
             match next {
-                Entry::Idled(time) => {
+                JournalEntry::Idled(time) => {
                     assert_eq!(step.place.phase, wait_phase(*time));
                     idled += *time;
                     pauses += 1;
@@ -109,7 +109,7 @@ fn iops_are_of_the_access_and_x_is_wall_time() {
     };
     hir.conduct(&mut bench).unwrap();
     let record = record(&hir.ground.settings, bench.entries);
-    let results = Results::of(&hir, &record);
+    let results = HirResults::of(&hir, &record);
     let wait = &results.waits[0];
     let minutes = |seconds: f64| seconds / 60.0;
     assert_eq!(
@@ -134,9 +134,9 @@ fn a_gap_in_a_wait_state_begins_anew_with_the_purge() {
         let mut bench = scripted(rested);
         bench.gap_before = vec![(phase, round, point)];
         hir.conduct(&mut bench).unwrap();
-        let purges = bench.entries.iter().filter(|e| matches!(e, Entry::Purged(_))).count();
+        let purges = bench.entries.iter().filter(|e| matches!(e, JournalEntry::Purged(_))).count();
         let record = record(&hir.ground.settings, bench.entries);
-        let results = Results::of(&hir, &record);
+        let results = HirResults::of(&hir, &record);
         assert!(results.waits.iter().all(|w| w.accesses.steps.len() == 4));
         assert!(results.verdict.steady);
         (purges, results.verdict.window)

@@ -2,22 +2,22 @@
 //! (six in 1.1), and the chapters of a TKperf report.
 
 use super::setup::Iops;
-use crate::exhibits::disclosure::{self, Form};
+use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::loops::{
-    Convergence, convergence, measurement_window, not_steady, rounds_ending, rounds_table,
+    ConvergencePlot, convergence, measurement_window, not_steady, rounds_ending, rounds_table,
     steady_facts, tracking_table, window_exhibits,
 };
-use crate::exhibits::matrix::{Matrix, MatrixValue, millis};
+use crate::exhibits::matrix::{LoopMatrix, MatrixValue, millis};
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, tail_plot};
 use crate::exhibits::secondary;
 use crate::exhibits::tkperf;
 use crate::ground::metrics::PointValue;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_PATTERN;
-use crate::ground::results::{Cell, Results};
-use crate::pts::scattered::Ranged;
+use crate::ground::results::{LoopResults, PointResult};
+use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;
 use steadfast_domain::findings::{Axis, KeyFigure, Metric, Page, Plot, PlotKind, Scale};
@@ -80,10 +80,10 @@ const MRT: MatrixValue = MatrixValue {
     value: |cell| millis(cell.tally.response_longest()),
 };
 
-type Run<'a> = StudiedRun<'a, Iops>;
+type IopsRun<'a> = StudiedRun<'a, Iops>;
 
-impl Reported for Iops {
-    type Results<'a> = Results;
+impl ProcedureReport for Iops {
+    type Results<'a> = LoopResults;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -125,7 +125,7 @@ impl Reported for Iops {
         }),
         ReportEntry::Csv(|run| {
             let mixes = run.test.mixes.clone();
-            Matrix { mixes, ..matrix(run) }.table(&IOPS_TKPERF)
+            LoopMatrix { mixes, ..matrix(run) }.table(&IOPS_TKPERF)
         }),
         ReportEntry::Csv(|run| matrix(run).table(&ART_OF_READS)),
         ReportEntry::Csv(|run| matrix(run).table(&ART_OF_WRITES)),
@@ -133,7 +133,7 @@ impl Reported for Iops {
     const FRONT_PLOTS: &'static [&'static str] = &["matrix-2d", "tails"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(), Results::of(&self.mixed_loop, record));
+        let (choices, results) = (self.choices(), LoopResults::of(&self.mixed_loop, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -141,9 +141,9 @@ impl Reported for Iops {
         "IOPS".into()
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &IopsRun<'_>) -> ReportForm {
         let rounds = disclosure::window_text(&run.results.verdict);
-        Form {
+        ReportForm {
             test: "IOPS Test (REQUIRED)".into(),
             subtitle: "IOPS - Block Size x RW Mix Matrix".into(),
             set_up: disclosure::loop_set_up_rows("IOPS Loop", &run.choices, &rounds),
@@ -151,24 +151,24 @@ impl Reported for Iops {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &IopsRun<'_>) -> String {
         rounds_ending(run.record, &run.results, run.test.mixed_loop.rounds_max)
     }
 
-    fn verdict(run: &Run<'_>) -> Option<Verdict> {
+    fn verdict(run: &IopsRun<'_>) -> Option<Verdict> {
         Some(run.results.verdict.clone())
     }
 
-    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn caveats(run: &IopsRun<'_>) -> Vec<Caveat> {
         not_steady("", run.record, &run.results).into_iter().collect()
     }
 
-    fn reports(run: &Run<'_>, step: &Step) -> bool {
+    fn reports(run: &IopsRun<'_>, step: &Step) -> bool {
         run.results.reports(&run.test.mixed_loop, step)
     }
 
     /// Returns the numbers of a data sheet: random 4 KiB with response times, and large blocks.
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &IopsRun<'_>) -> Vec<KeyFigure> {
         let mut figures = vec![
             figure(run, "rnd-4k-read-iops", "RND 4K read", 100, &IOPS_4K),
             figure(run, "rnd-4k-write-iops", "RND 4K write", 0, &IOPS_4K),
@@ -184,7 +184,7 @@ impl Reported for Iops {
         figures
     }
 
-    fn metrics(run: &Run<'_>) -> Vec<Metric> {
+    fn metrics(run: &IopsRun<'_>) -> Vec<Metric> {
         run.results.metrics()
     }
 }
@@ -193,7 +193,7 @@ impl Reported for Iops {
 struct FigureSource {
     kib: u64,
     unit: &'static str,
-    value: fn(&Cell) -> PointValue,
+    value: fn(&PointResult) -> PointValue,
 }
 
 const IOPS_4K: FigureSource = FigureSource { kib: 4, unit: "IOPS", value: |cell| cell.iops };
@@ -206,15 +206,15 @@ const TAIL_4K: FigureSource = FigureSource {
     value: |cell| PointValue { mean: millis(cell.tally.percentile(0.9999)), range: None },
 };
 
-fn figure(run: &Run<'_>, id: &str, label: &str, mix: u8, source: &FigureSource) -> KeyFigure {
+fn figure(run: &IopsRun<'_>, id: &str, label: &str, mix: u8, source: &FigureSource) -> KeyFigure {
     let cell = run.results.cell(&AccessPattern::random(Bytes::kib(source.kib), mix));
     let PointValue { mean, range } = cell.map(source.value).unwrap_or_default();
     KeyFigure::new(id, label, mean, source.unit).ranging(range)
 }
 
 /// Returns the matrix. The standard's table starts with 0/100.
-fn matrix<'r>(run: &'r Run<'_>) -> Matrix<'r> {
-    Matrix {
+fn matrix<'r>(run: &'r IopsRun<'_>) -> LoopMatrix<'r> {
+    LoopMatrix {
         sizes: run.test.sizes.iter().rev().copied().collect(),
         mixes: run.test.mixes.iter().rev().copied().collect(),
         results: &run.results,
@@ -222,10 +222,10 @@ fn matrix<'r>(run: &'r Run<'_>) -> Matrix<'r> {
 }
 
 /// Plots 100 % writes of every block size by round.
-fn convergence_plot(run: &Run<'_>) -> Plot {
+fn convergence_plot(run: &IopsRun<'_>) -> Plot {
     let points: Vec<AccessPattern> =
         run.test.sizes.iter().map(|size| AccessPattern::random(*size, 0)).collect();
-    let what = Convergence {
+    let what = ConvergencePlot {
         id: "convergence",
         title: "IOPS SS Convergence - 100 % Writes, All Block Sizes",
         caption: "IOPS of random writes of each block size, round by round. A void round breaks \
@@ -237,7 +237,7 @@ fn convergence_plot(run: &Run<'_>) -> Plot {
 }
 
 /// Returns a page for the window of each tracking variable.
-fn window_pages(run: &Run<'_>) -> Vec<Page> {
+fn window_pages(run: &IopsRun<'_>) -> Vec<Page> {
     let verdict = &run.results.verdict;
     let mut pages = Vec::new();
     for track in &verdict.tracks {
@@ -248,20 +248,20 @@ fn window_pages(run: &Run<'_>) -> Vec<Page> {
 }
 
 /// Plots IOPS of every mix by block size.
-fn lines_plot(run: &Run<'_>) -> Plot {
+fn lines_plot(run: &IopsRun<'_>) -> Plot {
     matrix_plot(run, PlotKind::Lines, Scale::Log10, ("matrix-2d", "2D Plot"))
 }
 
-fn columns_plot(run: &Run<'_>) -> Plot {
+fn columns_plot(run: &IopsRun<'_>) -> Plot {
     matrix_plot(run, PlotKind::Columns3d, Scale::Linear, ("matrix-3d", "3D Columns"))
 }
 
-fn heat_map(run: &Run<'_>) -> Plot {
+fn heat_map(run: &IopsRun<'_>) -> Plot {
     matrix_plot(run, PlotKind::HeatMap, Scale::Log10, ("matrix-heat", "Heat Map"))
         .right(Axis::new("Read/write mix (%)", Scale::Linear))
 }
 
-fn matrix_plot(run: &Run<'_>, kind: PlotKind, y: Scale, (id, title): (&str, &str)) -> Plot {
+fn matrix_plot(run: &IopsRun<'_>, kind: PlotKind, y: Scale, (id, title): (&str, &str)) -> Plot {
     let matrix = matrix(run);
     let x = match kind {
         PlotKind::Lines => Axis::new("Block size (KiB)", Scale::Log2),
@@ -279,8 +279,8 @@ fn matrix_plot(run: &Run<'_>, kind: PlotKind, y: Scale, (id, title): (&str, &str
 }
 
 /// Returns the test in the form of a TKperf report.
-fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
-    tkperf::iops(&tkperf::Content {
+fn tkperf_chapters(run: &IopsRun<'_>) -> Vec<Page> {
+    tkperf::iops(&tkperf::TkperfTest {
         title: "IOPS",
         id: "iops",
         unit: "IOPS",
@@ -291,7 +291,7 @@ fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
     })
 }
 
-fn listing(run: &Run<'_>) -> String {
+fn listing(run: &IopsRun<'_>) -> String {
     let mixes: Vec<String> = run.test.mixes.iter().map(|mix| mix_name(*mix)).collect();
     let sizes: Vec<String> = run.test.sizes.iter().map(|size| size.transfer_size()).collect();
     format!(
@@ -314,7 +314,7 @@ const RESPONSE_TIMES: &str = "Response times of reads and writes together in the
 /// Mixes of RND 4K whose response times are drawn, in percent of reads.
 const TAILS: [u8; 3] = [100, 65, 0];
 
-fn tails_plot(run: &Run<'_>) -> Plot {
+fn tails_plot(run: &IopsRun<'_>) -> Plot {
     let mut columns: Vec<(String, &Tally)> = Vec::new();
     for mix in TAILS {
         let cell = run.results.cell(&AccessPattern::random(Bytes::kib(4), mix));

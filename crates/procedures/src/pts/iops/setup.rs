@@ -1,14 +1,14 @@
 //! Setup of the IOPS test: its matrix and its tracking variables.
 
 use crate::exhibits::disclosure;
-use crate::ground::Ground;
-use crate::ground::choices::Choices;
+use crate::ground::ProcedureSetup;
+use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::rounds::{self, MixedLoop};
 use crate::parameters::Parameter;
-use crate::pts::scattered::Ranged;
+use crate::pts::scattered::RangedTest;
 use crate::pts::workload::ALIGNMENT;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Profile};
 
@@ -47,15 +47,15 @@ pub const PARAMETERS: &[Parameter] = &[ALIGNMENT];
 /// The IOPS test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Iops {
-    pub(super) ground: Ground,
+    pub(super) ground: ProcedureSetup,
     pub(super) mixes: Vec<u8>,
     pub(super) sizes: Vec<Bytes>,
     left_out: Vec<Bytes>,
     pub(super) mixed_loop: MixedLoop,
 }
 
-impl Ranged for Iops {
-    fn on(ground: Ground) -> Result<Self, Unsuitable> {
+impl RangedTest for Iops {
+    fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&ground.settings)?;
         let profile = ground.settings.profile;
         let (mixes, sizes) = matrix(profile);
@@ -73,8 +73,8 @@ impl Ranged for Iops {
         Ok(Iops { mixes: mixes.to_vec(), sizes, left_out, mixed_loop, ground })
     }
 
-    fn choices(&self) -> Choices<'_> {
-        Choices {
+    fn choices(&self) -> RunChoices<'_> {
+        RunChoices {
             demands: vec![self.mixed_loop.demand],
             recommended: Some(self.ground.method.random_demand),
             block_sizes_left_out: &self.left_out,

@@ -1,6 +1,6 @@
 use super::*;
-use crate::ground::results::Results;
-use crate::pts::scattered::Ranged;
+use crate::ground::results::LoopResults;
+use crate::pts::scattered::RangedTest;
 use crate::testing::scripted::{GEOMETRY, ground, record as record_of, scripted, steps};
 use steadfast_domain::Bytes;
 use steadfast_domain::Demand;
@@ -10,8 +10,8 @@ use steadfast_domain::Settings;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::stimulus::Until;
-use steadfast_domain::{Entry, Load, Step};
+use steadfast_domain::stimulus::LoadLimits;
+use steadfast_domain::{JournalEntry, Load, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Iops {
     let mut settings = Settings::new("iops", 7);
@@ -19,7 +19,7 @@ fn test(change: impl FnOnce(&mut Settings)) -> Iops {
     ground(&settings, GEOMETRY, &[]).and_then(Iops::on).unwrap()
 }
 
-fn record(iops: &Iops, entries: Vec<Entry>) -> Record {
+fn record(iops: &Iops, entries: Vec<JournalEntry>) -> Record {
     record_of(&iops.ground.settings, entries)
 }
 
@@ -54,7 +54,8 @@ fn rounds_run_in_the_mandatory_order_after_twice_the_capacity() {
     assert_eq!(rounds[55].place.label, "RND 0.5K W");
     assert!(rounds.iter().all(|s| {
         let stimulus = s.load.stimulus().unwrap();
-        stimulus.demand == Demand::new(4, 32) && stimulus.until == Until::time(Nanos::from_secs(60))
+        stimulus.demand == Demand::new(4, 32)
+            && stimulus.until == LoadLimits::time(Nanos::from_secs(60))
     }));
     let seeds: std::collections::HashSet<_> =
         rounds.iter().map(|s| s.load.stimulus().unwrap().seed).collect();
@@ -137,7 +138,7 @@ fn a_mixed_step_counts_reads_plus_writes() {
     let iops = test(|_| ());
     iops.conduct(&mut bench).unwrap();
     let record = record(&iops, bench.entries);
-    let results = Results::of(&iops.mixed_loop, &record);
+    let results = LoopResults::of(&iops.mixed_loop, &record);
     let cell = results.cell(&AccessPattern::random(Bytes::kib(4), 65)).unwrap();
     assert_eq!(cell.iops.mean, Some(3000.0));
     assert_eq!(results.cells.len(), 56);

@@ -2,23 +2,24 @@
 //! which has neither 99.999 %, IOPS nor the histogram).
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, Latency, MIXES, TRACKED, average_response};
-use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS};
+use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS};
 use crate::exhibits::loops::{
-    Convergence, convergence, no_window, not_steady, rounds_ending, rounds_table, steady_facts,
+    ConvergencePlot, convergence, no_window, not_steady, rounds_ending, rounds_table, steady_facts,
     tracking_table, window_exhibits,
 };
-use crate::exhibits::matrix::{Matrix, MatrixValue, millis};
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::matrix::{LoopMatrix, MatrixValue, millis};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
-    FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
+    FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
+    tail_plot,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_PATTERN;
-use crate::ground::results::Results;
+use crate::ground::results::LoopResults;
 use crate::ground::rounds;
-use crate::pts::scattered::Ranged;
+use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;
 use steadfast_domain::caveats as ids;
@@ -56,10 +57,10 @@ const MAXIMUM: MatrixValue = MatrixValue {
 const IOPS: MatrixValue =
     MatrixValue { id: "iops", title: "IOPS", decimals: 1, value: |cell| cell.iops.mean };
 
-type Run<'a> = StudiedRun<'a, Latency>;
+type LatencyRun<'a> = StudiedRun<'a, Latency>;
 
-impl Reported for Latency {
-    type Results<'a> = Results;
+impl ProcedureReport for Latency {
+    type Results<'a> = LoopResults;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -121,7 +122,7 @@ impl Reported for Latency {
     const FRONT_PLOTS: &'static [&'static str] = &["confidence", "convergence-average"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(), Results::of(&self.mixed_loop, record));
+        let (choices, results) = (self.choices(), LoopResults::of(&self.mixed_loop, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -129,7 +130,7 @@ impl Reported for Latency {
         "Latency".into()
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &LatencyRun<'_>) -> ReportForm {
         let rounds = disclosure::window_text(&run.results.verdict);
         let histogram =
             run.test.histogram_time.map(|time| format!("{TRACKED}, {time} (histogram)"));
@@ -138,7 +139,7 @@ impl Reported for Latency {
             second.value = histogram;
             second.origin = HISTOGRAM_TIME.origin(run.choices.settings);
         }
-        Form {
+        ReportForm {
             test: "Latency Test (REQUIRED)".into(),
             subtitle: "LAT - Response Time, OIO = 1".into(),
             set_up: disclosure::loop_set_up_rows("LAT Loop", &run.choices, &rounds),
@@ -146,19 +147,19 @@ impl Reported for Latency {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &LatencyRun<'_>) -> String {
         rounds_ending(run.record, &run.results, run.test.mixed_loop.rounds_max)
     }
 
-    fn verdict(run: &Run<'_>) -> Option<Verdict> {
+    fn verdict(run: &LatencyRun<'_>) -> Option<Verdict> {
         Some(run.results.verdict.clone())
     }
 
-    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn caveats(run: &LatencyRun<'_>) -> Vec<Caveat> {
         not_steady("", run.record, &run.results).into_iter().collect()
     }
 
-    fn later_caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn later_caveats(run: &LatencyRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if run.test.demand != DEMAND {
             caveats.push(Caveat::new(
@@ -172,12 +173,12 @@ impl Reported for Latency {
         caveats
     }
 
-    fn reports(run: &Run<'_>, step: &Step) -> bool {
+    fn reports(run: &LatencyRun<'_>, step: &Step) -> bool {
         run.results.reports(&run.test.mixed_loop, step) || step.place.phase == HISTOGRAM
     }
 
     /// Returns the mean response times of random 4 KiB, and the tail of the histogram run.
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &LatencyRun<'_>) -> Vec<KeyFigure> {
         let mean = |mix: u8| {
             run.results
                 .cell(&AccessPattern::random(TRACKED.size, mix))
@@ -200,14 +201,14 @@ impl Reported for Latency {
         figures
     }
 
-    fn metrics(run: &Run<'_>) -> Vec<Metric> {
+    fn metrics(run: &LatencyRun<'_>) -> Vec<Metric> {
         run.results.metrics()
     }
 }
 
 /// Returns the matrix. The standard's table starts with 0/100.
-fn matrix<'r>(run: &'r Run<'_>) -> Matrix<'r> {
-    Matrix {
+fn matrix<'r>(run: &'r LatencyRun<'_>) -> LoopMatrix<'r> {
+    LoopMatrix {
         sizes: run.test.sizes.iter().rev().copied().collect(),
         mixes: MIXES.iter().rev().copied().collect(),
         results: &run.results,
@@ -215,7 +216,7 @@ fn matrix<'r>(run: &'r Run<'_>) -> Matrix<'r> {
 }
 
 /// Plots the matrix as columns in perspective.
-fn matrix_plot(run: &Run<'_>, value: &MatrixValue) -> Plot {
+fn matrix_plot(run: &LatencyRun<'_>, value: &MatrixValue) -> Plot {
     let matrix = matrix(run);
     let (x, y) = (matrix.names(), Axis::new("ms", Scale::Linear));
     let series = matrix.series(value, &x);
@@ -225,7 +226,7 @@ fn matrix_plot(run: &Run<'_>, value: &MatrixValue) -> Plot {
         .series(series)
 }
 
-fn window(run: &Run<'_>) -> Vec<Exhibit> {
+fn window(run: &LatencyRun<'_>) -> Vec<Exhibit> {
     match run.results.verdict.tracks.first() {
         Some(track) => window_exhibits(&run.results.verdict, track),
         None => vec![no_window()],
@@ -237,10 +238,10 @@ fn longest_response(measurement: &Measurement) -> Option<f64> {
 }
 
 /// Plots 100 % writes of every block size by round.
-fn convergence_plot(run: &Run<'_>, what: &str, metric: rounds::Metric) -> Plot {
+fn convergence_plot(run: &LatencyRun<'_>, what: &str, metric: rounds::TrackedMetric) -> Plot {
     let points: Vec<AccessPattern> =
         run.test.sizes.iter().map(|size| AccessPattern::random(*size, 0)).collect();
-    let what = Convergence {
+    let what = ConvergencePlot {
         id: &format!("convergence-{}", what.to_lowercase()),
         title: &format!("LAT SS Convergence - {what} Response Time, 100 % Writes"),
         caption: "Response time of random writes of each block size, round by round. A void \
@@ -252,13 +253,13 @@ fn convergence_plot(run: &Run<'_>, what: &str, metric: rounds::Metric) -> Plot {
 }
 
 /// Returns the measurement of the histogram run; `None` if it did not run.
-fn histogram<'a>(run: &Run<'a>) -> Option<&'a Measurement> {
+fn histogram<'a>(run: &LatencyRun<'a>) -> Option<&'a Measurement> {
     let of_run = run.record.steps().filter(|(step, _)| step.place.phase == HISTOGRAM);
     of_run.last().map(|(_, outcome)| &outcome.measurement)
 }
 
 /// Returns the exhibits of the histogram run; empty if the settings have none.
-fn histogram_exhibits(run: &Run<'_>) -> Vec<Exhibit> {
+fn histogram_exhibits(run: &LatencyRun<'_>) -> Vec<Exhibit> {
     if run.test.histogram_time.is_none() {
         return Vec::new();
     }
@@ -268,24 +269,25 @@ fn histogram_exhibits(run: &Run<'_>) -> Vec<Exhibit> {
         )];
     };
     let tally: Tally = measurement.total();
-    let rates = Rates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
+    let rates =
+        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let title = rated_title(&format!("Confidence Level Plot - {TRACKED}"), rates, &tally);
     vec![Exhibit::Plot(confidence_plot("confidence", &title, &tally))]
 }
 
-fn percentiles(run: &Run<'_>) -> Option<Table> {
+fn percentiles(run: &LatencyRun<'_>) -> Option<Table> {
     let columns = [(TRACKED.to_string(), histogram(run)?.total())];
     Some(percentile_table("percentiles", "Response times of the histogram run, ms", &columns))
 }
 
-fn histogram_tail(run: &Run<'_>) -> Option<Plot> {
+fn histogram_tail(run: &LatencyRun<'_>) -> Option<Plot> {
     let columns = [(TRACKED.to_string(), histogram(run)?.total())];
     Some(tail_plot("histogram-tail", "Response times of the histogram run", &columns))
 }
 
 /// Returns the test in the form of a TKperf report.
-fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
-    tkperf::latency(&tkperf::Content {
+fn tkperf_chapters(run: &LatencyRun<'_>) -> Vec<Page> {
+    tkperf::latency(&tkperf::TkperfTest {
         title: "Latency",
         id: "latency",
         unit: "ms",
@@ -296,7 +298,7 @@ fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
     })
 }
 
-fn listing(run: &Run<'_>) -> String {
+fn listing(run: &LatencyRun<'_>) -> String {
     let mixes: Vec<String> = MIXES.iter().map(|mix| mix_name(*mix)).collect();
     let sizes: Vec<String> = run.test.sizes.iter().map(|size| size.transfer_size()).collect();
     let histogram = run.test.histogram_time.map(|time| {

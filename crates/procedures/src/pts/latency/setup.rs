@@ -1,16 +1,16 @@
 //! Setup of the latency test: its matrix, its tracking variable and its histogram run.
 
 use crate::exhibits::disclosure;
-use crate::ground::Ground;
-use crate::ground::choices::Choices;
+use crate::ground::ProcedureSetup;
+use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::rounds::{self, MixedLoop};
 use crate::parameters::Parameter;
-use crate::pts::scattered::Ranged;
+use crate::pts::scattered::RangedTest;
 use crate::pts::workload::ALIGNMENT;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Demand, Measurement, Nanos, Place, Profile, Step};
+use steadfast_domain::{Bytes, Demand, Measurement, Nanos, Profile, Step, StepPlace};
 
 /// Outer loop: percent of reads, in the mandatory order.
 pub(super) const MIXES: [u8; 3] = [100, 65, 0];
@@ -47,7 +47,7 @@ pub const PARAMETERS: &[Parameter] = &[HISTOGRAM_TIME, ALIGNMENT];
 /// The latency test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Latency {
-    pub(super) ground: Ground,
+    pub(super) ground: ProcedureSetup,
     pub(super) demand: Demand,
     /// Length of the histogram run; `None` if the profile has none.
     pub(super) histogram_time: Option<Nanos>,
@@ -56,8 +56,8 @@ pub struct Latency {
     pub(super) mixed_loop: MixedLoop,
 }
 
-impl Ranged for Latency {
-    fn on(ground: Ground) -> Result<Self, Unsuitable> {
+impl RangedTest for Latency {
+    fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&ground.settings)?;
         let (sizes, left_out) = ground.sizes(&SIZES);
         let demand = ground.settings.demand_or(DEMAND);
@@ -86,8 +86,8 @@ impl Ranged for Latency {
         })
     }
 
-    fn choices(&self) -> Choices<'_> {
-        Choices {
+    fn choices(&self) -> RunChoices<'_> {
+        RunChoices {
             demands: vec![self.demand],
             block_sizes_left_out: &self.left_out,
             rounds_max: Some(self.mixed_loop.rounds_max),
@@ -118,7 +118,7 @@ impl Ranged for Latency {
 impl Latency {
     /// Returns the histogram run: a single step, so that its response times are uninterrupted.
     pub(super) fn histogram_step(&self, time: Nanos) -> Step {
-        let place = Place::new(HISTOGRAM, 0, 1, TRACKED.to_string());
+        let place = StepPlace::new(HISTOGRAM, 0, 1, TRACKED.to_string());
         self.ground.step(place, &TRACKED, self.demand, time)
     }
 }

@@ -1,8 +1,8 @@
 use super::setup::HISTOGRAM;
 use super::setup::average_response;
 use super::*;
-use crate::pts::scattered::Ranged;
-use crate::testing::scripted::{GEOMETRY, Scripted, ground, record, scripted, steps};
+use crate::pts::scattered::RangedTest;
+use crate::testing::scripted::{GEOMETRY, ScriptedBench, ground, record, scripted, steps};
 use steadfast_domain::Demand;
 use steadfast_domain::Measurement;
 use steadfast_domain::Nanos;
@@ -12,7 +12,7 @@ use steadfast_domain::Step;
 use steadfast_domain::findings::{Cell, Exhibit, PlotKind};
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::{CaveatKind, Entry};
+use steadfast_domain::{CaveatKind, JournalEntry};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Latency {
     let mut settings = Settings::new("latency", 7);
@@ -21,7 +21,7 @@ fn test(change: impl FnOnce(&mut Settings)) -> Latency {
 }
 
 /// A drive of 1 ms for 8 KiB, 0.5 ms for all else.
-fn drive() -> Scripted<impl FnMut(&Step) -> f64> {
+fn drive() -> ScriptedBench<impl FnMut(&Step) -> f64> {
     let mut bench = scripted(|_| 1000.0);
     bench.response = |step| {
         let slow = step.place.label.contains("8K") && step.place.phase == "rounds";
@@ -126,7 +126,7 @@ fn the_tables_hold_average_five_nines_maximum_and_iops() {
 
 #[test]
 fn without_steady_state_there_is_no_histogram_and_the_rounds_can_go_on() {
-    let never = |bench: &mut Scripted<_>| {
+    let never = |bench: &mut ScriptedBench<_>| {
         bench.response = |step: &Step| Some(Nanos(1000 << step.place.round));
     };
     let stopped = test(|_| ());
@@ -197,7 +197,7 @@ fn a_bench_without_response_times_is_steady_by_its_ios() {
 #[test]
 fn an_empty_record_is_studied_without_invention() {
     let test = test(|_| ());
-    let mut empty = record(&test.ground.settings, Vec::<Entry>::new());
+    let mut empty = record(&test.ground.settings, Vec::<JournalEntry>::new());
     empty.entries.clear();
     let findings = test.study(&empty);
     assert!(findings.caveats.iter().any(|c| c.id == "unfinished"));

@@ -6,49 +6,50 @@
 //! seed. Preconditioning writes the whole active range; the test accesses only the segments.
 
 use super::method;
-use crate::exhibits::disclosure::{self, Form};
+use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{common_chapters, frame};
 use crate::exhibits::pages::page;
-use crate::ground::Ground;
-use crate::ground::asked::Asked;
-use crate::ground::choices::Choices;
-use crate::ground::method::{Covered, Method, Scatter};
+use crate::ground::ProcedureSetup;
+use crate::ground::asked::ProcedureRequest;
+use crate::ground::choices::RunChoices;
+use crate::ground::method::{CoveredRange, Method, Scatter};
 use crate::ground::ranges::{AMOUNT, RANGES, SEGMENTS, is_asked};
 use crate::offer::boxed;
-use crate::parts::{self, Part, Studied, part_amendments};
-use crate::unsuitable::Unsuitable;
+use crate::parts::{self, PartFindings, SuitePart, part_amendments};
+use crate::unsuitable::ProcedureError;
 use crate::words::{decimals, each_once, number};
 use std::collections::BTreeMap;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Origin, Page, Row, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{
-    Bench, Bytes, Caveat, CaveatKind, Findings, Halt, Place, Procedure, Record, Settings, Verdict,
+    Bench, Bytes, Caveat, CaveatKind, Findings, Halt, Procedure, Record, Settings, StepPlace,
+    Verdict,
 };
 
 /// A test that can run on one of several active ranges.
-pub trait Ranged: Procedure + Clone + Sized {
+pub trait RangedTest: Procedure + Clone + Sized {
     /// Creates the test.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
-    fn on(ground: Ground) -> Result<Self, Unsuitable>;
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError>;
 
     /// Returns the choices that the report discloses.
-    fn choices(&self) -> Choices<'_>;
+    fn choices(&self) -> RunChoices<'_>;
 }
 
 /// Creates a test that runs once, or once for each combination if profile and class ask for
 /// scattered active ranges.
 ///
 /// # Errors
-/// Returns [`Unsuitable`] if the device or the settings do not permit the test.
-pub fn offered<T: Ranged + 'static>(
+/// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+pub fn offered<T: RangedTest + 'static>(
     title: &'static str,
-    asked: &Asked<'_>,
-) -> Result<Box<dyn Procedure>, Unsuitable> {
+    asked: &ProcedureRequest<'_>,
+) -> Result<Box<dyn Procedure>, ProcedureError> {
     if is_asked(asked.settings) {
-        boxed(Scattered::<T>::new(title, asked))
+        boxed(ScatteredTest::<T>::new(title, asked))
     } else {
         boxed(T::on(method::ground(asked)?))
     }
@@ -56,12 +57,12 @@ pub fn offered<T: Ranged + 'static>(
 
 /// An active range and an amount of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Combination {
+struct RangeCombination {
     percent: u8,
     scatter: Scatter,
 }
 
-impl Combination {
+impl RangeCombination {
     /// Returns the prefix of the phases, such as `ar75-8GiB`.
     fn name(&self) -> String {
         format!("ar{}-{}", self.percent, self.scatter.amount.binary().replace(' ', ""))
@@ -73,7 +74,7 @@ impl Combination {
 }
 
 /// Parses the amounts, in the given order. A repeated amount is an error.
-fn amounts(settings: &Settings) -> Result<Vec<Bytes>, Unsuitable> {
+fn amounts(settings: &Settings) -> Result<Vec<Bytes>, ProcedureError> {
     AMOUNT.parse(settings, |text| {
         let mut amounts: Vec<Bytes> = Vec::new();
         for part in text.split(',') {
@@ -84,17 +85,17 @@ fn amounts(settings: &Settings) -> Result<Vec<Bytes>, Unsuitable> {
     })
 }
 
-fn segments(settings: &Settings) -> Result<u32, Unsuitable> {
+fn segments(settings: &Settings) -> Result<u32, ProcedureError> {
     SEGMENTS.parse(settings, |text| text.parse().ok().filter(|count: &u32| *count > 0))
 }
 
 /// Returns all combinations: an outer loop over the ranges, an inner one over the amounts.
-fn combinations(settings: &Settings) -> Result<Vec<Combination>, Unsuitable> {
+fn combinations(settings: &Settings) -> Result<Vec<RangeCombination>, ProcedureError> {
     let (amounts, segments) = (amounts(settings)?, segments(settings)?);
     let percents = settings.active_range_percent.map_or(RANGES.to_vec(), |percent| vec![percent]);
     let of_range = |percent: &u8| {
         let percent = *percent;
-        amounts.iter().map(move |amount| Combination {
+        amounts.iter().map(move |amount| RangeCombination {
             percent,
             scatter: Scatter { amount: *amount, segments },
         })
@@ -103,19 +104,19 @@ fn combinations(settings: &Settings) -> Result<Vec<Combination>, Unsuitable> {
 }
 
 /// A test for each combination of active range and amount.
-struct Scattered<T> {
+struct ScatteredTest<T> {
     title: &'static str,
     settings: Settings,
-    combinations: Vec<Combination>,
-    parts: Vec<Part>,
+    combinations: Vec<RangeCombination>,
+    parts: Vec<SuitePart>,
     /// Accessed part of the capacity, one per part of the run.
-    covered: Vec<Covered>,
+    covered: Vec<CoveredRange>,
     /// Test of the first part; its choices apply to all parts, except for the accessed range.
     first: T,
 }
 
-impl<T: Ranged + 'static> Scattered<T> {
-    fn new(title: &'static str, asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+impl<T: RangedTest + 'static> ScatteredTest<T> {
+    fn new(title: &'static str, asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let settings = asked.settings;
         let combinations = combinations(settings)?;
         let (mut parts, mut covered, mut first) = (Vec::new(), Vec::new(), None);
@@ -124,24 +125,26 @@ impl<T: Ranged + 'static> Scattered<T> {
             let of_part = part_settings(settings, &name);
             let is_last = combinations.last() == Some(combination);
             let amendments = part_amendments(asked.amendments, &name, is_last);
-            let asked = Asked { settings: &of_part, amendments: &amendments, ..asked.clone() };
-            let test = T::on(Ground::new(&asked, by_method(settings, combination))?)?;
+            let asked =
+                ProcedureRequest { settings: &of_part, amendments: &amendments, ..asked.clone() };
+            let test = T::on(ProcedureSetup::new(&asked, by_method(settings, combination))?)?;
             covered.extend(test.choices().covered);
             first.get_or_insert_with(|| test.clone());
-            parts.push(Part { name, procedure: Box::new(test), settings: of_part });
+            parts.push(SuitePart { name, procedure: Box::new(test), settings: of_part });
         }
-        let first = first.ok_or_else(|| Unsuitable("there is no active range to test".into()))?;
-        Ok(Scattered { title, settings: settings.clone(), combinations, parts, covered, first })
+        let first =
+            first.ok_or_else(|| ProcedureError("there is no active range to test".into()))?;
+        Ok(ScatteredTest { title, settings: settings.clone(), combinations, parts, covered, first })
     }
 
-    fn choices(&self) -> Choices<'_> {
+    fn choices(&self) -> RunChoices<'_> {
         let covered = self.covered.clone();
-        Choices { settings: &self.settings, covered, ..self.first.choices() }
+        RunChoices { settings: &self.settings, covered, ..self.first.choices() }
     }
 }
 
 /// Returns the method of profile and class for this combination.
-fn by_method(settings: &Settings, combination: &Combination) -> Method {
+fn by_method(settings: &Settings, combination: &RangeCombination) -> Method {
     Method {
         active_range_percent: combination.percent,
         scatter: Some(combination.scatter),
@@ -151,10 +154,10 @@ fn by_method(settings: &Settings, combination: &Combination) -> Method {
 
 /// Returns the settings of a part, with its own seed.
 fn part_settings(settings: &Settings, name: &str) -> Settings {
-    Settings { seed: Place::new(name, 0, 0, "").seed(settings.seed), ..settings.clone() }
+    Settings { seed: StepPlace::new(name, 0, 0, "").seed(settings.seed), ..settings.clone() }
 }
 
-impl<T: Ranged + 'static> Procedure for Scattered<T> {
+impl<T: RangedTest + 'static> Procedure for ScatteredTest<T> {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         parts::conduct(&self.parts, bench)
     }
@@ -183,8 +186,8 @@ impl<T: Ranged + 'static> Procedure for Scattered<T> {
     }
 }
 
-impl<T: Ranged + 'static> Scattered<T> {
-    fn tables(&self, studied: &[Studied<'_>]) -> Vec<Exhibit> {
+impl<T: RangedTest + 'static> ScatteredTest<T> {
+    fn tables(&self, studied: &[PartFindings<'_>]) -> Vec<Exhibit> {
         let heads = ["combinations", "How each combination ended", "Combination"];
         vec![
             Exhibit::Table(tracked_table(&self.combinations, studied)),
@@ -194,10 +197,10 @@ impl<T: Ranged + 'static> Scattered<T> {
 
     /// Returns one verdict for all combinations: steady if all are steady, each variable in its
     /// own window. Its window is `None` unless all combinations have the same one.
-    fn verdict(&self, studied: &[Studied<'_>]) -> Option<Verdict> {
+    fn verdict(&self, studied: &[PartFindings<'_>]) -> Option<Verdict> {
         let verdicts = || studied.iter().filter_map(verdict);
         let first = verdicts().next()?;
-        let named = |(combination, part): (&Combination, &Studied<'_>)| {
+        let named = |(combination, part): (&RangeCombination, &PartFindings<'_>)| {
             let of_part: Vec<TrackVerdict> = tracks(part)
                 .map(|track| TrackVerdict {
                     name: format!("{} {}", combination.title(), track.name),
@@ -215,7 +218,7 @@ impl<T: Ranged + 'static> Scattered<T> {
         })
     }
 
-    fn header(&self, record: &Record, studied: &[Studied<'_>]) -> FormHeader {
+    fn header(&self, record: &Record, studied: &[PartFindings<'_>]) -> FormHeader {
         let choices = self.choices();
         let stimulus = format!("{} Loop", self.title);
         let rounds = windows(studied);
@@ -233,7 +236,7 @@ impl<T: Ranged + 'static> Scattered<T> {
         ]);
         let test = format!("{} Test (REQUIRED)", self.title);
         let subtitle = "Every active range and amount".to_owned();
-        let form = Form { test, subtitle, set_up, test_parameters };
+        let form = ReportForm { test, subtitle, set_up, test_parameters };
         disclosure::form_header(form, &choices, record)
     }
 
@@ -256,7 +259,7 @@ impl<T: Ranged + 'static> Scattered<T> {
     }
 
     fn listing(&self) -> String {
-        let each = |text: fn(&Combination) -> String| {
+        let each = |text: fn(&RangeCombination) -> String| {
             each_once(self.combinations.iter().map(text)).join(", ")
         };
         format!(
@@ -300,7 +303,7 @@ impl<T: Ranged + 'static> Scattered<T> {
             .rows(rows)
     }
 
-    fn caveats(&self, record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
+    fn caveats(&self, record: &Record, studied: &[PartFindings<'_>]) -> Vec<Caveat> {
         let mut caveats =
             parts::caveats(record, studied, self.parts.last(), |_| "`--max-rounds N`".into());
         caveats.extend(deviations(&self.settings));
@@ -341,16 +344,17 @@ fn deviations(settings: &Settings) -> Vec<Caveat> {
 }
 
 /// Returns the windows of all parts as text.
-fn windows(studied: &[Studied<'_>]) -> String {
-    let window = |part: &Studied<'_>| verdict(part).map_or("–".to_owned(), disclosure::window_text);
+fn windows(studied: &[PartFindings<'_>]) -> String {
+    let window =
+        |part: &PartFindings<'_>| verdict(part).map_or("–".to_owned(), disclosure::window_text);
     studied.iter().map(window).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the table of the tracking variables' averages in the window of each combination.
-fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table {
+fn tracked_table(combinations: &[RangeCombination], studied: &[PartFindings<'_>]) -> Table {
     let column = |track: &TrackVerdict| format!("{}, {}", track.name, track.unit);
     let columns = each_once(studied.iter().flat_map(tracks).map(column));
-    let value = |part: &Studied<'_>, name: &String| {
+    let value = |part: &PartFindings<'_>, name: &String| {
         let track = tracks(part).find(|track| column(track) == *name);
         track.map_or(Cell::Missing, |t| Cell::number(Some(t.average), decimals(&t.unit)))
     };
@@ -371,7 +375,7 @@ fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table
 }
 
 /// Merges the first summary table of all parts into one, row by row; `None` if there is none.
-fn side_by_side(combinations: &[Combination], studied: &[Studied<'_>]) -> Option<Table> {
+fn side_by_side(combinations: &[RangeCombination], studied: &[PartFindings<'_>]) -> Option<Table> {
     let first = studied.iter().find_map(first_table)?;
     let of_row = |row: &Row| {
         let row = row.clone();
@@ -392,18 +396,18 @@ fn side_by_side(combinations: &[Combination], studied: &[Studied<'_>]) -> Option
     })
 }
 
-fn first_table<'a>(part: &'a Studied<'_>) -> Option<&'a Table> {
+fn first_table<'a>(part: &'a PartFindings<'_>) -> Option<&'a Table> {
     part.findings.as_ref()?.summary.iter().find_map(|exhibit| match exhibit {
         Exhibit::Table(table) => Some(table),
         _ => None,
     })
 }
 
-fn tracks<'a>(part: &'a Studied<'_>) -> impl Iterator<Item = &'a TrackVerdict> {
+fn tracks<'a>(part: &'a PartFindings<'_>) -> impl Iterator<Item = &'a TrackVerdict> {
     verdict(part).into_iter().flat_map(|verdict| &verdict.tracks)
 }
 
-fn verdict<'a>(part: &'a Studied<'_>) -> Option<&'a Verdict> {
+fn verdict<'a>(part: &'a PartFindings<'_>) -> Option<&'a Verdict> {
     part.findings.as_ref()?.verdict.as_ref()
 }
 

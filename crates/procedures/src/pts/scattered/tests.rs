@@ -7,7 +7,7 @@ use steadfast_domain::stimulus::ActiveRange;
 use crate::testing::scripted::{record, scripted, steps};
 use std::collections::{BTreeMap, HashSet};
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::{Demand, Entry, Nanos, Step, WriteCache};
+use steadfast_domain::{Demand, JournalEntry, Nanos, Step, WriteCache};
 
 /// A client drive of 32 GB.
 const DRIVE: Geometry = Geometry { capacity: Bytes(32_000_000_000), logical_sector: 512 };
@@ -23,7 +23,7 @@ fn made(settings: &Settings) -> Box<dyn Procedure> {
     crate::procedure(settings, DRIVE, &[]).unwrap()
 }
 
-fn conducted(settings: &Settings, iops: impl FnMut(&Step) -> f64) -> Vec<Entry> {
+fn conducted(settings: &Settings, iops: impl FnMut(&Step) -> f64) -> Vec<JournalEntry> {
     let mut bench = scripted(iops);
     bench.response = |_| Some(Nanos(1_000_000));
     made(settings).conduct(&mut bench).unwrap();
@@ -47,9 +47,9 @@ fn every_combination_has_its_purge_its_preconditioning_and_its_rounds() {
         let mut order: Vec<String> = Vec::new();
         for entry in &entries {
             let told = match entry {
-                Entry::Purged(_) => "purge".to_owned(),
-                Entry::Applied { step, .. } => step.place.phase.clone(),
-                Entry::Settled { wanted, .. } => {
+                JournalEntry::Purged(_) => "purge".to_owned(),
+                JournalEntry::Applied { step, .. } => step.place.phase.clone(),
+                JournalEntry::Settled { wanted, .. } => {
                     assert_eq!(wanted.write_cache, Some(WriteCache::Enabled));
                     continue;
                 }
@@ -197,7 +197,7 @@ fn a_part_without_steady_state_is_named_and_the_next_one_runs() {
 fn an_empty_and_an_unfinished_record_are_studied_without_invention() {
     let settings = settings("iops", |_| ());
     let mut entries = conducted(&settings, |_| 1000.0);
-    let second = |e: &Entry| matches!(e, Entry::Applied { step, .. } if step.place.phase == "ar100-16GiB/rounds");
+    let second = |e: &JournalEntry| matches!(e, JournalEntry::Applied { step, .. } if step.place.phase == "ar100-16GiB/rounds");
     entries.truncate(entries.iter().position(second).unwrap() + 3);
     let mut broken = record(&settings, entries);
     broken.entries.pop();

@@ -1,18 +1,18 @@
 //! Exhibits of the throughput test: five pages of the report form per block size.
 
 use super::setup::{SizeLoop, Throughput};
-use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS};
+use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS};
 use crate::exhibits::loops::{
-    Convergence, NOT_STEADY_EARLIER, convergence, no_window, not_steady, rounds_table,
+    ConvergencePlot, NOT_STEADY_EARLIER, convergence, no_window, not_steady, rounds_table,
     steady_facts, tracking_table, window_exhibits,
 };
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
-use crate::ground::results::{Cell, Results};
-use crate::pts::scattered::Ranged;
+use crate::ground::results::{LoopResults, PointResult};
+use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
@@ -25,12 +25,12 @@ use steadfast_domain::{
 };
 
 /// A block size with its results.
-type Measured<'a> = (&'a SizeLoop, Results);
+type MeasuredSize<'a> = (&'a SizeLoop, LoopResults);
 
-type Run<'a> = StudiedRun<'a, Throughput>;
+type ThroughputRun<'a> = StudiedRun<'a, Throughput>;
 
-impl Reported for Throughput {
-    type Results<'a> = Vec<Measured<'a>>;
+impl ProcedureReport for Throughput {
+    type Results<'a> = Vec<MeasuredSize<'a>>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -62,7 +62,7 @@ impl Reported for Throughput {
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let of_size = |size: &'a SizeLoop| (size, Results::of(&size.mixed_loop, record));
+        let of_size = |size: &'a SizeLoop| (size, LoopResults::of(&size.mixed_loop, record));
         let (choices, results) = (self.choices(), self.loops.iter().map(of_size).collect());
         StudiedRun { test: self, record, choices, results }
     }
@@ -71,7 +71,7 @@ impl Reported for Throughput {
         "Throughput".into()
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &ThroughputRun<'_>) -> ReportForm {
         let names: Vec<String> = run.test.loops.iter().map(|l| l.size.transfer_size()).collect();
         let stimulus = format!("SEQ {}", names.join(", SEQ "));
         let rounds = windows_text(&run.results);
@@ -88,7 +88,7 @@ impl Reported for Throughput {
             fixed(SECOND_STIMULUS, "Test Stimulus 2", ""),
             Setting::outcome("Steady State", ""),
         ]);
-        Form {
+        ReportForm {
             test: "Throughput Test (REQUIRED)".into(),
             subtitle: "TP - Sequential Reads and Writes".into(),
             set_up: disclosure::loop_set_up_rows(&stimulus, &run.choices, &rounds),
@@ -96,8 +96,8 @@ impl Reported for Throughput {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
-        let each = |(size, results): &Measured<'_>| {
+    fn ending(run: &ThroughputRun<'_>) -> String {
+        let each = |(size, results): &MeasuredSize<'_>| {
             let (pattern, rounds) = (size.writes(), results.rounds.len());
             match (results.verdict.steady, results.verdict.window) {
                 (true, Some((first, last))) => {
@@ -114,11 +114,11 @@ impl Reported for Throughput {
         format!("{state}{}.", run.results.iter().map(each).collect::<Vec<_>>().join("; "))
     }
 
-    fn verdict(run: &Run<'_>) -> Option<Verdict> {
+    fn verdict(run: &ThroughputRun<'_>) -> Option<Verdict> {
         Some(together(&run.results, &run.test.ground.method.criteria))
     }
 
-    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn caveats(run: &ThroughputRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         for (number, (size, results)) in (1..).zip(&run.results) {
             let mut caveat = not_steady(&format!(" of {}", size.writes()), run.record, results);
@@ -130,7 +130,7 @@ impl Reported for Throughput {
         caveats
     }
 
-    fn later_caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn later_caveats(run: &ThroughputRun<'_>) -> Vec<Caveat> {
         match (run.test.ground.settings.profile, run.test.ground.settings.class) {
             (Profile::Pts11, Class::Client) => vec![Caveat::new(
                 CaveatKind::Unverified,
@@ -156,18 +156,18 @@ impl Reported for Throughput {
         }
     }
 
-    fn reports(run: &Run<'_>, step: &Step) -> bool {
+    fn reports(run: &ThroughputRun<'_>, step: &Step) -> bool {
         run.results.iter().any(|(size, results)| results.reports(&size.mixed_loop, step))
     }
 
-    fn front_plots(run: &Run<'_>) -> Vec<String> {
+    fn front_plots(run: &ThroughputRun<'_>) -> Vec<String> {
         let name = |size: &SizeLoop| size.size.transfer_size().to_lowercase();
         run.results.iter().map(|(size, _)| format!("convergence-write-{}", name(size))).collect()
     }
 
     /// Returns MB/s of every block size, reads and writes.
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
-        let of_size = |(size, results): &Measured<'_>| {
+    fn figures(run: &ThroughputRun<'_>) -> Vec<KeyFigure> {
+        let of_size = |(size, results): &MeasuredSize<'_>| {
             let name = size.size.transfer_size();
             let id = name.to_lowercase();
             let rate = |pattern| results.cell(&pattern).and_then(|cell| cell.mb_per_second.mean);
@@ -180,14 +180,14 @@ impl Reported for Throughput {
         all.map(|(id, label, value)| KeyFigure::new(&id, label, value, "MB/s")).collect()
     }
 
-    fn metrics(run: &Run<'_>) -> Vec<Metric> {
+    fn metrics(run: &ThroughputRun<'_>) -> Vec<Metric> {
         run.results.iter().flat_map(|(_, results)| results.metrics()).collect()
     }
 }
 
 /// Returns one verdict for all block sizes: steady if all are, with each variable in its own
 /// window. The window is named only if it is common to all.
-fn together(sizes: &[Measured<'_>], criteria: &Criteria) -> Verdict {
+fn together(sizes: &[MeasuredSize<'_>], criteria: &Criteria) -> Verdict {
     let verdicts = || sizes.iter().map(|(_, results)| &results.verdict);
     let windows: Vec<_> = verdicts().map(|verdict| verdict.window).collect();
     let common = windows.first().copied().flatten();
@@ -201,7 +201,7 @@ fn together(sizes: &[Measured<'_>], criteria: &Criteria) -> Verdict {
 }
 
 /// Returns the table of MB/s by block size: reads, writes.
-fn table(id: &str, sizes: &[Measured<'_>]) -> Table {
+fn table(id: &str, sizes: &[MeasuredSize<'_>]) -> Table {
     let rows = sizes.iter().map(|(size, results)| {
         Row::new(
             format!("SEQ {}", size.size.transfer_size()),
@@ -220,7 +220,7 @@ fn table(id: &str, sizes: &[Measured<'_>]) -> Table {
 }
 
 /// Returns the table of every block size's tracking variable and its limits.
-fn steady_table(sizes: &[Measured<'_>]) -> Table {
+fn steady_table(sizes: &[MeasuredSize<'_>]) -> Table {
     let mut all = tracking_table("steady-state", &together(sizes, &crate::pts::method::TWENTY_TEN));
     all = all.column("Window");
     let windows = sizes.iter().filter(|(_, results)| results.verdict.window.is_some());
@@ -235,10 +235,10 @@ fn convergence_plot(
     what: &str,
     pattern: AccessPattern,
     size: &SizeLoop,
-    results: &Results,
+    results: &LoopResults,
 ) -> Plot {
     let name = size.size.transfer_size();
-    let what = Convergence {
+    let what = ConvergencePlot {
         id: &format!("convergence-{}-{}", what.to_lowercase(), name.to_lowercase()),
         title: &format!("TP SS Convergence - {what} - SEQ {name}"),
         caption: "MB/s, round by round. A void round breaks the line.",
@@ -249,7 +249,7 @@ fn convergence_plot(
 }
 
 /// Plots reads and writes of one block size as columns side by side.
-fn size_plot(size: &SizeLoop, results: &Results) -> Plot {
+fn size_plot(size: &SizeLoop, results: &LoopResults) -> Plot {
     let name = size.size.transfer_size();
     let rate = |pattern| results.cell(&pattern).and_then(|cell| cell.mb_per_second.mean);
     let points = vec![(0.0, rate(size.reads())), (1.0, rate(size.writes()))];
@@ -265,7 +265,7 @@ fn size_plot(size: &SizeLoop, results: &Results) -> Plot {
     .with(Series::new(format!("SEQ {name}"), Stroke::Measured, points))
 }
 
-fn windows_text(sizes: &[Measured<'_>]) -> String {
+fn windows_text(sizes: &[MeasuredSize<'_>]) -> String {
     sizes
         .iter()
         .map(|(size, results)| {
@@ -276,7 +276,7 @@ fn windows_text(sizes: &[Measured<'_>]) -> String {
 }
 
 /// Returns the five pages of a block size, in the order of the public report forms.
-fn form_pages(sized: &Measured<'_>) -> Vec<Page> {
+fn form_pages(sized: &MeasuredSize<'_>) -> Vec<Page> {
     let (size, results) = sized;
     let name = size.size.transfer_size();
     let window = match results.verdict.tracks.first() {
@@ -305,7 +305,7 @@ fn form_pages(sized: &Measured<'_>) -> Vec<Page> {
 }
 
 /// Plots reads and writes by block size as columns in perspective; `None` for a single size.
-fn rates_plot(run: &Run<'_>) -> Option<Plot> {
+fn rates_plot(run: &ThroughputRun<'_>) -> Option<Plot> {
     if run.results.len() < 2 {
         return None;
     }
@@ -326,7 +326,7 @@ fn rates_plot(run: &Run<'_>) -> Option<Plot> {
 }
 
 /// Returns the exhibits on the rounds of each block size.
-fn rounds(run: &Run<'_>) -> Vec<Exhibit> {
+fn rounds(run: &ThroughputRun<'_>) -> Vec<Exhibit> {
     let mut exhibits = Vec::new();
     for (size, results) in &run.results {
         let id = format!("rounds-{}", size.size.transfer_size().to_lowercase());
@@ -336,15 +336,15 @@ fn rounds(run: &Run<'_>) -> Vec<Exhibit> {
     exhibits
 }
 
-fn cells<'r>(run: &'r Run<'_>) -> impl Iterator<Item = &'r Cell> {
+fn cells<'r>(run: &'r ThroughputRun<'_>) -> impl Iterator<Item = &'r PointResult> {
     run.results.iter().flat_map(|(_, results)| &results.cells)
 }
 
-fn tallies<'r>(run: &'r Run<'_>) -> Vec<(String, &'r Tally)> {
+fn tallies<'r>(run: &'r ThroughputRun<'_>) -> Vec<(String, &'r Tally)> {
     cells(run).map(|cell| (cell.pattern.to_string(), &cell.tally)).collect()
 }
 
-fn preconditioning(run: &Run<'_>) -> Vec<Exhibit> {
+fn preconditioning(run: &ThroughputRun<'_>) -> Vec<Exhibit> {
     if !run.test.preconditions() {
         return Vec::new();
     }
@@ -356,9 +356,9 @@ fn preconditioning(run: &Run<'_>) -> Vec<Exhibit> {
 }
 
 /// Returns the test in the form of a TKperf report.
-fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
-    let points = |(size, results): &Measured<'_>| tkperf::shown(&size.mixed_loop, results);
-    tkperf::throughput(&tkperf::Content {
+fn tkperf_chapters(run: &ThroughputRun<'_>) -> Vec<Page> {
+    let points = |(size, results): &MeasuredSize<'_>| tkperf::shown(&size.mixed_loop, results);
+    tkperf::throughput(&tkperf::TkperfTest {
         title: "Throughput",
         id: "throughput",
         unit: "MB/s",
@@ -369,7 +369,7 @@ fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
     })
 }
 
-fn listing(run: &Run<'_>) -> String {
+fn listing(run: &ThroughputRun<'_>) -> String {
     let sizes: Vec<String> = run.test.loops.iter().map(|size| size.size.transfer_size()).collect();
     let wipc = match run.test.preconditions() {
         true if run.test.ground.settings.profile == Profile::Tkperf => {

@@ -1,14 +1,14 @@
 //! Setup of the throughput test: its block sizes, each with its own loop.
 
 use crate::exhibits::disclosure;
-use crate::ground::Ground;
-use crate::ground::choices::Choices;
+use crate::ground::ProcedureSetup;
+use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::rounds::{self, MixedLoop};
 use crate::parameters::Parameter;
-use crate::pts::scattered::Ranged;
-use crate::unsuitable::Unsuitable;
+use crate::pts::scattered::RangedTest;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Class, Demand, Measurement, Profile, Settings};
 
@@ -66,15 +66,15 @@ impl SizeLoop {
 /// The throughput test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Throughput {
-    pub(super) ground: Ground,
+    pub(super) ground: ProcedureSetup,
     pub(super) demand: Demand,
     left_out: Vec<Bytes>,
     preconditions: bool,
     pub(super) loops: Vec<SizeLoop>,
 }
 
-impl Ranged for Throughput {
-    fn on(ground: Ground) -> Result<Self, Unsuitable> {
+impl RangedTest for Throughput {
+    fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         rounds::check_ending(&ground.settings)?;
         let (sizes, left_out) = ground.sizes(sizes(&ground.settings));
         let demand = ground.settings.demand_or(recommended(ground.settings.profile));
@@ -87,9 +87,9 @@ impl Ranged for Throughput {
         Ok(Throughput { demand, left_out, preconditions, loops, ground })
     }
 
-    fn choices(&self) -> Choices<'_> {
+    fn choices(&self) -> RunChoices<'_> {
         let cap = self.loops.iter().map(|l| l.mixed_loop.rounds_max).max();
-        Choices {
+        RunChoices {
             demands: vec![self.demand],
             recommended: Some(recommended(self.ground.settings.profile)),
             block_sizes_left_out: &self.left_out,
@@ -132,7 +132,7 @@ impl Throughput {
 
 /// Returns true if the test has workload-independent preconditioning: always, except in profile
 /// tkperf, where the user must ask for it.
-fn preconditions(settings: &Settings) -> Result<bool, Unsuitable> {
+fn preconditions(settings: &Settings) -> Result<bool, ProcedureError> {
     if settings.profile != Profile::Tkperf {
         return Ok(true);
     }
@@ -160,7 +160,7 @@ fn tkperf_text(preconditions: bool) -> &'static str {
     }
 }
 
-fn size_loop(ground: &Ground, size: Bytes, is_last: bool, demand: Demand) -> SizeLoop {
+fn size_loop(ground: &ProcedureSetup, size: Bytes, is_last: bool, demand: Demand) -> SizeLoop {
     let phase = |of: &str| format!("{of}-{}", size.transfer_size());
     SizeLoop {
         size,

@@ -1,6 +1,6 @@
 use super::*;
-use crate::ground::results::Results;
-use crate::pts::scattered::Ranged;
+use crate::ground::results::LoopResults;
+use crate::pts::scattered::RangedTest;
 use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
 use steadfast_domain::Bytes;
 use steadfast_domain::Class;
@@ -10,7 +10,7 @@ use steadfast_domain::Settings;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Amendment;
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::{CaveatKind, Entry, Step};
+use steadfast_domain::{CaveatKind, JournalEntry, Step};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Throughput {
     let mut settings = Settings::new("throughput", 7);
@@ -18,19 +18,19 @@ fn test(change: impl FnOnce(&mut Settings)) -> Throughput {
     ground(&settings, GEOMETRY, &[]).and_then(Throughput::on).unwrap()
 }
 
-fn conducted(test: &Throughput, iops: impl FnMut(&Step) -> f64) -> Vec<Entry> {
+fn conducted(test: &Throughput, iops: impl FnMut(&Step) -> f64) -> Vec<JournalEntry> {
     let mut bench = scripted(iops);
     test.conduct(&mut bench).unwrap();
     bench.entries
 }
 
 /// Purges and phases in the order in which they came, repeats left out.
-fn order(entries: &[Entry]) -> Vec<String> {
+fn order(entries: &[JournalEntry]) -> Vec<String> {
     let mut order: Vec<String> = Vec::new();
     for entry in entries {
         let name = match entry {
-            Entry::Purged(_) => "purge".to_owned(),
-            Entry::Applied { step, .. } => step.place.phase.clone(),
+            JournalEntry::Purged(_) => "purge".to_owned(),
+            JournalEntry::Applied { step, .. } => step.place.phase.clone(),
             _ => continue,
         };
         if order.last() != Some(&name) {
@@ -64,8 +64,8 @@ fn megabytes_are_decimal_and_of_one_direction() {
     let writes_at_half = |step: &Step| if step.place.label.ends_with('W') { 50.0 } else { 100.0 };
     let entries = conducted(&test, writes_at_half);
     let record = record(&test.ground.settings, entries);
-    let results: Vec<Results> =
-        test.loops.iter().map(|size| Results::of(&size.mixed_loop, &record)).collect();
+    let results: Vec<LoopResults> =
+        test.loops.iter().map(|size| LoopResults::of(&size.mixed_loop, &record)).collect();
     let rate = |n: usize, pattern: AccessPattern| {
         results[n].cell(&pattern).unwrap().mb_per_second.mean.unwrap()
     };
@@ -128,7 +128,7 @@ fn a_gap_voids_a_round_of_its_own_size_only() {
     let windows: Vec<_> = test
         .loops
         .iter()
-        .map(|size| Results::of(&size.mixed_loop, &record).verdict.window)
+        .map(|size| LoopResults::of(&size.mixed_loop, &record).verdict.window)
         .collect();
     assert_eq!(windows, [Some((1, 5)), Some((3, 7))]);
     let findings = test.study(&record);
@@ -166,7 +166,7 @@ fn tkperf_purges_without_preconditioning_and_says_so() {
     let test = test(|s| s.profile = Profile::Tkperf);
     let entries = conducted(&test, |_| 100.0);
     assert!(steps(&entries).iter().all(|s| s.place.phase.starts_with("rounds-")));
-    assert_eq!(entries.iter().filter(|e| matches!(e, Entry::Purged(_))).count(), 5);
+    assert_eq!(entries.iter().filter(|e| matches!(e, JournalEntry::Purged(_))).count(), 5);
     let findings = test.study(&record(&test.ground.settings, entries));
     let caveat = findings.caveats.iter().find(|c| c.id == "no-wipc").unwrap();
     assert_eq!(caveat.kind, CaveatKind::Deviation);

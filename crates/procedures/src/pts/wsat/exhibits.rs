@@ -1,18 +1,19 @@
 //! Exhibits of WSAT: the pages of the PTS 2.0 form (IOPS over time, bytes and fills, response
 //! times, confidence levels), those of 1.1 (linear and logarithmic), and the two of TKperf.
 
-use super::results::{End, Minute, Results, Stretch};
+use super::results::{MergedSteps, SaturationEnd, WsatMinute, WsatResults};
 use super::setup::{HISTOGRAM_TIME, Wsat};
-use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS, form_demand};
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS, form_demand};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
-    FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
+    FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
+    tail_plot,
 };
 use crate::exhibits::secondary;
 use crate::exhibits::seconds;
 use crate::exhibits::tkperf;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::metrics::Measured;
+use crate::ground::metrics::MeasuredPoint;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::pts::between::{self, check_exhibits, evidence};
 use crate::pts::workload;
@@ -27,21 +28,21 @@ use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Profile, Record, 
 /// Number of minutes averaged at the end of a saturation for the summary (our choice).
 const LAST_MINUTES: usize = 5;
 
-type Run<'a> = StudiedRun<'a, Wsat>;
+type WsatRun<'a> = StudiedRun<'a, Wsat>;
 
-impl Reported for Wsat {
-    type Results<'a> = Results<'a>;
+impl ProcedureReport for Wsat {
+    type Results<'a> = WsatResults<'a>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
         ReportEntry::Table(summary_table),
-        ReportEntry::FormPlot(|run| iops_plot(run, Against::Time, Scale::Linear)),
+        ReportEntry::FormPlot(|run| iops_plot(run, WsatAxis::Time, Scale::Linear)),
         ReportEntry::Of(
             &[Profile::Pts11],
             &[
-                ReportEntry::FormPlot(|run| iops_plot(run, Against::Time, Scale::Log10)),
-                ReportEntry::FormPlot(|run| iops_plot(run, Against::Written, Scale::Linear)),
-                ReportEntry::FormPlot(|run| iops_plot(run, Against::Written, Scale::Log10)),
+                ReportEntry::FormPlot(|run| iops_plot(run, WsatAxis::Time, Scale::Log10)),
+                ReportEntry::FormPlot(|run| iops_plot(run, WsatAxis::Written, Scale::Linear)),
+                ReportEntry::FormPlot(|run| iops_plot(run, WsatAxis::Written, Scale::Log10)),
             ],
         ),
         ReportEntry::Of(
@@ -51,9 +52,9 @@ impl Reported for Wsat {
         ReportEntry::Of(
             &[Profile::Pts20, Profile::Quick],
             &[
-                ReportEntry::FormPlot(|run| iops_plot(run, Against::Written, Scale::Linear)),
-                ReportEntry::FormPlot(|run| iops_plot(run, Against::Fills, Scale::Linear)),
-                ReportEntry::FormPlot(|run| response_plot(run, Against::Fills)),
+                ReportEntry::FormPlot(|run| iops_plot(run, WsatAxis::Written, Scale::Linear)),
+                ReportEntry::FormPlot(|run| iops_plot(run, WsatAxis::Fills, Scale::Linear)),
+                ReportEntry::FormPlot(|run| response_plot(run, WsatAxis::Fills)),
                 ReportEntry::Form("WSAT Response Time Histogram - Confidence Level Plot"),
                 ReportEntry::Several(confidence),
             ],
@@ -70,7 +71,7 @@ impl Reported for Wsat {
         // The scale that page one of the form does not use.
         ReportEntry::Plot(|run| Plot {
             id: "iops-time-log-chapter".into(),
-            ..iops_plot(run, Against::Time, Scale::Log10)
+            ..iops_plot(run, WsatAxis::Time, Scale::Log10)
         }),
         ReportEntry::Plot(throughput_plot),
         ReportEntry::OptionalPlot(amplification_plot),
@@ -79,8 +80,8 @@ impl Reported for Wsat {
         ReportEntry::Chapter("Steady State of the Rounds"),
         ReportEntry::Several(steady_evidence),
         ReportEntry::Chapter("Response Times"),
-        ReportEntry::Plot(|run| response_plot(run, Against::Time)),
-        ReportEntry::Plot(|run| response_plot(run, Against::Written)),
+        ReportEntry::Plot(|run| response_plot(run, WsatAxis::Time)),
+        ReportEntry::Plot(|run| response_plot(run, WsatAxis::Written)),
         ReportEntry::OptionalTable(histogram_percentiles),
         ReportEntry::OptionalPlot(histogram_tail),
         ReportEntry::Secondary,
@@ -94,7 +95,7 @@ impl Reported for Wsat {
     const FRONT_PLOTS: &'static [&'static str] = &["seconds", "seconds-response"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), Results::of(self, record));
+        let (choices, results) = (self.choices(record), WsatResults::of(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -102,7 +103,7 @@ impl Reported for Wsat {
         format!("WSAT {}", self.workload)
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &WsatRun<'_>) -> ReportForm {
         let demand = form_demand(run.test.demand);
         let rounds = match &run.results.verdict {
             Some(verdict) if !verdict.steady && ended_as_allowed(run) => {
@@ -141,7 +142,7 @@ impl Reported for Wsat {
             run.choices.demand_row("TOIO - TC/QD", second_demand).named("demand-2"),
             HISTOGRAM_TIME.row(settings, "Duration", histogram.map(|time| time.to_string())),
         ]);
-        Form {
+        ReportForm {
             test: "WSAT Test".into(),
             subtitle: format!("WSAT - Write Saturation, {}", run.test.workload),
             set_up,
@@ -149,7 +150,7 @@ impl Reported for Wsat {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &WsatRun<'_>) -> String {
         let Some(last) = run.results.minutes.last() else {
             return "The run is not finished: nothing has been written yet.".into();
         };
@@ -160,17 +161,19 @@ impl Reported for Wsat {
             number(last.fills, 2)
         );
         match run.results.end {
-            End::NotYet => format!("The run is not finished: {so_far}."),
-            End::Written => format!("Ended after {}: {so_far}.", run.test.fills_text()),
-            End::Time => format!("Ended by its time limit: {so_far}."),
-            End::Count => match run.results.verdict.as_ref().filter(|verdict| !verdict.steady) {
-                Some(verdict) => format!(
-                    "Steady state NOT achieved in the maximum number of rounds{}: {so_far}.",
-                    reservation_text(verdict)
-                ),
-                None => format!("Ended after the maximum number of steps: {so_far}."),
-            },
-            End::Steady => {
+            SaturationEnd::NotYet => format!("The run is not finished: {so_far}."),
+            SaturationEnd::Written => format!("Ended after {}: {so_far}.", run.test.fills_text()),
+            SaturationEnd::Time => format!("Ended by its time limit: {so_far}."),
+            SaturationEnd::Count => {
+                match run.results.verdict.as_ref().filter(|verdict| !verdict.steady) {
+                    Some(verdict) => format!(
+                        "Steady state NOT achieved in the maximum number of rounds{}: {so_far}.",
+                        reservation_text(verdict)
+                    ),
+                    None => format!("Ended after the maximum number of steps: {so_far}."),
+                }
+            }
+            SaturationEnd::Steady => {
                 let (first, last) =
                     run.results.verdict.as_ref().and_then(|v| v.window).unwrap_or_default();
                 let reservation =
@@ -181,12 +184,12 @@ impl Reported for Wsat {
     }
 
     /// A saturation ended by bytes or time has a verdict only if it is steady.
-    fn verdict(run: &Run<'_>) -> Option<Verdict> {
+    fn verdict(run: &WsatRun<'_>) -> Option<Verdict> {
         let verdict = run.results.verdict.as_ref();
         verdict.filter(|verdict| verdict.steady || run.test.only_steady()).cloned()
     }
 
-    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn caveats(run: &WsatRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         let not_steady = run.results.verdict.as_ref().filter(|verdict| !verdict.steady);
         if let Some(verdict) = not_steady.filter(|_| run.record.has_ended()) {
@@ -230,13 +233,13 @@ impl Reported for Wsat {
         caveats
     }
 
-    fn later_caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn later_caveats(run: &WsatRun<'_>) -> Vec<Caveat> {
         run.test.workload.caveats()
     }
 
     /// Returns the fresh rate, the late rate and their ratio, and response times from the steps of
     /// the late rate.
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &WsatRun<'_>) -> Vec<KeyFigure> {
         let name = &run.test.workload;
         let fresh = run.results.minutes.first().and_then(|minute| minute.iops);
         let mut figures =
@@ -263,7 +266,7 @@ impl Reported for Wsat {
     }
 
     /// First step, last step, steady window and histogram run in long form.
-    fn metrics(run: &Run<'_>) -> Vec<Metric> {
+    fn metrics(run: &WsatRun<'_>) -> Vec<Metric> {
         let results = &run.results;
         let measured = |at: usize| results.steps.get(at).map(|(_, o)| vec![&o.measurement]);
         let last = results.steps.len().checked_sub(1).filter(|last| *last > 0);
@@ -277,7 +280,7 @@ impl Reported for Wsat {
         let of = |(name, steps): (&str, Option<Vec<&Measurement>>)| {
             let point = format!("{}{name}", run.test.workload);
             let pattern = run.test.workload.pattern();
-            Some(Measured { point: &point, pattern, steps: &steps?, rounds: false }.metrics())
+            Some(MeasuredPoint { point: &point, pattern, steps: &steps?, rounds: false }.metrics())
         };
         all.into_iter().filter_map(of).flatten().collect()
     }
@@ -302,20 +305,21 @@ pub(crate) const LATE_POINTS: [(&str, &str); 4] = [
 ];
 
 /// Returns true if the run ended at a limit that the method allows in place of steady state.
-fn ended_as_allowed(run: &Run<'_>) -> bool {
-    matches!(run.results.end, End::Written | End::Time) && !run.test.only_steady()
+fn ended_as_allowed(run: &WsatRun<'_>) -> bool {
+    matches!(run.results.end, SaturationEnd::Written | SaturationEnd::Time)
+        && !run.test.only_steady()
 }
 
 /// Describes what ended the saturation, for the form.
-fn end_text(run: &Run<'_>) -> String {
+fn end_text(run: &WsatRun<'_>) -> String {
     match run.results.end {
-        End::Written => run.test.fills_text(),
+        SaturationEnd::Written => run.test.fills_text(),
         _ => "time limit".to_owned(),
     }
 }
 
 /// Returns a caveat if reads of a purged drive may access unwritten blocks.
-fn of_reads(run: &Run<'_>) -> Option<Caveat> {
+fn of_reads(run: &WsatRun<'_>) -> Option<Caveat> {
     let is_mixed = (1..100).contains(&run.test.workload.read_percent());
     (is_mixed && !run.test.preconditions).then(|| {
         Caveat::new(
@@ -328,7 +332,7 @@ fn of_reads(run: &Run<'_>) -> Option<Caveat> {
     })
 }
 
-fn not_steady_caveat(run: &Run<'_>, verdict: &Verdict) -> Caveat {
+fn not_steady_caveat(run: &WsatRun<'_>, verdict: &Verdict) -> Caveat {
     if run.test.only_steady() {
         Caveat::new(
             CaveatKind::Invalidates,
@@ -358,13 +362,13 @@ struct LateRate {
     label: String,
     /// Label of its ratio to the fresh rate.
     share: String,
-    stretch: Stretch,
+    stretch: MergedSteps,
 }
 
 /// Chooses the rate to compare with the fresh drive. Only a steady window is called "sustained".
 /// Without one it is the histogram run, which follows the saturation directly; without that, the
 /// last steps, which were not steady.
-fn late_rate(run: &Run<'_>) -> Option<LateRate> {
+fn late_rate(run: &WsatRun<'_>) -> Option<LateRate> {
     let window = run.test.between().and_then(|between| run.results.steady_window(between));
     if let Some(stretch) = window {
         let (label, share) = ("sustained".to_owned(), "Sustained share of fresh".to_owned());
@@ -373,7 +377,7 @@ fn late_rate(run: &Run<'_>) -> Option<LateRate> {
     if let (Some(histogram), Some(time)) = (run.results.histogram, run.test.histogram_time) {
         let label = format!("{time} after the saturation");
         let share = format!("Share of fresh, {time} after");
-        let stretch = Stretch::of_measurement(histogram);
+        let stretch = MergedSteps::of_measurement(histogram);
         return Some(LateRate { id: "after", label, share, stretch });
     }
     // With so few steps the mean would include the first one and mix two states.
@@ -387,7 +391,7 @@ fn late_rate(run: &Run<'_>) -> Option<LateRate> {
     Some(LateRate { id: "last", label, share, stretch: run.results.last_steps(count)? })
 }
 
-const STEP: [TypedColumn<Minute>; 9] = [
+const STEP: [TypedColumn<WsatMinute>; 9] = [
     TypedColumn::number("IOPS", 1, |minute| minute.iops),
     TypedColumn::number("MB/s", 1, |minute| minute.mb_per_second),
     TypedColumn::number("ART ms", 3, |minute| minute.art),
@@ -400,7 +404,7 @@ const STEP: [TypedColumn<Minute>; 9] = [
 ];
 
 /// Returns the summary shown on a terminal.
-fn summary_table(run: &Run<'_>) -> Table {
+fn summary_table(run: &WsatRun<'_>) -> Table {
     let minutes = &run.results.minutes;
     let mut rows = Vec::new();
     for (head, minute) in [("First step", minutes.first()), ("Last step", minutes.last())] {
@@ -454,41 +458,41 @@ fn histogram_row(measurement: &Measurement) -> Row {
 
 /// Quantity on the x axis.
 #[derive(Clone, Copy)]
-enum Against {
+enum WsatAxis {
     Time,
     Written,
     Fills,
 }
 
-impl Against {
+impl WsatAxis {
     /// Returns the suffix of the plot's ID, and of its title.
     fn names(self) -> (&'static str, &'static str) {
         match self {
-            Against::Time => ("time", "Time"),
-            Against::Written => ("tgbw", "TGBW"),
-            Against::Fills => ("fills", "Drive Fills"),
+            WsatAxis::Time => ("time", "Time"),
+            WsatAxis::Written => ("tgbw", "TGBW"),
+            WsatAxis::Fills => ("fills", "Drive Fills"),
         }
     }
-    fn axis(self, run: &Run<'_>) -> Axis {
+    fn axis(self, run: &WsatRun<'_>) -> Axis {
         match self {
-            Against::Time => between::time_axis("Time", run.test.ground.minute).0,
-            Against::Written => Axis::new("Total written (GB)", Scale::Linear),
-            Against::Fills => Axis::new("Drive fills (written / user capacity)", Scale::Linear),
+            WsatAxis::Time => between::time_axis("Time", run.test.ground.minute).0,
+            WsatAxis::Written => Axis::new("Total written (GB)", Scale::Linear),
+            WsatAxis::Fills => Axis::new("Drive fills (written / user capacity)", Scale::Linear),
         }
     }
-    fn of(self, run: &Run<'_>, minute: &Minute) -> f64 {
+    fn of(self, run: &WsatRun<'_>, minute: &WsatMinute) -> f64 {
         match self {
-            Against::Time => minute.time * between::time_axis("Time", run.test.ground.minute).1,
-            Against::Written => minute.written_gb,
-            Against::Fills => minute.fills,
+            WsatAxis::Time => minute.time * between::time_axis("Time", run.test.ground.minute).1,
+            WsatAxis::Written => minute.written_gb,
+            WsatAxis::Fills => minute.fills,
         }
     }
 }
 
 /// Reads a value of a minute.
-type Value = fn(&Minute) -> Option<f64>;
+type WsatMinuteValue = fn(&WsatMinute) -> Option<f64>;
 
-fn curve(run: &Run<'_>, against: Against, value: Value) -> Vec<(f64, Option<f64>)> {
+fn curve(run: &WsatRun<'_>, against: WsatAxis, value: WsatMinuteValue) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::new();
     for minute in &run.results.minutes {
         let x = against.of(run, minute);
@@ -501,7 +505,7 @@ fn curve(run: &Run<'_>, against: Against, value: Value) -> Vec<(f64, Option<f64>
     points
 }
 
-fn iops_plot(run: &Run<'_>, against: Against, scale: Scale) -> Plot {
+fn iops_plot(run: &WsatRun<'_>, against: WsatAxis, scale: Scale) -> Plot {
     let (id, name) = against.names();
     let (suffix, of_scale) = match scale {
         Scale::Log10 => ("-log", " (Log)"),
@@ -525,7 +529,7 @@ fn iops_plot(run: &Run<'_>, against: Against, scale: Scale) -> Plot {
     ))
 }
 
-fn response_plot(run: &Run<'_>, against: Against) -> Plot {
+fn response_plot(run: &WsatRun<'_>, against: WsatAxis) -> Plot {
     let (id, name) = against.names();
     Plot::new(
         PlotKind::Lines,
@@ -545,7 +549,7 @@ fn response_plot(run: &Run<'_>, against: Against) -> Plot {
 
 /// Returns the mean of every step at the middle of the step, so that it matches the curve of the
 /// seconds.
-fn step_means(run: &Run<'_>) -> Vec<(f64, Option<f64>)> {
+fn step_means(run: &WsatRun<'_>) -> Vec<(f64, Option<f64>)> {
     let (_, unit) = between::time_axis("Time", run.test.ground.minute);
     let mut points = Vec::new();
     let mut begin = 0.0;
@@ -564,7 +568,7 @@ fn step_means(run: &Run<'_>) -> Vec<(f64, Option<f64>)> {
 const FILLS_MARKED: usize = 10;
 
 /// Marks the times at which the user capacity was written once, twice, and so on.
-fn fills(run: &Run<'_>, unit: f64) -> Vec<Marker> {
+fn fills(run: &WsatRun<'_>, unit: f64) -> Vec<Marker> {
     let mut marks: Vec<Marker> = Vec::new();
     let mut before = (0.0, 0.0);
     for minute in &run.results.minutes {
@@ -580,23 +584,23 @@ fn fills(run: &Run<'_>, unit: f64) -> Vec<Marker> {
     marks
 }
 
-fn throughput_plot(run: &Run<'_>) -> Plot {
+fn throughput_plot(run: &WsatRun<'_>) -> Plot {
     Plot::new(
         PlotKind::Lines,
         "throughput-time",
         format!("WSAT Throughput v Time - {}", run.test.workload),
-        Against::Time.axis(run),
+        WsatAxis::Time.axis(run),
         Axis::new("MB/s", Scale::Linear),
     )
     .caption("MB/s of every step, reads and writes added.")
     .with(Series::new(
         run.test.workload.to_string(),
         Stroke::Average,
-        curve(run, Against::Time, |m| m.mb_per_second),
+        curve(run, WsatAxis::Time, |m| m.mb_per_second),
     ))
 }
 
-fn listing(run: &Run<'_>) -> String {
+fn listing(run: &WsatRun<'_>) -> String {
     let histogram = run.test.histogram_time.map(|time| {
         format!(
             "\n{} at {} for {time}; record every response time",
@@ -621,7 +625,7 @@ fn listing(run: &Run<'_>) -> String {
 
 /// Plots the way from fresh to steady: IOPS of every second, means of the steps, and the times of
 /// full writes.
-fn seconds_plot(run: &Run<'_>) -> Plot {
+fn seconds_plot(run: &WsatRun<'_>) -> Plot {
     let seconds = seconds::seconds(&run.results.steps);
     let (time, unit) = between::time_axis("Time", run.test.ground.minute);
     let title = format!("WSAT IOPS, second by second - {}", run.test.workload);
@@ -640,7 +644,7 @@ fn seconds_plot(run: &Run<'_>) -> Plot {
         .markers(fills(run, unit))
 }
 
-fn seconds_response(run: &Run<'_>) -> Plot {
+fn seconds_response(run: &WsatRun<'_>) -> Plot {
     let seconds = seconds::seconds(&run.results.steps);
     let axis = between::time_axis("Time", run.test.ground.minute);
     let title = format!("WSAT response times, second by second - {}", run.test.workload);
@@ -649,15 +653,17 @@ fn seconds_response(run: &Run<'_>) -> Plot {
 
 /// Plots write amplification and temperature below the curves; `None` if the device reports
 /// neither.
-fn device_plot(run: &Run<'_>) -> Option<Plot> {
-    let has = |value: Value| run.results.minutes.iter().any(|minute| value(minute).is_some());
-    let (amplification, temperature): (Value, Value) = (|m| m.amplification, |m| m.temperature);
-    let of = |value: Value| curve(run, Against::Time, value);
+fn device_plot(run: &WsatRun<'_>) -> Option<Plot> {
+    let has =
+        |value: WsatMinuteValue| run.results.minutes.iter().any(|minute| value(minute).is_some());
+    let (amplification, temperature): (WsatMinuteValue, WsatMinuteValue) =
+        (|m| m.amplification, |m| m.temperature);
+    let of = |value: WsatMinuteValue| curve(run, WsatAxis::Time, value);
     let amplified = Series::new("write amplification", Stroke::Measured, of(amplification));
     let warm = Series::new("temperature", Stroke::Measured, of(temperature));
     let plot = |title: &str, y: &str, scale: Scale| {
         let y = Axis::new(y, scale);
-        Plot::new(PlotKind::Lines, "seconds-device", title, Against::Time.axis(run), y)
+        Plot::new(PlotKind::Lines, "seconds-device", title, WsatAxis::Time.axis(run), y)
             .caption("As the device reports it, step by step.")
     };
     const AMPLIFICATION: &str = "Flash bytes per host byte";
@@ -677,19 +683,19 @@ fn device_plot(run: &Run<'_>) -> Option<Plot> {
     }
 }
 
-fn average_latency_plot(run: &Run<'_>) -> Plot {
+fn average_latency_plot(run: &WsatRun<'_>) -> Plot {
     Plot::new(
         PlotKind::Lines,
         "art-time",
         format!("WSAT Average Latency v Time - {}", run.test.workload),
-        Against::Time.axis(run),
+        WsatAxis::Time.axis(run),
         Axis::new("ART (ms)", Scale::Linear),
     )
     .caption("Average response time of every step.")
-    .with(Series::new("ART", Stroke::Average, curve(run, Against::Time, |m| m.art)))
+    .with(Series::new("ART", Stroke::Average, curve(run, WsatAxis::Time, |m| m.art)))
 }
 
-fn amplification_plot(run: &Run<'_>) -> Option<Plot> {
+fn amplification_plot(run: &WsatRun<'_>) -> Option<Plot> {
     let is_known = run.results.minutes.iter().any(|minute| minute.amplification.is_some());
     if !is_known {
         return None;
@@ -705,32 +711,34 @@ fn amplification_plot(run: &Run<'_>) -> Option<Plot> {
     .with(Series::new(
         "write amplification",
         Stroke::Average,
-        curve(run, Against::Fills, |m| m.amplification),
+        curve(run, WsatAxis::Fills, |m| m.amplification),
     ));
     Some(plot)
 }
 
-fn confidence(run: &Run<'_>) -> Vec<Exhibit> {
+fn confidence(run: &WsatRun<'_>) -> Vec<Exhibit> {
     let Some(measurement) = run.results.histogram else {
         let text = "The histogram run has not taken place yet, or a gap voided it.";
         return vec![Exhibit::Text(text.into())];
     };
     let tally = measurement.total();
-    let rates = Rates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
+    let rates =
+        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let name = format!("{} {}", run.test.workload, run.test.demand);
     let title = rated_title(&name, rates, &tally);
     vec![Exhibit::Plot(confidence_plot("clp", &title, &tally))]
 }
 
 /// Returns the test in the form of a TKperf report.
-fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
-    let minute = |m: &Minute| tkperf::SaturatedMinute { iops: m.iops, mean_ms: m.art, gap: m.gap };
+fn tkperf_chapters(run: &WsatRun<'_>) -> Vec<Page> {
+    let minute =
+        |m: &WsatMinute| tkperf::SaturatedMinute { iops: m.iops, mean_ms: m.art, gap: m.gap };
     let minutes: Vec<_> = run.results.minutes.iter().map(minute).collect();
     tkperf::write_saturation(listing(run), &minutes)
 }
 
 /// Returns the exhibits of the steady-state check; empty if nothing is judged.
-fn steady_check(run: &Run<'_>) -> Vec<Exhibit> {
+fn steady_check(run: &WsatRun<'_>) -> Vec<Exhibit> {
     match (run.test.between(), &run.results.verdict) {
         (Some(_), Some(verdict)) => check_exhibits(verdict, "wsat-window"),
         _ => Vec::new(),
@@ -738,7 +746,7 @@ fn steady_check(run: &Run<'_>) -> Vec<Exhibit> {
 }
 
 /// Returns the evidence; empty if nothing is or could be judged.
-fn steady_evidence(run: &Run<'_>) -> Vec<Exhibit> {
+fn steady_evidence(run: &WsatRun<'_>) -> Vec<Exhibit> {
     let Some(between) = run.test.between().filter(|_| run.results.verdict.is_some()) else {
         return Vec::new();
     };
@@ -752,20 +760,20 @@ fn steady_evidence(run: &Run<'_>) -> Vec<Exhibit> {
     exhibits
 }
 
-fn histogram_percentiles(run: &Run<'_>) -> Option<Table> {
+fn histogram_percentiles(run: &WsatRun<'_>) -> Option<Table> {
     let columns = [(run.test.workload.to_string(), run.results.histogram?.total())];
     let time = HISTOGRAM_TIME.value(&run.test.ground.settings);
     let title = format!("Response times of the histogram run ({time}), ms");
     Some(percentile_table("histogram-percentiles", &title, &columns))
 }
 
-fn histogram_tail(run: &Run<'_>) -> Option<Plot> {
+fn histogram_tail(run: &WsatRun<'_>) -> Option<Plot> {
     let columns = [(run.test.workload.to_string(), run.results.histogram?.total())];
     let title = format!("Response times of the histogram run - {}", run.test.workload);
     Some(tail_plot("histogram-tail", &title, &columns))
 }
 
-const EVERY_MINUTE: [TypedColumn<Minute>; 12] = [
+const EVERY_MINUTE: [TypedColumn<WsatMinute>; 12] = [
     TypedColumn::number("Round", 0, |minute| Some(f64::from(minute.round))),
     TypedColumn::number("Time min", 4, |minute| Some(minute.time)),
     TypedColumn::number("Written GB", 6, |minute| Some(minute.written_gb)),
@@ -781,7 +789,7 @@ const EVERY_MINUTE: [TypedColumn<Minute>; 12] = [
 ];
 
 /// Returns one line per minute, for spreadsheets.
-fn minutes_table(run: &Run<'_>) -> Table {
+fn minutes_table(run: &WsatRun<'_>) -> Table {
     let minutes = (1..).zip(&run.results.minutes);
     typed_table("minutes", "Every minute of the saturation", "Step", &EVERY_MINUTE).rows(
         minutes.map(|(step, minute): (u32, _)| typed_row(step.to_string(), &EVERY_MINUTE, minute)),

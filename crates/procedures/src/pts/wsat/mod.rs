@@ -19,7 +19,7 @@ pub use setup::{COMPOSITE_PARAMETERS, PARAMETERS, Wsat};
 
 use crate::exhibits::report;
 use crate::ground::preconditioning::precondition;
-use setup::Saturation;
+use setup::SaturationLoad;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for Wsat {
@@ -30,8 +30,8 @@ impl Procedure for Wsat {
             precondition(bench, &self.ground)?;
         }
         match &self.saturation {
-            Saturation::Judged(between) => between.conduct(bench)?,
-            Saturation::Plain(stretch) => stretch.conduct(bench).map(|_| ())?,
+            SaturationLoad::Judged(between) => between.conduct(bench)?,
+            SaturationLoad::Plain(stretch) => stretch.conduct(bench).map(|_| ())?,
         }
         let Some(time) = self.histogram_time else { return Ok(()) };
         for attempt in 1.. {

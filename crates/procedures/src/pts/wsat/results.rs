@@ -1,30 +1,30 @@
 //! Results of WSAT: the saturation minute by minute, how it ended, and the histogram run.
 
-use super::setup::{HISTOGRAM, PHASE, Saturation, Wsat};
+use super::setup::{HISTOGRAM, PHASE, SaturationLoad, Wsat};
 use crate::exhibits::response::FIVE_NINES;
 use crate::ground::attempts::last_attempt;
-use crate::ground::secondary::Secondary;
-use crate::pts::between::{BetweenRounds, minutes, steps_of};
+use crate::ground::secondary::SecondaryMeans;
+use crate::pts::between::{CyclicLoad, minutes, steps_of};
 use steadfast_domain::step::SHORTFALL_MAX;
 use steadfast_domain::{Bytes, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
 /// Results of WSAT, from which its tables and plots are made.
-pub struct Results<'a> {
+pub struct WsatResults<'a> {
     /// Minutes of the saturation.
-    pub minutes: Vec<Minute>,
+    pub minutes: Vec<WsatMinute>,
     /// Steps of the saturation.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
     /// Verdict on the measured minutes; `None` if they are not judged.
     pub verdict: Option<Verdict>,
     /// Reason why the saturation ended.
-    pub end: End,
+    pub end: SaturationEnd,
     /// Valid histogram run; `None` if there is none.
     pub histogram: Option<&'a Measurement>,
 }
 
 /// Reason why a saturation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum SaturationEnd {
     /// It has not ended.
     NotYet,
     /// Five measured minutes met the criteria.
@@ -39,7 +39,7 @@ pub enum End {
 
 /// Measured values of one minute.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Minute {
+pub struct WsatMinute {
     /// Number of its cycle, from 1; 0 if minutes are not judged.
     pub round: u32,
     /// End of the minute, in minutes since the load began.
@@ -71,16 +71,16 @@ pub struct Minute {
 
 /// Several steps merged into one: rate and response times of all their I/Os.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stretch {
+pub struct MergedSteps {
     /// Reads and writes per second of measured time.
     pub iops: Option<f64>,
     /// Tally of all reads and writes.
     pub tally: Tally,
 }
 
-impl Stretch {
+impl MergedSteps {
     /// Merges steps; `None` without steps.
-    fn merged(steps: &[&Measurement]) -> Option<Stretch> {
+    fn merged(steps: &[&Measurement]) -> Option<MergedSteps> {
         let mut tally = Tally::default();
         let mut elapsed = Nanos::ZERO;
         for step in steps {
@@ -88,15 +88,15 @@ impl Stretch {
             elapsed += step.elapsed;
         }
         let iops = (elapsed.0 > 0).then(|| tally.ios as f64 / elapsed.as_secs_f64());
-        (!steps.is_empty()).then_some(Stretch { iops, tally })
+        (!steps.is_empty()).then_some(MergedSteps { iops, tally })
     }
     /// Converts one measurement.
-    pub fn of_measurement(measurement: &Measurement) -> Stretch {
-        Stretch { iops: measurement.iops(), tally: measurement.total() }
+    pub fn of_measurement(measurement: &Measurement) -> MergedSteps {
+        MergedSteps { iops: measurement.iops(), tally: measurement.total() }
     }
 }
 
-impl<'a> Results<'a> {
+impl<'a> WsatResults<'a> {
     /// Computes the results from a record.
     pub fn of(wsat: &Wsat, record: &'a Record) -> Self {
         let steps = steps_of(record, PHASE);
@@ -106,30 +106,30 @@ impl<'a> Results<'a> {
             .filter(|(_, outcome)| outcome.gap_before.is_none())
             .map(|(_, outcome)| &outcome.measurement);
         let ended = record.has_ended() || histogram.is_some();
-        let end = if ended { end(wsat, &steps, verdict.as_ref()) } else { End::NotYet };
-        Results { minutes: minute_by_minute(wsat, &steps), steps, verdict, end, histogram }
+        let end = if ended { end(wsat, &steps, verdict.as_ref()) } else { SaturationEnd::NotYet };
+        WsatResults { minutes: minute_by_minute(wsat, &steps), steps, verdict, end, histogram }
     }
 
     /// Merges the last `count` minutes. Every I/O counts once, so that a shorter last step has a
     /// weight in proportion to its time. `None` without steps.
-    pub fn last_steps(&self, count: usize) -> Option<Stretch> {
+    pub fn last_steps(&self, count: usize) -> Option<MergedSteps> {
         let measured: Vec<&Measurement> = self
             .steps
             .iter()
             .map(|(_, outcome)| &outcome.measurement)
             .filter(|measurement| measurement.elapsed.0 > 0)
             .collect();
-        Stretch::merged(&measured[measured.len().saturating_sub(count)..])
+        MergedSteps::merged(&measured[measured.len().saturating_sub(count)..])
     }
 
     /// Merges the measured minutes of the steady window; `None` if there is none.
-    pub fn steady_window(&self, between: &BetweenRounds) -> Option<Stretch> {
-        Stretch::merged(&self.steady_minutes(between)?)
+    pub fn steady_window(&self, between: &CyclicLoad) -> Option<MergedSteps> {
+        MergedSteps::merged(&self.steady_minutes(between)?)
     }
 
     /// Returns the measured minutes of the steady window; `None` if no window is steady or the
     /// verdict has a reservation, such as a drive that was still fresh.
-    pub fn steady_minutes(&self, between: &BetweenRounds) -> Option<Vec<&'a Measurement>> {
+    pub fn steady_minutes(&self, between: &CyclicLoad) -> Option<Vec<&'a Measurement>> {
         let verdict = self.verdict.as_ref().filter(|verdict| verdict.steady)?;
         let (first, last) = verdict.window.filter(|_| verdict.reservation.is_none())?;
         let inside = self.steps.iter().filter(|(step, _)| {
@@ -139,36 +139,36 @@ impl<'a> Results<'a> {
     }
 
     /// Returns power, temperature and processor use during the saturation.
-    pub fn secondary(&self) -> Secondary {
+    pub fn secondary(&self) -> SecondaryMeans {
         let measurements: Vec<&Measurement> =
             self.steps.iter().map(|(_, outcome)| &outcome.measurement).collect();
-        Secondary::of(&measurements)
+        SecondaryMeans::of(&measurements)
     }
 }
 
-fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> End {
+fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> SaturationEnd {
     let until = wsat.stimulus().until;
     let moved: u64 = steps.iter().map(|(_, o)| o.measurement.bytes().0).sum();
     let time: u64 = steps.iter().map(|(_, o)| o.measurement.elapsed.0).sum();
     let stops = match &wsat.saturation {
-        Saturation::Judged(between) => between.stops,
-        Saturation::Plain(_) => false,
+        SaturationLoad::Judged(between) => between.stops,
+        SaturationLoad::Plain(_) => false,
     };
     if stops && verdict.is_some_and(|verdict| verdict.steady) {
-        return End::Steady;
+        return SaturationEnd::Steady;
     }
     if until.bytes.is_some_and(|bytes| moved >= bytes.0) {
-        return End::Written;
+        return SaturationEnd::Written;
     }
     // The load's own clock and the sum of its steps may differ at the boundaries of the steps.
     let edges = SHORTFALL_MAX.0 * steps.len() as u64;
     if wsat.time_limit.is_some_and(|limit| time + edges >= limit.0) {
-        return End::Time;
+        return SaturationEnd::Time;
     }
-    End::Count
+    SaturationEnd::Count
 }
 
-fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
+fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<WsatMinute> {
     let capacity = wsat.ground.geometry.capacity;
     let (mut time, mut bytes) = (Nanos::ZERO, Bytes(0));
     // If the byte limit is reached exactly at a cut, the last step has no length.
@@ -180,7 +180,7 @@ fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
             let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
             time += measurement.elapsed;
             bytes += outcome.written();
-            Minute {
+            WsatMinute {
                 round: step.place.round,
                 time: minutes(time),
                 written_gb: bytes.as_gb(),

@@ -1,21 +1,23 @@
 //! Setup of the WSAT test: its workload and the limits of its saturation.
 
-use crate::ground::Ground;
+use crate::ground::ProcedureSetup;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::preconditioning::{self, PRECONDITION};
-use crate::ground::stretch::{NO_END, Stretch};
+use crate::ground::stretch::{ContinuousLoad, NO_END};
 use crate::parameters::Parameter;
 use crate::pts::between::{
-    self, BETWEEN_TIME, BetweenRounds, Cycle, Fill, LEAST_FILLS, MEASURED_LAST,
+    self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
 };
-use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, Workload, ZONE_SHIFT};
-use crate::unsuitable::Unsuitable;
+use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, PtsWorkload, ZONE_SHIFT};
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::{Geometry, SteadyStateMethod};
-use steadfast_domain::stimulus::Until;
-use steadfast_domain::{Bytes, Demand, Nanos, Place, Profile, Record, Settings, Step, Stimulus};
+use steadfast_domain::stimulus::LoadLimits;
+use steadfast_domain::{
+    Bytes, Demand, Nanos, Profile, Record, Settings, Step, StepPlace, Stimulus,
+};
 
 /// Phase of the saturation.
 pub const PHASE: &str = "saturation";
@@ -101,21 +103,21 @@ fn has_histogram(profile: Profile) -> bool {
 
 /// Load of the saturation, by how it ends.
 #[derive(Debug, Clone)]
-pub(super) enum Saturation {
+pub(super) enum SaturationLoad {
     /// Ends by measured minutes with writes between them, or a limit.
-    Judged(BetweenRounds),
+    Judged(CyclicLoad),
     /// Ends by time, bytes or minutes only.
-    Plain(Stretch),
+    Plain(ContinuousLoad),
 }
 
 /// The WSAT test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Wsat {
-    pub(super) ground: Ground,
-    pub(super) workload: Workload,
+    pub(super) ground: ProcedureSetup,
+    pub(super) workload: PtsWorkload,
     left_out: Vec<Bytes>,
     pub(super) demand: Demand,
-    pub(super) saturation: Saturation,
+    pub(super) saturation: SaturationLoad,
     pub(super) time_limit: Option<Nanos>,
     pub(super) histogram_time: Option<Nanos>,
     /// True if the drive is preconditioned before the saturation, which the method does not do.
@@ -126,24 +128,24 @@ impl Wsat {
     /// Creates WSAT of the workload that the settings name.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
-    pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         Wsat::of(Some(&WORKLOAD), ground)
     }
 
     /// Creates WSAT of the JESD219 composite.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
-    pub fn composite(ground: Ground) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn composite(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         Wsat::of(None, ground)
     }
 
-    fn of(own: Option<&Parameter>, ground: Ground) -> Result<Self, Unsuitable> {
-        let workload = Workload::chosen(own, &MIX_WRITES, &ground.settings, ground.geometry)?;
+    fn of(own: Option<&Parameter>, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
+        let workload = PtsWorkload::chosen(own, &MIX_WRITES, &ground.settings, ground.geometry)?;
         let (settings, geometry) = (&ground.settings, ground.geometry);
         let demand = settings.demand_or(workload.recommended_demand(&ground.method));
-        let place = Place::new(PHASE, 0, 1, "");
+        let place = StepPlace::new(PHASE, 0, 1, "");
         let until = limits(&workload, settings, geometry)?;
         let stimulus = ground.stimulus(&workload, demand, until, &place);
         let label = workload.to_string();
@@ -152,7 +154,7 @@ impl Wsat {
         check_reads(&workload, settings, preconditions)?;
         let fill = fill(&workload, settings, geometry, preconditions)?;
         let mut saturation = saturation(&ground, &label, stimulus, time_limit)?;
-        if let Saturation::Judged(between) = &mut saturation {
+        if let SaturationLoad::Judged(between) = &mut saturation {
             between.fill = fill;
         }
         let has_histogram = has_histogram(settings.profile);
@@ -170,7 +172,7 @@ impl Wsat {
     }
 
     pub(super) fn histogram(&self, attempt: u32, time: Nanos) -> Step {
-        let place = Place::new(
+        let place = StepPlace::new(
             &attempt_phase(HISTOGRAM, attempt),
             0,
             1,
@@ -181,15 +183,15 @@ impl Wsat {
 
     pub(super) fn stimulus(&self) -> &Stimulus {
         match &self.saturation {
-            Saturation::Judged(between) => &between.stimulus,
-            Saturation::Plain(stretch) => &stretch.stimulus,
+            SaturationLoad::Judged(between) => &between.stimulus,
+            SaturationLoad::Plain(stretch) => &stretch.stimulus,
         }
     }
 
-    pub(super) fn between(&self) -> Option<&BetweenRounds> {
+    pub(super) fn between(&self) -> Option<&CyclicLoad> {
         match &self.saturation {
-            Saturation::Judged(between) => Some(between),
-            Saturation::Plain(_) => None,
+            SaturationLoad::Judged(between) => Some(between),
+            SaturationLoad::Plain(_) => None,
         }
     }
 
@@ -201,9 +203,9 @@ impl Wsat {
         )
     }
 
-    pub(super) fn choices(&self, record: &Record) -> Choices<'_> {
+    pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
         let recommended = self.workload.recommended_demand(&self.ground.method);
-        Choices {
+        RunChoices {
             alignment: Some(self.workload.alignment_name(self.ground.alignment)),
             demands: vec![self.demand],
             recommended: Some(recommended),
@@ -237,13 +239,13 @@ impl Wsat {
             limits.push(format!("{time}"));
         }
         match &self.saturation {
-            Saturation::Judged(between) if between.stops => {
+            SaturationLoad::Judged(between) if between.stops => {
                 limits.push("five rounds meet 20/10 with writes between them".into());
             }
-            Saturation::Judged(between) => {
+            SaturationLoad::Judged(between) => {
                 limits.push(format!("{} rounds", between.cycles_max));
             }
-            Saturation::Plain(_) => {}
+            SaturationLoad::Plain(_) => {}
         }
         match limits.as_slice() {
             [only] => format!("after {only}"),
@@ -268,7 +270,7 @@ impl Wsat {
 }
 
 /// Parses the parameter `precondition`: true if the drive is written before the saturation.
-fn preconditions(settings: &Settings) -> Result<bool, Unsuitable> {
+fn preconditions(settings: &Settings) -> Result<bool, ProcedureError> {
     PRECONDITION.parse(settings, |text| match text {
         "no" => Some(false),
         "wipc" => Some(true),
@@ -277,7 +279,7 @@ fn preconditions(settings: &Settings) -> Result<bool, Unsuitable> {
 }
 
 /// Returns true if the workload only reads and nothing was written after the purge.
-fn reads_nothing_written(workload: &Workload, settings: &Settings, preconditions: bool) -> bool {
+fn reads_nothing_written(workload: &PtsWorkload, settings: &Settings, preconditions: bool) -> bool {
     let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
     workload.read_percent() == 100 && is_purged && !preconditions
 }
@@ -285,14 +287,14 @@ fn reads_nothing_written(workload: &Workload, settings: &Settings, preconditions
 /// Returns an error for a workload that reads only purged blocks: a drive answers such reads
 /// without reading its flash.
 fn check_reads(
-    workload: &Workload,
+    workload: &PtsWorkload,
     settings: &Settings,
     preconditions: bool,
-) -> Result<(), Unsuitable> {
+) -> Result<(), ProcedureError> {
     if !reads_nothing_written(workload, settings, preconditions) {
         return Ok(());
     }
-    Err(Unsuitable(format!(
+    Err(ProcedureError(format!(
         "after a purge, {workload} reads blocks that were never written, and a drive answers such \
          reads without reading its flash; write the blocks first with --set precondition=wipc, or \
          keep the drive's data with --purge none"
@@ -302,61 +304,64 @@ fn check_reads(
 /// Returns the amount that must be written before a window counts; none for a workload that only
 /// reads.
 fn fill(
-    workload: &Workload,
+    workload: &PtsWorkload,
     settings: &Settings,
     geometry: Geometry,
     preconditions: bool,
-) -> Result<Fill, Unsuitable> {
-    let chosen = Fill::chosen(&LEAST_FILLS, settings, geometry.capacity)?;
+) -> Result<FillRequirement, ProcedureError> {
+    let chosen = FillRequirement::chosen(&LEAST_FILLS, settings, geometry.capacity)?;
     if workload.read_percent() == 100 {
-        return Ok(Fill::default());
+        return Ok(FillRequirement::default());
     }
     let before =
         if preconditions { preconditioning::amount(geometry, WIPC_PATTERN.size) } else { Bytes(0) };
-    Ok(Fill { before, ..chosen })
+    Ok(FillRequirement { before, ..chosen })
 }
 
 /// Returns the load's own limit in bytes. A time limit stops the load at a cut instead.
 fn limits(
-    workload: &Workload,
+    workload: &PtsWorkload,
     settings: &Settings,
     geometry: Geometry,
-) -> Result<Until, Unsuitable> {
-    let fills = |fills: u32| -> Result<Bytes, Unsuitable> {
+) -> Result<LoadLimits, ProcedureError> {
+    let fills = |fills: u32| -> Result<Bytes, ProcedureError> {
         let written = geometry.capacity.0.checked_mul(u64::from(fills)).ok_or_else(|| {
-            Unsuitable(format!("{fills} x {} exceeds the largest byte count", geometry.capacity))
+            ProcedureError(format!(
+                "{fills} x {} exceeds the largest byte count",
+                geometry.capacity
+            ))
         })?;
         Ok(Bytes(written))
     };
     let asked = |written: Bytes| {
         let bytes = workload.bytes_for_written(written).ok_or_else(|| {
-            Unsuitable(format!(
+            ProcedureError(format!(
                 "{workload} writes nothing, so it cannot end by --steady-state {}; choose \
                  rounds, btw or time:6h",
                 settings.steady_state
             ))
         })?;
-        Ok(Until::bytes(bytes))
+        Ok(LoadLimits::bytes(bytes))
     };
     match settings.steady_state {
         SteadyStateMethod::Btw | SteadyStateMethod::Post25 | SteadyStateMethod::Time(_) => {
-            Ok(Until::time(NO_END))
+            Ok(LoadLimits::time(NO_END))
         }
         SteadyStateMethod::Bytes(written) => asked(written),
         SteadyStateMethod::Fills(n) => asked(fills(n)?),
         SteadyStateMethod::Rounds => {
             let bytes = workload.bytes_for_written(fills(FILLS)?);
-            Ok(Until { time: Some(NO_END), bytes, ios: None })
+            Ok(LoadLimits { time: Some(NO_END), bytes, ios: None })
         }
     }
 }
 
 /// Returns the time after which the load is stopped at a cut; `None` for no time limit.
-fn time_limit(ground: &Ground) -> Result<Option<Nanos>, Unsuitable> {
+fn time_limit(ground: &ProcedureSetup) -> Result<Option<Nanos>, ProcedureError> {
     let settings = &ground.settings;
     match settings.steady_state {
         SteadyStateMethod::Time(time) if time < Nanos::from_millis(100) => {
-            Err(Unsuitable(format!("WSAT for {time} is not possible; give at least 100 ms")))
+            Err(ProcedureError(format!("WSAT for {time} is not possible; give at least 100 ms")))
         }
         SteadyStateMethod::Time(time) => Ok(Some(time)),
         SteadyStateMethod::Rounds => Ok(Some(match settings.profile {
@@ -373,26 +378,31 @@ fn time_limit(ground: &Ground) -> Result<Option<Nanos>, Unsuitable> {
 }
 
 fn saturation(
-    ground: &Ground,
+    ground: &ProcedureSetup,
     label: &str,
     stimulus: Stimulus,
     time_limit: Option<Nanos>,
-) -> Result<Saturation, Unsuitable> {
+) -> Result<SaturationLoad, ProcedureError> {
     let settings = &ground.settings;
     let ends_by_rounds = settings.steady_state == SteadyStateMethod::Rounds;
     if !is_judged(settings) {
-        let place = Place::new(PHASE, 0, 1, label);
+        let place = StepPlace::new(PHASE, 0, 1, label);
         let cut = ground.minute;
-        return Ok(Saturation::Plain(Stretch { place, stimulus, cut, time: time_limit }));
+        return Ok(SaturationLoad::Plain(ContinuousLoad {
+            place,
+            stimulus,
+            cut,
+            time: time_limit,
+        }));
     }
-    let cycle = Cycle::chosen(&MEASURED_LAST, settings, ground.minute)?;
-    let mut between = BetweenRounds::new(ground, (PHASE, label.to_owned()), stimulus, cycle);
+    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.minute)?;
+    let mut between = CyclicLoad::new(ground, (PHASE, label.to_owned()), stimulus, cycle);
     let preset = if ends_by_rounds { u32::MAX } else { ground.method.rounds_max };
     between.cycles_max = ground.rounds_max(PHASE, true, preset);
     if let Some(time) = time_limit {
         between.minutes_max = time.0.div_ceil(ground.minute.0);
     }
-    Ok(Saturation::Judged(between))
+    Ok(SaturationLoad::Judged(between))
 }
 
 /// Returns a sentence on the effect of a gap before a step.

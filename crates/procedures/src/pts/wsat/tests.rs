@@ -1,4 +1,4 @@
-use super::results::Results;
+use super::results::WsatResults;
 use super::setup::HISTOGRAM;
 use super::setup::PHASE;
 use super::*;
@@ -11,7 +11,7 @@ use steadfast_domain::Step;
 use steadfast_domain::purge::PurgeChoice;
 use steadfast_domain::purge::PurgeMethod;
 use steadfast_domain::settings::SteadyStateMethod;
-use steadfast_domain::stimulus::Until;
+use steadfast_domain::stimulus::LoadLimits;
 use steadfast_domain::{CaveatKind, Load, Note, Profile};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Wsat {
@@ -40,7 +40,7 @@ const SLOW: f64 = 250.0;
 fn one_load_runs_on_from_the_purge_and_is_cut_every_minute() {
     let mut bench = scripted(|_| 100.0);
     test(|_| ()).conduct(&mut bench).unwrap();
-    assert!(matches!(bench.entries[1], steadfast_domain::Entry::Purged(_)));
+    assert!(matches!(bench.entries[1], steadfast_domain::JournalEntry::Purged(_)));
     let all = steps(&bench.entries);
     assert_eq!(all[0].place.phase, PHASE, "no workload independent preconditioning");
     assert!(!all[0].continues && all[0].cut == Some(Nanos::from_secs(60)));
@@ -115,7 +115,7 @@ fn tkperf_runs_1440_minutes_and_judges_none() {
     assert_eq!(saturate(&wsat, |_| 20_480.0).len(), 1, "four fills end it too");
     let mut bench = scripted(|_| 1.0);
     wsat.conduct(&mut bench).unwrap();
-    assert!(!bench.entries.iter().any(|e| matches!(e, steadfast_domain::Entry::Noted(_))));
+    assert!(!bench.entries.iter().any(|e| matches!(e, steadfast_domain::JournalEntry::Noted(_))));
     let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
     assert!(findings.verdict.is_none());
     assert_eq!(findings.form_pages.len(), 2);
@@ -135,8 +135,8 @@ fn the_user_can_choose_one_end() {
     assert_eq!(ends("post-25", SLOW), 25 * 31);
     let until = |method: &str| test(|s| s.steady_state = method.parse().unwrap()).stimulus().until;
     // 1 GB rounded up to a multiple of 4 KiB.
-    assert_eq!(until("bytes:1GB"), Until::bytes(Bytes(1_000_001_536)));
-    assert_eq!(until("fills:2"), Until::bytes(Bytes::gib(2)));
+    assert_eq!(until("bytes:1GB"), LoadLimits::bytes(Bytes(1_000_001_536)));
+    assert_eq!(until("fills:2"), LoadLimits::bytes(Bytes::gib(2)));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_gap_begins_the_window_anew_and_voids_the_minute_after_it() {
         bench.gap_before = vec![(PHASE, gap.0, gap.1)];
         wsat.conduct(&mut bench).unwrap();
         let last = bench.entries.iter().rev().find_map(|entry| match entry {
-            steadfast_domain::Entry::Noted(note) => match &**note {
+            steadfast_domain::JournalEntry::Noted(note) => match &**note {
                 Note::Verdict(verdict) => verdict.window,
                 _ => None,
             },
@@ -187,7 +187,7 @@ fn a_gap_before_the_histogram_repeats_it() {
     let phases: Vec<_> = all[all.len() - 2..].iter().map(|s| s.place.phase.as_str()).collect();
     assert_eq!(phases, ["histogram", "histogram (attempt 2)"]);
     let record = record(&wsat.ground.settings, bench.entries);
-    let results = Results::of(&wsat, &record);
+    let results = WsatResults::of(&wsat, &record);
     assert!(results.histogram.is_some());
     let findings = wsat.study(&record);
     let gap = findings.caveats.iter().find(|c| c.id == "gap").unwrap();
@@ -204,13 +204,13 @@ fn written_bytes_fills_and_response_times_are_added_up() {
     bench.response = |_| Some(Nanos::from_millis(3));
     wsat.conduct(&mut bench).unwrap();
     let record = record(&wsat.ground.settings, bench.entries);
-    let results = Results::of(&wsat, &record);
+    let results = WsatResults::of(&wsat, &record);
     let last = results.minutes.last().unwrap();
     // 1000 writes of 8 KiB per second for 240 s.
     assert!((last.written_gb - 1000.0 * 8192.0 * 240.0 / 1e9).abs() < 1e-9);
     assert!((last.fills - last.written_gb / Bytes::gib(1).as_gb()).abs() < 1e-9);
     assert_eq!((last.time, last.iops, last.art), (4.0, Some(2000.0), Some(3.0)));
-    assert_eq!(results.end, results::End::Time);
+    assert_eq!(results.end, results::SaturationEnd::Time);
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! Exhibits of XSR: the pages of the 2.0 form (throughput, response times, table of recovery), and
 //! those of 1.1 (windows around the switches).
 
-use super::results::{Minute, NEARLY, Recovery, Results, SegmentResult};
+use super::results::{NEARLY, RecoveryTime, SegmentResult, XsrMinute, XsrResults};
 use super::setup::{FIRST_TIME, LAST_TIME, MIDDLE_TIME, Xsr};
-use crate::exhibits::disclosure::{self, Form, form_demand};
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::disclosure::{self, ReportForm, form_demand};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::seconds;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::choices::Choices;
-use crate::ground::metrics::Measured;
+use crate::ground::choices::RunChoices;
+use crate::ground::metrics::MeasuredPoint;
 use crate::pts::between::time_axis;
 use crate::words::number;
 use steadfast_domain::findings::{
@@ -27,10 +27,10 @@ const PART_OF_SEGMENT: f64 = 3.0;
 /// Profiles with the form of 2.0.
 const NOT_11: &[Profile] = &[Profile::Pts20, Profile::Tkperf, Profile::Quick];
 
-type Run<'a> = StudiedRun<'a, Xsr>;
+type XsrRun<'a> = StudiedRun<'a, Xsr>;
 
-impl Reported for Xsr {
-    type Results<'a> = Results<'a>;
+impl ProcedureReport for Xsr {
+    type Results<'a> = XsrResults<'a>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -88,7 +88,7 @@ impl Reported for Xsr {
     const FRONT_PLOTS: &'static [&'static str] = &["tp-all", "recovery"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), Results::of(self, record));
+        let (choices, results) = (self.choices(record), XsrResults::of(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -96,7 +96,7 @@ impl Reported for Xsr {
         "XSR".into()
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &XsrRun<'_>) -> ReportForm {
         let mut set_up = disclosure::common_set_up_rows(&run.choices);
         set_up.extend(disclosure::preconditioning_rows(&run.choices));
         set_up.extend([
@@ -117,7 +117,7 @@ impl Reported for Xsr {
         }
         test_parameters.push(run.choices.step_row("Step"));
         test_parameters.push(Setting::outcome("Steady State", "none: by time"));
-        Form {
+        ReportForm {
             test: "XSR Test".into(),
             subtitle: "XSR - Cross Stimulus Recovery".into(),
             set_up,
@@ -125,7 +125,7 @@ impl Reported for Xsr {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &XsrRun<'_>) -> String {
         if !run.record.has_ended() {
             let begun = run.results.segments.iter().filter(|s| !s.minutes.is_empty()).count();
             return format!("The run is not finished: {begun} of 3 segments have begun.");
@@ -134,7 +134,7 @@ impl Reported for Xsr {
     }
 
     /// Returns end-of-segment throughput, peaks and recovery.
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &XsrRun<'_>) -> Vec<KeyFigure> {
         let rate = |(number, segment): (usize, &SegmentResult<'_>)| {
             let id = format!("segment-{}-rate", number + 1);
             let label = format!("Segment {}, {}", number + 1, name(segment));
@@ -153,11 +153,11 @@ impl Reported for Xsr {
             ),
         ] {
             let (value, unit) = match recovery {
-                Recovery::After(minutes) => {
+                RecoveryTime::After(minutes) => {
                     let (value, unit, _) = recovery_time(run, minutes);
                     (Some(value), unit)
                 }
-                Recovery::NotYet | Recovery::NotMeasured => (None, "min"),
+                RecoveryTime::NotYet | RecoveryTime::NotMeasured => (None, "min"),
             };
             figures.push(KeyFigure::new(id, label, value, unit).whole());
         }
@@ -165,13 +165,13 @@ impl Reported for Xsr {
     }
 
     /// Returns every segment in long form.
-    fn metrics(run: &Run<'_>) -> Vec<Metric> {
+    fn metrics(run: &XsrRun<'_>) -> Vec<Metric> {
         let of_segment = |(index, segment): (usize, &SegmentResult<'_>)| {
             let steps: Vec<&Measurement> =
                 segment.steps.iter().map(|(_, outcome)| &outcome.measurement).collect();
             let point = format!("{} {}", index + 1, name(segment));
             let pattern = segment.segment.workload.pattern();
-            Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics()
+            MeasuredPoint { point: &point, pattern, steps: &steps, rounds: false }.metrics()
         };
         run.results.segments.iter().enumerate().flat_map(of_segment).collect()
     }
@@ -179,11 +179,11 @@ impl Reported for Xsr {
 
 /// Describes when the last segment came close to the recovery level, which a drive back at full
 /// speed passes by chance.
-fn near_text(run: &Run<'_>) -> String {
+fn near_text(run: &XsrRun<'_>) -> String {
     let time = |recovery| match recovery {
-        Recovery::After(minutes) => format!("after {}", recovery_time(run, minutes).2),
-        Recovery::NotYet => "not yet".to_owned(),
-        Recovery::NotMeasured => "not measured".to_owned(),
+        RecoveryTime::After(minutes) => format!("after {}", recovery_time(run, minutes).2),
+        RecoveryTime::NotYet => "not yet".to_owned(),
+        RecoveryTime::NotMeasured => "not measured".to_owned(),
     };
     format!(
         "{NEARLY} % of the first segment's average: {}. Within the range of the first segment's \
@@ -194,7 +194,7 @@ fn near_text(run: &Run<'_>) -> String {
 }
 
 /// Returns a recovery time with the resolution of a step.
-fn recovery_time(run: &Run<'_>, minutes: f64) -> (f64, &'static str, String) {
+fn recovery_time(run: &XsrRun<'_>, minutes: f64) -> (f64, &'static str, String) {
     let step = run.test.ground.minute;
     let (value, unit) = if step.0.is_multiple_of(60_000_000_000) {
         (minutes, "min")
@@ -205,23 +205,25 @@ fn recovery_time(run: &Run<'_>, minutes: f64) -> (f64, &'static str, String) {
 }
 
 /// Returns the number of decimals of minutes that steps can resolve.
-fn minute_decimals(run: &Run<'_>) -> u8 {
+fn minute_decimals(run: &XsrRun<'_>) -> u8 {
     if run.test.ground.minute.0.is_multiple_of(60_000_000_000) { 0 } else { 2 }
 }
 
-fn recovery_text(run: &Run<'_>) -> String {
+fn recovery_text(run: &XsrRun<'_>) -> String {
     let level = format!("{} % of the first segment's average throughput", run.test.recovery_level);
     match run.results.recovery {
-        Recovery::NotMeasured => "Recovery is not measured yet.".into(),
-        Recovery::NotYet => format!("Not recovered yet: the last segment never reached {level}."),
-        Recovery::After(minutes) => {
+        RecoveryTime::NotMeasured => "Recovery is not measured yet.".into(),
+        RecoveryTime::NotYet => {
+            format!("Not recovered yet: the last segment never reached {level}.")
+        }
+        RecoveryTime::After(minutes) => {
             format!("Recovered after {}: {level} reached.", recovery_time(run, minutes).2)
         }
     }
 }
 
 /// Returns the origin of a segment's demand and time.
-fn segment_origin(choices: &Choices<'_>, number: usize) -> Origin {
+fn segment_origin(choices: &RunChoices<'_>, number: usize) -> Origin {
     let time = [FIRST_TIME, MIDDLE_TIME, LAST_TIME].get(number - 1).copied();
     let time = time.map_or(Origin::Profile, |time| time.origin(choices.settings));
     // Only the demand of the middle segment can be chosen.
@@ -241,12 +243,12 @@ fn segment_columns<'a>() -> [TypedColumn<SegmentResult<'a>>; 4] {
 }
 
 /// Returns the table of segments; only the last one has a recovery.
-fn segments_table(run: &Run<'_>, id: &str) -> Table {
+fn segments_table(run: &XsrRun<'_>, id: &str) -> Table {
     let decimals = minute_decimals(run);
-    let recovered = |index: usize, recovery: Recovery| match (index, recovery) {
-        (2, Recovery::After(minutes)) => TableCell::number(Some(minutes), decimals),
-        (2, Recovery::NotYet) => TableCell::text("not yet"),
-        (2, Recovery::NotMeasured) => TableCell::Missing,
+    let recovered = |index: usize, recovery: RecoveryTime| match (index, recovery) {
+        (2, RecoveryTime::After(minutes)) => TableCell::number(Some(minutes), decimals),
+        (2, RecoveryTime::NotYet) => TableCell::text("not yet"),
+        (2, RecoveryTime::NotMeasured) => TableCell::Missing,
         _ => TableCell::text(""),
     };
     let results = &run.results;
@@ -266,23 +268,23 @@ fn name(segment: &SegmentResult<'_>) -> String {
     format!("{} {}", segment.segment.workload, segment.segment.demand)
 }
 
-fn all_segments_plot(run: &Run<'_>) -> Plot {
+fn all_segments_plot(run: &XsrRun<'_>) -> Plot {
     throughput_plot(run, None, ("tp-all", "XSR TP v Time - All Access Groups"))
 }
 
-fn art_plot(run: &Run<'_>) -> Plot {
+fn art_plot(run: &XsrRun<'_>) -> Plot {
     response_plot(run, "ART", "art-time", |m| m.art)
 }
 
-fn mrt_plot(run: &Run<'_>) -> Plot {
+fn mrt_plot(run: &XsrRun<'_>) -> Plot {
     response_plot(run, "MRT", "mrt-time", |m| m.mrt)
 }
 
 /// Reads a value of a minute.
-type Value = fn(&Minute) -> Option<f64>;
+type XsrMinuteValue = fn(&XsrMinute) -> Option<f64>;
 
 /// Returns one series per segment within a time window.
-fn curves(run: &Run<'_>, window: Option<(f64, f64)>, value: Value) -> Vec<Series> {
+fn curves(run: &XsrRun<'_>, window: Option<(f64, f64)>, value: XsrMinuteValue) -> Vec<Series> {
     let (_, minute) = time_axis("Time", run.test.ground.minute);
     run.results
         .segments
@@ -304,7 +306,7 @@ fn curves(run: &Run<'_>, window: Option<(f64, f64)>, value: Value) -> Vec<Series
 }
 
 /// Marks the switches between segments.
-fn switches(run: &Run<'_>) -> Vec<Marker> {
+fn switches(run: &XsrRun<'_>) -> Vec<Marker> {
     let (_, minute) = time_axis("Time", run.test.ground.minute);
     (1..run.results.segments.len())
         .filter(|index| !run.results.segments[*index].minutes.is_empty())
@@ -315,7 +317,11 @@ fn switches(run: &Run<'_>) -> Vec<Marker> {
         .collect()
 }
 
-fn throughput_plot(run: &Run<'_>, window: Option<(f64, f64)>, (id, title): (&str, &str)) -> Plot {
+fn throughput_plot(
+    run: &XsrRun<'_>,
+    window: Option<(f64, f64)>,
+    (id, title): (&str, &str),
+) -> Plot {
     let (time, minute) = time_axis("Time", run.test.ground.minute);
     let mut plot = Plot::new(
         PlotKind::Lines,
@@ -334,7 +340,7 @@ fn throughput_plot(run: &Run<'_>, window: Option<(f64, f64)>, (id, title): (&str
 }
 
 /// Plots throughput on both sides of the switch from segment `index` to the next.
-fn switch_plot(run: &Run<'_>, index: usize) -> Plot {
+fn switch_plot(run: &XsrRun<'_>, index: usize) -> Plot {
     let switch = run.results.begins(index);
     let before = switch - run.results.begins(index - 1);
     let end = run.results.segments[index].minutes.last().map_or(switch, |m| m.time);
@@ -351,13 +357,13 @@ const RECOVERY_LEAST: f64 = 10.0;
 
 /// Plots the last segment from its start until some time after its recovery: every second, the
 /// steps, the recovery level, and the range of the first segment's steps.
-fn recovery_plot(run: &Run<'_>) -> Option<Plot> {
+fn recovery_plot(run: &XsrRun<'_>) -> Option<Plot> {
     let (first, last) = (run.results.segments.first()?, run.results.segments.last()?);
     let begin = run.results.begins(run.results.segments.len() - 1);
     let whole = last.minutes.last()?.time - begin;
     let recovered = match run.results.recovery {
-        Recovery::After(minutes) => Some(minutes),
-        Recovery::NotYet | Recovery::NotMeasured => None,
+        RecoveryTime::After(minutes) => Some(minutes),
+        RecoveryTime::NotYet | RecoveryTime::NotMeasured => None,
     };
     let reach = recovered.map_or(whole, |minutes| (minutes * RECOVERY_SHOWN).max(RECOVERY_LEAST));
     let end = reach.min(whole);
@@ -400,7 +406,7 @@ fn recovery_plot(run: &Run<'_>) -> Option<Plot> {
     Some(plot)
 }
 
-fn response_plot(run: &Run<'_>, what: &str, id: &str, value: Value) -> Plot {
+fn response_plot(run: &XsrRun<'_>, what: &str, id: &str, value: XsrMinuteValue) -> Plot {
     let (time, _) = time_axis("Time", run.test.ground.minute);
     let mut plot = Plot::new(
         PlotKind::Lines,
@@ -415,9 +421,9 @@ fn response_plot(run: &Run<'_>, what: &str, id: &str, value: Value) -> Plot {
     plot
 }
 
-fn combined_plot(run: &Run<'_>) -> Plot {
+fn combined_plot(run: &XsrRun<'_>) -> Plot {
     let (time, minute) = time_axis("Time", run.test.ground.minute);
-    let curve = |value: Value| -> Vec<(f64, Option<f64>)> {
+    let curve = |value: XsrMinuteValue| -> Vec<(f64, Option<f64>)> {
         run.results.all().map(|m| (m.time * minute, value(m))).collect()
     };
     let mut plot = Plot::new(
@@ -439,7 +445,7 @@ fn combined_plot(run: &Run<'_>) -> Plot {
     plot
 }
 
-fn listing(run: &Run<'_>) -> String {
+fn listing(run: &XsrRun<'_>) -> String {
     let segments: Vec<String> = run
         .test
         .segments
@@ -455,7 +461,7 @@ fn listing(run: &Run<'_>) -> String {
     )
 }
 
-fn tallies(run: &Run<'_>) -> Vec<(String, Tally)> {
+fn tallies(run: &XsrRun<'_>) -> Vec<(String, Tally)> {
     run.results
         .segments
         .iter()
@@ -468,7 +474,7 @@ fn tallies(run: &Run<'_>) -> Vec<(String, Tally)> {
         .collect()
 }
 
-fn secondary_table(run: &Run<'_>) -> Table {
+fn secondary_table(run: &XsrRun<'_>) -> Table {
     let tallies = tallies(run);
     let mut points = Vec::new();
     for (segment, (name, tally)) in run.results.segments.iter().zip(&tallies) {
@@ -485,7 +491,7 @@ fn secondary_table(run: &Run<'_>) -> Table {
     secondary::points_table("secondary-segments", "Secondary metrics of the segments", &points)
 }
 
-const MINUTE: [TypedColumn<Minute>; 4] = [
+const MINUTE: [TypedColumn<XsrMinute>; 4] = [
     TypedColumn::number("Time min", 4, |minute| Some(minute.time)),
     TypedColumn::number("MB/s", 3, |minute| minute.mb_per_second),
     TypedColumn::number("ART ms", 6, |minute| minute.art),
@@ -493,7 +499,7 @@ const MINUTE: [TypedColumn<Minute>; 4] = [
 ];
 
 /// Returns one line per minute, for spreadsheets.
-fn minutes_table(run: &Run<'_>) -> Table {
+fn minutes_table(run: &XsrRun<'_>) -> Table {
     let mut table = typed_table("minutes", "Every minute of the segments", "Segment", &MINUTE);
     for (number, segment) in (1u32..).zip(&run.results.segments) {
         let minutes = segment.minutes.iter();

@@ -1,8 +1,8 @@
 //! Results of XSR: the three segments minute by minute, and when the last one recovered.
 
-use super::setup::{Segment, Xsr};
+use super::setup::{Xsr, XsrSegment};
 use crate::ground::attempts::{attempt_of, current_attempt, last_attempt};
-use crate::ground::secondary::{Secondary, mean};
+use crate::ground::secondary::{SecondaryMeans, mean};
 use crate::pts::between::minutes;
 use steadfast_domain::step::is_whole;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
@@ -16,20 +16,20 @@ const END_MINUTES: usize = 5;
 pub const NEARLY: u8 = 95;
 
 /// Results of XSR, from which its tables and plots are made.
-pub struct Results<'a> {
+pub struct XsrResults<'a> {
     /// Results of the segments, in order.
     pub segments: Vec<SegmentResult<'a>>,
     /// Time at which the last segment reached the recovery level.
-    pub recovery: Recovery,
+    pub recovery: RecoveryTime,
     /// Time at which the last segment reached [`NEARLY`] percent of the first one's average.
-    pub nearly: Recovery,
+    pub nearly: RecoveryTime,
     /// Time at which the last segment reached the slowest whole step of the first one.
-    pub within_range: Recovery,
+    pub within_range: RecoveryTime,
 }
 
 /// Time at which the last segment reached a level of throughput.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Recovery {
+pub enum RecoveryTime {
     /// The last segment was not measured, or there is no level to compare with.
     NotMeasured,
     /// The last segment did not reach the level while it ran.
@@ -42,16 +42,16 @@ pub enum Recovery {
 /// Results of a segment.
 pub struct SegmentResult<'a> {
     /// Setup of the segment.
-    pub segment: Segment,
+    pub segment: XsrSegment,
     /// Values of each step, one minute each by default.
-    pub minutes: Vec<Minute>,
+    pub minutes: Vec<XsrMinute>,
     /// Steps of the segment.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
 }
 
 /// Measured values of one minute.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Minute {
+pub struct XsrMinute {
     /// End of the minute, in minutes since the first segment began.
     pub time: f64,
     /// Throughput in MB/s (10^6 bytes per second).
@@ -62,7 +62,7 @@ pub struct Minute {
     pub mrt: Option<f64>,
 }
 
-impl<'a> Results<'a> {
+impl<'a> XsrResults<'a> {
     /// Computes the results of the last attempt in a record.
     pub fn of(xsr: &Xsr, record: &'a Record) -> Self {
         let mut time = Nanos::ZERO;
@@ -88,7 +88,7 @@ impl<'a> Results<'a> {
         let average = segments.first().and_then(SegmentResult::average);
         let percent = |level: u8| average.map(|rate| rate * (f64::from(level) / 100.0));
         let lowest = segments.first().and_then(SegmentResult::lowest);
-        Results {
+        XsrResults {
             recovery: recovery(&segments, percent(xsr.recovery_level)),
             nearly: recovery(&segments, percent(NEARLY)),
             within_range: recovery(&segments, lowest),
@@ -103,15 +103,15 @@ impl<'a> Results<'a> {
     }
 
     /// Returns the minutes of all segments.
-    pub fn all(&self) -> impl Iterator<Item = &Minute> {
+    pub fn all(&self) -> impl Iterator<Item = &XsrMinute> {
         self.segments.iter().flat_map(|segment| &segment.minutes)
     }
 }
 
-fn minute(measurement: &Measurement, time: Nanos) -> Minute {
+fn minute(measurement: &Measurement, time: Nanos) -> XsrMinute {
     let total = measurement.total();
     let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
-    Minute {
+    XsrMinute {
         time: minutes(time),
         mb_per_second: measurement.mb_per_second(),
         art: total.response_mean_ms(),
@@ -120,19 +120,19 @@ fn minute(measurement: &Measurement, time: Nanos) -> Minute {
 }
 
 /// Returns the time at which the last segment first reached `wanted` MB/s.
-fn recovery(segments: &[SegmentResult<'_>], wanted: Option<f64>) -> Recovery {
-    let [_, .., last] = segments else { return Recovery::NotMeasured };
+fn recovery(segments: &[SegmentResult<'_>], wanted: Option<f64>) -> RecoveryTime {
+    let [_, .., last] = segments else { return RecoveryTime::NotMeasured };
     let (Some(wanted), false) = (wanted, last.minutes.is_empty()) else {
-        return Recovery::NotMeasured;
+        return RecoveryTime::NotMeasured;
     };
     let mut passed = Nanos::ZERO;
     for ((_, outcome), minute) in last.steps.iter().zip(&last.minutes) {
         passed += outcome.measurement.elapsed;
         if minute.mb_per_second.is_some_and(|rate| rate >= wanted) {
-            return Recovery::After(minutes(passed));
+            return RecoveryTime::After(minutes(passed));
         }
     }
-    Recovery::NotYet
+    RecoveryTime::NotYet
 }
 
 impl SegmentResult<'_> {
@@ -167,10 +167,10 @@ impl SegmentResult<'_> {
     }
 
     /// Returns power, temperature and processor use during the segment.
-    pub fn secondary(&self) -> Secondary {
+    pub fn secondary(&self) -> SecondaryMeans {
         let measurements: Vec<&Measurement> =
             self.steps.iter().map(|(_, o)| &o.measurement).collect();
-        Secondary::of(&measurements)
+        SecondaryMeans::of(&measurements)
     }
 }
 

@@ -1,13 +1,13 @@
 //! Setup of the XSR test: its three segments.
 
-use crate::ground::Ground;
+use crate::ground::ProcedureSetup;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use crate::ground::rounds::check_no_rounds;
-use crate::ground::stretch::Stretch;
+use crate::ground::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
-use crate::pts::workload::{ALIGNMENT, SEQUENTIAL_DEMAND, Workload};
-use crate::unsuitable::Unsuitable;
+use crate::pts::workload::{ALIGNMENT, PtsWorkload, SEQUENTIAL_DEMAND};
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand, Nanos, Record, Step};
 
@@ -69,11 +69,11 @@ pub const PARAMETERS: &[Parameter] =
 
 /// Setup of a segment.
 #[derive(Debug, Clone)]
-pub struct Segment {
+pub struct XsrSegment {
     /// Phase of its steps in the journal, in the first attempt.
     pub phase: &'static str,
     /// Workload to apply.
-    pub workload: Workload,
+    pub workload: PtsWorkload,
     /// Threads and queue depth.
     pub demand: Demand,
     /// Length of the segment.
@@ -83,8 +83,8 @@ pub struct Segment {
 /// The XSR test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Xsr {
-    pub(super) ground: Ground,
-    pub(super) segments: Vec<Segment>,
+    pub(super) ground: ProcedureSetup,
+    pub(super) segments: Vec<XsrSegment>,
     pub(super) recovery_level: u8,
 }
 
@@ -92,8 +92,8 @@ impl Xsr {
     /// Creates the test.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
-    pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
         check_no_rounds(
             settings,
@@ -102,9 +102,9 @@ impl Xsr {
         )?;
         let middle = MIDDLE_DEMAND.parse(settings, |text| text.parse::<Demand>().ok())?;
         let segment = |phase: &'static str, pattern: AccessPattern, demand, time: &Parameter| {
-            Ok::<_, Unsuitable>(Segment {
+            Ok::<_, ProcedureError>(XsrSegment {
                 phase,
-                workload: Workload::of(pattern),
+                workload: PtsWorkload::of(pattern),
                 demand,
                 time: time.time(settings)?,
             })
@@ -120,13 +120,13 @@ impl Xsr {
     }
 
     /// Returns the load of a segment.
-    pub(super) fn load(&self, segment: &Segment, attempt: u32) -> Stretch {
+    pub(super) fn load(&self, segment: &XsrSegment, attempt: u32) -> ContinuousLoad {
         let phase = attempt_phase(segment.phase, attempt);
         self.ground.stretch((&phase, 0), &segment.workload, segment.demand, segment.time)
     }
 
-    pub(super) fn choices(&self, record: &Record) -> Choices<'_> {
-        Choices {
+    pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
+        RunChoices {
             demands: self.segments.iter().map(|segment| segment.demand).collect(),
             ending: "each segment by its time".into(),
             measured_phases: phases_of(record, &SEGMENTS),

@@ -1,11 +1,11 @@
-use super::results::Results;
+use super::results::XsrResults;
 use super::*;
 use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
-use results::Recovery;
+use results::RecoveryTime;
 use steadfast_domain::Demand;
 use steadfast_domain::Settings;
 use steadfast_domain::Step;
-use steadfast_domain::{Entry, Profile};
+use steadfast_domain::{JournalEntry, Profile};
 
 fn test(change: impl FnOnce(&mut Settings)) -> Xsr {
     let mut settings = Settings::new("xsr", 7);
@@ -27,7 +27,7 @@ fn recovering(step: &Step) -> f64 {
 fn three_segments_follow_the_purge_without_a_pause() {
     let mut bench = scripted(recovering);
     test(|_| ()).conduct(&mut bench).unwrap();
-    assert!(matches!(bench.entries[1], Entry::Purged(_)));
+    assert!(matches!(bench.entries[1], JournalEntry::Purged(_)));
     let all = steps(&bench.entries);
     assert_eq!(all.len(), 480 + 360 + 480);
     let of = |step: &Step| {
@@ -40,7 +40,7 @@ fn three_segments_follow_the_purge_without_a_pause() {
     assert_eq!(of(all[840]), words("segment-3", "SEQ 1024K W", "T1Q32"));
     let begins: Vec<usize> = (0..all.len()).filter(|n| !all[*n].continues).collect();
     assert_eq!(begins, [0, 480, 840], "inside a segment the load runs on");
-    assert!(!bench.entries.iter().any(|e| matches!(e, Entry::Idled(_))));
+    assert!(!bench.entries.iter().any(|e| matches!(e, JournalEntry::Idled(_))));
 }
 
 #[test]
@@ -52,14 +52,14 @@ fn recovery_is_the_first_minute_at_the_first_segments_average() {
         let mut bench = scripted(recovering);
         xsr.conduct(&mut bench).unwrap();
         let record = record(&xsr.ground.settings, bench.entries);
-        let results = Results::of(&xsr, &record);
+        let results = XsrResults::of(&xsr, &record);
         let rate = results.segments[0].average().unwrap();
         assert!((rate - 500.0 * 1.048_576).abs() < 1e-6, "{rate}");
         (results.recovery, xsr.study(&record).ending)
     };
     // 90 + 10 n reaches 500 in minute 41, 250 in minute 16.
-    assert_eq!(recovery("100").0, Recovery::After(41.0));
-    assert_eq!(recovery("50%").0, Recovery::After(16.0));
+    assert_eq!(recovery("100").0, RecoveryTime::After(41.0));
+    assert_eq!(recovery("50%").0, RecoveryTime::After(16.0));
     assert!(recovery("100").1.contains("41 min (in steps of 60 s)"));
 }
 
@@ -104,10 +104,10 @@ fn a_gap_begins_the_test_anew_with_the_purge() {
         let mut bench = scripted(recovering);
         bench.gap_before = vec![(phase, 0, point)];
         xsr.conduct(&mut bench).unwrap();
-        let purges = bench.entries.iter().filter(|e| matches!(e, Entry::Purged(_))).count();
+        let purges = bench.entries.iter().filter(|e| matches!(e, JournalEntry::Purged(_))).count();
         let last = steps(&bench.entries).last().unwrap().place.phase.clone();
         let record = record(&xsr.ground.settings, bench.entries);
-        let results = Results::of(&xsr, &record);
+        let results = XsrResults::of(&xsr, &record);
         let minutes: Vec<usize> = results.segments.iter().map(|s| s.minutes.len()).collect();
         assert_eq!(minutes, [480, 360, 480], "only the last attempt counts");
         (purges, last)
@@ -126,14 +126,14 @@ fn an_attempt_that_was_just_begun_anew_shows_nothing_of_the_old_one() {
     xsr.conduct(&mut bench).unwrap();
     let mut entries = bench.entries;
     let anew = entries.iter().position(
-        |e| matches!(e, Entry::Applied { step, .. } if step.place.phase.contains("attempt 2")),
+        |e| matches!(e, JournalEntry::Applied { step, .. } if step.place.phase.contains("attempt 2")),
     );
     entries.truncate(anew.unwrap() + 3);
     let mut record = record(&xsr.ground.settings, entries);
     record.entries.pop();
-    let results = Results::of(&xsr, &record);
+    let results = XsrResults::of(&xsr, &record);
     let minutes: Vec<usize> = results.segments.iter().map(|s| s.minutes.len()).collect();
-    assert_eq!((minutes, results.recovery), (vec![3, 0, 0], Recovery::NotMeasured));
+    assert_eq!((minutes, results.recovery), (vec![3, 0, 0], RecoveryTime::NotMeasured));
 }
 
 #[test]

@@ -1,22 +1,22 @@
 //! Exhibits of RWSW DIRTH: distribution of the streams, response times at MaxIOPS, quality of
 //! service at 1, 8 and 32 outstanding I/Os, and response times and MB/s by outstanding I/Os.
 
-use super::setup::{DEMAND, Dirth, HISTOGRAM, HISTOGRAM_TIME, best};
-use crate::exhibits::disclosure::{self, Form, form_demand};
+use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, RwswDirth, best};
+use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::held::{self, ChosenRate};
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
-    FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
+    FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::ground::applied::Applied;
+use crate::ground::applied::ApplicableWorkload;
 use crate::ground::attempts::last_attempt;
 use crate::pts::between::{check_exhibits, convergence_plot, evidence, minutes_plot, steps_of};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::regime::STEADY;
 use crate::rwsw::segments::{
-    Segment, distribution, key_figures, segments_table, stream_counts, streams_table,
+    RwswSegment, distribution, key_figures, segments_table, stream_counts, streams_table,
 };
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
@@ -30,7 +30,7 @@ use steadfast_domain::{
 const SERVICE: [u64; 3] = [1, 8, 32];
 
 /// Values from which the exhibits are made.
-pub struct Results<'a> {
+pub struct RwswDirthResults<'a> {
     steady: Vec<(&'a Step, &'a Outcome)>,
     verdict: Verdict,
     /// Every demand of the last attempt, in the order of the loop.
@@ -40,8 +40,8 @@ pub struct Results<'a> {
     histogram: Option<&'a Measurement>,
 }
 
-impl<'a> Results<'a> {
-    fn of(dirth: &Dirth, record: &'a Record) -> Self {
+impl<'a> RwswDirthResults<'a> {
+    fn of(dirth: &RwswDirth, record: &'a Record) -> Self {
         let steady = steps_of(record, STEADY);
         let run = last_attempt(record, DEMAND);
         let demands: Vec<_> = dirth
@@ -55,7 +55,7 @@ impl<'a> Results<'a> {
         let is_whole = measured.len() == dirth.ladder.demands.len();
         let histogram = last_attempt(record, HISTOGRAM);
         let histogram = histogram.last().filter(|(_, outcome)| outcome.gap_before.is_none());
-        Results {
+        RwswDirthResults {
             verdict: dirth.steady.verdict(&steady),
             steady,
             chosen: is_whole.then(|| best(&dirth.ladder, &measured, dirth.art_ceiling)),
@@ -77,17 +77,18 @@ impl<'a> Results<'a> {
         demands
     }
 
-    fn segments(&self) -> Vec<Segment> {
-        let segment =
-            |(outstanding, m): &(u64, &Measurement)| Segment::of(outstanding.to_string(), &[*m]);
+    fn segments(&self) -> Vec<RwswSegment> {
+        let segment = |(outstanding, m): &(u64, &Measurement)| {
+            RwswSegment::of(outstanding.to_string(), &[*m])
+        };
         self.ascending().iter().map(segment).collect()
     }
 }
 
-type Run<'a> = StudiedRun<'a, Dirth>;
+type RwswDirthRun<'a> = StudiedRun<'a, RwswDirth>;
 
-impl Reported for Dirth {
-    type Results<'a> = Results<'a>;
+impl ProcedureReport for RwswDirth {
+    type Results<'a> = RwswDirthResults<'a>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -131,7 +132,7 @@ impl Reported for Dirth {
     const FRONT_PLOTS: &'static [&'static str] = &["outstanding"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), Results::of(self, record));
+        let (choices, results) = (self.choices(record), RwswDirthResults::of(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -139,7 +140,7 @@ impl Reported for Dirth {
         format!("RWSW DIRTH {}", self.composite)
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &RwswDirthRun<'_>) -> ReportForm {
         let settings = run.choices.settings;
         let mut set_up = captured::set_up_rows(&run.choices, &run.test.regime);
         set_up.push(Setting::outcome("SS Rounds", disclosure::window_text(&run.results.verdict)));
@@ -157,7 +158,7 @@ impl Reported for Dirth {
             Setting::outcome("MaxIOPS Point", run.results.chosen.map(form_demand)),
             HISTOGRAM_TIME.row(settings, "Histogram", run.test.histogram_time.to_string()),
         ]);
-        Form {
+        ReportForm {
             test: "RWSW DIRTH Test".into(),
             subtitle: "RWSW DIRTH - Fixed Composite v Outstanding I/Os".into(),
             set_up,
@@ -165,7 +166,7 @@ impl Reported for Dirth {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &RwswDirthRun<'_>) -> String {
         let demands =
             format!("{} of {} demands", run.results.demands.len(), run.test.ladder.demands.len());
         if !run.record.has_ended() {
@@ -181,11 +182,11 @@ impl Reported for Dirth {
         }
     }
 
-    fn verdict(run: &Run<'_>) -> Option<Verdict> {
+    fn verdict(run: &RwswDirthRun<'_>) -> Option<Verdict> {
         Some(run.results.verdict.clone())
     }
 
-    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn caveats(run: &RwswDirthRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if run.record.has_ended() && !run.results.verdict.steady {
             caveats.push(Caveat::new(
@@ -209,19 +210,20 @@ impl Reported for Dirth {
         caveats
     }
 
-    fn later_caveats(_: &Run<'_>) -> Vec<Caveat> {
+    fn later_caveats(_: &RwswDirthRun<'_>) -> Vec<Caveat> {
         vec![bins_caveat()]
     }
 
-    fn reports(run: &Run<'_>, step: &Step) -> bool {
+    fn reports(run: &RwswDirthRun<'_>, step: &Step) -> bool {
         run.choices.measures(step)
     }
 
     /// Returns the chosen demand's results in its histogram, next to the sweep rate by which it
     /// was chosen: a rate that was not reached again is no result.
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &RwswDirthRun<'_>) -> Vec<KeyFigure> {
         let Some(demand) = run.results.chosen else { return Vec::new() };
-        let held = run.results.histogram.map(|m| Segment::of(format!("MaxIOPS at {demand}"), &[m]));
+        let held =
+            run.results.histogram.map(|m| RwswSegment::of(format!("MaxIOPS at {demand}"), &[m]));
         let swept = run.results.at(demand.outstanding()).and_then(Measurement::iops);
         let label = format!("MaxIOPS at {demand}, in the sweep");
         let mut figures: Vec<KeyFigure> = held.iter().flat_map(key_figures).collect();
@@ -231,7 +233,7 @@ impl Reported for Dirth {
 }
 
 /// Returns a caveat if the histogram has another rate than the sweep; `None` otherwise.
-fn not_held(run: &Run<'_>) -> Option<Caveat> {
+fn not_held(run: &RwswDirthRun<'_>) -> Option<Caveat> {
     let demand = run.results.chosen?;
     let swept = run.results.at(demand.outstanding())?.iops()?;
     let rate = ChosenRate { point: "MaxIOPS", demand, swept, held: run.results.histogram?.iops()? };
@@ -242,7 +244,7 @@ fn not_held(run: &Run<'_>) -> Option<Caveat> {
     )
 }
 
-fn above_ceiling(run: &Run<'_>) -> Option<Caveat> {
+fn above_ceiling(run: &RwswDirthRun<'_>) -> Option<Caveat> {
     let chosen = run.results.chosen.and_then(|demand| run.results.at(demand.outstanding()))?;
     let mean = chosen.total().response_mean().filter(|mean| *mean >= run.test.art_ceiling)?;
     Some(Caveat::new(
@@ -257,7 +259,7 @@ fn above_ceiling(run: &Run<'_>) -> Option<Caveat> {
     ))
 }
 
-fn listing(run: &Run<'_>) -> String {
+fn listing(run: &RwswDirthRun<'_>) -> String {
     let demands: Vec<String> = run.test.ladder.demands.iter().map(Demand::to_string).collect();
     format!(
         "{}\nThe composite at {} until five measured steps, one in each cycle of {}, meet 20/10\n\
@@ -275,7 +277,7 @@ fn listing(run: &Run<'_>) -> String {
 
 const DISTRIBUTION: &str = "RWSW DIRTH IO Streams Distribution v Segments";
 
-fn distribution_plot(run: &Run<'_>) -> Plot {
+fn distribution_plot(run: &RwswDirthRun<'_>) -> Plot {
     let names: Vec<String> = run.test.composite.streams().iter().map(ToString::to_string).collect();
     let counts: Vec<Vec<f64>> =
         run.results.demands.iter().map(|(_, step, m)| stream_counts(step, m)).collect();
@@ -284,22 +286,23 @@ fn distribution_plot(run: &Run<'_>) -> Plot {
     distribution(DISTRIBUTION, "Segment (demand)", &names, &counts, caption)
 }
 
-fn outstanding_table(run: &Run<'_>) -> Table {
+fn outstanding_table(run: &RwswDirthRun<'_>) -> Table {
     segments_table("By outstanding I/Os", "OIO", &run.results.segments())
 }
 
-fn confidence(run: &Run<'_>) -> Vec<Exhibit> {
+fn confidence(run: &RwswDirthRun<'_>) -> Vec<Exhibit> {
     let (Some(demand), Some(measurement)) = (run.results.chosen, run.results.histogram) else {
         let text = "The histogram at MaxIOPS has not been made yet, or a gap voided it.";
         return vec![Exhibit::Text(text.into())];
     };
     let tally = measurement.total();
-    let rates = Rates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
+    let rates =
+        HistogramRates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
     let title = rated_title(&format!("{} {demand}", run.test.composite), rates, &tally);
     vec![Exhibit::Plot(confidence_plot("max-clp", &title, &tally))]
 }
 
-fn service(run: &Run<'_>) -> Vec<Exhibit> {
+fn service(run: &RwswDirthRun<'_>) -> Vec<Exhibit> {
     let columns: Vec<(String, Tally)> = SERVICE
         .iter()
         .filter_map(|oio| Some((format!("OIO={oio}"), run.results.at(*oio)?.total())))
@@ -313,12 +316,16 @@ fn service(run: &Run<'_>) -> Vec<Exhibit> {
         vec![Exhibit::Table(percentile_table("quality-of-service", title, &columns))];
     exhibits.extend(columns.iter().map(|(name, tally)| {
         let id = format!("qos-{}", name.trim_start_matches("OIO="));
-        Exhibit::Plot(confidence_plot(&id, &rated_title(name, Rates::default(), tally), tally))
+        Exhibit::Plot(confidence_plot(
+            &id,
+            &rated_title(name, HistogramRates::default(), tally),
+            tally,
+        ))
     }));
     exhibits
 }
 
-fn outstanding_plot(run: &Run<'_>) -> Plot {
+fn outstanding_plot(run: &RwswDirthRun<'_>) -> Plot {
     let ascending = run.results.ascending();
     let curve = |value: fn(&Measurement) -> Option<f64>| {
         ascending.iter().map(|(oio, m)| (*oio as f64, value(m))).collect()
@@ -341,7 +348,7 @@ fn outstanding_plot(run: &Run<'_>) -> Plot {
     .with(Series::new("MB/s", Stroke::Average, curve(Measurement::mb_per_second)).on_right())
 }
 
-fn histogram_percentiles(run: &Run<'_>) -> Option<Table> {
+fn histogram_percentiles(run: &RwswDirthRun<'_>) -> Option<Table> {
     let columns = [("MaxIOPS", run.results.histogram?.total())];
     let title = format!("Response times of the histogram ({}), ms", run.test.histogram_time);
     Some(percentile_table("histogram-percentiles", &title, &columns))

@@ -9,14 +9,14 @@
 mod exhibits;
 mod setup;
 
-pub use setup::{Dirth, PARAMETERS};
+pub use setup::{PARAMETERS, RwswDirth};
 
 use crate::exhibits::report;
 use crate::ground::attempts::attempt_phase;
 use setup::{DEMAND, HISTOGRAM, RUN_IN, best};
 use steadfast_domain::{Bench, Demand, Findings, Halt, Note, Outcome, Procedure, Record};
 
-impl Dirth {
+impl RwswDirth {
     /// Repeats the loop of demands until an attempt has no gap, and returns its outcomes.
     fn conduct_ladder(&self, bench: &mut dyn Bench) -> Result<Vec<Outcome>, Halt> {
         for attempt in 1.. {
@@ -57,7 +57,7 @@ impl Dirth {
     }
 }
 
-impl Procedure for Dirth {
+impl Procedure for RwswDirth {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         self.regime.conduct(bench, &self.ground, &self.composite)?;
         self.steady.conduct(bench)?;

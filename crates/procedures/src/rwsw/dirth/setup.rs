@@ -1,20 +1,22 @@
 //! Setup of RWSW DIRTH.
 
 use crate::exhibits::disclosure;
-use crate::ground::Ground;
+use crate::ground::ProcedureSetup;
 use crate::ground::applied::ALIGNMENT;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning;
 use crate::parameters::Parameter;
-use crate::pts::between::{self, BetweenRounds};
+use crate::pts::between::{self, CyclicLoad};
 use crate::pts::dirth::most;
-use crate::rwsw::composite::Composite;
-use crate::rwsw::ladder::{Ladder, OUTSTANDING};
+use crate::rwsw::composite::CapturedComposite;
+use crate::rwsw::ladder::{DemandLadder, OUTSTANDING};
 use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending};
-use crate::rwsw::regime::{PRECONDITIONING, Regime, STEADY, quick_fill_text, steady_composite};
-use crate::unsuitable::Unsuitable;
-use steadfast_domain::{Demand, Measurement, Nanos, Place, Record, Step};
+use crate::rwsw::regime::{
+    PRECONDITIONING, PreconditioningPlan, STEADY, quick_fill_text, steady_composite,
+};
+use crate::unsuitable::ProcedureError;
+use steadfast_domain::{Demand, Measurement, Nanos, Record, Step, StepPlace};
 
 /// Phase of the loop of demands.
 pub const DEMAND: &str = "demand";
@@ -70,30 +72,30 @@ pub const PARAMETERS: &[Parameter] = &[
 
 /// RWSW DIRTH, ready to run.
 #[derive(Debug, Clone)]
-pub struct Dirth {
-    pub(super) ground: Ground,
-    pub(super) composite: Composite,
-    pub(super) regime: Regime,
-    pub(super) steady: BetweenRounds,
-    pub(super) ladder: Ladder,
+pub struct RwswDirth {
+    pub(super) ground: ProcedureSetup,
+    pub(super) composite: CapturedComposite,
+    pub(super) regime: PreconditioningPlan,
+    pub(super) steady: CyclicLoad,
+    pub(super) ladder: DemandLadder,
     pub(super) art_ceiling: Nanos,
     pub(super) run_in_time: Nanos,
     pub(super) histogram_time: Nanos,
 }
 
-impl Dirth {
+impl RwswDirth {
     /// Creates the test for the captured workload of the settings.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device, the workload or the settings do not permit the test.
-    pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
+    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
-        let composite = Composite::of(settings, ground.geometry)?.with_streams()?;
+        let composite = CapturedComposite::of(settings, ground.geometry)?.with_streams()?;
         check_ending(settings)?;
         check_demand(settings, ", or change them with --set outstanding=32,8,1")?;
-        let regime = Regime::chosen(settings)?;
-        let ladder = Ladder::of(&OUTSTANDING, settings)?;
-        Ok(Dirth {
+        let regime = PreconditioningPlan::chosen(settings)?;
+        let ladder = DemandLadder::of(&OUTSTANDING, settings)?;
+        Ok(RwswDirth {
             steady: steady_composite(&ground, &composite, ladder.highest(), (&regime, true))?,
             art_ceiling: ART_CEILING
                 .parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| t.0 > 0))?,
@@ -108,12 +110,12 @@ impl Dirth {
 
     pub(super) fn histogram(&self, attempt: u32, demand: Demand) -> Step {
         let label = format!("{} {demand}", self.composite);
-        let place = Place::new(&attempt_phase(HISTOGRAM, attempt), 0, 1, label);
+        let place = StepPlace::new(&attempt_phase(HISTOGRAM, attempt), 0, 1, label);
         self.ground.step(place, &self.composite, demand, self.histogram_time)
     }
 
-    pub(super) fn choices(&self, record: &Record) -> Choices<'_> {
-        Choices {
+    pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
+        RunChoices {
             demands: self.ladder.demands.clone(),
             rounds_max: Some(self.steady.cycles_max),
             ending: disclosure::ending_text(self.ground.settings.steady_state),
@@ -139,7 +141,7 @@ impl Dirth {
 /// ceiling, or among all if none is. Of demands with equal IOPS within the noise, it is the one
 /// with the fewest outstanding I/Os. Without response times (in a rehearsal), it is the highest
 /// demand.
-pub(super) fn best(ladder: &Ladder, measured: &[&Measurement], ceiling: Nanos) -> Demand {
+pub(super) fn best(ladder: &DemandLadder, measured: &[&Measurement], ceiling: Nanos) -> Demand {
     let rated: Vec<(Demand, f64, bool)> = ladder
         .demands
         .iter()

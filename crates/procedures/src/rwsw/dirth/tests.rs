@@ -1,9 +1,9 @@
 use super::setup::best;
 use super::*;
-use crate::rwsw::ladder::{Ladder, OUTSTANDING};
+use crate::rwsw::ladder::{DemandLadder, OUTSTANDING};
 use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
 use crate::testing::workload::settings;
-use steadfast_domain::{Entry, Nanos, Settings, Step};
+use steadfast_domain::{JournalEntry, Nanos, Settings, Step};
 
 fn made(settings: &Settings) -> Box<dyn Procedure> {
     crate::procedure(settings, GEOMETRY, &[]).unwrap()
@@ -15,7 +15,7 @@ fn saturating(step: &Step) -> f64 {
     outstanding.min(64) as f64 * 100.0
 }
 
-fn phases(entries: &[Entry]) -> Vec<String> {
+fn phases(entries: &[JournalEntry]) -> Vec<String> {
     let mut phases: Vec<String> =
         steps(entries).iter().map(|step| step.place.phase.clone()).collect();
     phases.dedup();
@@ -85,7 +85,7 @@ fn a_gap_in_the_loop_of_demands_or_before_the_histogram_repeats_it() {
 
 #[test]
 fn the_best_stays_below_the_ceiling_where_any_demand_does() {
-    let ladder = Ladder::of(&OUTSTANDING, &Settings::new("rwsw-dirth", 1)).unwrap();
+    let ladder = DemandLadder::of(&OUTSTANDING, &Settings::new("rwsw-dirth", 1)).unwrap();
     assert_eq!(best(&ladder, &[], Nanos::from_millis(5)), Demand::new(32, 32), "a rehearsal");
 }
 

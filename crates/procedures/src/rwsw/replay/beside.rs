@@ -1,7 +1,7 @@
 //! Table that compares the streams of the capture with those of the replay.
 
-use super::results::Results;
-use super::setup::{Course, Planned, Replay};
+use super::results::RwswReplayResults;
+use super::setup::{PlannedCaptureStep, Replay, ReplayContent};
 use crate::rwsw::segments::stream_counts;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::script::ScriptLoad;
@@ -9,7 +9,7 @@ use steadfast_domain::{IoStream, Op};
 
 /// I/Os and bytes of one stream, or of one operation.
 #[derive(Debug, Clone, Default)]
-struct Beside {
+struct StreamComparison {
     name: String,
     captured: f64,
     /// `None` for an operation of a script, which records only the bytes of all its I/Os.
@@ -20,23 +20,23 @@ struct Beside {
 
 /// Returns the table of I/Os, bytes and shares in capture and replay: per stream, or for single
 /// I/Os per operation, because their streams are those of the capture.
-pub(super) fn streams(replay: &Replay, results: &Results<'_>) -> Table {
+pub(super) fn streams(replay: &Replay, results: &RwswReplayResults<'_>) -> Table {
     let (corner, all) = match &replay.course {
-        Course::Steps(steps) => ("I/O stream", of_steps(replay, steps, results)),
-        Course::Script(script, _) => ("Operation", of_script(script, results)),
+        ReplayContent::Steps(steps) => ("I/O stream", of_steps(replay, steps, results)),
+        ReplayContent::Script(script, _) => ("Operation", of_script(script, results)),
     };
-    let mut whole = Beside { name: "Together".to_owned(), ..Beside::default() };
+    let mut whole = StreamComparison { name: "Together".to_owned(), ..StreamComparison::default() };
     for one in &all {
         whole.captured += one.captured;
         whole.replayed += one.replayed;
         whole.replayed_bytes += one.replayed_bytes;
     }
     whole.captured_bytes = match &replay.course {
-        Course::Steps(_) => all.iter().map(|one| one.captured_bytes).sum(),
-        Course::Script(script, _) => Some(script.bytes.0 as f64),
+        ReplayContent::Steps(_) => all.iter().map(|one| one.captured_bytes).sum(),
+        ReplayContent::Script(script, _) => Some(script.bytes.0 as f64),
     };
     let share = |part: f64, of: f64| Cell::number((of > 0.0).then(|| part / of * 100.0), 2);
-    let row = |of: &Beside| {
+    let row = |of: &StreamComparison| {
         Row::new(
             of.name.clone(),
             [
@@ -58,14 +58,18 @@ pub(super) fn streams(replay: &Replay, results: &Results<'_>) -> Table {
 }
 
 /// Sums the streams of the capture steps that were played to their end.
-fn of_steps(replay: &Replay, planned: &[Planned], results: &Results<'_>) -> Vec<Beside> {
+fn of_steps(
+    replay: &Replay,
+    planned: &[PlannedCaptureStep],
+    results: &RwswReplayResults<'_>,
+) -> Vec<StreamComparison> {
     let workload = &replay.composite.workload;
-    let of = |stream: &IoStream| Beside {
+    let of = |stream: &IoStream| StreamComparison {
         name: stream.to_string(),
         captured_bytes: Some(0.0),
-        ..Beside::default()
+        ..StreamComparison::default()
     };
-    let mut all: Vec<Beside> = workload.streams.iter().map(of).collect();
+    let mut all: Vec<StreamComparison> = workload.streams.iter().map(of).collect();
     for (planned, (step, outcome)) in planned.iter().zip(&results.steps) {
         let captured = replay.composite.counts_of(&workload.steps[planned.index]);
         let replayed = stream_counts(step, &outcome.measurement);
@@ -82,7 +86,7 @@ fn of_steps(replay: &Replay, planned: &[Planned], results: &Results<'_>) -> Vec<
     all
 }
 
-fn of_script(script: &ScriptLoad, results: &Results<'_>) -> Vec<Beside> {
+fn of_script(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Vec<StreamComparison> {
     let named = [
         (Op::Read, "Reads"),
         (Op::Write, "Writes"),
@@ -94,7 +98,7 @@ fn of_script(script: &ScriptLoad, results: &Results<'_>) -> Vec<Beside> {
         let (ios, bytes) = all.fold((0, 0), |(ios, bytes), stream| {
             (ios + stream.tally.ios, bytes + stream.tally.bytes.0)
         });
-        Beside {
+        StreamComparison {
             name: name.to_owned(),
             captured: script.counts.of(op) as f64,
             captured_bytes: None,

@@ -1,19 +1,19 @@
 //! Exhibits of a replay: distribution of the streams, and IOPS, MB/s, response times and
 //! outstanding I/Os over time, of capture and replay.
 
-use super::results::{Moment, Results};
-use super::setup::{CUT, Course, LONGEST, PAUSES, Replay};
+use super::results::{ReplayPoint, RwswReplayResults};
+use super::setup::{CUT, LONGEST, PAUSES, Replay, ReplayContent};
 use super::{beside, single_ios};
-use crate::exhibits::disclosure::{self, Form, form_demands};
+use crate::exhibits::disclosure::{self, ReportForm, form_demands};
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, percentile_table};
 use crate::exhibits::secondary;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::secondary::Secondary;
+use crate::ground::secondary::SecondaryMeans;
 use crate::pts::between::{check_exhibits, evidence, steps_of};
 use crate::rwsw::disclosure as captured;
-use crate::rwsw::segments::{Segment, distribution, secondary_figures, streams_table};
+use crate::rwsw::segments::{RwswSegment, distribution, secondary_figures, streams_table};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Origin, Page, Plot, PlotKind, Row, Scale,
@@ -22,10 +22,10 @@ use steadfast_domain::findings::{
 use steadfast_domain::script::{ScriptLoad, Timing};
 use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Op, Record, Step, Tally};
 
-type Run<'a> = StudiedRun<'a, Replay>;
+type RwswReplayRun<'a> = StudiedRun<'a, Replay>;
 
-impl Reported for Replay {
-    type Results<'a> = Results<'a>;
+impl ProcedureReport for Replay {
+    type Results<'a> = RwswReplayResults<'a>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -53,7 +53,7 @@ impl Reported for Replay {
         ReportEntry::Secondary,
         ReportEntry::Facts(|run| {
             let measurements: Vec<&Measurement> = run.results.measurements().collect();
-            let rows = secondary::rows(&Secondary::of(&measurements), None);
+            let rows = secondary::rows(&SecondaryMeans::of(&measurements), None);
             Facts::new("Over the whole replay").rows(rows)
         }),
         ReportEntry::Csv(moments_table),
@@ -61,7 +61,7 @@ impl Reported for Replay {
     const FRONT_PLOTS: &'static [&'static str] = &["iops-throughput-time", "response-time"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(), Results::of(self, record));
+        let (choices, results) = (self.choices(), RwswReplayResults::of(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -69,7 +69,7 @@ impl Reported for Replay {
         format!("Replay Native {}", self.composite)
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &RwswReplayRun<'_>) -> ReportForm {
         let settings = run.choices.settings;
         let mut test_parameters = disclosure::common_test_rows(&run.choices);
         test_parameters.extend(captured::workload_rows(&run.test.composite));
@@ -79,19 +79,19 @@ impl Reported for Replay {
         test_parameters
             .push(run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)));
         match &run.test.course {
-            Course::Steps(_) => test_parameters.extend([
+            ReplayContent::Steps(_) => test_parameters.extend([
                 LONGEST.row(settings, "Longest step", LONGEST.value(settings)),
                 PAUSES.row(settings, "Pauses", PAUSES.value(settings)),
                 own("step-data", "Data of the steps", run.test.data_text()),
             ]),
-            Course::Script(script, _) => test_parameters.extend([
+            ReplayContent::Script(script, _) => test_parameters.extend([
                 own("timing", "Timing", script.timing.to_string()),
                 own("mapping", "Addresses", mapping_text(script)),
                 own("overlaps", "Overlaps", script.overlaps.to_string()),
                 CUT.row(settings, "Cut", CUT.value(settings)),
             ]),
         }
-        Form {
+        ReportForm {
             test: "Replay Native Test".into(),
             subtitle: "Replay Native - Sequence of I/O Streams".into(),
             set_up: captured::set_up_rows(&run.choices, &run.test.regime),
@@ -99,11 +99,13 @@ impl Reported for Replay {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &RwswReplayRun<'_>) -> String {
         let done = run.results.steps.len();
         let what = match &run.test.course {
-            Course::Steps(steps) => format!("{done} of {} capture steps were played", steps.len()),
-            Course::Script(script, _) => {
+            ReplayContent::Steps(steps) => {
+                format!("{done} of {} capture steps were played", steps.len())
+            }
+            ReplayContent::Script(script, _) => {
                 format!("{} of {} I/Os were played", run.results.played(), script.counts.total())
             }
         };
@@ -119,13 +121,13 @@ impl Reported for Replay {
         }
     }
 
-    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn caveats(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         caveats.extend(not_kept_up(run));
         caveats.extend(of_preconditioning(run));
         match &run.test.course {
-            Course::Steps(_) => caveats.extend(of_the_steps(run)),
-            Course::Script(script, _) => {
+            ReplayContent::Steps(_) => caveats.extend(of_the_steps(run)),
+            ReplayContent::Script(script, _) => {
                 caveats.extend(single_ios::caveats(script, run.record, &run.results))
             }
         }
@@ -142,16 +144,17 @@ impl Reported for Replay {
         caveats
     }
 
-    fn reports(run: &Run<'_>, step: &Step) -> bool {
+    fn reports(run: &RwswReplayRun<'_>, step: &Step) -> bool {
         run.choices.measures(step)
     }
 
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &RwswReplayRun<'_>) -> Vec<KeyFigure> {
         let (tally, rate) = played_whole(run);
         let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
         let tail = ms(tally.percentile(FIVE_NINES));
         let measured: Vec<&Measurement> = run.results.measurements().collect();
-        let whole = Segment { iops: rate(tally.ios as f64), ..Segment::of("Replay", &measured) };
+        let whole =
+            RwswSegment { iops: rate(tally.ios as f64), ..RwswSegment::of("Replay", &measured) };
         let mut figures = vec![
             KeyFigure::new("iops", "ReplayResult", rate(tally.ios as f64), "IOPS"),
             KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
@@ -168,10 +171,12 @@ const KEPT_UP: f64 = 0.95;
 
 /// Returns the I/Os done as a share of those in the played capture steps, or of those in the
 /// script that were not omitted on request.
-fn share_done(run: &Run<'_>) -> Option<f64> {
+fn share_done(run: &RwswReplayRun<'_>) -> Option<f64> {
     let asked = match &run.test.course {
-        Course::Steps(planned) => planned.iter().map(|step| step.captured_ios(run.test)).sum(),
-        Course::Script(script, _) => {
+        ReplayContent::Steps(planned) => {
+            planned.iter().map(|step| step.captured_ios(run.test)).sum()
+        }
+        ReplayContent::Script(script, _) => {
             script.counts.total().saturating_sub(single_ios::left_out(&run.results)) as f64
         }
     };
@@ -179,18 +184,18 @@ fn share_done(run: &Run<'_>) -> Option<f64> {
 }
 
 /// Formats the share in a sentence. A share below a limit is not rounded up to it.
-fn share_text(run: &Run<'_>, share: f64) -> String {
+fn share_text(run: &RwswReplayRun<'_>, share: f64) -> String {
     let percent = (share * 1000.0).floor() / 10.0;
     match &run.test.course {
-        Course::Steps(_) => {
+        ReplayContent::Steps(_) => {
             format!("{percent:.1} % of the captured I/Os of their streams, in the captured time")
         }
-        Course::Script(..) => format!("{percent:.1} % of those that were to be played"),
+        ReplayContent::Script(..) => format!("{percent:.1} % of those that were to be played"),
     }
 }
 
 /// Returns a caveat if the target did not complete the capture's I/Os in the capture's time.
-fn not_kept_up(run: &Run<'_>) -> Option<Caveat> {
+fn not_kept_up(run: &RwswReplayRun<'_>) -> Option<Caveat> {
     let share = share_done(run).filter(|share| *share < KEPT_UP)?;
     run.record.has_ended().then(|| {
         Caveat::new(
@@ -206,10 +211,10 @@ fn not_kept_up(run: &Run<'_>) -> Option<Caveat> {
     })
 }
 
-fn what_text(run: &Run<'_>) -> String {
+fn what_text(run: &RwswReplayRun<'_>) -> String {
     match &run.test.course {
-        Course::Steps(steps) => format!("{} capture steps", steps.len()),
-        Course::Script(script, _) => format!("{} single I/Os", script.counts.total()),
+        ReplayContent::Steps(steps) => format!("{} capture steps", steps.len()),
+        ReplayContent::Script(script, _) => format!("{} single I/Os", script.counts.total()),
     }
 }
 
@@ -220,7 +225,7 @@ fn mapping_text(script: &ScriptLoad) -> String {
     }
 }
 
-fn of_preconditioning(run: &Run<'_>) -> Vec<Caveat> {
+fn of_preconditioning(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let Some(steady) = &run.test.regime.steady else { return Vec::new() };
     let cycle = steady.cycle_time().to_string();
     let mut caveats = vec![captured::cadence(&run.test.ground.settings, &cycle)];
@@ -241,7 +246,7 @@ fn of_preconditioning(run: &Run<'_>) -> Vec<Caveat> {
     caveats
 }
 
-fn of_the_steps(run: &Run<'_>) -> Vec<Caveat> {
+fn of_the_steps(run: &RwswReplayRun<'_>) -> Vec<Caveat> {
     let (paced, all) = run.test.paced();
     let mut caveats = Vec::new();
     if paced > 0 {
@@ -271,13 +276,13 @@ fn of_the_steps(run: &Run<'_>) -> Vec<Caveat> {
 }
 
 /// Reads a value of a moment.
-type Value = fn(&Moment) -> Option<f64>;
+type ReplayPointValue = fn(&ReplayPoint) -> Option<f64>;
 
 /// Captures shorter than this are drawn in seconds.
 const DRAWN_IN_SECONDS: f64 = 600.0;
 
 /// Returns the axis of the capture's time, and the number of axis units per second.
-fn time_axis(run: &Run<'_>) -> (Axis, f64) {
+fn time_axis(run: &RwswReplayRun<'_>) -> (Axis, f64) {
     let all = run.results.captured.iter().chain(&run.results.replayed);
     if all.map(|moment| moment.at).fold(0.0, f64::max) < DRAWN_IN_SECONDS {
         (Axis::time("Time of the capture", TimeUnit::Seconds), 1.0)
@@ -287,21 +292,22 @@ fn time_axis(run: &Run<'_>) -> (Axis, f64) {
 }
 
 fn series(
-    run: &Run<'_>,
+    run: &RwswReplayRun<'_>,
     name: &str,
     stroke: Stroke,
-    moments: &[Moment],
-    value: Value,
+    moments: &[ReplayPoint],
+    value: ReplayPointValue,
 ) -> Option<Series> {
     let scale = time_axis(run).1;
     let points: Vec<_> = moments.iter().map(|m| (m.at * scale, value(m))).collect();
     points.iter().any(|(_, y)| y.is_some()).then(|| Series::new(name, stroke, points))
 }
 
-fn rates_plot(run: &Run<'_>) -> Plot {
-    let line =
-        |name: &str, stroke, moments: &[Moment], value| series(run, name, stroke, moments, value);
-    let (iops, mb): (Value, Value) = (|m| m.iops, |m| m.mb_per_second);
+fn rates_plot(run: &RwswReplayRun<'_>) -> Plot {
+    let line = |name: &str, stroke, moments: &[ReplayPoint], value| {
+        series(run, name, stroke, moments, value)
+    };
+    let (iops, mb): (ReplayPointValue, ReplayPointValue) = (|m| m.iops, |m| m.mb_per_second);
     Plot::new(
         PlotKind::Lines,
         "iops-throughput-time",
@@ -324,9 +330,10 @@ fn rates_plot(run: &Run<'_>) -> Plot {
     )
 }
 
-fn response_plot(run: &Run<'_>) -> Plot {
-    let line =
-        |name: &str, stroke, moments: &[Moment], value| series(run, name, stroke, moments, value);
+fn response_plot(run: &RwswReplayRun<'_>) -> Plot {
+    let line = |name: &str, stroke, moments: &[ReplayPoint], value| {
+        series(run, name, stroke, moments, value)
+    };
     Plot::new(
         PlotKind::Lines,
         "response-time",
@@ -344,9 +351,10 @@ fn response_plot(run: &Run<'_>) -> Plot {
     .series(line("MRT, capture", Stroke::Context, &run.results.captured, |m| m.mrt))
 }
 
-fn outstanding_plot(run: &Run<'_>) -> Plot {
-    let line =
-        |name: &str, stroke, moments: &[Moment], value| series(run, name, stroke, moments, value);
+fn outstanding_plot(run: &RwswReplayRun<'_>) -> Plot {
+    let line = |name: &str, stroke, moments: &[ReplayPoint], value| {
+        series(run, name, stroke, moments, value)
+    };
     Plot::new(
         PlotKind::Lines,
         "outstanding-time",
@@ -370,12 +378,12 @@ fn outstanding_plot(run: &Run<'_>) -> Plot {
 
 /// Compares replay and capture as a whole. Rates are I/Os over the time of the steps or of the
 /// script.
-fn comparison(run: &Run<'_>, id: &str) -> Table {
+fn comparison(run: &RwswReplayRun<'_>, id: &str) -> Table {
     let steps = &run.test.composite.workload.steps;
     let seconds = match &run.test.course {
-        Course::Steps(_) => steps.iter().map(|step| step.lasted.as_secs_f64()).sum(),
+        ReplayContent::Steps(_) => steps.iter().map(|step| step.lasted.as_secs_f64()).sum(),
         // The time between steps is played too.
-        Course::Script(script, _) => script.span.as_secs_f64(),
+        ReplayContent::Script(script, _) => script.span.as_secs_f64(),
     };
     let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
     let counts: Vec<(usize, u64)> =
@@ -424,7 +432,7 @@ fn comparison(run: &Run<'_>, id: &str) -> Table {
 }
 
 /// Returns the tally of the replay, and a function that divides by the time of its steps.
-fn played_whole(run: &Run<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
+fn played_whole(run: &RwswReplayRun<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
     let mut tally = Tally::default();
     // Includes flushes, as in the capture.
     run.results.measurements().for_each(|m| tally.merge(&m.with_flushes()));
@@ -432,7 +440,7 @@ fn played_whole(run: &Run<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
     (tally, move |sum: f64| (seconds > 0.0).then(|| sum / seconds))
 }
 
-fn replay_row(run: &Run<'_>) -> Row {
+fn replay_row(run: &RwswReplayRun<'_>) -> Row {
     let (tally, rate) = played_whole(run);
     let cells = [
         TableCell::number(Some(tally.ios as f64), 0),
@@ -445,7 +453,7 @@ fn replay_row(run: &Run<'_>) -> Row {
 }
 
 /// Returns the capture's mean response time; `None` if a step has none.
-fn mean_response(run: &Run<'_>) -> Option<f64> {
+fn mean_response(run: &RwswReplayRun<'_>) -> Option<f64> {
     let steps = &run.test.composite.workload.steps;
     let sums: Option<Vec<f64>> = steps
         .iter()
@@ -455,18 +463,18 @@ fn mean_response(run: &Run<'_>) -> Option<f64> {
     sums.filter(|_| ios > 0).map(|sums| sums.iter().sum::<f64>() / ios as f64)
 }
 
-fn listing(run: &Run<'_>) -> String {
+fn listing(run: &RwswReplayRun<'_>) -> String {
     let regime = run.test.regime.text(&run.test.ground.settings);
     let (paced, all) = run.test.paced();
     match &run.test.course {
-        Course::Steps(_) => format!(
+        ReplayContent::Steps(_) => format!(
             "{regime}\n{all} capture steps in their order, each with its own streams, counts, \
              demand and duration\n  {paced} of them paced by their rate; pauses: {}; longest step: \
              {}",
             PAUSES.value(&run.test.ground.settings),
             LONGEST.value(&run.test.ground.settings)
         ),
-        Course::Script(script, _) => format!(
+        ReplayContent::Script(script, _) => format!(
             "{regime}\n{} single I/Os in their order; timing {}; addresses {}; overlaps {}",
             script.counts.total(),
             script.timing,
@@ -477,23 +485,23 @@ fn listing(run: &Run<'_>) -> String {
 }
 
 /// Returns the exhibits on punctuality of single I/Os; empty for capture steps.
-fn punctuality(run: &Run<'_>) -> Vec<Exhibit> {
-    let Course::Script(script, _) = &run.test.course else { return Vec::new() };
+fn punctuality(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
+    let ReplayContent::Script(script, _) = &run.test.course else { return Vec::new() };
     single_ios::punctuality(script, &run.results).map(Exhibit::Facts).into_iter().collect()
 }
 
-fn lateness_pages(run: &Run<'_>) -> Vec<Page> {
-    let Course::Script(script, _) = &run.test.course else { return Vec::new() };
+fn lateness_pages(run: &RwswReplayRun<'_>) -> Vec<Page> {
+    let ReplayContent::Script(script, _) = &run.test.course else { return Vec::new() };
     let plot = single_ios::lateness_plot(script, &run.results).into_iter();
     plot.map(|plot| page(&plot.title.clone(), vec![Exhibit::Plot(plot)])).collect()
 }
 
-fn single_io_facts(run: &Run<'_>) -> Vec<Exhibit> {
-    let Course::Script(script, _) = &run.test.course else { return Vec::new() };
+fn single_io_facts(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
+    let ReplayContent::Script(script, _) = &run.test.course else { return Vec::new() };
     vec![Exhibit::Facts(single_ios::facts(script, &run.results))]
 }
 
-fn preconditioning(run: &Run<'_>) -> Vec<Exhibit> {
+fn preconditioning(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
     let Some(steady) = &run.test.regime.steady else { return Vec::new() };
     let steps = steps_of(run.record, &steady.phase);
     let mut exhibits = check_exhibits(&steady.verdict(&steps), "preconditioning-window");
@@ -505,7 +513,7 @@ const DISTRIBUTION: &str = "Replay Native IO Streams Distribution v Segments";
 
 /// Plots the streams of every capture step; `None` without steps. The cumulative workload is a
 /// table, since a list of every step's streams would be too long.
-fn distribution_plot(run: &Run<'_>) -> Option<Plot> {
+fn distribution_plot(run: &RwswReplayRun<'_>) -> Option<Plot> {
     let workload = &run.test.composite.workload;
     let names: Vec<String> = workload.streams.iter().map(ToString::to_string).collect();
     let mut counts = Vec::new();
@@ -523,7 +531,7 @@ fn distribution_plot(run: &Run<'_>) -> Option<Plot> {
 
 /// Returns both response times of single I/Os: from the due time, as the application would see it,
 /// and from submission.
-fn response_times(run: &Run<'_>) -> Vec<Exhibit> {
+fn response_times(run: &RwswReplayRun<'_>) -> Vec<Exhibit> {
     let (mut all, mut reads, mut writes) = (Tally::default(), Tally::default(), Tally::default());
     for measurement in run.results.measurements() {
         all.merge(&measurement.with_flushes());
@@ -531,8 +539,8 @@ fn response_times(run: &Run<'_>) -> Vec<Exhibit> {
         writes.merge(&measurement.direction(Op::Write));
     }
     let is_due = match &run.test.course {
-        Course::Script(script, _) => script.timing != Timing::Closed,
-        Course::Steps(_) => false,
+        ReplayContent::Script(script, _) => script.timing != Timing::Closed,
+        ReplayContent::Steps(_) => false,
     };
     let title = if is_due {
         "Response times of the replay from the due time, ms"
@@ -558,7 +566,7 @@ const DUE_AND_SUBMITTED: &str = "From the due time: how long a program would hav
     wanted the I/O then, a late submission included. From submission: what the target took. Every \
     other response time of this report is from the due time.";
 
-const MOMENT: [TypedColumn<Moment>; 9] = [
+const MOMENT: [TypedColumn<ReplayPoint>; 9] = [
     TypedColumn::number("Time s", 3, |moment| Some(moment.at)),
     TypedColumn::number("IOPS", 3, |moment| moment.iops),
     TypedColumn::number("MB/s", 3, |moment| moment.mb_per_second),
@@ -567,11 +575,11 @@ const MOMENT: [TypedColumn<Moment>; 9] = [
     TypedColumn::number("OIO", 4, |moment| moment.outstanding),
     TypedColumn::number("OIO at most", 0, |moment| moment.outstanding_max),
     TypedColumn::number("Threads", 0, |moment| moment.threads),
-    TypedColumn::number("OIO per thread", 4, Moment::depth_per_thread),
+    TypedColumn::number("OIO per thread", 4, ReplayPoint::depth_per_thread),
 ];
 
 /// Returns every moment, for spreadsheets.
-fn moments_table(run: &Run<'_>) -> Table {
+fn moments_table(run: &RwswReplayRun<'_>) -> Table {
     let kinds = [
         ("replay", &run.results.replayed),
         ("capture, applied streams", &run.results.applied),

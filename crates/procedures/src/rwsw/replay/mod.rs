@@ -16,7 +16,7 @@ mod single_ios;
 pub use setup::{PARAMETERS, Replay};
 
 use crate::exhibits::report;
-use setup::{Course, part};
+use setup::{ReplayContent, part};
 use steadfast_domain::script::ScriptLoad;
 use steadfast_domain::{Bench, Findings, Halt, Nanos, Procedure, Record};
 
@@ -34,8 +34,8 @@ impl Procedure for Replay {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         self.regime.conduct(bench, &self.ground, &self.composite)?;
         match &self.course {
-            Course::Script(script, cut) => play(bench, script, *cut),
-            Course::Steps(steps) => {
+            ReplayContent::Script(script, cut) => play(bench, script, *cut),
+            ReplayContent::Steps(steps) => {
                 for planned in steps {
                     if planned.pause.0 > 0 {
                         bench.idle(planned.pause)?;

@@ -1,6 +1,6 @@
 //! Results of a replay and of its capture, on the time axis of the capture.
 
-use super::setup::{Course, PHASE, Planned, Replay};
+use super::setup::{PHASE, PlannedCaptureStep, Replay, ReplayContent};
 use crate::pts::between::steps_of;
 use crate::rwsw::segments::outstanding;
 use steadfast_domain::applied::AppliedStep;
@@ -8,7 +8,7 @@ use steadfast_domain::{Demand, Measurement, Nanos, Outcome, Record, Step};
 
 /// Values at one time of the capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Moment {
+pub struct ReplayPoint {
     /// Middle of the interval, in seconds since the first step of the capture began.
     pub at: f64,
     /// I/Os per second.
@@ -27,7 +27,7 @@ pub struct Moment {
     pub threads: Option<f64>,
 }
 
-impl Moment {
+impl ReplayPoint {
     /// Returns the average number of outstanding I/Os of each thread.
     pub fn depth_per_thread(&self) -> Option<f64> {
         Some(self.outstanding? / self.threads.filter(|threads| *threads > 0.0)?)
@@ -35,44 +35,44 @@ impl Moment {
 
     fn applied_with(self, demand: Demand) -> Self {
         let outstanding_max = Some(demand.outstanding() as f64);
-        Moment { outstanding_max, threads: Some(f64::from(demand.threads)), ..self }
+        ReplayPoint { outstanding_max, threads: Some(f64::from(demand.threads)), ..self }
     }
 }
 
 /// Results of a replay, from which its tables and plots are made.
-pub struct Results<'a> {
+pub struct RwswReplayResults<'a> {
     /// Steps of the replay.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
     /// Values of the replay.
-    pub replayed: Vec<Moment>,
+    pub replayed: Vec<ReplayPoint>,
     /// Values of the applied streams in the capture.
-    pub applied: Vec<Moment>,
+    pub applied: Vec<ReplayPoint>,
     /// Values of all streams in the capture.
-    pub captured: Vec<Moment>,
+    pub captured: Vec<ReplayPoint>,
 }
 
-impl<'a> Results<'a> {
+impl<'a> RwswReplayResults<'a> {
     /// Computes the results from a record.
     pub fn of(replay: &Replay, record: &'a Record) -> Self {
         let steps = steps_of(record, PHASE);
         let replayed = match &replay.course {
-            Course::Steps(planned) => of_steps(replay, planned, &steps),
-            Course::Script(script, _) => {
+            ReplayContent::Steps(planned) => of_steps(replay, planned, &steps),
+            ReplayContent::Script(script, _) => {
                 let moments = of_parts(&steps, &|at| unplayed(script.timing, at));
                 moments.into_iter().map(|moment| moment.applied_with(script.demand)).collect()
             }
         };
         let captured = &replay.composite.workload.steps;
         let width = match &replay.course {
-            Course::Steps(_) => None,
-            Course::Script(script, _) => Some(unplayed(script.timing, 1.0)),
+            ReplayContent::Steps(_) => None,
+            ReplayContent::Script(script, _) => Some(unplayed(script.timing, 1.0)),
         };
         let spans = spans(captured, width);
-        Results {
+        RwswReplayResults {
             steps,
             replayed,
             applied: spans.iter().map(|span| span.applied(replay)).collect(),
-            captured: spans.iter().map(Span::whole).collect(),
+            captured: spans.iter().map(PlotStepGroup::whole).collect(),
         }
     }
 
@@ -105,23 +105,27 @@ fn middle(step: &AppliedStep, began: Nanos) -> f64 {
     (step.began.saturating_sub(began)).as_secs_f64() + step.lasted.as_secs_f64() / 2.0
 }
 
-fn of_steps(replay: &Replay, planned: &[Planned], steps: &[(&Step, &Outcome)]) -> Vec<Moment> {
+fn of_steps(
+    replay: &Replay,
+    planned: &[PlannedCaptureStep],
+    steps: &[(&Step, &Outcome)],
+) -> Vec<ReplayPoint> {
     let captured = &replay.composite.workload.steps;
     let began = captured.first().map_or(Nanos::ZERO, |step| step.began);
-    let moment = |(planned, (_, outcome)): (&Planned, &(&Step, &Outcome))| {
+    let moment = |(planned, (_, outcome)): (&PlannedCaptureStep, &(&Step, &Outcome))| {
         let at = middle(&captured[planned.index], began);
         let m = &outcome.measurement;
         // Flushes too, as in the capture.
         let total = m.with_flushes();
         let seconds = m.elapsed.as_secs_f64();
-        let moment = Moment {
+        let moment = ReplayPoint {
             at,
             iops: (seconds > 0.0).then(|| total.ios as f64 / seconds),
             mb_per_second: m.mb_per_second(),
             art: total.response_mean_ms(),
             mrt: total.response_longest().map(Nanos::as_millis_f64),
             outstanding: outstanding(m),
-            ..Moment::default()
+            ..ReplayPoint::default()
         };
         let demand = planned.step.load.stimulus().map(|stimulus| stimulus.demand);
         demand.map_or(moment, |demand| moment.applied_with(demand))
@@ -131,7 +135,7 @@ fn of_steps(replay: &Replay, planned: &[Planned], steps: &[(&Step, &Outcome)]) -
 
 /// Returns the values of each whole interval; `captured_at` converts the time of the replay to that
 /// of the capture.
-fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Vec<Moment> {
+fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Vec<ReplayPoint> {
     let mut moments = Vec::new();
     let mut before = 0.0;
     for (_, outcome) in steps {
@@ -140,7 +144,7 @@ fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Ve
             let sum: u64 = interval.tallies.iter().map(|t| t.response_sum.0).sum();
             let longest = interval.tallies.iter().map(|t| t.response_max).max();
             let length = interval.end.saturating_sub(interval.begin);
-            moments.push(Moment {
+            moments.push(ReplayPoint {
                 at: captured_at(
                     before + (interval.begin.as_secs_f64() + interval.end.as_secs_f64()) / 2.0,
                 ),
@@ -149,7 +153,7 @@ fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Ve
                 art: interval.response_mean_ms(),
                 mrt: longest.map(Nanos::as_millis_f64),
                 outstanding: (length.0 > 0).then(|| sum as f64 / length.0 as f64),
-                ..Moment::default()
+                ..ReplayPoint::default()
             });
         }
         before += measurement.elapsed.as_secs_f64();
@@ -158,7 +162,7 @@ fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Ve
 }
 
 /// Capture steps that form one point of a plot.
-struct Span<'a> {
+struct PlotStepGroup<'a> {
     /// Start, in seconds since the first step of the capture began.
     from: f64,
     seconds: f64,
@@ -167,17 +171,17 @@ struct Span<'a> {
 
 /// Groups capture steps into spans: one step each, or with `width`, as many as make up about
 /// `width` seconds, the interval of the replay.
-fn spans(steps: &[AppliedStep], width: Option<f64>) -> Vec<Span<'_>> {
+fn spans(steps: &[AppliedStep], width: Option<f64>) -> Vec<PlotStepGroup<'_>> {
     let Some(first) = steps.first() else { return Vec::new() };
     let each = first.lasted.as_secs_f64();
     let together = width.map_or(1.0, |width| (width / each).round().max(1.0));
     let is_alone = together == 1.0 || !together.is_finite();
-    let mut spans: Vec<Span<'_>> = Vec::new();
+    let mut spans: Vec<PlotStepGroup<'_>> = Vec::new();
     for step in steps {
         let from = step.began.saturating_sub(first.began).as_secs_f64();
         let seconds = step.lasted.as_secs_f64();
         if is_alone {
-            spans.push(Span { from, seconds, steps: vec![step] });
+            spans.push(PlotStepGroup { from, seconds, steps: vec![step] });
             continue;
         }
         let length = each * together;
@@ -185,7 +189,7 @@ fn spans(steps: &[AppliedStep], width: Option<f64>) -> Vec<Span<'_>> {
         let start = (from / length + 1e-6).floor() * length;
         match spans.last_mut().filter(|span| span.from == start) {
             Some(span) => span.steps.push(step),
-            None => spans.push(Span { from: start, seconds: length, steps: vec![step] }),
+            None => spans.push(PlotStepGroup { from: start, seconds: length, steps: vec![step] }),
         }
     }
     if let (Some(last), Some(step)) = (spans.last_mut().filter(|_| !is_alone), steps.last()) {
@@ -195,7 +199,7 @@ fn spans(steps: &[AppliedStep], width: Option<f64>) -> Vec<Span<'_>> {
     spans
 }
 
-impl Span<'_> {
+impl PlotStepGroup<'_> {
     fn middle(&self) -> f64 {
         self.from + self.seconds / 2.0
     }
@@ -206,7 +210,7 @@ impl Span<'_> {
 
     /// Returns the values of the applied streams. Response times are known only of all streams
     /// together.
-    fn applied(&self, replay: &Replay) -> Moment {
+    fn applied(&self, replay: &Replay) -> ReplayPoint {
         let workload = &replay.composite.workload;
         let counts = self.steps.iter().flat_map(|step| replay.composite.counts_of(step));
         let (mut ios, mut bytes) = (0.0, 0.0);
@@ -214,16 +218,16 @@ impl Span<'_> {
             ios += count as f64;
             bytes += count as f64 * workload.streams[place].size.0 as f64;
         }
-        Moment {
+        ReplayPoint {
             at: self.middle(),
             iops: self.rate(ios),
             mb_per_second: self.rate(bytes / 1e6),
-            ..Moment::default()
+            ..ReplayPoint::default()
         }
     }
 
     /// Returns the values of all streams.
-    fn whole(&self) -> Moment {
+    fn whole(&self) -> ReplayPoint {
         let ios: u64 = self.steps.iter().map(|step| step.captured_ios).sum();
         let bytes: u64 = self.steps.iter().map(|step| step.captured_bytes.0).sum();
         let responses = || self.steps.iter().filter(|step| step.response_mean.is_some());
@@ -236,7 +240,7 @@ impl Span<'_> {
             .iter()
             .filter_map(|step| step.outstanding_mean.map(|mean| mean * step.lasted.as_secs_f64()));
         let known = self.steps.iter().any(|step| step.outstanding_mean.is_some());
-        Moment {
+        ReplayPoint {
             at: self.middle(),
             iops: self.rate(ios as f64),
             mb_per_second: self.rate(bytes as f64 / 1e6),
@@ -290,7 +294,8 @@ mod tests {
         let steps: Vec<AppliedStep> = at
             .map(|at| tenth(at, if at < 5 { 10 } else { 30 }, if at == 4 { 6 } else { 1 }))
             .collect();
-        let moments: Vec<Moment> = spans(&steps, Some(1.0)).iter().map(Span::whole).collect();
+        let moments: Vec<ReplayPoint> =
+            spans(&steps, Some(1.0)).iter().map(PlotStepGroup::whole).collect();
         let [first, last] = &moments[..] else { panic!("{moments:?}") };
         assert_eq!((first.at, last.at), (0.5, 2.25));
         assert_eq!((first.iops, first.mb_per_second), (Some(50.0), Some(50.0)));

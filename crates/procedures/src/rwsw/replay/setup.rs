@@ -1,22 +1,22 @@
 //! Setup of a replay: the steps that it plays, when, and how long.
 
-use crate::ground::Ground;
+use crate::ground::ProcedureSetup;
 use crate::ground::applied::ALIGNMENT;
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning;
 use crate::parameters::Parameter;
 use crate::pts::between;
-use crate::rwsw::composite::{Composite, OfStep};
+use crate::rwsw::composite::{CapturedComposite, StepStreams};
 use crate::rwsw::ladder::OUTSTANDING;
 use crate::rwsw::method::{
     BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending, writes_as_captured,
 };
-use crate::rwsw::regime::{BEFORE_REPLAY, LADDER, Regime, STEADY};
-use crate::unsuitable::Unsuitable;
+use crate::rwsw::regime::{BEFORE_REPLAY, LADDER, PreconditioningPlan, STEADY};
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::script::ScriptLoad;
-use steadfast_domain::stimulus::{Pace, Until};
-use steadfast_domain::{Demand, Load, Nanos, Place, Settings, Step, Stimulus};
+use steadfast_domain::stimulus::{LoadLimits, Pace};
+use steadfast_domain::{Demand, Load, Nanos, Settings, Step, StepPlace, Stimulus};
 
 /// Phase of the replay.
 pub const PHASE: &str = "replay";
@@ -79,16 +79,16 @@ fn plays_steps(settings: &Settings) -> bool {
 
 /// Content of a replay.
 #[derive(Debug, Clone)]
-pub(super) enum Course {
+pub(super) enum ReplayContent {
     /// Capture steps, in order.
-    Steps(Vec<Planned>),
+    Steps(Vec<PlannedCaptureStep>),
     /// Single I/Os, and the time between cuts.
     Script(Box<ScriptLoad>, Nanos),
 }
 
 /// A planned capture step.
 #[derive(Debug, Clone)]
-pub(super) struct Planned {
+pub(super) struct PlannedCaptureStep {
     /// Idle time before the step.
     pub pause: Nanos,
     /// Index of the capture step in the workload.
@@ -97,7 +97,7 @@ pub(super) struct Planned {
     pub step: Step,
 }
 
-impl Planned {
+impl PlannedCaptureStep {
     /// Returns the number of I/Os of the applied streams in the captured step, scaled to the time
     /// that is played.
     pub(super) fn captured_ios(&self, replay: &Replay) -> f64 {
@@ -112,10 +112,10 @@ impl Planned {
 /// A replay, ready to run.
 #[derive(Debug, Clone)]
 pub struct Replay {
-    pub(super) ground: Ground,
-    pub(super) composite: Composite,
-    pub(super) regime: Regime,
-    pub(super) course: Course,
+    pub(super) ground: ProcedureSetup,
+    pub(super) composite: CapturedComposite,
+    pub(super) regime: PreconditioningPlan,
+    pub(super) course: ReplayContent,
     demands: Vec<Demand>,
 }
 
@@ -123,26 +123,26 @@ impl Replay {
     /// Creates the replay of the captured workload of the settings.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device, the workload or the settings do not permit the test.
-    pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
+    /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
+    pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
-        let composite = Composite::of(settings, ground.geometry)?;
+        let composite = CapturedComposite::of(settings, ground.geometry)?;
         check_ending(settings)?;
         if composite.workload.script.is_none() {
             check_demand(settings, ": every capture step has its own")?;
         }
         let demand = composite.demand(&ground);
-        let regime = Regime::before_replay(&ground, &composite, demand)?;
+        let regime = PreconditioningPlan::before_replay(&ground, &composite, demand)?;
         let course = match &composite.workload.script {
             Some(script) => {
                 let often = |text: &str| text.parse().ok().filter(|time: &Nanos| *time >= CUT_MIN);
-                Course::Script(Box::new(script.clone()), CUT.parse(settings, often)?)
+                ReplayContent::Script(Box::new(script.clone()), CUT.parse(settings, often)?)
             }
-            None => Course::Steps(planned(&ground, &composite)?),
+            None => ReplayContent::Steps(planned(&ground, &composite)?),
         };
         let mut demands = match &course {
-            Course::Script(script, _) => vec![script.demand],
-            Course::Steps(steps) => steps.iter().filter_map(demand_of).collect(),
+            ReplayContent::Script(script, _) => vec![script.demand],
+            ReplayContent::Steps(steps) => steps.iter().filter_map(demand_of).collect(),
         };
         demands.sort_by_key(|demand| (demand.outstanding(), demand.threads));
         demands.dedup();
@@ -152,8 +152,8 @@ impl Replay {
     /// Returns the number of capture steps that are played at their captured rate, and the number
     /// of all that are played.
     pub(super) fn paced(&self) -> (usize, usize) {
-        let Course::Steps(steps) = &self.course else { return (0, 0) };
-        let is_paced = |planned: &&Planned| {
+        let ReplayContent::Steps(steps) = &self.course else { return (0, 0) };
+        let is_paced = |planned: &&PlannedCaptureStep| {
             planned.step.load.stimulus().is_some_and(|s| s.pace != Pace::Closed)
         };
         (steps.iter().filter(is_paced).count(), steps.len())
@@ -161,7 +161,7 @@ impl Replay {
 
     /// Describes what the capture steps write: how many have a data pattern of their own.
     pub(super) fn data_text(&self) -> String {
-        let Course::Steps(steps) = &self.course else { return String::new() };
+        let ReplayContent::Steps(steps) = &self.course else { return String::new() };
         let captured = &self.composite.workload.steps;
         let known = steps.iter().filter(|step| captured[step.index].data_pattern.is_some()).count();
         if known > 0 && writes_as_captured(&self.ground.settings) {
@@ -171,8 +171,8 @@ impl Replay {
         }
     }
 
-    pub(super) fn choices(&self) -> Choices<'_> {
-        Choices {
+    pub(super) fn choices(&self) -> RunChoices<'_> {
+        RunChoices {
             demands: self.demands.clone(),
             rounds_max: self.regime.steady.as_ref().map(|steady| steady.cycles_max),
             ending: "when the capture is played to its end".to_owned(),
@@ -192,18 +192,21 @@ impl Replay {
     }
 }
 
-fn demand_of(planned: &Planned) -> Option<Demand> {
+fn demand_of(planned: &PlannedCaptureStep) -> Option<Demand> {
     planned.step.load.stimulus().map(|stimulus| stimulus.demand)
 }
 
 /// Returns part number `point`, from 1, of a replay of single I/Os.
 pub(super) fn part(script: &ScriptLoad, cut: Nanos, point: u32) -> Step {
-    let place = Place::new(PHASE, 0, point, script.name.clone());
+    let place = StepPlace::new(PHASE, 0, point, script.name.clone());
     Step::part(place, Load::Script(script.clone()), cut, point > 1)
 }
 
 /// Plans the capture steps that have I/Os that can be applied.
-fn planned(ground: &Ground, composite: &Composite) -> Result<Vec<Planned>, Unsuitable> {
+fn planned(
+    ground: &ProcedureSetup,
+    composite: &CapturedComposite,
+) -> Result<Vec<PlannedCaptureStep>, ProcedureError> {
     let settings = &ground.settings;
     let longest = LONGEST.parse(settings, longest)?;
     let keeps = PAUSES.parse(settings, |text| match text {
@@ -221,10 +224,10 @@ fn planned(ground: &Ground, composite: &Composite) -> Result<Vec<Planned>, Unsui
         let step = step(ground, composite, (index, steps.len()), longest);
         let pause = if keeps { captured.began.saturating_sub(ended) } else { Nanos::ZERO };
         ended = Nanos(captured.began.0.saturating_add(captured.lasted.0));
-        steps.push(Planned { pause, index, step });
+        steps.push(PlannedCaptureStep { pause, index, step });
     }
     if steps.is_empty() {
-        Err(Unsuitable(format!(
+        Err(ProcedureError(format!(
             "workload '{}' has no capture steps to replay; read it from a trace or a step file, or \
              run multi-wsat, which needs none",
             composite.workload.name
@@ -241,11 +244,11 @@ fn longest(text: &str) -> Option<Nanos> {
     }
 }
 
-fn check_length(step: &AppliedStep, name: &str) -> Result<(), Unsuitable> {
+fn check_length(step: &AppliedStep, name: &str) -> Result<(), ProcedureError> {
     if step.lasted >= STEP_MIN {
         return Ok(());
     }
-    Err(Unsuitable(format!(
+    Err(ProcedureError(format!(
         "workload '{name}' has a capture step of {}, which is shorter than {STEP_MIN}; read it \
          with wider steps, or replay its single I/Os with --exact",
         step.lasted
@@ -253,8 +256,8 @@ fn check_length(step: &AppliedStep, name: &str) -> Result<(), Unsuitable> {
 }
 
 fn step(
-    ground: &Ground,
-    composite: &Composite,
+    ground: &ProcedureSetup,
+    composite: &CapturedComposite,
     (index, played): (usize, usize),
     longest: Nanos,
 ) -> Step {
@@ -264,9 +267,9 @@ fn step(
     let label =
         format!("capture step {}: {} {many}, {}", index + 1, streams.len(), captured.demand);
     let point = u32::try_from(played + 1).unwrap_or(u32::MAX);
-    let place = Place::new(PHASE, 0, point, label.clone());
-    let until = Until::time(captured.lasted.min(longest));
-    let of_step = OfStep { label: &label, streams };
+    let place = StepPlace::new(PHASE, 0, point, label.clone());
+    let until = LoadLimits::time(captured.lasted.min(longest));
+    let of_step = StepStreams { label: &label, streams };
     let stimulus = ground.stimulus(&of_step, captured.demand, until, &place);
     let stimulus = stimulus.pace(composite.pace_of(captured));
     let own = captured.data_pattern.clone().filter(|_| writes_as_captured(&ground.settings));

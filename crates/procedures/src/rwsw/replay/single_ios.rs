@@ -3,7 +3,7 @@
 //! The start error of an I/O is the time from its due time to its submission to the kernel. It is
 //! never negative: the engine submits no I/O early.
 
-use super::results::{Results, unplayed};
+use super::results::{RwswReplayResults, unplayed};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke, TimeUnit,
@@ -25,7 +25,7 @@ const AT_EACH_END: usize = 10;
 
 /// Sums over all parts of a replayed script.
 #[derive(Default)]
-struct Sum {
+struct ReplaySums {
     left_out: u64,
     fua_left_out: u64,
     late: Lateness,
@@ -34,9 +34,9 @@ struct Sum {
     overlaps: u64,
 }
 
-impl Sum {
-    fn of(results: &Results<'_>) -> Self {
-        let mut sum = Sum::default();
+impl ReplaySums {
+    fn of(results: &RwswReplayResults<'_>) -> Self {
+        let mut sum = ReplaySums::default();
         let parts = results.measurements().filter_map(|m: &Measurement| m.replay.as_deref());
         parts.for_each(|part| sum.add(part));
         sum
@@ -60,8 +60,12 @@ impl Sum {
 }
 
 /// Returns the caveats of a replay of single I/Os.
-pub(super) fn caveats(script: &ScriptLoad, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
-    let sum = Sum::of(results);
+pub(super) fn caveats(
+    script: &ScriptLoad,
+    record: &Record,
+    results: &RwswReplayResults<'_>,
+) -> Vec<Caveat> {
+    let sum = ReplaySums::of(results);
     let mut caveats = Vec::new();
     let uncounted = script.counts.total().saturating_sub(results.played() + sum.left_out);
     if record.has_ended() && sum.left_out + sum.fua_left_out + uncounted > 0 {
@@ -109,12 +113,12 @@ pub(super) fn caveats(script: &ScriptLoad, record: &Record, results: &Results<'_
 }
 
 /// Returns the number of I/Os that were left out by choice.
-pub(super) fn left_out(results: &Results<'_>) -> u64 {
-    Sum::of(results).left_out
+pub(super) fn left_out(results: &RwswReplayResults<'_>) -> u64 {
+    ReplaySums::of(results).left_out
 }
 
 /// Returns the response times of an operation, measured from submission.
-pub(super) fn served(results: &Results<'_>, op: Op) -> Tally {
+pub(super) fn served(results: &RwswReplayResults<'_>, op: Op) -> Tally {
     let mut tally = Tally::default();
     let parts = results.measurements().filter_map(|m| m.replay.as_deref());
     let streams = parts.flat_map(|part| &part.served).filter(|stream| stream.op == op);
@@ -123,8 +127,8 @@ pub(super) fn served(results: &Results<'_>, op: Op) -> Tally {
 }
 
 /// Returns the facts on how many I/Os were played, left out and late.
-pub(super) fn facts(script: &ScriptLoad, results: &Results<'_>) -> Facts {
-    let sum = Sum::of(results);
+pub(super) fn facts(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Facts {
+    let sum = ReplaySums::of(results);
     let late = sum.mean().map(|mean| format!("{:.3} ms", mean.as_millis_f64()));
     Facts::new("Single I/Os").rows([
         Setting::identity("SHA-256 of the I/Os", &script.digest),
@@ -142,25 +146,25 @@ pub(super) fn facts(script: &ScriptLoad, results: &Results<'_>) -> Facts {
 
 /// Pace of the target, or the host, compared with the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pace {
+enum ReplayPace {
     KeptUp,
     Slower,
     /// Too few seconds were played to decide.
     Unknown,
 }
 
-impl Pace {
+impl ReplayPace {
     fn verdict(self) -> Option<&'static str> {
         match self {
-            Pace::KeptUp => Some("the target kept up with the trace"),
-            Pace::Slower => Some("the target is slower than the trace"),
-            Pace::Unknown => None,
+            ReplayPace::KeptUp => Some("the target kept up with the trace"),
+            ReplayPace::Slower => Some("the target is slower than the trace"),
+            ReplayPace::Unknown => None,
         }
     }
 }
 
 /// Returns the seconds of a replay that have I/Os, in order.
-fn seconds<'a>(results: &'a Results<'_>) -> impl Iterator<Item = IntervalLateness> + 'a {
+fn seconds<'a>(results: &'a RwswReplayResults<'_>) -> impl Iterator<Item = IntervalLateness> + 'a {
     let parts = results.measurements().filter_map(|m| m.replay.as_deref());
     parts.flat_map(|part| &part.intervals).copied().filter(|second| second.ios > 0)
 }
@@ -179,20 +183,20 @@ fn ends(seconds: &[IntervalLateness]) -> Option<(Nanos, Nanos)> {
     Some((mean(&seconds[..many])?, mean(&seconds[seconds.len() - many..])?))
 }
 
-fn pace(seconds: &[IntervalLateness]) -> Pace {
+fn pace(seconds: &[IntervalLateness]) -> ReplayPace {
     let late = mean(seconds).is_some_and(|mean| mean >= LATE);
     match ends(seconds) {
-        _ if late => Pace::Slower,
-        Some((first, last)) if last.saturating_sub(first) >= GROWN => Pace::Slower,
-        Some(_) => Pace::KeptUp,
-        None => Pace::Unknown,
+        _ if late => ReplayPace::Slower,
+        Some((first, last)) if last.saturating_sub(first) >= GROWN => ReplayPace::Slower,
+        Some(_) => ReplayPace::KeptUp,
+        None => ReplayPace::Unknown,
     }
 }
 
 /// Returns start errors and the verdict; `None` for a closed loop, which has no due times.
-pub(super) fn punctuality(script: &ScriptLoad, results: &Results<'_>) -> Option<Facts> {
+pub(super) fn punctuality(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Option<Facts> {
     (script.timing != Timing::Closed).then_some(())?;
-    let Sum { late, .. } = Sum::of(results);
+    let ReplaySums { late, .. } = ReplaySums::of(results);
     let seconds: Vec<IntervalLateness> = seconds(results).collect();
     let micros = |nanos: Nanos| format!("{:.1} us", nanos.0 as f64 / 1e3);
     let at = |share: f64| late.histogram.supported_quantile(share).map(micros);
@@ -210,7 +214,7 @@ pub(super) fn punctuality(script: &ScriptLoad, results: &Results<'_>) -> Option<
 
 /// Returns a plot of the start errors second by second; `None` for a closed loop, which has no due
 /// times, or without I/Os.
-pub(super) fn lateness_plot(script: &ScriptLoad, results: &Results<'_>) -> Option<Plot> {
+pub(super) fn lateness_plot(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Option<Plot> {
     (script.timing != Timing::Closed).then_some(())?;
     let mut points: Vec<(f64, IntervalLateness)> = Vec::new();
     let mut before = 0.0;
@@ -255,12 +259,15 @@ mod tests {
 
     #[test]
     fn a_target_is_slower_where_start_errors_grow_or_are_long_throughout() {
-        assert_eq!(pace(&lasting(&[3, 4, 3, 5, 4, 3])), Pace::KeptUp);
-        assert_eq!(pace(&lasting(&[3, 4, 90, 140, 200, 350])), Pace::Slower);
-        assert_eq!(pace(&lasting(&[1200; 6])), Pace::Slower);
+        assert_eq!(pace(&lasting(&[3, 4, 3, 5, 4, 3])), ReplayPace::KeptUp);
+        assert_eq!(pace(&lasting(&[3, 4, 90, 140, 200, 350])), ReplayPace::Slower);
+        assert_eq!(pace(&lasting(&[1200; 6])), ReplayPace::Slower);
         // One late second in the middle says nothing about the pace of the target.
-        assert_eq!(pace(&lasting(&[3, 3, 3, 900, 3, 3, 3, 3])), Pace::KeptUp);
-        assert_eq!((pace(&lasting(&[3, 4])), pace(&[])), (Pace::Unknown, Pace::Unknown));
+        assert_eq!(pace(&lasting(&[3, 3, 3, 900, 3, 3, 3, 3])), ReplayPace::KeptUp);
+        assert_eq!(
+            (pace(&lasting(&[3, 4])), pace(&[])),
+            (ReplayPace::Unknown, ReplayPace::Unknown)
+        );
         let (first, last) = ends(&lasting(&[10, 20, 30, 40, 50, 60])).unwrap();
         assert_eq!((first, last), (Nanos(15_000), Nanos(55_000)));
     }

@@ -4,11 +4,11 @@ use crate::testing::workload::{settings, workload};
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::measurement::{Interval, StreamTally};
 use steadfast_domain::replayed::IntervalLateness;
-use steadfast_domain::script::{OpCounts, Overlaps, ReplayOmissions, Timing};
+use steadfast_domain::script::{OpCounts, OverlapRule, ReplayOmissions, Timing};
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{
-    Bytes, Conditions, Demand, Entry, FineHistogram, Load, Measurement, Nanos, Note, Op, Outcome,
-    Purge, PurgeMethod, ReplayResult, Settings, Step, Tally,
+    Bytes, Conditions, Demand, FineHistogram, JournalEntry, Load, Measurement, Nanos, Note, Op,
+    Outcome, Purge, PurgeMethod, ReplayResult, Settings, Step, Tally,
 };
 
 fn made(settings: &Settings) -> Box<dyn Procedure> {
@@ -46,7 +46,7 @@ fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
         .entries
         .iter()
         .filter_map(|entry| match entry {
-            Entry::Idled(time) => Some(*time),
+            JournalEntry::Idled(time) => Some(*time),
             _ => None,
         })
         .collect();
@@ -198,7 +198,7 @@ fn script() -> ScriptLoad {
         reach: Bytes(1 << 20),
         demand: Demand::new(1, 32),
         timing: Timing::Original,
-        overlaps: Overlaps::Keep,
+        overlaps: OverlapRule::Keep,
         leave_out: ReplayOmissions::default(),
         data_pattern: DataPattern::RandomUnique,
         open: None,
@@ -206,9 +206,9 @@ fn script() -> ScriptLoad {
 }
 
 /// Plays scripts: complete after the third minute.
-struct Player(Vec<Step>);
+struct ScriptBench(Vec<Step>);
 
-impl Bench for Player {
+impl Bench for ScriptBench {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
         Ok(wanted.clone())
     }
@@ -232,7 +232,7 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
     let mut settings = plain("alignment", "auto");
     settings.workload.as_mut().unwrap().script = Some(script());
     let test = made(&settings);
-    let mut bench = Player(Vec::new());
+    let mut bench = ScriptBench(Vec::new());
     test.conduct(&mut bench).unwrap();
     assert_eq!(bench.0.len(), 3);
     assert!(bench.0.iter().all(|step| step.load == Load::Script(script())));
@@ -251,7 +251,7 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
 }
 
 /// A part of seven seconds with 1,009 I/Os in each, all of them `late_us` microseconds late.
-fn replayed(point: u32, late_us: u64) -> Entry {
+fn replayed(point: u32, late_us: u64) -> JournalEntry {
     let step = setup::part(&script(), Nanos::from_secs(7), point);
     let second = |at: u64| {
         let mut counts = vec![0u64; FineHistogram::LEN];
@@ -288,7 +288,7 @@ fn replayed(point: u32, late_us: u64) -> Entry {
     part.served.push(StreamTally { op: Op::Read, tally: served });
     measurement.replay = Some(Box::new(part));
     let outcome = Outcome { measurement, gap_before: None };
-    Entry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
+    JournalEntry::Applied { step: Box::new(step), outcome: Box::new(outcome) }
 }
 
 #[test]

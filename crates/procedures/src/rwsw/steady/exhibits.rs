@@ -1,17 +1,17 @@
 //! Exhibits of the two tests: distribution of the streams, IOPS over time until steady state, and
 //! IOPS, response times, MB/s and power by segment.
 
-use super::setup::{Kind, SteadyStreams};
-use crate::exhibits::disclosure::{self, Form, form_demands};
+use super::setup::{RwswWsatKind, SteadyStreams};
+use crate::exhibits::disclosure::{self, ReportForm, form_demands};
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::ground::applied::Applied;
-use crate::pts::between::{self, BetweenRounds, check_exhibits, evidence, steps_of};
-use crate::rwsw::composite::Composite;
+use crate::ground::applied::ApplicableWorkload;
+use crate::pts::between::{self, CyclicLoad, check_exhibits, evidence, steps_of};
+use crate::rwsw::composite::CapturedComposite;
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{
-    Segment, distribution, iops_over_time, iops_response, key_figures, segments_table,
+    RwswSegment, distribution, iops_over_time, iops_response, key_figures, segments_table,
     stream_counts, streams_table, throughput_power,
 };
 use crate::words::reservation_text;
@@ -21,19 +21,19 @@ use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{Caveat, CaveatKind, Measurement, Outcome, Record, Step, Verdict};
 
 /// A run with its steps and its verdict.
-pub struct Judged<'a> {
-    run: &'a BetweenRounds,
+pub struct JudgedRun<'a> {
+    run: &'a CyclicLoad,
     steps: Vec<(&'a Step, &'a Outcome)>,
     verdict: Verdict,
 }
 
 /// The runs, with their streams or measured minutes.
-pub struct Results<'a> {
-    judged: Vec<Judged<'a>>,
-    segments: Vec<Segment>,
+pub struct RwswSteadyResults<'a> {
+    judged: Vec<JudgedRun<'a>>,
+    segments: Vec<RwswSegment>,
 }
 
-impl Judged<'_> {
+impl JudgedRun<'_> {
     /// Returns the reported minutes: those of the window, steady or not; without a window, all
     /// that have a value.
     fn reported(&self) -> Vec<&Measurement> {
@@ -51,10 +51,10 @@ impl Judged<'_> {
     }
 }
 
-type Run<'a> = StudiedRun<'a, SteadyStreams>;
+type RwswSteadyRun<'a> = StudiedRun<'a, SteadyStreams>;
 
-impl Reported for SteadyStreams {
-    type Results<'a> = Results<'a>;
+impl ProcedureReport for SteadyStreams {
+    type Results<'a> = RwswSteadyResults<'a>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -96,8 +96,8 @@ impl Reported for SteadyStreams {
     const FRONT_PLOTS: &'static [&'static str] = &["iops-time", "segments-iops-response"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let judged: Vec<Judged<'_>> = self.runs.iter().map(|run| judge(run, record)).collect();
-        let results = Results { segments: segments(self, &judged), judged };
+        let judged: Vec<JudgedRun<'_>> = self.runs.iter().map(|run| judge(run, record)).collect();
+        let results = RwswSteadyResults { segments: segments(self, &judged), judged };
         StudiedRun { test: self, record, choices: self.choices(), results }
     }
 
@@ -105,7 +105,7 @@ impl Reported for SteadyStreams {
         format!("{} {}", name(self), self.composite)
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &RwswSteadyRun<'_>) -> ReportForm {
         let windows: Vec<String> = run
             .results
             .judged
@@ -128,7 +128,7 @@ impl Reported for SteadyStreams {
             Setting::method("cycle", "Cycle", run.test.cycle_text(), Origin::Profile),
             Setting::outcome("Steady State", rounds),
         ]);
-        Form {
+        ReportForm {
             test: format!("{} Test", name(run.test)),
             subtitle: format!("{} - {}", name(run.test), subtitle(run.test)),
             set_up: captured::set_up_rows(&run.choices, &run.test.regime),
@@ -136,7 +136,7 @@ impl Reported for SteadyStreams {
         }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &RwswSteadyRun<'_>) -> String {
         let begun = run.results.judged.iter().filter(|judged| !judged.steps.is_empty()).count();
         if !run.record.has_ended() {
             return format!(
@@ -146,18 +146,18 @@ impl Reported for SteadyStreams {
         }
         let steady = run.results.judged.iter().filter(|judged| judged.verdict.steady).count();
         match (run.test.kind, run.results.judged.first().and_then(|judged| judged.verdict.window)) {
-            (Kind::Multi, Some((first, last))) if steady == 1 => {
+            (RwswWsatKind::Multi, Some((first, last))) if steady == 1 => {
                 let reservation = run.results.judged.first().map(|r| reservation_text(&r.verdict));
                 let reservation = reservation.unwrap_or_default();
                 format!("Steady state in rounds {first} to {last}{reservation}.")
             }
-            (Kind::Multi, _) => {
+            (RwswWsatKind::Multi, _) => {
                 "Steady state NOT achieved in the maximum number of rounds.".to_owned()
             }
-            (Kind::Individual, _) if steady == run.results.judged.len() => {
+            (RwswWsatKind::Individual, _) if steady == run.results.judged.len() => {
                 format!("All {steady} I/O streams reached steady state.")
             }
-            (Kind::Individual, _) => format!(
+            (RwswWsatKind::Individual, _) => format!(
                 "Steady state NOT achieved in {} of {} I/O streams.",
                 run.results.judged.len() - steady,
                 run.results.judged.len()
@@ -165,11 +165,11 @@ impl Reported for SteadyStreams {
         }
     }
 
-    fn verdict(run: &Run<'_>) -> Option<Verdict> {
+    fn verdict(run: &RwswSteadyRun<'_>) -> Option<Verdict> {
         whole_verdict(&run.results.judged)
     }
 
-    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+    fn caveats(run: &RwswSteadyRun<'_>) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if run.record.has_ended() {
             caveats.extend(not_steady(&run.results.judged));
@@ -182,18 +182,18 @@ impl Reported for SteadyStreams {
         caveats
     }
 
-    fn reports(run: &Run<'_>, step: &Step) -> bool {
+    fn reports(run: &RwswSteadyRun<'_>, step: &Step) -> bool {
         run.choices.measures(step)
     }
 
     /// The rate of every stream, and per watt; of all of them together what the window gave.
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &RwswSteadyRun<'_>) -> Vec<KeyFigure> {
         match run.test.kind {
-            Kind::Individual => {
-                let rate = |s: &Segment| {
+            RwswWsatKind::Individual => {
+                let rate = |s: &RwswSegment| {
                     KeyFigure::new(&crate::words::slug(&s.name), &s.name, s.iops, "IOPS")
                 };
-                let per_watt = |s: &Segment| {
+                let per_watt = |s: &RwswSegment| {
                     let id = format!("{}-per-watt", crate::words::slug(&s.name));
                     let label = format!("{}, rate per watt", s.name);
                     KeyFigure::new(&id, label, s.iops_per_watt(), "IOPS/W")
@@ -201,35 +201,35 @@ impl Reported for SteadyStreams {
                 let segments = || run.results.segments.iter();
                 segments().map(rate).chain(segments().map(per_watt)).collect()
             }
-            Kind::Multi => run
+            RwswWsatKind::Multi => run
                 .results
                 .judged
                 .iter()
-                .flat_map(|judged| key_figures(&Segment::of("Window", &judged.reported())))
+                .flat_map(|judged| key_figures(&RwswSegment::of("Window", &judged.reported())))
                 .collect(),
         }
     }
 }
 
-fn table(run: &Run<'_>) -> Table {
+fn table(run: &RwswSteadyRun<'_>) -> Table {
     segments_table("By segment", corner(run.test), &run.results.segments)
 }
 
-fn judge<'a>(run: &'a BetweenRounds, record: &'a Record) -> Judged<'a> {
+fn judge<'a>(run: &'a CyclicLoad, record: &'a Record) -> JudgedRun<'a> {
     let steps = steps_of(record, &run.phase);
     let verdict = run.verdict(&steps);
-    Judged { run, steps, verdict }
+    JudgedRun { run, steps, verdict }
 }
 
 fn name(test: &SteadyStreams) -> &'static str {
     match test.kind {
-        Kind::Individual => "Individual Streams WSAT",
-        Kind::Multi => "Multi-WSAT",
+        RwswWsatKind::Individual => "Individual Streams WSAT",
+        RwswWsatKind::Multi => "Multi-WSAT",
     }
 }
 
 /// Returns the verdict on all segments: each must be steady; contains the evidence of each.
-fn whole_verdict(judged: &[Judged<'_>]) -> Option<Verdict> {
+fn whole_verdict(judged: &[JudgedRun<'_>]) -> Option<Verdict> {
     if let [only] = judged {
         return Some(only.verdict.clone());
     }
@@ -250,7 +250,7 @@ fn whole_verdict(judged: &[Judged<'_>]) -> Option<Verdict> {
 
 /// Returns the evidence of one stream among others, with its window if the windows differ. A
 /// window that does not count is not steady, whatever its values.
-fn stream_tracks(run: &Judged<'_>, same_window: bool) -> Vec<TrackVerdict> {
+fn stream_tracks(run: &JudgedRun<'_>, same_window: bool) -> Vec<TrackVerdict> {
     let verdict = &run.verdict;
     let window = verdict.window.filter(|_| !same_window);
     let name = match window {
@@ -268,22 +268,22 @@ fn stream_tracks(run: &Judged<'_>, same_window: bool) -> Vec<TrackVerdict> {
 /// Returns the name of a segment.
 fn corner(test: &SteadyStreams) -> &'static str {
     match test.kind {
-        Kind::Individual => "Segment (I/O stream, mean of its measurement window)",
-        Kind::Multi => "Round (measured step)",
+        RwswWsatKind::Individual => "Segment (I/O stream, mean of its measurement window)",
+        RwswWsatKind::Multi => "Round (measured step)",
     }
 }
 
-fn segments(test: &SteadyStreams, judged: &[Judged<'_>]) -> Vec<Segment> {
+fn segments(test: &SteadyStreams, judged: &[JudgedRun<'_>]) -> Vec<RwswSegment> {
     match test.kind {
-        Kind::Individual => judged
+        RwswWsatKind::Individual => judged
             .iter()
             .filter(|run| !run.steps.is_empty())
-            .map(|run| Segment::of(run.run.label.clone(), &run.reported()))
+            .map(|run| RwswSegment::of(run.run.label.clone(), &run.reported()))
             .collect(),
-        Kind::Multi => {
-            let measured = judged.iter().flat_map(Judged::measured);
+        RwswWsatKind::Multi => {
+            let measured = judged.iter().flat_map(JudgedRun::measured);
             measured
-                .map(|(step, o)| Segment::of(step.place.round.to_string(), &[&o.measurement]))
+                .map(|(step, o)| RwswSegment::of(step.place.round.to_string(), &[&o.measurement]))
                 .collect()
         }
     }
@@ -291,12 +291,12 @@ fn segments(test: &SteadyStreams, judged: &[Judged<'_>]) -> Vec<Segment> {
 
 fn subtitle(test: &SteadyStreams) -> &'static str {
     match test.kind {
-        Kind::Individual => "Each I/O Stream to Steady State",
-        Kind::Multi => "Fixed Composite to Steady State",
+        RwswWsatKind::Individual => "Each I/O Stream to Steady State",
+        RwswWsatKind::Multi => "Fixed Composite to Steady State",
     }
 }
 
-fn not_steady(judged: &[Judged<'_>]) -> Option<Caveat> {
+fn not_steady(judged: &[JudgedRun<'_>]) -> Option<Caveat> {
     let names: Vec<&str> =
         judged.iter().filter(|run| !run.verdict.steady).map(|run| run.run.label.as_str()).collect();
     (!names.is_empty()).then(|| {
@@ -313,7 +313,7 @@ fn not_steady(judged: &[Judged<'_>]) -> Option<Caveat> {
 }
 
 /// Returns the streams: one per segment.
-fn alone(judged: &[Judged<'_>]) -> (Vec<String>, Vec<Vec<f64>>) {
+fn alone(judged: &[JudgedRun<'_>]) -> (Vec<String>, Vec<Vec<f64>>) {
     let names = judged.iter().map(|run| run.run.label.clone()).collect();
     let counts = (0..judged.len()).map(|segment| {
         let is_it = |place: usize| if place == segment { 1.0 } else { 0.0 };
@@ -323,13 +323,16 @@ fn alone(judged: &[Judged<'_>]) -> (Vec<String>, Vec<Vec<f64>>) {
 }
 
 /// Returns all streams in each measured minute.
-fn together(composite: &Composite, judged: &[Judged<'_>]) -> (Vec<String>, Vec<Vec<f64>>) {
+fn together(
+    composite: &CapturedComposite,
+    judged: &[JudgedRun<'_>],
+) -> (Vec<String>, Vec<Vec<f64>>) {
     let names = composite.streams().iter().map(ToString::to_string).collect();
-    let measured = judged.iter().flat_map(Judged::measured);
+    let measured = judged.iter().flat_map(JudgedRun::measured);
     (names, measured.map(|(step, o)| stream_counts(step, &o.measurement)).collect())
 }
 
-fn steady_chapter(judged: &Judged<'_>) -> Page {
+fn steady_chapter(judged: &JudgedRun<'_>) -> Page {
     let phase = &judged.run.phase;
     let mut exhibits = check_exhibits(&judged.verdict, &format!("{phase}-window"));
     exhibits.extend(evidence(judged.run, &judged.steps, phase));
@@ -340,11 +343,11 @@ fn steady_chapter(judged: &Judged<'_>) -> Page {
     page(&format!("Steady State of {}", judged.run.label), exhibits)
 }
 
-fn distribution_page(run: &Run<'_>) -> Page {
+fn distribution_page(run: &RwswSteadyRun<'_>) -> Page {
     let title = format!("{} IO Streams Distribution v Segments", name(run.test));
     let (names, counts) = match run.test.kind {
-        Kind::Individual => alone(&run.results.judged),
-        Kind::Multi => together(&run.test.composite, &run.results.judged),
+        RwswWsatKind::Individual => alone(&run.results.judged),
+        RwswWsatKind::Multi => together(&run.test.composite, &run.results.judged),
     };
     let plot = distribution(
         &title,
@@ -356,10 +359,10 @@ fn distribution_page(run: &Run<'_>) -> Page {
     page(&title, vec![Exhibit::Plot(plot), Exhibit::Table(streams_table(&run.test.composite))])
 }
 
-fn listing(run: &Run<'_>) -> String {
+fn listing(run: &RwswSteadyRun<'_>) -> String {
     let what = match run.test.kind {
-        Kind::Multi => "The composite of all applied I/O streams",
-        Kind::Individual => "For each applied I/O stream, one after the other: it alone",
+        RwswWsatKind::Multi => "The composite of all applied I/O streams",
+        RwswWsatKind::Individual => "For each applied I/O stream, one after the other: it alone",
     };
     format!(
         "{}\n{what}, without a pause, accounted in steps of {}\n  one step in each cycle of {} is \

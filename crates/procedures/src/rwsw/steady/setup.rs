@@ -1,17 +1,19 @@
 //! Setup of the runs to steady state.
 
 use crate::exhibits::disclosure;
-use crate::ground::Ground;
+use crate::ground::ProcedureSetup;
 use crate::ground::applied::ALIGNMENT;
-use crate::ground::choices::Choices;
+use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning;
 use crate::parameters::Parameter;
-use crate::pts::between::{self, BetweenRounds};
+use crate::pts::between::{self, CyclicLoad};
 use crate::pts::workload::SEQUENTIAL_DEMAND;
-use crate::rwsw::composite::{Alone, Composite};
+use crate::rwsw::composite::{CapturedComposite, SingleStream};
 use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_ending};
-use crate::rwsw::regime::{PRECONDITIONING, Regime, cycle, quick_fill_text, steady_composite};
-use crate::unsuitable::Unsuitable;
+use crate::rwsw::regime::{
+    PRECONDITIONING, PreconditioningPlan, cycle, quick_fill_text, steady_composite,
+};
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::{Bytes, Demand, IoStream, Step};
 
 /// Parameters of `multi-wsat`.
@@ -22,7 +24,7 @@ pub const INDIVIDUAL_PARAMETERS: &[Parameter] = MULTI_PARAMETERS;
 
 /// Test that runs a captured workload to steady state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum RwswWsatKind {
     /// Individual Streams WSAT: each stream alone.
     Individual,
     /// Multi-Stream WSAT: all streams together.
@@ -32,12 +34,12 @@ pub enum Kind {
 /// Runs of a captured workload to steady state, ready to run.
 #[derive(Debug, Clone)]
 pub struct SteadyStreams {
-    pub(super) kind: Kind,
-    pub(super) ground: Ground,
-    pub(super) composite: Composite,
-    pub(super) regime: Regime,
+    pub(super) kind: RwswWsatKind,
+    pub(super) ground: ProcedureSetup,
+    pub(super) composite: CapturedComposite,
+    pub(super) regime: PreconditioningPlan,
     /// Runs to steady state: one for all streams, or one per stream.
-    pub(super) runs: Vec<BetweenRounds>,
+    pub(super) runs: Vec<CyclicLoad>,
     demands: Vec<Demand>,
     left_out: Vec<Bytes>,
 }
@@ -46,30 +48,30 @@ impl SteadyStreams {
     /// Creates Multi-Stream WSAT.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device, the workload or the settings do not permit the test.
-    pub fn multi(ground: Ground) -> Result<Self, Unsuitable> {
-        SteadyStreams::of(Kind::Multi, ground)
+    /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
+    pub fn multi(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
+        SteadyStreams::of(RwswWsatKind::Multi, ground)
     }
 
     /// Creates Individual Streams WSAT.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device, the workload or the settings do not permit the test.
-    pub fn individual(ground: Ground) -> Result<Self, Unsuitable> {
-        SteadyStreams::of(Kind::Individual, ground)
+    /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
+    pub fn individual(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
+        SteadyStreams::of(RwswWsatKind::Individual, ground)
     }
 
-    fn of(kind: Kind, ground: Ground) -> Result<Self, Unsuitable> {
+    fn of(kind: RwswWsatKind, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
-        let composite = Composite::of(settings, ground.geometry)?.with_streams()?;
+        let composite = CapturedComposite::of(settings, ground.geometry)?.with_streams()?;
         check_ending(settings)?;
-        let regime = Regime::chosen(settings)?;
+        let regime = PreconditioningPlan::chosen(settings)?;
         let runs = match kind {
-            Kind::Multi => {
+            RwswWsatKind::Multi => {
                 let demand = composite.demand(&ground);
                 vec![steady_composite(&ground, &composite, demand, (&regime, true))?]
             }
-            Kind::Individual => stream_runs(&ground, &composite, &regime)?,
+            RwswWsatKind::Individual => stream_runs(&ground, &composite, &regime)?,
         };
         let mut demands: Vec<Demand> = Vec::new();
         for demand in runs.iter().map(|run| run.stimulus.demand) {
@@ -80,8 +82,8 @@ impl SteadyStreams {
         Ok(SteadyStreams { kind, ground, composite, regime, runs, demands, left_out: Vec::new() })
     }
 
-    pub(super) fn choices(&self) -> Choices<'_> {
-        Choices {
+    pub(super) fn choices(&self) -> RunChoices<'_> {
+        RunChoices {
             demands: self.demands.clone(),
             block_sizes_left_out: &self.left_out,
             rounds_max: self.runs.first().map(|run| run.cycles_max),
@@ -109,33 +111,33 @@ impl SteadyStreams {
 /// Creates one run per stream, at the demand for which manufacturers specify their drives: that of
 /// the class for random streams, T1Q32 for sequential ones.
 fn stream_runs(
-    ground: &Ground,
-    composite: &Composite,
-    regime: &Regime,
-) -> Result<Vec<BetweenRounds>, Unsuitable> {
+    ground: &ProcedureSetup,
+    composite: &CapturedComposite,
+    regime: &PreconditioningPlan,
+) -> Result<Vec<CyclicLoad>, ProcedureError> {
     let streams: Vec<IoStream> = composite.moving().collect();
     let last = streams.len();
     (1..)
         .zip(streams)
         .map(|(number, stream)| {
-            run(ground, regime, (number, number == last), Alone(stream.weighing(1)))
+            run(ground, regime, (number, number == last), SingleStream(stream.weighing(1)))
         })
         .collect()
 }
 
 fn run(
-    ground: &Ground,
-    regime: &Regime,
+    ground: &ProcedureSetup,
+    regime: &PreconditioningPlan,
     (number, is_last): (usize, bool),
-    alone: Alone,
-) -> Result<BetweenRounds, Unsuitable> {
+    alone: SingleStream,
+) -> Result<CyclicLoad, ProcedureError> {
     let preset =
         if alone.is_sequential() { SEQUENTIAL_DEMAND } else { ground.method.random_demand };
     let demand = ground.settings.demand_or(preset);
     let phase = format!("stream-{number}");
     let label = format!("{alone} {demand}");
-    let load = BetweenRounds::endless(ground, (&phase, label), (&alone, demand), cycle(ground)?);
-    Ok(BetweenRounds {
+    let load = CyclicLoad::endless(ground, (&phase, label), (&alone, demand), cycle(ground)?);
+    Ok(CyclicLoad {
         cycles_max: ground.rounds_max(&phase, is_last, ground.method.rounds_max),
         fill: regime.fill(ground, std::slice::from_ref(&alone.0))?,
         ..load

@@ -1,9 +1,11 @@
 //! Exhibits of a TKperf test, with the IDs of our own runs.
 
-use super::results::{Studied, tracked, unit, value};
+use super::results::{TkperfTestResult, tracked, unit, value};
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::pages::page;
-use crate::exhibits::tkperf::{self, Content, SaturatedMinute, Shown, ZoneCurve, write_saturation};
+use crate::exhibits::tkperf::{
+    self, SaturatedMinute, TkperfPoint, TkperfTest, ZoneCurve, write_saturation,
+};
 use crate::ground::secondary::mean;
 use crate::words::mix_name;
 use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Page, Row, Table};
@@ -14,7 +16,7 @@ use steadfast_domain::{Bytes, ForeignKind, ForeignMeasured};
 const LAST_MINUTES: usize = 5;
 
 /// Returns the summary shown on a terminal, with the IDs of our own runs.
-pub(super) fn summary(studied: &Studied<'_>) -> Vec<Exhibit> {
+pub(super) fn summary(studied: &TkperfTestResult<'_>) -> Vec<Exhibit> {
     let table = match studied.test.kind {
         ForeignKind::Iops => matrix(studied, "iops-summary", "IOPS in the measurement window", 1),
         ForeignKind::Latency => {
@@ -31,7 +33,7 @@ pub(super) fn summary(studied: &Studied<'_>) -> Vec<Exhibit> {
 }
 
 /// Returns the numbers of page one, with the IDs of our runs if they mean the same.
-pub(super) fn key(studied: &Studied<'_>) -> Vec<KeyFigure> {
+pub(super) fn key(studied: &TkperfTestResult<'_>) -> Vec<KeyFigure> {
     let kind = studied.test.kind;
     let of = |id: &str, label: &str, mix: u8| {
         let pattern = AccessPattern::random(Bytes::kib(4), mix);
@@ -51,7 +53,7 @@ pub(super) fn key(studied: &Studied<'_>) -> Vec<KeyFigure> {
         ForeignKind::Throughput => {
             let large =
                 studied.points.iter().filter(|point| point.pattern.size == Bytes::kib(1024));
-            let figure = |point: &Shown| {
+            let figure = |point: &TkperfPoint| {
                 let direction = if point.pattern.read_percent == 100 { "read" } else { "write" };
                 let id = format!("seq-1024k-{direction}-rate");
                 let label = format!("SEQ 1024K {direction}");
@@ -74,7 +76,7 @@ pub(super) fn key(studied: &Studied<'_>) -> Vec<KeyFigure> {
 }
 
 /// Returns the sections of TKperf's report.
-pub(super) fn chapters(studied: &Studied<'_>) -> Vec<Page> {
+pub(super) fn chapters(studied: &TkperfTestResult<'_>) -> Vec<Page> {
     let kind = studied.test.kind;
     match kind {
         ForeignKind::Iops => tkperf::iops(&content(studied, ("IOPS", "iops"))),
@@ -123,9 +125,12 @@ fn listing(kind: ForeignKind) -> &'static str {
     }
 }
 
-fn content(studied: &Studied<'_>, (title, id): (&'static str, &'static str)) -> Content {
+fn content(
+    studied: &TkperfTestResult<'_>,
+    (title, id): (&'static str, &'static str),
+) -> TkperfTest {
     let kind = studied.test.kind;
-    Content {
+    TkperfTest {
         title,
         id,
         unit: unit(kind),
@@ -137,7 +142,7 @@ fn content(studied: &Studied<'_>, (title, id): (&'static str, &'static str)) -> 
 }
 
 /// Returns the matrix: block sizes ascending, mixes from 0/100.
-fn matrix(studied: &Studied<'_>, id: &str, title: &str, decimals: u8) -> Table {
+fn matrix(studied: &TkperfTestResult<'_>, id: &str, title: &str, decimals: u8) -> Table {
     let (mut sizes, mut mixes): (Vec<Bytes>, Vec<u8>) = (Vec::new(), Vec::new());
     for point in &studied.points {
         sizes.push(point.pattern.size);
@@ -148,7 +153,7 @@ fn matrix(studied: &Studied<'_>, id: &str, title: &str, decimals: u8) -> Table {
     mixes.sort_unstable();
     mixes.dedup();
     let of = |size: Bytes, mix: u8| {
-        let is_it = |p: &&Shown| p.pattern.size == size && p.pattern.read_percent == mix;
+        let is_it = |p: &&TkperfPoint| p.pattern.size == size && p.pattern.read_percent == mix;
         studied.points.iter().find(is_it).and_then(|point| point.mean)
     };
     let rows = sizes.iter().map(|size| {
@@ -162,11 +167,11 @@ fn matrix(studied: &Studied<'_>, id: &str, title: &str, decimals: u8) -> Table {
         .rows(rows)
 }
 
-fn rates(studied: &Studied<'_>) -> Table {
+fn rates(studied: &TkperfTestResult<'_>) -> Table {
     let rows = studied.points.iter().filter(|point| point.pattern.read_percent == 100);
     let rows = rows.map(|reads| {
         let size = reads.pattern.size;
-        let is_it = |p: &&Shown| p.pattern.size == size && p.pattern.read_percent == 0;
+        let is_it = |p: &&TkperfPoint| p.pattern.size == size && p.pattern.read_percent == 0;
         let writes = studied.points.iter().find(is_it).and_then(|point| point.mean);
         Row::new(
             format!("SEQ {}", size.transfer_size()),
@@ -177,7 +182,7 @@ fn rates(studied: &Studied<'_>) -> Table {
     Table::new("throughput-summary", title, "Block size").columns(["Read", "Write"]).rows(rows)
 }
 
-fn saturation(studied: &Studied<'_>) -> Table {
+fn saturation(studied: &TkperfTestResult<'_>) -> Table {
     let values: Vec<&ForeignMeasured> =
         studied.test.values.iter().map(|value| &value.measured).collect();
     let line = |head: &str, of: Option<&&ForeignMeasured>| {
@@ -203,14 +208,14 @@ fn saturation(studied: &Studied<'_>) -> Table {
         .rows(rows)
 }
 
-fn minutes(studied: &Studied<'_>) -> Vec<SaturatedMinute> {
+fn minutes(studied: &TkperfTestResult<'_>) -> Vec<SaturatedMinute> {
     let minute =
         |m: &ForeignMeasured| SaturatedMinute { iops: m.iops, mean_ms: m.mean_ms, gap: false };
     studied.test.values.iter().map(|value| minute(&value.measured)).collect()
 }
 
 /// Returns the tables for files only: the minutes of a write saturation, as in our own runs.
-pub(super) fn long_tables(studied: &Studied<'_>) -> Vec<Table> {
+pub(super) fn long_tables(studied: &TkperfTestResult<'_>) -> Vec<Table> {
     if studied.test.kind != ForeignKind::WriteSaturation {
         return Vec::new();
     }
@@ -230,7 +235,7 @@ pub(super) fn long_tables(studied: &Studied<'_>) -> Vec<Table> {
 }
 
 /// Returns the statistics over the zones of a hard disk.
-fn zones(studied: &Studied<'_>, id: &str) -> Table {
+fn zones(studied: &TkperfTestResult<'_>, id: &str) -> Table {
     let rows = studied.points.iter().map(|point| {
         let values: Vec<f64> = point.rounds.iter().filter_map(|(_, value)| *value).collect();
         let least = values.iter().copied().reduce(f64::min);
@@ -247,10 +252,12 @@ fn zones(studied: &Studied<'_>, id: &str) -> Table {
         .rows(rows)
 }
 
-fn over_zones(studied: &Studied<'_>, title: &str, id: &str) -> Vec<Page> {
+fn over_zones(studied: &TkperfTestResult<'_>, title: &str, id: &str) -> Vec<Page> {
     let kind = studied.test.kind;
-    let curve =
-        |point: &Shown| ZoneCurve { pattern: point.pattern, values: of_zones(studied, point) };
+    let curve = |point: &TkperfPoint| ZoneCurve {
+        pattern: point.pattern,
+        values: of_zones(studied, point),
+    };
     let curves: Vec<ZoneCurve> = studied.points.iter().map(curve).collect();
     let listing = Exhibit::Listing(listing(kind).into());
     let mut pages = vec![page(&format!("{title} - Test Loop"), vec![listing])];
@@ -258,7 +265,7 @@ fn over_zones(studied: &Studied<'_>, title: &str, id: &str) -> Vec<Page> {
     pages
 }
 
-fn of_zones(studied: &Studied<'_>, point: &Shown) -> Vec<(u32, Option<f64>)> {
+fn of_zones(studied: &TkperfTestResult<'_>, point: &TkperfPoint) -> Vec<(u32, Option<f64>)> {
     let own = studied.test.values.iter().filter(|value| value.pattern == point.pattern);
     own.map(|found| (found.round, value(studied.test.kind, &found.measured))).collect()
 }

@@ -11,10 +11,10 @@ mod worth;
 use crate::exhibits::disclosure::{self, ending_text, form_demand};
 use crate::exhibits::pages::page;
 use crate::pts::method::TWENTY_TEN;
-use results::Studied;
+use results::TkperfTestResult;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Setting, Subject,
+    Exhibit, Facts, FormBlock, FormHeader, FormSubject, Origin, Page, Setting,
 };
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{
@@ -71,7 +71,7 @@ fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
         ForeignKind::ZoneIops => "HDD IOPS",
         ForeignKind::ZoneThroughput => "HDD Throughput",
     };
-    let studied = Studied::of(test);
+    let studied = TkperfTestResult::of(test);
     let mut caveats = worth::caveats(test, &studied);
     caveats.extend(studied.not_steady());
     let findings = Findings {
@@ -225,7 +225,7 @@ fn header(run: &ForeignRun, test: &str, blocks: Vec<FormBlock>) -> FormHeader {
             Setting::identity("Firmware ver", labeled(run, "Firmware Revision")),
         ],
     );
-    let mut all = vec![platform.about(Subject::Platform), device.about(Subject::Device)];
+    let mut all = vec![platform.about(FormSubject::Platform), device.about(FormSubject::Device)];
     all.extend(blocks);
     FormHeader {
         issuer: "TKperf".into(),

@@ -1,12 +1,12 @@
 //! Results of a test of TKperf: its values point by point, judged again by the steady-state rule.
 
-use crate::exhibits::tkperf::Shown;
+use crate::exhibits::tkperf::TkperfPoint;
 use crate::ground::secondary::mean;
 use crate::pts::method::TWENTY_TEN;
 use crate::words::rounds_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::steady_state::{Point, judge_every};
+use steadfast_domain::steady_state::{TrackPoint, judge_every};
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, ForeignKind, ForeignMeasured, ForeignTest, ForeignValue, Track,
     Verdict, judge,
@@ -22,19 +22,19 @@ pub(super) fn tracked(kind: ForeignKind) -> Option<AccessPattern> {
 }
 
 /// A test and its results.
-pub(super) struct Studied<'a> {
+pub(super) struct TkperfTestResult<'a> {
     pub test: &'a ForeignTest,
     /// Verdict on TKperf's tracking variable; `None` if the test is not judged.
     pub verdict: Option<Verdict>,
     /// Rounds over which the means are taken.
     pub reported: Vec<u32>,
     /// Results of the points, in the order of the log.
-    pub points: Vec<Shown>,
+    pub points: Vec<TkperfPoint>,
     /// Sequential writes whose own values are not steady in the reported rounds.
     pub unsteady: Vec<AccessPattern>,
 }
 
-impl<'a> Studied<'a> {
+impl<'a> TkperfTestResult<'a> {
     pub fn of(test: &'a ForeignTest) -> Self {
         let verdict = tracked(test.kind).map(|pattern| verdict(test, &pattern));
         let reported = reported(test, verdict.as_ref());
@@ -49,7 +49,7 @@ impl<'a> Studied<'a> {
             ForeignKind::Throughput => unsteady(test, &patterns, &reported),
             _ => Vec::new(),
         };
-        Studied { test, verdict, reported, points, unsteady }
+        TkperfTestResult { test, verdict, reported, points, unsteady }
     }
 
     /// Returns one sentence on how the test ended.
@@ -127,7 +127,7 @@ fn of_pattern<'a>(
 }
 
 fn track(test: &ForeignTest, pattern: &AccessPattern) -> Track {
-    let points = of_pattern(test, pattern).map(|found| Point {
+    let points = of_pattern(test, pattern).map(|found| TrackPoint {
         round: found.round,
         value: value(test.kind, &found.measured),
         after_gap: false,
@@ -154,11 +154,11 @@ fn reported(test: &ForeignTest, verdict: Option<&Verdict>) -> Vec<u32> {
     (last.saturating_sub(TWENTY_TEN.window) + 1..=last).collect()
 }
 
-fn shown(test: &ForeignTest, pattern: &AccessPattern, reported: &[u32]) -> Shown {
+fn shown(test: &ForeignTest, pattern: &AccessPattern, reported: &[u32]) -> TkperfPoint {
     let inside = || of_pattern(test, pattern).filter(|found| reported.contains(&found.round));
     let shortest = inside().filter_map(|found| found.measured.shortest_ms);
     let longest = inside().filter_map(|found| found.measured.longest_ms);
-    Shown {
+    TkperfPoint {
         pattern: *pattern,
         rounds: of_pattern(test, pattern)
             .map(|found| (found.round, value(test.kind, &found.measured)))

@@ -1,7 +1,7 @@
 //! How far TKperf's numbers are comparable with new ones: the effect of its defects on each test
 //! (TKperf 638b083, read and run), as a page and as caveats.
 
-use super::results::Studied;
+use super::results::TkperfTestResult;
 use crate::exhibits::pages;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
@@ -23,7 +23,7 @@ fn deviation(id: &str, text: impl Into<String>) -> Caveat {
 }
 
 /// Returns the caveats on the numbers of a test.
-pub(super) fn caveats(test: &ForeignTest, studied: &Studied<'_>) -> Vec<Caveat> {
+pub(super) fn caveats(test: &ForeignTest, studied: &TkperfTestResult<'_>) -> Vec<Caveat> {
     let mut caveats = vec![Caveat::new(
         CaveatKind::Remark,
         ids::FOREIGN_PURGE,

@@ -1,10 +1,10 @@
 //! Exhibits of the tests of zones: curves over the zones, and statistics over them.
 
-use super::results::{Point, Results, Spread};
-use super::setup::{Kind, Zones};
-use crate::exhibits::disclosure::{self, Form};
+use super::results::{HddPoint, HddResults, ZoneSpread};
+use super::setup::{ZoneTest, ZoneTestKind};
+use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::tkperf::{ZoneCurve, zones};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use steadfast_domain::Record;
@@ -13,10 +13,10 @@ use steadfast_domain::findings::{
     Stroke, Table,
 };
 
-type Run<'a> = StudiedRun<'a, Zones>;
+type HddRun<'a> = StudiedRun<'a, ZoneTest>;
 
-impl Reported for Zones {
-    type Results<'a> = Results;
+impl ProcedureReport for ZoneTest {
+    type Results<'a> = HddResults;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
         ReportEntry::Summary,
@@ -28,7 +28,7 @@ impl Reported for Zones {
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(), Results::of(self, record));
+        let (choices, results) = (self.choices(), HddResults::of(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -36,7 +36,7 @@ impl Reported for Zones {
         title(self.kind).into()
     }
 
-    fn form(run: &Run<'_>) -> Form {
+    fn form(run: &HddRun<'_>) -> ReportForm {
         let fixed =
             |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Profile);
         let patterns: Vec<String> =
@@ -52,10 +52,10 @@ impl Reported for Zones {
             run.choices.step_row("Step"),
         ]);
         let test = title(run.test.kind).into();
-        Form { test, subtitle: "Zone by zone".into(), set_up, test_parameters }
+        ReportForm { test, subtitle: "Zone by zone".into(), set_up, test_parameters }
     }
 
-    fn ending(run: &Run<'_>) -> String {
+    fn ending(run: &HddRun<'_>) -> String {
         let all = run.test.zones.len();
         let points = &run.results.points;
         let whole = |zone: &usize| points.iter().all(|point| point.values[*zone].is_some());
@@ -68,11 +68,11 @@ impl Reported for Zones {
     }
 
     /// Returns the means over all zones that data sheets state.
-    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+    fn figures(run: &HddRun<'_>) -> Vec<KeyFigure> {
         let kind = run.test.kind;
         let wanted = match kind {
-            Kind::Iops => ["RND 4K R", "RND 4K W"],
-            Kind::Throughput => ["SEQ 1024K R", "SEQ 1024K W"],
+            ZoneTestKind::Iops => ["RND 4K R", "RND 4K W"],
+            ZoneTestKind::Throughput => ["SEQ 1024K R", "SEQ 1024K W"],
         };
         let mut figures = Vec::new();
         for point in &run.results.points {
@@ -88,30 +88,30 @@ impl Reported for Zones {
     }
 }
 
-fn title(kind: Kind) -> &'static str {
+fn title(kind: ZoneTestKind) -> &'static str {
     match kind {
-        Kind::Iops => "HDD IOPS",
-        Kind::Throughput => "HDD Throughput",
+        ZoneTestKind::Iops => "HDD IOPS",
+        ZoneTestKind::Throughput => "HDD Throughput",
     }
 }
 
-fn unit(kind: Kind) -> &'static str {
+fn unit(kind: ZoneTestKind) -> &'static str {
     match kind {
-        Kind::Iops => "IOPS",
-        Kind::Throughput => "MB/s",
+        ZoneTestKind::Iops => "IOPS",
+        ZoneTestKind::Throughput => "MB/s",
     }
 }
 
 /// Returns the chapter on the procedure's loop.
-fn loop_chapter(run: &Run<'_>) -> Vec<Page> {
+fn loop_chapter(run: &HddRun<'_>) -> Vec<Page> {
     let size = run.test.zones.first().map(|zone| zone.length.binary()).unwrap_or_default();
     let (count, time, demand) = (run.test.zones.len(), run.test.ground.minute, run.test.demand);
     let text = match run.test.kind {
-        Kind::Iops => format!(
+        ZoneTestKind::Iops => format!(
             "For each of {count} zones of {size}\n  For R/W mix 100/0, 50/50, 0/100\n    For block \
              size 64K, 16K, 4K\n      Random I/O in the zone for {time}, {demand}; record IOPS"
         ),
-        Kind::Throughput => format!(
+        ZoneTestKind::Throughput => format!(
             "For block size 1024K, 4K\n  For each of {count} zones of {size}\n    Sequential reads \
              in the zone for {time}, {demand}; record MB/s\n    Sequential writes in the zone for \
              {time}, {demand}; record MB/s"
@@ -121,9 +121,9 @@ fn loop_chapter(run: &Run<'_>) -> Vec<Page> {
 }
 
 /// Returns one plot per mix (IOPS test) or block size (throughput test).
-fn form_pages(run: &Run<'_>) -> Vec<Page> {
+fn form_pages(run: &HddRun<'_>) -> Vec<Page> {
     let (name, id) = (title(run.test.kind), table_id(run.test.kind));
-    let curve = |point: &Point| ZoneCurve {
+    let curve = |point: &HddPoint| ZoneCurve {
         pattern: point.pattern,
         values: (1..).zip(point.values.iter().copied()).collect(),
     };
@@ -136,8 +136,8 @@ fn form_pages(run: &Run<'_>) -> Vec<Page> {
 }
 
 /// Returns TKperf's box plot: statistics over the zones by point.
-fn spread_plot(run: &Run<'_>) -> Plot {
-    type Of = fn(&Spread) -> f64;
+fn spread_plot(run: &HddRun<'_>) -> Plot {
+    type Of = fn(&ZoneSpread) -> f64;
     let parts: [(&str, Of); 5] = [
         ("Minimum", |spread| spread.least),
         ("Lower quartile", |spread| spread.lower),
@@ -146,7 +146,7 @@ fn spread_plot(run: &Run<'_>) -> Plot {
         ("Maximum", |spread| spread.most),
     ];
     let series = parts.map(|(name, of)| {
-        let value = |point: &Point| point.spread().map(|spread| of(&spread));
+        let value = |point: &HddPoint| point.spread().map(|spread| of(&spread));
         let points = run.results.points.iter().enumerate();
         let points = points.map(|(at, point)| (at as f64, value(point))).collect();
         Series::new(name, Stroke::Measured, points)
@@ -163,14 +163,14 @@ fn spread_plot(run: &Run<'_>) -> Plot {
     .series(series)
 }
 
-fn table_id(kind: Kind) -> &'static str {
+fn table_id(kind: ZoneTestKind) -> &'static str {
     match kind {
-        Kind::Iops => "hdd-iops",
-        Kind::Throughput => "hdd-throughput",
+        ZoneTestKind::Iops => "hdd-iops",
+        ZoneTestKind::Throughput => "hdd-throughput",
     }
 }
 
-const SPREAD: [TypedColumn<Point>; 10] = [
+const SPREAD: [TypedColumn<HddPoint>; 10] = [
     TypedColumn::number("Mean", 1, |point| Some(point.spread()?.mean)),
     TypedColumn::number("Minimum", 1, |point| Some(point.spread()?.least)),
     TypedColumn::number("Lower quartile", 1, |point| Some(point.spread()?.lower)),
@@ -184,7 +184,7 @@ const SPREAD: [TypedColumn<Point>; 10] = [
 ];
 
 /// Returns the statistics over the zones as a table.
-fn spread_table(run: &Run<'_>) -> Table {
+fn spread_table(run: &HddRun<'_>) -> Table {
     let title = format!("{} over the zones", unit(run.test.kind));
     let points = run.results.points.iter();
     typed_table(table_id(run.test.kind), title, "Point", &SPREAD)
@@ -192,7 +192,7 @@ fn spread_table(run: &Run<'_>) -> Table {
 }
 
 /// Returns one line per zone.
-fn zones_table(run: &Run<'_>) -> Table {
+fn zones_table(run: &HddRun<'_>) -> Table {
     let rows = run.test.zones.iter().enumerate().map(|(zone, range)| {
         let mut cells = vec![Cell::count(range.start.0)];
         let values = run.results.points.iter().map(|point| Cell::number(point.values[zone], 3));

@@ -10,12 +10,12 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-pub use setup::{PARAMETERS, ZONES, Zones};
+pub use setup::{PARAMETERS, ZONES, ZoneTest};
 
 use crate::exhibits::report;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
-impl Procedure for Zones {
+impl Procedure for ZoneTest {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.ground.conditions())?;
         for step in self.steps() {

@@ -1,17 +1,17 @@
 //! Results of the zones, point by point.
 
-use super::setup::{Kind, Zones};
+use super::setup::{ZoneTest, ZoneTestKind};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Record, Tally};
 
 /// Results of a test of zones, from which its tables and plots are made.
-pub struct Results {
+pub struct HddResults {
     /// Results of each point, in order.
-    pub points: Vec<Point>,
+    pub points: Vec<HddPoint>,
 }
 
 /// Results of a point in all zones.
-pub struct Point {
+pub struct HddPoint {
     /// Access pattern of the point.
     pub pattern: AccessPattern,
     /// IOPS or MB/s of each zone; `None` for a zone that was not measured.
@@ -24,7 +24,7 @@ pub struct Point {
 
 /// Distribution of the values of a point over the zones.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub struct ZoneSpread {
     /// Smallest value.
     pub least: f64,
     /// First quartile, interpolated.
@@ -39,16 +39,16 @@ pub struct Spread {
     pub mean: f64,
 }
 
-impl Results {
+impl HddResults {
     /// Computes the results from a record.
-    pub fn of(test: &Zones, record: &Record) -> Self {
+    pub fn of(test: &ZoneTest, record: &Record) -> Self {
         let points = test.kind.points().into_iter().zip(1..);
         let points = points.map(|(pattern, number)| point(test, record, pattern, number));
-        Results { points: points.collect() }
+        HddResults { points: points.collect() }
     }
 }
 
-fn point(test: &Zones, record: &Record, pattern: AccessPattern, number: u32) -> Point {
+fn point(test: &ZoneTest, record: &Record, pattern: AccessPattern, number: u32) -> HddPoint {
     let phase = test.phase(pattern);
     let mut values = vec![None; test.zones.len()];
     let mut all = Tally::default();
@@ -63,19 +63,19 @@ fn point(test: &Zones, record: &Record, pattern: AccessPattern, number: u32) -> 
     }
     let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
     let (shortest, longest) = (ms(all.response_shortest()), ms(all.response_longest()));
-    Point { pattern, values, shortest, longest }
+    HddPoint { pattern, values, shortest, longest }
 }
 
-fn rate(kind: Kind, measurement: &Measurement) -> Option<f64> {
+fn rate(kind: ZoneTestKind, measurement: &Measurement) -> Option<f64> {
     match kind {
-        Kind::Iops => measurement.iops(),
-        Kind::Throughput => measurement.mb_per_second(),
+        ZoneTestKind::Iops => measurement.iops(),
+        ZoneTestKind::Throughput => measurement.mb_per_second(),
     }
 }
 
-impl Point {
+impl HddPoint {
     /// Returns the distribution over the measured zones; `None` if no zone was measured.
-    pub fn spread(&self) -> Option<Spread> {
+    pub fn spread(&self) -> Option<ZoneSpread> {
         let mut values: Vec<f64> = self.values.iter().copied().flatten().collect();
         values.sort_by(f64::total_cmp);
         let (least, most) = (*values.first()?, *values.last()?);
@@ -84,7 +84,7 @@ impl Point {
             let (below, above) = (values[at.floor() as usize], values[at.ceil() as usize]);
             below + (above - below) * at.fract()
         };
-        Some(Spread {
+        Some(ZoneSpread {
             least,
             lower: quantile(0.25),
             median: quantile(0.5),

@@ -1,16 +1,16 @@
 //! Setup of the tests of zones.
 
-use crate::ground::Ground;
-use crate::ground::asked::Asked;
-use crate::ground::choices::Choices;
+use crate::ground::ProcedureSetup;
+use crate::ground::asked::ProcedureRequest;
+use crate::ground::choices::RunChoices;
 use crate::ground::method::Method;
 use crate::ground::rounds::check_no_rounds;
 use crate::parameters::Parameter;
 use crate::pts::method;
-use crate::unsuitable::Unsuitable;
+use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::stimulus::{ActiveRange, Until};
-use steadfast_domain::{Bytes, Demand, Place, Profile, Step};
+use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+use steadfast_domain::{Bytes, Demand, Profile, Step, StepPlace};
 
 /// Parameter `zones`.
 pub const ZONES: Parameter = Parameter {
@@ -38,29 +38,29 @@ const UNIT: u64 = 1 << 20;
 
 /// A test of zones, ready to run.
 #[derive(Debug, Clone)]
-pub struct Zones {
-    pub(super) ground: Ground,
+pub struct ZoneTest {
+    pub(super) ground: ProcedureSetup,
     pub(super) demand: Demand,
     pub(super) zones: Vec<ActiveRange>,
-    pub(super) kind: Kind,
+    pub(super) kind: ZoneTestKind,
 }
 
 /// Test of zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ZoneTestKind {
     Iops,
     Throughput,
 }
 
-impl Kind {
+impl ZoneTestKind {
     /// Returns the points in each zone, in order.
     pub fn points(self) -> Vec<AccessPattern> {
         match self {
-            Kind::Iops => MIXES
+            ZoneTestKind::Iops => MIXES
                 .iter()
                 .flat_map(|mix| SIZES.iter().map(|size| AccessPattern::random(*size, *mix)))
                 .collect(),
-            Kind::Throughput => THROUGHPUT_SIZES
+            ZoneTestKind::Throughput => THROUGHPUT_SIZES
                 .iter()
                 .flat_map(|size| [100, 0].map(|mix| AccessPattern::sequential(*size, mix)))
                 .collect(),
@@ -68,24 +68,24 @@ impl Kind {
     }
 }
 
-impl Zones {
+impl ZoneTest {
     /// Creates the test of IOPS in each zone.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
-    pub fn iops(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
-        Zones::of(Kind::Iops, asked)
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn iops(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        ZoneTest::of(ZoneTestKind::Iops, asked)
     }
 
     /// Creates the test of throughput in each zone.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
-    pub fn throughput(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
-        Zones::of(Kind::Throughput, asked)
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn throughput(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        ZoneTest::of(ZoneTestKind::Throughput, asked)
     }
 
-    fn of(kind: Kind, asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+    fn of(kind: ZoneTestKind, asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let instead = "it ends after its last zone; omit --steady-state and --max-rounds";
         check_no_rounds(asked.settings, instead)?;
         let method = Method {
@@ -93,12 +93,12 @@ impl Zones {
             lesser: Some("TKPERF HDD MODE: the method of TKperf 2.x, not of the PTS"),
             ..method::of(Profile::Tkperf, asked.settings.class)
         };
-        let ground = Ground::new(asked, method)?;
+        let ground = ProcedureSetup::new(asked, method)?;
         let count = ZONES.parse(&ground.settings, |text| {
             text.parse::<u32>().ok().filter(|count| (2..=1024).contains(count))
         })?;
         let zones = zones(ground.active_range, count)?;
-        Ok(Zones { demand: ground.settings.demand_or(DEMAND), zones, kind, ground })
+        Ok(ZoneTest { demand: ground.settings.demand_or(DEMAND), zones, kind, ground })
     }
 
     /// Returns the steps in order: the IOPS test passes over the zones once, the throughput test
@@ -106,8 +106,8 @@ impl Zones {
     pub(super) fn steps(&self) -> impl Iterator<Item = Step> {
         let points: Vec<(u32, AccessPattern)> = (1..).zip(self.kind.points()).collect();
         let groups: Vec<Vec<(u32, AccessPattern)>> = match self.kind {
-            Kind::Iops => vec![points],
-            Kind::Throughput => points.chunks(2).map(<[_]>::to_vec).collect(),
+            ZoneTestKind::Iops => vec![points],
+            ZoneTestKind::Throughput => points.chunks(2).map(<[_]>::to_vec).collect(),
         };
         let mut steps = Vec::new();
         for group in groups {
@@ -120,8 +120,8 @@ impl Zones {
 
     fn step(&self, (zone, range): (u32, ActiveRange), of: (u32, AccessPattern)) -> Step {
         let (point, pattern) = of;
-        let place = Place::new(&self.phase(pattern), zone, point, pattern.to_string());
-        let until = Until::time(self.ground.minute);
+        let place = StepPlace::new(&self.phase(pattern), zone, point, pattern.to_string());
+        let until = LoadLimits::time(self.ground.minute);
         let mut stimulus = self.ground.stimulus(&pattern, self.demand, until, &place);
         stimulus.active_range = range;
         Step::alone(place, stimulus)
@@ -130,16 +130,16 @@ impl Zones {
     /// Returns the phase in which a pattern is applied: one pass over all zones.
     pub(super) fn phase(&self, pattern: AccessPattern) -> String {
         match self.kind {
-            Kind::Iops => "zones".to_owned(),
-            Kind::Throughput => format!("zones-{}", pattern.size.transfer_size()),
+            ZoneTestKind::Iops => "zones".to_owned(),
+            ZoneTestKind::Throughput => format!("zones-{}", pattern.size.transfer_size()),
         }
     }
 
-    pub(super) fn choices(&self) -> Choices<'_> {
+    pub(super) fn choices(&self) -> RunChoices<'_> {
         let mut phases: Vec<String> =
             self.kind.points().into_iter().map(|pattern| self.phase(pattern)).collect();
         phases.dedup();
-        Choices {
+        RunChoices {
             demands: vec![self.demand],
             recommended: Some(DEMAND),
             ending: format!("after the last of {} zones", self.zones.len()),
@@ -155,10 +155,10 @@ impl Zones {
 }
 
 /// Divides the range into equal zones from its beginning; a remainder at the end is not used.
-fn zones(range: ActiveRange, count: u32) -> Result<Vec<ActiveRange>, Unsuitable> {
+fn zones(range: ActiveRange, count: u32) -> Result<Vec<ActiveRange>, ProcedureError> {
     let length = Bytes(range.length.0 / u64::from(count)).round_down(UNIT);
     if length.0 == 0 {
-        return Err(Unsuitable(format!(
+        return Err(ProcedureError(format!(
             "{count} zones of {} are smaller than 1 MiB each; test a target of at least {count} MiB, \
              or fewer zones with: steadfast run tkperf --set zones=N",
             range.length

@@ -5,22 +5,22 @@ mod store;
 
 use crate::cli::explore::ExploreArguments;
 use crate::exit::{ExitState, misuse};
-use crate::writing::Rule;
+use crate::writing::OutputRule;
 use crate::{crew, signals, terminal};
 use anyhow::{Context, bail};
-use runs::Run;
+use runs::RunDirectory;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use steadfast_domain::units::Bytes;
-use steadfast_engine::Stop;
+use steadfast_engine::StopSignal;
 use steadfast_explorer::cache::IndexStore;
-use steadfast_explorer::capture::{Capture, Making, open_all};
+use steadfast_explorer::capture::{ExploredCapture, IndexOrigin, open_all};
 use steadfast_explorer::export;
 use steadfast_explorer::server::Server;
-use steadfast_explorer::shown::{Item, Shown};
+use steadfast_explorer::shown::{ExplorerItem, ExplorerItems};
 use store::IndexCache;
 
 /// Interval between progress updates of an index.
@@ -56,7 +56,7 @@ fn use_one_heap() {
 }
 
 /// Opens all paths in command-line order; directories are runs.
-fn shown(paths: &[PathBuf]) -> anyhow::Result<Shown> {
+fn shown(paths: &[PathBuf]) -> anyhow::Result<ExplorerItems> {
     let (runs, files): (Vec<PathBuf>, Vec<PathBuf>) =
         paths.iter().cloned().partition(|path| path.is_dir());
     for run in &runs {
@@ -65,22 +65,22 @@ fn shown(paths: &[PathBuf]) -> anyhow::Result<Shown> {
         }
     }
     let captures = open_all(&files, Some(&crew::of_all_processors()))?;
-    let mut items: Vec<Item> =
-        captures.into_iter().map(|capture| Item::Capture(Box::new(capture))).collect();
+    let mut items: Vec<ExplorerItem> =
+        captures.into_iter().map(|capture| ExplorerItem::Capture(Box::new(capture))).collect();
     for run in runs {
-        items.push(Item::Run(Box::new(Run::open(run)?)));
+        items.push(ExplorerItem::Run(Box::new(RunDirectory::open(run)?)));
     }
-    Ok(Shown { items })
+    Ok(ExplorerItems { items })
 }
 
 /// Builds the indexes and writes the page.
 fn written(
     arguments: &ExploreArguments,
-    shown: &Arc<Shown>,
+    shown: &Arc<ExplorerItems>,
     cache: Option<&IndexCache>,
     path: &Path,
 ) -> anyhow::Result<ExitState> {
-    let file = Rule::of(&arguments.writing)?.begin_text(path)?;
+    let file = OutputRule::of(&arguments.writing)?.begin_text(path)?;
     let stop = signals::stop_on_signals()?;
     prepare(shown, cache, &stop);
     if stop.is_requested() {
@@ -102,7 +102,7 @@ fn written(
 /// Serves the page while the indexes are built.
 fn served(
     arguments: &ExploreArguments,
-    shown: &Arc<Shown>,
+    shown: &Arc<ExplorerItems>,
     cache: Option<IndexCache>,
 ) -> anyhow::Result<ExitState> {
     let server = Server::bind(arguments.port).map_err(|error| match error.kind() {
@@ -139,7 +139,7 @@ fn served(
 }
 
 /// Builds the indexes and shows their progress.
-fn prepare(shown: &Arc<Shown>, cache: Option<&IndexCache>, stop: &Stop) {
+fn prepare(shown: &Arc<ExplorerItems>, cache: Option<&IndexCache>, stop: &StopSignal) {
     thread::scope(|scope| {
         let store = cache.map(|cache| cache as &dyn IndexStore);
         let making = scope.spawn(move || shown.prepare(store));
@@ -163,11 +163,11 @@ fn prepare(shown: &Arc<Shown>, cache: Option<&IndexCache>, stop: &Stop) {
     }
 }
 
-fn say_made(capture: &Capture) {
+fn say_made(capture: &ExploredCapture) {
     if let Some(what) = capture.failure() {
         return terminal::complain(what);
     }
-    let Some(Making { from_cache, took, bytes }) = capture.made() else { return };
+    let Some(IndexOrigin { from_cache, took, bytes }) = capture.made() else { return };
     let seconds = took.as_secs_f64();
     let kept = match (from_cache, bytes) {
         (true, _) => "from the cache".to_owned(),
@@ -177,10 +177,10 @@ fn say_made(capture: &Capture) {
     terminal::tell(&format!("{}: index in {seconds:.1} s, {kept}", capture.name));
 }
 
-fn captures(shown: &Shown) -> impl Iterator<Item = &Capture> {
+fn captures(shown: &ExplorerItems) -> impl Iterator<Item = &ExploredCapture> {
     shown.items.iter().filter_map(|item| match item {
-        Item::Capture(capture) => Some(&**capture),
-        Item::Run(_) => None,
+        ExplorerItem::Capture(capture) => Some(&**capture),
+        ExplorerItem::Run(_) => None,
     })
 }
 

@@ -8,40 +8,40 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::findings::EndState;
-use steadfast_domain::{Entry, Findings, Procedure, Record};
+use steadfast_domain::{Findings, JournalEntry, Procedure, Record};
 use steadfast_explorer::run::{RunSource, RunState};
 use steadfast_runner::Forecast;
-use steadfast_runner::ledger::{Contents, Ledger};
+use steadfast_runner::ledger::{Ledger, LedgerContents};
 
 const JOURNAL: &str = "journal.jsonl";
 
 /// A run directory that the explorer lists.
-pub struct Run {
+pub struct RunDirectory {
     directory: PathBuf,
     name: String,
-    last: Mutex<Option<(Seen, Arc<RunState>)>>,
+    last: Mutex<Option<(JournalState, Arc<RunState>)>>,
 }
 
 /// State of the journal when it was last read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Seen {
+struct JournalState {
     length: u64,
     modified: (i64, i64),
     is_live: bool,
 }
 
-impl Run {
+impl RunDirectory {
     /// Opens a readable run directory.
     pub fn open(directory: PathBuf) -> anyhow::Result<Self> {
         let name = directory.display().to_string();
-        let run = Run { directory, name, last: Mutex::new(None) };
+        let run = RunDirectory { directory, name, last: Mutex::new(None) };
         run.state()?;
         Ok(run)
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> JournalState {
         let found = fs::symlink_metadata(self.directory.join(JOURNAL)).ok();
-        Seen {
+        JournalState {
             length: found.as_ref().map_or(0, MetadataExt::size),
             modified: found.map_or((0, 0), |found| (found.mtime(), found.mtime_nsec())),
             is_live: Ledger::is_held(&self.directory).unwrap_or(false),
@@ -60,7 +60,7 @@ impl Run {
     }
 }
 
-impl RunSource for Run {
+impl RunSource for RunDirectory {
     fn name(&self) -> &str {
         &self.name
     }
@@ -100,10 +100,10 @@ fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
 }
 
 /// Returns the remaining time in seconds, computed from the journal as the progress panel does.
-fn time_left(procedure: &dyn Procedure, contents: &Contents) -> Option<f64> {
+fn time_left(procedure: &dyn Procedure, contents: &LedgerContents) -> Option<f64> {
     let mut forecast = Forecast::of(procedure);
     for line in &contents.lines {
-        if let Entry::Applied { step, outcome } = &line.entry {
+        if let JournalEntry::Applied { step, outcome } = &line.entry {
             forecast.begin(step);
             outcome.measurement.intervals.iter().for_each(|interval| forecast.count(interval));
             forecast.finish(&outcome.measurement);
@@ -114,7 +114,7 @@ fn time_left(procedure: &dyn Procedure, contents: &Contents) -> Option<f64> {
 
 fn told(record: &Record, findings: Option<&Findings>, is_live: bool) -> (String, String) {
     let halted = record.entries.iter().rev().find_map(|entry| match entry {
-        Entry::Halted(why) => Some(why.clone()),
+        JournalEntry::Halted(why) => Some(why.clone()),
         _ => None,
     });
     if is_live && !record.has_ended() {

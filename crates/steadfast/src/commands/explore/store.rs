@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use steadfast_explorer::cache::{ENDING, IndexStore};
-use steadfast_host::{Directory, Existing, FileError, NewFile, Readers};
+use steadfast_host::{Directory, FileError, NewFile, OverwritePolicy, ReadAccess};
 
 /// Subdirectory of the user's cache directory.
 const NAME: &str = "steadfast";
@@ -37,7 +37,7 @@ impl IndexCache {
 
     fn open_in(base: &Path) -> Result<IndexCache, FileError> {
         Directory::check_place(&base.join(NAME))?;
-        let base = Directory::make(base, Readers::Usual)?;
+        let base = Directory::make(base, ReadAccess::Usual)?;
         let directory = Directory::private_in(&base, NAME)?;
         directory.refuse_exchangeable()?;
         Ok(IndexCache(directory))
@@ -69,8 +69,12 @@ impl IndexStore for IndexCache {
     }
 
     fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        let new =
-            NewFile::create_in(&self.0, OsStr::new(name), Existing::Overwrite, Readers::Usual);
+        let new = NewFile::create_in(
+            &self.0,
+            OsStr::new(name),
+            OverwritePolicy::Overwrite,
+            ReadAccess::Usual,
+        );
         new.and_then(|new| new.hold(content)).map_err(io::Error::other)?;
         self.tidy();
         Ok(())

@@ -4,18 +4,18 @@ use crate::asked::SOFTWARE;
 use crate::cli::front::ExportFioArguments;
 use crate::exit::{ExitState, misuse};
 use crate::terminal;
-use crate::writing::Rule;
+use crate::writing::OutputRule;
 use anyhow::bail;
 use std::path::Path;
-use steadfast_domain::{Device, Entry, Load, Step};
+use steadfast_domain::{Device, JournalEntry, Load, Step};
 use steadfast_engine::fio::job;
 use steadfast_runner::Ledger;
-use steadfast_runner::ledger::Contents;
+use steadfast_runner::ledger::LedgerContents;
 
 /// Writes the selected steps.
 pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
     let text = match &arguments.output {
-        Some(path) => Some(Rule::of(&arguments.writing)?.begin_text(path)?),
+        Some(path) => Some(OutputRule::of(&arguments.writing)?.begin_text(path)?),
         None => None,
     };
     let contents = Ledger::read(&arguments.run_dir)?;
@@ -87,11 +87,11 @@ fn single_line(text: &str) -> String {
 /// Returns the selected steps with their numbers in the run. A load that was split into parts
 /// appears once.
 fn chosen<'c>(
-    contents: &'c Contents,
+    contents: &'c LedgerContents,
     arguments: &ExportFioArguments,
 ) -> anyhow::Result<Vec<(usize, &'c Step)>> {
     let applied = contents.lines.iter().filter_map(|line| match &line.entry {
-        Entry::Applied { step, .. } => Some(&**step),
+        JournalEntry::Applied { step, .. } => Some(&**step),
         _ => None,
     });
     let mut steps: Vec<(usize, &Step)> = (1..).zip(applied).collect();

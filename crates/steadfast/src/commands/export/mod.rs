@@ -5,20 +5,20 @@ mod fio;
 mod run_columns;
 mod step_columns;
 
-use super::several::Group;
+use super::several::RunGroup;
 use crate::asked::SOFTWARE;
 use crate::cli::export::ParquetArguments;
 use crate::cli::front::{ExportCommand, ExportCommandArguments};
 use crate::exit::ExitState;
 use crate::terminal;
-use crate::writing::Rule;
+use crate::writing::OutputRule;
 use anyhow::Context;
-use column::Column;
-use run_columns::Run;
+use column::ExportColumn;
+use run_columns::ExportedRun;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use steadfast_tracefile::table::{Kind, TableWriter, Value};
+use steadfast_tracefile::table::{ColumnType, TableValue, TableWriter};
 
 /// Version of the table schema. Added columns do not change it.
 const VERSION: u32 = 1;
@@ -33,16 +33,16 @@ pub fn run(arguments: &ExportCommandArguments) -> anyhow::Result<ExitState> {
 
 fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
     // Refuse an impossible output file before the work.
-    let file = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let file = OutputRule::of(&arguments.writing)?.begin(&arguments.output)?;
     let mut directories = Vec::new();
     for run in &arguments.runs {
         directories.extend(runs_in(run)?);
     }
     let handle = BufWriter::new(file.handle()?);
     let (rows, sink) = if arguments.per_second {
-        table(handle, &directories, &step_columns::of_seconds(), Run::seconds)?
+        table(handle, &directories, &step_columns::of_seconds(), ExportedRun::seconds)?
     } else {
-        table(handle, &directories, &step_columns::of_steps(), Run::steps)?
+        table(handle, &directories, &step_columns::of_steps(), ExportedRun::steps)?
     };
     sink.into_inner().map_err(std::io::IntoInnerError::into_error)?.flush()?;
     file.place()?;
@@ -57,7 +57,7 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
 
 /// Returns a run directory, or all run directories of a group.
 fn runs_in(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let group = Group::find(place)?;
+    let group = RunGroup::find(place)?;
     Ok(match group {
         Some(group) => group.members.iter().map(|member| group.directory_of(member)).collect(),
         None => vec![place.to_owned()],
@@ -68,10 +68,10 @@ fn runs_in(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn table<R>(
     sink: BufWriter<File>,
     directories: &[PathBuf],
-    columns: &[Column<R>],
-    rows_of: impl for<'r> Fn(&'r Run) -> Vec<R>,
+    columns: &[ExportColumn<R>],
+    rows_of: impl for<'r> Fn(&'r ExportedRun) -> Vec<R>,
 ) -> anyhow::Result<(u64, BufWriter<File>)> {
-    let names: Vec<(&str, Kind)> = run_columns::columns()
+    let names: Vec<(&str, ColumnType)> = run_columns::columns()
         .iter()
         .map(|(name, kind, _)| (*name, *kind))
         .chain(columns.iter().map(|(name, kind, _)| (*name, *kind)))
@@ -80,13 +80,13 @@ fn table<R>(
         [("steadfast.software", SOFTWARE.to_owned()), ("steadfast.table", VERSION.to_string())];
     let mut table = TableWriter::new(sink, &names, &about)?;
     for directory in directories {
-        let run = Run::read(directory)?;
-        let of_run: Vec<Value> =
+        let run = ExportedRun::read(directory)?;
+        let of_run: Vec<TableValue> =
             run_columns::columns().iter().map(|(.., value)| value(&run)).collect();
-        let row = |row: R| -> Vec<Value> {
+        let row = |row: R| -> Vec<TableValue> {
             of_run.iter().cloned().chain(columns.iter().map(|(.., value)| value(&row))).collect()
         };
-        let rows: Vec<Vec<Value>> = rows_of(&run).into_iter().map(row).collect();
+        let rows: Vec<Vec<TableValue>> = rows_of(&run).into_iter().map(row).collect();
         table.add(&rows).with_context(|| directory.display().to_string())?;
     }
     let rows = table.rows();

@@ -1,30 +1,30 @@
 //! Columns that identify the run of a row.
 
-use super::column::{Column, count, text};
-use super::step_columns::{Second, Step};
+use super::column::{ExportColumn, count, text};
+use super::step_columns::{ExportedSecond, ExportedStep};
 use crate::output;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use steadfast_domain::{Device, Entry, Findings, Host};
-use steadfast_runner::ledger::Contents;
+use steadfast_domain::{Device, Findings, Host, JournalEntry};
+use steadfast_runner::ledger::LedgerContents;
 use steadfast_runner::{Ledger, RunPlan};
-use steadfast_tracefile::table::{Kind, Value};
+use steadfast_tracefile::table::{ColumnType, TableValue};
 
 /// A run directory that was read.
-pub struct Run {
+pub struct ExportedRun {
     directory: String,
     plan: RunPlan,
     device: Device,
     host: Host,
     end: &'static str,
     caveats: String,
-    steps: Vec<Step>,
+    steps: Vec<ExportedStep>,
 }
 
-impl Run {
+impl ExportedRun {
     /// Reads a run directory and computes its findings for the caveats.
-    pub fn read(directory: &Path) -> anyhow::Result<Run> {
+    pub fn read(directory: &Path) -> anyhow::Result<ExportedRun> {
         let contents = Ledger::read(directory)?;
         let plan = contents.plan.clone();
         let (device, host) = opened(&contents);
@@ -32,7 +32,7 @@ impl Run {
         let procedure = output::procedure(&contents)?;
         let findings = output::findings(procedure.as_ref(), contents);
         let caveats: Vec<String> = caveats(&findings).into_iter().collect();
-        Ok(Run {
+        Ok(ExportedRun {
             directory: directory.display().to_string(),
             device: device.unwrap_or_else(|| plan.device.clone()),
             host: host.unwrap_or_default(),
@@ -43,32 +43,32 @@ impl Run {
         })
     }
 
-    pub fn steps(&self) -> Vec<Step> {
+    pub fn steps(&self) -> Vec<ExportedStep> {
         self.steps.clone()
     }
 
     /// Returns the seconds of all steps.
-    pub fn seconds(&self) -> Vec<Second> {
-        self.steps.iter().flat_map(Step::seconds).collect()
+    pub fn seconds(&self) -> Vec<ExportedSecond> {
+        self.steps.iter().flat_map(ExportedStep::seconds).collect()
     }
 }
 
 /// Returns device and host as recorded when the run was last opened.
-fn opened(contents: &Contents) -> (Option<Device>, Option<Host>) {
+fn opened(contents: &LedgerContents) -> (Option<Device>, Option<Host>) {
     match contents.opening().map(|line| &line.entry) {
-        Some(Entry::Opened { device, host, .. }) => {
+        Some(JournalEntry::Opened { device, host, .. }) => {
             (Some(device.as_ref().clone()), Some(host.as_ref().clone()))
         }
         _ => (None, None),
     }
 }
 
-fn steps(contents: &Contents) -> Vec<Step> {
+fn steps(contents: &LedgerContents) -> Vec<ExportedStep> {
     let mut steps = Vec::new();
     for line in &contents.lines {
-        if let Entry::Applied { step, outcome } = &line.entry {
+        if let JournalEntry::Applied { step, outcome } = &line.entry {
             let number = steps.len() as u64 + 1;
-            steps.push(Step {
+            steps.push(ExportedStep {
                 number,
                 step: Arc::new((**step).clone()),
                 outcome: Arc::new((**outcome).clone()),
@@ -84,8 +84,8 @@ fn caveats(findings: &Findings) -> BTreeSet<String> {
     own.chain(findings.parts.iter().flat_map(caveats)).collect()
 }
 
-pub fn columns() -> [Column<Run>; 25] {
-    use Kind::{Integer, Moment, Text};
+pub fn columns() -> [ExportColumn<ExportedRun>; 25] {
+    use ColumnType::{Integer, Moment, Text};
     [
         ("run", Text, |run| text(Some(&run.directory))),
         ("run_began", Moment, |run| count(Some(run.plan.began_unix_ms))),
@@ -116,6 +116,6 @@ pub fn columns() -> [Column<Run>; 25] {
 }
 
 /// Returns names and values as JSON; missing if empty.
-fn pairs(pairs: &std::collections::BTreeMap<String, String>) -> Value {
+fn pairs(pairs: &std::collections::BTreeMap<String, String>) -> TableValue {
     text(serde_json::to_string(pairs).ok().filter(|_| !pairs.is_empty()))
 }

@@ -1,16 +1,16 @@
 //! Columns of a step and of one second of it.
 
-use super::column::{Column, count, number, text};
+use super::column::{ExportColumn, count, number, text};
 use std::sync::Arc;
 use steadfast_domain::load_words::{alignment_text, content_text, pace_text, zones_text};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Demand, IoStream, Load, Measurement, Nanos, Op, Outcome, Stimulus, Tally};
-use steadfast_tracefile::table::{Kind, Value};
+use steadfast_tracefile::table::{ColumnType, TableValue};
 
 /// A step of a run with its results.
 #[derive(Clone)]
-pub struct Step {
+pub struct ExportedStep {
     /// Number of the step in its run, starting at 1.
     pub number: u64,
     pub step: Arc<steadfast_domain::Step>,
@@ -19,12 +19,12 @@ pub struct Step {
 }
 
 /// One accounting interval of a step.
-pub struct Second {
-    of: Step,
+pub struct ExportedSecond {
+    of: ExportedStep,
     at: usize,
 }
 
-impl Step {
+impl ExportedStep {
     fn measurement(&self) -> &Measurement {
         &self.outcome.measurement
     }
@@ -38,13 +38,13 @@ impl Step {
     }
 
     /// Returns one row per accounting interval.
-    pub fn seconds(&self) -> Vec<Second> {
+    pub fn seconds(&self) -> Vec<ExportedSecond> {
         let all = 0..self.measurement().intervals.len();
-        all.map(|at| Second { of: self.clone(), at }).collect()
+        all.map(|at| ExportedSecond { of: self.clone(), at }).collect()
     }
 }
 
-impl Second {
+impl ExportedSecond {
     fn interval(&self) -> &Interval {
         &self.of.measurement().intervals[self.at]
     }
@@ -66,7 +66,7 @@ impl Second {
 }
 
 /// Returns the demand; for concurrent loads, one per load.
-fn demands(step: &Step) -> String {
+fn demands(step: &ExportedStep) -> String {
     let each = step.step.load.stimuli().iter().map(|stimulus| stimulus.demand.to_string());
     match step.demand() {
         Some(demand) => demand.to_string(),
@@ -74,14 +74,14 @@ fn demands(step: &Step) -> String {
     }
 }
 
-fn outstanding(step: &Step) -> u64 {
+fn outstanding(step: &ExportedStep) -> u64 {
     let each = step.step.load.stimuli().iter().map(|stimulus| stimulus.demand.outstanding());
     step.demand().map_or_else(|| each.sum(), Demand::outstanding)
 }
 
 /// Returns the load in the standard's notation: every stream, with its share if there are several.
 /// Concurrent loads are listed one after the other.
-fn notation(step: &Step) -> String {
+fn notation(step: &ExportedStep) -> String {
     let each = step.step.load.stimuli().iter().map(|stimulus| streams(&stimulus.streams));
     match &step.step.load {
         Load::Script(script) => format!("script {}", script.name),
@@ -90,7 +90,7 @@ fn notation(step: &Step) -> String {
 }
 
 /// Returns a property of each load as text, joined for concurrent loads; empty if no load has it.
-fn each_load(step: &Step, of: fn(&Stimulus) -> Option<String>) -> String {
+fn each_load(step: &ExportedStep, of: fn(&Stimulus) -> Option<String>) -> String {
     let stimuli = step.step.load.stimuli();
     let texts: Vec<String> = stimuli.iter().map(|load| of(load).unwrap_or_default()).collect();
     if texts.iter().all(String::is_empty) { String::new() } else { texts.join(" | ") }
@@ -123,7 +123,7 @@ fn mix(streams: &[IoStream]) -> Option<AccessPattern> {
     Some(AccessPattern { order: reads.order, size: reads.size, read_percent })
 }
 
-fn micros(time: Option<Nanos>) -> Value {
+fn micros(time: Option<Nanos>) -> TableValue {
     number(time.map(|time| time.0 as f64 / 1e3))
 }
 
@@ -132,12 +132,12 @@ fn seconds(time: Nanos) -> f64 {
 }
 
 /// Returns a count per second of the measured time.
-fn rate(step: &Step, count: u64) -> Option<f64> {
+fn rate(step: &ExportedStep, count: u64) -> Option<f64> {
     let time = seconds(step.measurement().elapsed);
     (time > 0.0).then(|| count as f64 / time)
 }
 
-fn percentile(step: &Step, of: fn(&Measurement) -> Tally, fraction: f64) -> Value {
+fn percentile(step: &ExportedStep, of: fn(&Measurement) -> Tally, fraction: f64) -> TableValue {
     micros(of(step.measurement()).percentile(fraction))
 }
 
@@ -154,7 +154,7 @@ fn writes(measurement: &Measurement) -> Tally {
 }
 
 /// Returns the columns of the step table.
-pub fn of_steps() -> Vec<Column<Step>> {
+pub fn of_steps() -> Vec<ExportColumn<ExportedStep>> {
     let mut columns = where_it_stands();
     columns.extend(counts());
     columns.extend(response_times());
@@ -162,8 +162,8 @@ pub fn of_steps() -> Vec<Column<Step>> {
     columns
 }
 
-fn where_it_stands() -> Vec<Column<Step>> {
-    use Kind::{Flag, Integer, Moment, Number, Text};
+fn where_it_stands() -> Vec<ExportColumn<ExportedStep>> {
+    use ColumnType::{Flag, Integer, Moment, Number, Text};
     vec![
         ("step", Integer, |s| count(Some(s.number))),
         ("phase", Text, |s| text(Some(&s.step.place.phase))),
@@ -183,14 +183,14 @@ fn where_it_stands() -> Vec<Column<Step>> {
         }),
         ("began", Moment, |s| count(Some(s.measurement().began_unix_ms))),
         ("elapsed_s", Number, |s| number(Some(seconds(s.measurement().elapsed)))),
-        ("complete", Flag, |s| Value::Flag(s.measurement().complete)),
-        ("continues", Flag, |s| Value::Flag(s.step.continues)),
-        ("after_gap", Flag, |s| Value::Flag(s.outcome.gap_before.is_some())),
+        ("complete", Flag, |s| TableValue::Flag(s.measurement().complete)),
+        ("continues", Flag, |s| TableValue::Flag(s.step.continues)),
+        ("after_gap", Flag, |s| TableValue::Flag(s.outcome.gap_before.is_some())),
     ]
 }
 
-fn counts() -> Vec<Column<Step>> {
-    use Kind::{Integer, Number};
+fn counts() -> Vec<ExportColumn<ExportedStep>> {
+    use ColumnType::{Integer, Number};
     vec![
         ("ios", Integer, |s| count(Some(all(s.measurement()).ios))),
         ("read_ios", Integer, |s| count(Some(reads(s.measurement()).ios))),
@@ -207,8 +207,8 @@ fn counts() -> Vec<Column<Step>> {
     ]
 }
 
-fn response_times() -> Vec<Column<Step>> {
-    use Kind::Number;
+fn response_times() -> Vec<ExportColumn<ExportedStep>> {
+    use ColumnType::Number;
     vec![
         ("response_mean_us", Number, |s| micros(all(s.measurement()).response_mean())),
         ("response_min_us", Number, |s| micros(all(s.measurement()).response_shortest())),
@@ -232,8 +232,8 @@ fn response_times() -> Vec<Column<Step>> {
     ]
 }
 
-fn surroundings() -> Vec<Column<Step>> {
-    use Kind::Number;
+fn surroundings() -> Vec<ExportColumn<ExportedStep>> {
+    use ColumnType::Number;
     vec![
         ("cpu_user_ns_per_io", Number, |s| number(s.measurement().cpu_ns_per_io().map(|c| c.0))),
         ("cpu_system_ns_per_io", Number, |s| number(s.measurement().cpu_ns_per_io().map(|c| c.1))),
@@ -261,8 +261,8 @@ fn surroundings() -> Vec<Column<Step>> {
 }
 
 /// Returns the columns of the table of seconds.
-pub fn of_seconds() -> Vec<Column<Second>> {
-    use Kind::{Flag, Integer, Number, Text};
+pub fn of_seconds() -> Vec<ExportColumn<ExportedSecond>> {
+    use ColumnType::{Flag, Integer, Number, Text};
     vec![
         ("step", Integer, |s| count(Some(s.of.number))),
         ("phase", Text, |s| text(Some(&s.of.step.place.phase))),
@@ -273,7 +273,7 @@ pub fn of_seconds() -> Vec<Column<Second>> {
         ("demand", Text, |s| text(Some(demands(&s.of)))),
         ("begin_s", Number, |s| number(Some(seconds(s.interval().begin)))),
         ("end_s", Number, |s| number(Some(seconds(s.interval().end)))),
-        ("partial", Flag, |s| Value::Flag(s.interval().partial)),
+        ("partial", Flag, |s| TableValue::Flag(s.interval().partial)),
         ("ios", Integer, |s| count(Some(s.added(None, |tally| tally.ios)))),
         ("read_ios", Integer, |s| count(Some(s.added(Some(Op::Read), |tally| tally.ios)))),
         ("write_ios", Integer, |s| count(Some(s.added(Some(Op::Write), |tally| tally.ios)))),

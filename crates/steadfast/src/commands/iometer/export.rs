@@ -7,13 +7,13 @@ use crate::cli::iometer::{
 };
 use crate::commands::begin::geometry;
 use crate::exit::{ExitState, misuse};
-use crate::writing::Rule;
+use crate::writing::OutputRule;
 use crate::{target, terminal};
 use anyhow::bail;
 use std::collections::HashSet;
 use std::path::Path;
 use steadfast_domain::{Demand, Load, Step, Stimulus};
-use steadfast_exchange::iometer::{self, Heading, Version};
+use steadfast_exchange::iometer::{self, ConfigHeading, IometerVersion};
 use steadfast_runner::{Ledger, steps_of};
 
 /// Steps to export, with the title of their procedure or run.
@@ -36,11 +36,11 @@ pub fn run(arguments: &ExportRunArguments) -> anyhow::Result<ExitState> {
 
 /// Writes the configuration and reports what it cannot express.
 fn write(steps: &ExportedSteps, arguments: &ConfigurationArguments) -> anyhow::Result<ExitState> {
-    let output = Rule::of(&arguments.writing)?.begin_text(&arguments.output)?;
-    let heading = Heading {
+    let output = OutputRule::of(&arguments.writing)?.begin_text(&arguments.output)?;
+    let heading = ConfigHeading {
         version: match arguments.icf_version {
-            IcfVersion::Y2006 => Version::of_2006(),
-            IcfVersion::V1_1 => Version::of_1_1(),
+            IcfVersion::Y2006 => IometerVersion::of_2006(),
+            IcfVersion::V1_1 => IometerVersion::of_1_1(),
         },
         description: &steps.title,
         disk: &steps.disk,

@@ -5,13 +5,13 @@ mod ready;
 mod results;
 
 use super::front::{self, SequenceOutcome};
-use super::several::Group;
+use super::several::RunGroup;
 use crate::cli::Format;
 use crate::cli::iometer::{
     IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
 };
 use crate::exit::{ExitState, misuse};
-use crate::writing::{OutputDir, Rule, Text};
+use crate::writing::{OutputDir, OutputRule, TextOutput};
 use crate::{output, terminal};
 use anyhow::bail;
 use ready::PlannedConfig;
@@ -19,8 +19,8 @@ use results::MeasuredConfig;
 use std::path::{Path, PathBuf};
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Device, Record, Sequence, Transport};
-use steadfast_exchange::iometer::{Disk, is_same_disk};
-use steadfast_procedures::presets::Viking;
+use steadfast_exchange::iometer::{DiskChoice, is_same_disk};
+use steadfast_procedures::presets::VikingOptions;
 use steadfast_runner::Ledger;
 
 /// Runs a configuration or a preset, or prints the plan.
@@ -45,9 +45,11 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
 fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
     let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let shelf = match &arguments.output {
-        Some(path) => {
-            Some(OutputDir::named(path, Rule::of(&arguments.writing)?, &output::names(&formats))?)
-        }
+        Some(path) => Some(OutputDir::named(
+            path,
+            OutputRule::of(&arguments.writing)?,
+            &output::names(&formats),
+        )?),
         None => None,
     };
     let findings = output::of_iometer(&arguments.file)?;
@@ -90,8 +92,12 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
         let device = front::foresee(&arguments.front, target)?;
         let sector = u64::from(device.logical_sector);
         let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
-        let ready =
-            PlannedConfig::of_disk(arguments, file, (sector, is_new), Some(Disk::Among(disk)))?;
+        let ready = PlannedConfig::of_disk(
+            arguments,
+            file,
+            (sector, is_new),
+            Some(DiskChoice::Among(disk)),
+        )?;
         each.push((target, ready.plan.sequence.clone()));
         readies.push(ready);
     }
@@ -147,8 +153,8 @@ fn foreseen(arguments: &IometerArguments) -> anyhow::Result<Device> {
 
 /// Opens the result file, if one is requested, so that an impossible name is refused before the
 /// run.
-fn result(arguments: &IometerArguments) -> anyhow::Result<Option<Text>> {
-    let rule = Rule::of(&arguments.writing())?;
+fn result(arguments: &IometerArguments) -> anyhow::Result<Option<TextOutput>> {
+    let rule = OutputRule::of(&arguments.writing())?;
     Ok(arguments.result.as_ref().map(|path| rule.begin_text(path)).transpose()?)
 }
 
@@ -158,7 +164,7 @@ fn keep(
     arguments: &IometerArguments,
     readies: &[PlannedConfig],
     conducted: &SequenceOutcome,
-    result: Text,
+    result: TextOutput,
 ) -> anyhow::Result<()> {
     let Some(directory) = conducted.directory.as_deref() else { return Ok(()) };
     let mut records = Vec::new();
@@ -191,14 +197,14 @@ fn not_written(arguments: &IometerArguments, directory: &Path) -> String {
     said
 }
 
-fn hold(readies: &[PlannedConfig], records: &[Record], result: Text) -> anyhow::Result<()> {
+fn hold(readies: &[PlannedConfig], records: &[Record], result: TextOutput) -> anyhow::Result<()> {
     let taken = readies.iter().zip(records).map(|(ready, record)| MeasuredConfig { ready, record });
     result.hold(results::of(&taken.collect::<Vec<_>>()).as_bytes())
 }
 
 /// Returns the run directories of a group, or the directory itself for a single target.
 fn runs_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    Ok(match Group::find(directory)? {
+    Ok(match RunGroup::find(directory)? {
         Some(group) => group.members.iter().map(|member| group.directory_of(member)).collect(),
         None => vec![directory.to_owned()],
     })
@@ -243,9 +249,9 @@ fn ready_again(
     let is_prepared = theirs.steps.first().is_some_and(|first| first.role == StepRole::Prepare);
     let disk = match (theirs.disk.as_deref(), arguments.disk.as_deref()) {
         (Some(own), asked) if asked.is_none_or(|asked| is_same_disk(own, asked)) => {
-            Some(if theirs.is_numbered() { Disk::Among(own) } else { Disk::Alone(own) })
+            Some(if theirs.is_numbered() { DiskChoice::Among(own) } else { DiskChoice::Alone(own) })
         }
-        (_, asked) => asked.map(Disk::Alone),
+        (_, asked) => asked.map(DiskChoice::Alone),
     };
     let ready = PlannedConfig::of_disk(arguments, file, (sector, is_prepared), disk)?;
     let ours = ready.plan.sequence.clone().with_distinct_labels();
@@ -257,7 +263,7 @@ fn ready_again(
 
 fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     let device = foreseen(arguments)?;
-    let preset = Viking {
+    let preset = VikingOptions {
         capacity: device.capacity,
         time: arguments.time,
         fills: arguments.fills,

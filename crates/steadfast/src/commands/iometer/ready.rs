@@ -8,14 +8,14 @@ use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{IoStream, Op, Order, Sequence, SequenceStep};
 use steadfast_exchange::identify::FileKind;
 use steadfast_exchange::iometer::{
-    self, AccessLine, AccessSpec, ActiveWorker, Assignment, Config, Disk, IometerTest, LineNumber,
-    PlanOptions, TestPlan, TestSetup, Version,
+    self, AccessLine, AccessSpec, ActiveWorker, Assignment, DiskChoice, IometerConfig, IometerTest,
+    IometerVersion, LineNumber, PlanOptions, TestPlan, TestSetup,
 };
 
 /// A configuration planned for a target.
 pub struct PlannedConfig {
     /// Content of the file.
-    pub config: Config,
+    pub config: IometerConfig,
     /// Planned steps and the tests behind them.
     pub plan: TestPlan,
 }
@@ -28,7 +28,7 @@ impl PlannedConfig {
         sector: u64,
         prepare: bool,
     ) -> anyhow::Result<Self> {
-        let disk = arguments.disk.as_deref().map(Disk::Alone);
+        let disk = arguments.disk.as_deref().map(DiskChoice::Alone);
         PlannedConfig::of_disk(arguments, file, (sector, prepare), disk)
     }
 
@@ -37,7 +37,7 @@ impl PlannedConfig {
         arguments: &IometerArguments,
         file: &Path,
         (sector, prepare): (u64, bool),
-        disk: Option<Disk<'_>>,
+        disk: Option<DiskChoice<'_>>,
     ) -> anyhow::Result<Self> {
         let bytes = front::read(file)?;
         expect(file, &bytes, "a configuration of Iometer", &[FileKind::IometerConfig])?;
@@ -100,8 +100,8 @@ pub fn of_viking(sequence: &Sequence, disk: &str) -> PlannedConfig {
     });
     let tests = tests.collect();
     let setup = TestSetup { description: Some(sequence.title.clone()), ..TestSetup::default() };
-    let config = Config {
-        version: Version::of_2006(),
+    let config = IometerConfig {
+        version: IometerVersion::of_2006(),
         setup: Some(setup),
         display: None,
         specs: Some(specs),

@@ -8,7 +8,7 @@ use steadfast_report::text_table;
 
 /// Rates and response times of a set of I/Os, or their mean or standard deviation over runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
-pub(super) struct Figures {
+pub(super) struct IoFigures {
     iops: Option<f64>,
     mb_per_second: Option<f64>,
     response_mean_ms: Option<f64>,
@@ -25,39 +25,54 @@ pub(super) struct Figures {
 const LINE: usize = 79;
 
 /// A column of the printed tables.
-struct Column {
+struct FigureColumn {
     head: &'static str,
     csv: &'static str,
     decimals: usize,
-    of: fn(&Figures) -> Option<f64>,
+    of: fn(&IoFigures) -> Option<f64>,
 }
 
-const COLUMNS: [Column; 10] = [
-    Column { head: "IOPS", csv: "iops", decimals: 1, of: |f| f.iops },
-    Column { head: "MB/s", csv: "mb_per_s", decimals: 2, of: |f| f.mb_per_second },
-    Column { head: "ART ms", csv: "response_mean_ms", decimals: 4, of: |f| f.response_mean_ms },
-    Column { head: "Min ms", csv: "response_min_ms", decimals: 4, of: |f| f.response_min_ms },
-    Column { head: "50 % ms", csv: "response_p50_ms", decimals: 4, of: |f| f.response_p50_ms },
-    Column { head: "99 % ms", csv: "response_p99_ms", decimals: 4, of: |f| f.response_p99_ms },
-    Column {
+const COLUMNS: [FigureColumn; 10] = [
+    FigureColumn { head: "IOPS", csv: "iops", decimals: 1, of: |f| f.iops },
+    FigureColumn { head: "MB/s", csv: "mb_per_s", decimals: 2, of: |f| f.mb_per_second },
+    FigureColumn {
+        head: "ART ms",
+        csv: "response_mean_ms",
+        decimals: 4,
+        of: |f| f.response_mean_ms,
+    },
+    FigureColumn { head: "Min ms", csv: "response_min_ms", decimals: 4, of: |f| f.response_min_ms },
+    FigureColumn {
+        head: "50 % ms",
+        csv: "response_p50_ms",
+        decimals: 4,
+        of: |f| f.response_p50_ms,
+    },
+    FigureColumn {
+        head: "99 % ms",
+        csv: "response_p99_ms",
+        decimals: 4,
+        of: |f| f.response_p99_ms,
+    },
+    FigureColumn {
         head: "99.9 % ms",
         csv: "response_p99_9_ms",
         decimals: 4,
         of: |f| f.response_p99_9_ms,
     },
-    Column {
+    FigureColumn {
         head: "99.99 % ms",
         csv: "response_p99_99_ms",
         decimals: 4,
         of: |f| f.response_p99_99_ms,
     },
-    Column {
+    FigureColumn {
         head: "99.999 % ms",
         csv: "response_p99_999_ms",
         decimals: 4,
         of: |f| f.response_p99_999_ms,
     },
-    Column { head: "MRT ms", csv: "response_max_ms", decimals: 4, of: |f| f.response_max_ms },
+    FigureColumn { head: "MRT ms", csv: "response_max_ms", decimals: 4, of: |f| f.response_max_ms },
 ];
 
 /// Percentiles in column order: name, fraction, and the minimum number of I/Os (ten beyond the
@@ -70,20 +85,20 @@ const PERCENTILES: [(&str, f64, u64); 5] = [
     ("99.999 %", 0.99999, 1_000_000),
 ];
 
-impl Column {
-    fn text(&self, figures: &Figures) -> String {
+impl FigureColumn {
+    fn text(&self, figures: &IoFigures) -> String {
         (self.of)(figures).map_or("–".to_owned(), |value| number(value, self.decimals))
     }
 }
 
-impl Figures {
+impl IoFigures {
     fn new(tally: &Tally, elapsed: Nanos) -> Self {
         let seconds = elapsed.as_secs_f64();
         let rate = |count: f64| (seconds > 0.0).then(|| count / seconds);
         let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
         let [p50, p99, p99_9, p99_99, p99_999] =
             PERCENTILES.map(|(_, fraction, _)| ms(tally.percentile(fraction)));
-        Figures {
+        IoFigures {
             iops: rate(tally.ios as f64),
             mb_per_second: rate(tally.bytes.as_mb()),
             response_mean_ms: tally.response_mean_ms(),
@@ -98,12 +113,12 @@ impl Figures {
     }
 
     /// Combines each figure over several runs; absent if any run lacks it.
-    fn over(runs: &[Figures], combine: fn(&[f64]) -> Option<f64>) -> Self {
-        let each = |of: fn(&Figures) -> Option<f64>| {
+    fn over(runs: &[IoFigures], combine: fn(&[f64]) -> Option<f64>) -> Self {
+        let each = |of: fn(&IoFigures) -> Option<f64>| {
             let values: Option<Vec<f64>> = runs.iter().map(of).collect();
             values.and_then(|values| combine(&values))
         };
-        Figures {
+        IoFigures {
             iops: each(|f| f.iops),
             mb_per_second: each(|f| f.mb_per_second),
             response_mean_ms: each(|f| f.response_mean_ms),
@@ -136,7 +151,7 @@ pub(super) struct OperationFigures {
     ios: u64,
     bytes: u64,
     #[serde(flatten)]
-    figures: Figures,
+    figures: IoFigures,
     /// Response times: I/Os outstanding at the end have one, too.
     #[serde(skip)]
     responses: u64,
@@ -149,7 +164,7 @@ pub(super) fn figures(measurement: &Measurement) -> Vec<OperationFigures> {
         operation,
         ios: tally.ios,
         bytes: tally.bytes.0,
-        figures: Figures::new(&tally, measurement.elapsed),
+        figures: IoFigures::new(&tally, measurement.elapsed),
         responses: tally.responses(),
     };
     let mut operations: Vec<OperationFigures> =
@@ -200,12 +215,12 @@ fn missing(operations: &[&OperationFigures]) -> Option<String> {
 
 /// Mean and standard deviation of one operation's figures over the runs that have it.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-pub(super) struct Spread {
+pub(super) struct OperationSpread {
     operation: &'static str,
     /// Number of runs with the operation.
     runs: usize,
-    mean: Figures,
-    standard_deviation: Figures,
+    mean: IoFigures,
+    standard_deviation: IoFigures,
 }
 
 /// Operations in the order of the tables.
@@ -213,19 +228,19 @@ const OPERATIONS: [&str; 5] = ["reads", "writes", "discards", "all", "flushes"];
 
 /// Returns mean and standard deviation over the runs of one target for each operation that any run
 /// has.
-pub(super) fn spreads(runs: &[&[OperationFigures]]) -> Vec<Spread> {
+pub(super) fn spreads(runs: &[&[OperationFigures]]) -> Vec<OperationSpread> {
     let mut spreads = Vec::new();
     for operation in OPERATIONS {
         if !runs.iter().any(|run| run.iter().any(|figures| figures.operation == operation)) {
             continue;
         }
         let own = runs.iter().filter_map(|run| figures_of(run, operation));
-        let figures: Vec<Figures> = own.collect();
-        spreads.push(Spread {
+        let figures: Vec<IoFigures> = own.collect();
+        spreads.push(OperationSpread {
             operation,
             runs: figures.len(),
-            mean: Figures::over(&figures, mean),
-            standard_deviation: Figures::over(&figures, standard_deviation),
+            mean: IoFigures::over(&figures, mean),
+            standard_deviation: IoFigures::over(&figures, standard_deviation),
         });
     }
     spreads
@@ -233,7 +248,7 @@ pub(super) fn spreads(runs: &[&[OperationFigures]]) -> Vec<Spread> {
 
 /// Returns the figures of an operation in one run. A run with a single operation has no row for
 /// all of them, which would repeat it.
-fn figures_of(run: &[OperationFigures], operation: &str) -> Option<Figures> {
+fn figures_of(run: &[OperationFigures], operation: &str) -> Option<IoFigures> {
     let own = run.iter().find(|figures| figures.operation == operation);
     let single = || run.iter().find(|figures| operation == "all" && figures.operation != "flushes");
     own.or_else(single).map(|figures| figures.figures)
@@ -354,7 +369,7 @@ pub(super) fn markdown(rows: &[RunRow<'_>]) -> String {
     out
 }
 
-fn of_run(row: &RunRow<'_>, run: &str, operation: &str, figures: &Figures) -> String {
+fn of_run(row: &RunRow<'_>, run: &str, operation: &str, figures: &IoFigures) -> String {
     let names = [row.target, row.load, &row.demand, run, operation].map(str::to_owned);
     let cells = COLUMNS.iter().map(|column| column.text(figures));
     line(names.into_iter().chain(cells))

@@ -8,28 +8,28 @@ use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
 use crate::hosts;
-use crate::target::{self, Course, EngineChoice, Kept};
+use crate::target::{self, EngineChoice, FioDirectory, SimulationOptions};
 use crate::workloads;
-use crate::writing::Rule;
+use crate::writing::OutputRule;
 use crate::{remarks, terminal};
 use anyhow::Context;
-use figures::{OperationFigures, RunRow, Spread};
+use figures::{OperationFigures, OperationSpread, RunRow};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::measurement::{HostPart, Interval, StallEffect, mean};
 use steadfast_domain::settings::HostList;
 use steadfast_domain::text::number;
 use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, Op, Step};
-use steadfast_engine::{Prepared, Stop};
+use steadfast_engine::{PreparedStep, StopSignal};
 use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
-use steadfast_runner::{Once, Rig, Single, StartSync, once};
+use steadfast_runner::{Rig, SingleLoad, SingleLoadResult, StartSync, once};
 use steadfast_workload::WorkloadFile;
-use watch::Watch;
+use watch::TargetBars;
 
 /// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct Answer<'a> {
+struct MeasureOutput<'a> {
     device: &'a Device,
     engine: String,
     step: &'a Step,
@@ -45,25 +45,25 @@ struct Answer<'a> {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Answer<'_>>()
+    terminal::schema_of::<MeasureOutput<'_>>()
 }
 
 /// The JSON output of several targets.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct Answers<'a> {
-    targets: &'a [Answer<'a>],
+struct MeasureTargetsOutput<'a> {
+    targets: &'a [MeasureOutput<'a>],
 }
 
 /// Returns the schema of the JSON output for several targets.
 pub fn schema_of_several() -> schemars::Schema {
-    terminal::schema_of::<Answers<'_>>()
+    terminal::schema_of::<MeasureTargetsOutput<'_>>()
 }
 
 /// The JSON output of several runs.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct Repeated<'a> {
+struct MeasureRunsOutput<'a> {
     /// Every run, with its targets.
-    runs: Vec<Answers<'a>>,
+    runs: Vec<MeasureTargetsOutput<'a>>,
     /// Every target over all runs.
     over_runs: Vec<TargetOverRuns<'a>>,
 }
@@ -72,24 +72,24 @@ struct Repeated<'a> {
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 struct TargetOverRuns<'a> {
     target: &'a str,
-    results: Vec<Spread>,
+    results: Vec<OperationSpread>,
 }
 
 /// Returns the schema of the JSON output for several runs.
 pub fn schema_of_runs() -> schemars::Schema {
-    terminal::schema_of::<Repeated<'_>>()
+    terminal::schema_of::<MeasureRunsOutput<'_>>()
 }
 
-struct Armed {
+struct ArmedTarget {
     target: String,
     rig: Box<dyn Rig>,
 }
 
 /// An armed target and the step to apply.
-struct Ready<'a> {
-    armed: &'a mut Armed,
+struct PreparedTarget<'a> {
+    armed: &'a mut ArmedTarget,
     step: Step,
-    prepared: Prepared,
+    prepared: PreparedStep,
 }
 
 /// Arms the targets, applies the stimulus the requested number of times and prints the results.
@@ -100,16 +100,16 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
         Some(_) => hosts::check_engine(arguments.engine)?,
         None => refuse_unclear(arguments, &asked)?,
     }
-    let rule = Rule::of(&arguments.writing)?;
+    let rule = OutputRule::of(&arguments.writing)?;
     let file = |path: &Option<PathBuf>| path.as_ref().map(|path| rule.begin_text(path)).transpose();
     let (markdown, csv) = (file(&arguments.export_markdown)?, file(&arguments.export_csv)?);
     let stop = target::stop_on_signals()?;
     let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
     // fio keeps its files here until the last run has ended.
-    let kept = is_fio.then(|| Kept::new(arguments.keep.as_deref())).transpose()?;
+    let kept = is_fio.then(|| FioDirectory::new(arguments.keep.as_deref())).transpose()?;
     let mut armed = arm(arguments, &asked, list.as_ref(), kept.as_ref(), &stop)?;
-    let mut runs: Vec<Vec<Done>> = Vec::new();
-    let watch = Watch::new(arguments.runs);
+    let mut runs: Vec<Vec<MeasuredTarget>> = Vec::new();
+    let watch = TargetBars::new(arguments.runs);
     let mut failed = None;
     for run in 1..=arguments.runs {
         let mut done = Vec::new();
@@ -130,7 +130,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     if runs.is_empty() {
         return failed.map_or(Ok(ExitState::Done), Err);
     }
-    let answers: Vec<Vec<Answer<'_>>> = runs
+    let answers: Vec<Vec<MeasureOutput<'_>>> = runs
         .iter()
         .map(|run| armed.iter().zip(run).map(|(armed, done)| done.answer(armed)).collect())
         .collect();
@@ -150,11 +150,11 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
 /// Arms every target; refuses two targets that are the same device.
 fn arm(
     arguments: &MeasureArguments,
-    asked: &Single,
+    asked: &SingleLoad,
     list: Option<&HostList>,
-    kept: Option<&Kept>,
-    stop: &Stop,
-) -> anyhow::Result<Vec<Armed>> {
+    kept: Option<&FioDirectory>,
+    stop: &StopSignal,
+) -> anyhow::Result<Vec<ArmedTarget>> {
     let alone = arguments.target.names.len() == 1;
     if list.is_none() && kept.is_some() && !alone {
         return Err(misuse("fio measures one target; name one, or use --engine uring"));
@@ -170,7 +170,7 @@ fn arm(
             }
             _ => rig_here(arguments, asked, target, (&mover, stop))?,
         };
-        all.push(Armed { target: target.clone(), rig });
+        all.push(ArmedTarget { target: target.clone(), rig });
     }
     refuse_same_rigs(&all)?;
     Ok(all)
@@ -181,13 +181,13 @@ fn arm(
 /// # Errors
 /// The first failure: nothing was applied, a target halted, or its host was not restored.
 fn measure_once(
-    asked: &Single,
-    armed: &mut [Armed],
+    asked: &SingleLoad,
+    armed: &mut [ArmedTarget],
     run: u32,
-    watch: &Watch,
-    done: &mut Vec<Done>,
+    watch: &TargetBars,
+    done: &mut Vec<MeasuredTarget>,
 ) -> anyhow::Result<()> {
-    let mut ready: Vec<Ready<'_>> =
+    let mut ready: Vec<PreparedTarget<'_>> =
         armed.iter_mut().map(|armed| ready(asked, armed, run)).collect::<anyhow::Result<_>>()?;
     seat(&mut ready);
     let mut all = Ok(());
@@ -197,7 +197,7 @@ fn measure_once(
             all = all.and(Err(anyhow::Error::new(halt).context(target)));
         }
         if let Ok(measurement) = once.result {
-            done.push(Done { step, measurement });
+            done.push(MeasuredTarget { step, measurement });
         }
     }
     all
@@ -206,8 +206,8 @@ fn measure_once(
 /// Prints the results of all runs.
 fn print(
     arguments: &MeasureArguments,
-    asked: &Single,
-    runs: &[Vec<Answer<'_>>],
+    asked: &SingleLoad,
+    runs: &[Vec<MeasureOutput<'_>>],
 ) -> anyhow::Result<()> {
     let names = || arguments.target.names.iter().map(String::as_str).enumerate();
     let figures_of = |at: usize| -> Vec<&[OperationFigures]> {
@@ -216,10 +216,10 @@ fn print(
     match (arguments.json, single(arguments.runs, runs)) {
         (true, Some(only)) => match only.as_slice() {
             [one] => terminal::print_json(one),
-            all => terminal::print_json(&Answers { targets: all }),
+            all => terminal::print_json(&MeasureTargetsOutput { targets: all }),
         },
-        (true, None) => terminal::print_json(&Repeated {
-            runs: runs.iter().map(|run| Answers { targets: run }).collect(),
+        (true, None) => terminal::print_json(&MeasureRunsOutput {
+            runs: runs.iter().map(|run| MeasureTargetsOutput { targets: run }).collect(),
             over_runs: names()
                 .map(|(at, target)| TargetOverRuns {
                     target,
@@ -236,7 +236,7 @@ fn print(
         }
         (false, None) => {
             let texts = names().map(|(at, name)| {
-                let answers: Vec<&Answer<'_>> = runs.iter().map(|run| &run[at]).collect();
+                let answers: Vec<&MeasureOutput<'_>> = runs.iter().map(|run| &run[at]).collect();
                 text(name, asked, &answers, figures::table_of_runs(&figures_of(at)))
             });
             terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))
@@ -253,10 +253,10 @@ fn single<T>(asked: u32, runs: &[T]) -> Option<&T> {
 /// Returns the rows of the exported tables.
 fn rows<'a>(
     arguments: &'a MeasureArguments,
-    asked: &'a Single,
-    runs: &'a [Vec<Answer<'a>>],
+    asked: &'a SingleLoad,
+    runs: &'a [Vec<MeasureOutput<'a>>],
 ) -> Vec<RunRow<'a>> {
-    let of_run = |(run, answers): (u32, &'a Vec<Answer<'a>>)| {
+    let of_run = |(run, answers): (u32, &'a Vec<MeasureOutput<'a>>)| {
         arguments.target.names.iter().zip(answers).map(move |(target, answer)| RunRow {
             target,
             load: &asked.name,
@@ -270,15 +270,15 @@ fn rows<'a>(
 }
 
 /// Results of one target.
-struct Done {
+struct MeasuredTarget {
     step: Step,
     measurement: Measurement,
 }
 
-impl Done {
-    fn answer<'a>(&'a self, armed: &'a Armed) -> Answer<'a> {
+impl MeasuredTarget {
+    fn answer<'a>(&'a self, armed: &'a ArmedTarget) -> MeasureOutput<'a> {
         let measurement = &self.measurement;
-        Answer {
+        MeasureOutput {
             device: armed.rig.device(),
             engine: armed.rig.engine(),
             step: &self.step,
@@ -324,7 +324,7 @@ fn worse(one: ExitState, other: ExitState) -> ExitState {
 
 /// Refuses a device named twice, an ambiguous confirmation, and a missing target that would not be
 /// created.
-fn refuse_unclear(arguments: &MeasureArguments, asked: &Single) -> anyhow::Result<()> {
+fn refuse_unclear(arguments: &MeasureArguments, asked: &SingleLoad) -> anyhow::Result<()> {
     let foresee = |target: &String| {
         if !asked.alters() {
             target::find_to_read(target, arguments.target.size, &asked.name)?;
@@ -339,7 +339,7 @@ fn refuse_unclear(arguments: &MeasureArguments, asked: &Single) -> anyhow::Resul
 }
 
 /// Refuses two names that resolve to the same device, once all are armed.
-fn refuse_same_rigs(all: &[Armed]) -> anyhow::Result<()> {
+fn refuse_same_rigs(all: &[ArmedTarget]) -> anyhow::Result<()> {
     let targets: Vec<&str> = all.iter().map(|one| one.target.as_str()).collect();
     let devices: Vec<Device> = all.iter().map(|one| one.rig.device().clone()).collect();
     several::refuse_same(&targets, &devices)
@@ -348,9 +348,9 @@ fn refuse_same_rigs(all: &[Armed]) -> anyhow::Result<()> {
 /// Arms a target of this host.
 fn rig_here(
     arguments: &MeasureArguments,
-    asked: &Single,
+    asked: &SingleLoad,
     target: &str,
-    (mover, stop): (&EngineChoice, &Stop),
+    (mover, stop): (&EngineChoice, &StopSignal),
 ) -> anyhow::Result<Box<dyn Rig>> {
     let (named, consent) = if asked.alters() {
         let named = target::find(target, arguments.target.size)?;
@@ -360,7 +360,7 @@ fn rig_here(
     } else {
         (target::find_to_read(target, arguments.target.size, &asked.name)?, Consent::Read)
     };
-    target::rig(mover, &named, &consent, &[], Course::of(arguments.seed), stop)
+    target::rig(mover, &named, &consent, &[], SimulationOptions::of(arguments.seed), stop)
 }
 
 /// Arms a target that several hosts share.
@@ -369,7 +369,7 @@ fn rig_of_hosts(
     (target, writes): (&str, bool),
     list: &HostList,
     directory: &Path,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> anyhow::Result<Box<dyn Rig>> {
     let consent =
         if writes { HostsConsent::Named(&arguments.yes_destroy) } else { HostsConsent::Read };
@@ -377,15 +377,19 @@ fn rig_of_hosts(
 }
 
 /// Prepares a run on an armed target.
-fn ready<'a>(asked: &Single, armed: &'a mut Armed, run: u32) -> anyhow::Result<Ready<'a>> {
+fn ready<'a>(
+    asked: &SingleLoad,
+    armed: &'a mut ArmedTarget,
+    run: u32,
+) -> anyhow::Result<PreparedTarget<'a>> {
     let step = asked.step(armed.rig.device(), run);
     let prepared = armed.rig.prepare(&step).with_context(|| armed.target.clone())?;
-    Ok(Ready { armed, step, prepared })
+    Ok(PreparedTarget { armed, step, prepared })
 }
 
 /// Makes the loads of several real targets start together.
-fn seat(all: &mut [Ready<'_>]) {
-    let real: Vec<&mut Ready<'_>> =
+fn seat(all: &mut [PreparedTarget<'_>]) {
+    let real: Vec<&mut PreparedTarget<'_>> =
         all.iter_mut().filter(|one| !one.armed.rig.device().is_simulated()).collect();
     if real.len() < 2 {
         return;
@@ -395,9 +399,14 @@ fn seat(all: &mut [Ready<'_>]) {
 }
 
 /// Applies the step of every target in its own thread.
-fn apply(all: Vec<Ready<'_>>, writes: bool, run: u32, watch: &Watch) -> Vec<(String, Step, Once)> {
-    let one = |number: u64, ready: Ready<'_>| {
-        let Ready { armed, step, prepared } = ready;
+fn apply(
+    all: Vec<PreparedTarget<'_>>,
+    writes: bool,
+    run: u32,
+    watch: &TargetBars,
+) -> Vec<(String, Step, SingleLoadResult)> {
+    let one = |number: u64, ready: PreparedTarget<'_>| {
+        let PreparedTarget { armed, step, prepared } = ready;
         let line = watch.line(&armed.target, &step, run);
         let mut changes = restore::journal_of(number);
         let mut show = |interval: &Interval| line.show(&step, interval);
@@ -417,7 +426,7 @@ fn apply(all: Vec<Ready<'_>>, writes: bool, run: u32, watch: &Watch) -> Vec<(Str
 }
 
 /// Returns the step to apply, from an access pattern or a workload file.
-fn asked(arguments: &MeasureArguments) -> anyhow::Result<Single> {
+fn asked(arguments: &MeasureArguments) -> anyhow::Result<SingleLoad> {
     let (name, streams, file) = match (&arguments.pattern, &arguments.workload) {
         (Some(pattern), _) => (pattern.to_string(), pattern.streams(), None),
         (None, Some(path)) => {
@@ -432,7 +441,7 @@ fn asked(arguments: &MeasureArguments) -> anyhow::Result<Single> {
     };
     let demand = file.as_ref().and_then(|file| file.demand);
     let data_pattern = file.map(|file| file.data_pattern);
-    Ok(Single {
+    Ok(SingleLoad {
         name,
         streams,
         demand: arguments.demand.or(demand).unwrap_or(Demand::new(1, 1)),
@@ -457,7 +466,7 @@ fn read(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
 }
 
 /// Formats the figures of a target and the remarks on its runs.
-fn text(target: &str, asked: &Single, runs: &[&Answer<'_>], numbers: String) -> String {
+fn text(target: &str, asked: &SingleLoad, runs: &[&MeasureOutput<'_>], numbers: String) -> String {
     let Some(first) = runs.first() else { return String::new() };
     let mut lines = Vec::new();
     if first.device.is_simulated() {
@@ -479,7 +488,7 @@ fn text(target: &str, asked: &Single, runs: &[&Answer<'_>], numbers: String) -> 
 }
 
 /// Returns remarks on a run's figures.
-fn remarks_of(answer: &Answer<'_>) -> Vec<String> {
+fn remarks_of(answer: &MeasureOutput<'_>) -> Vec<String> {
     let measurement = answer.measurement;
     let mut lines: Vec<String> = by_host(measurement).into_iter().collect();
     if let Some((user, system)) = measurement.cpu_ns_per_io() {
@@ -604,19 +613,19 @@ mod tests {
         assert_eq!(single(5, &["first"]), None);
     }
 
-    fn armed(is_stopped: bool) -> Armed {
-        let stop = Stop::default();
+    fn armed(is_stopped: bool) -> ArmedTarget {
+        let stop = StopSignal::default();
         if is_stopped {
             stop.request();
         }
         let ssd = SimulatedSsd::new(&drives()[0], 1, stop);
-        Armed { target: "sim".to_owned(), rig: Box::new(SimulatedRig::new(ssd, None)) }
+        ArmedTarget { target: "sim".to_owned(), rig: Box::new(SimulatedRig::new(ssd, None)) }
     }
 
     #[test]
     fn a_target_that_halts_hides_no_other() {
         let pattern = AccessPattern::random(Bytes::kib(4), 100);
-        let asked = Single {
+        let asked = SingleLoad {
             name: pattern.to_string(),
             streams: pattern.streams(),
             demand: Demand::new(1, 1),
@@ -629,7 +638,7 @@ mod tests {
             verify: false,
         };
         let (mut both, mut done) = ([armed(true), armed(false)], Vec::new());
-        let measured = measure_once(&asked, &mut both, 1, &Watch::new(1), &mut done);
+        let measured = measure_once(&asked, &mut both, 1, &TargetBars::new(1), &mut done);
         assert_eq!(measured.unwrap_err().root_cause().to_string(), "stopped on request");
         let ios: Vec<u64> = done.iter().map(|done| done.measurement.total().ios).collect();
         assert_eq!(ios, [100]);

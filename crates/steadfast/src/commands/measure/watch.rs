@@ -8,7 +8,7 @@ use steadfast_domain::text::{number, printable};
 use steadfast_domain::{Nanos, Step};
 
 /// Progress lines of all targets; empty without a terminal.
-pub(super) struct Watch {
+pub(super) struct TargetBars {
     bars: Option<(MultiProgress, NoControlEcho)>,
     runs: u32,
 }
@@ -16,10 +16,10 @@ pub(super) struct Watch {
 /// Progress line of one target.
 pub(super) struct TargetLine(Option<ProgressBar>);
 
-impl Watch {
+impl TargetBars {
     pub(super) fn new(runs: u32) -> Self {
         let bars = || (MultiProgress::new(), NoControlEcho::new());
-        Watch { bars: terminal::is_watched().then(bars), runs }
+        TargetBars { bars: terminal::is_watched().then(bars), runs }
     }
 
     /// Adds the line of a target whose step is about to start.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use steadfast_domain::findings::{Cell, Facts, Origin, Page, Row, Setting, Table};
 use steadfast_domain::measurement::CommonStart;
-use steadfast_domain::{EndState, Entry, Exhibit, Findings, Nanos, caveats};
+use steadfast_domain::{EndState, Exhibit, Findings, JournalEntry, Nanos, caveats};
 use steadfast_report::COMPARED_MAX;
 use steadfast_runner::Ledger;
 
@@ -14,7 +14,7 @@ use steadfast_runner::Ledger;
 pub const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
 
 /// A target whose run has ended.
-pub struct Side<'a> {
+pub struct FinishedTarget<'a> {
     /// Name of the target.
     pub name: &'a str,
     pub directory: &'a Path,
@@ -23,7 +23,7 @@ pub struct Side<'a> {
 }
 
 /// Computes the findings over all targets.
-pub fn findings(sides: &[Side<'_>]) -> anyhow::Result<Findings> {
+pub fn findings(sides: &[FinishedTarget<'_>]) -> anyhow::Result<Findings> {
     let named = sides.iter().take(COMPARED_MAX);
     let compared: Vec<(String, Findings)> =
         named.map(|side| (side.name.to_owned(), side.findings.clone())).collect();
@@ -64,8 +64,8 @@ pub fn ended(end: EndState) -> &'static str {
 }
 
 /// Returns the table of results per target.
-fn targets(sides: &[Side<'_>]) -> Table {
-    let row = |side: &Side<'_>| {
+fn targets(sides: &[FinishedTarget<'_>]) -> Table {
+    let row = |side: &FinishedTarget<'_>| {
         let (began, end) = side.findings.run_unix_ms;
         let hours = end.saturating_sub(began) as f64 / 3.6e6;
         Row::new(
@@ -89,19 +89,19 @@ fn targets(sides: &[Side<'_>]) -> Table {
 }
 
 /// Returns the common starts recorded in a run.
-fn starts(side: &Side<'_>) -> anyhow::Result<Vec<CommonStart>> {
+fn starts(side: &FinishedTarget<'_>) -> anyhow::Result<Vec<CommonStart>> {
     let lines = Ledger::read(side.directory)?.lines;
     let starts = lines.iter().filter_map(|line| match &line.entry {
-        Entry::Applied { outcome, .. } => outcome.measurement.common_start,
+        JournalEntry::Applied { outcome, .. } => outcome.measurement.common_start,
         _ => None,
     });
     Ok(starts.collect())
 }
 
 /// Returns the table of each target's common starts.
-fn table_of_starts(sides: &[Side<'_>], starts: &[Vec<CommonStart>]) -> Table {
+fn table_of_starts(sides: &[FinishedTarget<'_>], starts: &[Vec<CommonStart>]) -> Table {
     let seconds = |time: Nanos| time.0 as f64 / 1e9;
-    let row = |(side, starts): (&Side<'_>, &Vec<CommonStart>)| {
+    let row = |(side, starts): (&FinishedTarget<'_>, &Vec<CommonStart>)| {
         let waited: u64 = starts.iter().map(|start| start.waited.0).sum();
         let some = |value: Option<Nanos>, unit: f64, decimals| {
             Cell::number(value.map(|time| time.0 as f64 / unit), decimals)

@@ -1,7 +1,7 @@
 //! The directory of several runs. `targets.json` lists them, so that they can be resumed together.
 
 use crate::output;
-use crate::writing::{Rule, readers_of};
+use crate::writing::{OutputRule, readers_of};
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::{Device, Transport};
-use steadfast_host::{Directory, Existing, NewFile, Readers, read_file};
+use steadfast_host::{Directory, NewFile, OverwritePolicy, ReadAccess, read_file};
 use steadfast_runner::{Ledger, LedgerError, StartSync};
 
 /// File that marks a directory of several runs.
@@ -23,13 +23,13 @@ const VERSION: u32 = 1;
 
 /// Several runs in one directory.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Group {
+pub struct RunGroup {
     version: u32,
     /// Loads that start together: `steps`, `phases` or `start`.
     together: String,
     /// Runs in the order of the command line.
     #[serde(rename = "targets")]
-    pub members: Vec<Member>,
+    pub members: Vec<GroupMember>,
     /// Path of the directory.
     #[serde(skip)]
     pub place: PathBuf,
@@ -40,22 +40,22 @@ pub struct Group {
 
 /// One run of the group.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Member {
+pub struct GroupMember {
     /// Target as the user named it.
     pub target: String,
     /// Name of the run directory.
     pub directory: String,
 }
 
-impl Group {
+impl RunGroup {
     /// Returns a group of runs that have not started.
-    pub fn new(place: &Path, members: Vec<Member>, keeping: StartSync) -> Group {
+    pub fn new(place: &Path, members: Vec<GroupMember>, keeping: StartSync) -> RunGroup {
         let together = match keeping {
             StartSync::Steps => "steps",
             StartSync::Phases => "phases",
             StartSync::Start => "start",
         };
-        Group {
+        RunGroup {
             version: VERSION,
             together: together.to_owned(),
             members,
@@ -65,7 +65,7 @@ impl Group {
     }
 
     /// Opens the group in a directory; `None` if it is no directory of several runs.
-    pub fn find(place: &Path) -> anyhow::Result<Option<Group>> {
+    pub fn find(place: &Path) -> anyhow::Result<Option<RunGroup>> {
         let directory = match Directory::open(place) {
             Err(error) if error.is_missing() || error.is_no_directory() => return Ok(None),
             opened => opened?,
@@ -80,24 +80,25 @@ impl Group {
         refuse_foreign(&file.metadata().with_context(at)?, &path)?;
         refuse_foreign(&directory.metadata()?, place)?;
         let text = read_file(&file, &path, FILE_MAX)?;
-        let group: Group = serde_json::from_slice(&text).with_context(at)?;
+        let group: RunGroup = serde_json::from_slice(&text).with_context(at)?;
         if group.version != VERSION {
             bail!("{} has version {}; this program reads {VERSION}", at(), group.version);
         }
         if let Some(odd) = group.members.iter().find(|member| !is_plain(&member.directory)) {
             bail!("{}: '{}' is not the name of a run directory in it", at(), odd.directory);
         }
-        Ok(Some(Group { place: place.to_owned(), opened: Some(directory), ..group }))
+        Ok(Some(RunGroup { place: place.to_owned(), opened: Some(directory), ..group }))
     }
 
     /// Creates the directory with `targets.json`, readable by the group `readers`. Comes before
     /// any run directory, so that no run exists without the list.
     pub fn write(&mut self, readers: Option<&str>) -> anyhow::Result<()> {
-        let readers = readers.map(Readers::of_group).transpose()?.unwrap_or_default();
+        let readers = readers.map(ReadAccess::of_group).transpose()?.unwrap_or_default();
         let text = serde_json::to_vec_pretty(self)?;
         Directory::check_place(&self.place)?;
         let directory = Directory::make(&self.place, readers)?;
-        NewFile::create_in(&directory, OsStr::new(FILE), Existing::Keep, readers)?.hold(&text)?;
+        NewFile::create_in(&directory, OsStr::new(FILE), OverwritePolicy::Keep, readers)?
+            .hold(&text)?;
         self.opened = Some(directory);
         Ok(())
     }
@@ -113,14 +114,14 @@ impl Group {
     }
 
     /// Returns the rule for reports over all runs: the readers of the list may read them.
-    pub fn rule(&self) -> Rule {
+    pub fn rule(&self) -> OutputRule {
         let readers =
-            self.opened.as_ref().map_or(Readers::Usual, |directory| readers_of(directory, FILE));
-        Rule { existing: Existing::Overwrite, readers }
+            self.opened.as_ref().map_or(ReadAccess::Usual, |directory| readers_of(directory, FILE));
+        OutputRule { existing: OverwritePolicy::Overwrite, readers }
     }
 
     /// Returns the run directory of a member.
-    pub fn directory_of(&self, member: &Member) -> PathBuf {
+    pub fn directory_of(&self, member: &GroupMember) -> PathBuf {
         self.place.join(&member.directory)
     }
 
@@ -143,11 +144,12 @@ impl Group {
     /// Refuses a group with a missing run: all are created before any starts.
     fn refuse_missing(&self) -> anyhow::Result<()> {
         let place = self.place.display();
-        let read = |member: &Member| Ledger::read(&self.directory_of(member));
-        let is_missing = |member: &&Member| matches!(read(member), Err(LedgerError::NotARun(_)));
+        let read = |member: &GroupMember| Ledger::read(&self.directory_of(member));
+        let is_missing =
+            |member: &&GroupMember| matches!(read(member), Err(LedgerError::NotARun(_)));
         let Some(missing) = self.members.iter().find(is_missing) else { return Ok(()) };
         let has_begun =
-            |member: &&Member| read(member).is_ok_and(|contents| contents.opening().is_some());
+            |member: &&GroupMember| read(member).is_ok_and(|contents| contents.opening().is_some());
         let missing = self.directory_of(missing);
         match self.members.iter().find(has_begun) {
             None => bail!(
@@ -164,7 +166,7 @@ impl Group {
     }
 
     /// Returns true if a member's run has ended.
-    pub fn has_ended(&self, member: &Member) -> anyhow::Result<bool> {
+    pub fn has_ended(&self, member: &GroupMember) -> anyhow::Result<bool> {
         Ok(output::study(&self.directory_of(member))?.end.is_final())
     }
 }

@@ -10,32 +10,33 @@ mod group;
 mod threads;
 
 use super::begin::{
-    Armed, Beginning, Ended, Intent, default_directory, names, plain_name, refuse_ambiguous,
+    ArmedRun, FinishedRun, RunIntent, RunRequest, default_directory, names, plain_name,
+    refuse_ambiguous,
 };
 use super::conduct::{state, unfinished, write_report};
 use super::resumed_run::ResumedRun;
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
 use crate::output::{has_report, say_complete};
-use crate::prometheus::Exporter;
+use crate::prometheus::MetricsExporter;
 use crate::writing::OutputDir;
 use crate::{output, target, terminal};
 use anyhow::{Context, bail};
-use group::Member;
-pub use group::{Group, refuse_taken};
+use group::GroupMember;
+pub use group::{RunGroup, refuse_taken};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Procedure, Settings, caveats};
 use steadfast_host::Directory;
 use steadfast_report::text_table;
 use steadfast_runner::{Ledger, StartSync};
-use threads::{Run, RunEnd};
+use threads::{ReadyRun, RunEnd};
 
 /// Runs to conduct at the same time.
-pub struct Several<'a> {
+pub struct ConcurrentRuns<'a> {
     /// Inputs and settings of each run. The first one determines the output directory and its
     /// readers.
-    pub each: Vec<(Beginning<'a>, Settings)>,
+    pub each: Vec<(RunRequest<'a>, Settings)>,
     /// Devices of the targets, in the same order.
     pub foreseen: &'a [Device],
     /// Loads that start together.
@@ -45,20 +46,20 @@ pub struct Several<'a> {
 }
 
 /// Starts a run on each target and conducts them together.
-pub fn run(several: Several<'_>) -> anyhow::Result<Ended> {
-    let Several { each, foreseen, keeping, prometheus } = several;
+pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
+    let ConcurrentRuns { each, foreseen, keeping, prometheus } = several;
     let Some((first, settings)) = each.first() else { bail!("name a target: --target") };
     let (first, seed) = (*first, settings.seed);
     let usual = || default_directory(settings, &format!("{}-targets", each.len()));
     let out = first.out.map_or_else(usual, Path::to_owned);
     let targets: Vec<&str> = each.iter().map(|(beginning, _)| beginning.target).collect();
     refuse_same(&targets, foreseen)?;
-    let mut group = Group::new(&out, members(&targets, foreseen), keeping);
+    let mut group = RunGroup::new(&out, members(&targets, foreseen), keeping);
     let each = each.into_iter().enumerate();
     let intents = each.map(|(at, (beginning, settings))| beginning.intent(settings, foreseen, at));
-    let intents = intents.collect::<anyhow::Result<Vec<Intent<'_>>>>()?;
+    let intents = intents.collect::<anyhow::Result<Vec<RunIntent<'_>>>>()?;
     refuse_taken(&out)?;
-    let metrics = prometheus.map(|path| Exporter::new(path, first.group)).transpose()?;
+    let metrics = prometheus.map(|path| MetricsExporter::new(path, first.group)).transpose()?;
     let stop = target::stop_on_signals()?;
     let mut armed = Vec::new();
     for (intent, member) in intents.into_iter().zip(&group.members) {
@@ -71,7 +72,7 @@ pub fn run(several: Several<'_>) -> anyhow::Result<Ended> {
     let ledgers = ledgers(&armed).inspect_err(|_| group.withdraw())?;
     terminal::tell(&format!("Directory of {} runs: {} (seed {seed})", armed.len(), out.display()));
     let begun = armed.into_iter().zip(ledgers).zip(&group.members);
-    let runs = begun.map(|((armed, ledger), member)| Run {
+    let runs = begun.map(|((armed, ledger), member)| ReadyRun {
         name: member.directory.clone(),
         rig: armed.rig,
         ledger,
@@ -82,13 +83,13 @@ pub fn run(several: Several<'_>) -> anyhow::Result<Ended> {
     });
     let runs = together(runs.collect(), &group)?;
     let state = finish(&group, threads::conduct(runs, metrics.as_ref(), &stop), first.json)?;
-    Ok(Ended { state, directory: out })
+    Ok(FinishedRun { state, directory: out })
 }
 
 /// Resumes all runs of a group that have not ended.
-pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<ExitState> {
+pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<ExitState> {
     let prometheus = arguments.prometheus.as_deref();
-    let metrics = prometheus.map(|path| Exporter::new(path, None)).transpose()?;
+    let metrics = prometheus.map(|path| MetricsExporter::new(path, None)).transpose()?;
     let stop = target::stop_on_signals()?;
     let devices = group.devices()?;
     refuse_ambiguous(&arguments.yes_destroy, &devices)?;
@@ -109,7 +110,7 @@ pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<Exit
     for (member, mut again, own) in all {
         again.amend(&own)?;
         let ResumedRun { rig, ledger, contents } = again;
-        runs.push(Run {
+        runs.push(ReadyRun {
             name: member.directory.clone(),
             directory: own.run_dir,
             rig,
@@ -126,7 +127,7 @@ pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<Exit
 /// Returns the resume arguments for one run of a group.
 fn arguments_of(
     arguments: &ResumeArguments,
-    group: &Group,
+    group: &RunGroup,
     at: usize,
     devices: &[Device],
 ) -> ResumeArguments {
@@ -146,7 +147,7 @@ fn arguments_of(
 }
 
 /// Creates all run directories, or none.
-fn ledgers(armed: &[Armed]) -> anyhow::Result<Vec<Ledger>> {
+fn ledgers(armed: &[ArmedRun]) -> anyhow::Result<Vec<Ledger>> {
     let mut ledgers = Vec::new();
     for one in armed {
         match one.ledger() {
@@ -161,10 +162,10 @@ fn ledgers(armed: &[Armed]) -> anyhow::Result<Vec<Ledger>> {
 }
 
 /// Gives every run its place at the barrier and a caveat on shared resources.
-fn together(mut runs: Vec<Run>, group: &Group) -> anyhow::Result<Vec<Run>> {
+fn together(mut runs: Vec<ReadyRun>, group: &RunGroup) -> anyhow::Result<Vec<ReadyRun>> {
     let phases = threads::phases(&runs)?;
     let seated = runs.iter_mut().filter(|run| !run.rig.device().is_simulated());
-    let seated: Vec<&mut Run> = seated.collect();
+    let seated: Vec<&mut ReadyRun> = seated.collect();
     if seated.len() < 2 {
         return Ok(runs);
     }
@@ -205,7 +206,7 @@ fn shared(others: &[&str], processors: Option<u32>) -> Caveat {
 }
 
 /// Reports the results of all runs of the group.
-fn finish(group: &Group, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<ExitState> {
+fn finish(group: &RunGroup, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<ExitState> {
     let mut came = Vec::new();
     for member in &group.members {
         let directory = group.directory_of(member);
@@ -228,7 +229,7 @@ fn finish(group: &Group, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<ExitSt
 
 /// Result of one target.
 struct TargetOutcome<'a> {
-    member: &'a Member,
+    member: &'a GroupMember,
     directory: PathBuf,
     state: ExitState,
     error: Option<String>,
@@ -237,7 +238,7 @@ struct TargetOutcome<'a> {
 
 impl<'a> TargetOutcome<'a> {
     fn of(
-        member: &'a Member,
+        member: &'a GroupMember,
         directory: PathBuf,
         procedure: Option<&dyn Procedure>,
         outcome: anyhow::Result<Option<ExitState>>,
@@ -264,8 +265,8 @@ impl<'a> TargetOutcome<'a> {
         }
     }
 
-    fn answer(&self) -> Answer<'_> {
-        Answer {
+    fn answer(&self) -> RunTargetOutput<'_> {
+        RunTargetOutput {
             target: &self.member.target,
             directory: &self.directory,
             exit_code: code_of(self.state),
@@ -298,7 +299,7 @@ fn severity(state: ExitState) -> u8 {
 
 /// One target of `--json`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct Answer<'a> {
+struct RunTargetOutput<'a> {
     target: &'a str,
     directory: &'a Path,
     exit_code: u8,
@@ -308,21 +309,21 @@ struct Answer<'a> {
 
 /// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-struct Answers<'a> {
-    targets: Vec<Answer<'a>>,
+struct RunTargetsOutput<'a> {
+    targets: Vec<RunTargetOutput<'a>>,
     combined: Option<&'a Findings>,
 }
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Answers<'_>>()
+    terminal::schema_of::<RunTargetsOutput<'_>>()
 }
 
 /// Prints the result of every target and writes the report over all that have ended.
-fn report(group: &Group, came: &[TargetOutcome<'_>], json: bool) -> anyhow::Result<()> {
+fn report(group: &RunGroup, came: &[TargetOutcome<'_>], json: bool) -> anyhow::Result<()> {
     let found = came.iter().filter_map(|one| Some((one, one.findings.as_ref()?)));
-    let sides: Vec<combined::Side<'_>> = found
-        .map(|(one, findings)| combined::Side {
+    let sides: Vec<combined::FinishedTarget<'_>> = found
+        .map(|(one, findings)| combined::FinishedTarget {
             name: &one.member.directory,
             directory: &one.directory,
             findings,
@@ -335,7 +336,7 @@ fn report(group: &Group, came: &[TargetOutcome<'_>], json: bool) -> anyhow::Resu
     }
     if json {
         let targets = came.iter().map(TargetOutcome::answer).collect();
-        return terminal::print_json(&Answers { targets, combined: combined.as_ref() });
+        return terminal::print_json(&RunTargetsOutput { targets, combined: combined.as_ref() });
     }
     terminal::print(&closing(came))?;
     if let Some(combined) = &combined {
@@ -367,14 +368,15 @@ fn closing(came: &[TargetOutcome<'_>]) -> String {
 }
 
 /// Returns the members with distinct directory names, in the order of the command line.
-fn members(targets: &[&str], devices: &[Device]) -> Vec<Member> {
-    let mut members: Vec<Member> = Vec::new();
+fn members(targets: &[&str], devices: &[Device]) -> Vec<GroupMember> {
+    let mut members: Vec<GroupMember> = Vec::new();
     for (target, device) in targets.iter().zip(devices) {
         let name = plain_name(device);
-        let alike = |members: &[Member], name: &str| members.iter().any(|m| m.directory == name);
+        let alike =
+            |members: &[GroupMember], name: &str| members.iter().any(|m| m.directory == name);
         let numbered = (2..).map(|n| format!("{name}-{n}"));
         let free = std::iter::once(name.clone()).chain(numbered).find(|n| !alike(&members, n));
-        members.push(Member { target: (*target).to_owned(), directory: free.unwrap_or(name) });
+        members.push(GroupMember { target: (*target).to_owned(), directory: free.unwrap_or(name) });
     }
     members
 }

@@ -1,19 +1,19 @@
 //! Conducts each run in its own thread.
 
 use crate::asked::SOFTWARE;
-use crate::panel::Panel;
-use crate::prometheus::{Both, Exporter};
+use crate::panel::RunPanel;
+use crate::prometheus::{MetricsExporter, ProgressTee};
 use indicatif::MultiProgress;
 use std::path::PathBuf;
-use steadfast_domain::{Caveat, Entry, Halt, Note, Procedure};
-use steadfast_engine::Stop;
+use steadfast_domain::{Caveat, Halt, JournalEntry, Note, Procedure};
+use steadfast_engine::StopSignal;
 use steadfast_procedures::sequence::numbers_of;
-use steadfast_runner::ledger::Line;
-use steadfast_runner::run::{self, Ending};
+use steadfast_runner::ledger::JournalLine;
+use steadfast_runner::run::{self, RunOutcome};
 use steadfast_runner::{Ledger, Outline, Rig, RunPlan};
 
 /// A run that is ready to start.
-pub struct Run {
+pub struct ReadyRun {
     /// Name of the target.
     pub name: String,
     pub directory: PathBuf,
@@ -26,7 +26,7 @@ pub struct Run {
     /// Procedure for the device.
     pub procedure: Box<dyn Procedure>,
     /// Journal lines written so far.
-    pub lines: Vec<Line>,
+    pub lines: Vec<JournalLine>,
 }
 
 /// Result of a thread.
@@ -34,16 +34,20 @@ pub struct RunEnd {
     /// Name of the target.
     pub name: String,
     /// End of the run, or the reason why it halted before.
-    pub ending: Result<Ending, Halt>,
+    pub ending: Result<RunOutcome, Halt>,
     /// Procedure of the run; `None` after an internal error.
     pub procedure: Option<Box<dyn Procedure>>,
 }
 
 /// Conducts every run in its own thread and waits for all. Returns one result per run.
-pub fn conduct(runs: Vec<Run>, metrics: Option<&Exporter>, stop: &Stop) -> Vec<RunEnd> {
+pub fn conduct(
+    runs: Vec<ReadyRun>,
+    metrics: Option<&MetricsExporter>,
+    stop: &StopSignal,
+) -> Vec<RunEnd> {
     let bars = MultiProgress::new();
     std::thread::scope(|scope| {
-        let begin = |run: Run| {
+        let begin = |run: ReadyRun| {
             let name = run.name.clone();
             (name, scope.spawn(|| conduct_one(run, &bars, metrics, stop)))
         };
@@ -62,16 +66,16 @@ pub fn conduct(runs: Vec<Run>, metrics: Option<&Exporter>, stop: &Stop) -> Vec<R
 
 /// Conducts one run. Its rig, and with it its place at the barrier, is released at the end.
 fn conduct_one(
-    run: Run,
+    run: ReadyRun,
     bars: &MultiProgress,
-    metrics: Option<&Exporter>,
-    stop: &Stop,
-) -> (Box<dyn Procedure>, Result<Ending, Halt>) {
-    let Run { name, directory, mut rig, ledger, plan, procedure, lines } = run;
-    let mut panel = Panel::among(bars, &name, procedure.as_ref(), rig.device(), stop.clone());
+    metrics: Option<&MetricsExporter>,
+    stop: &StopSignal,
+) -> (Box<dyn Procedure>, Result<RunOutcome, Halt>) {
+    let ReadyRun { name, directory, mut rig, ledger, plan, procedure, lines } = run;
+    let mut panel = RunPanel::among(bars, &name, procedure.as_ref(), rig.device(), stop.clone());
     let about = (plan.settings.procedure.as_str(), directory.as_path());
     let gauge = metrics.map(|metrics| metrics.gauge(rig.as_ref(), procedure.as_ref(), about));
-    let mut both = Both(&mut panel, gauge);
+    let mut both = ProgressTee(&mut panel, gauge);
     let ending =
         run::conduct(procedure.as_ref(), rig.as_mut(), ledger, &lines, SOFTWARE, &mut both);
     drop(both);
@@ -81,7 +85,7 @@ fn conduct_one(
 
 /// Returns the phases of all procedures in order. Runs of one sequence may have different steps;
 /// their numbers determine the order.
-pub fn phases(runs: &[Run]) -> anyhow::Result<Vec<String>> {
+pub fn phases(runs: &[ReadyRun]) -> anyhow::Result<Vec<String>> {
     let mut phases: Vec<String> = Vec::new();
     for run in runs {
         for stretch in Outline::of(run.procedure.as_ref(), None)?.stretches {
@@ -98,9 +102,9 @@ pub fn phases(runs: &[Run]) -> anyhow::Result<Vec<String>> {
 }
 
 /// Returns true if the journal contains this caveat.
-pub fn has_told(lines: &[Line], caveat: &Caveat) -> bool {
+pub fn has_told(lines: &[JournalLine], caveat: &Caveat) -> bool {
     lines.iter().any(|line| match &line.entry {
-        Entry::Noted(note) => matches!(&**note, Note::Caveat(told) if told == caveat),
+        JournalEntry::Noted(note) => matches!(&**note, Note::Caveat(told) if told == caveat),
         _ => false,
     })
 }

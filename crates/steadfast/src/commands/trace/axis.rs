@@ -2,7 +2,7 @@
 
 use crate::cli::TimeAxis;
 use crate::cli::trace::FilterArguments;
-use steadfast_analysis::clock::Clock;
+use steadfast_analysis::clock::CaptureClock;
 use steadfast_domain::CaptureConditions;
 
 /// Returns the requested clock; `None` if relative time is requested or the capture has no clock.
@@ -10,18 +10,18 @@ pub fn clock(
     conditions: &CaptureConditions,
     filter: &FilterArguments,
     asked: TimeAxis,
-) -> Option<Clock> {
-    Clock::of(conditions, filter.time_zone.as_ref()).filter(|_| asked == TimeAxis::Clock)
+) -> Option<CaptureClock> {
+    CaptureClock::of(conditions, filter.time_zone.as_ref()).filter(|_| asked == TimeAxis::Clock)
 }
 
 /// Row labels of a table over time.
-pub struct Axis {
-    clock: Option<Clock>,
+pub struct StepTimeFormat {
+    clock: Option<CaptureClock>,
     step_ns: u64,
     span_ns: (u64, u64),
 }
 
-impl Axis {
+impl StepTimeFormat {
     /// Returns the axis for steps over a span; relative if the capture has no clock.
     pub fn of(
         conditions: &CaptureConditions,
@@ -29,7 +29,7 @@ impl Axis {
         asked: TimeAxis,
         (step_ns, span_ns): (u64, (u64, u64)),
     ) -> Self {
-        Axis { clock: clock(conditions, filter, asked), step_ns, span_ns }
+        StepTimeFormat { clock: clock(conditions, filter, asked), step_ns, span_ns }
     }
 
     /// Returns the step width in nanoseconds.

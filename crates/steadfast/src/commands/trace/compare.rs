@@ -1,13 +1,13 @@
 //! `trace compare`: drives, layers or captures on one time axis, from files with every I/O or with
 //! step sums.
 
-use super::axis::Axis;
+use super::axis::StepTimeFormat;
 use super::columns::{aligned, texts};
 use super::deltas;
 use crate::cli::TimeAxis;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
-use crate::selected::{self, FilteredCapture, Layers, open};
+use crate::selected::{self, FilteredCapture, LayerDefault, open};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -16,12 +16,12 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_analysis::Captured;
-use steadfast_analysis::captured::Answer;
+use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::columns::heads;
 use steadfast_analysis::filter::Filter;
 use steadfast_analysis::questions::compare::host_name;
-use steadfast_analysis::questions::compare::{SIDES_MAX, Side, SidesFound};
-use steadfast_analysis::questions::delta::Align;
+use steadfast_analysis::questions::compare::{SIDES_MAX, SideSteps, SidesResult};
+use steadfast_analysis::questions::delta::TimeAlignment;
 use steadfast_analysis::questions::steps::{STEPS_MAX, StepFigures};
 use steadfast_domain::Layer;
 use steadfast_domain::text::printable;
@@ -50,7 +50,7 @@ pub fn schema() -> schemars::Schema {
 /// Prints drives, layers or captures on one time axis.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     let mut all = captures(arguments)?;
-    if let (Some(Align::Mark(mark)), None) = (&arguments.align, arguments.by) {
+    if let (Some(TimeAlignment::Mark(mark)), None) = (&arguments.align, arguments.by) {
         all.iter_mut().try_for_each(|capture| capture.begin_at_mark(mark))?;
     }
     if let Some(by) = arguments.by {
@@ -94,7 +94,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
 fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<FilteredCapture>> {
     let filter = &arguments.selection.filter;
     // Requests of programs and the device I/Os they cause must not be added up.
-    let layers = if arguments.by.is_some() { Layers::One } else { Layers::Each };
+    let layers = if arguments.by.is_some() { LayerDefault::One } else { LayerDefault::Each };
     let of = |(path, parts)| FilteredCapture::of(path, parts, filter, layers);
     no_file_twice(arguments.selection.files.iter().chain(&arguments.after))?;
     if !arguments.after.is_empty() {
@@ -145,12 +145,12 @@ fn width(first: &FilteredCapture, arguments: &CompareArguments) -> anyhow::Resul
 fn shifts(arguments: &CompareArguments, all: &[FilteredCapture]) -> anyhow::Result<Vec<i64>> {
     match &arguments.align {
         _ if all.len() < 2 => Ok(vec![0; all.len()]),
-        Some(Align::Start) => Ok(vec![0; all.len()]),
-        Some(Align::Mark(mark)) => all
+        Some(TimeAlignment::Start) => Ok(vec![0; all.len()]),
+        Some(TimeAlignment::Mark(mark)) => all
             .iter()
             .map(|capture| Ok(0i64.saturating_sub_unsigned(capture.mark(mark)?)))
             .collect(),
-        Some(Align::Clock) => by_clock(all).ok_or_else(|| {
+        Some(TimeAlignment::Clock) => by_clock(all).ok_or_else(|| {
             misuse("one trace has no start time; use --align start, or --align mark:NAME")
         }),
         None if overlap(all) => by_clock(all).context("the captures overlap"),
@@ -188,15 +188,15 @@ fn overlap(all: &[FilteredCapture]) -> bool {
 }
 
 /// Returns the table's axis: clock time if captures are aligned by it.
-fn axis(arguments: &CompareArguments, all: &[FilteredCapture], step_ns: u64) -> Axis {
+fn axis(arguments: &CompareArguments, all: &[FilteredCapture], step_ns: u64) -> StepTimeFormat {
     let is_by_clock = all.len() < 2
-        || arguments.align == Some(Align::Clock)
+        || arguments.align == Some(TimeAlignment::Clock)
         || arguments.align.is_none() && overlap(all);
     let time = if is_by_clock { arguments.axis.time_axis } else { TimeAxis::Relative };
     let earliest = all.iter().min_by_key(|capture| capture.conditions().began_unix_ns);
     let conditions = earliest.map(|capture| capture.conditions().clone()).unwrap_or_default();
     let end = all.iter().map(|capture| capture.captured.end_ns()).max().unwrap_or(0);
-    Axis::of(&conditions, &arguments.selection.filter, time, (step_ns, (0, end)))
+    StepTimeFormat::of(&conditions, &arguments.selection.filter, time, (step_ns, (0, end)))
 }
 
 fn missing(capture: &FilteredCapture) -> Vec<String> {
@@ -204,7 +204,7 @@ fn missing(capture: &FilteredCapture) -> Vec<String> {
     missing.into_iter().map(|text| format!("{}: {text}", capture.name)).collect()
 }
 
-fn say_unlisted(capture: &FilteredCapture, answer: &Answer<SidesFound>) {
+fn say_unlisted(capture: &FilteredCapture, answer: &PassResult<SidesResult>) {
     if answer.found.unlisted > 0 {
         terminal::complain(&format!(
             "{} has more than {SIDES_MAX} devices; {} I/Os of the others are left out; choose \
@@ -215,7 +215,12 @@ fn say_unlisted(capture: &FilteredCapture, answer: &Answer<SidesFound>) {
 }
 
 impl SideFigures {
-    fn of(capture: &FilteredCapture, (key, steps): &Side, width: u64, shift: i64) -> SideFigures {
+    fn of(
+        capture: &FilteredCapture,
+        (key, steps): &SideSteps,
+        width: u64,
+        shift: i64,
+    ) -> SideFigures {
         // Busy time is a share of one device's time: that of the side.
         let devices = capture.captured.tells_busy_time(&capture.pass, steps.values()).then_some(1);
         let mut observed = capture.captured.observed_by_host(&capture.pass.filter);
@@ -235,7 +240,7 @@ impl SideFigures {
     }
 }
 
-fn side_by_side(sides: &[SideFigures], axis: &Axis) -> String {
+fn side_by_side(sides: &[SideFigures], axis: &StepTimeFormat) -> String {
     let width = axis.step_ns();
     let columns = StepFigures::SIDE_BY_SIDE;
     let mut rows: BTreeMap<u64, Vec<String>> = BTreeMap::new();

@@ -5,16 +5,16 @@ use crate::asked::SOFTWARE;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
 use crate::selected::{self, FilteredCapture};
-use crate::writing::{OutputDir, Rule};
+use crate::writing::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use anyhow::Context;
 use serde::Serialize;
-use steadfast_analysis::captured::Answer;
+use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::filter::Filter;
-use steadfast_analysis::questions::delta::{self, Align, AlignedCapture, Delta, DeltaSide};
-use steadfast_analysis::questions::delta_findings::{Compared, findings};
+use steadfast_analysis::questions::delta::{self, AlignedCapture, Delta, DeltaSide, TimeAlignment};
+use steadfast_analysis::questions::delta_findings::{CaptureComparison, findings};
 use steadfast_analysis::questions::groups::{Facet, Groups};
-use steadfast_analysis::questions::quality::Quality;
+use steadfast_analysis::questions::quality::Completeness;
 use steadfast_analysis::questions::trust::Evidence;
 use steadfast_domain::text::printable;
 use steadfast_domain::{Caveat, Nanos};
@@ -41,7 +41,7 @@ pub fn run(
     by: Facet,
     mut both: [FilteredCapture; 2],
 ) -> anyhow::Result<ExitState> {
-    let rule = Rule::of(&arguments.report.writing)?;
+    let rule = OutputRule::of(&arguments.report.writing)?;
     let names = output::names(&arguments.report.format);
     let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
@@ -57,7 +57,7 @@ pub fn run(
         sides.push(DeltaSide::of(&groups, capture.conditions(), observed));
     }
     let sides: [DeltaSide; 2] = sides.try_into().ok().context("two captures are compared")?;
-    let compared = Compared {
+    let compared = CaptureComparison {
         names: both.each_ref().map(|capture| capture.name.clone()),
         conditions: both.each_ref().map(FilteredCapture::conditions),
         observed_ns,
@@ -81,7 +81,7 @@ pub fn run(
 fn show(
     arguments: &CompareArguments,
     first: &FilteredCapture,
-    compared: &Compared<'_>,
+    compared: &CaptureComparison<'_>,
     account: steadfast_analysis::pass::PassAccount,
 ) -> anyhow::Result<()> {
     if !arguments.json {
@@ -104,7 +104,7 @@ pub fn schema() -> schemars::Schema {
     selected::schema_of::<DeltasContent<'_>>()
 }
 
-fn lines(arguments: &CompareArguments, compared: &Compared<'_>) -> String {
+fn lines(arguments: &CompareArguments, compared: &CaptureComparison<'_>) -> String {
     let [a, b] = [0, 1].map(|at| {
         let time = Nanos(compared.observed_ns[at]);
         format!("{} ({time})", printable(&compared.names[at]))
@@ -122,17 +122,20 @@ fn lines(arguments: &CompareArguments, compared: &Compared<'_>) -> String {
 }
 
 /// Narrows both captures to the time range to compare.
-fn align(arguments: &CompareArguments, both: &mut [FilteredCapture; 2]) -> anyhow::Result<Align> {
+fn align(
+    arguments: &CompareArguments,
+    both: &mut [FilteredCapture; 2],
+) -> anyhow::Result<TimeAlignment> {
     let by_clock = aligned_by_clock(both);
     let shared = by_clock.as_ref().map(delta::shared_time).unwrap_or_default();
     let align = match &arguments.align {
         Some(align) => align.clone(),
-        None if overlap_by_clock(both) => Align::Clock,
-        None => Align::Start,
+        None if overlap_by_clock(both) => TimeAlignment::Clock,
+        None => TimeAlignment::Start,
     };
     match &align {
-        Align::Start => {}
-        Align::Mark(mark) => {
+        TimeAlignment::Start => {}
+        TimeAlignment::Mark(mark) => {
             let marks = [both[0].mark(mark)?, both[1].mark(mark)?];
             let latest_ns = marks[0].max(marks[1]);
             let captures = [0, 1].map(|at| AlignedCapture {
@@ -144,7 +147,7 @@ fn align(arguments: &CompareArguments, both: &mut [FilteredCapture; 2]) -> anyho
             let span = span.ok_or_else(|| no_common_step(both, &align))?;
             narrow(both, &captures, &[span]);
         }
-        Align::Clock => {
+        TimeAlignment::Clock => {
             if !overlap_by_clock(both) {
                 return Err(misuse(format!(
                     "{} and {} do not overlap in time; use --align start, or --align mark:NAME",
@@ -190,7 +193,7 @@ fn narrow(both: &mut [FilteredCapture; 2], captures: &[AlignedCapture; 2], spans
     }
 }
 
-fn no_common_step(both: &[FilteredCapture; 2], align: &Align) -> anyhow::Error {
+fn no_common_step(both: &[FilteredCapture; 2], align: &TimeAlignment) -> anyhow::Error {
     misuse(format!(
         "{} and {} have no whole step in common when aligned by {align}; name the trace files \
          instead of sums, or fold them in narrower steps",
@@ -199,13 +202,13 @@ fn no_common_step(both: &[FilteredCapture; 2], align: &Align) -> anyhow::Error {
 }
 
 fn folded(capture: &FilteredCapture, by: Facet) -> anyhow::Result<(Groups, Evidence)> {
-    let Answer { found, .. } = capture.answer(|captured, pass| {
+    let PassResult { found, .. } = capture.answer(|captured, pass| {
         let facets = delta::facets(by);
         let mut groups = Groups::by(&facets).with_hosts(captured.conditions());
-        let mut quality = Quality::of(captured.conditions());
+        let mut quality = Completeness::of(captured.conditions());
         let account = captured.run(pass, &mut [&mut groups, &mut quality])?;
         let evidence = Evidence::seen(captured, account, quality);
-        Ok(Answer { found: (groups, evidence), account })
+        Ok(PassResult { found: (groups, evidence), account })
     })?;
     Ok(found)
 }

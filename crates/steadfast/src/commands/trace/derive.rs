@@ -7,13 +7,15 @@ use crate::exit::ExitState;
 use crate::selected::FilteredCapture;
 use crate::terminal;
 use crate::workloads::{self, reference};
-use crate::writing::{Rule, Text};
+use crate::writing::{OutputRule, TextOutput};
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use steadfast_analysis::questions::cumulative::{Workload, WorkloadStream, data_pattern_seen};
-use steadfast_analysis::{Derivation, Totals};
+use steadfast_analysis::questions::cumulative::{
+    CumulativeWorkload, WorkloadStream, data_pattern_seen,
+};
+use steadfast_analysis::{CaptureTotals, Derivation};
 use steadfast_domain::io_event::Share;
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
@@ -24,10 +26,10 @@ use steadfast_workload::replay_representation::{HEADER, ReplayRepresentation};
 use steadfast_workload::workload_file::WorkloadStep;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct Content<'a> {
+struct DeriveContent<'a> {
     file: String,
     conditions: &'a CaptureConditions,
-    workload: &'a Workload,
+    workload: &'a CumulativeWorkload,
     demand: String,
     data_pattern: String,
     /// What an engine applies: every stream's weight is its count.
@@ -37,12 +39,12 @@ struct Content<'a> {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Content<'_>>()
+    terminal::schema_of::<DeriveContent<'_>>()
 }
 
 /// A workload and its origin.
-struct Derived {
-    workload: Workload,
+struct DerivedWorkload {
+    workload: CumulativeWorkload,
     conditions: CaptureConditions,
     steps: Vec<WorkloadStep>,
     demand: Option<Demand>,
@@ -66,7 +68,7 @@ pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<ExitState> {
 fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
     let path = arguments.selection.file();
     let name = path.display().to_string();
-    let rule = Rule::of(&arguments.writing)?;
+    let rule = OutputRule::of(&arguments.writing)?;
     let begin = |path: &Option<PathBuf>| path.as_deref().map(|path| rule.begin_text(path));
     let output = begin(&arguments.output).transpose()?;
     let steps = begin(&arguments.replay_representation).transpose()?;
@@ -113,7 +115,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
         output.hold(text.as_bytes())?;
     }
     if arguments.json {
-        terminal::print_json(&Content {
+        terminal::print_json(&DeriveContent {
             file: file.name.clone(),
             conditions: &derived.conditions,
             workload: &file.workload,
@@ -140,7 +142,10 @@ fn is_replay_representation(path: &Path) -> anyhow::Result<bool> {
     Ok(String::from_utf8_lossy(&head).contains(HEADER))
 }
 
-fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Result<Derived> {
+fn from_text(
+    arguments: &DeriveArguments,
+    output: Option<TextOutput>,
+) -> anyhow::Result<DerivedWorkload> {
     let path = arguments.selection.file();
     let (steps, warnings) = workloads::representation(open_regular(path)?, path)?;
     for warning in &warnings {
@@ -153,7 +158,7 @@ fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Resul
     let workload = steps.workload(arguments.shares.of, arguments.shares.threshold);
     let conditions = steps.conditions();
     let demand = steps.demand_seen();
-    Ok(Derived {
+    Ok(DerivedWorkload {
         steps: steps.workload_steps(&workload),
         workload,
         conditions,
@@ -164,7 +169,10 @@ fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Resul
     })
 }
 
-fn from_trace(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Result<Derived> {
+fn from_trace(
+    arguments: &DeriveArguments,
+    output: Option<TextOutput>,
+) -> anyhow::Result<DerivedWorkload> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let options = selected.options(arguments.shares.of, arguments.shares.threshold, arguments.step);
     let derivation =
@@ -184,12 +192,12 @@ fn from_trace(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Resu
     let steps = WorkloadStep::from_derivation(&derivation);
     let (missing, ending) = (selected.captured.integrity().missing(), selected.ending());
     let filter = derivation.totals.filter_told();
-    let Totals { workload, conditions, .. } = derivation.totals;
+    let CaptureTotals { workload, conditions, .. } = derivation.totals;
     let demand = workload.demand_seen();
-    Ok(Derived { workload, conditions, steps, demand, filter, missing, ending })
+    Ok(DerivedWorkload { workload, conditions, steps, demand, filter, missing, ending })
 }
 
-fn write_steps(steps: &ReplayRepresentation, output: Text) -> anyhow::Result<()> {
+fn write_steps(steps: &ReplayRepresentation, output: TextOutput) -> anyhow::Result<()> {
     let mut text = Vec::new();
     steps.write(&mut text)?;
     output.hold(&text)

@@ -5,7 +5,7 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
-use steadfast_analysis::questions::quality::Quality;
+use steadfast_analysis::questions::quality::Completeness;
 use steadfast_analysis::questions::trust::Evidence;
 use steadfast_domain::text::printable;
 use steadfast_domain::{Caveat, CaveatKind};
@@ -15,7 +15,7 @@ struct DoctorContent {
     /// What limits the trust, what is missing first.
     limits: Vec<Caveat>,
     /// What is not known of the I/Os.
-    quality: Quality,
+    quality: Completeness,
 }
 
 /// Returns the schema of the JSON output.

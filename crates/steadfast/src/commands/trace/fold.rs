@@ -2,9 +2,9 @@
 
 use crate::cli::fleet::{FoldArguments, MergeArguments};
 use crate::exit::{ExitState, misuse};
-use crate::selected::{FilteredCapture, Layers, open};
+use crate::selected::{FilteredCapture, LayerDefault, open};
 use crate::terminal;
-use crate::writing::Rule;
+use crate::writing::OutputRule;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use steadfast_analysis::fleet::{
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::text::printable;
 use steadfast_host::{NewFile, open_regular};
-use steadfast_tracefile::parquet::{LeftOut, is_same_capture};
+use steadfast_tracefile::parquet::{OmittedFile, is_same_capture};
 
 /// What a fold file holds.
 #[derive(Serialize, schemars::JsonSchema)]
@@ -33,7 +33,7 @@ struct FoldContent {
     /// Captures that were given twice and count once.
     twice: Vec<String>,
     /// Files that could not be read.
-    left_out: Vec<LeftOut>,
+    left_out: Vec<OmittedFile>,
     /// What of the captures is damaged or missing.
     missing: Vec<String>,
 }
@@ -47,7 +47,7 @@ pub fn schema() -> schemars::Schema {
 const TWICE_TOLD: usize = 8;
 
 /// A file whose footer was read.
-struct Seen {
+struct FoldInput {
     path: PathBuf,
     identity: FileIdentity,
     conditions: CaptureConditions,
@@ -55,7 +55,7 @@ struct Seen {
 
 /// Folds captures into a file.
 pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
-    let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let output = OutputRule::of(&arguments.writing)?.begin(&arguments.output)?;
     let options = FoldOptions {
         step_ns: arguments.step.0,
         processes: !arguments.no_processes,
@@ -81,7 +81,7 @@ pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
 
 /// Merges fold files.
 pub fn merge(arguments: &MergeArguments) -> anyhow::Result<ExitState> {
-    let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let output = OutputRule::of(&arguments.writing)?.begin(&arguments.output)?;
     let (mut merge, mut twice) = (Merge::default(), Vec::new());
     for path in &arguments.files {
         let shown = path.display();
@@ -96,8 +96,8 @@ fn captures(
     arguments: &FoldArguments,
     merge: &mut Merge<File>,
     twice: &mut Vec<String>,
-) -> anyhow::Result<Vec<Vec<Seen>>> {
-    let mut captures: Vec<Vec<Seen>> = Vec::new();
+) -> anyhow::Result<Vec<Vec<FoldInput>>> {
+    let mut captures: Vec<Vec<FoldInput>> = Vec::new();
     let mut digests = BTreeSet::new();
     for path in &arguments.files {
         let seen = match look(path) {
@@ -112,7 +112,7 @@ fn captures(
             twice.push(format!("{} is there twice; it counts once", path.display()));
             continue;
         }
-        let is_part = |files: &&mut Vec<Seen>| {
+        let is_part = |files: &&mut Vec<FoldInput>| {
             files.iter().any(|file| is_same_capture(&file.conditions, &seen.conditions))
         };
         match captures.iter_mut().find(is_part) {
@@ -124,7 +124,7 @@ fn captures(
 }
 
 /// Reads a file's footer and closes it again, so that thousands of files can be named.
-fn look(path: &Path) -> anyhow::Result<Seen> {
+fn look(path: &Path) -> anyhow::Result<FoldInput> {
     let shown = path.display();
     let captured = open(path)?;
     if captured.is_several() {
@@ -134,17 +134,17 @@ fn look(path: &Path) -> anyhow::Result<Seen> {
     let mut file = open_regular(path)?;
     let identity = fingerprint(&mut file, &name.unwrap_or_default());
     let identity = identity.with_context(|| format!("{shown} cannot be read"))?;
-    Ok(Seen { path: path.to_owned(), identity, conditions: captured.conditions().clone() })
+    Ok(FoldInput { path: path.to_owned(), identity, conditions: captured.conditions().clone() })
 }
 
 fn folded(
-    files: &[Seen],
+    files: &[FoldInput],
     arguments: &FoldArguments,
     options: &FoldOptions,
 ) -> anyhow::Result<Folded> {
     let parts = files.iter().map(|file| open(&file.path)).collect::<anyhow::Result<Vec<_>>>()?;
     let first = files.first().context("name a trace")?;
-    let selected = FilteredCapture::of(&first.path, parts, &arguments.filter, Layers::Each)?;
+    let selected = FilteredCapture::of(&first.path, parts, &arguments.filter, LayerDefault::Each)?;
     let identities = files.iter().map(|file| file.identity.clone()).collect();
     selected.ask(|captured, pass| fold(captured, identities, pass, options))
 }
@@ -157,7 +157,7 @@ fn leave_out(merge: &mut Merge<File>, path: &Path, error: &anyhow::Error) {
     let name = short(path);
     // The directory is meaningless on another machine.
     let reason = reason.replace(&path.display().to_string(), &name);
-    merge.leave_out(LeftOut { name, bytes, reason });
+    merge.leave_out(OmittedFile { name, bytes, reason });
 }
 
 /// Returns a file's name with its parent directory, since hosts may have files of the same name.

@@ -6,7 +6,7 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
-use steadfast_analysis::captured::Answer;
+use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::questions::drives::{DriveFigures, Drives};
 use steadfast_analysis::questions::group_figures::GroupFigures;
 use steadfast_analysis::questions::groups::{Facet, Groups};
@@ -32,10 +32,10 @@ pub fn groups(arguments: &GroupsArguments) -> anyhow::Result<ExitState> {
     let mut facets: Vec<Facet> = arguments.by.clone();
     facets.sort_unstable();
     facets.dedup();
-    let Answer { found, account } = selected.answer(|captured, pass| {
+    let PassResult { found, account } = selected.answer(|captured, pass| {
         let mut found = Groups::by(&facets).with_hosts(captured.conditions());
         let account = captured.run(pass, &mut [&mut found])?;
-        Ok(Answer { found, account })
+        Ok(PassResult { found, account })
     })?;
     let content = GroupsContent {
         by: facets.iter().map(ToString::to_string).collect(),
@@ -91,10 +91,10 @@ pub fn schema_of_drives() -> schemars::Schema {
 /// Prints the drives of a capture.
 pub fn drives(arguments: &DrivesArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let Answer { found, account } = selected.answer(|captured, pass| {
+    let PassResult { found, account } = selected.answer(|captured, pass| {
         let mut found = Drives::default();
         let account = captured.run(pass, &mut [&mut found])?;
-        Ok(Answer { found, account })
+        Ok(PassResult { found, account })
     })?;
     let conditions = selected.conditions();
     let content = DrivesContent { drives: found.listing(conditions) };

@@ -1,6 +1,6 @@
 //! `trace hits`: hits by LBA range over time, as counts, bytes or streams.
 
-use super::axis::Axis;
+use super::axis::StepTimeFormat;
 use super::columns::listed;
 use crate::cli::trace::HitsArguments;
 use crate::exit::ExitState;
@@ -8,15 +8,15 @@ use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use anyhow::{Context, bail};
 use serde::Serialize;
-use steadfast_analysis::captured::Answer;
-use steadfast_analysis::clock::{Calendar, Moment};
+use steadfast_analysis::captured::PassResult;
+use steadfast_analysis::clock::{Moment, MomentResolver};
 use steadfast_analysis::questions::compare::device_name;
-use steadfast_analysis::questions::cumulative::{Threshold, Workload};
-use steadfast_analysis::questions::hits::{Ends, HitMap, HitSteps, SIDE_MAX};
+use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold};
+use steadfast_analysis::questions::hits::{DeviceEnds, HitMap, HitSteps, SIDE_MAX};
 use steadfast_analysis::questions::read_out::{PlaceFigures, ReadOut, ReadOutChoice, StreamPlace};
 use steadfast_analysis::questions::streams::StreamKey;
-use steadfast_analysis::questions::totals::HitsShown;
-use steadfast_analysis::{By, Fold, StreamTable};
+use steadfast_analysis::questions::totals::HitMapQuantity;
+use steadfast_analysis::{Fold, ShareMeasure, StreamTable};
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{IoOp, Nanos};
@@ -57,22 +57,22 @@ struct DeviceHits {
     range_bytes: u64,
     outside: u64,
     /// Only what was hit.
-    hits: Vec<Hit>,
+    hits: Vec<RangeHit>,
 }
 
 /// A range in a step.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Hit {
+struct RangeHit {
     range: usize,
     begin_ns: u64,
     #[serde(flatten)]
-    value: HitValue,
+    value: RangeHitValue,
 }
 
 /// What is told of it.
 #[derive(Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
-enum HitValue {
+enum RangeHitValue {
     Count {
         reads: u64,
         writes: u64,
@@ -105,18 +105,18 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     if let Some(at) = &arguments.at {
         return read_out(&selected, arguments, at);
     }
-    let empty = Empty::of(&selected, arguments)?;
+    let empty = EmptyHitMaps::of(&selected, arguments)?;
     let (steps, streams) = (empty.steps, empty.streams.clone());
-    let Answer { found: maps, account } = selected.answer(|captured, pass| {
+    let PassResult { found: maps, account } = selected.answer(|captured, pass| {
         let mut maps = empty.maps;
         let mut folds: Vec<&mut dyn Fold> = Vec::new();
         folds.extend(maps.iter_mut().map(|map| map as &mut dyn Fold));
         let account = captured.run(pass, &mut folds)?;
-        Ok(Answer { found: maps, account })
+        Ok(PassResult { found: maps, account })
     })?;
     let conditions = selected.conditions();
     let name = |map: &HitMap| device_name(conditions, map.device());
-    let shown: HitsShown = arguments.show.into();
+    let shown: HitMapQuantity = arguments.show.into();
     if arguments.json {
         let maps = maps.iter().map(|map| device_hits(name(map), map, shown)).collect();
         selected.print(
@@ -126,7 +126,8 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
         return Ok(selected.ending());
     }
     let over = (steps.width_ns, account.span_ns.unwrap_or_default());
-    let axis = Axis::of(conditions, &arguments.selection.filter, arguments.axis.time_axis, over);
+    let axis =
+        StepTimeFormat::of(conditions, &arguments.selection.filter, arguments.axis.time_axis, over);
     for map in &maps {
         let name = printable(&name(map)).into_owned();
         let picture = match &streams {
@@ -153,7 +154,7 @@ fn read_out(
     let conditions = selected.conditions();
     let span_ns = (selected.captured.begin_ns(), selected.captured.end_ns());
     let zone = arguments.selection.filter.time_zone.as_ref();
-    let from_ns = Calendar::of(conditions, zone, span_ns).moment(at, 0);
+    let from_ns = MomentResolver::of(conditions, zone, span_ns).moment(at, 0);
     let from_ns = from_ns.with_context(|| selected.name.clone())?;
     let step_ns = arguments.axis.step.map_or(READ_OUT_NS, |step| step.0);
     let choice = ReadOutChoice {
@@ -162,7 +163,7 @@ fn read_out(
         ranges: usize::try_from(arguments.ranges)?,
         threshold: arguments.threshold.unwrap_or(Threshold(0)),
     };
-    let Answer { found, account } =
+    let PassResult { found, account } =
         selected.answer(|captured, pass| ReadOut::of(captured, pass, &choice))?;
     let name = |read_out: &ReadOut| device_name(conditions, read_out.device);
     if arguments.json {
@@ -180,7 +181,8 @@ fn read_out(
         return Ok(selected.ending());
     }
     let over = (step_ns.min(READ_OUT_NS), span_ns);
-    let axis = Axis::of(conditions, &arguments.selection.filter, arguments.axis.time_axis, over);
+    let axis =
+        StepTimeFormat::of(conditions, &arguments.selection.filter, arguments.axis.time_axis, over);
     for read_out in &found {
         terminal::print(&format!(
             "{}: {} from {}, {} ranges of {}\n{}\n",
@@ -201,26 +203,30 @@ fn read_out(
 }
 
 /// A map for every device with reads or writes.
-struct Empty {
+struct EmptyHitMaps {
     steps: HitSteps,
     streams: Option<Vec<String>>,
     maps: Vec<HitMap>,
 }
 
-impl Empty {
-    fn of(selected: &FilteredCapture, arguments: &HitsArguments) -> anyhow::Result<Empty> {
-        let (mut ends, mut table) = (Ends::default(), StreamTable::new());
-        let shown: HitsShown = arguments.show.into();
+impl EmptyHitMaps {
+    fn of(selected: &FilteredCapture, arguments: &HitsArguments) -> anyhow::Result<EmptyHitMaps> {
+        let (mut ends, mut table) = (DeviceEnds::default(), StreamTable::new());
+        let shown: HitMapQuantity = arguments.show.into();
         let span = selected.ask(|captured, pass| {
             let mut folds: Vec<&mut dyn Fold> = vec![&mut ends];
-            if shown == HitsShown::Streams {
+            if shown == HitMapQuantity::Streams {
                 folds.push(&mut table);
             }
             let account = captured.run(pass, &mut folds)?;
             captured.span_of(pass, &account)
         })?;
-        let keys =
-            Workload::of(&table, By::Count, arguments.threshold.unwrap_or(Threshold::USUAL)).keys();
+        let keys = CumulativeWorkload::of(
+            &table,
+            ShareMeasure::Count,
+            arguments.threshold.unwrap_or(Threshold::USUAL),
+        )
+        .keys();
         let steps = match arguments.axis.step {
             None => HitSteps::over(span, 60),
             Some(asked) => {
@@ -229,7 +235,7 @@ impl Empty {
             }
         };
         let ranges = usize::try_from(arguments.ranges)?;
-        let planes = if shown == HitsShown::Streams { keys.len() + 1 } else { 2 };
+        let planes = if shown == HitMapQuantity::Streams { keys.len() + 1 } else { 2 };
         let devices = ends.devices().count();
         let cells = devices.saturating_mul(ranges * planes).saturating_mul(steps.count);
         if cells > HIT_CELLS_MAX {
@@ -243,31 +249,33 @@ impl Empty {
             let end = ends.of(device, selected.conditions());
             let map = HitMap::new(device, end, ranges, steps);
             match shown {
-                HitsShown::Count => map,
-                HitsShown::Bytes => map.by(By::Bytes),
-                HitsShown::Streams => map.of_streams(&keys),
+                HitMapQuantity::Count => map,
+                HitMapQuantity::Bytes => map.by(ShareMeasure::Bytes),
+                HitMapQuantity::Streams => map.of_streams(&keys),
             }
         };
         let names = keys.iter().map(StreamKey::to_string).chain(["others".to_owned()]);
-        let streams = (shown == HitsShown::Streams).then(|| names.collect());
-        Ok(Empty { steps, streams, maps: ends.devices().map(new).collect() })
+        let streams = (shown == HitMapQuantity::Streams).then(|| names.collect());
+        Ok(EmptyHitMaps { steps, streams, maps: ends.devices().map(new).collect() })
     }
 }
 
-fn device_hits(device: String, map: &HitMap, shown: HitsShown) -> DeviceHits {
+fn device_hits(device: String, map: &HitMap, shown: HitMapQuantity) -> DeviceHits {
     let value = |range: usize, step: usize| {
         let [reads, writes] = [IoOp::Read, IoOp::Write].map(|op| map.hits(op, range, step));
         match shown {
-            HitsShown::Count => HitValue::Count { reads, writes },
-            HitsShown::Bytes => HitValue::Bytes { read_bytes: reads, written_bytes: writes },
-            HitsShown::Streams => HitValue::Streams {
+            HitMapQuantity::Count => RangeHitValue::Count { reads, writes },
+            HitMapQuantity::Bytes => {
+                RangeHitValue::Bytes { read_bytes: reads, written_bytes: writes }
+            }
+            HitMapQuantity::Streams => RangeHitValue::Streams {
                 counts: (0..map.planes()).map(|plane| map.of_plane(plane, range, step)).collect(),
             },
         }
     };
     let places = (0..map.ranges).flat_map(|range| (0..map.steps).map(move |step| (range, step)));
     let is_hit = |(range, step): &(usize, usize)| map.strongest(*range, *step).is_some();
-    let hit = |(range, step): (usize, usize)| Hit {
+    let hit = |(range, step): (usize, usize)| RangeHit {
         range,
         begin_ns: map.begin_ns.saturating_add(map.width_ns.saturating_mul(step as u64)),
         value: value(range, step),
@@ -278,7 +286,7 @@ fn device_hits(device: String, map: &HitMap, shown: HitsShown) -> DeviceHits {
 }
 
 /// Draws the map in ASCII shades, highest LBA on top.
-fn drawn_in_shades(name: &str, map: &HitMap, shown: HitsShown) -> String {
+fn drawn_in_shades(name: &str, map: &HitMap, shown: HitMapQuantity) -> String {
     const SHADES: &[u8] = b" .:-=+*#%@";
     let rows = map.rows(ROWS);
     let most = rows.iter().flatten().copied().max().unwrap_or(0).max(1);
@@ -287,8 +295,8 @@ fn drawn_in_shades(name: &str, map: &HitMap, shown: HitsShown) -> String {
         char::from(SHADES[((part * 9.0).ceil() as usize).min(SHADES.len() - 1)])
     };
     let (what, darkest) = match shown {
-        HitsShown::Bytes => ("bytes", Bytes(most).to_string()),
-        HitsShown::Count | HitsShown::Streams => ("hits", format!("{most} hits")),
+        HitMapQuantity::Bytes => ("bytes", Bytes(most).to_string()),
+        HitMapQuantity::Count | HitMapQuantity::Streams => ("hits", format!("{most} hits")),
     };
     let picture = drawn(&rows, shade);
     format!("{name}: {what} by LBA range (up) and time (across)\n{picture}darkest: {darkest}; ")
@@ -321,7 +329,7 @@ fn drawn<T>(rows: &[Vec<T>], character: impl Fn(&T) -> char) -> String {
 }
 
 /// Returns the legend of rows and columns.
-fn foot(map: &HitMap, axis: &Axis) -> String {
+fn foot(map: &HitMap, axis: &StepTimeFormat) -> String {
     format!(
         "{} ranges of {}, from {} in steps of {}; outside: {}",
         map.ranges,

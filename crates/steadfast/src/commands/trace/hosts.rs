@@ -6,7 +6,7 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
-use steadfast_analysis::captured::Answer;
+use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::fleet::{HostFigures, Hosts};
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -25,10 +25,10 @@ pub fn schema() -> schemars::Schema {
 pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let conditions = selected.conditions();
-    let Answer { found, account } = selected.answer(|captured, pass| {
+    let PassResult { found, account } = selected.answer(|captured, pass| {
         let mut found = Hosts::of(conditions);
         let account = captured.run(pass, &mut [found.fold()])?;
-        Ok(Answer { found, account })
+        Ok(PassResult { found, account })
     })?;
     let observed = selected.captured.observed_by_host(&selected.pass.filter);
     let mut hosts = found.listing(arguments.rank, conditions, &observed);

@@ -7,31 +7,31 @@ use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::Fold;
-use steadfast_analysis::captured::Answer;
+use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::questions::compare::device_name;
-use steadfast_analysis::questions::hits::Ends;
+use steadfast_analysis::questions::hits::DeviceEnds;
 use steadfast_analysis::questions::hot::{HotProcess, HotRange, HotRanges};
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct HotContent {
-    devices: Vec<DeviceHot>,
+    devices: Vec<DeviceHotRanges>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct DeviceHot {
+struct DeviceHotRanges {
     device: String,
     ranges: usize,
     range_bytes: u64,
     /// Ranges with a hit.
     touched: usize,
     /// The most hits first.
-    hottest: Vec<Hot>,
+    hottest: Vec<HotRangeContent>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct Hot {
+struct HotRangeContent {
     #[serde(flatten)]
     range: HotRange,
     /// Which processes hit it most; at most five.
@@ -46,24 +46,24 @@ pub fn schema() -> schemars::Schema {
 /// Prints the hottest ranges of every device with reads or writes.
 pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let mut ends = Ends::default();
+    let mut ends = DeviceEnds::default();
     selected.ask(|captured, pass| captured.run(pass, &mut [&mut ends]))?;
     let (conditions, ranges) = (selected.conditions(), usize::try_from(arguments.ranges)?);
     let new = |device| HotRanges::new(device, ends.of(device, conditions), ranges);
-    let Answer { found, account } = selected.answer(|captured, pass| {
+    let PassResult { found, account } = selected.answer(|captured, pass| {
         let mut found: Vec<HotRanges> = ends.devices().map(new).collect();
         let mut folds: Vec<&mut dyn Fold> = Vec::new();
         folds.extend(found.iter_mut().map(|ranges| ranges as &mut dyn Fold));
         let account = captured.run(pass, &mut folds)?;
         captured.span_of(pass, &account)?;
-        Ok(Answer { found, account })
+        Ok(PassResult { found, account })
     })?;
-    let device = |ranges: &HotRanges| DeviceHot {
+    let device = |ranges: &HotRanges| DeviceHotRanges {
         device: device_name(conditions, ranges.device()),
         ranges: ranges.ranges(),
         range_bytes: ranges.range_bytes(),
         touched: ranges.touched(),
-        hottest: ranges.hottest(arguments.top).into_iter().map(Hot::of).collect(),
+        hottest: ranges.hottest(arguments.top).into_iter().map(HotRangeContent::of).collect(),
     };
     let content = HotContent { devices: found.iter().map(device).collect() };
     if arguments.json {
@@ -79,13 +79,13 @@ pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
     Ok(selected.ending())
 }
 
-impl Hot {
+impl HotRangeContent {
     fn of(range: HotRange) -> Self {
-        Hot { processes: range.processes.clone(), range }
+        HotRangeContent { processes: range.processes.clone(), range }
     }
 }
 
-impl DeviceHot {
+impl DeviceHotRanges {
     fn lines(&self) -> String {
         format!(
             "{}: {} of {} ranges of {} were hit\n{}\n",

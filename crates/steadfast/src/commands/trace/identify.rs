@@ -10,12 +10,12 @@ use steadfast_domain::text::printable;
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct IdentifyContent {
-    files: Vec<Identified>,
+    files: Vec<IdentifiedTraceFile>,
 }
 
 /// What a file says of itself.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Identified {
+struct IdentifiedTraceFile {
     file: PathBuf,
     /// `trace` or `fold`; `None` where it cannot be read.
     kind: Option<&'static str>,
@@ -38,20 +38,21 @@ pub fn schema() -> schemars::Schema {
 
 /// Prints the capture of each file.
 pub fn run(arguments: &IdentifyArguments) -> anyhow::Result<ExitState> {
-    let files: Vec<Identified> = arguments.files.iter().map(|path| Identified::of(path)).collect();
+    let files: Vec<IdentifiedTraceFile> =
+        arguments.files.iter().map(|path| IdentifiedTraceFile::of(path)).collect();
     let unread = files.iter().any(|file| file.error.is_some());
     if arguments.json {
         terminal::print_json(&IdentifyContent { files })?
     } else {
-        let lines: Vec<String> = files.iter().map(Identified::line).collect();
+        let lines: Vec<String> = files.iter().map(IdentifiedTraceFile::line).collect();
         terminal::print(&lines.join("\n"))?;
     }
     Ok(if unread { ExitState::Incomplete } else { ExitState::Done })
 }
 
-impl Identified {
+impl IdentifiedTraceFile {
     fn of(path: &Path) -> Self {
-        let nothing = Identified {
+        let nothing = IdentifiedTraceFile {
             file: path.to_owned(),
             kind: None,
             host: None,
@@ -64,7 +65,9 @@ impl Identified {
         };
         let captured = match open(path) {
             Ok(captured) => captured,
-            Err(error) => return Identified { error: Some(format!("{error:#}")), ..nothing },
+            Err(error) => {
+                return IdentifiedTraceFile { error: Some(format!("{error:#}")), ..nothing };
+            }
         };
         let conditions = captured.conditions();
         let host = conditions.host.as_deref().unwrap_or("");
@@ -73,7 +76,7 @@ impl Identified {
         let named = part.map(|part| part.capture.clone()).filter(|_| !captured.is_several());
         // Files of earlier versions have no capture ID; the start time identifies their capture.
         let told = conditions.began_unix_ns.map(|_| format!("{host} {began}"));
-        Identified {
+        IdentifiedTraceFile {
             kind: Some(if captured.is_several() { "fold" } else { "trace" }),
             host: conditions.host.clone(),
             capture: named.or(told.filter(|_| !captured.is_several())),

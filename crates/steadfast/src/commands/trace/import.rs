@@ -5,7 +5,7 @@ use crate::cli::trace::{ImportArguments, ImportFormat};
 use crate::exit::{ExitState, misuse};
 use crate::recognize::recognize;
 use crate::terminal;
-use crate::writing::Rule;
+use crate::writing::OutputRule;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -17,15 +17,15 @@ use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_exchange::identify::FileKind;
 use steadfast_host::NewFile;
-use steadfast_tracefile::Writer;
-use steadfast_tracefile::import::{self, ColumnPlan, Format, Imported, Input};
+use steadfast_tracefile::TraceWriter;
+use steadfast_tracefile::import::{self, ColumnPlan, ImportInput, ImportResult, TraceFormat};
 
 /// Number of leading bytes used to recognize a format.
 const BEGINNING: usize = 4096;
 
 /// Reads all files and writes one trace.
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
-    let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let output = OutputRule::of(&arguments.writing)?.begin(&arguments.output)?;
     let mut inputs = Vec::new();
     let mut found = None;
     let mut first = Vec::new();
@@ -67,19 +67,19 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     Ok(ExitState::Done)
 }
 
-fn format(arguments: &ImportArguments) -> anyhow::Result<Option<Format>> {
+fn format(arguments: &ImportArguments) -> anyhow::Result<Option<TraceFormat>> {
     if let Some(columns) = &arguments.csv {
         let plan = ColumnPlan::parse(columns).map_err(|what| misuse(format!("--csv: {what}")))?;
-        return Ok(Some(Format::Columns(plan)));
+        return Ok(Some(TraceFormat::Columns(plan)));
     }
     Ok(arguments.input_format.map(|format| match format {
-        ImportFormat::Blktrace => Format::Blktrace,
-        ImportFormat::Blkparse => Format::Blkparse,
-        ImportFormat::FioIolog => Format::FioIolog,
-        ImportFormat::FioLatencyLog => Format::FioLatencyLog,
-        ImportFormat::MsrCambridge => Format::Columns(ColumnPlan::msr_cambridge()),
-        ImportFormat::Alibaba => Format::Columns(ColumnPlan::alibaba()),
-        ImportFormat::Tencent => Format::Columns(ColumnPlan::tencent()),
+        ImportFormat::Blktrace => TraceFormat::Blktrace,
+        ImportFormat::Blkparse => TraceFormat::Blkparse,
+        ImportFormat::FioIolog => TraceFormat::FioIolog,
+        ImportFormat::FioLatencyLog => TraceFormat::FioLatencyLog,
+        ImportFormat::MsrCambridge => TraceFormat::Columns(ColumnPlan::msr_cambridge()),
+        ImportFormat::Alibaba => TraceFormat::Columns(ColumnPlan::alibaba()),
+        ImportFormat::Tencent => TraceFormat::Columns(ColumnPlan::tencent()),
     }))
 }
 
@@ -94,10 +94,10 @@ fn began(arguments: &ImportArguments) -> anyhow::Result<Option<u64>> {
     }
 }
 
-type Content = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
+type ImportStream = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 
 /// Opens a file and returns its first bytes; gzip and zstd are unpacked.
-fn open(path: &Path) -> anyhow::Result<(Input<'static>, Vec<u8>)> {
+fn open(path: &Path) -> anyhow::Result<(ImportInput<'static>, Vec<u8>)> {
     let name = path.display().to_string();
     let file = File::open(path).with_context(|| format!("{name} cannot be opened"))?;
     let (start, rest) = peek(Box::new(file), 4).with_context(|| format!("reading {name}"))?;
@@ -109,11 +109,11 @@ fn open(path: &Path) -> anyhow::Result<(Input<'static>, Vec<u8>)> {
         _ => Box::new(rest),
     };
     let (beginning, content) = peek(plain, BEGINNING).with_context(|| format!("reading {name}"))?;
-    Ok((Input { name, content: Box::new(content) }, beginning))
+    Ok((ImportInput { name, content: Box::new(content) }, beginning))
 }
 
 /// Returns the first bytes and a reader that starts with them again.
-fn peek(mut from: Box<dyn Read>, most: usize) -> std::io::Result<(Vec<u8>, Content)> {
+fn peek(mut from: Box<dyn Read>, most: usize) -> std::io::Result<(Vec<u8>, ImportStream)> {
     let mut beginning = Vec::new();
     from.by_ref().take(most as u64).read_to_end(&mut beginning)?;
     Ok((beginning.clone(), Cursor::new(beginning).chain(from)))
@@ -121,14 +121,15 @@ fn peek(mut from: Box<dyn Read>, most: usize) -> std::io::Result<(Vec<u8>, Conte
 
 fn write(
     output: &NewFile,
-    format: &Format,
-    inputs: Vec<Input<'_>>,
+    format: &TraceFormat,
+    inputs: Vec<ImportInput<'_>>,
     began_unix_ns: Option<u64>,
-) -> anyhow::Result<Imported> {
+) -> anyhow::Result<ImportResult> {
     let cannot = || format!("{} cannot be written", output.path().display());
     let conditions =
         CaptureConditions { software: SOFTWARE.to_owned(), ..CaptureConditions::default() };
-    let mut writer = Writer::new(BufWriter::with_capacity(1 << 20, output.handle()?), &conditions)?;
+    let mut writer =
+        TraceWriter::new(BufWriter::with_capacity(1 << 20, output.handle()?), &conditions)?;
     let mut events = Vec::with_capacity(1024);
     let mut imported = import::import(format, inputs, &mut |event| {
         events.push(*event);
@@ -150,7 +151,7 @@ fn write(
 
 /// The JSON output.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Answer<'a> {
+struct ImportOutput<'a> {
     file: &'a Path,
     source: &'a str,
     records: u64,
@@ -163,13 +164,13 @@ struct Answer<'a> {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    terminal::schema_of::<Answer<'_>>()
+    terminal::schema_of::<ImportOutput<'_>>()
 }
 
-fn tell(arguments: &ImportArguments, imported: &Imported) -> anyhow::Result<()> {
+fn tell(arguments: &ImportArguments, imported: &ImportResult) -> anyhow::Result<()> {
     if arguments.json {
         let conditions = &imported.conditions;
-        return terminal::print_json(&Answer {
+        return terminal::print_json(&ImportOutput {
             file: &arguments.output,
             source: &conditions.source,
             records: imported.records,

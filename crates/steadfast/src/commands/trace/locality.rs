@@ -7,8 +7,8 @@ use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::Fold;
-use steadfast_analysis::captured::Answer;
-use steadfast_analysis::questions::compare::{SidesSeen, device_name};
+use steadfast_analysis::captured::PassResult;
+use steadfast_analysis::questions::compare::{SideSet, device_name};
 use steadfast_analysis::questions::locality::{CachePoint, Locality, LocalityFigures};
 use steadfast_analysis::sums::response::ResponseFigures;
 use steadfast_domain::text::printable;
@@ -39,12 +39,12 @@ pub fn schema() -> schemars::Schema {
 pub fn run(arguments: &LocalityArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let devices = devices(&selected)?;
-    let Answer { found, account } = selected.answer(|captured, pass| {
+    let PassResult { found, account } = selected.answer(|captured, pass| {
         let mut found: Vec<Locality> = devices.iter().map(|one| Locality::new(*one)).collect();
         let mut folds: Vec<&mut dyn Fold> = Vec::new();
         folds.extend(found.iter_mut().map(|one| one as &mut dyn Fold));
         let account = captured.run(pass, &mut folds)?;
-        Ok(Answer { found, account })
+        Ok(PassResult { found, account })
     })?;
     let conditions = selected.conditions();
     let told = found.into_iter().map(Locality::figures).filter(|figures| figures.accesses > 0);
@@ -66,7 +66,7 @@ pub fn run(arguments: &LocalityArguments) -> anyhow::Result<ExitState> {
 
 /// Returns the selected block devices; only the first [`DEVICES_MAX`], with a note.
 fn devices(selected: &FilteredCapture) -> anyhow::Result<Vec<u16>> {
-    let mut sides = SidesSeen::default();
+    let mut sides = SideSet::default();
     selected.ask(|captured, pass| captured.run(pass, &mut [&mut sides]))?;
     let block = sides.iter().filter(|side| side.layer == Layer::Block);
     let mut devices: Vec<u16> = block.map(|side| side.device).collect();

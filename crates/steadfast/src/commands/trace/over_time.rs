@@ -1,16 +1,16 @@
 //! `trace steps` and `trace map`: figures and streams over time.
 
-use super::axis::Axis;
+use super::axis::StepTimeFormat;
 use super::columns::{aligned, aligned_lines, texts};
 use crate::cli::trace::{MapArguments, StepsArguments};
 use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::{Serialize, Serializer};
-use steadfast_analysis::By;
-use steadfast_analysis::captured::{Answer, MapFound, StepsFound};
+use steadfast_analysis::ShareMeasure;
+use steadfast_analysis::captured::{PassResult, StepsResult, StreamMapResult};
 use steadfast_analysis::columns::heads;
-use steadfast_analysis::questions::series::Cell;
+use steadfast_analysis::questions::series::SeriesCell;
 use steadfast_analysis::questions::steps::StepFigures;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Nanos};
@@ -19,16 +19,16 @@ use steadfast_domain::{CaptureConditions, Nanos};
 struct StepsContent<'f> {
     step_ns: u64,
     #[schemars(with = "Vec<StepFigures>")]
-    steps: Figures<'f>,
+    steps: LazyStepFigures<'f>,
 }
 
 /// Serializes the steps one by one as they are printed: there may be a million.
-struct Figures<'f>(Shown<'f>);
+struct LazyStepFigures<'f>(StepsWithConditions<'f>);
 
 /// Steps with the conditions of their capture.
-type Shown<'f> = (&'f StepsFound, &'f CaptureConditions);
+type StepsWithConditions<'f> = (&'f StepsResult, &'f CaptureConditions);
 
-impl Serialize for Figures<'_> {
+impl Serialize for LazyStepFigures<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (found, conditions) = self.0;
         serializer.collect_seq(found.figures(conditions))
@@ -41,7 +41,10 @@ pub fn schema() -> schemars::Schema {
 }
 
 /// Prints the steps as a table, and their width.
-fn print_table((found, conditions): Shown<'_>, axis: &Axis) -> anyhow::Result<()> {
+fn print_table(
+    (found, conditions): StepsWithConditions<'_>,
+    axis: &StepTimeFormat,
+) -> anyhow::Result<()> {
     let figures = || found.figures(conditions);
     let columns = StepFigures::table(figures(), !found.contents.is_empty());
     let head = std::iter::once(axis.head()).chain(heads(&columns).map(str::to_owned));
@@ -66,16 +69,17 @@ fn print_table((found, conditions): Shown<'_>, axis: &Axis) -> anyhow::Result<()
 pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let asked = arguments.axis.step.map(|step| step.0);
-    let Answer { found, account } =
+    let PassResult { found, account } =
         selected.answer(|captured, pass| captured.steps(pass, asked))?;
     let shown = (&found, selected.conditions());
     if arguments.json {
-        let content = StepsContent { step_ns: found.width_ns, steps: Figures(shown) };
+        let content = StepsContent { step_ns: found.width_ns, steps: LazyStepFigures(shown) };
         selected.print(account, content)?;
     } else {
         let over = (found.width_ns, account.span_ns.unwrap_or_default());
         let filter = &arguments.selection.filter;
-        let axis = Axis::of(selected.conditions(), filter, arguments.axis.time_axis, over);
+        let axis =
+            StepTimeFormat::of(selected.conditions(), filter, arguments.axis.time_axis, over);
         print_table(shown, &axis)?;
     }
     Ok(selected.ending())
@@ -106,7 +110,7 @@ pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let asked = arguments.axis.step.map(|step| step.0);
     let choice = (arguments.shares.of, arguments.shares.threshold);
-    let Answer { found, account } =
+    let PassResult { found, account } =
         selected.answer(|captured, pass| captured.map(pass, asked, choice))?;
     let content = MapContent::of(&found);
     if arguments.json {
@@ -114,16 +118,17 @@ pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     } else {
         let over = (content.step_ns, account.span_ns.unwrap_or_default());
         let filter = &arguments.selection.filter;
-        let axis = Axis::of(selected.conditions(), filter, arguments.axis.time_axis, over);
+        let axis =
+            StepTimeFormat::of(selected.conditions(), filter, arguments.axis.time_axis, over);
         terminal::print(&content.lines(arguments.shares.of, &axis))?;
     }
     Ok(selected.ending())
 }
 
 impl MapContent {
-    fn of(MapFound { width_ns, keys, series }: &MapFound) -> Self {
+    fn of(StreamMapResult { width_ns, keys, series }: &StreamMapResult) -> Self {
         let names = keys.iter().map(ToString::to_string).chain(["others".to_owned()]);
-        let step = |(at, cells): (&u64, &Vec<Cell>)| MapStep {
+        let step = |(at, cells): (&u64, &Vec<SeriesCell>)| MapStep {
             begin_ns: at.saturating_mul(*width_ns),
             counts: cells.iter().map(|cell| cell.ios).collect(),
             amounts: cells.iter().map(|cell| cell.bytes).collect(),
@@ -132,20 +137,20 @@ impl MapContent {
         MapContent { step_ns: *width_ns, series: names.collect(), steps }
     }
 
-    fn lines(&self, by: By, axis: &Axis) -> String {
+    fn lines(&self, by: ShareMeasure, axis: &StepTimeFormat) -> String {
         let head = std::iter::once(axis.head()).chain(self.series.iter().cloned());
         let mut rows = vec![head.collect::<Vec<_>>()];
         rows.extend(self.steps.iter().map(|step| {
             let begin = axis.text(step.begin_ns);
             let cells: Vec<String> = match by {
-                By::Count => step.counts.iter().map(ToString::to_string).collect(),
-                By::Bytes => {
+                ShareMeasure::Count => step.counts.iter().map(ToString::to_string).collect(),
+                ShareMeasure::Bytes => {
                     step.amounts.iter().map(|n| format!("{:.2}", Bytes(*n).as_mb())).collect()
                 }
             };
             std::iter::once(begin).chain(cells).collect()
         }));
-        let what = if by == By::Count { "I/Os" } else { "MB" };
+        let what = if by == ShareMeasure::Count { "I/Os" } else { "MB" };
         format!("{}\n{what} in steps of {}", aligned(&rows), Nanos(self.step_ns))
     }
 }

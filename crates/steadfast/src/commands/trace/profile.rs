@@ -7,8 +7,8 @@ use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
-use steadfast_analysis::captured::Answer;
-use steadfast_analysis::clock::Clock;
+use steadfast_analysis::captured::PassResult;
+use steadfast_analysis::clock::CaptureClock;
 use steadfast_analysis::questions::day_profile::{DayProfile, ProfileFigures};
 use steadfast_domain::Nanos;
 
@@ -27,18 +27,18 @@ pub fn schema() -> schemars::Schema {
 pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let zone = arguments.selection.filter.time_zone.as_ref();
-    let clock = Clock::of(selected.conditions(), zone).with_context(|| {
+    let clock = CaptureClock::of(selected.conditions(), zone).with_context(|| {
         format!(
             "{} has no start time, so times of day are unavailable; use: steadfast trace steps",
             selected.name
         )
     })?;
     let step_ns = arguments.step.0;
-    let Answer { found, account } = selected.answer(|captured, pass| {
+    let PassResult { found, account } = selected.answer(|captured, pass| {
         let mut found = DayProfile::new(clock, step_ns)?;
         let account = captured.run(pass, &mut [&mut found])?;
         captured.span_of(pass, &account)?;
-        Ok(Answer { found, account })
+        Ok(PassResult { found, account })
     })?;
     let content = ProfileContent {
         step_ns,

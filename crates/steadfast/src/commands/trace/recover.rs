@@ -4,7 +4,7 @@ use crate::cli::trace::RecoverArguments;
 use crate::exit::ExitState;
 use crate::selected::named;
 use crate::terminal;
-use crate::writing::Rule;
+use crate::writing::OutputRule;
 use anyhow::Context;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -15,7 +15,7 @@ use steadfast_host::open_regular;
 
 /// Copies the intact parts of a capture's files.
 pub fn run(arguments: &RecoverArguments) -> anyhow::Result<ExitState> {
-    let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let output = OutputRule::of(&arguments.writing)?.begin(&arguments.output)?;
     let (from, to) = (from(arguments), arguments.output.display());
     let captured = open(arguments, &from)?;
     let sink = BufWriter::new(output.handle()?);

@@ -5,14 +5,14 @@ use crate::asked::SOFTWARE;
 use crate::cli::trace::ReportArguments;
 use crate::exit::ExitState;
 use crate::selected::FilteredCapture;
-use crate::writing::{OutputDir, Rule};
+use crate::writing::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use steadfast_analysis::{Study, StudyOptions, findings};
 
 /// Writes the report of a capture in every chosen format.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.format);
-    let shelf = OutputDir::named(&arguments.output, Rule::of(&arguments.writing)?, &names)?;
+    let shelf = OutputDir::named(&arguments.output, OutputRule::of(&arguments.writing)?, &names)?;
     let selected = FilteredCapture::open(&arguments.selection)?;
     let options = StudyOptions {
         hits: arguments.show.into(),

@@ -6,7 +6,7 @@ use crate::asked::SOFTWARE;
 use crate::cli::trace::SelfTestArguments;
 use crate::exit::ExitState;
 use crate::selected::FilteredCapture;
-use crate::writing::{OutputDir, Rule};
+use crate::writing::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use steadfast_analysis::findings::self_test;
 use steadfast_analysis::{Study, StudyOptions};
@@ -14,7 +14,7 @@ use steadfast_analysis::{Study, StudyOptions};
 /// Prints the four reports or writes them.
 pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.report.format);
-    let rule = Rule::of(&arguments.report.writing)?;
+    let rule = OutputRule::of(&arguments.report.writing)?;
     let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
     let selected = FilteredCapture::open(&arguments.selection)?;

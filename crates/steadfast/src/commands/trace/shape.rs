@@ -1,17 +1,17 @@
 //! `trace shape`: distances between I/Os, queue depths over time, lengths of sequential runs and
 //! idle periods.
 
-use super::axis::Axis;
+use super::axis::StepTimeFormat;
 use super::columns::{aligned, listed};
 use crate::cli::questions::ShapeArguments;
 use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
-use steadfast_analysis::captured::Answer;
+use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::questions::shape::DEPTH_CLASSES;
 use steadfast_analysis::questions::shape_figures::{
-    IdleShape, RunShape, ShapeFound, StepShape, StreamShape, depth_name, idle, runs,
+    IdleShape, RunShape, ShapeResult, StepShape, StreamShape, depth_name, idle, runs,
 };
 use steadfast_domain::Nanos;
 
@@ -37,9 +37,9 @@ pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let asked = arguments.axis.step.map(|step| step.0);
     let choice = (arguments.shares.of, arguments.shares.threshold);
-    let Answer { found, account } = selected.answer(|captured, pass| {
-        let (found, account) = ShapeFound::of(captured, pass, asked, choice)?;
-        Ok(Answer { found, account })
+    let PassResult { found, account } = selected.answer(|captured, pass| {
+        let (found, account) = ShapeResult::of(captured, pass, asked, choice)?;
+        Ok(PassResult { found, account })
     })?;
     let content = ShapeContent {
         step_ns: found.steps.width_ns,
@@ -54,13 +54,13 @@ pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
     }
     let filter = &arguments.selection.filter;
     let over = (content.step_ns, account.span_ns.unwrap_or_default());
-    let axis = Axis::of(selected.conditions(), filter, arguments.axis.time_axis, over);
+    let axis = StepTimeFormat::of(selected.conditions(), filter, arguments.axis.time_axis, over);
     terminal::print(&content.lines(&axis))?;
     Ok(selected.ending())
 }
 
 impl ShapeContent {
-    fn lines(&self, axis: &Axis) -> String {
+    fn lines(&self, axis: &StepTimeFormat) -> String {
         let idle = self.idle.iter().filter(|class| class.periods > 0);
         format!(
             "Times between the I/Os of a stream\n{}\n\n\
@@ -75,7 +75,7 @@ impl ShapeContent {
     }
 
     /// Draws I/Os by queue depth over time.
-    fn depths(&self, axis: &Axis) -> String {
+    fn depths(&self, axis: &StepTimeFormat) -> String {
         let used = (0..DEPTH_CLASSES).rev().find(|class| {
             self.steps.iter().any(|step| step.depths.get(*class).is_some_and(|ios| *ios > 0))
         });
@@ -92,7 +92,7 @@ impl ShapeContent {
     }
 
     /// Draws response times (up) over time (across) in ASCII shades.
-    fn heat(&self, axis: &Axis) -> String {
+    fn heat(&self, axis: &StepTimeFormat) -> String {
         const SHADES: &[u8] = b" .:-=+*#%@";
         let classes = || self.steps.iter().flat_map(|step| step.responses.keys());
         let (Some(least), Some(most)) = (classes().min(), classes().max()) else {

@@ -7,17 +7,17 @@ use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::StreamTable;
-use steadfast_analysis::captured::Answer;
-use steadfast_analysis::columns::Object;
+use steadfast_analysis::captured::PassResult;
+use steadfast_analysis::columns::JsonRow;
 use steadfast_analysis::questions::processes::{ProcessFigures, ProcessTable};
-use steadfast_analysis::questions::streams::{By, StreamFigures};
+use steadfast_analysis::questions::streams::{ShareMeasure, StreamFigures};
 use steadfast_domain::units::Bytes;
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct StreamsContent {
-    by: By,
+    by: ShareMeasure,
     threshold_percent: f64,
-    total: Object<StreamFigures>,
+    total: JsonRow<StreamFigures>,
     /// Streams at or above the threshold.
     streams: Vec<StreamFigures>,
     streams_in_all: usize,
@@ -32,7 +32,7 @@ pub fn schema() -> schemars::Schema {
 /// Prints the I/O streams of a capture.
 pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let Answer { found, account } = selected.answer(|captured, pass| captured.streams(pass))?;
+    let PassResult { found, account } = selected.answer(|captured, pass| captured.streams(pass))?;
     let content = StreamsContent::of(&found, arguments);
     if arguments.json {
         selected.print(account, content)?
@@ -81,10 +81,10 @@ pub fn schema_of_processes() -> schemars::Schema {
 /// Prints the processes of a capture.
 pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let Answer { found: mut table, account } = selected.answer(|captured, pass| {
+    let PassResult { found: mut table, account } = selected.answer(|captured, pass| {
         let mut found = ProcessTable::default();
         let account = captured.run(pass, &mut [&mut found])?;
-        Ok(Answer { found, account })
+        Ok(PassResult { found, account })
     })?;
     if arguments.by == ProcessFacet::Command {
         table = table.by_command();
