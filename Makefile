@@ -36,8 +36,8 @@ test: tools check
 check: tools
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- -D warnings
-	cargo clippy --locked --workspace --all-targets --no-default-features --features $(FEATURES) -- -D warnings
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace --no-default-features --features $(FEATURES) -- -D warnings
+	cargo clippy --locked --workspace -- -D warnings
 
 # Last, what a capture costs beside blktrace, in a guest (docs/lab.md) where one
 # can be had: status 77 says that none can.

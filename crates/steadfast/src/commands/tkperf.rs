@@ -65,9 +65,7 @@ fn mode_of_array(name: &str, device: &str, arguments: &TkperfArguments) -> anyho
         (true, true) if spins => Mode::Hdd,
         _ => Mode::Ssd,
     };
-    if !arguments.quiet {
-        terminal::tell(&array_line(device, found.array.as_ref()));
-    }
+    terminal::tell(&array_line(device, found.array.as_ref()));
     Ok(mode)
 }
 

@@ -77,17 +77,18 @@ pub(crate) fn lists<R: Read + Seek + Send + 'static, T: DataType>(
         }
         Ok(())
     })?;
+    // Of columns without nulls or lists the library gives no levels.
     let whole = descriptor.max_def_level();
-    let is_list = descriptor.max_rep_level() > 0;
-    let entries = if whole > 0 { known.len() } else { values.len() };
+    if whole == 0 {
+        known = vec![0; values.len()];
+    }
+    repeated.resize(known.len(), 0);
     let (mut lengths, mut total) = (Vec::with_capacity(rows), 0);
-    for at in 0..entries {
-        if !is_list || repeated.get(at) == Some(&0) || lengths.is_empty() {
+    for (level, repetition) in known.into_iter().zip(repeated) {
+        if repetition == 0 || lengths.is_empty() {
             lengths.push(0);
         }
-        if let Some(last) = lengths.last_mut()
-            && (whole == 0 || known[at] == whole)
-        {
+        if let Some(last) = lengths.last_mut().filter(|_| level == whole) {
             *last += 1;
             total += 1;
         }
