@@ -18,7 +18,7 @@ use steadfast_analysis::StreamTable;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_tracefile::import::{ImportInput, TraceFormat, import};
 use steadfast_tracefile::{Trace, TraceWriter};
-use synthetic::Server;
+use synthetic::SyntheticServer;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -122,7 +122,7 @@ fn record(base: &Path, ios: u64) -> Fallible<u64> {
     }
     // Records that are later than the I/Os seen so far.
     let mut later: BinaryHeap<Reverse<(u64, usize, [u8; 48])>> = BinaryHeap::new();
-    let mut events = Server::new(ios / RATE, RATE).filter(|event| event.op != IoOp::Flush);
+    let mut events = SyntheticServer::new(ios / RATE, RATE).filter(|event| event.op != IoOp::Flush);
     let mut count = 0;
     loop {
         let event = events.next();

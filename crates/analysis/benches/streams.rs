@@ -30,7 +30,7 @@ use steadfast_analysis::{
 use steadfast_domain::step::mix64;
 use steadfast_domain::{IoEvent, IoOp};
 use steadfast_tracefile::{Trace, TraceWriter};
-use synthetic::{SECOND, Server, by_completion, conditions};
+use synthetic::{SECOND, SyntheticServer, by_completion, conditions};
 use usage::{peak_memory_mb, process_seconds};
 
 /// I/Os that are put in the order of completion at once.
@@ -125,7 +125,7 @@ fn timed(name: &str, ask: impl FnOnce() -> Fallible<u64>) -> Fallible<()> {
 fn write(path: &Path, millions: u64) -> Fallible<()> {
     let rate = 100_000;
     let seconds = millions * 1_000_000 / rate;
-    let mut server = Server::new(seconds, rate).map(PacedDrives::default().serving());
+    let mut server = SyntheticServer::new(seconds, rate).map(PacedDrives::default().serving());
     let file = BufWriter::new(File::create(path)?);
     let mut writer = TraceWriter::new(file, &conditions(seconds))?;
     let mut spent = 0;

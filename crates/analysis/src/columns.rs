@@ -246,14 +246,14 @@ impl Serialize for ListingValue {
 
 macro_rules! known {
     ($($type:ty => $kind:ident as $as:ty;)*) => {
-        $(impl From<$type> for Value {
+        $(impl From<$type> for ListingValue {
             fn from(value: $type) -> Self {
-                Value::$kind(Some(<$as>::from(value)))
+                ListingValue::$kind(Some(<$as>::from(value)))
             }
         }
-        impl From<Option<$type>> for Value {
+        impl From<Option<$type>> for ListingValue {
             fn from(value: Option<$type>) -> Self {
-                Value::$kind(value.map(<$as>::from))
+                ListingValue::$kind(value.map(<$as>::from))
             }
         })*
     };

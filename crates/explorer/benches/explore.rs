@@ -14,7 +14,7 @@ mod synthetic;
 #[path = "../../analysis/benches/usage/mod.rs"]
 mod usage;
 
-use drives::Drives;
+use drives::PacedDrives;
 use std::fs::File;
 use std::io::BufWriter;
 use std::os::unix::process::CommandExt;
@@ -29,7 +29,7 @@ use steadfast_explorer::cache::IndexStore;
 use steadfast_explorer::capture::{ExploredCapture, open_all};
 use steadfast_explorer::query::QueryString;
 use steadfast_tracefile::TraceWriter;
-use synthetic::{Server, by_completion, conditions};
+use synthetic::{SyntheticServer, by_completion, conditions};
 use usage::{peak_memory_mb, process_seconds};
 
 /// I/Os that are put in the order of completion at once.
@@ -125,7 +125,7 @@ fn trace(word: &str, directory: &Path) -> Fallible<PathBuf> {
 fn written(path: &Path, millions: u64) -> Fallible<()> {
     let rate = 20_000;
     let seconds = millions * 1_000_000 / rate;
-    let mut server = Server::new(seconds, rate).map(Drives::default().serving());
+    let mut server = SyntheticServer::new(seconds, rate).map(PacedDrives::default().serving());
     let mut writer = TraceWriter::new(BufWriter::new(File::create(path)?), &conditions(seconds))?;
     loop {
         let events: Vec<IoEvent> = by_completion(server.by_ref().take(STRIDE));

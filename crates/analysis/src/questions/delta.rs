@@ -286,13 +286,13 @@ struct OfSides {
 macro_rules! sides {
     ($field:ident, $head:literal, $print:expr) => {
         OfSides {
-            a: Column::new(
+            a: ListingColumn::new(
                 concat!("a.", stringify!($field)),
                 concat!("A ", $head),
                 $print,
                 |delta: &Delta| delta.a.$field.into(),
             ),
-            b: Column::new(
+            b: ListingColumn::new(
                 concat!("b.", stringify!($field)),
                 concat!("B ", $head),
                 $print,

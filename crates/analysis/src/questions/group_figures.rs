@@ -233,10 +233,10 @@ type GroupColumn = ListingColumn<GroupFigures>;
 /// A column of response times or of times in the queue.
 macro_rules! time {
     ($of:ident, $field:ident, $head:literal) => {
-        Column::new(
+        ListingColumn::new(
             concat!(stringify!($of), ".", stringify!($field)),
             $head,
-            Print::Milliseconds,
+            ValueFormat::Milliseconds,
             |group: &GroupFigures| group.$of.$field.into(),
         )
     };
@@ -245,9 +245,12 @@ macro_rules! time {
 /// A column with the share of I/Os that have a flag.
 macro_rules! flag {
     ($field:literal, $head:literal, $flag:ident) => {
-        Column::new(concat!("flags.", $field), $head, Print::Percent(1), |group: &GroupFigures| {
-            group.flag_share(flags::$flag).into()
-        })
+        ListingColumn::new(
+            concat!("flags.", $field),
+            $head,
+            ValueFormat::Percent(1),
+            |group: &GroupFigures| group.flag_share(flags::$flag).into(),
+        )
     };
 }
 

@@ -527,10 +527,10 @@ type StreamFigureColumn = ListingColumn<StreamFigures>;
 /// A column of response times.
 macro_rules! response {
     ($field:ident, $head:literal) => {
-        Column::new(
+        ListingColumn::new(
             concat!("response.", stringify!($field)),
             $head,
-            Print::Milliseconds,
+            ValueFormat::Milliseconds,
             |stream: &StreamFigures| stream.response.$field.into(),
         )
     };

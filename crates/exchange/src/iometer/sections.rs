@@ -394,7 +394,7 @@ macro_rules! section {
         }
     };
     ($block:ident, $field:ident) => {
-        section!($block, $field, |config: &mut Config, line, lines| {
+        section!($block, $field, |config: &mut IometerConfig, line, lines| {
             read_part(&mut config.$field, &$block, line, lines)
         })
     };

@@ -237,7 +237,7 @@ fn sums_are_compared_as_far_as_they_tell() {
 #[test]
 fn the_exhibits_show_both_on_one_axis() {
     let conditions = crate::synthetic::conditions(8);
-    let events = crate::by_completion(crate::synthetic::Server::new(8, 2000));
+    let events = crate::by_completion(crate::synthetic::SyntheticServer::new(8, 2000));
     let original = opened(&events, conditions.clone()).into();
     let mut late = events.clone();
     late.iter_mut().for_each(|event| {
