@@ -190,7 +190,7 @@ fn not_written(arguments: &IometerArguments, directory: &Path) -> String {
     );
     if arguments.file.is_some() {
         said += &format!(
-            ", then: steadfast iometer {} --from {directory} --result {result}",
+            ", then: steadfast iometer {} --from-run {directory} --result {result}",
             shown(&arguments.file)
         );
     }
