@@ -54,7 +54,8 @@ impl ProcedureRun<'_> {
             RunPanel::new(self.procedure, rig.device(), stop.clone()).verbose(self.verbose);
         let about = (self.name, self.directory);
         let gauge = self.metrics.map(|metrics| metrics.gauge(rig, self.procedure, about));
-        let mut both = ReplayMarks(ProgressTee(&mut panel, gauge));
+        let target = rig.device().name.clone();
+        let mut both = ReplayMarks { tee: ProgressTee(&mut panel, gauge), target };
         let directory = ledger.directory().clone();
         let ending = run::conduct(self.procedure, rig, ledger, lines, SOFTWARE, &mut both);
         drop(both);
@@ -80,7 +81,11 @@ impl ProcedureRun<'_> {
 
 /// Marks the beginning and the end of a replay of single I/Os in captures that run at the same
 /// time, so that `replay verify` tells its I/Os from what was done to its target before and after.
-struct ReplayMarks<'p, 'e>(ProgressTee<'p, 'e>);
+struct ReplayMarks<'p, 'e> {
+    tee: ProgressTee<'p, 'e>,
+    /// Name of the target, which the marks carry: other replays may run at the same time.
+    target: String,
+}
 
 impl ProgressSink for ReplayMarks<'_, '_> {
     fn tell(&mut self, event: &RunEvent<'_>) {
@@ -97,9 +102,9 @@ impl ProgressSink for ReplayMarks<'_, '_> {
         };
         if let Some(mark) = mark {
             // Mostly there is no capture; a user who is not root may not mark one.
-            let _ = steadfast_recorder::mark(mark, None);
+            let _ = steadfast_recorder::mark(&format!("{mark} on {}", self.target), None);
         }
-        self.0.tell(event);
+        self.tee.tell(event);
     }
 }
 

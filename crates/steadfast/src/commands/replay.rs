@@ -92,10 +92,22 @@ fn is_same(found: &Fidelity) -> bool {
 /// host's udev looks at a device that was closed after writing.
 fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     let filter = &arguments.filter;
-    let marks = selected::open(&arguments.replayed)?.conditions().marks.clone();
+    let replayed = selected::open(&arguments.replayed)?;
+    let conditions = replayed.conditions();
     let marked = |name: &str| {
-        let is_there = marks.iter().any(|mark| mark.name == name);
-        is_there.then(|| Moment::Mark(name.to_owned()))
+        // A mark reaches every capture, also those of other targets. The target of a replay into a
+        // file is no captured device.
+        let targets: Vec<(&str, &str)> = conditions
+            .marks
+            .iter()
+            .filter_map(|mark| Some((&mark.name[..], mark.name.strip_prefix(name)?)))
+            .collect();
+        let is_captured = |target: &str| {
+            let target = target.strip_prefix(" on ").unwrap_or_default();
+            conditions.devices.iter().any(|device| device.name == target)
+        };
+        let own = targets.iter().find(|(_, target)| is_captured(target));
+        own.or(targets.first()).map(|(mark, _)| Moment::Mark((*mark).to_owned()))
     };
     Ok(FilterArguments {
         from: arguments.replayed_from.map(Moment::After).or_else(|| marked(BEGINS)),
