@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
-use steadfast_domain::io_event::{CapturedDevice, CommandName, StreamInStep};
+use steadfast_domain::io_event::{CapturedDevice, CommandName, Mark, StreamInStep};
 use steadfast_domain::{
     Bytes, CaptureConditions, IoEvent, IoOp, JournalEntry, Layer, Nanos, ScriptSource,
 };
@@ -17,6 +17,17 @@ use steadfast_runner::Ledger;
 use steadfast_runner::ledger::JournalLine;
 use steadfast_tracefile::{StepWriter, TraceWriter};
 use steadfast_workload::WorkloadFile;
+
+/// The marks of a replay onto `sdx`, and of one onto `sdy` meanwhile.
+fn marks() -> Vec<Mark> {
+    let marks = [
+        (0, "replay begins on sdx"),
+        (50_000_000, "replay begins on sdy"),
+        (100_000_000, "replay ends on sdy"),
+        (1_500_000_000, "replay ends on sdx"),
+    ];
+    marks.map(|(at_ns, name)| Mark { at_ns, name: name.to_owned() }).to_vec()
+}
 
 /// A trace of 1,009 reads of 4 KiB, one a millisecond, with a flush after every tenth.
 fn write(path: &Path, kind: ReplayCase) {
@@ -34,6 +45,7 @@ fn write(path: &Path, kind: ReplayCase) {
         began_unix_ns: Some(1_700_000_000_000_000_000),
         lasted_ns: if kind == ReplayCase::Long { 11_000_000_000 } else { 2_000_000_000 },
         lost: if kind == ReplayCase::Lossy { 7 } else { 0 },
+        marks: if kind == ReplayCase::Marked { marks() } else { Vec::new() },
         ..CaptureConditions::default()
     };
     let mut writer = TraceWriter::new(File::create(path).unwrap(), &conditions).unwrap();
@@ -91,6 +103,8 @@ enum ReplayCase {
     Moved,
     /// Ten seconds instead of one.
     Long,
+    /// Between its marks, and with those of a replay that ran at the same time elsewhere.
+    Marked,
 }
 
 /// The parts of a replay that stand in a run's journal: how far the script was at
@@ -360,6 +374,9 @@ fn two_captures_are_compared_io_by_io() {
     let lossy = run_in(here, &["replay", "verify", "t.parquet", "lossy.parquet"]);
     assert_eq!(code(&lossy), 0);
     assert!(stderr(&lossy).contains("lost 7 events"), "{}", stderr(&lossy));
+    write(&here.join("marked.parquet"), ReplayCase::Marked);
+    let marked = succeed(here, &["replay", "verify", "t.parquet", "marked.parquet"]);
+    assert!(marked.contains("equal, in order"), "{marked}");
     let filtered = ["replay", "verify", "t.parquet", "moved.parquet", "--op", "flush"];
     succeed(here, &filtered);
     refuse(here, &["replay", "verify", "t.parquet", "none.parquet"], &["none.parquet"]);
