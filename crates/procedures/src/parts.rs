@@ -2,7 +2,7 @@
 //! several active ranges.
 //!
 //! The parts run one after another, each as if it ran alone. In the journal, a part starts with
-//! `Note::SuitePart`, and the phases of its steps start with its name: `iops/rounds`. A part may
+//! `Note::Part`, and the phases of its steps start with its name: `iops/rounds`. A part may
 //! itself have parts: `iops/ar75-8GiB/rounds`.
 
 use crate::exhibits::frame::unfinished;

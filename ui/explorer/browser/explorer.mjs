@@ -450,7 +450,7 @@ const tests = {
 
   async "an exported page works from a file"() {
     const file = join(directory, "page.html");
-    execFileSync(program, ["explore", join(directory, "known.parquet"), "--export", file], { stdio: "pipe" });
+    execFileSync(program, ["explore", join(directory, "known.parquet"), "-o", file], { stdio: "pipe" });
     assert.ok(readFileSync(file).length < 5_000_000);
     await page.goto(`file://${file}`);
     await page.waitForSelector(".panel canvas");

@@ -61,7 +61,7 @@ export function devices(program, directory, name) {
 /** A finished run on a simulated drive. */
 export function simulated(program, directory, name) {
   const run = join(directory, name);
-  execFileSync(program, ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", run], { stdio: "pipe" });
+  execFileSync(program, ["run", "iops", "--target", "sim:small", "--profile", "quick", "-o", run], { stdio: "pipe" });
   return run;
 }
 
@@ -69,7 +69,7 @@ export function simulated(program, directory, name) {
 export function going(program, directory) {
   const run = join(directory, "going");
   const target = join(directory, "scratch.bin");
-  const child = spawn(program, ["run", "iops", "--target", target, "--size", "67108864", "--profile", "quick", "--step-time", "1s", "--out", run], { stdio: "ignore" });
+  const child = spawn(program, ["run", "iops", "--target", target, "--size", "67108864", "--profile", "quick", "--step-time", "1s", "-o", run], { stdio: "ignore" });
   return { run, child };
 }
 

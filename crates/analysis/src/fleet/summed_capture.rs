@@ -1,5 +1,5 @@
-//! Captures of which only sums were kept: the cube files of `capture --steps`, or one capture in a
-//! fold file.
+//! Captures of which only sums were kept: the cube files of `capture --totals-every`, or one
+//! capture in a fold file.
 
 use super::file::{FoldOptions, Member};
 use crate::annotate::sequence::WINDOW;

@@ -42,7 +42,7 @@ pub fn read(bytes: &[u8]) -> Result<ParsedConfig, ParseError> {
     Ok(ParsedConfig { config, remarks: lines.remarks })
 }
 
-/// Returns the text after the word `IometerVersion`, which may follow an apostrophe.
+/// Returns the text after the word `Version`, which may follow an apostrophe.
 fn version_in(text: &str) -> Option<&str> {
     let text = text.strip_prefix('\'').unwrap_or(text);
     let (word, rest) = text.split_at_checked("version".len())?;

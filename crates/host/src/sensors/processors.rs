@@ -27,7 +27,7 @@ fn parse(text: &str) -> Option<ProcessorTimes> {
     text.lines().find_map(|line| line.strip_prefix("cpu ")).and_then(parse_line)
 }
 
-/// Parses a line `cpu user nice system idle iowait irq softirq steal guest guest_nice` (proc(5)).
+/// Parses a line `cpu user nice system idle iowait irq softirq steal guest guest_nice` (proc(5)),
 /// without its name. Guest time is already included in `user` and `nice`.
 pub(super) fn parse_line(line: &str) -> Option<ProcessorTimes> {
     let ticks: Vec<u64> = line.split_whitespace().map_while(|tick| tick.parse().ok()).collect();

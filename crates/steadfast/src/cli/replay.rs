@@ -124,11 +124,11 @@ pub struct VerifyArguments {
     #[arg(long, value_name = "PID|COMMAND")]
     pub replayed_pid: Option<String>,
     /// Of the replay, I/Os issued at or after this time from its capture's start; default: the
-    /// mark 'replay begins', if the capture has it
+    /// mark 'replay begins on TARGET', if the capture has it
     #[arg(long, value_name = "TIME")]
     pub replayed_from: Option<Nanos>,
     /// Of the replay, I/Os issued before this time from its capture's start; default: the mark
-    /// 'replay ends', if the capture has it
+    /// 'replay ends on TARGET', if the capture has it
     #[arg(long, value_name = "TIME")]
     pub replayed_to: Option<Nanos>,
     /// Speed of the replay, as a multiple of the original

@@ -46,7 +46,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     Ok(ExitState::Done)
 }
 
-/// Returns the format of the long table: from `--format` or the file's extension; `None` if
+/// Returns the format of the long table: from `--long-table` or the file's extension; `None` if
 /// another output is requested.
 fn long_format(arguments: &CompareArguments) -> anyhow::Result<Option<LongFormat>> {
     let output = arguments.output.as_deref().filter(|output| !output.is_dir());

@@ -17,10 +17,11 @@ use steadfast_workload::replay::{AddressMap, MapRule, ReplayTarget, ScriptOption
 /// Logical sector size in bytes, if the capture does not record it.
 const SECTOR: u32 = 512;
 
-/// The mark that a replay of single I/Os leaves in running captures when its first I/O is due.
+/// Begin of the mark that a replay of single I/Os leaves in running captures when its first I/O is
+/// due; ` on TARGET` follows.
 pub const BEGINS: &str = "replay begins";
 
-/// The mark that it leaves after its last I/O.
+/// Begin of the mark that it leaves after its last I/O.
 pub const ENDS: &str = "replay ends";
 
 /// Runs one of the commands.

@@ -37,7 +37,7 @@ pub enum TraceFormat {
 /// # Errors
 /// Returns [`ImportError::Malformed`] at the first input that violates the format;
 /// [`ImportError::Unsuitable`] if there is no input, too many, or no I/O in it;
-/// [`ImportError::Io`] if the medium fails; and [`ImportError::EventSink`] if the sink fails.
+/// [`ImportError::Io`] if the medium fails; and [`ImportError::Sink`] if the sink fails.
 pub fn import(
     format: &TraceFormat,
     inputs: Vec<ImportInput<'_>>,

@@ -75,7 +75,7 @@ impl ProcedureReport for Replay {
         test_parameters.extend(captured::workload_rows(&run.test.composite));
         let own =
             |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Chosen);
-        test_parameters.push(own("replayed", "ReplayResult", what_text(run)));
+        test_parameters.push(own("replayed", "Replayed", what_text(run)));
         test_parameters
             .push(run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)));
         match &run.test.course {
@@ -156,7 +156,7 @@ impl ProcedureReport for Replay {
         let whole =
             RwswSegment { iops: rate(tally.ios as f64), ..RwswSegment::of("Replay", &measured) };
         let mut figures = vec![
-            KeyFigure::new("iops", "ReplayResult", rate(tally.ios as f64), "IOPS"),
+            KeyFigure::new("iops", "Replayed", rate(tally.ios as f64), "IOPS"),
             KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
             KeyFigure::new("mean", "Mean response time", tally.response_mean_ms(), "ms"),
             KeyFigure::new("five-nines", "99.999 % response time", tail, "ms").of_buckets(),

@@ -297,7 +297,10 @@ mod tests {
         let of_file = said(&["a.icf"]);
         assert!(of_file.contains("r.csv was not written"), "{of_file}");
         assert!(of_file.contains("steadfast resume run, then"), "{of_file}");
-        assert!(of_file.contains("steadfast iometer a.icf --from run --result r.csv"), "{of_file}");
+        assert!(
+            of_file.contains("steadfast iometer a.icf --from-run run --result r.csv"),
+            "{of_file}"
+        );
         // No option writes the results of a preset later.
         let of_preset = said(&["--preset", "viking"]);
         assert!(of_preset.ends_with("steadfast resume run"), "{of_preset}");
