@@ -428,8 +428,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
-    /// Returns an upper bound for the addresses of a device: its size, or if that is unknown, the end
-    /// of what was touched on any device; `None` if that is unknown without reading the I/Os.
+    /// Returns an upper bound for the addresses of a device in bytes: its size, or the end of the
+    /// last I/O on any device; `None` if neither is known without reading the I/Os.
     pub fn size_of(&self, device: u16) -> Option<u64> {
         let told = self.conditions().devices.get(usize::from(device));
         let capacity = told.and_then(|device| device.capacity).map(|bytes| bytes.0);

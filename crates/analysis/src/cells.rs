@@ -1,7 +1,7 @@
 //! Cells with the dimensions that they distinguish. Every question that needs no single I/Os gets
 //! the same answer from cells as from the I/Os themselves.
 
-pub use steadfast_tracefile::cube_file::{BusyInStep, Cell, FLAGS, Times, Who};
+pub use steadfast_tracefile::cube_file::{BusyInStep, CubeCell, FLAGS, Times, Who};
 
 use steadfast_tracefile::error::TraceError;
 
@@ -58,9 +58,9 @@ pub struct FilteredCells<'a> {
     /// Dimensions that the cells distinguish.
     pub told: Dimensions,
     /// The cells.
-    pub cells: &'a [Cell],
+    pub cells: &'a [CubeCell],
     /// Busy time by step, device and layer.
     pub busy: &'a [BusyInStep],
     /// Response times of streams over several steps, for cells without buckets.
-    pub responses: &'a [Cell],
+    pub responses: &'a [CubeCell],
 }

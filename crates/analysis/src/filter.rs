@@ -2,7 +2,7 @@
 //! Sequentiality is determined over all events before filtering, so a filter never turns a
 //! sequential I/O into a random one.
 
-use crate::cells::{BusyInStep, Cell, Dimensions};
+use crate::cells::{BusyInStep, CubeCell, Dimensions};
 use crate::clock::CaptureClock;
 use crate::owner::owner_of_cgroup;
 use crate::questions::compare::{cgroup_name, device_name, host_name};
@@ -412,7 +412,7 @@ impl Filter {
 
     /// Returns true if response times of no particular step pass. They belong to no part of the
     /// time, so a filter by time excludes them.
-    pub(crate) fn keeps_responses(&self, part: &Cell) -> bool {
+    pub(crate) fn keeps_responses(&self, part: &CubeCell) -> bool {
         let key = || StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
         self.spans_ns.is_empty()
             && self.keeps_place(part.op, part.device, part.layer)
@@ -421,7 +421,7 @@ impl Filter {
 
     /// Returns true if a cell passes. Its time is the beginning of the observed part of its step;
     /// `first_ns` is when the observation of its capture began.
-    pub(crate) fn keeps_cell(&self, cell: &Cell, first_ns: u64) -> bool {
+    pub(crate) fn keeps_cell(&self, cell: &CubeCell, first_ns: u64) -> bool {
         let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
         self.keeps_time(cell.begin_ns.max(first_ns))
             && self.keeps_place(cell.op, cell.device, cell.layer)

@@ -398,7 +398,7 @@ pub struct ProcessorReading {
     pub busy: u64,
     /// Ticks spent idle with I/O outstanding (iowait).
     pub io_wait: u64,
-    /// All ticks.
+    /// Ticks of all processors, idle ones included.
     pub total: u64,
 }
 

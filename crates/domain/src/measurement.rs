@@ -353,7 +353,7 @@ pub struct Measurement {
     /// share an operation and the engine cannot tell them apart (fio), and for a script.
     pub streams: Vec<StreamTally>,
     /// Tallies of each thread by operation, in the order of the loads and their threads; empty
-    /// unless the load asks for them and the engine can tell threads apart.
+    /// unless the load asks for them and the engine counts by thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<ThreadTally>,
     /// Loads that were applied at once, in the order of the load; empty for a single load.

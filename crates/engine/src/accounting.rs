@@ -168,7 +168,7 @@ pub struct StepMeter {
     own: usize,
     intervals: Vec<Interval>,
     lateness: Vec<IntervalLateness>,
-    /// The step's sums of each thread by operation; empty unless threads are told apart.
+    /// The step's sums of each thread by operation; empty unless the load is counted by thread.
     threads: Vec<Vec<(Op, WideCounts)>>,
 }
 
@@ -314,8 +314,8 @@ impl StepMeter {
         }
     }
 
-    /// Adds the account of a thread that is told apart from the others, by its number among the
-    /// threads of all loads; see [`StepMeter::add`].
+    /// Adds the account of one thread, given by its number among the threads of all loads, to its
+    /// own sums and to those of the step; see [`StepMeter::add`].
     pub fn add_of_thread(&mut self, account: &mut IntervalAccount, first: usize, thread: usize) {
         if self.threads.len() <= thread {
             self.threads.resize_with(thread + 1, Vec::new);
@@ -336,7 +336,7 @@ impl StepMeter {
         self.add(account, first);
     }
 
-    /// Returns the tallies of each thread that was told apart, and forgets them.
+    /// Takes the tallies of the threads of loads that are counted by thread.
     pub fn take_threads(&mut self) -> Vec<ThreadTally> {
         let tally = |(op, sum): &(Op, WideCounts)| StreamTally { op: *op, tally: sum.tally() };
         let threads = std::mem::take(&mut self.threads);

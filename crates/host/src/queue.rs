@@ -74,7 +74,7 @@ pub struct MountedFileSystem {
     pub number: (u32, u32),
     /// File system type, such as `nfs4`, `overlay` or `fuse.sshfs`.
     pub kind: String,
-    /// What was mounted, such as `server:/export`.
+    /// Source of the mount, such as `server:/export`.
     pub source: String,
 }
 

@@ -48,7 +48,7 @@ pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
     make: |asked| boxed(Suite::of(&SUITE, plans(asked.settings)?, asked)),
 };
 
-/// What the kinds of runs of several procedures differ in.
+/// Texts and tables of a suite or a campaign.
 pub(crate) struct SuiteKind {
     /// Title of the report.
     pub title: &'static str,
@@ -166,7 +166,7 @@ impl PartPlan {
     }
 }
 
-/// What stands before the dot of a parameter, from the widest to the closest.
+/// Prefix of a parameter's name, from the one that reaches most parts to the one of a single part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Prefix {
     None,

@@ -32,7 +32,7 @@ impl ProcessorLog {
         ProcessorLog { interval_ns, due_ns: 0, read }
     }
 
-    /// Adds a reading if one is due. Nothing is added where the host does not tell.
+    /// Adds a reading if one is due and `/proc/stat` can be read.
     pub(crate) fn look(&mut self, now_ns: u64, readings: &mut Arc<Vec<ProcessorReading>>) {
         if now_ns < self.due_ns {
             return;

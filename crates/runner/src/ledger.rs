@@ -164,9 +164,10 @@ pub enum LedgerError {
         /// The inconsistency.
         why: String,
     },
-    /// Its journal would become longer than any that is read.
+    /// The entry would make the journal longer than the longest that can be read back.
     #[error(
-        "{path} is full: a line of {line} bytes does not fit. Divide the run into shorter ones, or          choose shorter steps"
+        "{path} is full: a line of {line} bytes does not fit. Divide the run into shorter ones, or \
+         choose shorter steps"
     )]
     Full {
         /// The journal.

@@ -83,7 +83,7 @@ pub enum ColorChoice {
 }
 
 impl ColorChoice {
-    /// Whether output is colored; `None` leaves that to the terminal.
+    /// Returns true for colored output; `None` leaves that to the terminal.
     pub fn forced(self) -> Option<bool> {
         match self {
             ColorChoice::Auto => None,

@@ -159,7 +159,7 @@ fn escaped(json: &str) -> String {
 /// its place.
 static STANDS: AtomicBool = AtomicBool::new(false);
 
-/// Whether only results, warnings and errors are printed.
+/// True if only results, warnings and errors are printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Sets whether only results, warnings and errors are printed, and whether they are colored;

@@ -16,7 +16,7 @@ use crate::questions::streams::ShareMeasure;
 use crate::questions::study::{SingleIoResults, Study};
 use crate::questions::totals::StudyOptions;
 use crate::sums::io_sums::IoSums;
-use crate::sums::processor_use::ProcessorUse;
+use crate::sums::server_cpu_use::ServerCpuUse;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
@@ -474,8 +474,8 @@ fn threads(study: &Study) -> Vec<Setting> {
 fn processors(study: &Study) -> Vec<Setting> {
     let readings = &study.totals.conditions.processors;
     let Some((first, last)) = readings.first().zip(readings.last()) else { return Vec::new() };
-    let found = ProcessorUse::between(&study.totals.conditions, first.at_ns, last.at_ns);
-    let text = |value: fn(ProcessorUse) -> f64| {
+    let found = ServerCpuUse::between(&study.totals.conditions, first.at_ns, last.at_ns);
+    let text = |value: fn(ServerCpuUse) -> f64| {
         found.map(|found| format!("{:.1} %", value(found) * 100.0))
     };
     vec![

@@ -11,7 +11,7 @@ use crate::questions::streams::ShareMeasure;
 use crate::questions::study::{DetailWindow, SingleIoResults, Study};
 use crate::questions::totals::HitMapQuantity;
 use crate::sums::content::DuplicateAccuracy;
-use crate::sums::processor_use::ProcessorUse;
+use crate::sums::server_cpu_use::ServerCpuUse;
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{
     Axis, ClockTime, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
@@ -278,7 +278,7 @@ pub(super) fn processors(study: &Study) -> Plot {
                 "Shares of the time of all processors, from /proc/stat. I/O wait is idle time with \
                  I/O outstanding.",
             );
-    let percent = |value: fn(ProcessorUse) -> f64| {
+    let percent = |value: fn(ServerCpuUse) -> f64| {
         clock.points(|step| study.processors_of(step).map(|found| value(found) * 100.0))
     };
     let (busy, io_wait) = (percent(|found| found.busy), percent(|found| found.io_wait));

@@ -93,7 +93,7 @@ pub struct Member {
     /// What was lost because the writer was killed; `None` if the files were complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
-    /// Number of cells.
+    /// Number of rows with sums of I/Os.
     pub cells: u64,
     /// Number of row groups with them.
     pub row_groups: usize,

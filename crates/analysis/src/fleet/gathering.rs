@@ -1,7 +1,7 @@
 //! The fold from single I/Os to the cells of a fold file.
 
 use super::file::FoldOptions;
-use crate::cells::{BusyInStep, Cell, Dimensions, FLAGS, Who};
+use crate::cells::{BusyInStep, CubeCell, Dimensions, FLAGS, Who};
 use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::response::ResponseHistogram;
 use rustc_hash::FxHashMap;
@@ -31,7 +31,7 @@ type Key = (u16, Layer, IoOp, bool, u32, Who);
 /// A cell that is being filled.
 #[derive(Default)]
 struct Open {
-    cell: Cell,
+    cell: CubeCell,
     responses: ResponseHistogram,
     queued: ResponseHistogram,
 }
@@ -238,11 +238,11 @@ impl Open {
         }
     }
 
-    fn cell(self, key: Key, begin_ns: u64) -> Cell {
+    fn cell(self, key: Key, begin_ns: u64) -> CubeCell {
         let (device, layer, op, sequential, bytes, who) = key;
         let (responses, queued) = (self.responses.times(), self.queued.times());
-        let named = Cell { begin_ns, device, layer, op, sequential, bytes, who, ..self.cell };
-        Cell { responses, queued, ..named }
+        let named = CubeCell { begin_ns, device, layer, op, sequential, bytes, who, ..self.cell };
+        CubeCell { responses, queued, ..named }
     }
 }
 

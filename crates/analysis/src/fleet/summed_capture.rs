@@ -3,7 +3,7 @@
 
 use super::file::{FoldOptions, Member};
 use crate::annotate::sequence::WINDOW;
-use crate::cells::{BusyInStep, Cell, Dimensions, FilteredCells, Times};
+use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells, Times};
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
 use std::io::{Read, Seek};
@@ -29,7 +29,7 @@ pub(crate) struct SummedCapture<R> {
     folded: Option<FoldedCapture>,
 }
 
-/// How a capture was folded.
+/// The fold that a capture was read from.
 struct FoldedCapture {
     options: FoldOptions,
     account: PassAccount,
@@ -305,7 +305,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
 
     fn place(
         &self,
-        cell: &mut Cell,
+        cell: &mut CubeCell,
         place: Option<&MergeMapping>,
         observed: &ObservedTime,
     ) -> Result<(), TraceError> {
@@ -353,7 +353,7 @@ fn end_of_steps<R: Read + Seek + Send + 'static>(file: &CubeFile<R>) -> Result<u
 pub(crate) struct CellTotals([u64; 11]);
 
 impl CellTotals {
-    fn see(&mut self, cell: &Cell) -> Result<(), TraceError> {
+    fn see(&mut self, cell: &CubeCell) -> Result<(), TraceError> {
         let counted = |times: &Times| {
             times.buckets.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count))
         };

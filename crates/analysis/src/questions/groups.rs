@@ -2,7 +2,7 @@
 //! processor and so on; for example the streams of each process. Each group has counts, bytes,
 //! response times, the time in the queue, and the flags that the kernel set on its I/Os.
 
-use crate::cells::{Cell, Dimensions, FilteredCells};
+use crate::cells::{CubeCell, Dimensions, FilteredCells};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::questions::compare::SideKey;
 use crate::questions::processes::ProcessKey;
@@ -414,7 +414,7 @@ impl Groups {
     }
 
     /// Returns the key of a cell of a fold file. It has no processor.
-    fn key_of_cell(&self, cell: &Cell) -> GroupKey {
+    fn key_of_cell(&self, cell: &CubeCell) -> GroupKey {
         let side = SideKey { device: cell.device, layer: cell.layer };
         let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
         let who = &cell.who;

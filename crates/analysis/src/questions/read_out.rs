@@ -34,7 +34,7 @@ pub struct ReadOutChoice {
 pub struct ReadOut {
     /// Number of the device in the capture.
     pub device: u16,
-    /// Number of ranges.
+    /// Number of equal ranges that the device is divided into.
     pub ranges: usize,
     /// Size of a range in bytes.
     pub range_bytes: u64,
@@ -42,7 +42,7 @@ pub struct ReadOut {
     pub streams: Vec<StreamPlace>,
 }
 
-/// What a stream moved in a time, and the range in which it moved most.
+/// Bytes that a stream moved in a time, and the range in which it moved most of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamPlace {
     /// Name of the stream, or `others`.

@@ -4,14 +4,14 @@
 //! I/O was outstanding on a device; it is divided among the steps in which it passed.
 
 use crate::annotate::sequence::BusySpan;
-use crate::cells::{BusyInStep, Cell, Dimensions, FilteredCells};
+use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
 use crate::columns::{self, ListingColumn, ValueFormat};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 pub use crate::sums::capture_step::{CaptureStep, OpCount};
 use crate::sums::content::{self, ContentFigures, HasContent};
 use crate::sums::packed_steps::PackedSteps;
-use crate::sums::processor_use::ProcessorUse;
 use crate::sums::queue_time::QueueTimeSums;
+use crate::sums::server_cpu_use::ServerCpuUse;
 use crate::sums::step_width::made_of;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -229,7 +229,7 @@ impl Steps {
     ///
     /// # Errors
     /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.
-    pub(crate) fn take_cell(&mut self, cell: &Cell) -> Result<(), TraceError> {
+    pub(crate) fn take_cell(&mut self, cell: &CubeCell) -> Result<(), TraceError> {
         // The response times of single I/Os of an open step are in `dense` as well.
         self.close()?;
         let mut dense = std::mem::take(&mut self.dense);
@@ -373,7 +373,7 @@ pub struct StepFigures {
     /// Threads with I/Os in the step; `None` if unknown.
     pub threads: Option<u32>,
     /// Processor use of the captured host; `None` if unknown.
-    pub processors: Option<ProcessorUse>,
+    pub processors: Option<ServerCpuUse>,
     /// Measurements of written blocks.
     pub content: ContentFigures,
 }
@@ -428,7 +428,7 @@ impl StepFigures {
     /// nanoseconds.
     pub fn with_processors(self, conditions: &CaptureConditions, width_ns: u64) -> Self {
         let end_ns = self.begin_ns.saturating_add(width_ns);
-        let processors = ProcessorUse::between(conditions, self.begin_ns, end_ns);
+        let processors = ServerCpuUse::between(conditions, self.begin_ns, end_ns);
         StepFigures { processors, ..self }
     }
 

@@ -27,7 +27,7 @@ use crate::questions::totals::{CaptureTotals, HitMapQuantity, PICTURE_STEPS_MAX,
 use crate::questions::trust::Evidence;
 use crate::sums::content::{ContentFigures, Contents, DuplicateAccuracy};
 use crate::sums::content_steps::ContentSteps;
-use crate::sums::processor_use::ProcessorUse;
+use crate::sums::server_cpu_use::ServerCpuUse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::{CaptureConditions, Layer};
@@ -269,10 +269,10 @@ impl Study {
     }
 
     /// Returns the processor use of the captured host in a step; `None` if unknown.
-    pub fn processors_of(&self, step: u64) -> Option<ProcessorUse> {
+    pub fn processors_of(&self, step: u64) -> Option<ServerCpuUse> {
         let begin_ns = step.saturating_mul(self.totals.step_ns);
         let end_ns = begin_ns.saturating_add(self.totals.step_ns);
-        ProcessorUse::between(&self.totals.conditions, begin_ns, end_ns)
+        ServerCpuUse::between(&self.totals.conditions, begin_ns, end_ns)
     }
 
     /// Returns the measurements of the blocks written in a step.

@@ -1,6 +1,6 @@
 //! [`CaptureStep`]: sums over the I/Os that were issued in one interval.
 
-use crate::cells::Cell;
+use crate::cells::CubeCell;
 use crate::sums::queue_time::QueueTimeSums;
 use steadfast_domain::histogram::{CoarseHistogram, FineHistogram};
 use steadfast_domain::{IoOp, Nanos};
@@ -76,7 +76,7 @@ impl CaptureStep {
     }
 
     /// Adds a cell of a fold file. Each fine bucket lies within one coarse bucket.
-    pub(crate) fn take_cell(&mut self, cell: &Cell, dense: &mut [u64]) {
+    pub(crate) fn take_cell(&mut self, cell: &CubeCell, dense: &mut [u64]) {
         let op = &mut self.ops[cell.op as usize];
         op.ios = op.ios.saturating_add(cell.ios);
         op.bytes = op.bytes.saturating_add(cell.amount());

@@ -1,6 +1,6 @@
 //! [`IoSums`] of I/Os that share a stream, a process, a device or several of these.
 
-use crate::cells::{Cell, FLAGS};
+use crate::cells::{CubeCell, FLAGS};
 use crate::fold::AnnotatedRows;
 use crate::sums::content::Contents;
 use crate::sums::queue_time::{QueueResponseSums, QueueTimeSums};
@@ -184,7 +184,7 @@ impl IoSums {
 
     /// Adds a cell of a step file or a fold file. `knows_flags` is false for sums of the kernel,
     /// which record no flag except failures.
-    pub(crate) fn add_cell(&mut self, cell: &Cell, knows_flags: bool) {
+    pub(crate) fn add_cell(&mut self, cell: &CubeCell, knows_flags: bool) {
         let op = cell.op as usize;
         self.ios[op] = self.ios[op].saturating_add(cell.ios);
         self.bytes[op] = self.bytes[op].saturating_add(cell.amount());

@@ -1,7 +1,7 @@
 //! Sums of queue times: the time that I/Os spent queued before they reached the device. It is not
 //! part of the response time. A source that does not report it records 0.
 
-use crate::cells::Cell;
+use crate::cells::CubeCell;
 use crate::fold::AnnotatedRows;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ impl QueueResponseSums {
         (whole > 0).then(|| self.queued_ns as f64 / whole as f64)
     }
     /// Returns the sums of a cell.
-    pub(crate) fn of_cell(cell: &Cell) -> QueueResponseSums {
+    pub(crate) fn of_cell(cell: &CubeCell) -> QueueResponseSums {
         QueueResponseSums { queued_ns: cell.both_queued_ns, response_ns: cell.both_response_ns }
     }
 }
@@ -76,7 +76,7 @@ impl QueueTimeSums {
         self.together.merge(other.together);
     }
     /// Returns the sums of a cell.
-    pub(crate) fn of_cell(cell: &Cell) -> QueueTimeSums {
+    pub(crate) fn of_cell(cell: &CubeCell) -> QueueTimeSums {
         let (count, sum_ns, max_ns) = (cell.queued.count, cell.queued.sum_ns, cell.queued.max_ns);
         QueueTimeSums { count, sum_ns, max_ns, together: QueueResponseSums::of_cell(cell) }
     }

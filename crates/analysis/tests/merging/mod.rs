@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use steadfast_analysis::annotate::sequence::{IoAnnotations, Sequencer};
-use steadfast_analysis::cells::{Cell, Dimensions, FilteredCells};
+use steadfast_analysis::cells::{CubeCell, Dimensions, FilteredCells};
 use steadfast_analysis::clock::CaptureClock;
 use steadfast_analysis::questions::compare::{SideSet, Sides};
 use steadfast_analysis::questions::day_profile::DayProfile;
@@ -32,7 +32,7 @@ struct PartitionedIos {
     batch: Batch,
     part_of: Vec<usize>,
     sums: Vec<(StreamInStep, usize)>,
-    responses: Vec<(Cell, usize)>,
+    responses: Vec<(CubeCell, usize)>,
     /// In which order parts are merged.
     order: Vec<usize>,
 }
@@ -84,10 +84,10 @@ fn sum_of(io: &IoEvent, ios: u64) -> StreamInStep {
     }
 }
 
-fn responses_of(io: &IoEvent, ios: u64) -> Cell {
+fn responses_of(io: &IoEvent, ios: u64) -> CubeCell {
     let mut dense = vec![0u64; QuarterHistogram::LEN];
     dense[QuarterHistogram::index(io.issued_ns)] = ios;
-    Cell::from_responses(&StreamResponses {
+    CubeCell::from_responses(&StreamResponses {
         device: io.device,
         layer: io.layer,
         op: io.op,
@@ -152,9 +152,9 @@ impl PartitionedIos {
         if let Ok(cell_fold) = fold.as_cell_fold(told) {
             let cell_of = |row: &StreamInStep| {
                 let begin_ns = row.step * STEP_NS;
-                Cell::from_step(row, begin_ns, (begin_ns, begin_ns + STEP_NS - 1))
+                CubeCell::from_step(row, begin_ns, (begin_ns, begin_ns + STEP_NS - 1))
             };
-            let cells: Vec<Cell> = of(&self.sums, chosen).iter().map(cell_of).collect();
+            let cells: Vec<CubeCell> = of(&self.sums, chosen).iter().map(cell_of).collect();
             let responses = &of(&self.responses, chosen)[..];
             let cells =
                 FilteredCells { step_ns: STEP_NS, told, cells: &cells, busy: &[], responses };

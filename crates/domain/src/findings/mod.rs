@@ -94,7 +94,7 @@ impl FormBlock {
     }
 }
 
-/// What the findings are of.
+/// The activity that findings describe.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -132,7 +132,7 @@ pub struct Findings {
     /// Wall-clock times of the beginning and the end, in milliseconds since 1970 (UTC); 0 if
     /// unknown.
     pub run_unix_ms: (u64, u64),
-    /// What these times are of.
+    /// The activity that began and ended at these times.
     #[serde(default, skip_serializing_if = "Activity::is_run")]
     pub activity: Activity,
     /// SHA-256 of the measured entries from which the findings were computed.

@@ -231,7 +231,7 @@ fn bin_start(bucket: usize) -> u64 {
     FineHistogram::bounds(first).0
 }
 
-/// Returns the shorter of two response times of which either may be missing.
+/// Returns the shorter of two response times; `None` if both are missing.
 fn shortest(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     one.into_iter().chain(other).min()
 }

@@ -59,7 +59,7 @@ pub(super) struct RunningPart {
     pace: Pace,
     /// Number of its I/O streams.
     pub streams: usize,
-    /// True if its threads are told apart.
+    /// True if its I/Os are counted by thread.
     by_thread: bool,
 }
 

@@ -61,7 +61,7 @@ pub fn ground(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureE
     ProcedureSetup::new(&ProcedureRequest { settings: &settings, ..asked.clone() }, method)
 }
 
-/// Returns true if what is written is to be as compressible and as repetitive as what was captured.
+/// Returns true if written data should have the compressibility and duplicates of the capture.
 pub fn writes_as_captured(settings: &Settings) -> bool {
     CONTENT.value(settings) == "workload"
 }

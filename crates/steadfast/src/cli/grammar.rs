@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// One option of one command.
-struct Found {
+struct FoundOption {
     command: String,
     group: &'static str,
     short: Option<char>,
@@ -25,8 +25,8 @@ const SEVERAL: &str = "Several groups";
 const QUANTITIES: [&str; 4] = ["N", "TIME", "BYTES", "PERCENT"];
 
 /// Returns every visible option by its long name.
-fn options() -> BTreeMap<String, Vec<Found>> {
-    let mut found: BTreeMap<String, Vec<Found>> = BTreeMap::new();
+fn options() -> BTreeMap<String, Vec<FoundOption>> {
+    let mut found: BTreeMap<String, Vec<FoundOption>> = BTreeMap::new();
     let root = Cli::command();
     for argument in root.get_arguments() {
         add(&mut found, "", EVERY, argument);
@@ -40,7 +40,7 @@ fn options() -> BTreeMap<String, Vec<Found>> {
 }
 
 fn walk(
-    found: &mut BTreeMap<String, Vec<Found>>,
+    found: &mut BTreeMap<String, Vec<FoundOption>>,
     name: &str,
     group: &'static str,
     command: &Command,
@@ -54,7 +54,7 @@ fn walk(
 }
 
 fn add(
-    found: &mut BTreeMap<String, Vec<Found>>,
+    found: &mut BTreeMap<String, Vec<FoundOption>>,
     command: &str,
     group: &'static str,
     argument: &Arg,
@@ -63,7 +63,7 @@ fn add(
     let takes_value = argument.get_action().takes_values();
     let values = argument.get_value_names().unwrap_or_default();
     let values = values.iter().filter(|_| takes_value).flat_map(|name| name.split('|'));
-    let option = Found {
+    let option = FoundOption {
         command: command.to_owned(),
         group,
         short: argument.get_short(),
@@ -160,7 +160,7 @@ Values: TIME is a duration (`90s`, `5min`, `24h`), BYTES a size (`4KiB`, `2GB`),
     page
 }
 
-fn heading_of(found: &[Found]) -> &'static str {
+fn heading_of(found: &[FoundOption]) -> &'static str {
     let groups: BTreeSet<&'static str> = found.iter().map(|option| option.group).collect();
     if groups.contains(EVERY) {
         EVERY
@@ -171,7 +171,7 @@ fn heading_of(found: &[Found]) -> &'static str {
     }
 }
 
-fn row(long: &str, found: &[Found]) -> String {
+fn row(long: &str, found: &[FoundOption]) -> String {
     let short = found.iter().find_map(|option| option.short);
     let short = short.map(|short| format!("`-{short}`, ")).unwrap_or_default();
     let values: BTreeSet<&str> =
@@ -182,7 +182,7 @@ fn row(long: &str, found: &[Found]) -> String {
 }
 
 /// The commands of an option; of those with many subcommands, how many.
-fn commands(found: &[Found]) -> String {
+fn commands(found: &[FoundOption]) -> String {
     let mut by_parent: Vec<(&str, Vec<&str>)> = Vec::new();
     for option in found {
         let (parent, own) = option.command.split_once(' ').unwrap_or((&option.command, ""));

@@ -6,9 +6,9 @@ pub const TARGET: &str = "Target";
 pub const LOAD: &str = "Load";
 /// Parameters of the procedure.
 pub const METHOD: &str = "Method";
-/// How a captured workload is applied or replayed.
+/// Applying or replaying a captured workload.
 pub const CAPTURED: &str = "Captured workload";
-/// Which I/Os of a capture count.
+/// Conditions on the I/Os of a capture.
 pub const SELECTION: &str = "Selection of captured I/Os";
 /// Files and printed output.
 pub const OUTPUT: &str = "Output";

@@ -1,5 +1,5 @@
-//! The page of what the source documents ask for (docs/seeds.md): every command of it is one that
-//! this program understands, and every test of it exists.
+//! Checks of docs/seeds.md, the list of the source documents' items: each command parses, and each
+//! test exists.
 
 use super::{Cli, fio, iometer, tkperf};
 use clap::CommandFactory;

@@ -80,7 +80,7 @@ impl ProcedureRun<'_> {
 }
 
 /// Marks the beginning and the end of a replay of single I/Os in captures that run at the same
-/// time, so that `replay verify` tells its I/Os from what was done to its target before and after.
+/// time, so that `replay verify` leaves out what was done to the target before and after.
 struct ReplayMarks<'p, 'e> {
     tee: ProgressTee<'p, 'e>,
     /// Name of the target, which the marks carry: other replays may run at the same time.

@@ -28,11 +28,11 @@ struct SssiExample {
     example: &'static str,
     /// Names of the workloads that hold what is known of it.
     workloads: &'static [&'static str],
-    /// What is public.
+    /// Its public data, in words.
     public: &'static str,
-    /// What of these workloads is estimated.
+    /// Estimates in these workloads, in words.
     estimated: &'static str,
-    /// What is missing.
+    /// Data that nobody published, in words.
     missing: &'static str,
 }
 

@@ -202,6 +202,36 @@ fn caveats_have_names_of_one_module() {
     assert!(made > 50, "{made}");
 }
 
+/// A literal that goes on in the next line without a backslash prints the blanks of its indentation.
+#[test]
+fn no_message_has_the_blanks_of_a_broken_line() {
+    let mut literals = 0;
+    for path in sources_of_all_crates() {
+        let tokens = without_tests(&path).parse::<proc_macro2::TokenStream>();
+        let Ok(tokens) = tokens else { continue };
+        for text in texts(tokens) {
+            literals += 1;
+            let broken = text.contains("        ") && !text.contains('\n');
+            let is_prose = text.split("        ").all(|part| part.trim().len() > 8);
+            assert!(!broken || !is_prose, "{}: {text}", path.display());
+        }
+    }
+    assert!(literals > 10_000, "{literals}");
+}
+
+/// The text literals in a stream of tokens, those in macros and attributes included.
+fn texts(tokens: proc_macro2::TokenStream) -> Vec<String> {
+    let of = |token| match token {
+        proc_macro2::TokenTree::Group(group) => texts(group.stream()),
+        proc_macro2::TokenTree::Literal(literal) => {
+            let text = syn::parse_str::<syn::LitStr>(&literal.to_string());
+            text.into_iter().map(|text| text.value()).collect()
+        }
+        _ => Vec::new(),
+    };
+    tokens.into_iter().flat_map(of).collect()
+}
+
 /// What is printed of a document stands in the findings.
 #[test]
 fn the_report_names_no_document_and_no_procedure() {

@@ -1,4 +1,4 @@
-//! [`Cell`]: sums over the I/Os of one stream, one thread, one cgroup and one file in one step.
+//! [`CubeCell`]: sums over the I/Os of one stream, one thread, one cgroup and one file in one step.
 
 use crate::batch::Batch;
 use crate::schema::{Field, Fields};
@@ -43,7 +43,7 @@ pub struct Who {
 
 /// Sums over the I/Os of one stream and one [`Who`] in one step of a device at a layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cell {
+pub struct CubeCell {
     /// Start of the step, in nanoseconds.
     pub begin_ns: u64,
     /// Device, as its position in the conditions.
@@ -90,13 +90,13 @@ pub struct Cell {
     pub contents: Contents,
 }
 
-impl Cell {
+impl CubeCell {
     /// Returns the sums of a stream in a capture step that begins at `begin_ns`. The kernel added
     /// them up, so response times have no buckets.
-    pub fn from_step(row: &StreamInStep, begin_ns: u64, span_ns: (u64, u64)) -> Cell {
+    pub fn from_step(row: &StreamInStep, begin_ns: u64, span_ns: (u64, u64)) -> CubeCell {
         let mut counts = [0; FLAGS];
         counts[flags::FAILED.trailing_zeros() as usize] = row.failed;
-        Cell {
+        CubeCell {
             begin_ns,
             device: row.device,
             layer: row.layer,
@@ -116,16 +116,16 @@ impl Cell {
             depth_max: row.depth_max,
             offsets: row.offsets,
             flags: counts,
-            ..Cell::default()
+            ..CubeCell::default()
         }
     }
 
     /// Returns the histogram of a stream over several steps, without any other sums. The kernel's
     /// buckets are wider; each counts as its longest time.
-    pub fn from_responses(part: &StreamResponses) -> Cell {
+    pub fn from_responses(part: &StreamResponses) -> CubeCell {
         let index = |longest: u64| FineHistogram::index(longest) as u16;
         let buckets = part.histogram.buckets();
-        Cell {
+        CubeCell {
             device: part.device,
             layer: part.layer,
             op: part.op,
@@ -135,7 +135,7 @@ impl Cell {
                 buckets: buckets.map(|(_, longest, count)| (index(longest.0), count)).collect(),
                 ..Times::default()
             },
-            ..Cell::default()
+            ..CubeCell::default()
         }
     }
 

@@ -1,12 +1,12 @@
 //! The columns of a cube file, in file order. One list drives the schema, the writer, the reader
 //! and docs/formats.md.
 
-use super::cell::{Cell, Times};
+use super::cell::{CubeCell, Times};
 use crate::error::TraceError;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{Type, TypePtr};
 use std::sync::Arc;
-use steadfast_domain::io_event::CommandName;
+use steadfast_domain::io_event::{CommandName, flags};
 use steadfast_domain::{IoOp, Layer};
 
 /// The dimensions and sums that a cube file has beyond the streams of each device and step.
@@ -46,9 +46,9 @@ impl CubeColumns {
     }
 }
 
-/// What a row holds. A key that a row does not distinguish is null.
+/// Content of a row. A key that a row does not distinguish is null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum RowKind {
+pub(super) enum CubeRowKind {
     /// The sums of a cell.
     #[default]
     Cell,
@@ -61,11 +61,11 @@ pub(super) enum RowKind {
 /// A row of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CubeRow {
-    pub kind: RowKind,
+    pub kind: CubeRowKind,
     /// Number of the step.
     pub step: u64,
     /// Keys and sums. Times in it count from the beginning of the step.
-    pub cell: Cell,
+    pub cell: CubeCell,
     pub busy_ns: u64,
 }
 
@@ -82,31 +82,35 @@ pub(super) enum HeldIn {
 }
 
 impl HeldIn {
-    pub fn has(self, kind: RowKind) -> bool {
+    pub fn has(self, kind: CubeRowKind) -> bool {
         match self {
             HeldIn::All => true,
-            HeldIn::Cells => kind == RowKind::Cell,
-            HeldIn::Streams => kind != RowKind::Busy,
-            HeldIn::Steps => kind != RowKind::Responses,
-            HeldIn::Busy => kind == RowKind::Busy,
+            HeldIn::Cells => kind == CubeRowKind::Cell,
+            HeldIn::Streams => kind != CubeRowKind::Busy,
+            HeldIn::Steps => kind != CubeRowKind::Responses,
+            HeldIn::Busy => kind == CubeRowKind::Busy,
         }
     }
 }
 
-/// How a column stores its values.
+/// Storage of a column's values.
 #[derive(Clone, Copy)]
 pub(super) enum Store {
-    /// An unsigned integer of so many bits. `set` returns `None` for an impossible value; null is
+    /// An unsigned integer of `bits` bits. `set` returns `None` for an impossible value; null is
     /// [`NO_STEP`] and [`NO_OP`] in these columns, and 0 in all others.
     Number { bits: i8, get: fn(&CubeRow) -> u64, set: fn(&mut CubeRow, u64) -> Option<()> },
     /// A boolean: sequential or random.
     Sequential,
     /// A name of up to 15 bytes.
-    Name { get: fn(&Cell) -> CommandName, set: fn(&mut Cell, CommandName) },
+    Name { get: fn(&CubeCell) -> CommandName, set: fn(&mut CubeCell, CommandName) },
     /// A list of histogram buckets, by index.
-    Buckets { of: fn(&Cell) -> &Times },
+    Buckets { of: fn(&CubeCell) -> &Times },
     /// A list with the count of each bucket.
-    Counts { of: fn(&Cell) -> &Times, set: fn(&mut Cell) -> &mut Times, buckets: &'static str },
+    Counts {
+        of: fn(&CubeCell) -> &Times,
+        set: fn(&mut CubeCell) -> &mut Times,
+        buckets: &'static str,
+    },
     /// Host name of the capture; not read back.
     Host,
     /// Name of the device; not read back.
@@ -120,7 +124,7 @@ pub(super) const NO_OP: u64 = u32::MAX as u64;
 
 /// A column of a cube file.
 #[derive(Clone, Copy)]
-pub(super) struct Column {
+pub(super) struct CubeColumn {
     pub name: &'static str,
     pub store: Store,
     pub held: HeldIn,
@@ -143,28 +147,28 @@ macro_rules! number {
     };
 }
 
-/// Defines the column of a sum in a field of [`Cell`].
+/// Defines the column of a sum in a field of [`CubeCell`].
 macro_rules! sum {
     ($name:literal, $bits:literal, $($field:tt).+, $is_there:expr) => {
-        Column {
+        CubeColumn {
             dictionary: false,
-            ..Column::new($name, number!($bits, cell.$($field).+), HeldIn::Cells).only($is_there)
+            ..CubeColumn::new($name, number!($bits, cell.$($field).+), HeldIn::Cells).only($is_there)
         }
     };
 }
 
 /// Defines the column with the number of I/Os that have a flag.
 macro_rules! flag {
-    ($name:literal, $bit:literal, $is_there:expr) => {
-        Column {
+    ($name:literal, $flag:ident, $is_there:expr) => {
+        CubeColumn {
             dictionary: false,
-            ..Column::new(
+            ..CubeColumn::new(
                 $name,
                 Store::Number {
                     bits: 64,
-                    get: |row| row.cell.flags[$bit],
+                    get: |row| row.cell.flags[flags::$flag.trailing_zeros() as usize],
                     set: |row, value| {
-                        row.cell.flags[$bit] = value;
+                        row.cell.flags[flags::$flag.trailing_zeros() as usize] = value;
                         Some(())
                     },
                 },
@@ -179,14 +183,14 @@ macro_rules! flag {
 macro_rules! histogram {
     ($buckets:expr, $counts:literal, $times:ident, $held:expr, $is_there:expr) => {
         [
-            Column {
+            CubeColumn {
                 dictionary: false,
-                ..Column::new($buckets, Store::Buckets { of: |cell| &cell.$times }, $held)
+                ..CubeColumn::new($buckets, Store::Buckets { of: |cell| &cell.$times }, $held)
                     .only($is_there)
             },
-            Column {
+            CubeColumn {
                 dictionary: false,
-                ..Column::new(
+                ..CubeColumn::new(
                     $counts,
                     Store::Counts {
                         of: |cell| &cell.$times,
@@ -201,14 +205,14 @@ macro_rules! histogram {
     };
 }
 
-impl Column {
+impl CubeColumn {
     const fn new(name: &'static str, store: Store, held: HeldIn) -> Self {
-        Column { name, store, held, dictionary: true, is_there: ALWAYS }
+        CubeColumn { name, store, held, dictionary: true, is_there: ALWAYS }
     }
 
     /// Returns the column for files with some columns only.
     const fn only(self, is_there: fn(&CubeColumns) -> bool) -> Self {
-        Column { is_there, ..self }
+        CubeColumn { is_there, ..self }
     }
 
     /// Returns true if a file without the column cannot be read.
@@ -237,21 +241,21 @@ const OF_PROCESSES: fn(&CubeColumns) -> bool = |columns| columns.processes;
 const OF_THREADS: fn(&CubeColumns) -> bool = |columns| columns.threads;
 const OF_CONTENT: fn(&CubeColumns) -> bool = |columns| columns.content;
 
-/// The list that every cube file has, with which older files of steps are told apart.
+/// A column that every cube file has, and no file of steps of unreleased versions.
 pub(super) const RESPONSE_BUCKET: &str = "response_bucket";
 
-const RESPONSES: [Column; 2] =
+const RESPONSES: [CubeColumn; 2] =
     histogram!(RESPONSE_BUCKET, "response_bucket_ios", responses, HeldIn::Streams, ALWAYS);
-const QUEUED: [Column; 2] =
+const QUEUED: [CubeColumn; 2] =
     histogram!("queued_bucket", "queued_bucket_ios", queued, HeldIn::Cells, OF_FOLD);
 
 /// All columns, in file order.
-const ALL: [Column; 49] = [
-    Column::new("host", Store::Host, HeldIn::All).only(OF_FOLD),
-    Column::new("disk", Store::Disk, HeldIn::All),
-    Column {
+const ALL: [CubeColumn; 49] = [
+    CubeColumn::new("host", Store::Host, HeldIn::All).only(OF_FOLD),
+    CubeColumn::new("disk", Store::Disk, HeldIn::All),
+    CubeColumn {
         dictionary: false,
-        ..Column::new(
+        ..CubeColumn::new(
             "step",
             Store::Number {
                 bits: 64,
@@ -259,7 +263,7 @@ const ALL: [Column; 49] = [
                 set: |row, value| {
                     row.step = value;
                     if value == NO_STEP {
-                        row.kind = RowKind::Responses;
+                        row.kind = CubeRowKind::Responses;
                     }
                     Some(())
                 },
@@ -267,8 +271,8 @@ const ALL: [Column; 49] = [
             HeldIn::Steps,
         )
     },
-    Column::new("device", number!(16, cell.device), HeldIn::All),
-    Column::new(
+    CubeColumn::new("device", number!(16, cell.device), HeldIn::All),
+    CubeColumn::new(
         "layer",
         Store::Number {
             bits: 8,
@@ -281,14 +285,14 @@ const ALL: [Column; 49] = [
         },
         HeldIn::All,
     ),
-    Column::new(
+    CubeColumn::new(
         "op",
         Store::Number {
             bits: 8,
             get: |row| row.cell.op as u64,
             set: |row, value| {
                 match (value, row.kind) {
-                    (NO_OP, RowKind::Cell) => row.kind = RowKind::Busy,
+                    (NO_OP, CubeRowKind::Cell) => row.kind = CubeRowKind::Busy,
                     _ => row.cell.op = IoOp::of_number(u8::try_from(value).ok()?)?,
                 }
                 Some(())
@@ -296,25 +300,26 @@ const ALL: [Column; 49] = [
         },
         HeldIn::Streams,
     ),
-    Column::new("sequential", Store::Sequential, HeldIn::Streams),
-    Column::new("bytes", number!(32, cell.bytes), HeldIn::Streams),
-    Column::new("pid", number!(32, cell.who.pid), HeldIn::Cells).only(OF_PROCESSES),
-    Column::new(
+    CubeColumn::new("sequential", Store::Sequential, HeldIn::Streams),
+    CubeColumn::new("bytes", number!(32, cell.bytes), HeldIn::Streams),
+    CubeColumn::new("pid", number!(32, cell.who.pid), HeldIn::Cells).only(OF_PROCESSES),
+    CubeColumn::new(
         "command",
         Store::Name { get: |cell| cell.who.command, set: |cell, name| cell.who.command = name },
         HeldIn::Cells,
     )
     .only(OF_PROCESSES),
-    Column::new("tid", number!(32, cell.who.tid), HeldIn::Cells).only(OF_THREADS),
-    Column::new(
+    CubeColumn::new("tid", number!(32, cell.who.tid), HeldIn::Cells).only(OF_THREADS),
+    CubeColumn::new(
         "thread",
         Store::Name { get: |cell| cell.who.thread, set: |cell, name| cell.who.thread = name },
         HeldIn::Cells,
     )
     .only(OF_THREADS),
-    Column::new("cgroup", number!(16, cell.who.cgroup), HeldIn::Cells)
+    CubeColumn::new("cgroup", number!(16, cell.who.cgroup), HeldIn::Cells)
         .only(|columns| columns.cgroups),
-    Column::new("inode", number!(64, cell.who.inode), HeldIn::Cells).only(|columns| columns.files),
+    CubeColumn::new("inode", number!(64, cell.who.inode), HeldIn::Cells)
+        .only(|columns| columns.files),
     sum!("ios", 64, ios, ALWAYS),
     sum!("first_ns", 64, span_ns.0, OF_FOLD),
     sum!("last_ns", 64, span_ns.1, OF_FOLD),
@@ -334,47 +339,47 @@ const ALL: [Column; 49] = [
     sum!("depths", 64, depths, OF_FOLD),
     sum!("depth_max", 32, depth_max, ALWAYS),
     sum!("offsets", 64, offsets, ALWAYS),
-    flag!("sync", 0, OF_FOLD),
-    flag!("fua", 1, OF_FOLD),
-    flag!("preflush", 2, OF_FOLD),
-    flag!("meta", 3, OF_FOLD),
-    flag!("read_ahead", 4, OF_FOLD),
-    flag!("writeback", 5, OF_FOLD),
-    flag!("failed", 6, ALWAYS),
-    flag!("requeued", 7, OF_FOLD),
-    flag!("direct", 8, OF_FOLD),
+    flag!("sync", SYNC, OF_FOLD),
+    flag!("fua", FUA, OF_FOLD),
+    flag!("preflush", PREFLUSH, OF_FOLD),
+    flag!("meta", META, OF_FOLD),
+    flag!("read_ahead", READ_AHEAD, OF_FOLD),
+    flag!("writeback", WRITEBACK, OF_FOLD),
+    flag!("failed", FAILED, ALWAYS),
+    flag!("requeued", REQUEUED, OF_FOLD),
+    flag!("direct", DIRECT, OF_FOLD),
     sum!("beyond", 64, beyond, OF_FOLD),
     sum!("merged", 64, merged, |columns| columns.merges),
     sum!("sampled_blocks", 64, contents.blocks, OF_CONTENT),
     sum!("duplicate_blocks", 64, contents.duplicates, OF_CONTENT),
     sum!("sampled_bytes", 64, contents.bytes, OF_CONTENT),
     sum!("compressed_bytes", 64, contents.compressed_bytes, OF_CONTENT),
-    Column {
+    CubeColumn {
         dictionary: false,
-        ..Column::new("busy_ns", number!(64, busy_ns), HeldIn::Busy).only(OF_FOLD)
+        ..CubeColumn::new("busy_ns", number!(64, busy_ns), HeldIn::Busy).only(OF_FOLD)
     },
 ];
 
 /// Returns the columns that a file has, in file order.
-pub(super) fn columns_of(columns: CubeColumns) -> Vec<Column> {
+pub(super) fn columns_of(columns: CubeColumns) -> Vec<CubeColumn> {
     ALL.into_iter().filter(|column| (column.is_there)(&columns)).collect()
 }
 
 /// Returns all columns that a file may have.
-pub(super) fn all_columns() -> &'static [Column] {
-    const EVERY: &[Column] = &ALL;
+pub(super) fn all_columns() -> &'static [CubeColumn] {
+    const EVERY: &[CubeColumn] = &ALL;
     EVERY
 }
 
 /// Returns the Parquet schema of a file with these columns.
-pub(super) fn schema(columns: &[Column]) -> Result<TypePtr, TraceError> {
+pub(super) fn schema(columns: &[CubeColumn]) -> Result<TypePtr, TraceError> {
     let fields = columns.iter().map(|column| field(column).map(Arc::new));
     let fields = fields.collect::<parquet::errors::Result<Vec<_>>>().map_err(TraceError::Encode)?;
     let schema = Type::group_type_builder("cube").with_fields(fields).build();
     schema.map(Arc::new).map_err(TraceError::Encode)
 }
 
-fn field(column: &Column) -> parquet::errors::Result<Type> {
+fn field(column: &CubeColumn) -> parquet::errors::Result<Type> {
     let repetition =
         if column.held == HeldIn::All { Repetition::REQUIRED } else { Repetition::OPTIONAL };
     let list_of = |bits| {

@@ -1,5 +1,5 @@
 //! The cube file: sums of I/Os by step, device, stream and originator, as `capture --totals-every`
-//! and `trace fold` write them. A Parquet file with one row per [`Cell`] and the same metadata and
+//! and `trace fold` write them. A Parquet file with one row per [`CubeCell`] and the same metadata and
 //! checksums as a trace file. A dimension that was not recorded is an absent column, and a key that
 //! a row does not distinguish is null: rows without `step` hold response times over several steps,
 //! rows without `op` the busy time of a device. `docs/formats.md` describes the columns.
@@ -12,7 +12,7 @@ mod step_writer;
 mod tests;
 mod writer;
 
-pub use cell::{BusyInStep, Cell, Contents, FLAGS, Times, Who};
+pub use cell::{BusyInStep, Contents, CubeCell, FLAGS, Times, Who};
 pub use columns::CubeColumns;
 pub use reader::{CubeFile, CubeRows};
 pub use step_writer::StepWriter;

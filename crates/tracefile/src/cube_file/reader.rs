@@ -1,8 +1,9 @@
 //! Reads the rows of a cube file, row group by row group.
 
-use super::cell::{BusyInStep, Cell};
+use super::cell::{BusyInStep, CubeCell};
 use super::columns::{
-    Column, CubeRow, NO_OP, NO_STEP, RESPONSE_BUCKET, RowKind, Store, all_columns, element_of,
+    CubeColumn, CubeRow, CubeRowKind, NO_OP, NO_STEP, RESPONSE_BUCKET, Store, all_columns,
+    element_of,
 };
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, WIDTH_NS};
 use crate::error::TraceError;
@@ -26,9 +27,9 @@ pub struct CubeFile<R> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CubeRows {
     /// Sums by step.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<CubeCell>,
     /// Response times of streams over several steps.
-    pub responses: Vec<Cell>,
+    pub responses: Vec<CubeCell>,
     /// Busy time by step, device and layer.
     pub busy: Vec<BusyInStep>,
 }
@@ -131,7 +132,7 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
     fn read_column(
         &self,
         group: &RowGroupMetaData,
-        column: &Column,
+        column: &CubeColumn,
         chunk: &ColumnChunkMetaData,
         rows: &mut [CubeRow],
     ) -> Result<(), TraceError> {
@@ -201,7 +202,7 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
 impl CubeRows {
     fn push(&mut self, row: CubeRow, step_ns: u64) -> Result<(), TraceError> {
         let CubeRow { kind, step, mut cell, busy_ns } = row;
-        if kind == RowKind::Responses {
+        if kind == CubeRowKind::Responses {
             self.responses.push(cell);
             return Ok(());
         }
@@ -209,7 +210,7 @@ impl CubeRows {
         let end_ns =
             end_ns.ok_or_else(|| TraceError::damaged(in_column("step"), "an impossible step"))?;
         let begin_ns = end_ns - step_ns;
-        if kind == RowKind::Busy {
+        if kind == CubeRowKind::Busy {
             let (device, layer) = (cell.device, cell.layer);
             self.busy.push(BusyInStep { begin_ns, device, layer, busy_ns });
             return Ok(());
@@ -254,7 +255,7 @@ fn set_histograms(
     rows: &mut [CubeRow],
     indexes: Lists<i32>,
     counts: Lists<i64>,
-    set: fn(&mut Cell) -> &mut super::Times,
+    set: fn(&mut CubeCell) -> &mut super::Times,
 ) -> Result<(), TraceError> {
     let mut entries = indexes.values.into_iter().zip(counts.values);
     for (row, length) in rows.iter_mut().zip(indexes.lengths) {

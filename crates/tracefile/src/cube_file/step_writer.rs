@@ -1,6 +1,6 @@
 //! Writes the cube file of a capture of steps.
 
-use super::cell::Cell;
+use super::cell::CubeCell;
 use super::columns::CubeColumns;
 use super::reader::CubeRows;
 use super::writer::CubeWriter;
@@ -19,7 +19,7 @@ pub struct StepWriter<W: Write + Send> {
     step_ns: u64,
     waiting: BTreeMap<Key, StreamInStep>,
     /// Response times that wait for the next row group.
-    responses: Vec<Cell>,
+    responses: Vec<CubeCell>,
     rows: u64,
 }
 
@@ -54,7 +54,7 @@ impl<W: Write + Send> StepWriter<W> {
     /// next row group.
     pub fn add_responses(&mut self, responses: &[StreamResponses]) {
         let any = responses.iter().filter(|part| part.histogram.total() > 0);
-        self.responses.extend(any.map(Cell::from_responses));
+        self.responses.extend(any.map(CubeCell::from_responses));
     }
 
     /// Updates the conditions, for the case that the file is never finished.
@@ -75,7 +75,7 @@ impl<W: Write + Send> StepWriter<W> {
         for row in std::mem::replace(&mut self.waiting, later).into_values() {
             let begin_ns = row.step.saturating_mul(self.step_ns);
             self.rows += 1;
-            self.cube.add(Cell::from_step(&row, begin_ns, (begin_ns, begin_ns)))?;
+            self.cube.add(CubeCell::from_step(&row, begin_ns, (begin_ns, begin_ns)))?;
         }
         self.write_responses()?;
         self.cube.flush()

@@ -24,8 +24,8 @@ fn times(count: u64, buckets: Vec<(u16, u64)>) -> Times {
 }
 
 /// A cell with extreme values in every field, and one without any.
-fn cells() -> Vec<Cell> {
-    let full = Cell {
+fn cells() -> Vec<CubeCell> {
+    let full = CubeCell {
         begin_ns: 3 * STEP_NS,
         device: 1,
         layer: Layer::FileSystem,
@@ -56,7 +56,7 @@ fn cells() -> Vec<Cell> {
         contents: Contents { blocks: 3, duplicates: 1, bytes: 9000, compressed_bytes: 77 },
     };
     let begin_ns = 2 * STEP_NS;
-    let none = Cell { begin_ns, span_ns: (begin_ns, begin_ns), ios: 1, ..Cell::default() };
+    let none = CubeCell { begin_ns, span_ns: (begin_ns, begin_ns), ios: 1, ..CubeCell::default() };
     vec![none, full]
 }
 
@@ -97,7 +97,7 @@ fn written() -> Vec<u8> {
     let mut writer = fold(EVERY);
     cells().into_iter().for_each(|cell| writer.add(cell).unwrap());
     let responses = Times { buckets: vec![(5, 6)], ..Times::default() };
-    writer.add_responses(Cell { bytes: 512, responses, ..Cell::default() }).unwrap();
+    writer.add_responses(CubeCell { bytes: 512, responses, ..CubeCell::default() }).unwrap();
     writer.add_busy(busy()).unwrap();
     writer.finish_fold(&()).unwrap()
 }
@@ -110,7 +110,7 @@ fn cells_response_times_and_busy_time_are_read_as_they_were_written() {
     assert_eq!(rows.cells, cells());
     assert_eq!(rows.busy, [busy()]);
     let responses = Times { buckets: vec![(5, 6)], ..Times::default() };
-    assert_eq!(rows.responses, [Cell { bytes: 512, responses, ..Cell::default() }]);
+    assert_eq!(rows.responses, [CubeCell { bytes: 512, responses, ..CubeCell::default() }]);
 }
 
 /// A column that was not recorded is absent, and its values are unknown.
@@ -150,14 +150,14 @@ fn appended_row_groups_are_the_same_bytes_as_written_ones() {
     let merged = append(&one);
     let again = append(&whole(merged.clone()));
     assert!(merged == again, "nulls are written the same way");
-    let known = |mut cell: Cell| {
+    let known = |mut cell: CubeCell| {
         (cell.who.tid, cell.who.thread) = Default::default();
         cell.contents = Contents::default();
         cell
     };
     let file = whole(merged);
     assert_eq!(file.groups(), 2);
-    let expected: Vec<Cell> = cells().into_iter().map(known).collect();
+    let expected: Vec<CubeCell> = cells().into_iter().map(known).collect();
     assert!((0..2).all(|number| file.read(number).unwrap().cells == expected));
 }
 
@@ -167,14 +167,16 @@ fn row_groups_are_bounded_by_rows_and_by_buckets() {
     let buckets: Vec<(u16, u64)> = (0..FineHistogram::LEN as u16).map(|at| (at, 1)).collect();
     let mut writer = fold(EVERY);
     for _ in 0..150 {
-        writer.add(Cell { responses: times(1, buckets.clone()), ..Cell::default() }).unwrap();
+        writer
+            .add(CubeCell { responses: times(1, buckets.clone()), ..CubeCell::default() })
+            .unwrap();
     }
     let file = whole(writer.finish_fold(&()).unwrap());
     let rows: Vec<usize> =
         (0..file.groups()).map(|at| file.read(at).unwrap().cells.len()).collect();
     assert_eq!(rows, [114, 36]);
     let mut writer = fold(EVERY);
-    (0..ROWS_PER_GROUP + 1).for_each(|_| writer.add(Cell::default()).unwrap());
+    (0..ROWS_PER_GROUP + 1).for_each(|_| writer.add(CubeCell::default()).unwrap());
     let file = whole(writer.finish_fold(&()).unwrap());
     assert_eq!((file.groups(), file.read(1).unwrap().cells.len()), (2, 1));
 }

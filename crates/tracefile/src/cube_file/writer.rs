@@ -1,7 +1,9 @@
 //! Writes a cube file, row group by row group.
 
-use super::cell::{BusyInStep, Cell};
-use super::columns::{Column, CubeColumns, CubeRow, HeldIn, RowKind, Store, columns_of, schema};
+use super::cell::{BusyInStep, CubeCell};
+use super::columns::{
+    CubeColumn, CubeColumns, CubeRow, CubeRowKind, HeldIn, Store, columns_of, schema,
+};
 use super::reader::CubeFile;
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, fold_conditions};
 use crate::error::TraceError;
@@ -28,7 +30,7 @@ use steadfast_domain::io_event::CommandName;
 /// at [`Self::flush`].
 pub struct CubeWriter<W: Write + Send> {
     output: TraceOutput<W>,
-    columns: Vec<Column>,
+    columns: Vec<CubeColumn>,
     properties: WriterPropertiesPtr,
     step_ns: u64,
     names: DeviceNames,
@@ -101,19 +103,19 @@ impl<W: Write + Send> CubeWriter<W> {
     ///
     /// # Errors
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
-    pub fn add(&mut self, mut cell: Cell) -> Result<(), TraceError> {
+    pub fn add(&mut self, mut cell: CubeCell) -> Result<(), TraceError> {
         let begin_ns = std::mem::take(&mut cell.begin_ns);
         let (first, last) = cell.span_ns;
         cell.span_ns = (first.saturating_sub(begin_ns), last.saturating_sub(begin_ns));
-        self.push(RowKind::Cell, begin_ns, cell, 0)
+        self.push(CubeRowKind::Cell, begin_ns, cell, 0)
     }
 
     /// Adds response times of a stream over several steps.
     ///
     /// # Errors
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
-    pub fn add_responses(&mut self, cell: Cell) -> Result<(), TraceError> {
-        self.push(RowKind::Responses, 0, cell, 0)
+    pub fn add_responses(&mut self, cell: CubeCell) -> Result<(), TraceError> {
+        self.push(CubeRowKind::Responses, 0, cell, 0)
     }
 
     /// Adds the busy time of a device in a step.
@@ -122,14 +124,19 @@ impl<W: Write + Send> CubeWriter<W> {
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn add_busy(&mut self, busy: BusyInStep) -> Result<(), TraceError> {
         let BusyInStep { begin_ns, device, layer, busy_ns } = busy;
-        self.push(RowKind::Busy, begin_ns, Cell { device, layer, ..Cell::default() }, busy_ns)
+        self.push(
+            CubeRowKind::Busy,
+            begin_ns,
+            CubeCell { device, layer, ..CubeCell::default() },
+            busy_ns,
+        )
     }
 
     fn push(
         &mut self,
-        kind: RowKind,
+        kind: CubeRowKind,
         begin_ns: u64,
-        cell: Cell,
+        cell: CubeCell,
         busy_ns: u64,
     ) -> Result<(), TraceError> {
         self.buckets += cell.responses.buckets.len() + cell.queued.buckets.len();
@@ -226,7 +233,7 @@ impl<W: Write + Send> CubeWriter<W> {
 
 /// Returns the time and the number of I/Os of some rows.
 fn about(rows: &[CubeRow], step_ns: u64) -> RowGroupExtent {
-    let steps = || rows.iter().filter(|row| row.kind != RowKind::Responses).map(|row| row.step);
+    let steps = || rows.iter().filter(|row| row.kind != CubeRowKind::Responses).map(|row| row.step);
     let (first, last) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
     let end = last.saturating_add(1).saturating_mul(step_ns).saturating_sub(1);
     let ios = rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.cell.ios));
@@ -237,7 +244,7 @@ type Group<'g, W> = SerializedRowGroupWriter<'g, ChecksumSink<W>>;
 
 fn write_columns<W: Write + Send>(
     group: &mut Group<'_, W>,
-    columns: &[Column],
+    columns: &[CubeColumn],
     rows: &[CubeRow],
     names: &DeviceNames,
 ) -> parquet::errors::Result<()> {
@@ -346,7 +353,7 @@ fn copied(chunk: &ColumnChunkMetaData, rows: usize) -> parquet::errors::Result<C
 
 /// Returns a column chunk of nulls as it is read from a file, so that a copy of it is the same.
 fn null_chunk(
-    column: &Column,
+    column: &CubeColumn,
     rows: usize,
     properties: &WriterPropertiesPtr,
 ) -> parquet::errors::Result<(Bytes, ColumnChunkMetaData)> {
@@ -365,7 +372,7 @@ fn null_chunk(
 
 fn write_nulls(
     open: &mut SerializedColumnWriter<'_>,
-    column: &Column,
+    column: &CubeColumn,
     rows: usize,
 ) -> parquet::errors::Result<()> {
     let levels = vec![0i16; rows];
@@ -394,7 +401,7 @@ fn write_nulls(
 }
 
 fn properties(
-    columns: &[Column],
+    columns: &[CubeColumn],
     conditions: &CaptureConditions,
 ) -> Result<WriterProperties, TraceError> {
     let level = ZstdLevel::try_new(1).map_err(TraceError::Encode)?;

@@ -207,7 +207,7 @@ pub fn device_facts(device: &Device) -> Facts {
         .rows(device.array.as_ref().map(array_rows).unwrap_or_default())
 }
 
-/// What an array consists of; behind a controller most of it is a dash.
+/// Returns level, members and chunk size of an array; a controller hides most of them.
 pub fn array_rows(array: &DiskArray) -> SettingRows {
     let members = (!array.members.is_empty()).then(|| array.members.join("; "));
     let missing = array.wanted.map(|wanted| (wanted as usize).saturating_sub(array.members.len()));

@@ -145,7 +145,7 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
 /// Time that is read out unless a step is given.
 const READ_OUT_NS: u64 = 1_000_000_000;
 
-/// How much each stream moved at a moment, and where.
+/// Prints the bytes that each stream moved at a moment, and the range of most of them.
 fn read_out(
     selected: &FilteredCapture,
     arguments: &HitsArguments,

@@ -5,7 +5,7 @@ use steadfast_domain::io_event::ProcessorReading;
 
 /// Processor use of the host in an interval: shares of the time of all processors, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ProcessorUse {
+pub struct ServerCpuUse {
     /// Share spent busy: neither idle nor waiting for I/O.
     pub busy: f64,
     /// Share spent idle with I/O outstanding (iowait).
@@ -20,10 +20,10 @@ struct Counters {
     total: f64,
 }
 
-impl ProcessorUse {
+impl ServerCpuUse {
     /// Returns the use from `begin_ns` to `end_ns`; `None` if it is unknown. Between two readings
-    /// the counters are taken to grow evenly. An interval much shorter than the time between its
-    /// readings is unknown: what they tell is the use of another time.
+    /// the counters are taken to grow evenly. The use in an interval much shorter than
+    /// the time between its readings is unknown: they cover too much time outside of it.
     pub fn between(conditions: &CaptureConditions, begin_ns: u64, end_ns: u64) -> Option<Self> {
         let readings = &conditions.processors[..];
         let (first, last) = (readings.first()?, readings.last()?);
@@ -47,7 +47,7 @@ impl ProcessorUse {
         let end = at(after.saturating_sub(1), to)?;
         let total = end.total - begin.total;
         let share = |end: f64, begin: f64| ((end - begin) / total).clamp(0.0, 1.0);
-        (total > 0.0).then(|| ProcessorUse {
+        (total > 0.0).then(|| ServerCpuUse {
             busy: share(end.busy, begin.busy),
             io_wait: share(end.io_wait, begin.io_wait),
         })
@@ -89,7 +89,7 @@ mod tests {
 
     fn percents(conditions: &CaptureConditions, begin: f64, end: f64) -> Option<(f64, f64)> {
         let [begin, end] = [begin, end].map(|seconds| (seconds * SECOND as f64) as u64);
-        let found = ProcessorUse::between(conditions, begin, end)?;
+        let found = ServerCpuUse::between(conditions, begin, end)?;
         let percent = |share: f64| (share * 1e6).round() / 1e4;
         Some((percent(found.busy), percent(found.io_wait)))
     }
