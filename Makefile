@@ -31,8 +31,7 @@ test: tools check
 	FEATURES=$(FEATURES) scripts/test
 
 # The second and third build are those that docs/explorer.md and docs/packages.md name: without the
-# explorer, and without eBPF. With the same packages and targets as the first, only the crates that
-# have the feature are checked again.
+# explorer, and without eBPF; the programs, not their tests.
 check: tools
 	cargo fmt --check
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- -D warnings
