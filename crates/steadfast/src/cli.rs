@@ -354,7 +354,7 @@ pub enum Command {
         after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"
     )]
     Completions(CompletionsArguments),
-    /// Print the manual page (roff)
+    /// Print the manual pages (roff)
     #[command(after_help = "Example:\n  steadfast man | man -l -")]
     Man,
 }
