@@ -200,16 +200,13 @@ pub(crate) fn suits_half(plot: &Plot) -> bool {
     kind && plot.series.len() <= LEGEND_SMALL && few
 }
 
-/// Number of letters that fit into half the width of a page.
-const HALF_A_LINE: usize = 50;
 /// Maximum number of rows of a table next to a plot.
 const ROWS_BESIDE: usize = 30;
 
-/// Returns true if a table fits into half the width of a page and is not much longer than a plot
-/// next to it.
-pub(crate) fn is_narrow(table: &Table, letters: usize) -> bool {
+/// Returns true if a table is not much longer than a plot next to it and has no sentences.
+pub(crate) fn is_small(table: &Table) -> bool {
     let prose = (0..table.columns.len()).any(|column| is_prose(table, column));
-    letters <= HALF_A_LINE && table.rows.len() <= ROWS_BESIDE && !prose
+    table.rows.len() <= ROWS_BESIDE && !prose
 }
 
 /// Returns the tables of the summary that are on page one, and the others.

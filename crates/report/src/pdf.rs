@@ -2,7 +2,7 @@
 //! and embedded fonts.
 
 use crate::layout::{
-    DuplicateFilter, PrintedExhibit, as_is, borrows, chapter_number, is_left, is_narrow, is_slight,
+    DuplicateFilter, PrintedExhibit, as_is, borrows, chapter_number, is_left, is_slight, is_small,
     known, measured, on_page_one, suits_half,
 };
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
@@ -292,11 +292,19 @@ fn form(findings: &Findings, number: usize, printed: &ReportTime, desk: &mut Typ
         let shown: Vec<PrintedExhibit<'_>> = page.exhibits.iter().map(as_is).collect();
         let drawn: fn(&Plot) -> String = match shown.as_slice() {
             [PrintedExhibit::Plot(_)] => svg_across,
-            shown if shares_width(shown) => svg_tall,
+            [PrintedExhibit::Plot(_), PrintedExhibit::Plot(_)] => svg_tall,
             _ => svg,
         };
+        let plots = shown.iter().filter(|one| matches!(one, PrintedExhibit::Plot(_))).count();
         let content = |one: &PrintedExhibit<'_>| match one {
-            PrintedExhibit::Plot(plot) => plot_content(plot, drawn(plot), desk),
+            PrintedExhibit::Plot(plot) => {
+                let mut content = plot_content(plot, drawn(plot), desk);
+                // The template takes this one if its evidence is narrow enough to stand beside it.
+                if plots == 1 && shown.len() > 1 {
+                    content["tall"] = desk.put_plot(svg_tall(plot)).into();
+                }
+                content
+            }
             other => exhibit_content(other, desk),
         };
         json!({ "title": page.title, "exhibits": shown.iter().map(content).collect::<Vec<_>>() })
@@ -317,27 +325,6 @@ fn form(findings: &Findings, number: usize, printed: &ReportTime, desk: &mut Typ
         "report_date": date::date_time(printed.report_unix_ms),
         "blocks": header.blocks.iter().map(block_content).collect::<Vec<_>>(),
     })
-}
-
-/// Maximum width, in letters, of a table next to a plot of the form.
-const BESIDE_A_PLOT: usize = 60;
-
-/// Returns true if a page of the form has a plot next to another one or to its evidence.
-fn shares_width(shown: &[PrintedExhibit<'_>]) -> bool {
-    let plots = shown.iter().filter(|one| matches!(one, PrintedExhibit::Plot(_))).count();
-    let is_wide = |one: &PrintedExhibit<'_>| match one {
-        PrintedExhibit::Table(table) => {
-            let rooms = rooms(table, &number::printed(table));
-            let needs: Vec<usize> = rooms.iter().map(|room| room.least).collect();
-            line_letters(&needs) > BESIDE_A_PLOT
-        }
-        _ => false,
-    };
-    match plots {
-        1 => shown.len() > 1 && !shown.iter().any(is_wide),
-        2 => shown.len() == 2,
-        _ => false,
-    }
 }
 
 /// Returns a block of the form's head, whose columns are narrow.
@@ -445,7 +432,6 @@ fn table_content(table: &Table) -> Value {
     let table = table.as_ref();
     let printed = number::printed(table);
     let heads = heads(table);
-    let longest = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0);
     let rows = table.rows.iter().zip(&printed).zip(&heads).map(|((row, texts), head)| {
         let cell = |(cell, text): (&Cell, &String)| {
             let word = matches!(cell, Cell::Text(_));
@@ -455,10 +441,6 @@ fn table_content(table: &Table) -> Value {
         let head = breakable_name(head);
         json!({ "head": head, "cells": cells, "strong": row.strong, "gray": row.gray, "marked": row.marked })
     });
-    let rooms = rooms(table, &printed);
-    let needs: Vec<usize> = rooms.iter().map(|room| room.least).collect();
-    let of_line = line_letters(&needs);
-    let whole: Vec<usize> = rooms.iter().map(|room| room.whole).collect();
     json!({
         "kind": "table",
         "title": table.title,
@@ -466,11 +448,7 @@ fn table_content(table: &Table) -> Value {
         "corner": table.corner,
         "spanner": table.spanner,
         "columns": table.columns.iter().map(|column| &column.name).collect::<Vec<_>>(),
-        "widths": shares(&rooms),
-        "needs": needs,
-        "longest": longest,
-        "letters": of_line,
-        "narrow": is_narrow(table, line_letters(&whole)),
+        "small": is_small(table),
         "words": (0..table.columns.len()).map(|at| of_words(table, at)).collect::<Vec<_>>(),
         "left": (0..table.columns.len()).map(|at| is_left(table, at)).collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),
@@ -519,100 +497,8 @@ fn breakable_name(name: &str) -> String {
     pieces.collect()
 }
 
-/// Maximum length of an unbroken row name in a table of few columns.
-const NAME_LETTERS: usize = 30;
-/// The same in a table of more than [`FEW_COLUMNS`] columns.
-const NAME_LETTERS_OF_MANY: usize = 24;
-const FEW_COLUMNS: usize = 6;
 /// Maximum length of an unbroken word in a cell.
 const WORD_LETTERS: usize = 16;
-/// Maximum length of a text that is not broken if the page is wide enough.
-const SHORT_TEXT: usize = 13;
-/// Letters per line of a page.
-const LINE: usize = 116;
-
-/// Width of a column in letters.
-#[derive(Clone, Copy)]
-struct ColumnWidths {
-    /// Width if every text is broken between words.
-    least: usize,
-    /// Width if every text is on one line.
-    whole: usize,
-}
-
-impl ColumnWidths {
-    fn max(self, other: ColumnWidths) -> ColumnWidths {
-        ColumnWidths { least: self.least.max(other.least), whole: self.whole.max(other.whole) }
-    }
-}
-
-/// Returns the width of a text in letters; capitals count more.
-fn letters_of(text: &str) -> usize {
-    let capitals = text.chars().filter(|c| c.is_uppercase()).count();
-    text.chars().count() + capitals.div_ceil(4)
-}
-
-fn longest_word(text: &str) -> usize {
-    text.split_whitespace().map(letters_of).max().unwrap_or(0)
-}
-
-/// Returns the width of every column, starting with the row names. Numbers are never broken.
-fn rooms(table: &Table, printed: &[Vec<String>]) -> Vec<ColumnWidths> {
-    let of_head = |text: &str| ColumnWidths { least: longest_word(text), whole: letters_of(text) };
-    let of_name = |text: &str| {
-        let whole = letters_of(text);
-        let many = table.columns.len() > FEW_COLUMNS;
-        let least = whole.min(if many { NAME_LETTERS_OF_MANY } else { NAME_LETTERS });
-        ColumnWidths { least, whole }
-    };
-    let of_cell = |(cell, text): (&Cell, &String)| match cell {
-        Cell::Text(_) => {
-            let least = longest_word(text).clamp(4, WORD_LETTERS);
-            ColumnWidths { least, whole: letters_of(text).max(least) }
-        }
-        _ => {
-            let letters = text.chars().count() + 1;
-            ColumnWidths { least: letters, whole: letters }
-        }
-    };
-    let least = ColumnWidths { least: 3, whole: 3 };
-    let names = table.rows.iter().map(|row| of_name(&row.head));
-    let first = names.fold(of_head(&table.corner).max(least), ColumnWidths::max);
-    let column = |(at, column): (usize, &Column)| {
-        let rows = table.rows.iter().zip(printed);
-        let cells = rows.filter_map(|(row, texts)| row.cells.get(at).zip(texts.get(at)));
-        cells.map(of_cell).fold(of_head(&column.name).max(least), ColumnWidths::max)
-    };
-    std::iter::once(first).chain(table.columns.iter().enumerate().map(column)).collect()
-}
-
-/// Returns the drawn width of each column in letters. If the lines do not fit, all columns get the
-/// same limit: short texts stay unbroken, and long ones share the rest.
-fn shares(rooms: &[ColumnWidths]) -> Vec<usize> {
-    let with_short_texts: Vec<ColumnWidths> = rooms
-        .iter()
-        .map(|room| {
-            if room.whole <= SHORT_TEXT {
-                ColumnWidths { least: room.whole, ..*room }
-            } else {
-                *room
-            }
-        })
-        .collect();
-    let least: Vec<usize> = with_short_texts.iter().map(|room| room.least).collect();
-    let rooms = if line_letters(&least) <= LINE { &with_short_texts } else { rooms };
-    let limited = |most: usize| -> Vec<usize> {
-        rooms.iter().map(|room| room.whole.min(most).max(room.least)).collect()
-    };
-    let longest = rooms.iter().map(|room| room.whole).max().unwrap_or(0);
-    let fits = |most: &usize| line_letters(&limited(*most)) <= LINE;
-    limited((0..=longest).rev().find(fits).unwrap_or(0))
-}
-
-/// Returns the width of a line in letters, including gaps between columns.
-fn line_letters(needs: &[usize]) -> usize {
-    needs.iter().map(|letters| letters + 2).sum::<usize>().saturating_sub(2)
-}
 
 /// Returns true if a column contains texts and no number.
 fn of_words(table: &Table, column: usize) -> bool {
