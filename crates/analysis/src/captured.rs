@@ -141,7 +141,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         if found.is_fold() {
             let fleet = Fleet::of_file(FoldFile::of(source, found)?)?;
             Ok(Captured { kept: CaptureContent::Fleet(Box::new(fleet)), crew: None })
-        } else if found.keeps_steps() {
+        } else if found.holds_only_sums() {
             SummedCapture::of_steps(source, found).map(Self::from)
         } else {
             Trace::of_ios(source, found).map(Self::from)

@@ -1,5 +1,5 @@
-//! Cells with the dimensions that they distinguish. Every question that needs no single I/Os gets
-//! the same answer from cells as from the I/Os themselves.
+//! Cells of a cube file and the dimensions that they distinguish. A question that does not need
+//! single I/Os has the same answer from cells as from the I/Os.
 
 pub use steadfast_tracefile::cube_file::{BusyInStep, CubeCell, FLAGS, Times, Who};
 
@@ -28,24 +28,27 @@ impl Dimensions {
     /// Checks that the cells have all dimensions in `asked`.
     ///
     /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if one is missing. The error says what to do.
+    /// Returns [`TraceError::Unsuitable`] if processes, threads or files are missing. Cgroups and
+    /// merges are not checked: every fold has cgroups, and questions report merges as unknown.
     pub fn check(self, asked: Dimensions) -> Result<(), TraceError> {
-        let lacks = [
-            (asked.processes && !self.processes, "processes (--no-processes)"),
-            (asked.threads && !self.threads, "threads (--no-threads)"),
-            (asked.files && !self.files, "files (--no-files)"),
+        let dimensions = [
+            (asked.processes, self.processes, "processes (--no-processes)"),
+            (asked.threads, self.threads, "threads (--no-threads)"),
+            (asked.files, self.files, "files (--no-files)"),
         ];
-        match lacks.into_iter().find(|(is_lacking, _)| *is_lacking) {
-            None => Ok(()),
-            Some((_, what)) => Err(Self::without(what)),
+        for (is_asked, is_recorded, what) in dimensions {
+            if is_asked && !is_recorded {
+                return Err(Self::without(what));
+            }
         }
+        Ok(())
     }
 
     /// Returns the error for a question about a dimension that the cells lack.
     pub(crate) fn without(what: &str) -> TraceError {
         TraceError::Unsuitable(format!(
-            "the fold was made without {what}, so it cannot report them; name the trace files \
-             instead, or fold them again"
+            "the fold file has no {what}; name the trace files instead, or fold them again without \
+             that option"
         ))
     }
 }

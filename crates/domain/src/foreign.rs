@@ -1,6 +1,7 @@
 //! [`ForeignRun`]: results of another tool, read from its own file. `exchange` reads them;
 //! `procedures` shows them next to the results of this program.
 
+use crate::histogram::TAIL_MIN;
 use crate::notation::AccessPattern;
 use std::collections::BTreeMap;
 
@@ -171,16 +172,13 @@ pub struct ForeignIos {
     pub histogram: BTreeMap<u64, u64>,
 }
 
-/// I/Os that must lie beyond a percentile for it to print.
-const BEYOND: f64 = 10.0;
-
 impl ForeignIos {
     /// Returns a percentile in milliseconds; `None` where the file does not have it, or where
-    /// fewer than ten I/Os lie beyond it.
+    /// fewer than [`TAIL_MIN`] I/Os lie beyond it.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         // Rounding avoids errors of binary fractions: 0.1 % of 10,000 I/Os are ten.
         let beyond = |ios: u64| (ios as f64 * (100.0 - percent) / 100.0 * 1e6).round() / 1e6;
-        if self.ios.is_some_and(|ios| beyond(ios) < BEYOND) {
+        if self.ios.is_some_and(|ios| beyond(ios) < TAIL_MIN as f64) {
             return None;
         }
         let stated = self.percentiles.iter().find(|(of, _)| (of - percent).abs() < 1e-9);

@@ -1,10 +1,10 @@
-//! The abbreviations of the field, so that every report explains those that it uses.
+//! Abbreviations and their meanings. Every report explains the ones that it uses.
 //! `docs/vocabulary.md` has the same table.
 
 /// An abbreviation and what it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abbreviation {
-    /// As a report explains it: `WCD`, or an example such as `T4Q32`.
+    /// Heading in the report: the abbreviation (`WCD`) or an example (`T4Q32`).
     pub short: &'static str,
     /// Meaning, in one line.
     pub meaning: &'static str,
@@ -14,10 +14,10 @@ pub struct Abbreviation {
 /// Spellings of an abbreviation in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AbbreviationForm {
-    /// The abbreviation itself, also of several (`SSDs`) and behind a number (`64MiB`).
+    /// The abbreviation, optionally plural (`SSDs`) or after a number (`64MiB`).
     Word,
-    /// The letters alone or with digits behind them: `AR` of `AR100`, `RND` of `RND4K`.
-    Numbered(&'static str),
+    /// A prefix, alone or followed by a digit: `AR`, `AR100`, `RND4K`.
+    Prefix(&'static str),
     /// Threads and queue depth: `T4Q32`, `Q8T1`, `T4`, `Q32`.
     Demand,
     /// Reads, writes and mixes of them: `R`, `W`, `RW65`.
@@ -30,16 +30,20 @@ const fn word(short: &'static str, meaning: &'static str) -> Abbreviation {
     Abbreviation { short, meaning, form: AbbreviationForm::Word }
 }
 
-const fn like(form: AbbreviationForm, short: &'static str, meaning: &'static str) -> Abbreviation {
+const fn with_form(
+    form: AbbreviationForm,
+    short: &'static str,
+    meaning: &'static str,
+) -> Abbreviation {
     Abbreviation { short, meaning, form }
 }
 
 /// Every abbreviation that a report may use, in alphabetical order.
 pub const ABBREVIATIONS: &[Abbreviation] = &[
-    like(AbbreviationForm::Size, "4K", "transfer size in KiB: here 4 KiB (4,096 bytes)"),
+    with_form(AbbreviationForm::Size, "4K", "transfer size in KiB: here 4 KiB (4,096 bytes)"),
     word("Aln", "alignment: the multiple at which random I/Os start (BS: the block size)"),
-    like(
-        AbbreviationForm::Numbered("AR"),
+    with_form(
+        AbbreviationForm::Prefix("AR"),
         "AR",
         "active range: the part of the capacity that is tested, in percent",
     ),
@@ -57,10 +61,14 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     word("HBA", "host bus adapter"),
     word("HDD", "hard disk drive"),
     word("HIR", "Host Idle Recovery test"),
-    word("IO", "input or output: a read or a write, also written I/O"),
+    word("IO", "input/output operation: a read or a write, also written I/O"),
     word("IOPS", "I/Os per second"),
     word("JEDEC", "the standards body of the semiconductor industry"),
-    like(AbbreviationForm::Numbered("JESD"), "JESD219", "JEDEC's standard of endurance workloads"),
+    with_form(
+        AbbreviationForm::Prefix("JESD"),
+        "JESD219",
+        "JEDEC's standard for endurance workloads",
+    ),
     word("KiB", "1,024 bytes"),
     word("LAT", "latency test"),
     word("LBA", "logical block address"),
@@ -68,12 +76,12 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     word("MaxIOPS", "the demand with the highest IOPS below the response-time ceiling"),
     word("MB", "10^6 bytes"),
     word("MiB", "2^20 bytes"),
-    word("MidIOPS", "the demand half way between the highest and the lowest IOPS"),
+    word("MidIOPS", "the demand halfway between the highest and the lowest IOPS"),
     word("MinIOPS", "the lowest demand: one thread, one outstanding I/O (T1Q1)"),
     word("MRT", "maximum response time"),
     word("NAND", "the kind of flash memory that SSDs use"),
-    word("NTFS", "the usual file system of Windows"),
-    word("NUMA", "non-uniform memory access: processors with memory of their own"),
+    word("NTFS", "the default file system of Windows"),
+    word("NUMA", "non-uniform memory access: each group of processors has its own memory"),
     word("NVMe", "the command set of SSDs on PCIe"),
     word("OIO", "outstanding I/Os of all threads together (TC × QD)"),
     word("PCIe", "the bus of NVMe drives: Peripheral Component Interconnect Express"),
@@ -82,22 +90,26 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
         "SNIA's Performance Test Specification for solid-state drives (E: enterprise, C: client)",
     ),
     word("QD", "queue depth: outstanding I/Os of each thread"),
-    word("QoS", "quality of service: the response times that the slowest I/Os had"),
-    like(
+    word("QoS", "quality of service: the response times of the slowest I/Os"),
+    with_form(
         AbbreviationForm::Mix,
         "R, W, RW65",
         "reads, writes, and a mix of 65 % reads and 35 % writes",
     ),
-    like(AbbreviationForm::Numbered("RND"), "RND", "random offsets"),
+    with_form(
+        AbbreviationForm::Prefix("RND"),
+        "RND",
+        "random offsets or, as a data pattern, random data",
+    ),
     word("RWSW", "SNIA's Real World Storage Workload specification"),
     word("SAS", "Serial Attached SCSI: an interface of drives"),
     word("SATA", "Serial ATA: an interface of drives"),
     word("SCSI", "the command set of SAS drives"),
-    like(AbbreviationForm::Numbered("SEQ"), "SEQ", "sequential offsets"),
-    like(
-        AbbreviationForm::Numbered("SHA"),
+    with_form(AbbreviationForm::Prefix("SEQ"), "SEQ", "sequential offsets"),
+    with_form(
+        AbbreviationForm::Prefix("SHA"),
         "SHA-256",
-        "a checksum that changes with every change of the data",
+        "a 256-bit cryptographic hash of the data",
     ),
     word("SNIA", "Storage Networking Industry Association"),
     word("SS", "steady state"),
@@ -105,7 +117,7 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     word("SSS", "solid state storage"),
     word("SSSI", "SNIA's Solid State Storage Initiative"),
     word("SW", "software"),
-    like(
+    with_form(
         AbbreviationForm::Demand,
         "T4Q32",
         "4 threads with 32 outstanding I/Os each (T: threads, Q: queue depth)",
@@ -115,7 +127,7 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     word("TGBW", "total gigabytes written"),
     word("TOIO", "total outstanding I/Os"),
     word("TP", "throughput in MB/s"),
-    word("TSC", "time stamp counter: a processor's clock"),
+    word("TSC", "time-stamp counter: a processor's clock"),
     word("TWG", "technical work group"),
     word("UTC", "coordinated universal time"),
     word("WC", "write cache"),
@@ -134,7 +146,7 @@ impl Abbreviation {
                 let word = word.trim_start_matches(|c: char| c.is_ascii_digit());
                 word == self.short || word.strip_suffix('s') == Some(self.short)
             }
-            AbbreviationForm::Numbered(letters) => word.strip_prefix(letters).is_some_and(|rest| {
+            AbbreviationForm::Prefix(letters) => word.strip_prefix(letters).is_some_and(|rest| {
                 rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit())
             }),
             AbbreviationForm::Demand => is_demand(word),
@@ -150,26 +162,30 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// `T` and `Q`, each with digits behind it, in either order or alone.
+/// Returns whether `word` is a demand: a thread count, a queue depth, or both in either order.
 fn is_demand(word: &str) -> bool {
-    let pieces: Vec<&str> = word.split_inclusive(|c: char| c.is_ascii_digit()).collect();
-    let letters: String = word.chars().filter(|c| !c.is_ascii_digit()).collect();
-    matches!(letters.as_str(), "T" | "Q" | "TQ" | "QT")
-        && word.ends_with(|c: char| c.is_ascii_digit())
-        && pieces
-            .iter()
-            .all(|piece| piece.ends_with(|c: char| c.is_ascii_digit()) && piece.len() <= 2)
+    [('T', 'Q'), ('Q', 'T')].into_iter().any(|(first, second)| {
+        strip_count(word, first)
+            .is_some_and(|rest| rest.is_empty() || strip_count(rest, second) == Some(""))
+    })
 }
 
-/// Returns the abbreviations that these texts use, and those that their meanings use, in
-/// alphabetical order.
+/// Strips `letter` and the number after it.
+fn strip_count(text: &str, letter: char) -> Option<&str> {
+    let number = text.strip_prefix(letter)?;
+    let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    (rest.len() < number.len()).then_some(rest)
+}
+
+/// Returns the abbreviations that occur in these texts or in the meanings of returned
+/// abbreviations, in alphabetical order.
 pub fn abbreviations<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<&'static Abbreviation> {
     let mut used = vec![false; ABBREVIATIONS.len()];
-    texts.into_iter().for_each(|text| mark(text, &mut used));
+    texts.into_iter().for_each(|text| mark_used(text, &mut used));
     loop {
         let mut more = used.clone();
         for (one, _) in ABBREVIATIONS.iter().zip(&used).filter(|(_, used)| **used) {
-            mark(one.meaning, &mut more);
+            mark_used(one.meaning, &mut more);
         }
         if more == used {
             break;
@@ -179,7 +195,8 @@ pub fn abbreviations<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<&'stat
     ABBREVIATIONS.iter().zip(used).filter(|(_, used)| *used).map(|(one, _)| one).collect()
 }
 
-fn mark(text: &str, used: &mut [bool]) {
+/// Sets `used` for every abbreviation in `text`.
+fn mark_used(text: &str, used: &mut [bool]) {
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         for (abbreviation, used) in ABBREVIATIONS.iter().zip(used.iter_mut()) {
             *used = *used || abbreviation.is_used_by(word);
@@ -211,13 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_in_alphabetical_order_and_has_each_once() {
+    fn abbreviations_are_sorted_and_unique() {
         let names: Vec<String> = ABBREVIATIONS.iter().map(|a| a.short.to_lowercase()).collect();
         assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "{names:?}");
     }
 
     #[test]
-    fn the_vocabulary_has_the_same() {
+    fn the_vocabulary_page_has_every_abbreviation() {
         let page = include_str!("../../../docs/vocabulary.md");
         for one in ABBREVIATIONS {
             let row = format!("| {} | {} |", one.short, one.meaning);

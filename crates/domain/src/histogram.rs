@@ -23,6 +23,8 @@ pub type QuarterHistogram = Histogram<2>;
 
 /// Response times of 2^42 ns (over an hour) or more are counted in the last bucket.
 const MAX_BITS: u32 = 42;
+/// Number of I/Os that must lie beyond a percentile for it to be printed: a smaller tail is chance.
+pub const TAIL_MIN: u64 = 10;
 
 /// Histogram of response times: the buckets with a nonzero count, in ascending order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -152,12 +154,12 @@ impl<const BITS: u32> Histogram<BITS> {
         })
     }
 
-    /// Returns the same as [`Self::quantile`], but `None` if fewer than ten I/Os lie beyond it,
+    /// Returns the same as [`Self::quantile`], but `None` if fewer than [`TAIL_MIN`] I/Os lie beyond it,
     /// because so small a tail is chance, or if it lies in the last bucket, which has no upper
     /// limit.
     pub fn supported_quantile(&self, fraction: f64) -> Option<Nanos> {
         let rank = self.rank(fraction)?;
-        let found = self.quantile(fraction).filter(|_| self.total() - rank >= 10)?;
+        let found = self.quantile(fraction).filter(|_| self.total() - rank >= TAIL_MIN)?;
         // Values in the last bucket have no known upper limit.
         (Self::index(found.0) < Self::LEN - 1).then_some(found)
     }

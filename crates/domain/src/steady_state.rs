@@ -97,10 +97,10 @@ impl Verdict {
 /// Judges the window that ends with the last round.
 ///
 /// ```
-/// use steadfast_domain::steady_state::{Criteria, Point, Track, judge};
+/// use steadfast_domain::steady_state::{Criteria, Track, TrackPoint, judge};
 /// let points = (1..)
 ///     .zip([100.0, 101.0, 99.0, 100.0, 102.0])
-///     .map(|(round, value)| Point { round, value: Some(value), after_gap: false })
+///     .map(|(round, value)| TrackPoint { round, value: Some(value), after_gap: false })
 ///     .collect();
 /// let track = Track { name: "RND 4K W".into(), unit: "IOPS".into(), points };
 /// let criteria = Criteria { window: 5, data_excursion: 0.20, slope_excursion: 0.10 };

@@ -4,7 +4,6 @@
 //! This is the only crate that reads `/sys` and `/proc` or runs device tools. All paths are below
 //! [`SystemRoots`], so that a test can simulate a machine in a directory.
 
-mod again;
 mod anchor;
 mod arming;
 mod ata_security;
@@ -16,6 +15,7 @@ mod error;
 mod extents;
 mod facts;
 mod files;
+mod find_device;
 mod fuse;
 mod identity;
 mod inhibit;
@@ -46,7 +46,6 @@ mod tool;
 mod transcript;
 mod zone;
 
-pub use again::find_again;
 pub use arming::{Consent, arm};
 pub use checkup::{WATCH, examine, throttle_count};
 pub use device_log::{DeviceLogs, LogReading, SelfTest};
@@ -56,6 +55,7 @@ pub use files::{
     Directory, FileError, ForeignControl, NewFile, OverwritePolicy, ReadAccess, open_regular,
     read_file, read_regular, read_regular_text, sealed_text,
 };
+pub use find_device::find_again;
 pub use identity::{confirmation, devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
 pub use locks::is_locked;

@@ -260,9 +260,13 @@ impl Procedure for Suite {
         let studied = parts::studied(&self.parts, record);
         let kind = self.kind;
         let mut exhibits = (kind.over_all)(&studied);
+        let on_page_one = match exhibits.first() {
+            Some(Exhibit::Table(table)) => vec![table.id.clone()],
+            _ => Vec::new(),
+        };
         exhibits.push(Exhibit::Table(parts::parts_table(kind.heads, &studied)));
         let title = format!("{} - {}", kind.title, capitalized(kind.noun));
-        let findings = Findings {
+        let mut findings = Findings {
             ending: parts::ending(kind.noun, record, &studied),
             caveats: self.caveats(record, &studied),
             summary: exhibits.clone(),
@@ -270,6 +274,7 @@ impl Procedure for Suite {
             chapters: self.chapters(record),
             ..frame(kind.title, &self.choices(), record, self.header(record, &studied))
         };
+        findings.front.tables = on_page_one;
         parts::with_parts(findings, studied, self.parts.last())
     }
 }

@@ -22,7 +22,7 @@ pub enum RecordError {
     #[error("{} is captured at the file-system layer; give --layer filesystem", .0.display())]
     NotABlockLayer(PathBuf),
     /// No process has this number.
-    #[error("no process {0} is running; give the number of a running process")]
+    #[error("no process has PID {0}; give the PID of a running process")]
     NoProcess(u32),
     /// A device cannot be inspected.
     #[error(transparent)]
@@ -34,10 +34,18 @@ pub enum RecordError {
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// The file for marks cannot be created.
-    #[error("marks cannot reach this capture")]
+    #[error("cannot create the mark file of this capture")]
     Marks(#[source] MarkError),
+    /// A file cannot be started; it holds nothing yet.
+    #[error("cannot start {path}")]
+    Uncreated {
+        /// Path of the file.
+        path: PathBuf,
+        /// Cause.
+        source: TraceError,
+    },
     /// Writing the file failed.
-    #[error("the capture ended: cannot write {path} (the file is readable up to here)")]
+    #[error("the capture ended: cannot write {path}; data written so far is readable")]
     Unwritable {
         /// Path of the file.
         path: PathBuf,
@@ -45,7 +53,7 @@ pub enum RecordError {
         source: TraceError,
     },
     /// The probes failed while the capture ran.
-    #[error("the capture ended: its source failed ({path} is readable up to here)")]
+    #[error("the capture ended: the probes failed; data written to {path} so far is readable")]
     Broken {
         /// Path of the current file.
         path: PathBuf,
@@ -54,8 +62,8 @@ pub enum RecordError {
     },
     /// The current file was deleted.
     #[error(
-        "the capture ended: {0} was deleted while it was written, and everything in it is \
-         lost; start another capture"
+        "the capture ended: {0} was deleted during the capture, and its data is lost; start a new \
+         capture"
     )]
     Deleted(PathBuf),
 }
@@ -66,9 +74,9 @@ pub enum MarkError {
     /// No capture is running.
     #[error("no capture is running; start one with steadfast capture")]
     NoCapture,
-    /// No running capture writes such a trace, or several do.
+    /// No running capture writes the named trace, or more than one does.
     #[error(
-        "no single running capture writes {}; running: {} (give one of these)",
+        "{} does not name exactly one running capture; choose from: {}",
         wanted.display(), running.join(", ")
     )]
     NoSuchCapture {
@@ -77,8 +85,8 @@ pub enum MarkError {
         /// The traces of the captures that run.
         running: Vec<String>,
     },
-    /// The name is none.
-    #[error("the name of the mark {0}; give a short one, such as \"backup begins\"")]
+    /// The name is empty or too long.
+    #[error("invalid mark name: it {0}; give a short one, such as \"backup begins\"")]
     Name(String),
     /// The directory of the marks is not what it should be.
     #[error(transparent)]

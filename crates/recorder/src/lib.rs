@@ -1,5 +1,5 @@
-//! Runs captures: takes events from the probes, writes them to one file after another, and accounts
-//! for losses and cost. The counterpart of `runner` for captures.
+//! Runs captures: takes events from the probes, writes them to one file after another, and records
+//! losses and cost. The counterpart of `runner` for captures.
 //!
 //! A [`Recording`] states what to record and into which files. [`record`] runs it, reports its
 //! state to a [`RecordingProgress`] and returns a [`Recorded`]. [`mark`] names a moment in every

@@ -39,7 +39,7 @@ impl OpenFile {
         let now = Instant::now();
         match Sink::new(file, conditions) {
             Ok(sink) => Ok(OpenFile { path, sink, written, began: now, kept: now }),
-            Err(source) => Err(RecordError::Unwritable { path, source }),
+            Err(source) => Err(RecordError::Uncreated { path, source }),
         }
     }
 

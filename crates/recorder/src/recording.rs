@@ -396,7 +396,7 @@ mod tests {
         recording.process = Some(u32::MAX);
         assert_eq!(
             refused(&recording).1,
-            "no process 4294967295 is running; give the number of a running process"
+            "no process has PID 4294967295; give the PID of a running process"
         );
         (recording.layers, recording.content_sample) = (vec![Layer::FileSystem], Some(7));
         assert!(refused(&recording).1.contains("add --layer block"));

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 use steadfast_domain::findings::{
-    Cell, Column, FormBlock, KeyFigure, Page, Plot, PlotKind, Setting, Table,
+    Cell, FormBlock, KeyFigure, Page, Plot, PlotKind, Setting, Table,
 };
 use steadfast_domain::glossary;
 use steadfast_domain::text::printable_lines;

@@ -8,7 +8,7 @@
 mod axis;
 mod bars;
 mod chart;
-mod columns;
+mod columns_3d;
 mod frame;
 mod heat_map;
 mod histogram;
@@ -78,7 +78,7 @@ pub(crate) fn visible(markup: &str) -> impl Iterator<Item = &str> {
 
 fn drawn(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     match plot.kind {
-        PlotKind::Columns3d => columns::draw(plot),
+        PlotKind::Columns3d => columns_3d::draw(plot),
         PlotKind::Lines | PlotKind::Scatter => lines::draw(plot, size),
         PlotKind::Bars => bars::draw(plot, size),
         PlotKind::Histogram => histogram::draw(plot, size),

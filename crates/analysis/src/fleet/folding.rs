@@ -13,9 +13,9 @@ use steadfast_tracefile::cube_file::CubeFile;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
-/// Number of bytes at the beginning and at the end of a file that its digest covers. The end of a
-/// trace holds the checksums of all row groups.
-const ENDS: u64 = 1 << 20;
+/// Number of bytes hashed at each end of a file. The end of a trace holds the checksums of all row
+/// groups.
+const HASHED_BYTES: u64 = 1 << 20;
 
 /// A folded capture.
 pub struct Folded {
@@ -25,7 +25,7 @@ pub struct Folded {
     pub(super) cube: CubeFile<Cursor<Vec<u8>>>,
 }
 
-/// Folds a capture that was read from these files.
+/// Folds a capture. `files` identifies the files that it was read from.
 ///
 /// # Errors
 /// Returns [`TraceError::Unsuitable`] if no single I/Os were kept, [`TraceError::TooFine`] if the
@@ -38,15 +38,15 @@ pub fn fold<R: Read + Seek + Send + 'static>(
     options: &FoldOptions,
 ) -> Result<Folded, TraceError> {
     if captured.tells(NotRecorded::SingleIos).is_err() {
-        let what = "only single I/Os can be folded; a capture of steps holds sums already: name \
-            its file beside fold files in any trace command";
+        let what = "cannot fold a capture of steps, which holds sums already; give its file to the \
+            trace commands together with fold files";
         return Err(TraceError::Unsuitable(what.into()));
     }
     let step_ns = options.step_ns;
     if !step_fits(step_ns) {
         let what = format!(
-            "steps of {} do not divide an hour, so captures that began at different times would \
-             not fit together; choose 1min, 10min or 1h",
+            "step width {} does not divide an hour, so captures that began at different times \
+             cannot be merged; choose 1min, 10min or 1h",
             Nanos(step_ns)
         );
         return Err(TraceError::TooFine(what));
@@ -88,7 +88,8 @@ fn spans_of<R: Read + Seek + Send + 'static>(
     (!is_whole).then(|| observed.spans_ns().to_vec())
 }
 
-/// Returns an identity of a file that does not depend on its name.
+/// Returns the identity of a file: its name, its size, and a digest that depends only on its
+/// content.
 ///
 /// # Errors
 /// Returns [`io::Error`] if reading fails.
@@ -96,10 +97,10 @@ pub fn fingerprint(medium: &mut (impl Read + Seek), name: &str) -> io::Result<Fi
     let bytes = medium.seek(SeekFrom::End(0))?;
     let mut sum = Sha256::new();
     sum.update(bytes.to_le_bytes());
-    for from in [0, bytes.saturating_sub(ENDS)] {
+    for from in [0, bytes.saturating_sub(HASHED_BYTES)] {
         let mut part = Vec::new();
         medium.seek(SeekFrom::Start(from))?;
-        medium.take(ENDS).read_to_end(&mut part)?;
+        medium.take(HASHED_BYTES).read_to_end(&mut part)?;
         sum.update(&part);
     }
     medium.seek(SeekFrom::Start(0))?;

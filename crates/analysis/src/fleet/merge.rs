@@ -5,21 +5,23 @@ use super::folding::Folded;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read, Seek, Write};
 use std::rc::Rc;
-use steadfast_domain::CaptureConditions;
+use steadfast_domain::{CaptureConditions, Nanos};
 use steadfast_tracefile::cube_file::{CubeColumns, CubeFile, CubeWriter};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{OmittedFile, SharedMedium, footer, is_same_capture};
 
-/// The cells of a capture: in memory, or in a fold file of this name.
-enum Cells<R> {
-    Fresh(CubeFile<Cursor<Vec<u8>>>),
-    Kept(CubeFile<R>, Rc<str>),
+/// Source of a capture's cells.
+enum CellSource<R> {
+    /// A capture folded by this process.
+    Memory(CubeFile<Cursor<Vec<u8>>>),
+    /// A fold file and its name.
+    FoldFile(CubeFile<R>, Rc<str>),
 }
 
 /// Folded captures to be written as one fold file.
 pub struct Merge<R> {
     options: Option<FoldOptions>,
-    captures: Vec<(Member, Cells<R>)>,
+    captures: Vec<(Member, CellSource<R>)>,
     /// Index of the capture that a file belongs to, by the digest of the file.
     of_file: BTreeMap<String, usize>,
     /// Index of a capture by its ID, if it has one.
@@ -45,15 +47,15 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         Merge { options: Some(options.clone()), ..Merge::default() }
     }
 
-    /// Adds a newly folded capture. Returns a message if it is a duplicate, which counts once.
+    /// Adds a newly folded capture. Returns a message if it is a duplicate, which is ignored.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if another fold of a part of the same capture was added.
     pub fn add(&mut self, folded: Folded) -> Result<Option<String>, TraceError> {
-        self.admit(folded.member, Cells::Fresh(folded.cube))
+        self.admit(folded.member, CellSource::Memory(folded.cube))
     }
 
-    /// Adds all captures of a fold file. Returns a message for each duplicate, which counts once.
+    /// Adds all captures of a fold file. Returns a message for each duplicate, which is ignored.
     ///
     /// # Errors
     /// Returns the errors of [`Self::add`], or [`TraceError::Unsuitable`] if the file is no fold
@@ -62,17 +64,18 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         let source = SharedMedium::new(medium)?;
         let found = footer(&source)?;
         if !found.is_fold() {
-            let what = "this is not a fold file; make one with: steadfast trace fold";
+            let what = "not a fold file; make one with: steadfast trace fold";
             return Err(TraceError::Unsuitable(what.into()));
         }
         let FoldFile { description, cubes } = FoldFile::of(source, found)?;
-        self.agree(&description.options)?;
-        let (mut twice, name) = (Vec::new(), Rc::from(name));
+        self.check_options(&description.options)?;
+        let name: Rc<str> = Rc::from(name);
+        let mut duplicates = Vec::new();
         for (member, cube) in description.captures.into_iter().zip(cubes) {
-            twice.extend(self.admit(member, Cells::Kept(cube, Rc::clone(&name)))?);
+            duplicates.extend(self.admit(member, CellSource::FoldFile(cube, Rc::clone(&name)))?);
         }
         self.left_out.extend(description.left_out);
-        Ok(twice)
+        Ok(duplicates)
     }
 
     /// Records a file that could not be read.
@@ -90,64 +93,50 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         self.left_out.iter()
     }
 
-    fn agree(&mut self, options: &FoldOptions) -> Result<(), TraceError> {
+    /// Checks that `options` equal those of the captures so far.
+    fn check_options(&mut self, options: &FoldOptions) -> Result<(), TraceError> {
         let ours = self.options.get_or_insert_with(|| options.clone());
         if ours == options {
             return Ok(());
         }
-        let told = |options: &FoldOptions| {
-            let with = |is: bool| if is { "with" } else { "without" };
-            let (step, told) = (steadfast_domain::Nanos(options.step_ns), options.told());
-            format!(
-                "steps of {step}, {} processes, {} threads, {} files, window {}",
-                with(told.processes),
-                with(told.threads),
-                with(told.files),
-                options.window
-            )
-        };
         Err(TraceError::Unsuitable(format!(
-            "folds made with different options cannot be merged: {} and {}; fold the traces again \
-             with one set of options",
-            told(ours),
-            told(options)
+            "cannot merge fold files with different options: {}; {}. Fold the traces again with \
+             the same options",
+            describe(ours),
+            describe(options)
         )))
     }
 
-    fn admit(&mut self, member: Member, cells: Cells<R>) -> Result<Option<String>, TraceError> {
-        let known = member.files.iter().find_map(|file| self.of_file.get(&file.digest)).copied();
-        if let Some(known) = known {
-            let there = &self.captures[known].0;
-            let same = there.filter == member.filter
-                && (there.account, there.cells) == (member.account, member.cells)
-                && there.integrity == member.integrity;
-            let digests = |member: &Member| -> BTreeSet<String> {
-                member.files.iter().map(|file| file.digest.clone()).collect()
-            };
-            if same && digests(there) == digests(&member) {
-                return Ok(Some(format!("{} is there twice; it counts once", member.called())));
+    /// Adds a capture. Returns a message if it is a duplicate, which is ignored.
+    fn admit(
+        &mut self,
+        member: Member,
+        cells: CellSource<R>,
+    ) -> Result<Option<String>, TraceError> {
+        let with_file = member.files.iter().find_map(|file| self.of_file.get(&file.digest));
+        if let Some(&index) = with_file {
+            if is_duplicate(&self.captures[index].0, &member) {
+                return Ok(Some(format!("{} is a duplicate; counted once", member.called())));
             }
             return Err(TraceError::Unsuitable(format!(
-                "{} was folded twice, differently: with other files of its capture or another \
-                 filter; fold it once",
+                "{} was folded twice with different files or filters; fold it once",
                 member.called()
             )));
         }
-        let told = member.conditions.part.as_ref().map(|part| part.capture.clone());
-        let known = told.as_ref().and_then(|capture| self.of_capture.get(capture)).copied();
-        let there = known.map(|known| &self.captures[known].0);
-        if let Some(there) =
-            there.filter(|there| is_same_capture(&there.conditions, &member.conditions))
-        {
-            return Err(TraceError::Unsuitable(format!(
-                "{} and {} are files of one capture; fold them together, or sequential I/Os at \
-                 the seam count as random",
-                there.called(),
-                member.called()
-            )));
+        let id = member.conditions.part.as_ref().map(|part| part.capture.clone());
+        if let Some(&index) = id.as_ref().and_then(|id| self.of_capture.get(id)) {
+            let earlier = &self.captures[index].0;
+            if is_same_capture(&earlier.conditions, &member.conditions) {
+                return Err(TraceError::Unsuitable(format!(
+                    "{} and {} are files of one capture; fold them together: separately, \
+                     sequential I/Os at the boundary count as random",
+                    earlier.called(),
+                    member.called()
+                )));
+            }
         }
-        if let Some(capture) = told {
-            self.of_capture.insert(capture, self.captures.len());
+        if let Some(id) = id {
+            self.of_capture.insert(id, self.captures.len());
         }
         for file in &member.files {
             self.of_file.insert(file.digest.clone(), self.captures.len());
@@ -162,8 +151,8 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
     /// Returns [`TraceError::Io`] or [`TraceError::Encode`] if writing fails, or
     /// [`TraceError::Unsuitable`] if there are no captures or the cells of one cannot be read.
     pub fn write<W: Write + Send>(mut self, sink: W) -> Result<W, TraceError> {
-        let none = || TraceError::Unsuitable("there is nothing to fold".into());
-        let options = self.options.ok_or_else(none)?;
+        let options =
+            self.options.ok_or_else(|| TraceError::Unsuitable("no captures to write".into()))?;
         self.captures.sort_by(|(one, _), (other, _)| one.order().cmp(&other.order()));
         let columns = self.captures.iter().map(|(member, _)| options.columns(&member.conditions));
         let single_ios = CubeColumns { single_ios: true, ..CubeColumns::default() };
@@ -173,8 +162,8 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         let mut captures = Vec::with_capacity(self.captures.len());
         for (member, cells) in self.captures {
             match cells {
-                Cells::Fresh(cube) => append_all(&mut writer, &cube)?,
-                Cells::Kept(cube, name) => append_all(&mut writer, &cube)
+                CellSource::Memory(cube) => append_all(&mut writer, &cube)?,
+                CellSource::FoldFile(cube, name) => append_all(&mut writer, &cube)
                     .map_err(|error| TraceError::Unsuitable(format!("{name}: {error}")))?,
             }
             captures.push(member);
@@ -182,6 +171,32 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         let left_out = self.left_out.into_iter().collect();
         writer.finish_fold(&FoldDescription { options, captures, left_out })
     }
+}
+
+/// Returns whether two folds have the same files and the same result.
+fn is_duplicate(a: &Member, b: &Member) -> bool {
+    let digests = |member: &Member| -> BTreeSet<String> {
+        member.files.iter().map(|file| file.digest.clone()).collect()
+    };
+    a.filter == b.filter
+        && a.account == b.account
+        && a.cells == b.cells
+        && a.integrity == b.integrity
+        && digests(a) == digests(b)
+}
+
+/// Describes fold options for an error message.
+fn describe(options: &FoldOptions) -> String {
+    let with = |is_kept: bool| if is_kept { "with" } else { "without" };
+    let dimensions = options.told();
+    format!(
+        "steps of {}, {} processes, {} threads, {} files, window {}",
+        Nanos(options.step_ns),
+        with(dimensions.processes),
+        with(dimensions.threads),
+        with(dimensions.files),
+        options.window
+    )
 }
 
 fn append_all<W: Write + Send, R: Read + Seek + Send + 'static>(

@@ -11,8 +11,10 @@ use steadfast_domain::{CaptureConditions, Caveat, Findings, Nanos};
 
 /// Name of the method, in one line.
 const METHOD: &str = "Two captures compared as in docs/trace.md";
-/// Rows of the table on the first page.
-const FIRST: usize = 12;
+/// Maximum number of rows in the table on the first page.
+const SUMMARY_ROWS: usize = 12;
+/// Maximum number of devices named per capture.
+const DEVICES_NAMED: usize = 8;
 
 /// A comparison of two captures.
 pub struct CaptureComparison<'c> {
@@ -24,13 +26,13 @@ pub struct CaptureComparison<'c> {
     pub observed_ns: [u64; 2],
     /// Alignment of the two time axes.
     pub align: TimeAlignment,
-    /// Property by which the I/Os are grouped: `stream`.
+    /// Property by which the I/Os are grouped, such as `stream`.
     pub by: String,
     /// Figures of all groups together.
     pub total: Delta,
     /// All groups, the largest change first.
     pub deltas: Vec<Delta>,
-    /// Caveats of either capture.
+    /// Caveats of both captures.
     pub caveats: Vec<Caveat>,
 }
 
@@ -40,7 +42,7 @@ pub fn findings(compared: &CaptureComparison<'_>, software: &str) -> Findings {
     let run = |began_ns: u64| {
         (began_ns / 1_000_000, began_ns.saturating_add(after.lasted_ns) / 1_000_000)
     };
-    let first = table(compared, FIRST).named("summary-changes");
+    let first = table(compared, SUMMARY_ROWS).named("summary-changes");
     Findings {
         method: METHOD.into(),
         headline: format!(
@@ -56,7 +58,7 @@ pub fn findings(compared: &CaptureComparison<'_>, software: &str) -> Findings {
         summary: vec![Exhibit::Table(first)],
         chapters: vec![Page::new(
             "What changed",
-            vec![Exhibit::Table(table(compared, usize::MAX)), Exhibit::Text(rules())],
+            vec![Exhibit::Table(table(compared, usize::MAX)), Exhibit::Text(RULES.to_owned())],
         )],
         long_tables: vec![table(compared, usize::MAX).named("changes-all")],
         ..Findings::new("Captures before and after", header(compared))
@@ -69,7 +71,7 @@ fn ending(compared: &CaptureComparison<'_>) -> String {
     let most = compared
         .deltas
         .first()
-        .map_or(String::new(), |delta| format!("; the largest change is of {}", delta.name));
+        .map_or(String::new(), |delta| format!("; the largest change is in {}", delta.name));
     format!("{} IOPS in A, {} IOPS in B{most}.", rate(a.iops), rate(b.iops))
 }
 
@@ -83,18 +85,19 @@ fn table(compared: &CaptureComparison<'_>, most: usize) -> Table {
         .row(total)
 }
 
-fn rules() -> String {
-    "Rates are I/Os and bytes per second of the time that was looked at in each capture. Changes \
-     are parts of A's value; a dash stands where A has none. Changes of shares are in percentage \
-     points."
-        .to_owned()
-}
+/// Explains the columns of the table.
+const RULES: &str = "Rates are I/Os and bytes per second of observed time. Changes are relative to \
+    the value in A; a dash means that A has none. Changes of shares are in percentage points.";
 
 fn header(compared: &CaptureComparison<'_>) -> FormHeader {
     let block = |title: &str, at: usize| {
         let conditions = compared.conditions[at];
-        let devices: Vec<&str> =
-            conditions.devices.iter().take(8).map(|device| device.name.as_str()).collect();
+        let names = conditions.devices.iter().map(|device| device.name.clone());
+        let mut devices: Vec<String> = names.take(DEVICES_NAMED).collect();
+        let more = conditions.devices.len() - devices.len();
+        if more > 0 {
+            devices.push(format!("and {more} more"));
+        }
         FormBlock::new(
             title,
             vec![

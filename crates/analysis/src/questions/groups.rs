@@ -19,12 +19,12 @@ use steadfast_tracefile::parquet::{Field, Fields};
 use std::fmt;
 use std::mem;
 use std::str::FromStr;
-use steadfast_domain::io_event::CommandName as SystemName;
+use steadfast_domain::io_event::CommandName;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
-/// Maximum number of groups that are counted separately: the first in order of their keys. I/Os of
-/// all others are counted together.
+/// Default maximum number of groups with counts of their own: those with the smallest keys. I/Os of
+/// all other groups are counted together.
 pub const GROUPS_MAX: usize = 1 << 13;
 
 pub use crate::cells::FLAGS;
@@ -99,8 +99,8 @@ impl FromStr for Facet {
 }
 
 impl Facet {
-    /// Returns whether the facet needs single I/Os: the sums of a step capture do not record it.
-    fn is_of_single_ios(self) -> bool {
+    /// Returns whether the facet needs single I/Os. The sums of a step capture do not record it.
+    fn needs_single_ios(self) -> bool {
         matches!(self, Facet::Thread | Facet::Cgroup | Facet::File | Facet::Cpu)
     }
 }
@@ -111,7 +111,7 @@ pub struct ThreadKey {
     /// Thread number; 0 if unknown.
     pub tid: u32,
     /// Thread name; empty if it equals the name of the process.
-    pub name: SystemName,
+    pub name: CommandName,
 }
 
 /// Common properties of a group's I/Os. A facet that was not chosen is `None`.
@@ -148,13 +148,15 @@ impl GroupKey {
     }
 }
 
-/// A compact form of an I/O's group, faster to build than its key: the columns of the chosen facets
-/// packed side by side, with 0 in all others.
+/// A compact substitute for [`GroupKey`] that is faster to build: the columns of the chosen facets,
+/// packed into bit fields. All other bits are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct GroupCode {
+    /// Bits 32 to 63: size; 8 to 23: cgroup; 4: layer; 1 to 3: operation; 0: sequential.
     stream: u64,
+    /// Bits 32 to 63: process ID; 16 to 31: device; 0 to 15: processor.
     who: u64,
-    command: SystemName,
+    command: CommandName,
 }
 
 impl GroupCode {
@@ -171,36 +173,38 @@ struct FacetMask {
     stream: u64,
     who: u64,
     command: bool,
-    /// Set if the kind needs more columns than process, size, order and operation.
+    /// True if the code needs a column other than process, size, order and operation.
     place: bool,
 }
 
 impl FacetMask {
-    /// Returns `None` if a facet does not fit into a [`GroupCode`].
-    fn of(facets: &[Facet]) -> Option<FacetMask> {
-        let mut asked = FacetMask::default();
+    /// Returns the mask of these facets, or `None` if one does not fit into a [`GroupCode`].
+    fn new(facets: &[Facet]) -> Option<FacetMask> {
+        let mut mask = FacetMask::default();
         for facet in facets {
             match facet {
                 Facet::Thread | Facet::File => return None,
                 Facet::Process | Facet::Command => {
-                    (asked.who, asked.command) = (asked.who | 0xffff_ffff << 32, true);
+                    mask.who |= 0xffff_ffff << 32;
+                    mask.command = true;
                 }
-                Facet::Host => asked.who |= 0xffff_0000,
+                Facet::Host => mask.who |= 0xffff_0000,
                 Facet::Device => {
-                    (asked.who, asked.stream) = (asked.who | 0xffff_0000, asked.stream | 1 << 4);
+                    mask.who |= 0xffff_0000;
+                    mask.stream |= 1 << 4;
                 }
-                Facet::Cpu => asked.who |= 0xffff,
-                Facet::Cgroup => asked.stream |= 0xffff << 8,
-                Facet::Stream => asked.stream |= 0xffff_ffff << 32 | 0xf,
-                Facet::Op => asked.stream |= 0b1110,
+                Facet::Cpu => mask.who |= 0xffff,
+                Facet::Cgroup => mask.stream |= 0xffff << 8,
+                Facet::Stream => mask.stream |= 0xffff_ffff << 32 | 0xf,
+                Facet::Op => mask.stream |= 0b1110,
             }
         }
-        asked.place = asked.stream & 0xffff_fff0 != 0 || asked.who & 0xffff_ffff != 0;
-        Some(asked)
+        mask.place = mask.stream & 0xffff_fff0 != 0 || mask.who & 0xffff_ffff != 0;
+        Some(mask)
     }
 }
 
-/// Builds the kinds of rows.
+/// Computes the [`GroupCode`] of each row of a batch.
 struct GroupCoder<'r> {
     asked: FacetMask,
     sequential: &'r [bool],
@@ -232,7 +236,7 @@ impl<'r> GroupCoder<'r> {
         let mut who = u64::from(self.pid.at(row)) << 32;
         if self.asked.place {
             let [layer, cgroup, device, cpu] = self.place.map(|column| u64::from(column.at(row)));
-            stream |= u64::from(layer == 1) << 4 | (cgroup & 0xffff) << 8;
+            stream |= u64::from(layer == Layer::FileSystem as u64) << 4 | (cgroup & 0xffff) << 8;
             who |= (device & 0xffff) << 16 | cpu & 0xffff;
         }
         GroupCode {
@@ -241,7 +245,7 @@ impl<'r> GroupCoder<'r> {
             command: if self.asked.command {
                 self.batch.command(row)
             } else {
-                SystemName::default()
+                CommandName::default()
             },
         }
     }
@@ -259,6 +263,7 @@ pub struct Groups {
     percentiles: bool,
 }
 
+/// Compares only the groups and their sums, not the options.
 impl PartialEq for Groups {
     fn eq(&self, other: &Self) -> bool {
         self.groups == other.groups
@@ -266,7 +271,7 @@ impl PartialEq for Groups {
 }
 
 impl Groups {
-    /// Creates empty groups by these facets together.
+    /// Creates empty groups, one per combination of values of these facets.
     pub fn by(facets: &[Facet]) -> Self {
         Self::keeping(GROUPS_MAX, facets)
     }
@@ -324,7 +329,7 @@ impl Groups {
         total
     }
 
-    /// Returns the same I/Os grouped by some of the facets.
+    /// Merges these groups into coarser ones by `facets`, a subset of [`Self::facets`].
     pub fn regrouped(&self, facets: &[Facet]) -> Groups {
         let (merges_unknown, percentiles) = (self.merges_unknown, self.percentiles);
         let mut merged = Groups { merges_unknown, percentiles, ..Groups::by(facets) };
@@ -349,7 +354,7 @@ impl Groups {
         merged
     }
 
-    /// Returns groups with the I/Os of all groups that are not in `listed`, all together.
+    /// Returns the I/Os of all groups that are not in `listed`, together as [`Self::unlisted`].
     pub fn beyond(&self, listed: &[GroupKey]) -> Groups {
         let mut beyond = Groups {
             merges_unknown: self.merges_unknown,
@@ -369,20 +374,13 @@ impl Groups {
     fn key(&self, rows: &AnnotatedRows<'_>, row: usize) -> GroupKey {
         let batch = rows.batch;
         let (op, bytes) = (batch.op(row), batch.bytes(row));
-        let process = || ProcessKey { pid: batch.pid(row), command: batch.command(row) };
-        let of_command = |process: ProcessKey| {
-            if process.command.is_empty() { process } else { ProcessKey { pid: 0, ..process } }
-        };
         GroupKey {
             host: self.has(Facet::Host).then(|| self.host_of(batch.device(row))),
             device: self
                 .has(Facet::Device)
                 .then(|| SideKey { device: batch.device(row), layer: batch.layer(row) }),
-            process: if self.has(Facet::Process) || self.has(Facet::Thread) {
-                Some(process())
-            } else {
-                self.has(Facet::Command).then(|| of_command(process()))
-            },
+            process: self
+                .process_key(ProcessKey { pid: batch.pid(row), command: batch.command(row) }),
             thread: self
                 .has(Facet::Thread)
                 .then(|| ThreadKey { tid: batch.tid(row), name: batch.thread(row) }),
@@ -401,8 +399,20 @@ impl Groups {
         }
     }
 
-    /// Returns the key of response times that were summed by device and stream. It has neither
-    /// process nor processor.
+    /// Returns the part of a key that identifies the process: with its number if processes or
+    /// threads are grouped, without it if only named commands are, `None` otherwise.
+    fn process_key(&self, process: ProcessKey) -> Option<ProcessKey> {
+        if self.has(Facet::Process) || self.has(Facet::Thread) {
+            Some(process)
+        } else if self.has(Facet::Command) {
+            let pid = if process.command.is_empty() { process.pid } else { 0 };
+            Some(ProcessKey { pid, ..process })
+        } else {
+            None
+        }
+    }
+
+    /// Returns the key of response times that were summed by device and stream only.
     fn key_of_side(&self, side: SideKey, stream: StreamKey) -> GroupKey {
         GroupKey {
             host: self.has(Facet::Host).then(|| self.host_of(side.device)),
@@ -418,16 +428,8 @@ impl Groups {
         let side = SideKey { device: cell.device, layer: cell.layer };
         let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
         let who = &cell.who;
-        let is_unnamed = who.command.is_empty();
-        let process = ProcessKey { pid: who.pid, command: who.command };
-        let together = ProcessKey { pid: if is_unnamed { who.pid } else { 0 }, ..process };
-        let process = if self.has(Facet::Process) || self.has(Facet::Thread) {
-            Some(process)
-        } else {
-            self.has(Facet::Command).then_some(together)
-        };
         GroupKey {
-            process,
+            process: self.process_key(ProcessKey { pid: who.pid, command: who.command }),
             thread: self.has(Facet::Thread).then_some(ThreadKey { tid: who.tid, name: who.thread }),
             cgroup: self.has(Facet::Cgroup).then_some(who.cgroup),
             file: self.has(Facet::File).then_some(match cell.layer {
@@ -449,29 +451,31 @@ impl Groups {
         }
     }
 
-    /// Takes rows whose groups follow from their kinds.
-    fn take_kinds(&mut self, rows: &AnnotatedRows<'_>, asked: FacetMask) {
-        let (columns, kinds) =
-            (SumColumns::new(rows, self.percentiles), GroupCoder::of(rows, asked));
+    /// Adds rows by [`GroupCode`]; builds a key only if the code is not cached.
+    fn take_by_code(&mut self, rows: &AnnotatedRows<'_>, mask: FacetMask) {
+        let columns = SumColumns::new(rows, self.percentiles);
+        let coder = GroupCoder::of(rows, mask);
+        // Moved out because `self.key` borrows `self`.
         let mut groups = mem::replace(&mut self.groups, BoundedTable::keeping(0));
-        let mut lately = RecentCache::new();
+        let mut cache = RecentCache::new();
         for row in rows.iter() {
-            let kind = kinds.at(row);
+            let code = coder.at(row);
             let key = || self.key(rows, row);
-            let place = groups.place_lately(&mut lately, (kind.number(), kind), key);
+            let place = groups.place_lately(&mut cache, (code.number(), code), key);
             groups.at(place).add(&columns, row);
         }
         self.groups = groups;
     }
 
-    /// Takes rows by building the key of each.
-    fn take_keys(&mut self, rows: &AnnotatedRows<'_>) {
+    /// Adds rows by their keys.
+    fn take_by_key(&mut self, rows: &AnnotatedRows<'_>) {
         let columns = SumColumns::new(rows, self.percentiles);
+        // Moved out because `self.key` borrows `self`.
         let mut groups = mem::replace(&mut self.groups, BoundedTable::keeping(0));
-        let mut lately = RecentCache::new();
+        let mut cache = RecentCache::new();
         for row in rows.iter() {
             let key = self.key(rows, row);
-            let place = groups.place_lately(&mut lately, (key.number(), key), || key);
+            let place = groups.place_lately(&mut cache, (key.number(), key), || key);
             groups.at(place).add(&columns, row);
         }
         self.groups = groups;
@@ -509,9 +513,9 @@ impl Fold for Groups {
         })
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        match FacetMask::of(&self.by) {
-            Some(asked) => self.take_kinds(rows, asked),
-            None => self.take_keys(rows),
+        match FacetMask::new(&self.by) {
+            Some(mask) => self.take_by_code(rows, mask),
+            None => self.take_by_key(rows),
         }
         Ok(())
     }
@@ -522,7 +526,7 @@ impl Fold for Groups {
         let asks_single_ios = if recorded.single_ios {
             self.has(Facet::Cpu)
         } else {
-            self.by.iter().any(|facet| facet.is_of_single_ios())
+            self.by.iter().any(|facet| facet.needs_single_ios())
         };
         if asks_single_ios {
             Err(NotRecorded::SingleIos)
@@ -587,7 +591,7 @@ mod tests {
                 device: draw(3) as u16,
                 flags: draw(1 << FLAGS) as u16,
                 layer: if draw(2) == 0 { Layer::Block } else { Layer::FileSystem },
-                command: SystemName::new(["", "a", "b"][draw(3) as usize]),
+                command: CommandName::new(["", "a", "b"][draw(3) as usize]),
                 inode: draw(3),
                 ..IoEvent::default()
             }
@@ -596,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_the_same_whether_found_by_kind_or_by_key() {
+    fn groups_are_equal_by_code_and_by_key() {
         let ios = ios();
         let rows = AnnotatedRows {
             batch: &Batch::of(&ios),
@@ -614,7 +618,7 @@ mod tests {
             let mut by_key = Groups::keeping(most, &facets);
             by_key.hosts = vec![0, 1, 0];
             let mut taken = by_key.clone();
-            by_key.take_keys(&rows);
+            by_key.take_by_key(&rows);
             taken.take(&rows).unwrap();
             assert_eq!(taken, by_key, "{facets:?}");
         }

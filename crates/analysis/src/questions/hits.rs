@@ -302,6 +302,7 @@ impl Fold for HitMap {
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.outside += other.outside;
+        debug_assert_eq!(self.cells.len(), other.cells.len());
         for (ours, theirs) in self.cells.iter_mut().zip(&other.cells) {
             *ours = ours.saturating_add(*theirs);
         }

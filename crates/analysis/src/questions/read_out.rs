@@ -146,7 +146,7 @@ impl StreamPlace {
         place.stream.clone().into()
     });
     const GIB_THERE: Of =
-        ListingColumn::new("bytes_there", "GiB", ValueFormat::Plain(3), |place| {
+        ListingColumn::new("bytes_there", "GiB", ValueFormat::Plain(6), |place| {
             (place.bytes_there as f64 / f64::from(1 << 30)).into()
         });
     const PLACE: Of = ListingColumn::new("place", "at LBA %", ValueFormat::Plain(1), |place| {
@@ -156,7 +156,7 @@ impl StreamPlace {
         ListingColumn::new("share_there", "% of the stream", ValueFormat::Percent(1), |place| {
             (place.bytes_there as f64 / place.bytes.max(1) as f64).into()
         });
-    const GIB: Of = ListingColumn::new("bytes", "GiB everywhere", ValueFormat::Plain(3), |place| {
+    const GIB: Of = ListingColumn::new("bytes", "GiB everywhere", ValueFormat::Plain(6), |place| {
         (place.bytes as f64 / f64::from(1 << 30)).into()
     });
 

@@ -54,7 +54,7 @@ const REMARKS: &[(&str, &str)] = &[
         "If the file has only part of a device's I/Os, use the whole file: the depths are too low.",
     ),
     (
-        "was written again by another program",
+        "was rewritten by another program",
         "Use the file that the capture wrote: its checksums show damage.",
     ),
     (

@@ -64,8 +64,8 @@ impl StreamGaps {
     }
 
     /// Returns the coefficient of variation: standard deviation over mean. It is 1 if I/Os arrive
-    /// at random (a Poisson process) and 0 if they arrive at equal intervals. Returns `None` for
-    /// fewer than two times.
+    /// at random (a Poisson process) and 0 if they arrive at equal intervals. Returns `None` if
+    /// there are fewer than two times or all are 0.
     pub fn variation(&self) -> Option<f64> {
         let (count, sum) = (self.times.count as f64, self.times.sum_ns as f64);
         let mean = Some(sum / count).filter(|mean| self.times.count > 1 && *mean > 0.0)?;
@@ -80,7 +80,7 @@ pub struct RunLengths {
     reached: [u64; RUN_CLASSES],
     /// Number of sequential I/Os.
     pub ios: u64,
-    /// Sequential I/Os of the longest run.
+    /// Length of the longest run, in sequential I/Os.
     pub longest: u32,
 }
 
@@ -97,11 +97,12 @@ impl RunLengths {
     }
 
     #[inline]
-    fn add(&mut self, place: u32) {
+    /// Adds a sequential I/O by its position in its run, starting at 1.
+    fn add(&mut self, position: u32) {
         self.ios += 1;
-        self.longest = self.longest.max(place);
-        if place.is_power_of_two()
-            && let Some(reached) = self.reached.get_mut(place.trailing_zeros() as usize)
+        self.longest = self.longest.max(position);
+        if position.is_power_of_two()
+            && let Some(reached) = self.reached.get_mut(position.trailing_zeros() as usize)
         {
             *reached += 1;
         }
@@ -128,7 +129,8 @@ impl IdlePeriods {
         self.times.add(idle_ns);
         let class = IDLE_ENDS_NS.partition_point(|end| *end <= idle_ns);
         let (periods, time) = &mut self.classes[class];
-        (*periods, *time) = (*periods + 1, time.saturating_add(idle_ns));
+        *periods += 1;
+        *time = time.saturating_add(idle_ns);
     }
 
     fn merge(&mut self, other: &IdlePeriods) {
@@ -175,7 +177,7 @@ impl LoadShape {
     }
     /// Returns the sequential runs of reads or of writes; `None` for other operations.
     pub fn runs(&self, op: IoOp) -> Option<&RunLengths> {
-        moves(op).map(|at| &self.runs[at])
+        run_index(op).map(|at| &self.runs[at])
     }
     /// Returns the idle periods by device and layer.
     pub fn idle(&self) -> &BTreeMap<SideKey, IdlePeriods> {
@@ -192,31 +194,32 @@ impl LoadShape {
         Ok(self.depths.entry(step).or_default())
     }
 
-    /// Counts the queue depths of rows. It looks up a step only when the next one begins.
+    /// Counts the queue depths of rows. Looks up a step's counts only when the step changes.
     fn take_depths(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let issued = rows.batch.wide(Field::Issued);
-        let (mut begin, mut step, mut open) = (0, 0, DepthCounts::default());
+        let (mut begin, mut step) = (0, 0);
+        let mut counts = DepthCounts::default();
         for row in rows.iter() {
             let (depth, at) = (rows.depth[row], issued.at(row));
             if depth == 0 {
                 continue;
             }
             if at < begin || at - begin >= self.width_ns {
-                self.add_depths(step, &mut open)?;
+                self.add_depths(step, &mut counts)?;
                 step = at / self.width_ns;
                 begin = step * self.width_ns;
             }
-            open[depth_class(depth)] += 1;
+            counts[depth_class(depth)] += 1;
         }
-        self.add_depths(step, &mut open)
+        self.add_depths(step, &mut counts)
     }
 
-    /// Adds depths to a step, if there are any, and clears them.
-    fn add_depths(&mut self, step: u64, open: &mut DepthCounts) -> Result<(), TraceError> {
-        if *open != DepthCounts::default() {
+    /// Adds counts to a step, if there are any, and resets them.
+    fn add_depths(&mut self, step: u64, counts: &mut DepthCounts) -> Result<(), TraceError> {
+        if *counts != DepthCounts::default() {
             let depths = self.depths_at(step)?;
-            depths.iter_mut().zip(&*open).for_each(|(ours, more)| *ours += more);
-            *open = DepthCounts::default();
+            depths.iter_mut().zip(&*counts).for_each(|(ours, more)| *ours += more);
+            *counts = DepthCounts::default();
         }
         Ok(())
     }
@@ -245,7 +248,7 @@ impl LoadShape {
 
     #[inline]
     fn add_run(&mut self, op: IoOp, after: &IoAnnotations) {
-        if let Some(at) = moves(op).filter(|_| after.run > 0) {
+        if let Some(at) = run_index(op).filter(|_| after.run > 0) {
             self.runs[at].add(after.run);
         }
     }
@@ -256,8 +259,8 @@ impl LoadShape {
     }
 }
 
-/// Returns the index of an operation that has runs: reads and writes.
-fn moves(op: IoOp) -> Option<usize> {
+/// Returns the index of an operation into [`LoadShape::runs`]; `None` if it has no runs.
+fn run_index(op: IoOp) -> Option<usize> {
     match op {
         IoOp::Read => Some(0),
         IoOp::Write => Some(1),
@@ -322,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_told_by_the_places_of_their_ios() {
+    fn runs_are_counted_by_the_positions_of_their_ios() {
         let mut runs = RunLengths::default();
         for length in [1, 1, 2, 3, 4, 9] {
             (1..=length).for_each(|place| runs.add(place));

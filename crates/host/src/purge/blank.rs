@@ -73,8 +73,14 @@ impl SamplePlaces {
                 self.marked += 1;
             }
         }
-        // Data left in a cache would be purged there and not on the media.
-        let _ = target.file().sync_data();
+        // Data left in a cache would be purged there and not on the media: then the marks prove
+        // nothing.
+        if target.file().sync_data().is_err() {
+            self.marked = 0;
+            for (_, content) in &mut self.before {
+                *content = PlaceContent::Unknown;
+            }
+        }
     }
 
     /// Reads each place again and compares it with its content before the purge.

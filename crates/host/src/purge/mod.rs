@@ -81,7 +81,7 @@ fn purge_with(
     let mut work = PurgeContext { target, tools, watch, began };
     let done = plan.carry_out(&mut work).and_then(|done| {
         let took = Nanos::from(began.elapsed());
-        verify(&plan, done, &places, target, (tools, took))
+        verify(&plan, done, &places, target, tools, took)
     });
     match done {
         Err(error) if order.failed == PurgeFailure::Continue && may_continue(&error) => {
@@ -106,24 +106,33 @@ fn verify(
     done: PurgeOutcome,
     places: &SamplePlaces,
     target: &Target,
-    (tools, took): (&dyn Tools, Nanos),
+    tools: &dyn Tools,
+    took: Nanos,
 ) -> Result<Purge, HostError> {
     if matches!(done, PurgeOutcome::Unknown) {
-        return Ok(Purge::none(&no_discard(&target.device().name)));
+        let remarks = [plan.remark.clone(), no_discard(&target.device().name)];
+        let remarks: Vec<String> = remarks.into_iter().filter(|one| !one.is_empty()).collect();
+        return Ok(Purge::none(&remarks.join("; ")));
     }
     let read = places.look_after(target)?;
     let mut remarks = vec![plan.remark.clone()];
     remarks.extend(plan.commander(tools));
     if read.written_before == 0 {
-        remarks.push("no place held data before, so the read-back proves nothing".into());
+        remarks.push(
+            "no sample block held data before the purge, so the read-back proves nothing".into(),
+        );
     }
     match plan.method {
         _ if read.is_blank() => {}
         PurgeMethod::Discard => {
-            remarks.push("some blocks read back are not blank, which a discard allows".into());
+            remarks.push(
+                "some sample blocks are not blank; a discard does not guarantee that they are"
+                    .into(),
+            );
         }
         method if method.is_cryptographic() && read.unchanged == 0 => {
-            remarks.push("blocks read as noise under the new key, none as before".into());
+            remarks
+                .push("sample blocks are not blank, as a new key allows; none is unchanged".into());
         }
         method => {
             return Err(HostError::PurgeFailed {

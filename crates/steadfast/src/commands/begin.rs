@@ -148,6 +148,12 @@ impl<'a> RunRequest<'a> {
         if settings.sim_gap.is_some() && !foreseen.is_simulated() {
             return Err(misuse(format!("{}: --sim-gap is for simulated drives only", self.target)));
         }
+        if settings.power_command.is_some() && foreseen.is_simulated() {
+            return Err(misuse(format!(
+                "{}: a simulated drive draws no power; omit --power-command",
+                self.target
+            )));
+        }
         if foreseen.transport == Transport::File && !settings.purge.suits_a_file() {
             return Err(misuse(format!(
                 "{}: for a file, use --purge auto, discard or none",

@@ -24,7 +24,9 @@ pub fn run(arguments: &CaptureArguments) -> anyhow::Result<ExitState> {
 /// Reports invalid options as misuse of the command line.
 fn said(error: RecordError) -> anyhow::Error {
     match error {
-        RecordError::Unsuitable(_) => misuse(error),
+        RecordError::Unsuitable(_) | RecordError::NoBlockLayer | RecordError::NotABlockLayer(_) => {
+            misuse(error)
+        }
         error => error.into(),
     }
 }

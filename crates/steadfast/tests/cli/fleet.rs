@@ -287,11 +287,11 @@ fn folds_are_the_same_bytes_however_they_came_together() {
     }
     // What is there twice counts once, and says so.
     let twice = run_in(here, &["trace", "merge", "ba.fold", "all.fold", "-o", "twice.fold"]);
-    assert!(stderr(&twice).contains("0.parquet of web1 is there twice; it counts once"));
+    assert!(stderr(&twice).contains("0.parquet of web1 is a duplicate; counted once"));
     assert!(bytes("twice.fold") == bytes("all.fold"));
     fs::copy(here.join("0.parquet"), here.join("copy.parquet")).unwrap();
     let twice = run_in(here, &["trace", "fold", "0.parquet", "copy.parquet", "-o", "t.fold"]);
-    assert!(stderr(&twice).contains("copy.parquet is there twice; it counts once"));
+    assert!(stderr(&twice).contains("copy.parquet is a duplicate; counted once"));
     assert!(bytes("t.fold") == bytes("a.fold"));
 }
 
@@ -304,7 +304,7 @@ fn folds_that_do_not_fit_together_are_refused() {
     succeed(here, &["trace", "fold", "0.parquet", "-o", "reads.fold", "--op", "read"]);
     let merge = |other: &'static str| ["trace", "merge", "a.fold", other, "-o", "x.fold"];
     refuse(here, &merge("hour.fold"), &["hour.fold", "different options"]);
-    refuse(here, &merge("reads.fold"), &["0.parquet of web1", "folded twice, differently"]);
+    refuse(here, &merge("reads.fold"), &["0.parquet of web1", "folded twice with different"]);
     refuse(here, &merge("0.parquet"), &["0.parquet", "not a fold file", "trace fold"]);
     let again = ["trace", "fold", "a.fold", "-o", "x.fold"];
     refuse(here, &again, &["a.fold", "trace merge"]);

@@ -1,13 +1,14 @@
 //! Recovery blocks, which keep a trace readable after its writer was killed.
 //!
-//! Parquet keeps everything that a reader must know in a footer at the end of the file, which
-//! the file of a killed capture lacks. The writer therefore puts small blocks between the row
-//! groups, where other Parquet readers do not look: one after the magic number with the
-//! conditions known at the start, and one after every row group with the metadata of that row
-//! group and the conditions known by then. A file without a footer is searched for them.
+//! Parquet stores all metadata in a footer at the end of the file, so the file of a killed capture
+//! has none. The writer therefore also writes small blocks where other Parquet readers do not look:
+//! one after the magic number with the conditions at the start, and one after every row group with
+//! its metadata and the conditions by then. The reader searches a file without a footer for them.
 //!
-//! A block: the eight bytes `SFTRACE1`, kind (1 byte), payload length (4 bytes, little endian),
+//! Layout of a block: the eight bytes `SFTRACE1`, kind (1 byte), payload length (4 bytes, little endian),
 //! payload, FNV-1a hash of kind and payload (8 bytes, little endian).
+
+use std::io;
 
 /// Magic number at the beginning of a block.
 const MAGIC: [u8; 8] = *b"SFTRACE1";
@@ -16,7 +17,7 @@ const HEAD: usize = MAGIC.len() + 1 + 4;
 /// Length of the hash after the payload, in bytes.
 const TAIL: usize = 8;
 /// Largest payload that a reader accepts, in bytes.
-pub const PAYLOAD_MAX: usize = 16 << 20;
+const PAYLOAD_MAX: usize = 16 << 20;
 
 /// The type of a block's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,14 +29,23 @@ pub enum BlockKind {
 }
 
 /// Encodes a block.
-pub fn encode(kind: BlockKind, payload: &[u8]) -> Vec<u8> {
+///
+/// # Errors
+/// The payload is longer than a reader accepts.
+pub fn encode(kind: BlockKind, payload: &[u8]) -> io::Result<Vec<u8>> {
+    let too_long = || {
+        let text = format!("{} bytes of metadata are more than a trace can hold", payload.len());
+        io::Error::new(io::ErrorKind::InvalidInput, text)
+    };
+    let length = u32::try_from(payload.len()).ok().filter(|_| payload.len() <= PAYLOAD_MAX);
+    let length = length.ok_or_else(too_long)?;
     let mut block = Vec::with_capacity(HEAD + payload.len() + TAIL);
     block.extend_from_slice(&MAGIC);
     block.push(kind as u8);
-    block.extend_from_slice(&u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes());
+    block.extend_from_slice(&length.to_le_bytes());
     block.extend_from_slice(payload);
     block.extend_from_slice(&hash(kind as u8, payload).to_le_bytes());
-    block
+    Ok(block)
 }
 
 /// Decodes the block at the beginning of `bytes`; returns its type, payload and total length,
@@ -51,23 +61,23 @@ pub fn decode(bytes: &[u8]) -> Option<(BlockKind, &[u8], usize)> {
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
     let payload = rest.get(..length)?;
-    let told = rest.get(length..)?.first_chunk::<TAIL>()?;
-    (u64::from_le_bytes(*told) == hash(number, payload)).then_some((
-        kind,
-        payload,
-        HEAD + length + TAIL,
-    ))
+    let stored_hash = u64::from_le_bytes(*rest.get(length..)?.first_chunk::<TAIL>()?);
+    if stored_hash != hash(number, payload) {
+        return None;
+    }
+    Some((kind, payload, HEAD + length + TAIL))
 }
 
-/// Returns the total length of the block at the beginning of `bytes` according to its head.
-pub fn told_length(bytes: &[u8]) -> Option<usize> {
+/// Returns the total length that the head at the beginning of `bytes` states, or `None` if it is no
+/// head or the payload would be too long.
+pub fn stated_length(bytes: &[u8]) -> Option<usize> {
     let head = bytes.get(..HEAD)?.strip_prefix(&MAGIC)?;
     let length = u32::from_le_bytes(*head.get(1..)?.first_chunk::<4>()?);
     let length = usize::try_from(length).ok()?;
     (length <= PAYLOAD_MAX).then_some(HEAD + length + TAIL)
 }
 
-/// Returns the position of the first magic number.
+/// Returns the position of the first magic number; `None` if there is none.
 pub fn find(bytes: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = bytes[from..].iter().position(|byte| *byte == MAGIC[0]) {
@@ -80,6 +90,7 @@ pub fn find(bytes: &[u8]) -> Option<usize> {
     None
 }
 
+/// Returns the FNV-1a hash of kind and payload.
 fn hash(kind: u8, payload: &[u8]) -> u64 {
     let bytes = std::iter::once(&kind).chain(payload);
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -93,12 +104,12 @@ mod tests {
 
     #[test]
     fn a_block_is_found_and_a_damaged_one_refused() {
-        let block = encode(BlockKind::RowGroup, b"payload");
+        let block = encode(BlockKind::RowGroup, b"payload").unwrap();
         let mut bytes = b"SFTRACE SS".to_vec();
         bytes.extend_from_slice(&block);
         let at = find(&bytes).unwrap();
         assert_eq!(at, 10);
-        assert_eq!(told_length(&bytes[at..]), Some(block.len()));
+        assert_eq!(stated_length(&bytes[at..]), Some(block.len()));
         assert_eq!(decode(&bytes[at..]), Some((BlockKind::RowGroup, &b"payload"[..], block.len())));
         for broken in 0..block.len() {
             let mut copy = block.clone();

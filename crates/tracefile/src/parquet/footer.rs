@@ -42,7 +42,7 @@ impl Footer {
     }
 
     /// Returns whether the file holds only sums.
-    pub fn keeps_steps(&self) -> bool {
+    pub fn holds_only_sums(&self) -> bool {
         self.conditions.as_ref().is_some_and(|conditions| conditions.step_ns.is_some())
     }
 }
@@ -57,23 +57,24 @@ const UNRELEASED_FOLD: &[u8] = b"steadfast fold ";
 /// # Errors
 /// Returns [`TraceError::NotATrace`] if the file is not a trace, [`TraceError::Footer`] if its
 /// footer or first bytes are damaged, [`TraceError::Damaged`] if an entry of its metadata is
-/// invalid, and [`TraceError::Io`] if the medium fails.
+/// invalid, [`TraceError::Unsuitable`] if an unreleased version wrote it, and [`TraceError::Io`] if
+/// the medium fails.
 pub fn footer<R: Read + Seek + Send + 'static>(
     source: &SharedMedium<R>,
 ) -> Result<Footer, TraceError> {
     let not_ours = |why: &str| TraceError::NotATrace(why.to_owned());
     if source.length() == 0 {
-        return Err(not_ours("it is empty, as after a capture that was killed immediately"));
+        return Err(not_ours("it is empty; its capture may have been killed at the start"));
     }
-    let begins = source.read(0, PARQUET.len())? == PARQUET;
     if source.read(0, UNRELEASED_FOLD.len())? == UNRELEASED_FOLD {
         return Err(TraceError::unreleased());
     }
-    if !begins && !recovery::begins(source)? {
-        return Err(not_ours("it does not begin with PAR1"));
-    }
-    if !begins {
-        return Err(TraceError::Footer("its first bytes are not PAR1".into()));
+    if source.read(0, PARQUET.len())? != PARQUET {
+        return Err(if recovery::begins(source)? {
+            TraceError::Footer("its first bytes are not PAR1".into())
+        } else {
+            not_ours("it does not begin with PAR1")
+        });
     }
     let why =
         match guarded("in its footer", || ParquetMetaDataReader::new().parse_and_finish(source)) {
@@ -83,10 +84,12 @@ pub fn footer<R: Read + Seek + Send + 'static>(
         };
     let end = source.length().saturating_sub(PARQUET.len() as u64);
     let is_finished = source.read(end, PARQUET.len())? == PARQUET;
-    match is_finished {
-        true if recovery::begins(source)? => Err(TraceError::Footer(why)),
-        true => Err(not_ours(&why)),
-        false => of_blocks(source)?.ok_or_else(|| not_ours(&why)),
+    if !is_finished {
+        of_blocks(source)?.ok_or_else(|| not_ours(&why))
+    } else if recovery::begins(source)? {
+        Err(TraceError::Footer(why))
+    } else {
+        Err(not_ours(&why))
     }
 }
 
@@ -105,7 +108,7 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
     metadata: &ParquetMetaData,
 ) -> Result<Footer, TraceError> {
     let keys = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
-    // A single flipped bit makes the Parquet library miss all keys, the checksums included.
+    // One flipped bit can make the Parquet library skip all keys, including the checksums.
     if !keys.iter().any(|entry| entry.key == KEY_FORMAT) && recovery::begins(source)? {
         return Err(TraceError::Footer("its metadata is missing".into()));
     }
@@ -116,18 +119,20 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
     let group = |group: &RowGroupMetaData| FoundGroup { metadata: group.clone(), sum: sums.next() };
     let mut conditions: Option<CaptureConditions> = value_in(keys, KEY_FINAL)?;
     let files: Option<Vec<FileName>> = value_in(keys, KEY_FILES)?;
-    if let Some((conditions, files)) = conditions.as_mut().zip(files) {
-        conditions.files = Arc::new(files);
-    }
     let processors: Option<Vec<ProcessorReading>> = value_in(keys, KEY_PROCESSORS)?;
-    if let Some((conditions, processors)) = conditions.as_mut().zip(processors) {
-        conditions.processors = Arc::new(processors);
-    }
-    if let Some((conditions, rewriter)) = conditions.as_mut().zip(rewriter) {
-        conditions.remarks.push(format!(
-            "The file was written again by another program ({rewriter}): its rows may not be those \
-             that were captured."
-        ));
+    if let Some(conditions) = &mut conditions {
+        if let Some(files) = files {
+            conditions.files = Arc::new(files);
+        }
+        if let Some(processors) = processors {
+            conditions.processors = Arc::new(processors);
+        }
+        if let Some(rewriter) = rewriter {
+            conditions.remarks.push(format!(
+                "The file was rewritten by another program ({rewriter}): its rows may differ from \
+                 the captured ones."
+            ));
+        }
     }
     Ok(Footer {
         conditions,
@@ -140,8 +145,8 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
 }
 
 /// Returns the program that rewrote one of our files and kept its keys: neither the first bytes
-/// nor the author in the footer are ours, and the footer does not match its checksum. The
-/// checksums that it copied are those of other bytes.
+/// nor the author in the footer are ours, and the footer does not match its checksum. The copied
+/// checksums do not describe this file.
 fn rewriter<R: Read + Seek>(
     source: &SharedMedium<R>,
     metadata: &ParquetMetaData,

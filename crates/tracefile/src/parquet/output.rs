@@ -55,7 +55,7 @@ impl<W: Write + Send> TraceOutput<W> {
         let parquet =
             SerializedFileWriter::new(ChecksumSink::new(sink), schema, Arc::new(properties));
         let mut parquet = parquet.map_err(TraceError::Encode)?;
-        parquet.write_all(&block::encode(BlockKind::Conditions, start.as_bytes()))?;
+        parquet.write_all(&block::encode(BlockKind::Conditions, start.as_bytes())?)?;
         parquet.flush()?;
         let files = (Arc::clone(&conditions.files), 0);
         Ok(TraceOutput {
@@ -128,7 +128,7 @@ impl<W: Write + Send> TraceOutput<W> {
         let mut payload = Vec::new();
         ParquetMetaDataWriter::new(&mut payload, &metadata).finish().map_err(TraceError::Encode)?;
         payload.truncate(payload.len().saturating_sub(FOOTER_END));
-        self.parquet.write_all(&block::encode(BlockKind::RowGroup, &payload))?;
+        self.parquet.write_all(&block::encode(BlockKind::RowGroup, &payload)?)?;
         self.parquet.flush()?;
         Ok(())
     }

@@ -92,7 +92,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// Returns [`TraceError::NotRecorded`] if the file holds only sums of steps, and the other
     /// errors of [`Self::open`] if its row groups do not form a trace.
     pub fn of_ios(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
-        if found.keeps_steps() {
+        if found.holds_only_sums() {
             return Err(NotRecorded::SingleIos.into());
         }
         Self::assemble(source, found)

@@ -124,7 +124,7 @@ fn block_at<R: Read + Seek>(
     at: u64,
 ) -> Result<Option<Vec<u8>>, TraceError> {
     let head = source.read(at, 16)?;
-    Ok(match block::told_length(&head) {
+    Ok(match block::stated_length(&head) {
         Some(length) => Some(source.read(at, length)?),
         None => None,
     })

@@ -389,7 +389,7 @@ fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(next) = block::find(&bytes[at..]) {
-        let length = block::told_length(&bytes[at + next..at + next + 16]).unwrap();
+        let length = block::stated_length(&bytes[at + next..at + next + 16]).unwrap();
         found.push((at + next, at + next + length));
         at += next + length;
     }
@@ -461,7 +461,7 @@ fn a_file_that_another_program_wrote_again_is_a_trace_without_checksums() {
     let offsets: Vec<u64> = read_all(&trace).iter().map(|io| io.offset).collect();
     assert_eq!((offsets, trace.integrity().checksums), (vec![512, 1024], false));
     let said = trace.conditions().remarks.last().unwrap();
-    assert!(said.contains("written again by another program (parquet-cpp-arrow"), "{said}");
+    assert!(said.contains("rewritten by another program (parquet-cpp-arrow"), "{said}");
     // Ours in name, and not sealed as ours.
     assert!(
         again("steadfast 0.1.0").err().unwrap().to_string().contains("its metadata is damaged")

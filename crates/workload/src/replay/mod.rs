@@ -9,6 +9,7 @@
 //!
 //! [`Script`]: steadfast_domain::Script
 
+pub mod address_map;
 pub mod applied;
 mod chosen;
 mod due;
@@ -17,7 +18,6 @@ mod flight;
 mod fua;
 pub mod granules;
 mod lacking;
-pub mod map;
 mod options;
 mod overlaps;
 mod plan;
@@ -28,9 +28,9 @@ mod summary;
 mod survey;
 mod think;
 
+pub use address_map::{AddressMap, ReplayTarget};
 pub use applied::Provenance;
 pub use error::ReplayError;
-pub use map::{AddressMap, ReplayTarget};
 pub use options::{OmittedIos, ScriptOptions};
 pub use script::TraceScript;
 pub use steadfast_domain::script::{DueTimeSource, MapRule};

@@ -1,6 +1,6 @@
 //! Options of a script made from single I/Os, and the I/Os that it cannot hold.
 
-use super::map::ReplayTarget;
+use super::address_map::ReplayTarget;
 use steadfast_analysis::PassOptions;
 use steadfast_domain::script::{DueTimeSource, MapRule, ReplayOmissions};
 

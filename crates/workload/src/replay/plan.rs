@@ -1,6 +1,6 @@
 //! The result of the first pass over a trace, from which a script is played.
 
-use super::map::AddressMap;
+use super::address_map::AddressMap;
 use super::options::ScriptOptions;
 use steadfast_domain::script::DueTimeSource;
 

@@ -1,10 +1,10 @@
 //! Plays a script without a device: the chosen I/Os of a trace one by one, in the order of their
 //! due times, on the addresses of the target.
 
+use super::address_map::MappedIo;
 use super::chosen::{CapturedIo, FIELDS, chosen};
 use super::due::DueOrder;
 use super::flight::CompletionHeap;
-use super::map::MappedIo;
 use super::plan::ReplayPlan;
 use super::think::ThinkTimes;
 use std::io::{Read, Seek};

@@ -2,8 +2,8 @@
 //! their addresses on the target.
 
 use super::ReplayError;
+use super::address_map::AddressMap;
 use super::lacking::lacking;
-use super::map::AddressMap;
 use super::options::{OmittedIos, ScriptOptions};
 use super::plan::ReplayPlan;
 use super::player::ReplayPlayer;

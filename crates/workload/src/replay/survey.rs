@@ -1,10 +1,10 @@
 //! The first pass over the chosen I/Os, which collects what a script needs to know.
 
 use super::ReplayError;
+use super::address_map::{AddressMap, CaptureExtent};
 use super::chosen::{CapturedIo, FIELDS, chosen};
 use super::fua::FuaFlushes;
 use super::granules::Granules;
-use super::map::{AddressMap, CaptureExtent};
 use super::options::{OmittedIos, ScriptOptions};
 use super::plan::ReplayPlan;
 use std::collections::BTreeSet;

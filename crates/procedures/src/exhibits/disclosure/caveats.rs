@@ -210,7 +210,7 @@ fn of_the_read_back(purge: &Purge) -> Option<Caveat> {
         Caveat::new(
             CaveatKind::Remark,
             ids::PURGE_NOT_BLANK,
-            format!("After the purge, blocks read as noise under the new key{found}."),
+            format!("After the purge, blocks read as random data under the new key{found}."),
             "",
         )
     } else {

@@ -109,7 +109,7 @@ fn captures(
             Err(error) => return Err(error),
         };
         if !digests.insert(seen.identity.digest.clone()) {
-            twice.push(format!("{} is there twice; it counts once", path.display()));
+            twice.push(format!("{} is a duplicate; counted once", path.display()));
             continue;
         }
         let is_part = |files: &&mut Vec<FoldInput>| {

@@ -7,9 +7,10 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::{Serialize, Serializer};
+use std::io::{self, IsTerminal};
 use steadfast_analysis::ShareMeasure;
 use steadfast_analysis::captured::{PassResult, StepsResult, StreamMapResult};
-use steadfast_analysis::columns::heads;
+use steadfast_analysis::columns::{ListingColumn, heads};
 use steadfast_analysis::questions::series::SeriesCell;
 use steadfast_analysis::questions::steps::StepFigures;
 use steadfast_domain::units::Bytes;
@@ -40,19 +41,26 @@ pub fn schema() -> schemars::Schema {
     selected::schema_of::<StepsContent<'_>>()
 }
 
-/// Prints the steps as a table, and their width.
+/// Prints the steps as a table, and their width. On a terminal that is too narrow for it, the
+/// columns that only some captures have are a second table.
 fn print_table(
     (found, conditions): StepsWithConditions<'_>,
     axis: &StepTimeFormat,
 ) -> anyhow::Result<()> {
     let figures = || found.figures(conditions);
     let columns = StepFigures::table(figures(), !found.contents.is_empty());
-    let head = std::iter::once(axis.head()).chain(heads(&columns).map(str::to_owned));
-    let head: Vec<String> = head.collect();
-    let row = |step: StepFigures| -> Vec<String> {
-        std::iter::once(axis.text(step.begin_ns)).chain(texts(&columns, &step)).collect()
+    // There may be a million lines: they are made while they are printed.
+    let lines = |columns: Vec<ListingColumn<StepFigures>>| {
+        let head = std::iter::once(axis.head()).chain(heads(&columns).map(str::to_owned));
+        let head: Vec<String> = head.collect();
+        aligned_lines(move || {
+            let columns = columns.clone();
+            let row = move |step: StepFigures| -> Vec<String> {
+                std::iter::once(axis.text(step.begin_ns)).chain(texts(&columns, &step)).collect()
+            };
+            std::iter::once(head.clone()).chain(figures().map(row))
+        })
     };
-    let rows = || std::iter::once(head.clone()).chain(figures().map(row));
     let begins: Vec<u64> = figures().map(|step| step.begin_ns).collect();
     let span = begins.last().zip(begins.first()).map_or(0, |(last, first)| last - first + 1);
     let width = match span.div_ceil(found.width_ns.max(1)).saturating_sub(begins.len() as u64) {
@@ -62,7 +70,14 @@ fn print_table(
             format!("steps of {width}; {idle} steps without matching I/Os are not listed")
         }
     };
-    terminal::print_lines(aligned_lines(rows).chain([width]))
+    let mut table = lines(columns.clone()).peekable();
+    let is_too_wide = table.peek().is_some_and(|head| head.chars().count() > terminal::width());
+    if !(io::stdout().is_terminal() && is_too_wide) {
+        return terminal::print_lines(table.chain([width]));
+    }
+    let (usual, more) = columns.split_at(StepFigures::USUAL_COLUMNS);
+    let more = std::iter::once(String::new()).chain(lines(more.to_vec()));
+    terminal::print_lines(lines(usual.to_vec()).chain(more).chain([width]))
 }
 
 /// Prints every capture step that has an I/O issued or outstanding.
