@@ -349,9 +349,15 @@ pub struct Measurement {
     pub elapsed: Nanos,
     /// True if the load reached its end; false if a cut left it running.
     pub complete: bool,
-    /// One tally per I/O stream, in the order of the load. One per operation if several streams
+    /// One tally per I/O stream, in the order of the load, and one of the flushes if the load
+    /// flushes after its writes. One per operation if several streams
     /// share an operation and the engine cannot tell them apart (fio), and for a script.
     pub streams: Vec<StreamTally>,
+    /// Response times of the writes of a load that flushes after its writes, until they were
+    /// written: the tallies in `streams` have the times until the commit, which includes the
+    /// flush. `None` for any other load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes_alone: Option<Tally>,
     /// Tallies of each thread by operation, in the order of the loads and their threads; empty
     /// unless the load asks for them and the engine counts by thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,8 +1,9 @@
-//! The standard's one-line notation: `RND 4K RW65`, `SEQ 128K W`, `T4Q32`.
+//! The standard's one-line notation: `RND 4K RW65`, `SEQ 128K W`, `T4Q32`, and ours for durable
+//! writes: `RND 4K W FUA`, `SEQ 8K W FLUSH/1`.
 //!
 //! Access patterns and demands parse back from what they print.
 
-use crate::stimulus::{Cursor, Demand, IoStream, Op, Order};
+use crate::stimulus::{Cursor, Demand, Durability, IoStream, Op, Order};
 use crate::text::excerpt;
 use crate::units::Bytes;
 use std::fmt;
@@ -13,7 +14,8 @@ use std::str::FromStr;
 pub enum NotationError {
     /// The text is not an access pattern.
     #[error(
-        "'{}' is not an access pattern; write it like \"RND 4K RW65\" or \"SEQ 128K W\"",
+        "'{}' is not an access pattern; write it like \"RND 4K RW65\", \"SEQ 128K W\", or with \
+         the durability of its writes: \"RND 4K W FUA\", \"SEQ 8K W FLUSH/1\", \"SEQ 8K W SYNC\"",
         excerpt(.0)
     )]
     Pattern(String),
@@ -46,18 +48,25 @@ pub struct AccessPattern {
     pub size: Bytes,
     /// Percentage of the I/Os that are reads.
     pub read_percent: u8,
+    /// Durability of the writes.
+    pub durability: Durability,
 }
 
 impl AccessPattern {
     /// Creates a random pattern.
     pub const fn random(size: Bytes, read_percent: u8) -> Self {
-        AccessPattern { order: Order::Random, size, read_percent }
+        AccessPattern { order: Order::Random, size, read_percent, durability: Durability::Cached }
     }
     /// Creates a sequential pattern; reads and writes of a mix share one cursor.
     pub const fn sequential(size: Bytes, read_percent: u8) -> Self {
         let cursor =
             if read_percent == 0 || read_percent == 100 { Cursor::Own } else { Cursor::Shared };
-        AccessPattern { order: Order::Sequential(cursor), size, read_percent }
+        let order = Order::Sequential(cursor);
+        AccessPattern { order, size, read_percent, durability: Durability::Cached }
+    }
+    /// Sets the durability of the writes.
+    pub const fn durability(self, durability: Durability) -> Self {
+        AccessPattern { durability, ..self }
     }
     /// Returns the I/O streams: reads first; an operation without I/Os is omitted.
     pub fn streams(&self) -> Vec<IoStream> {
@@ -65,7 +74,11 @@ impl AccessPattern {
         [(Op::Read, reads), (Op::Write, 100 - reads)]
             .into_iter()
             .filter(|(_, weight)| *weight > 0)
-            .map(|(op, weight)| IoStream::new(op, self.order, self.size).weighing(weight))
+            .map(|(op, weight)| {
+                let durability = if op == Op::Write { self.durability } else { Durability::Cached };
+                let stream = IoStream::new(op, self.order, self.size).weighing(weight);
+                IoStream { durability, ..stream }
+            })
             .collect()
     }
 }
@@ -84,6 +97,30 @@ impl fmt::Display for AccessPattern {
             0 => f.write_str("W"),
             100 => f.write_str("R"),
             mix => write!(f, "RW{mix}"),
+        }?;
+        write!(f, "{}", self.durability)
+    }
+}
+
+/// Prints as the end of an access pattern, with a blank before it; empty for cached writes.
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Durability::Cached => Ok(()),
+            Durability::Fua => f.write_str(" FUA"),
+            Durability::Sync => f.write_str(" SYNC"),
+            Durability::Flush(every) => write!(f, " FLUSH/{every}"),
+        }
+    }
+}
+
+impl Durability {
+    /// Parses the word behind an access pattern, in upper case; `None` if it is none.
+    pub fn from_word(word: &str) -> Option<Durability> {
+        match word {
+            "FUA" => Some(Durability::Fua),
+            "SYNC" => Some(Durability::Sync),
+            _ => Some(Durability::Flush(word.strip_prefix("FLUSH/")?.parse().ok()?)),
         }
     }
 }
@@ -92,12 +129,12 @@ impl fmt::Display for IoStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let op = match self.op {
             Op::Read => "R",
-            Op::Write if self.fua => "W FUA",
             Op::Write => "W",
             Op::Discard => "DISCARD",
             Op::Flush => return f.write_str("FLUSH"),
         };
-        write!(f, "{} {} {op}", order_name(self.order), self.size.transfer_size())
+        let (order, size) = (order_name(self.order), self.size.transfer_size());
+        write!(f, "{order} {size} {op}{}", self.durability)
     }
 }
 
@@ -106,7 +143,13 @@ impl FromStr for AccessPattern {
     fn from_str(text: &str) -> Result<Self, NotationError> {
         let fail = || NotationError::Pattern(text.to_owned());
         let words: Vec<String> = text.split_whitespace().map(str::to_ascii_uppercase).collect();
-        let [order, size, mix] = words.as_slice() else { return Err(fail()) };
+        let (order, size, mix, durability) = match words.as_slice() {
+            [order, size, mix] => (order, size, mix, Durability::Cached),
+            [order, size, mix, word] => {
+                (order, size, mix, Durability::from_word(word).ok_or_else(fail)?)
+            }
+            _ => return Err(fail()),
+        };
         let size: Bytes = size.parse().map_err(|_| fail())?;
         let read_percent = match mix.as_str() {
             "R" => 100,
@@ -117,14 +160,16 @@ impl FromStr for AccessPattern {
                 .filter(|n| *n <= 100)
                 .ok_or_else(fail)?,
         };
-        if size.0 == 0 || size.0 > u64::from(u32::MAX) {
+        let only_reads = read_percent == 100 && !durability.is_cached();
+        if size.0 == 0 || size.0 > u64::from(u32::MAX) || only_reads {
             return Err(fail());
         }
-        match order.as_str() {
-            "RND" => Ok(AccessPattern::random(size, read_percent)),
-            "SEQ" => Ok(AccessPattern::sequential(size, read_percent)),
-            _ => Err(fail()),
-        }
+        let pattern = match order.as_str() {
+            "RND" => AccessPattern::random(size, read_percent),
+            "SEQ" => AccessPattern::sequential(size, read_percent),
+            _ => return Err(fail()),
+        };
+        Ok(pattern.durability(durability))
     }
 }
 
@@ -146,6 +191,7 @@ impl FromStr for Demand {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::num::NonZeroU32;
 
     #[test]
     fn a_mix_is_two_streams_weighted_by_percent() {
@@ -162,6 +208,29 @@ mod tests {
         }
         assert_eq!("rnd 64k rw0".parse::<AccessPattern>().unwrap().to_string(), "RND 64K W");
         assert_eq!("T4/Q32".parse::<Demand>().unwrap().to_string(), "T4Q32");
+    }
+
+    /// Every pattern that can be constructed prints as a text that parses to it again.
+    #[test]
+    fn every_durability_of_every_mix_parses_as_it_prints() {
+        let every = |n| Durability::Flush(NonZeroU32::new(n).unwrap());
+        let all =
+            [Durability::Cached, Durability::Fua, Durability::Sync, every(1), every(u32::MAX)];
+        for durability in all {
+            for mix in 0..100 {
+                for size in [512, 4096, 6656, 1 << 20] {
+                    for pattern in [AccessPattern::random, AccessPattern::sequential] {
+                        let pattern = pattern(Bytes(size), mix).durability(durability);
+                        assert_eq!(pattern.to_string().parse(), Ok(pattern));
+                        let last = pattern.streams().pop().unwrap();
+                        assert_eq!((last.op, last.durability), (Op::Write, durability));
+                    }
+                }
+            }
+        }
+        for bad in ["RND 4K R FUA", "RND 4K W FLUSH", "RND 4K W FLUSH/0", "RND 4K W FUA SYNC"] {
+            assert!(bad.parse::<AccessPattern>().is_err(), "{bad}");
+        }
     }
 
     /// Records have always used the name `trim` and continue to use it.

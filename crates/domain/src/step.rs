@@ -44,7 +44,8 @@ impl Load {
             Load::Script(_) => &[],
         }
     }
-    /// Returns the streams of all stimuli, in the order of a measurement's tallies.
+    /// Returns the streams of all stimuli. The tallies of a measurement have this order; those of
+    /// a stimulus that flushes after its writes are followed by the tally of the flushes.
     pub fn streams(&self) -> impl Iterator<Item = &IoStream> {
         self.stimuli().iter().flat_map(|stimulus| &stimulus.streams)
     }

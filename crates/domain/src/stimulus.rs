@@ -8,6 +8,7 @@ use crate::text::excerpt;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 /// Operation of an I/O.
@@ -46,6 +47,38 @@ impl Op {
     }
 }
 
+/// When a write counts as complete: the response time of a durable write is that of the commit,
+/// from the hand-over of the write until its data survive a power loss.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Durability {
+    /// When the device has taken it, possibly into a volatile cache.
+    #[default]
+    Cached,
+    /// Forced unit access: each write goes past the volatile cache of the device.
+    Fua,
+    /// As written by a program that opened its file with `O_DSYNC`; on a block device the same as
+    /// [`Durability::Fua`].
+    Sync,
+    /// When a flush after it has completed. A thread flushes after this many writes: after 1, each
+    /// outstanding write is followed by its own flush; after more, the thread waits for all of
+    /// them, flushes once and continues (group commit).
+    Flush(NonZeroU32),
+}
+
+impl Durability {
+    /// Returns true if nothing makes the write durable.
+    pub fn is_cached(&self) -> bool {
+        *self == Durability::Cached
+    }
+    /// Returns true if the write itself is durable when it completes.
+    pub const fn is_forced(self) -> bool {
+        matches!(self, Durability::Fua | Durability::Sync)
+    }
+}
+
 /// Rule for the offsets of a stream's I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -73,9 +106,9 @@ pub enum Cursor {
 pub struct IoStream {
     /// Operation.
     pub op: Op,
-    /// Forced unit access: a write that bypasses the volatile cache.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub fua: bool,
+    /// Durability of a write; writes only.
+    #[serde(default, skip_serializing_if = "Durability::is_cached")]
+    pub durability: Durability,
     /// Random or sequential order.
     pub order: Order,
     /// Transfer size.
@@ -99,7 +132,7 @@ impl IoStream {
     pub fn new(op: Op, order: Order, size: Bytes) -> Self {
         IoStream {
             op,
-            fua: false,
+            durability: Durability::Cached,
             order,
             size,
             alignment: None,
@@ -340,6 +373,11 @@ impl Stimulus {
     pub fn verify(self, verify: bool) -> Self {
         Stimulus { verify, ..self }
     }
+    /// Returns the number of writes after which each thread flushes; `None` if no write of the
+    /// load is followed by a flush.
+    pub fn flush_every(&self) -> Option<NonZeroU32> {
+        flush_every(&self.streams)
+    }
     /// Returns true if any I/O of the load changes the data on the device.
     pub fn alters(&self) -> bool {
         self.streams.iter().any(|s| s.op.alters())
@@ -364,6 +402,9 @@ impl Stimulus {
             return Some(format!("it begins after {}, when its step has ended", self.delay));
         }
         if let Some(fault) = self.active_range.segments.and_then(|s| s.fault(self.active_range)) {
+            return Some(fault);
+        }
+        if let Some(fault) = durability_fault(&self.streams) {
             return Some(fault);
         }
         self.streams.iter().find_map(|s| self.stream_fault(s).or_else(|| self.segment_fault(s)))
@@ -412,6 +453,26 @@ impl Stimulus {
             })
         })
     }
+}
+
+/// Returns the number of writes after which a thread that applies these streams flushes.
+pub fn flush_every(streams: &[IoStream]) -> Option<NonZeroU32> {
+    streams.iter().find_map(|stream| match stream.durability {
+        Durability::Flush(every) => Some(every),
+        _ => None,
+    })
+}
+
+fn durability_fault(streams: &[IoStream]) -> Option<String> {
+    let other = |s: &&IoStream| s.op != Op::Write && !s.durability.is_cached();
+    if let Some(stream) = streams.iter().find(other) {
+        return Some(format!("'{stream}' is no write, so nothing can make it durable"));
+    }
+    let every = flush_every(streams)?;
+    let differs = |s: &&IoStream| s.op == Op::Write && s.durability != Durability::Flush(every);
+    streams.iter().find(differs).map(|stream| {
+        format!("'{stream}' needs FLUSH/{every}: all writes of a load share their flushes")
+    })
 }
 
 impl fmt::Display for Demand {

@@ -6,6 +6,7 @@
 
 use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally, ThreadTally};
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
+use steadfast_domain::stimulus::flush_every;
 use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Tally};
 
 /// Largest count of a bucket in an [`IntervalAccount`], plus one.
@@ -57,6 +58,18 @@ const SERVED: usize = Op::ALL.len();
 const LATE: usize = 2 * SERVED;
 /// Number of streams that account for a script.
 pub const SCRIPT_STREAMS: usize = LATE + 1;
+
+/// Returns the number of an account's streams for these I/O streams. Where flushes follow the
+/// writes, the flushes have a stream of their own, and the writes one for the
+/// time until they were written: their own stream has the time until the commit.
+pub fn account_streams(streams: &[IoStream]) -> usize {
+    tallied_streams(streams) + usize::from(flush_every(streams).is_some())
+}
+
+/// Returns the number of tallies of these I/O streams in a measurement.
+pub fn tallied_streams(streams: &[IoStream]) -> usize {
+    streams.len() + usize::from(flush_every(streams).is_some())
+}
 
 /// A completed I/O of a script.
 #[derive(Debug, Clone, Copy)]
@@ -163,9 +176,7 @@ impl IntervalAccount {
 #[derive(Debug)]
 pub struct StepMeter {
     streams: Box<[StreamMeter]>,
-    /// Number of streams that count as the step's I/Os; the others hold a script's times from
-    /// submission and its lateness.
-    own: usize,
+    is_script: bool,
     intervals: Vec<Interval>,
     lateness: Vec<IntervalLateness>,
     /// The step's sums of each thread by operation; empty unless the load is counted by thread.
@@ -191,6 +202,9 @@ pub struct PlayedScript {
 struct StreamMeter {
     op: Op,
     size: u64,
+    /// True if it counts the step's I/Os; the others hold more times of the same I/Os: a script's
+    /// from submission and its lateness, those of writes before their flush.
+    is_own: bool,
     step: WideCounts,
     interval: WideCounts,
 }
@@ -210,34 +224,33 @@ struct WideCounts {
 }
 
 impl StepMeter {
-    /// Creates the meter of a step that applies these streams.
-    pub fn new<'s>(streams: impl IntoIterator<Item = &'s IoStream>) -> Self {
-        let stream_meter = |stream: &IoStream| StreamMeter {
-            op: stream.op,
-            size: if stream.op == Op::Flush { 0 } else { stream.size.0 },
-            step: WideCounts::new(),
-            interval: WideCounts::new(),
-        };
-        let streams: Box<[StreamMeter]> = streams.into_iter().map(stream_meter).collect();
-        let own = streams.len();
-        StepMeter::of(streams, own)
+    /// Creates the meter of a step that applies loads of these streams at once.
+    pub fn new<'s>(loads: impl IntoIterator<Item = &'s [IoStream]>) -> Self {
+        let mut meters = Vec::new();
+        for streams in loads {
+            let size = |s: &IoStream| if s.op == Op::Flush { 0 } else { s.size.0 };
+            meters.extend(streams.iter().map(|s| StreamMeter::new(s.op, size(s), true)));
+            if flush_every(streams).is_some() {
+                meters.push(StreamMeter::new(Op::Flush, 0, true));
+                meters.push(StreamMeter::new(Op::Write, 0, false));
+            }
+        }
+        StepMeter::of(meters.into(), false)
     }
 
     /// Creates the meter of a step that plays a script.
     pub fn of_script() -> Self {
-        let operation_meter = |op: Op| StreamMeter {
-            op,
-            size: 0,
-            step: WideCounts::new(),
-            interval: WideCounts::new(),
-        };
-        let ops = Op::ALL.into_iter().chain(Op::ALL).chain([Op::Flush]);
-        StepMeter::of(ops.map(operation_meter).collect(), SERVED)
+        let ops = Op::ALL.into_iter().chain(Op::ALL).chain([Op::Flush]).enumerate();
+        StepMeter::of(ops.map(|(at, op)| StreamMeter::new(op, 0, at < SERVED)).collect(), true)
     }
 
-    fn of(streams: Box<[StreamMeter]>, own: usize) -> Self {
+    fn of(streams: Box<[StreamMeter]>, is_script: bool) -> Self {
         let (intervals, lateness, threads) = (Vec::new(), Vec::new(), Vec::new());
-        StepMeter { streams, own, intervals, lateness, threads }
+        StepMeter { streams, is_script, intervals, lateness, threads }
+    }
+
+    fn own(&self) -> impl Iterator<Item = &StreamMeter> {
+        self.streams.iter().filter(|stream| stream.is_own)
     }
 
     /// Closes an interval: adds the threads' accounts to it and empties them.
@@ -255,7 +268,7 @@ impl StepMeter {
             self.add(account, 0);
         }
         let tallies = Op::ALL.into_iter().filter_map(|op| self.direction(op)).collect();
-        if let Some(late) = self.streams.get(LATE).filter(|_| self.own == SERVED) {
+        if let Some(late) = self.streams.get(LATE).filter(|_| self.is_script) {
             let WideCounts { ios, response_sum, response_max, .. } = late.interval;
             let (sum, max) = (Nanos(response_sum), Nanos(response_max));
             self.lateness.push(IntervalLateness { ios, sum, max });
@@ -278,12 +291,12 @@ impl StepMeter {
 
     /// Returns the I/Os of all closed intervals, including flushes.
     pub fn ios(&self) -> u64 {
-        self.streams[..self.own].iter().map(|s| s.step.ios).sum()
+        self.own().map(|s| s.step.ios).sum()
     }
 
     /// Returns the bytes moved in all closed intervals.
     pub fn bytes(&self) -> Bytes {
-        Bytes(self.streams[..self.own].iter().map(|s| s.step.bytes).sum())
+        Bytes(self.own().map(|s| s.step.bytes).sum())
     }
 
     /// Returns the end of the last interval; zero before the first.
@@ -291,9 +304,19 @@ impl StepMeter {
         self.intervals.last().map_or(Nanos::ZERO, |interval| interval.end)
     }
 
+    /// Returns the response times of the writes that a flush followed, until they were written;
+    /// `None` if none was.
+    pub fn writes_alone(&self) -> Option<Tally> {
+        let alone = self.streams.iter().filter(|stream| !stream.is_own && !self.is_script);
+        alone.map(|stream| stream.step.tally()).reduce(|mut sum, more| {
+            sum.merge(&more);
+            sum
+        })
+    }
+
     /// Returns the step's tallies, in the order of its streams, and its intervals.
     pub fn finish(self) -> (Vec<StreamTally>, Vec<Interval>) {
-        (tallies(&self.streams[..self.own]), self.intervals)
+        (tallies(self.own()), self.intervals)
     }
 
     /// Returns the results of a played script, without operations that had no I/O.
@@ -322,7 +345,7 @@ impl StepMeter {
         }
         let sums = &mut self.threads[thread];
         let streams = self.streams[first..].iter().zip(&account.streams).enumerate();
-        for (index, (meter, part)) in streams.filter(|(_, (_, part))| part.ios > 0) {
+        for (index, (meter, part)) in streams.filter(|(_, (m, part))| m.is_own && part.ios > 0) {
             sum_of(sums, meter.op).add(part, meter.size, account.dense(index));
         }
         for index in &account.overruns {
@@ -378,8 +401,7 @@ impl StepMeter {
     /// Returns the tally of one operation in the interval being closed; `None` if it had no I/O.
     fn direction(&self, op: Op) -> Option<IntervalTally> {
         let mut sum: Option<WideCounts> = None;
-        let own = self.streams[..self.own].iter();
-        for part in own.filter(|s| s.op == op && s.interval.ios > 0) {
+        for part in self.own().filter(|s| s.op == op && s.interval.ios > 0) {
             sum.get_or_insert_with(WideCounts::new).merge(&part.interval);
         }
         sum.map(|sum| IntervalTally {
@@ -402,8 +424,15 @@ fn sum_of(sums: &mut Vec<(Op, WideCounts)>, op: Op) -> &mut WideCounts {
     &mut sums[at].1
 }
 
-fn tallies(streams: &[StreamMeter]) -> Vec<StreamTally> {
-    streams.iter().map(|s| StreamTally { op: s.op, tally: s.step.tally() }).collect()
+fn tallies<'s>(streams: impl IntoIterator<Item = &'s StreamMeter>) -> Vec<StreamTally> {
+    streams.into_iter().map(|s| StreamTally { op: s.op, tally: s.step.tally() }).collect()
+}
+
+impl StreamMeter {
+    fn new(op: Op, size: u64, is_own: bool) -> Self {
+        let (step, interval) = (WideCounts::new(), WideCounts::new());
+        StreamMeter { op, size, is_own, step, interval }
+    }
 }
 
 impl WideCounts {
@@ -483,7 +512,7 @@ mod tests {
     #[test]
     fn intervals_and_totals_come_from_the_same_counts() {
         let mut accounts = [IntervalAccount::new(3), IntervalAccount::new(3)];
-        let mut meter = StepMeter::new(&streams());
+        let mut meter = StepMeter::new([&streams()[..]]);
         accounts[0].count(0, 1_000);
         accounts[1].count(0, 3_000);
         accounts[1].count(1, 9_000);
@@ -518,7 +547,7 @@ mod tests {
     #[test]
     fn threads_that_are_told_apart_add_up_to_the_step() {
         let mut accounts = [IntervalAccount::new(3), IntervalAccount::new(3)];
-        let mut meter = StepMeter::new(&streams());
+        let mut meter = StepMeter::new([&streams()[..]]);
         accounts[0].count(0, 1_000);
         accounts[0].count(2, 500);
         accounts[1].count(1, 9_000);
@@ -544,7 +573,7 @@ mod tests {
 
     #[test]
     fn an_idle_second_is_an_interval_without_tallies() {
-        let mut meter = StepMeter::new(&streams());
+        let mut meter = StepMeter::new([&streams()[..]]);
         let none: [&mut IntervalAccount; 0] = [];
         let interval = meter.close_interval(none, Nanos(0), Nanos::SECOND, false);
         assert_eq!(interval.tallies, []);
@@ -556,7 +585,7 @@ mod tests {
         let mut account = IntervalAccount::new(3);
         account.count(1, 1_000);
         account.count_outstanding(1, 9_000_000_000);
-        let mut meter = StepMeter::new(&streams());
+        let mut meter = StepMeter::new([&streams()[..]]);
         let interval = meter.close_interval([&mut account], Nanos(0), Nanos::SECOND, false);
         assert_eq!(interval.tallies[0].response_max, Nanos(1_000));
         account.count_outstanding(0, 7);
@@ -582,7 +611,7 @@ mod tests {
         account.streams[1].ios = u64::from(u32::MAX);
         account.count(1, 500);
         account.count(1, 500);
-        let mut meter = StepMeter::new(&streams());
+        let mut meter = StepMeter::new([&streams()[..]]);
         meter.close_interval([&mut account], Nanos(0), Nanos::SECOND, false);
         assert_eq!(account.ios(), 0);
         let (tallies, _) = meter.finish();
@@ -597,7 +626,7 @@ mod tests {
         let mut account = IntervalAccount::new(4);
         account.count_short(1, 10, 4096 + 512);
         account.count(3, 20);
-        let mut meter = StepMeter::new(&all);
+        let mut meter = StepMeter::new([&all[..]]);
         meter.close_interval([&mut account], Nanos(0), Nanos::SECOND, false);
         assert_eq!((meter.ios(), meter.bytes()), (2, Bytes(8192 - 4096 - 512)));
     }

@@ -114,7 +114,12 @@ impl DrawPlan {
         for stream in &stimulus.streams {
             let place = placing(&area, stream, &mut kept)?;
             let size = if stream.op == Op::Flush { 0 } else { transfer_size(stream)? };
-            streams.push(StreamPlan { op: stream.op, fua: stream.fua, size, place });
+            streams.push(StreamPlan {
+                op: stream.op,
+                fua: stream.durability.is_forced(),
+                size,
+                place,
+            });
         }
         plan.streams = streams.into();
         plan.cursors = kept.into();

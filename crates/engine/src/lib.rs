@@ -6,6 +6,7 @@
 //! fio drive the target, for a second opinion.
 
 pub mod accounting;
+mod commits;
 pub mod draw;
 mod engine;
 pub mod fio;

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::stimulus::{ActiveRange, DataPattern, LoadLimits, Pace};
+use steadfast_domain::stimulus::{ActiveRange, DataPattern, Durability, LoadLimits, Pace};
 use steadfast_domain::{
     Bytes, Demand, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Segments, Step, StepPlace,
     Stimulus, Transport,
@@ -286,12 +286,43 @@ fn every_backend_does_exactly_what_is_asked() {
 }
 
 #[test]
+fn durable_writes_count_their_commits_and_flushes() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
+        for (pattern, demand, ios, flushes) in [
+            ("RND 4K W FLUSH/1", "T2Q4", 200, 200),
+            ("SEQ 4K W FLUSH/8", "T1Q1", 100, 13),
+            ("RND 4K W FLUSH/8", "T1Q8", 100, 13),
+            ("RND 4K W SYNC", "T1Q4", 100, 0),
+        ] {
+            let mut native = engine_on(scratch.target(), backend);
+            let wanted = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(ios));
+            if backend == Backend::Threads && (demand, flushes) == ("T1Q8", 13) {
+                native.prepare(&alone_step(wanted)).unwrap_err();
+                continue;
+            }
+            let done = apply(&mut native, wanted);
+            let (writes, flushed) = (done.direction(Op::Write), done.direction(Op::Flush));
+            assert_eq!((writes.ios, flushed.ios), (ios, flushes), "{backend} {pattern}");
+            let alone = done.writes_alone.as_ref().map_or(0, |alone| alone.ios);
+            assert_eq!(alone, if flushes > 0 { ios } else { 0 }, "{backend} {pattern}");
+            if flushes == ios {
+                // Each commit is exactly its write and its flush.
+                let sum = done.writes_alone.unwrap().response_sum.0 + flushed.response_sum.0;
+                assert!(sum.abs_diff(writes.response_sum.0) <= 2 * ios, "{backend}");
+            }
+        }
+    }
+}
+
+#[test]
 fn flushes_count_but_move_nothing() {
     let _turn = alone();
     let scratch = Scratch::new(8 << 20);
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let mut wanted = stimulus("RND 4K W", "T1Q4", 8 << 20, LoadLimits::ios(200));
-        wanted.streams[0].fua = true;
+        wanted.streams[0].durability = Durability::Fua;
         wanted.streams.push(IoStream::new(Op::Flush, Order::Random, Bytes(0)).weighing(100));
         let done = apply(&mut engine_on(scratch.target(), backend), wanted);
         let flushes = done.direction(Op::Flush);

@@ -16,7 +16,7 @@ use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::questions::totals::{CaptureTotals, Derivation};
 use steadfast_analysis::sums::capture_step::CaptureStep;
 use steadfast_domain::io_event::Share;
-use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::stimulus::{DataPattern, Durability};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, Demand, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
@@ -203,6 +203,7 @@ impl ReplayRepresentation {
             .map(|(key, (count, amount))| WorkloadStream {
                 stream: key.to_string(),
                 op: key.op,
+                durability: Durability::Cached,
                 sequential: key.sequential,
                 bytes: key.bytes,
                 count,

@@ -10,9 +10,9 @@ use std::ops::RangeInclusive;
 use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold, WorkloadStream};
 use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::questions::totals::{CaptureTotals, Derivation};
-use steadfast_domain::stimulus::{DataPattern, Zone};
+use steadfast_domain::stimulus::{DataPattern, Durability, Zone};
 use steadfast_domain::text::with_short_words;
-use steadfast_domain::{Bytes, Demand, IoStream, Nanos};
+use steadfast_domain::{Bytes, Demand, IoOp, IoStream, Nanos};
 use steadfast_tracefile::error::TraceError;
 use twox_hash::XxHash3_64;
 
@@ -143,7 +143,7 @@ fn write_zone(f: &mut fmt::Formatter<'_>, zone: &Zone) -> fmt::Result {
 
 fn write_stream(f: &mut fmt::Formatter<'_>, stream: &WorkloadStream) -> fmt::Result {
     writeln!(f, "\n[[stream]] # {:.2} %", stream.normalized * 100.0)?;
-    writeln!(f, "stream = \"{}\"\nios = {}", stream.key(), stream.count)?;
+    writeln!(f, "stream = \"{}{}\"\nios = {}", stream.key(), stream.durability, stream.count)?;
     if let Some(alignment) = stream.alignment {
         writeln!(f, "alignment = {alignment}")?;
     }
@@ -330,7 +330,8 @@ fn doubts(content: &WorkloadFileContent) -> Vec<String> {
         ));
     }
     for stream in &content.stream {
-        let in_steps = content.step.iter().filter_map(|step| step.ios.get(&stream.stream));
+        let in_steps =
+            content.step.iter().filter_map(|step| step.ios.get(with_durability(&stream.stream).0));
         let in_steps = in_steps.fold(0, |sum: u64, ios| sum.saturating_add(*ios));
         if in_steps > stream.ios {
             doubts.push(format!(
@@ -392,7 +393,8 @@ impl ZoneContent {
 
 impl StreamContent {
     fn stream(&self) -> Result<WorkloadStream, TraceError> {
-        let key: StreamKey = parsed(&self.stream, "stream")?;
+        let (name, durability) = with_durability(&self.stream);
+        let key: StreamKey = parsed(name, "stream")?;
         let wrong = |what: String| TraceError::Unsuitable(format!("{}: {what}", self.stream));
         if let Some(bytes) = self.alignment.filter(|bytes| !bytes.is_power_of_two()) {
             return Err(wrong(format!("an alignment of {bytes} is not a power of two")));
@@ -400,10 +402,14 @@ impl StreamContent {
         if let Some(mean) = self.qd_mean.filter(|mean| !QUEUE_DEPTHS.contains(mean)) {
             return Err(wrong(format!("a mean queue depth of {mean} is impossible")));
         }
+        if key.op != IoOp::Write && !durability.is_cached() {
+            return Err(wrong("only writes can be durable".to_owned()));
+        }
         let amount = self.ios.checked_mul(u64::from(key.bytes));
         Ok(WorkloadStream {
             stream: key.to_string(),
             op: key.op,
+            durability,
             sequential: key.sequential,
             bytes: key.bytes,
             count: self.ios,
@@ -414,6 +420,15 @@ impl StreamContent {
             normalized: 0.0,
         })
     }
+}
+
+/// Splits the durability off a stream such as `RND 4K W FUA`.
+fn with_durability(stream: &str) -> (&str, Durability) {
+    let split = stream
+        .trim_end()
+        .rsplit_once(' ')
+        .and_then(|(name, word)| Some((name, Durability::from_word(&word.to_ascii_uppercase())?)));
+    split.unwrap_or((stream, Durability::Cached))
 }
 
 impl StepContent {

@@ -11,7 +11,7 @@ pub use crate::threshold::Threshold;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use steadfast_domain::io_event::Share;
-use steadfast_domain::stimulus::{Cursor, DataPattern};
+use steadfast_domain::stimulus::{Cursor, DataPattern, Durability};
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoOp, IoStream, Op, Order};
 use steadfast_tracefile::error::TraceError;
@@ -24,6 +24,9 @@ pub struct WorkloadStream {
     pub stream: String,
     /// What it does.
     pub op: IoOp,
+    /// Durability of its writes, which no capture knows: an edited workload file may ask for it.
+    #[serde(default, skip_serializing_if = "Durability::is_cached")]
+    pub durability: Durability,
     /// SEQ, otherwise RND.
     pub sequential: bool,
     /// Transfer size in bytes.
@@ -117,6 +120,7 @@ impl CumulativeWorkload {
             .map(|(key, tally)| WorkloadStream {
                 stream: key.to_string(),
                 op: key.op,
+                durability: Durability::Cached,
                 sequential: key.sequential,
                 bytes: key.bytes,
                 count: tally.count(),
@@ -260,6 +264,7 @@ pub fn io_stream(op: Op, stream: &WorkloadStream) -> IoStream {
     let order = if stream.sequential { Order::Sequential(Cursor::Own) } else { Order::Random };
     let size = u64::from(stream.bytes);
     let mut made = IoStream::new(op, order, Bytes(size));
+    made.durability = stream.durability;
     // A 28 KiB write on a 4 KiB boundary must not be moved to a multiple of 28 KiB.
     made.alignment = stream.alignment.map(|alignment| {
         if size.is_power_of_two() {
@@ -326,6 +331,7 @@ mod tests {
                 WorkloadStream {
                     stream: (*name).into(),
                     op: key.op,
+                    durability: Durability::Cached,
                     sequential: key.sequential,
                     bytes: key.bytes,
                     count: *count,

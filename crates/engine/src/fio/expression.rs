@@ -304,8 +304,8 @@ fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
                 .to_owned(),
         ),
         Op::Flush => Some("fio flushes after a number of writes, not as one of the I/Os".into()),
-        Op::Write if stream.fua => {
-            Some("fio writes through the cache (FUA) with all of a job's I/Os or none".into())
+        Op::Write if !stream.durability.is_cached() => {
+            Some("fio does not report the time of a write until the commit".into())
         }
         _ if stream.pace.is_some() => {
             Some("it has a pace of its own, and fio paces a job as a whole".into())

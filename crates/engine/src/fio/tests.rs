@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, LoadLimits, Pace, Zone};
+use steadfast_domain::stimulus::{
+    ActiveRange, Cursor, DataPattern, Durability, LoadLimits, Pace, Zone,
+};
 use steadfast_domain::{Demand, FineHistogram, IoStream, Nanos, Op, Order, Segments, StepPlace};
 use steadfast_host::{Consent, SystemRoots, arm, create_scratch, inspect};
 
@@ -291,7 +293,7 @@ fn inexpressible() -> Vec<(Stimulus, &'static str)> {
         (stimulus("RND 8K W", "T1Q4", LoadLimits::bytes(Bytes(12_288))), "not a whole number"),
         (change(&|s| s.streams.push(stream(Op::Discard, Order::Random, 4096))), "every discard"),
         (change(&|s| s.streams.push(stream(Op::Flush, Order::Random, 0))), "flushes"),
-        (change(&|s| s.streams[1].fua = true), "through the cache"),
+        (change(&|s| s.streams[1].durability = Durability::Fua), "until the commit"),
         (change(&|s| s.streams[0].order = own), "mix of random and sequential"),
         (change(&|s| s.streams[0].weight = 64), "whole percent"),
         (change(&|s| s.streams[0].pace = Some(Pace::Closed)), "pace of its own"),

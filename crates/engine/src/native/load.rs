@@ -187,7 +187,7 @@ impl NativeLoad {
     fn meter(&self) -> StepMeter {
         match &self.load {
             Load::Script(_) => StepMeter::of_script(),
-            drawn => StepMeter::new(drawn.streams()),
+            drawn => StepMeter::new(drawn.stimuli().iter().map(|one| &one.streams[..])),
         }
     }
 
@@ -486,7 +486,7 @@ impl NativeLoad {
             let late = Nanos(self.clock.nanos(begin - self.begin));
             let elapsed = elapsed.saturating_sub(late);
             let elapsed = ended.map_or(elapsed, |end| passed(end).min(elapsed));
-            LoadPart { streams: u32::try_from(part.streams).unwrap_or(u32::MAX), elapsed }
+            LoadPart { streams: u32::try_from(part.tallies).unwrap_or(u32::MAX), elapsed }
         };
         match self.load {
             Load::Together(_) => self.parts.iter().map(load_part).collect(),
@@ -524,6 +524,7 @@ impl NativeLoad {
             cpu.iter().zip(&self.cpu).map(|(now, before)| now.since(*before)).collect();
         let elapsed = meter.elapsed();
         let threads = meter.take_threads();
+        let writes_alone = meter.writes_alone();
         let (streams, intervals, replay) = match &self.script {
             None => {
                 let (streams, intervals) = meter.finish();
@@ -536,6 +537,7 @@ impl NativeLoad {
             elapsed,
             complete,
             streams,
+            writes_alone,
             unmeasured: self.take_unmeasured(),
             outstanding: self.outstanding,
             stalls: std::mem::take(&mut self.stalls),

@@ -15,7 +15,8 @@ use super::ring::Ring;
 use super::shared::{LoadFailure, SharedLoad};
 use super::verify::{ReadVerifier, WrittenSectors};
 use super::worker::{ThreadBuffers, Worker};
-use crate::accounting::{IntervalAccount, PlayedScript, SCRIPT_STREAMS};
+use crate::accounting::{IntervalAccount, PlayedScript, SCRIPT_STREAMS, account_streams};
+use crate::commits::CommitGroups;
 use crate::draw::{DrawPlan, IoGenerator};
 use crate::kernel::Backend;
 use crate::play::{PlayCounts, ScriptPlayer, ScriptReader};
@@ -72,7 +73,8 @@ impl LoadDimensions {
             Backend::Uring | Backend::Aio => (demand.threads, demand.depth),
         };
         let (read, write) = (largest(stimulus, Op::Read), largest(stimulus, Op::Write));
-        LoadDimensions { threads, depth, read, write, streams: stimulus.streams.len() }
+        let streams = account_streams(&stimulus.streams);
+        LoadDimensions { threads, depth, read, write, streams }
     }
 
     /// Sizing of a script, which one thread plays.
@@ -282,7 +284,9 @@ fn run_task<Q: Queue>(
                 let largest = setup.sizing.read;
                 ReadVerifier::new(Arc::clone(written), setup.key, depth, largest, contended)
             });
-            let worker = Worker::new(shared, lane as usize, queue, drawer, transfers, checker);
+            let commits = CommitGroups::new(&stimulus.streams, depth);
+            let worker =
+                Worker::new(shared, lane as usize, queue, (drawer, commits), transfers, checker);
             shared.report_ready(notes);
             let Some(start) = shared.await_start() else { return };
             if stimulus.delay > Nanos::ZERO && !shared.await_ticks(start) {

@@ -252,6 +252,7 @@ impl Native {
             .or_else(|| stimulus.streams.iter().find_map(|s| self.refuse_stream(s)))
             .or_else(|| refuse_end(stimulus, self.sector()))
             .or_else(|| refuse_manner(stimulus))
+            .or_else(|| refuse_groups(stimulus, backend))
             .or_else(|| self.refuse_demand(stimulus.demand, sizing, backend));
         if let Some(why) = refusal {
             return Err(StepRefusal(why));
@@ -472,6 +473,17 @@ fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
         "only sectors that were written random-unique can be verified, and the I/Os must not \
          include discards"
             .to_owned()
+    })
+}
+
+/// Returns why writes of one thread cannot share a flush.
+fn refuse_groups(stimulus: &Stimulus, backend: Backend) -> Option<String> {
+    let every = stimulus.flush_every().filter(|every| every.get() > 1)?;
+    (backend == Backend::Threads && stimulus.demand.depth > 1).then(|| {
+        format!(
+            "FLUSH/{every} with several outstanding writes per thread needs io_uring or Linux AIO, \
+             and this host has neither: use FLUSH/1 or a queue depth of 1"
+        )
     })
 }
 

@@ -10,7 +10,7 @@ use super::pattern::StampKey;
 use super::queue::QueueTarget;
 use super::shared::{IoBudget, LoadFailure, SharedLoad};
 use super::verify::WrittenSectors;
-use crate::accounting::StepMeter;
+use crate::accounting::{StepMeter, tallied_streams};
 use crate::draw::DrawPlan;
 use crate::start::StepStart;
 use crate::stop::StopSignal;
@@ -57,8 +57,10 @@ pub(super) struct RunningPart {
     pub begins: u64,
     pub patience: CompletionTimeout,
     pace: Pace,
-    /// Number of its I/O streams.
+    /// Number of streams that its threads account for.
     pub streams: usize,
+    /// Number of its tallies in a measurement.
+    pub tallies: usize,
     /// True if its I/Os are counted by thread.
     by_thread: bool,
 }
@@ -117,6 +119,7 @@ impl RunningPart {
             patience: CompletionTimeout::new(context.patience),
             pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace),
             streams: sizing.streams,
+            tallies: stimulus.map_or(0, |stimulus| tallied_streams(&stimulus.streams)),
             by_thread: stimulus.is_some_and(|stimulus| stimulus.by_thread),
         };
         Ok((part, script, notes))

@@ -18,6 +18,7 @@ use super::queue::{Completion, Queue, Request, SlotBuffer, SubmitWait};
 use super::shared::{IssuePermit, LoadFailure, LocatedFault, SharedLoad, ThreadLane};
 use super::verify::ReadVerifier;
 use crate::accounting::IntervalAccount;
+use crate::commits::{CommitGroups, UncommittedWrite};
 use crate::draw::{DrawnIo, IoGenerator};
 use std::sync::atomic::Ordering;
 use steadfast_domain::Op;
@@ -106,6 +107,8 @@ pub(super) struct Worker<'s, Q: Queue> {
     clock: Clock,
     queue: Q,
     drawer: IoGenerator,
+    /// Writes that wait for their flush; `None` if no flush follows them.
+    commits: Option<CommitGroups>,
     slots: Box<[WorkerSlot]>,
     /// Slots whose I/O is submitted by the next call.
     batch: Vec<u32>,
@@ -125,7 +128,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         shared: &'s SharedLoad,
         lane: usize,
         queue: Q,
-        drawer: IoGenerator,
+        (drawer, commits): (IoGenerator, Option<CommitGroups>),
         transfers: ThreadBuffers,
         checker: Option<ReadVerifier>,
     ) -> Self {
@@ -136,6 +139,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             clock: shared.clock,
             queue,
             drawer,
+            commits,
             slots: vec![VACANT; depth as usize].into(),
             batch: Vec::with_capacity(depth as usize),
             vacant: (0..depth).rev().collect(),
@@ -169,14 +173,15 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     fn run_closed(&mut self) -> Result<(), i32> {
         // Each call submits one more I/O: a batch is never larger than the previous reap, plus
         // one while the queue fills.
-        while let Some(slot) = self.vacant.pop() {
+        while let Some(slot) = self.open_slot() {
             if self.must_close() || !self.issue(slot, 0) {
+                self.vacant.push(slot);
                 break;
             }
             self.hand_over(SubmitWait::Not)?;
             self.reap();
         }
-        while self.outstanding > 0 {
+        while self.outstanding > 0 || self.flush_rest(self.clock.ticks()) {
             self.hand_over(SubmitWait::Completion)?;
             self.reap();
         }
@@ -189,13 +194,17 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         loop {
             let now = self.clock.ticks();
             while let Some(due) = self.due_by(now) {
-                let Some(slot) = self.vacant.pop() else { break };
+                let Some(slot) = self.open_slot() else { break };
                 if !self.issue(slot, due) {
+                    self.vacant.push(slot);
                     break;
                 }
             }
             if self.outstanding == 0 && (self.must_close() || self.next_due().is_none()) {
-                return Ok(());
+                if !self.flush_rest(now) {
+                    return Ok(());
+                }
+                self.closing = true;
             }
             let wait = self.pause(now);
             // Nothing has to complete between two due times, however long that is.
@@ -205,6 +214,22 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         }
     }
 
+    /// Returns true if an I/O may be issued before any completes.
+    fn has_open_slot(&self) -> bool {
+        self.vacant.last().is_some_and(|slot| self.is_open(*slot))
+    }
+
+    /// Returns true if no flush has to complete before the next I/O of a slot.
+    fn is_open(&self, slot: u32) -> bool {
+        self.commits.as_ref().is_none_or(|commits| commits.may_issue(slot))
+    }
+
+    /// Takes a vacant slot that may issue an I/O. All slots of a group are alike, and a slot with
+    /// a group of its own is vacant only when that is empty, so the last of them decides.
+    fn open_slot(&mut self) -> Option<u32> {
+        if self.has_open_slot() { self.vacant.pop() } else { None }
+    }
+
     fn next_due(&self) -> Option<u64> {
         self.schedule.as_ref().and_then(PaceSchedule::due)
     }
@@ -212,12 +237,13 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     /// Returns when the next I/O was due; `None` if it is not due by `now` or cannot be issued.
     fn due_by(&self, now: u64) -> Option<u64> {
         let due = self.next_due().filter(|due| *due <= now)?;
-        (!self.closing && !self.vacant.is_empty() && due < self.shared.deadline()).then_some(due)
+        let may = !self.closing && self.has_open_slot();
+        (may && due < self.shared.deadline()).then_some(due)
     }
 
     /// Returns how long to wait for completions before the schedule is checked again.
     fn pause(&self, now: u64) -> SubmitWait {
-        if self.closing || self.vacant.is_empty() {
+        if self.closing || !self.has_open_slot() {
             return SubmitWait::Completion;
         }
         let until = self.next_due().unwrap_or(u64::MAX).min(self.shared.deadline());
@@ -249,6 +275,11 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             self.closing = true;
             return false;
         };
+        if let Some(commits) = &mut self.commits
+            && drawn.op == Op::Write
+        {
+            commits.issued(slot);
+        }
         let moves = matches!(drawn.op, Op::Read | Op::Write);
         self.slots[slot as usize] = WorkerSlot {
             began: due,
@@ -363,9 +394,16 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         for (slot, io) in self.slots.iter().enumerate() {
             // While the load ends, a slot without an I/O is in the list of vacant slots or has
             // never had one.
-            if io.began > 0 && !self.vacant.contains(&(slot as u32)) {
+            let waits = io.began > 0 && !self.vacant.contains(&(slot as u32));
+            if waits && !(io.op == Op::Flush && self.commits.is_some()) {
                 let response = self.clock.nanos(now.saturating_sub(io.began));
                 account.count_outstanding(io.stream, response);
+            }
+        }
+        if let Some(commits) = &mut self.commits {
+            for write in commits.uncommitted() {
+                let response = self.clock.nanos(now.saturating_sub(write.began));
+                account.count_outstanding(write.stream, response);
             }
         }
         self.lane.surrender(self.outstanding);
@@ -381,6 +419,9 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     ) {
         let slot = self.slots[completion.slot as usize];
         self.outstanding -= 1;
+        if self.commits.is_some() && matches!(slot.op, Op::Write | Op::Flush) {
+            return self.complete_durable(completion, now, account, counting);
+        }
         if completion.result != slot.expected {
             let WorkerSlot { op, offset, size, .. } = slot;
             let fault = LocatedFault { op, offset, size, errno: 0, at: now };
@@ -403,11 +444,131 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         if self.checker.is_some() {
             self.check(completion, &slot);
         }
+        self.refill(completion.slot, now);
+    }
+
+    /// Issues the next I/O in a slot that has completed one.
+    #[inline(always)]
+    fn refill(&mut self, slot: u32, now: u64) {
         if self.schedule.is_some() {
-            self.leave_to_schedule(completion.slot, now);
-        } else if self.closing || !self.issue(completion.slot, 0) {
-            self.vacant.push(completion.slot);
+            self.leave_to_schedule(slot, now);
+        } else if self.closing || !self.is_open(slot) || !self.issue(slot, 0) {
+            self.vacant.push(slot);
         }
+    }
+
+    /// Counts a write that a flush follows, or that flush with the writes that it commits.
+    fn complete_durable(
+        &mut self,
+        completion: Completion,
+        now: u64,
+        account: &mut IntervalAccount,
+        counting: bool,
+    ) {
+        let Some(mut commits) = self.commits.take() else { return };
+        let slot = self.slots[completion.slot as usize];
+        let failed = completion.result != slot.expected;
+        if failed {
+            let WorkerSlot { op, offset, size, .. } = slot;
+            let fault = LocatedFault { op, offset, size, errno: 0, at: now };
+            note_fault(self.shared, self.lane, fault, completion.result, account);
+        }
+        let mut flushes = false;
+        if slot.op == Op::Write {
+            if self.checker.is_some() {
+                self.check(completion, &slot);
+            }
+            let WorkerSlot { stream, size, missing, began, .. } = slot;
+            if failed {
+                commits.failed(completion.slot);
+            } else {
+                if counting {
+                    let response = self.clock.nanos(now.saturating_sub(began));
+                    account.count(commits.alone_stream(), response);
+                }
+                let write = UncommittedWrite { stream, size, missing, began };
+                flushes = commits.written(completion.slot, write);
+            }
+        } else {
+            self.commit(&mut commits, completion.slot, now, account, (counting, failed));
+        }
+        self.commits = Some(commits);
+        if flushes {
+            return self.flush(completion.slot, now);
+        }
+        self.refill(completion.slot, now);
+        // A flush also opens the slots that waited for it.
+        while self.schedule.is_none()
+            && !self.closing
+            && let Some(slot) = self.open_slot()
+        {
+            if !self.issue(slot, 0) {
+                self.vacant.push(slot);
+            }
+        }
+        if self.closing && self.outstanding == 0 {
+            self.flush_rest(now);
+        }
+    }
+
+    /// Counts a completed flush and the writes that it made durable. Without a flush that
+    /// succeeded no write is durable.
+    fn commit(
+        &mut self,
+        commits: &mut CommitGroups,
+        slot: u32,
+        now: u64,
+        account: &mut IntervalAccount,
+        (counting, failed): (bool, bool),
+    ) {
+        let (clock, flush_stream) = (self.clock, commits.flush_stream());
+        let (flushed_from, writes) = commits.committed(slot);
+        if failed {
+            return drop(writes);
+        }
+        if counting {
+            account.count(flush_stream, clock.nanos(now.saturating_sub(flushed_from)));
+        } else {
+            self.lane.count_late(Op::Flush, 0);
+        }
+        for UncommittedWrite { stream, size, missing, began } in writes {
+            let response = clock.nanos(now.saturating_sub(began));
+            match (counting, missing) {
+                (true, 0) => account.count(stream, response),
+                (true, missing) => account.count_short(stream, response, missing.into()),
+                _ if self.lane.has_surrendered() => {}
+                _ => {
+                    self.lane.count_late(Op::Write, size);
+                    account.count_outstanding(stream, response);
+                }
+            }
+        }
+    }
+
+    /// Flushes in a slot that has no I/O.
+    fn flush(&mut self, slot: u32, now: u64) {
+        if let Some(commits) = &mut self.commits {
+            commits.flushing(slot, now);
+        }
+        let io = &mut self.slots[slot as usize];
+        *io = WorkerSlot { began: now, expected: 0, op: Op::Flush, ..*io };
+        let (offset, buffer) = (0, std::ptr::null_mut());
+        self.queue.push(Request { slot, op: Op::Flush, fua: false, offset, size: 0, buffer });
+        self.outstanding += 1;
+    }
+
+    /// Flushes for the writes that no later write will flush for. Returns true if there are any.
+    fn flush_rest(&mut self, now: u64) -> bool {
+        let slot = self
+            .vacant
+            .last()
+            .copied()
+            .filter(|slot| self.commits.as_ref().is_some_and(|commits| commits.is_left(*slot)));
+        if let Some(slot) = slot {
+            self.vacant.pop();
+            self.flush(slot, now);
+        }
+        slot.is_some()
     }
 
     fn leave_to_schedule(&mut self, slot: u32, now: u64) {

@@ -1,5 +1,6 @@
 //! The drive as its host sees it: commands in, completion times out.
 
+use super::fault::SimFault;
 use super::flash::{FlashDies, FlashTimings};
 use super::mapping::{PageMap, UNMAPPED};
 use super::spec::{DriveSpec, PAGE};
@@ -111,7 +112,7 @@ impl SimulatedDrive {
         if now >= self.spell_ends {
             self.change_spell(now);
         }
-        self.controller = self.controller.max(now) + self.dies.times.command;
+        self.controller = self.begin_of(self.controller.max(now)) + self.dies.times.command;
         self.dies.now = self.controller;
         let done = match io.op {
             Op::Read => self.read(io),
@@ -120,6 +121,17 @@ impl SimulatedDrive {
             Op::Flush => self.flush(),
         };
         done + u64::from(self.spec.latency_ns)
+    }
+
+    /// Returns when the controller begins a command that could begin at `at`.
+    #[inline(always)]
+    fn begin_of(&self, at: u64) -> u64 {
+        match self.spec.fault {
+            Some(SimFault::Stalls { every, lasts }) if at % every.0 < lasts.0 && at >= every.0 => {
+                at - at % every.0 + lasts.0
+            }
+            _ => at,
+        }
     }
 
     #[cold]
@@ -201,7 +213,7 @@ impl SimulatedDrive {
             return self.dies.now;
         }
         self.mapping.finish_unit(&mut self.dies);
-        self.dies.buffer_empty_at().max(self.dies.now)
+        self.dies.buffer_empty_at().max(self.dies.now) + u64::from(self.spec.flush_ns)
     }
 
     #[inline(always)]

@@ -33,6 +33,13 @@ pub enum SimFault {
         /// Length of the freeze.
         lasts: Nanos,
     },
+    /// Once in every period, but for the first, the controller begins no command for a while.
+    Stalls {
+        /// Length of the period; each begins with a stall.
+        every: Nanos,
+        /// Length of the stall.
+        lasts: Nanos,
+    },
     /// Programs slow down with every GiB that the host writes, so that performance is never
     /// steady. With 10 percent per GiB, any five rounds of a write-intensive procedure have a
     /// slope of more than a tenth.
@@ -78,6 +85,7 @@ impl FaultState {
             SimFault::NeverSteady { .. }
             | SimFault::GoneAt(_)
             | SimFault::Throttles { .. }
+            | SimFault::Stalls { .. }
             | SimFault::Freezes { .. } => None,
         };
         self.fault = Some(fault);

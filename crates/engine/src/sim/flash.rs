@@ -272,7 +272,8 @@ impl FlashTimings {
     pub(super) fn at(spec: &DriveSpec, seed: u64, now: u64, wear: f64) -> (Self, u64) {
         let spell = now / SPELL_NS;
         let chance = mix64(seed ^ mix64(spell)) as f64 / u64::MAX as f64;
-        let slowness = 1.0 + SPELL_SPREAD * (2.0 * chance - 1.0);
+        let spread = if spec.is_exact { 0.0 } else { SPELL_SPREAD };
+        let slowness = 1.0 + spread * (2.0 * chance - 1.0);
         (FlashTimings::of(spec, slowness, wear), (spell + 1) * SPELL_NS)
     }
 }

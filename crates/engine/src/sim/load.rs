@@ -4,7 +4,8 @@ use super::calendar::EventCalendar;
 use super::drive::SimulatedDrive;
 use super::fault::{FaultState, IoOutcome};
 use super::pace::Pacer;
-use crate::accounting::{IntervalAccount, PlayedIo, SCRIPT_STREAMS, StepMeter};
+use crate::accounting::{IntervalAccount, PlayedIo, SCRIPT_STREAMS, StepMeter, account_streams};
+use crate::commits::{CommitGroups, UncommittedWrite};
 use crate::draw::{DrawPlan, DrawnIo, IoGenerator};
 use crate::start::StepStart;
 use crate::stop::StopSignal;
@@ -46,6 +47,17 @@ pub(super) enum AdvanceEnd {
     Gone,
     /// The script failed.
     Failed,
+}
+
+/// When an I/O completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SettleTime {
+    /// In the ramp.
+    Ramp,
+    /// In the measured time.
+    Measured,
+    /// After the end of the load.
+    Ended,
 }
 
 /// An outstanding I/O.
@@ -90,6 +102,8 @@ pub(super) struct RunningLoad {
     /// Seed in use, if it is not the stimulus's own.
     pub(super) seed: Option<u64>,
     pacer: Pacer,
+    /// Writes of each thread that wait for their flush; empty if no flush follows them.
+    commits: Vec<CommitGroups>,
     calendar: EventCalendar,
     slots: Box<[OutstandingIo]>,
     free: Vec<usize>,
@@ -135,6 +149,9 @@ impl RunningLoad {
             drawers,
             seed: start.other_seed(stimulus.seed),
             pacer: Pacer::new(stimulus.pace, seed, now),
+            commits: (0..stimulus.demand.threads)
+                .filter_map(|_| CommitGroups::new(&stimulus.streams, stimulus.demand.depth))
+                .collect(),
             calendar: EventCalendar::new(slots, now),
             slots: vec![OutstandingIo::NONE; slots].into(),
             free: (0..slots).rev().collect(),
@@ -165,7 +182,7 @@ impl RunningLoad {
     /// Returns the time of the load's next event; the current time if it has nothing more to do.
     pub(super) fn next_event(&self) -> u64 {
         let completion = self.calendar.first().map(|(done, _)| done);
-        let may = self.may_issue() && !self.free.is_empty();
+        let may = self.may_issue() && self.has_open_slot();
         let issue = self.pacer.due().filter(|_| may).map(|due| due.max(self.now));
         let is_over = completion.is_none() && !self.may_issue();
         let nothing = if is_over { self.now } else { u64::MAX };
@@ -189,13 +206,121 @@ impl RunningLoad {
     }
 
     /// Completes the I/Os that are outstanding at the end of the load.
-    pub(super) fn drain(&mut self, window: &mut SimulatedMeasurement) {
-        while let Some((done, slot)) = self.calendar.first() {
-            self.now = self.now.max(done);
-            self.calendar.clear(slot);
-            window.note_completion(self.now);
-            window.count_outstanding(&self.slots[slot], self.now);
+    pub(super) fn drain(&mut self, drive: &mut SimulatedDrive, window: &mut SimulatedMeasurement) {
+        loop {
+            while let Some((done, slot)) = self.calendar.first() {
+                self.now = self.now.max(done);
+                self.calendar.clear(slot);
+                window.note_completion(self.now);
+                if !self.is_durable(slot) {
+                    window.count_outstanding(&self.slots[slot], self.now);
+                } else if self.settle(slot, window, SettleTime::Ended) {
+                    self.flush(slot, drive);
+                    continue;
+                }
+                self.free.push(slot);
+            }
+            if !self.flush_rest(drive) {
+                return;
+            }
         }
+    }
+
+    /// Returns true if the I/O of a slot is a write that a flush follows, or that flush.
+    #[inline(always)]
+    fn is_durable(&self, slot: usize) -> bool {
+        !self.commits.is_empty() && matches!(self.slots[slot].op, Op::Write | Op::Flush)
+    }
+
+    /// Returns the thread of a slot and its number there.
+    fn place_of(&self, slot: usize) -> (usize, u32) {
+        let depth = self.stimulus.demand.depth as usize;
+        (slot / depth, (slot % depth) as u32)
+    }
+
+    /// Returns true if no flush has to complete before the next I/O of a slot.
+    #[inline(always)]
+    fn is_open(&self, slot: usize) -> bool {
+        if self.commits.is_empty() {
+            return true;
+        }
+        let (thread, place) = self.place_of(slot);
+        self.commits[thread].may_issue(place)
+    }
+
+    /// Returns true if an I/O may be issued before any completes.
+    #[inline(always)]
+    fn has_open_slot(&self) -> bool {
+        self.free.iter().rev().any(|slot| self.is_open(*slot))
+    }
+
+    fn open_slot(&mut self) -> Option<usize> {
+        let at = self.free.iter().rposition(|slot| self.is_open(*slot))?;
+        Some(self.free.remove(at))
+    }
+
+    /// Counts a completed write that a flush follows, or that flush with the writes that it
+    /// commits. Returns true if the slot has to flush.
+    fn settle(&mut self, slot: usize, window: &mut SimulatedMeasurement, time: SettleTime) -> bool {
+        let io = self.slots[slot];
+        let (thread, place) = self.place_of(slot);
+        let (first, now, commits) = (self.first_stream, self.now, &mut self.commits[thread]);
+        if io.op == Op::Write {
+            if io.fails {
+                commits.failed(place);
+                return false;
+            }
+            if time == SettleTime::Measured {
+                window.account.count(commits.alone_stream() + first, now - io.since);
+            }
+            let OutstandingIo { stream, size, short: missing, since: began, .. } = io;
+            return commits.written(place, UncommittedWrite { stream, size, missing, began });
+        }
+        let flush_stream = commits.flush_stream() + first;
+        let (flushed_from, writes) = commits.committed(place);
+        if time == SettleTime::Measured {
+            window.account.count(flush_stream, now - flushed_from);
+        } else {
+            window.unmeasured.add(Op::Flush, 0);
+        }
+        for UncommittedWrite { stream, size, missing, began } in writes {
+            let response = now - began;
+            match time {
+                SettleTime::Measured if missing == 0 => window.account.count(stream, response),
+                SettleTime::Measured => {
+                    window.account.count_short(stream, response, u64::from(missing));
+                }
+                SettleTime::Ramp => window.unmeasured.add(Op::Write, size),
+                SettleTime::Ended => {
+                    window.unmeasured.add(Op::Write, size);
+                    window.account.count_outstanding(stream, response);
+                }
+            }
+        }
+        false
+    }
+
+    /// Flushes in a slot without an outstanding I/O.
+    fn flush(&mut self, slot: usize, drive: &mut SimulatedDrive) {
+        let io = DrawnIo { stream: 0, op: Op::Flush, fua: false, offset: 0, size: 0 };
+        let done = drive.submit(self.now, &io);
+        let (thread, place) = self.place_of(slot);
+        self.commits[thread].flushing(place, self.now);
+        self.slots[slot] = OutstandingIo { since: self.now, op: Op::Flush, ..OutstandingIo::NONE };
+        self.calendar.set(slot, done);
+    }
+
+    /// Flushes for writes that no later write will flush for. Returns true if there are any.
+    fn flush_rest(&mut self, drive: &mut SimulatedDrive) -> bool {
+        let left = self.free.iter().position(|slot| {
+            let (thread, place) = self.place_of(*slot);
+            self.commits.get(thread).is_some_and(|commits| commits.is_left(place))
+        });
+        if let Some(at) = left {
+            let slot = self.free.remove(at);
+            self.flush(slot, drive);
+        }
+        left.is_some()
     }
 
     /// Runs up to `to`; an I/O that completes exactly at `to` belongs to the next call.
@@ -210,12 +335,15 @@ impl RunningLoad {
         }
         loop {
             if self.may_issue()
-                && !self.free.is_empty()
+                && self.has_open_slot()
                 && let Some(pause) = self.issue_due(to, context, window)
             {
                 return pause;
             }
             let Some((done, slot)) = self.calendar.first() else {
+                if !self.may_issue() && self.flush_rest(context.drive) {
+                    continue;
+                }
                 return self.pass_idle_time(to, context);
             };
             if done >= to {
@@ -223,10 +351,20 @@ impl RunningLoad {
                 return AdvanceEnd::Reached;
             }
             self.now = done;
-            if !self.complete(slot, window) {
+            if self.is_durable(slot) {
+                let measured = self.now >= self.measured_from;
+                let time = if measured { SettleTime::Measured } else { SettleTime::Ramp };
+                window.note_completion(self.now);
+                if self.settle(slot, window, time) {
+                    self.flush(slot, context.drive);
+                    continue;
+                }
+            }
+            let settled = self.is_durable(slot) && !self.slots[slot].fails;
+            if !settled && !self.complete(slot, window) {
                 return AdvanceEnd::Faulty;
             }
-            let again = self.pacer.is_closed() && self.may_issue();
+            let again = self.pacer.is_closed() && self.may_issue() && self.is_open(slot);
             if !again {
                 self.release(slot);
             } else if let Some(pause) = self.issue(slot, done, done, context) {
@@ -282,7 +420,7 @@ impl RunningLoad {
                     window.end_idle_time(at);
                 }
             }
-            let slot = self.free.pop()?;
+            let slot = self.open_slot()?;
             let since = if self.pacer.is_closed() { at } else { due };
             self.now = at;
             self.pacer.took();
@@ -329,6 +467,10 @@ impl RunningLoad {
         let DrawnIo { op, offset, size, .. } = io;
         let stream = io.stream + self.first_stream;
         let fails = fate == IoOutcome::Fails;
+        if op == Op::Write && !self.commits.is_empty() {
+            let (thread, place) = self.place_of(slot);
+            self.commits[thread].issued(place);
+        }
         self.slots[slot] = OutstandingIo { since, offset, size, short, stream, op, fails };
         self.calendar.set(slot, done);
         None
@@ -372,7 +514,7 @@ impl RunningLoad {
             return true;
         }
         if !io.fails {
-            window.unmeasured.add(io);
+            window.unmeasured.add(io.op, io.size);
             return true;
         }
         self.left_ios = self.left_ios.saturating_add(1);
@@ -386,12 +528,10 @@ impl RunningLoad {
 pub(super) struct UnmeasuredCounts([(u64, u64); Op::ALL.len()]);
 
 impl UnmeasuredCounts {
-    pub(super) fn add(&mut self, io: &OutstandingIo) {
-        if !io.fails {
-            let (ios, bytes) = &mut self.0[io.op as usize];
-            *ios += 1;
-            *bytes += u64::from(io.size);
-        }
+    pub(super) fn add(&mut self, op: Op, size: u32) {
+        let (ios, bytes) = &mut self.0[op as usize];
+        *ios += 1;
+        *bytes += u64::from(size);
     }
 
     /// Returns the operations that had any.
@@ -423,7 +563,10 @@ impl SimulatedMeasurement {
     pub(super) fn new(load: &Load, begin: u64) -> Self {
         let (streams, meter) = match load {
             Load::Script(_) => (SCRIPT_STREAMS, StepMeter::of_script()),
-            drawn => (drawn.streams().count(), StepMeter::new(drawn.streams())),
+            drawn => {
+                let loads = || drawn.stimuli().iter().map(|one| &one.streams[..]);
+                (loads().map(account_streams).sum(), StepMeter::new(loads()))
+            }
         };
         SimulatedMeasurement {
             account: IntervalAccount::new(streams),
@@ -455,8 +598,8 @@ impl SimulatedMeasurement {
 
     /// Counts an I/O that was outstanding when its load ended and completes at `now`.
     pub(super) fn count_outstanding(&mut self, io: &OutstandingIo, now: u64) {
-        self.unmeasured.add(io);
         if !io.fails {
+            self.unmeasured.add(io.op, io.size);
             self.account.count_outstanding(io.stream, now.saturating_sub(io.since));
         }
     }

@@ -11,6 +11,8 @@
 //! of I/Os, [`script`] the replay of a script.
 
 mod calendar;
+#[cfg(test)]
+mod commit_tests;
 mod drive;
 mod fault;
 mod flash;
@@ -298,12 +300,13 @@ impl SimulatedSsd {
             SimulatedRunKind::Drawn(_) | SimulatedRunKind::Script(_) => Vec::new(),
         };
         if complete {
-            load.drain(&mut window);
+            load.drain(&mut self.drive, &mut window);
             self.reach(load.now());
         } else if !load.is_idle() {
             window.note_completion(self.clock);
         }
         window.add_outstanding();
+        let writes_alone = window.meter.writes_alone();
         let (streams, intervals, replay) = match &load.course {
             SimulatedRunKind::Drawn(_) | SimulatedRunKind::Several(_) => {
                 let (streams, intervals) = window.meter.finish();
@@ -323,6 +326,7 @@ impl SimulatedSsd {
             elapsed,
             complete,
             streams,
+            writes_alone,
             parts,
             unmeasured: window.unmeasured.parts(),
             silences: window.silences,
@@ -345,7 +349,7 @@ impl SimulatedSsd {
     /// Completes the outstanding I/Os of a load that is no longer measured.
     fn drain(&mut self, mut load: SimulatedRun) {
         let mut unseen = SimulatedMeasurement::new(&load.load, self.clock);
-        load.drain(&mut unseen);
+        load.drain(&mut self.drive, &mut unseen);
         self.reach(load.now());
     }
 

@@ -1,5 +1,6 @@
 //! A running load of any kind.
 
+use super::drive::SimulatedDrive;
 use super::load::{AdvanceEnd, RunningLoad, SimContext, SimulatedMeasurement};
 use super::script::RunningScript;
 use super::several::ConcurrentLoads;
@@ -122,10 +123,10 @@ impl SimulatedRun {
     }
 
     /// Completes the I/Os that are outstanding at the end of the load.
-    pub(super) fn drain(&mut self, window: &mut SimulatedMeasurement) {
+    pub(super) fn drain(&mut self, drive: &mut SimulatedDrive, window: &mut SimulatedMeasurement) {
         match &mut self.course {
-            SimulatedRunKind::Drawn(load) => load.drain(window),
-            SimulatedRunKind::Several(loads) => loads.drain(window),
+            SimulatedRunKind::Drawn(load) => load.drain(drive, window),
+            SimulatedRunKind::Several(loads) => loads.drain(drive, window),
             SimulatedRunKind::Script(script) => script.drain(window),
         }
     }

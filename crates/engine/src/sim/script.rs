@@ -107,7 +107,10 @@ impl RunningScript {
         while let Some((done, slot)) = self.calendar.first() {
             self.now = self.now.max(done);
             self.calendar.clear(slot);
-            window.unmeasured.add(&self.slots[slot].0);
+            let io = self.slots[slot].0;
+            if !io.fails {
+                window.unmeasured.add(io.op, io.size);
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! Several loads at once, in virtual time: the load with the earliest next event advances first.
 
+use super::drive::SimulatedDrive;
 use super::load::{AdvanceEnd, RunningLoad, SimContext, SimulatedMeasurement};
+use crate::accounting::{account_streams, tallied_streams};
 use crate::draw::DrawPlan;
 use crate::start::{StepStart, cursors_of_part};
 use std::collections::BTreeMap;
@@ -35,10 +37,10 @@ impl ConcurrentLoads {
         let mut first = 0;
         let mut loads = Vec::with_capacity(stimuli.len());
         for (number, (stimulus, plan)) in stimuli.iter().zip(plans).enumerate() {
-            let streams = u32::try_from(stimulus.streams.len()).unwrap_or(u32::MAX);
+            let streams = tallied_streams(&stimulus.streams) as u32;
             let load = RunningLoad::begin(stimulus, plan, &start.of_part(number), now);
             loads.push(ConcurrentLoad { load: load.accompanied(first), streams, ended: None });
-            first += streams;
+            first += account_streams(&stimulus.streams) as u32;
         }
         ConcurrentLoads { loads, now, idle_since: Some(now) }
     }
@@ -115,9 +117,9 @@ impl ConcurrentLoads {
     }
 
     /// Completes the I/Os that are outstanding at the end of the loads.
-    pub(super) fn drain(&mut self, window: &mut SimulatedMeasurement) {
+    pub(super) fn drain(&mut self, drive: &mut SimulatedDrive, window: &mut SimulatedMeasurement) {
         for one in &mut self.loads {
-            one.load.drain(window);
+            one.load.drain(drive, window);
             self.now = self.now.max(one.load.now());
         }
     }
@@ -160,7 +162,7 @@ impl ConcurrentLoad {
     ) -> AdvanceEnd {
         if self.load.ends_at.is_some_and(|end| end <= at) {
             self.ended = Some(at);
-            self.load.drain(window);
+            self.load.drain(context.drive, window);
             return AdvanceEnd::Complete;
         }
         let pause = self.load.advance(at.saturating_add(1), context, window);

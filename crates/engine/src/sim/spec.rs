@@ -32,6 +32,10 @@ pub struct DriveSpec {
     pub(super) buffer_units: u32,
     /// True if the buffer survives a power loss, so that buffered writes are durable.
     pub(super) buffer_is_durable: bool,
+    /// Time of a flush in addition to that of emptying a volatile buffer, in nanoseconds.
+    pub(super) flush_ns: u32,
+    /// True if every duration is exactly the specified one.
+    pub(super) is_exact: bool,
     /// Time to read a unit inside a die, in nanoseconds.
     pub(super) read_ns: u32,
     /// Time to program a unit, in nanoseconds.
@@ -88,6 +92,8 @@ const SMALL: DriveSpec = DriveSpec {
     unit_pages: 1,
     buffer_units: 64,
     buffer_is_durable: false,
+    flush_ns: 0,
+    is_exact: false,
     read_ns: 75_000,
     program_ns: 750_000,
     erase_ns: 2_500_000,
@@ -98,7 +104,7 @@ const SMALL: DriveSpec = DriveSpec {
     fault: None,
 };
 
-static DRIVES: [DriveSpec; 6] = [
+static DRIVES: [DriveSpec; 7] = [
     SMALL,
     DriveSpec {
         name: "client",
@@ -113,6 +119,8 @@ static DRIVES: [DriveSpec; 6] = [
         unit_pages: 4,
         buffer_units: 256,
         buffer_is_durable: false,
+        flush_ns: 0,
+        is_exact: false,
         read_ns: 65_000,
         program_ns: 1_000_000,
         erase_ns: 4_000_000,
@@ -135,6 +143,8 @@ static DRIVES: [DriveSpec; 6] = [
         unit_pages: 4,
         buffer_units: 512,
         buffer_is_durable: true,
+        flush_ns: 0,
+        is_exact: false,
         read_ns: 60_000,
         program_ns: 600_000,
         erase_ns: 3_500_000,
@@ -166,6 +176,21 @@ static DRIVES: [DriveSpec; 6] = [
         model: "Steadfast Simulated Throttling",
         serial: "SIM-THROTTLING",
         fault: Some(SimFault::Throttles { above: 46, below: 42, slower_percent: 100 }),
+        ..SMALL
+    },
+    DriveSpec {
+        name: "exact",
+        summary: "1 GiB, 100 us per command, 2 ms per flush, no variation: to check arithmetic",
+        model: "Steadfast Simulated Exact",
+        serial: "SIM-EXACT",
+        flush_ns: 2_000_000,
+        is_exact: true,
+        read_ns: 0,
+        program_ns: 0,
+        erase_ns: 0,
+        transfer_ns: 0,
+        latency_ns: 0,
+        link_mb_per_second: 1024,
         ..SMALL
     },
 ];

@@ -7,7 +7,7 @@ use steadfast_domain::Segments;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::{Criteria, Track, TrackPoint, judge_every};
 use steadfast_domain::step::StepPlace;
-use steadfast_domain::stimulus::{ActiveRange, Demand, LoadLimits, Pace};
+use steadfast_domain::stimulus::{ActiveRange, Demand, Durability, LoadLimits, Pace};
 
 fn load(pattern: &str, demand: &str, spec: &DriveSpec, until: LoadLimits, seed: u64) -> Stimulus {
     let pattern: AccessPattern = pattern.parse().unwrap();
@@ -357,7 +357,7 @@ fn only_a_volatile_buffer_makes_durable_writes_slow() {
         let mut ssd = ssd(name, 1);
         let cached = mean_us(&ssd.measures("RND 4K W", "T1Q1", 1));
         let mut fua = load("RND 4K W", "T1Q1", &ssd.spec.clone(), seconds(1), 1);
-        fua.streams[0].fua = true;
+        fua.streams[0].durability = Durability::Fua;
         let forced = mean_us(&ssd.runs(fua));
         ssd.set_write_cache(WriteCache::Disabled);
         assert_eq!(ssd.device().write_cache, Some(WriteCache::Disabled));

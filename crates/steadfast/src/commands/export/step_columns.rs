@@ -113,14 +113,19 @@ fn streams(streams: &[IoStream]) -> String {
 fn mix(streams: &[IoStream]) -> Option<AccessPattern> {
     let [reads, writes] = streams else { return None };
     let alike = (reads.order, reads.size) == (writes.order, writes.size);
-    if (reads.op, writes.op, writes.fua, alike) != (Op::Read, Op::Write, false, true) {
+    if (reads.op, writes.op, alike) != (Op::Read, Op::Write, true) {
         return None;
     }
     let all = u64::from(reads.weight) + u64::from(writes.weight);
     let percent = u64::from(reads.weight) * 100;
     let whole = all > 0 && percent.is_multiple_of(all);
     let read_percent = u8::try_from(percent.checked_div(all)?).ok().filter(|_| whole)?;
-    Some(AccessPattern { order: reads.order, size: reads.size, read_percent })
+    Some(AccessPattern {
+        order: reads.order,
+        size: reads.size,
+        read_percent,
+        durability: writes.durability,
+    })
 }
 
 fn micros(time: Option<Nanos>) -> TableValue {

@@ -1,0 +1,118 @@
+//! Writes that wait for their flush.
+//!
+//! The flush that follows N writes begins when all of them are written. With N = 1 each slot of a
+//! thread flushes by itself; with more, a thread's writes form one group, and the thread issues
+//! nothing from the N-th of them until the flush has completed.
+
+use steadfast_domain::IoStream;
+use steadfast_domain::stimulus::flush_every;
+
+/// A write that is not durable before the flush that follows has completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UncommittedWrite {
+    /// Stream of the write.
+    pub stream: u32,
+    /// Bytes written.
+    pub size: u32,
+    /// Bytes by which it is shorter than its stream's transfer size.
+    pub missing: u32,
+    /// Start of its response time.
+    pub began: u64,
+}
+
+/// The writes of one thread, grouped by the flush that commits them.
+#[derive(Debug)]
+pub struct CommitGroups {
+    every: u32,
+    /// Account stream of the flushes; that of the writes alone follows it.
+    flush_stream: u32,
+    groups: Box<[CommitGroup]>,
+}
+
+#[derive(Debug, Clone)]
+struct CommitGroup {
+    /// Writes issued since the last flush.
+    issued: u32,
+    written: Vec<UncommittedWrite>,
+    /// Start of the flush that is outstanding; `None` if none is.
+    flushing: Option<u64>,
+}
+
+impl CommitGroups {
+    /// Creates the groups of a thread with `depth` slots; `None` if no flush follows its writes.
+    pub fn new(streams: &[IoStream], depth: u32) -> Option<CommitGroups> {
+        let every = flush_every(streams)?.get();
+        let group = CommitGroup { issued: 0, written: Vec::new(), flushing: None };
+        let count = if every == 1 { depth as usize } else { 1 };
+        let mut groups = vec![group; count];
+        // Reserved now, so that no I/O waits for memory.
+        groups.iter_mut().for_each(|group| group.written.reserve(every.min(1 << 16) as usize));
+        Some(CommitGroups { every, flush_stream: streams.len() as u32, groups: groups.into() })
+    }
+
+    fn group(&mut self, slot: u32) -> &mut CommitGroup {
+        let last = self.groups.len() - 1;
+        &mut self.groups[(slot as usize).min(last)]
+    }
+
+    /// Returns the account stream of the flushes.
+    pub fn flush_stream(&self) -> u32 {
+        self.flush_stream
+    }
+
+    /// Returns the account stream of the writes without their flush.
+    pub fn alone_stream(&self) -> u32 {
+        self.flush_stream + 1
+    }
+
+    /// Returns true if a slot may issue another I/O before the next flush.
+    pub fn may_issue(&self, slot: u32) -> bool {
+        let group = &self.groups[(slot as usize).min(self.groups.len() - 1)];
+        group.issued < self.every && group.flushing.is_none()
+    }
+
+    /// Notes that a slot has issued a write.
+    pub fn issued(&mut self, slot: u32) {
+        self.group(slot).issued += 1;
+    }
+
+    /// Notes that the write of a slot failed: another takes its place before the flush.
+    pub fn failed(&mut self, slot: u32) {
+        let group = self.group(slot);
+        group.issued = group.issued.saturating_sub(1);
+    }
+
+    /// Notes that the write of a slot is written. Returns true if the slot has to flush at once.
+    pub fn written(&mut self, slot: u32, write: UncommittedWrite) -> bool {
+        let every = self.every as usize;
+        let group = self.group(slot);
+        group.written.push(write);
+        group.written.len() >= every
+    }
+
+    /// Returns true if writes of a slot's group wait for a flush that no later write will start.
+    pub fn is_left(&self, slot: u32) -> bool {
+        let group = &self.groups[(slot as usize).min(self.groups.len() - 1)];
+        !group.written.is_empty() && group.flushing.is_none()
+    }
+
+    /// Notes that the flush of a slot's group begins.
+    pub fn flushing(&mut self, slot: u32, now: u64) {
+        self.group(slot).flushing = Some(now);
+    }
+
+    /// Takes what a completed flush has made durable: the start of the flush, and its writes.
+    pub fn committed(
+        &mut self,
+        slot: u32,
+    ) -> (u64, impl Iterator<Item = UncommittedWrite> + use<'_>) {
+        let group = self.group(slot);
+        group.issued = 0;
+        (group.flushing.take().unwrap_or_default(), group.written.drain(..))
+    }
+
+    /// Takes all writes that wait for a flush.
+    pub fn uncommitted(&mut self) -> impl Iterator<Item = UncommittedWrite> {
+        self.groups.iter_mut().flat_map(|group| group.written.drain(..))
+    }
+}
