@@ -25,7 +25,7 @@ use steadfast_domain::{Caveat, Layer};
 use steadfast_tracefile::{Fields, TraceError};
 
 /// Version of the index format. It is raised whenever the content of an index changes.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Maximum number of cells of an index.
 pub const CELLS: u64 = 131_072;
 /// Width of the narrowest cell, in nanoseconds: 100 us.
@@ -140,11 +140,11 @@ struct IndexBuilder {
 /// Counts I/Os by stream and by process.
 const EVERYBODY: Breakdowns = Breakdowns { streams: true, processes: true };
 
-/// Returns the cells of an index: all cells of the capture, by stream and process.
+/// Returns the cells of an index: all cells of the capture.
 fn wanted(end_ns: u64) -> CellSpec {
     let width_ns = cell_width(end_ns);
     let count = end_ns.div_ceil(width_ns).max(1) as usize;
-    CellSpec { width_ns, first: 0, count, by: EVERYBODY }
+    CellSpec { width_ns, first: 0, count }
 }
 
 /// Returns an axis of at most `most` columns that consist of whole cells.
@@ -177,7 +177,7 @@ impl IndexBuilder {
         IndexBuilder {
             end_ns,
             wanted,
-            gathering: PairBatcher::default(),
+            gathering: PairBatcher::new(EVERYBODY),
             cells: TimeCellsBuilder::new(wanted),
             by_pair: PairTablesBuilder::new(wanted.width_ns, end_ns),
             maps,
@@ -195,15 +195,15 @@ impl IndexBuilder {
 
     /// Stores the tables of the open stretch.
     fn close(&mut self) -> Result<(), TraceError> {
-        let packed = self.tables.close(&self.gathering.pairs)?;
-        self.parts.keep(self.stretch, packed);
+        let tables = self.tables.close()?;
+        self.parts.keep(self.stretch, tables);
         Ok(())
     }
 
     /// Counts the I/Os in everything that is kept by stream or by process.
     fn see_pairs(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let mut outcome = Ok(());
-        self.gathering.each(rows, EVERYBODY, |ios, pairs| {
+        self.gathering.each(rows, |ios, pairs| {
             self.cells.take(ios, pairs);
             touch(&self.ranges, rows, ios, &mut self.touched);
             self.by_pair.take(ios, &self.touched);
@@ -240,7 +240,7 @@ impl IndexBuilder {
             ios: account.kept,
             late: account.order.late,
             sides: self.sides.into_iter().collect(),
-            cells: self.cells.finish(&mut self.gathering.pairs),
+            cells: self.cells.finish(&self.gathering.pairs),
             by_pair: self.by_pair.finish(&self.gathering.pairs),
             maps,
             stretches: self.parts.finish(self.end_ns)?,
@@ -299,9 +299,9 @@ impl Fold for IndexBuilder {
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         other.close()?;
-        let (ours, theirs) = (&mut self.gathering.pairs, &mut other.gathering.pairs);
-        self.cells.join(other.cells, (ours, theirs));
-        self.by_pair.join(other.by_pair, &ours.join(theirs).pairs);
+        let numbers = self.gathering.pairs.join(&other.gathering.pairs);
+        self.cells.join(other.cells, &numbers);
+        self.by_pair.join(other.by_pair, &numbers);
         self.sides.append(&mut other.sides);
         self.quality.merge(other.quality)?;
         self.parts.join(other.parts);

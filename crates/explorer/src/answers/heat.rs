@@ -73,8 +73,8 @@ fn of_buckets(
     let mut found: Vec<(usize, usize, u64)> = Vec::new();
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
         let counts = match buckets {
-            HeatKind::Responses => &column.responses,
-            HeatKind::Depths => &column.depths,
+            HeatKind::Responses => column.responses(),
+            HeatKind::Depths => column.depths(),
         };
         let filled = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         found.extend(filled.map(|(bucket, count)| (at, bucket, *count)));
