@@ -36,6 +36,8 @@ pub struct KeyCell<S> {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Cube<S> {
     step_ns: u64,
+    /// Number of the first step, counted from time 0.
+    first: u64,
     cells: Vec<KeyCell<S>>,
     counts: SparseCounts,
 }
@@ -44,6 +46,11 @@ impl<S> Cube<S> {
     /// Returns the width of a step, in nanoseconds; `None` for a cube that was given up.
     pub fn step_ns(&self) -> Option<u64> {
         (self.step_ns > 0).then_some(self.step_ns)
+    }
+
+    /// Returns the number of the first step, counted from time 0.
+    pub fn first(&self) -> u64 {
+        self.first
     }
 
     /// Returns all cells.
@@ -58,11 +65,11 @@ impl<S> Cube<S> {
         &self.cells[first..before(steps.end).max(first)]
     }
 
-    /// Returns the cells of the steps that a window touches, for a cube whose first step begins at
-    /// time 0.
+    /// Returns the cells of the steps that a window touches.
     pub fn window(&self, (from_ns, to_ns): (u64, u64)) -> &[KeyCell<S>] {
         let step_ns = self.step_ns.max(1);
-        self.steps((from_ns / step_ns) as usize..to_ns.div_ceil(step_ns) as usize)
+        let step = |number: u64| number.saturating_sub(self.first) as usize;
+        self.steps(step(from_ns / step_ns)..step(to_ns.div_ceil(step_ns)))
     }
 
     /// Iterates over the histogram of a cell by bucket. A bucket may occur several times.
@@ -101,6 +108,7 @@ impl<S: CellSums> CubeBuilder<S> {
     /// buckets.
     pub fn new(step_ns: u64, steps: Range<u64>, buckets: usize) -> Self {
         CubeBuilder {
+            done: Cube { step_ns, first: steps.start, ..Cube::default() },
             steps,
             buckets,
             step: 0,
@@ -108,7 +116,6 @@ impl<S: CellSums> CubeBuilder<S> {
             lasts_ns: 0,
             open: Vec::new(),
             touched: Vec::new(),
-            done: Cube { step_ns, ..Cube::default() },
         }
     }
 
@@ -201,13 +208,17 @@ impl<S: CellSums> CubeBuilder<S> {
         let mut old = mem::take(&mut self.done);
         old.cells.sort_by_key(|cell| (cell.step, cell.key));
         self.done.step_ns = old.step_ns.saturating_mul(together.into());
+        self.done.first = old.first;
         self.steps.end = self.steps.end.div_ceil(together.into());
-        for cell in &old.cells {
-            let open = self.in_step(cell.step / together, key(cell.key));
-            open.sums.merge(&cell.sums);
-            old.counts(cell).for_each(|(bucket, count)| open.counts.add(bucket, count));
-        }
+        old.cells.iter().for_each(|cell| self.add(&old, cell, cell.step / together, key(cell.key)));
         self.close();
+    }
+
+    /// Adds a cell of another cube to that of a key in a step.
+    pub fn add(&mut self, cube: &Cube<S>, cell: &KeyCell<S>, step: u32, key: u32) {
+        let open = self.in_step(step, key);
+        open.sums.merge(&cell.sums);
+        cube.counts(cell).for_each(|(bucket, count)| open.counts.add(bucket, count));
     }
 
     /// Gives the cube up: it stays empty.
@@ -268,7 +279,7 @@ mod tests {
         let mut whole = cube;
         whole.roll_up(1, |key| key);
         let cube = whole.finish();
-        let counts = |cell| cube.counts(cell).collect();
+        let counts = |cell: &KeyCell<Count>| cube.counts(cell).collect();
         cube.cells().iter().map(|cell| (cell.step, cell.key, cell.sums.0, counts(cell))).collect()
     }
 
@@ -277,7 +288,7 @@ mod tests {
         times: impl Iterator<Item = u64>,
         key: fn(u64) -> u32,
     ) -> CubeBuilder<Count> {
-        let mut cube = CubeBuilder::new(step_ns, 0..2000 / step_ns, 8);
+        let mut cube = CubeBuilder::<Count>::new(step_ns, 0..2000 / step_ns, 8);
         for time in times {
             let Some(cell) = cube.at(time, key(time)) else { continue };
             cell.sums.0 += time;
@@ -298,7 +309,7 @@ mod tests {
         let odd = filled(20, all().filter(|n| n % 2 == 1), |time| 2 - time as u32 % 6 / 2);
         even.merge(odd, &[2, 1, 0]);
         assert_eq!(listed(even), wanted);
-        assert_eq!(wanted.iter().map(|cell| cell.2).sum::<u64>(), (0..2000).sum());
+        assert_eq!(wanted.iter().map(|cell| cell.2).sum::<u64>(), (0..2000u64).sum::<u64>());
     }
 
     #[test]

@@ -4,11 +4,10 @@
 //! that is not enough, nothing is kept and the I/Os are read.
 
 use crate::cells::{BUCKETS, CellSpec, PairSums, TimeCells, TimeCellsBuilder, count_buckets};
-use crate::maps::{FINE_RANGES, IndexHitMap, IndexMaps, PARTS, RANGES, SecondMap, TouchedRanges};
+use crate::maps::{FINE_RANGES, PARTS, RANGES, SECOND, TouchedRanges, hit_key, second_part};
 use crate::pairs::{Breakdowns, CountedIo, PairFilter, PairKey, PairNumbers};
 use serde::{Deserialize, Serialize};
 use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder};
-use steadfast_domain::IoOp;
 
 /// Maximum number of columns with response times and depths.
 const COLUMNS: u64 = 4096;
@@ -20,7 +19,6 @@ const COLUMNS_LEAST: u64 = 64;
 const PAIRS_MAX: u32 = 4096;
 /// Maximum memory of one kind of columns, in bytes.
 const BYTES_MAX: usize = 16 << 20;
-const SECOND: u64 = 1_000_000_000;
 
 /// Everything that is kept by pair.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -68,30 +66,31 @@ impl PairTables {
         filling.finish(&pairs)
     }
 
-    /// Returns the hits by address of the I/Os that pass; `None` if they are not kept.
-    pub fn hits(&self, passing: PairFilter<'_>, all: &IndexMaps) -> Option<IndexHitMap> {
-        let mut map = all.fine.of_columns(self.hits.step_ns()?, self.end_ns)?;
-        let passing = self.passing(passing);
-        for cell in self.hits.cells() {
-            let Some(Some((stream, _))) = passing.get(cell.key as usize) else { continue };
-            let is_read = stream.op == IoOp::Read;
-            let hits = if is_read { &mut map.reads } else { &mut map.writes };
-            add_counts(hits, cell.step as usize * map.ranges, self.hits.counts(cell));
-        }
-        Some(map)
+    /// Returns the hits of the [`FINE_RANGES`] by the I/Os that pass; `None` if they are not kept.
+    pub fn hits(&self, passing: PairFilter<'_>) -> Option<Cube<()>> {
+        self.rolled_up(&self.hits, FINE_RANGES, passing, |(stream, _)| hit_key(stream.op))
     }
 
     /// Returns the parts of seconds of the I/Os that pass; `None` if they are not kept.
-    pub fn seconds(&self, passing: PairFilter<'_>) -> Option<SecondMap> {
-        let mut map = SecondMap::of_seconds(self.seconds.step_ns()? / SECOND, self.end_ns)?;
+    pub fn seconds(&self, passing: PairFilter<'_>) -> Option<Cube<()>> {
+        self.rolled_up(&self.seconds, PARTS, passing, |_| 0)
+    }
+
+    fn rolled_up(
+        &self,
+        cube: &Cube<()>,
+        buckets: usize,
+        passing: PairFilter<'_>,
+        key_of: impl Fn(&PairKey) -> u32,
+    ) -> Option<Cube<()>> {
+        let mut found = CubeBuilder::new(cube.step_ns()?, 0..u64::from(u32::MAX), buckets);
         let passing = self.passing(passing);
-        for cell in self.seconds.cells() {
-            if let Some(Some(_)) = passing.get(cell.key as usize) {
-                let begin = cell.step as usize * map.parts;
-                add_counts(&mut map.counts, begin, self.seconds.counts(cell));
+        for cell in cube.cells() {
+            if let Some(Some(key)) = passing.get(cell.key as usize) {
+                found.add(cube, cell, cell.step, key_of(key));
             }
         }
-        Some(map)
+        Some(found.finish())
     }
 
     /// Returns the part of a window, in whole columns, in which I/Os that pass can lie; `None` if
@@ -106,15 +105,6 @@ impl PairTables {
         let last = steps.next_back().unwrap_or(first);
         let begin = |step: u32| u64::from(step).saturating_mul(width_ns);
         Some((begin(first).max(window_ns.0), begin(last + 1).min(window_ns.1)))
-    }
-}
-
-/// Adds counts to saturating sums that begin at `begin`.
-fn add_counts(sums: &mut [u32], begin: usize, counts: impl Iterator<Item = (usize, u32)>) {
-    for (at, count) in counts {
-        if let Some(sum) = sums.get_mut(begin + at) {
-            *sum = sum.saturating_add(count);
-        }
     }
 }
 
@@ -187,7 +177,7 @@ impl PairTablesBuilder {
         }
         for io in ios {
             let Some(cell) = self.seconds.at(io.issued_ns, io.pair) else { break };
-            cell.counts.count(SecondMap::part(io.issued_ns, PARTS));
+            cell.counts.count(second_part(io.issued_ns));
         }
         bound(&mut self.times, self.end_ns);
         bound(&mut self.hits, self.end_ns);
@@ -225,6 +215,7 @@ impl PairTablesBuilder {
 mod tests {
     use super::*;
     use steadfast_analysis::questions::processes::ProcessKey;
+    use steadfast_domain::IoOp;
     use steadfast_domain::io_event::{CommandName, ContentMeasurement};
     use steadfast_tracefile::StreamKey;
 

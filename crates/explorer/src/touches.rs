@@ -1,6 +1,6 @@
 //! [`ProcessHits`]: the hits of each address range by process.
 
-use crate::maps::{IndexHitMap, RANGES};
+use crate::maps::{AddressRanges, RANGES};
 use std::collections::HashMap;
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
@@ -49,32 +49,32 @@ impl ProcessHits {
 pub struct ProcessHitsFold {
     /// Hits so far.
     pub touches: ProcessHits,
-    map: IndexHitMap,
+    addresses: AddressRanges,
 }
 
 impl ProcessHitsFold {
-    /// Creates an empty fold for the ranges of a map without columns.
-    pub fn new(map: IndexHitMap) -> Self {
-        ProcessHitsFold { touches: ProcessHits::default(), map }
+    /// Creates an empty fold.
+    pub fn new(addresses: AddressRanges) -> Self {
+        ProcessHitsFold { touches: ProcessHits::default(), addresses }
     }
 }
 
 impl EmptyLike for ProcessHitsFold {
     fn alike(&self) -> Self {
-        ProcessHitsFold::new(self.map.clone())
+        ProcessHitsFold::new(self.addresses)
     }
 }
 
 impl Fold for ProcessHitsFold {
     fn fields(&self) -> Fields {
-        self.map.fields().and(Fields::of(&[Field::Pid, Field::Command]))
+        AddressRanges::FIELDS.and(Fields::of(&[Field::Pid, Field::Command]))
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for row in rows.iter() {
-            if let Some((first, last)) = self.map.touched(rows, row) {
+            if let Some((first, last)) = self.addresses.touched(rows, row) {
                 let (pid, command) = (rows.batch.pid(row), rows.batch.command(row));
-                let ranges = (first as u16..=last as u16).map(|range| (range, 1));
+                let ranges = (first..=last).map(|range| (range, 1));
                 self.touches.add(Some(ProcessKey { pid, command }), ranges);
             }
         }

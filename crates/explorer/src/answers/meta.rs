@@ -101,7 +101,7 @@ pub fn of_capture(capture: &ExploredCapture, index: &Index) -> CaptureMeta {
         text: caveat.text.clone(),
         remedy: caveat.remedy.clone(),
     };
-    let hits = &index.maps.hits;
+    let addresses = &index.maps.addresses;
     CaptureMeta {
         begin_unix_ns: conditions.began_unix_ns,
         zone_offset_s: conditions.zone.as_ref().map(|zone| zone.offset_s),
@@ -114,10 +114,7 @@ pub fn of_capture(capture: &ExploredCapture, index: &Index) -> CaptureMeta {
         streams: stream_list(index),
         marks: conditions.marks.iter().map(mark).collect(),
         caveats: index.caveats.iter().map(caveat).collect(),
-        lba: LbaMeta {
-            low: hits.low,
-            high: hits.low.saturating_add(hits.range_bytes.saturating_mul(hits.ranges as u64)),
-        },
+        lba: LbaMeta { low: addresses.low, high: addresses.begin(addresses.ranges) },
         cell_ns: index.cells.width_ns,
         cells: index.cells.count,
         busy_ns: (!conditions.rounded_times).then(|| busy_ns(index)),
