@@ -3,8 +3,11 @@
 
 use crate::by_pair::{PairTables, PairTablesBuilder};
 use crate::cells::{CellSpec, TimeCells, TimeCellsBuilder};
-use crate::maps::{self, COLUMNS, ColumnAxis, IndexHitMap, IndexMaps, RANGES, TouchedRanges};
-use crate::pairs::{Breakdowns, CountedIo, PairBatcher};
+use crate::maps::{
+    AddressRanges, COLUMNS, ColumnAxis, FINE_COLUMNS, IndexMaps, IndexMapsBuilder, RANGES,
+    TouchedRanges,
+};
+use crate::pairs::{Breakdowns, PairBatcher};
 use crate::query::usual_layer;
 use crate::stretches::{self, IndexSegments, ThreadCheckpoints};
 use crate::tallies::PairTallies;
@@ -12,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::mem;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_analysis::pass::PassAccount;
 use steadfast_analysis::questions::processes::ProcessTable;
 use steadfast_analysis::questions::quality::Completeness;
@@ -25,7 +28,7 @@ use steadfast_domain::{Caveat, Layer};
 use steadfast_tracefile::{Fields, TraceError};
 
 /// Version of the index format. It is raised whenever the content of an index changes.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Maximum number of cells of an index.
 pub const CELLS: u64 = 131_072;
 /// Width of the narrowest cell, in nanoseconds: 100 us.
@@ -118,14 +121,11 @@ impl Index {
 /// An index under construction, or the share of it that one thread builds.
 struct IndexBuilder {
     end_ns: u64,
-    wanted: CellSpec,
     gathering: PairBatcher,
     cells: TimeCellsBuilder,
     by_pair: PairTablesBuilder,
-    /// One set of maps for all threads, since an I/O changes little of it.
-    maps: Arc<Mutex<IndexMaps>>,
-    /// Address ranges without hits, to find the ranges that an I/O touches.
-    ranges: IndexHitMap,
+    maps: IndexMapsBuilder,
+    addresses: AddressRanges,
     touched: Vec<TouchedRanges>,
     progress: Arc<IndexProgress>,
     sides: BTreeSet<(u16, Layer)>,
@@ -140,11 +140,11 @@ struct IndexBuilder {
 /// Counts I/Os by stream and by process.
 const EVERYBODY: Breakdowns = Breakdowns { streams: true, processes: true };
 
-/// Returns the cells of an index: all cells of the capture, by stream and process.
+/// Returns the cells of an index: all cells of the capture.
 fn wanted(end_ns: u64) -> CellSpec {
     let width_ns = cell_width(end_ns);
     let count = end_ns.div_ceil(width_ns).max(1) as usize;
-    CellSpec { width_ns, first: 0, count, by: EVERYBODY }
+    CellSpec { width_ns, first: 0, count }
 }
 
 /// Returns an axis of at most `most` columns that consist of whole cells.
@@ -159,29 +159,25 @@ fn axis(cells: &CellSpec, most: usize) -> ColumnAxis {
 
 impl IndexBuilder {
     fn new(end_ns: u64, reach: u64, quality: Completeness, progress: Arc<IndexProgress>) -> Self {
-        let wanted = wanted(end_ns);
-        let coarse = (axis(&wanted, COLUMNS), RANGES);
-        let fine = (axis(&wanted, maps::FINE_COLUMNS), maps::FINE_RANGES);
-        let maps = IndexMaps::new((coarse, fine), reach, end_ns);
-        let ranges = maps.hits.empty();
-        let maps = Arc::new(Mutex::new(maps));
-        Self::part_of((end_ns, wanted), (maps, ranges), progress, quality)
+        let addresses = AddressRanges::new((0, reach), RANGES);
+        Self::part_of(end_ns, addresses, progress, quality)
     }
 
     fn part_of(
-        (end_ns, wanted): (u64, CellSpec),
-        (maps, ranges): (Arc<Mutex<IndexMaps>>, IndexHitMap),
+        end_ns: u64,
+        addresses: AddressRanges,
         progress: Arc<IndexProgress>,
         quality: Completeness,
     ) -> Self {
+        let wanted = wanted(end_ns);
+        let (coarse, fine) = (axis(&wanted, COLUMNS), axis(&wanted, FINE_COLUMNS));
         IndexBuilder {
             end_ns,
-            wanted,
-            gathering: PairBatcher::default(),
+            gathering: PairBatcher::new(EVERYBODY),
             cells: TimeCellsBuilder::new(wanted),
             by_pair: PairTablesBuilder::new(wanted.width_ns, end_ns),
-            maps,
-            ranges,
+            maps: IndexMapsBuilder::new(coarse, fine, end_ns),
+            addresses,
             touched: Vec::new(),
             progress,
             sides: BTreeSet::new(),
@@ -195,19 +191,20 @@ impl IndexBuilder {
 
     /// Stores the tables of the open stretch.
     fn close(&mut self) -> Result<(), TraceError> {
-        let packed = self.tables.close(&self.gathering.pairs)?;
-        self.parts.keep(self.stretch, packed);
+        let tables = self.tables.close()?;
+        self.parts.keep(self.stretch, tables);
         Ok(())
     }
 
     /// Counts the I/Os in everything that is kept by stream or by process.
     fn see_pairs(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let mut outcome = Ok(());
-        self.gathering.each(rows, EVERYBODY, |ios, pairs| {
+        self.gathering.each(rows, |ios, pairs| {
             self.cells.take(ios, pairs);
-            touch(&self.ranges, rows, ios, &mut self.touched);
+            self.touched.clear();
+            self.touched.extend(ios.iter().map(|io| self.addresses.touched(rows, io.row)));
             self.by_pair.take(ios, &self.touched);
-            self.maps.lock().unwrap_or_else(PoisonError::into_inner).take(ios, &self.touched);
+            self.maps.take(ios, &self.touched);
             let taken = self.tables.take(rows, (ios, &self.touched), pairs);
             outcome = mem::replace(&mut outcome, Ok(())).and(taken);
         });
@@ -232,7 +229,6 @@ impl IndexBuilder {
     ) -> Result<Index, TraceError> {
         self.close()?;
         let caveats = Evidence::seen(captured, account, self.quality).limits();
-        let maps = mem::take(&mut *self.maps.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(Index {
             end_ns: self.end_ns,
             span_ns: account.span_ns,
@@ -240,39 +236,26 @@ impl IndexBuilder {
             ios: account.kept,
             late: account.order.late,
             sides: self.sides.into_iter().collect(),
-            cells: self.cells.finish(&mut self.gathering.pairs),
+            cells: self.cells.finish(&self.gathering.pairs),
             by_pair: self.by_pair.finish(&self.gathering.pairs),
-            maps,
+            maps: self.maps.finish(self.addresses),
             stretches: self.parts.finish(self.end_ns)?,
             caveats,
         })
     }
 }
 
-/// Finds the address ranges that I/Os touch.
-fn touch(
-    ranges: &IndexHitMap,
-    rows: &AnnotatedRows<'_>,
-    ios: &[CountedIo],
-    touched: &mut Vec<TouchedRanges>,
-) {
-    let narrow = |(first, last): (usize, usize)| (first as u16, last as u16);
-    touched.clear();
-    touched.extend(ios.iter().map(|io| ranges.touched(rows, io.row).map(narrow)));
-}
-
 impl EmptyLike for IndexBuilder {
     fn alike(&self) -> Self {
-        let (maps, progress) = (Arc::clone(&self.maps), Arc::clone(&self.progress));
-        let maps = (maps, self.ranges.clone());
-        Self::part_of((self.end_ns, self.wanted), maps, progress, self.quality.alike())
+        let progress = Arc::clone(&self.progress);
+        Self::part_of(self.end_ns, self.addresses, progress, self.quality.alike())
     }
 }
 
 impl Fold for IndexBuilder {
     fn fields(&self) -> Fields {
         let tables = StreamTable::new().fields().and(ProcessTable::default().fields());
-        tables.and(self.ranges.fields()).and(self.quality.fields())
+        tables.and(AddressRanges::FIELDS).and(self.quality.fields())
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
@@ -299,9 +282,10 @@ impl Fold for IndexBuilder {
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         other.close()?;
-        let (ours, theirs) = (&mut self.gathering.pairs, &mut other.gathering.pairs);
-        self.cells.join(other.cells, (ours, theirs));
-        self.by_pair.join(other.by_pair, &ours.join(theirs).pairs);
+        let numbers = self.gathering.pairs.join(&other.gathering.pairs);
+        self.cells.join(other.cells, &numbers);
+        self.by_pair.join(other.by_pair, &numbers);
+        self.maps.join(other.maps);
         self.sides.append(&mut other.sides);
         self.quality.merge(other.quality)?;
         self.parts.join(other.parts);

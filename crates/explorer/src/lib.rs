@@ -26,7 +26,6 @@ pub mod run;
 pub mod selection;
 pub mod server;
 pub mod shown;
-pub mod sparse;
 pub mod stretches;
 pub mod tallies;
 pub mod touches;

@@ -1,8 +1,10 @@
 //! Pictures with other axes than response time and queue depth: hits by address over time, and
-//! issue times within the second.
+//! issue times within the second. Each is a cube whose histograms have a bucket for every address
+//! range or part of a second.
 
 use crate::pairs::CountedIo;
 use serde::{Deserialize, Serialize};
+use steadfast_analysis::cube::{Cube, CubeBuilder};
 use steadfast_analysis::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
 use steadfast_domain::{IoOp, Layer};
 use steadfast_tracefile::{Field, Fields, TraceError};
@@ -10,12 +12,13 @@ use steadfast_tracefile::{Field, Fields, TraceError};
 /// Maximum number of columns of the address map of an index.
 pub const COLUMNS: usize = 1024;
 /// Maximum number of columns of the map of seconds.
-const SECONDS_COLUMNS: usize = 4096;
+const SECONDS_COLUMNS: u64 = 4096;
 /// Address ranges of the address map of an index.
 pub const RANGES: usize = 1024;
-/// Parts of a second in the map of an index.
+/// Parts of a second.
 pub const PARTS: usize = 100;
-const SECOND: u64 = 1_000_000_000;
+/// Nanoseconds of a second.
+pub const SECOND: u64 = 1_000_000_000;
 
 /// Maximum number of columns of the address map with finer time.
 pub const FINE_COLUMNS: usize = 16_384;
@@ -24,62 +27,6 @@ pub const FINE_RANGES: usize = 128;
 
 /// The first and the last of the [`RANGES`] that an I/O touches; `None` if it touches none.
 pub type TouchedRanges = Option<(u16, u16)>;
-
-/// Maps of a whole capture.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IndexMaps {
-    /// Hits by address.
-    pub hits: IndexHitMap,
-    /// Hits by address, with finer time and fewer ranges.
-    pub fine: IndexHitMap,
-    /// I/Os by part of the second.
-    pub seconds: SecondMap,
-}
-
-impl IndexMaps {
-    /// Creates empty maps of a capture. `coarse` and `fine` are the columns and the number of
-    /// ranges of the two address maps.
-    pub fn new(
-        (coarse, fine): ((ColumnAxis, usize), (ColumnAxis, usize)),
-        reach: u64,
-        end_ns: u64,
-    ) -> Self {
-        IndexMaps {
-            hits: IndexHitMap::new(coarse.0, (0, reach), coarse.1),
-            fine: IndexHitMap::coarse(fine.0, reach, fine.1),
-            seconds: SecondMap::new((0, end_ns), SECONDS_COLUMNS, PARTS),
-        }
-    }
-
-    /// Takes I/Os with the ranges of [`Self::hits`] that they touch.
-    pub fn take(&mut self, ios: &[CountedIo], touched: &[TouchedRanges]) {
-        self.hits.count(ios, touched);
-        self.fine.count(ios, touched);
-        self.seconds.count(ios.iter().map(|io| io.issued_ns));
-    }
-}
-
-/// Hits of each address range in each column of time, stored column by column with the lowest
-/// address first. An I/O hits every range that it touches, as in `steadfast trace hits`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IndexHitMap {
-    /// Width of a column, in nanoseconds.
-    pub width_ns: u64,
-    /// Number of the first column, counted from the beginning of the capture.
-    pub first: u64,
-    /// Number of columns.
-    pub columns: usize,
-    /// First address, in bytes.
-    pub low: u64,
-    /// Bytes of a range.
-    pub range_bytes: u64,
-    /// Number of ranges.
-    pub ranges: usize,
-    /// Hits by reads.
-    pub reads: Vec<u32>,
-    /// Hits by writes.
-    pub writes: Vec<u32>,
-}
 
 /// A time axis of columns of equal width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,82 +39,49 @@ pub struct ColumnAxis {
     pub columns: usize,
 }
 
-impl IndexHitMap {
-    /// Creates an empty map of the addresses from `low` to `high`.
-    pub fn new(axis: ColumnAxis, (low, high): (u64, u64), ranges: usize) -> Self {
-        let ColumnAxis { width_ns, first, columns } = axis;
-        let bytes = high.saturating_sub(low).div_ceil(ranges as u64).max(1);
-        let cells = columns * ranges;
-        IndexHitMap {
-            width_ns: width_ns.max(1),
-            first,
-            columns,
-            low,
-            range_bytes: bytes,
-            ranges,
-            reads: vec![0; cells],
-            writes: vec![0; cells],
-        }
+impl ColumnAxis {
+    fn cube(&self, buckets: usize) -> CubeBuilder<()> {
+        let steps = self.first..self.first.saturating_add(self.columns as u64);
+        CubeBuilder::new(self.width_ns.max(1), steps, buckets)
+    }
+}
+
+/// Address ranges of equal size.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressRanges {
+    /// First address, in bytes.
+    pub low: u64,
+    /// Bytes of a range.
+    pub range_bytes: u64,
+    /// Number of ranges.
+    pub ranges: usize,
+}
+
+impl AddressRanges {
+    /// The columns of single I/Os that [`Self::touched`] needs.
+    pub const FIELDS: Fields =
+        Fields::of(&[Field::Issued, Field::Offset, Field::Bytes, Field::Op, Field::Layer]);
+
+    /// Divides the addresses from `low` to `high`.
+    pub fn new((low, high): (u64, u64), ranges: usize) -> Self {
+        let range_bytes = high.saturating_sub(low).div_ceil(ranges as u64).max(1);
+        AddressRanges { low, range_bytes, ranges }
     }
 
-    /// Creates an empty map with fewer ranges, each of which combines several of the [`RANGES`].
-    fn coarse(axis: ColumnAxis, reach: u64, ranges: usize) -> Self {
-        let bytes = reach.div_ceil(RANGES as u64).max(1);
-        let map = IndexHitMap::new(axis, (0, reach), ranges);
-        IndexHitMap { range_bytes: bytes.saturating_mul((RANGES / ranges) as u64), ..map }
+    /// Returns fewer ranges, each of which combines several.
+    pub fn combined(self, ranges: usize) -> Self {
+        let range_bytes = self.range_bytes.saturating_mul((self.ranges / ranges) as u64);
+        AddressRanges { range_bytes, ranges, ..self }
     }
 
-    /// Returns a map of the same ranges, without columns.
-    pub fn empty(&self) -> IndexHitMap {
-        let IndexHitMap { width_ns, low, range_bytes, ranges, .. } = *self;
-        IndexHitMap { width_ns, low, range_bytes, ranges, ..IndexHitMap::default() }
+    /// Returns the first address of a range, in bytes.
+    pub fn begin(&self, range: usize) -> u64 {
+        self.low.saturating_add(self.range_bytes.saturating_mul(range as u64))
     }
 
-    /// Returns an empty map of the same ranges with columns of a width; `None` if the width is 0.
-    pub fn of_columns(&self, width_ns: u64, end_ns: u64) -> Option<IndexHitMap> {
-        let columns = end_ns.checked_div(width_ns)? as usize + 1;
-        let none = vec![0; columns * self.ranges];
-        let (reads, writes) = (none.clone(), none);
-        Some(IndexHitMap { width_ns, columns, reads, writes, ..self.empty() })
-    }
-
-    /// Counts a hit in each of the [`RANGES`] from the first to the last that an I/O touches.
-    fn count(&mut self, ios: &[CountedIo], touched: &[TouchedRanges]) {
-        let together = (RANGES / self.ranges.max(1)).max(1).ilog2();
-        let mut open = LastColumn::new(self.width_ns);
-        for (io, touched) in ios.iter().zip(touched) {
-            let Some((first, last)) = *touched else { continue };
-            let column = open.of(io.issued_ns).saturating_sub(self.first);
-            if column >= self.columns as u64 {
-                continue;
-            }
-            let begin = column as usize * self.ranges;
-            let hits = if io.op == IoOp::Read { &mut self.reads } else { &mut self.writes };
-            for range in first..=last {
-                if let Some(hit) = hits.get_mut(begin + usize::from(range >> together)) {
-                    *hit = hit.saturating_add(1);
-                }
-            }
-        }
-    }
-
-    /// Takes one row. Returns the first and the last range that it touches.
+    /// Returns the first and the last range that an I/O touches.
     #[inline]
-    pub fn take_row(&mut self, rows: &AnnotatedRows<'_>, row: usize) -> Option<(usize, usize)> {
-        let (first, last) = self.touched(rows, row)?;
-        let column = (rows.batch.issued_ns(row) / self.width_ns).checked_sub(self.first)?;
-        let column = usize::try_from(column).ok().filter(|column| *column < self.columns)?;
-        let is_read = rows.batch.op(row) == IoOp::Read;
-        let hits = if is_read { &mut self.reads } else { &mut self.writes };
-        for hit in &mut hits[column * self.ranges + first..=column * self.ranges + last] {
-            *hit = hit.saturating_add(1);
-        }
-        Some((first, last))
-    }
-
-    /// Returns the first and the last range that an I/O touches, regardless of its time.
-    #[inline]
-    pub fn touched(&self, rows: &AnnotatedRows<'_>, row: usize) -> Option<(usize, usize)> {
+    pub fn touched(&self, rows: &AnnotatedRows<'_>, row: usize) -> TouchedRanges {
         let batch = rows.batch;
         let (op, bytes) = (batch.op(row), u64::from(batch.bytes(row)));
         if !matches!(op, IoOp::Read | IoOp::Write) || bytes == 0 || batch.layer(row) != Layer::Block
@@ -181,114 +95,124 @@ impl IndexHitMap {
         // Most I/Os touch one range, which saves the second division.
         let is_one = end - first * self.range_bytes < self.range_bytes;
         let last = if is_one { first } else { end / self.range_bytes };
-        let first = usize::try_from(first).ok().filter(|first| *first < self.ranges)?;
+        let first = u16::try_from(first).ok().filter(|first| usize::from(*first) < self.ranges)?;
         let last = usize::try_from(last).unwrap_or(usize::MAX).min(self.ranges - 1);
-        Some((first, last))
+        Some((first, last as u16))
     }
 }
 
-/// I/Os by their position within the second. A column stands for one second or several, and its
-/// rows for the parts of a second.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SecondMap {
-    /// Seconds of a column.
-    pub seconds: u64,
-    /// First second.
-    pub first: u64,
-    /// Number of columns.
-    pub columns: usize,
-    /// Number of parts of a second.
-    pub parts: usize,
-    /// Counts, column by column.
-    pub counts: Vec<u32>,
+/// Key of the hits of reads and of all others in an address map.
+pub fn hit_key(op: IoOp) -> u32 {
+    u32::from(op != IoOp::Read)
 }
 
-impl SecondMap {
-    /// Creates an empty map of a time span, with one column per second, or with wider columns so
-    /// that there are at most `most`.
-    pub fn new(span_ns: (u64, u64), most: usize, parts: usize) -> Self {
-        let most = most.max(1) as u64;
-        let last = span_ns.1.saturating_sub(1).max(span_ns.0) / SECOND;
-        let mut seconds = 1;
-        while last / seconds - span_ns.0 / SECOND / seconds >= most {
-            seconds *= 2;
+/// Returns the part of its second in which a time lies.
+#[inline]
+pub fn second_part(time_ns: u64) -> usize {
+    (time_ns % SECOND) as usize * PARTS / SECOND as usize
+}
+
+/// Maps of a whole capture.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct IndexMaps {
+    /// Address ranges of [`Self::hits`].
+    pub addresses: AddressRanges,
+    /// Hits by address.
+    pub hits: Cube<()>,
+    /// Hits by address, with finer time and [`FINE_RANGES`].
+    pub fine: Cube<()>,
+    /// I/Os by part of the second.
+    pub seconds: Cube<()>,
+}
+
+/// Maps that are being filled.
+#[derive(Debug)]
+pub struct IndexMapsBuilder {
+    hits: CubeBuilder<()>,
+    fine: CubeBuilder<()>,
+    seconds: CubeBuilder<()>,
+}
+
+impl IndexMapsBuilder {
+    /// Creates empty maps of a capture with the columns of the two address maps.
+    pub fn new(coarse: ColumnAxis, fine: ColumnAxis, end_ns: u64) -> Self {
+        IndexMapsBuilder {
+            hits: coarse.cube(RANGES),
+            fine: fine.cube(FINE_RANGES),
+            seconds: SecondsFold::new((0, end_ns), SECONDS_COLUMNS).cube,
         }
-        let first = span_ns.0 / SECOND / seconds * seconds;
-        let columns = ((last - first) / seconds + 1) as usize;
-        SecondMap { seconds, first, columns, parts, counts: vec![0; columns * parts] }
     }
 
-    /// Creates an empty map from the beginning of the capture with columns of `seconds` seconds;
-    /// `None` if that is 0.
-    pub fn of_seconds(seconds: u64, end_ns: u64) -> Option<Self> {
-        let columns = (end_ns / SECOND).checked_div(seconds)? as usize + 1;
-        let counts = vec![0; columns * PARTS];
-        Some(SecondMap { seconds, first: 0, columns, parts: PARTS, counts })
-    }
-
-    /// Returns the part of its second in which a time lies, out of `parts` parts.
-    #[inline]
-    pub fn part(time_ns: u64, parts: usize) -> usize {
-        (time_ns % SECOND) as usize * parts / SECOND as usize
-    }
-
-    /// Counts I/Os that were issued at these times.
-    fn count(&mut self, times_ns: impl Iterator<Item = u64>) {
-        let mut open = LastColumn::new(self.seconds.saturating_mul(SECOND));
-        let first = self.first / self.seconds.max(1);
-        for time_ns in times_ns {
-            let Some(column) = open.of(time_ns).checked_sub(first) else { continue };
-            if column < self.columns as u64 {
-                let part = Self::part(time_ns, self.parts);
-                let count = &mut self.counts[column as usize * self.parts + part];
-                *count = count.saturating_add(1);
+    /// Takes I/Os with the ranges that they touch.
+    pub fn take(&mut self, ios: &[CountedIo], touched: &[TouchedRanges]) {
+        for (io, touched) in ios.iter().zip(touched) {
+            if let Some(cell) = self.seconds.at(io.issued_ns, 0) {
+                cell.counts.count(second_part(io.issued_ns));
+            }
+            let Some((first, last)) = *touched else { continue };
+            let key = hit_key(io.op);
+            if let Some(cell) = self.hits.at(io.issued_ns, key) {
+                (first..=last).for_each(|range| cell.counts.count(range.into()));
+            }
+            if let Some(cell) = self.fine.at(io.issued_ns, key) {
+                let fine = |range: u16| usize::from(range) * FINE_RANGES / RANGES;
+                (first..=last).for_each(|range| cell.counts.count(fine(range)));
             }
         }
     }
-}
 
-/// The column of the previous I/O. The next one is nearly always in the same column and needs no
-/// division.
-struct LastColumn {
-    column: u64,
-    begin_ns: u64,
-    width_ns: u64,
-    /// Width of the open column; 0 if none is open.
-    lasts_ns: u64,
-}
-
-impl LastColumn {
-    fn new(width_ns: u64) -> Self {
-        LastColumn { column: 0, begin_ns: 0, width_ns: width_ns.max(1), lasts_ns: 0 }
+    /// Adds the maps of another share of the I/Os.
+    pub fn join(&mut self, other: IndexMapsBuilder) {
+        self.hits.merge(other.hits, &[0, 1]);
+        self.fine.merge(other.fine, &[0, 1]);
+        self.seconds.merge(other.seconds, &[0]);
     }
 
-    /// Returns the number of the column of a time.
-    #[inline]
-    fn of(&mut self, time_ns: u64) -> u64 {
-        if time_ns.wrapping_sub(self.begin_ns) >= self.lasts_ns {
-            self.column = time_ns / self.width_ns;
-            self.begin_ns = self.column * self.width_ns;
-            self.lasts_ns = self.width_ns;
+    /// Returns the finished maps.
+    pub fn finish(self, addresses: AddressRanges) -> IndexMaps {
+        IndexMaps {
+            addresses,
+            hits: self.hits.finish(),
+            fine: self.fine.finish(),
+            seconds: self.seconds.finish(),
         }
-        self.column
     }
 }
 
-impl EmptyLike for IndexHitMap {
+/// A fold that counts hits of each address range in each column of time, reads and writes apart. An
+/// I/O hits every range that it touches, as in `steadfast trace hits`.
+pub struct HitsFold {
+    axis: ColumnAxis,
+    addresses: AddressRanges,
+    /// Hits so far.
+    pub cube: CubeBuilder<()>,
+}
+
+impl HitsFold {
+    /// Creates an empty fold.
+    pub fn new(axis: ColumnAxis, addresses: AddressRanges) -> Self {
+        HitsFold { axis, addresses, cube: axis.cube(addresses.ranges) }
+    }
+}
+
+impl EmptyLike for HitsFold {
     fn alike(&self) -> Self {
-        let (reads, writes) = (vec![0; self.reads.len()], vec![0; self.writes.len()]);
-        IndexHitMap { first: self.first, columns: self.columns, reads, writes, ..self.empty() }
+        HitsFold::new(self.axis, self.addresses)
     }
 }
 
-impl Fold for IndexHitMap {
+impl Fold for HitsFold {
     fn fields(&self) -> Fields {
-        Fields::of(&[Field::Issued, Field::Offset, Field::Bytes, Field::Op, Field::Layer])
+        AddressRanges::FIELDS
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for row in rows.iter() {
-            self.take_row(rows, row);
+            let Some((first, last)) = self.addresses.touched(rows, row) else { continue };
+            let key = hit_key(rows.batch.op(row));
+            if let Some(cell) = self.cube.at(rows.batch.issued_ns(row), key) {
+                (first..=last).for_each(|range| cell.counts.count(range.into()));
+            }
         }
         Ok(())
     }
@@ -298,25 +222,57 @@ impl Fold for IndexHitMap {
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        add(&mut self.reads, &other.reads);
-        add(&mut self.writes, &other.writes);
+        self.cube.merge(other.cube, &[0, 1]);
         Ok(())
     }
 }
 
-impl EmptyLike for SecondMap {
-    fn alike(&self) -> Self {
-        SecondMap { counts: vec![0; self.counts.len()], ..*self }
+/// A fold that counts I/Os by their part of the second. A column stands for one second or several.
+pub struct SecondsFold {
+    axis: ColumnAxis,
+    /// Counts so far.
+    pub cube: CubeBuilder<()>,
+}
+
+impl SecondsFold {
+    /// Creates an empty fold over a time span, with one column per second, or with wider columns so
+    /// that there are at most `most`.
+    pub fn new(span_ns: (u64, u64), most: u64) -> Self {
+        let last = span_ns.1.saturating_sub(1).max(span_ns.0) / SECOND;
+        let first = span_ns.0 / SECOND;
+        let mut seconds = 1;
+        while last / seconds - first / seconds >= most.max(1) {
+            seconds *= 2;
+        }
+        Self::over(ColumnAxis {
+            width_ns: seconds.saturating_mul(SECOND),
+            first: first / seconds,
+            columns: (last / seconds - first / seconds + 1) as usize,
+        })
+    }
+
+    fn over(axis: ColumnAxis) -> Self {
+        SecondsFold { axis, cube: axis.cube(PARTS) }
     }
 }
 
-impl Fold for SecondMap {
+impl EmptyLike for SecondsFold {
+    fn alike(&self) -> Self {
+        SecondsFold::over(self.axis)
+    }
+}
+
+impl Fold for SecondsFold {
     fn fields(&self) -> Fields {
         Fields::of(&[Field::Issued])
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        self.count(rows.iter().map(|row| rows.batch.issued_ns(row)));
+        for issued_ns in rows.iter().map(|row| rows.batch.issued_ns(row)) {
+            if let Some(cell) = self.cube.at(issued_ns, 0) {
+                cell.counts.count(second_part(issued_ns));
+            }
+        }
         Ok(())
     }
 
@@ -325,13 +281,9 @@ impl Fold for SecondMap {
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        add(&mut self.counts, &other.counts);
+        self.cube.merge(other.cube, &[0]);
         Ok(())
     }
-}
-
-fn add(ours: &mut [u32], theirs: &[u32]) {
-    ours.iter_mut().zip(theirs).for_each(|(a, b)| *a = a.saturating_add(*b));
 }
 
 #[cfg(test)]
@@ -340,28 +292,32 @@ mod tests {
     use steadfast_domain::IoEvent;
     use steadfast_tracefile::Batch;
 
-    fn with_rows(events: &[IoEvent], mut each: impl FnMut(&AnnotatedRows<'_>, usize)) {
-        let (batch, none) = (Batch::of(events), vec![false; events.len()]);
-        let (depth, busy) = (vec![0; events.len()], vec![(0, 0); events.len()]);
-        let (batch, sequential, depth, busy) = (&batch, &none, &depth, &busy);
+    /// Returns step, key and counts of each cell after a fold over some I/Os.
+    fn folded<F: Fold>(mut fold: F, events: &[IoEvent], cube: fn(F) -> CubeBuilder<()>) -> Listed {
+        let (batch, all) = (Batch::of(events), vec![true; events.len()]);
         let rows = AnnotatedRows {
-            batch,
-            sequential,
-            depth,
-            busy,
-            kept: &none,
+            batch: &batch,
+            sequential: &all,
+            depth: &vec![0; events.len()],
+            busy: &vec![(0, 0); events.len()],
+            kept: &all,
             after: &[],
             stretch: 0,
             order_ns: &[],
             place: None,
         };
-        (0..events.len()).for_each(|row| each(&rows, row));
+        fold.take(&rows).unwrap();
+        let cube = cube(fold).finish();
+        let counts = |cell| cube.counts(cell).collect();
+        cube.cells().iter().map(|cell| (cell.step, cell.key, counts(cell))).collect()
     }
+
+    type Listed = Vec<(u32, u32, Vec<(usize, u32)>)>;
 
     #[test]
     fn an_io_hits_every_range_that_it_touches() {
         let axis = ColumnAxis { width_ns: 10, first: 1, columns: 2 };
-        let mut map = IndexHitMap::new(axis, (0, 4096), 4);
+        let fold = HitsFold::new(axis, AddressRanges::new((0, 4096), 4));
         let io = |issued_ns, offset, bytes, op| IoEvent {
             issued_ns,
             offset,
@@ -377,21 +333,18 @@ mod tests {
             io(10, 4096, 512, IoOp::Read),
             io(10, 0, 0, IoOp::Flush),
         ];
-        let mut touched = Vec::new();
-        with_rows(&events, |rows, row| touched.push(map.take_row(rows, row)));
-        assert_eq!(touched, [Some((0, 1)), Some((3, 3)), None, None, None, None]);
-        assert_eq!(map.reads, [1, 1, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(map.writes, [0, 0, 0, 0, 0, 0, 0, 1]);
+        let found = folded(fold, &events, |fold| fold.cube);
+        assert_eq!(found, [(0, 0, vec![(0, 1), (1, 1)]), (1, 1, vec![(3, 1)])]);
     }
 
     #[test]
     fn a_second_is_cut_into_parts() {
-        let mut map = SecondMap::new((0, 5 * SECOND), 3, 4);
-        assert_eq!((map.seconds, map.columns), (2, 3));
+        let fold = SecondsFold::new((0, 5 * SECOND), 3);
+        assert_eq!((fold.axis.width_ns, fold.axis.columns), (2 * SECOND, 3));
         let io = |issued_ns| IoEvent { issued_ns, ..IoEvent::default() };
         let events = [io(0), io(SECOND - 1), io(SECOND), io(4 * SECOND + SECOND / 2)];
-        map.count(events.iter().map(|event| event.issued_ns));
-        assert_eq!(map.counts, [2, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0]);
-        assert_eq!(SecondMap::new((7 * SECOND, 8 * SECOND), 9, 4).columns, 1);
+        let found = folded(fold, &events, |fold| fold.cube);
+        assert_eq!(found, [(0, 0, vec![(0, 2), (99, 1)]), (2, 0, vec![(50, 1)])]);
+        assert_eq!(SecondsFold::new((7 * SECOND, 8 * SECOND), 9).axis.columns, 1);
     }
 }

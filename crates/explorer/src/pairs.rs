@@ -1,29 +1,33 @@
 //! [`PairNumbers`]: a number for every stream of every process. It is looked up once per I/O, and
-//! everything that counts by stream or by process uses it as an index.
+//! everything that counts by stream or by process uses it as a key.
 
-use crate::keys::{NumberedKeys, OTHERS, StoredProcessKey};
 use std::collections::HashMap;
 use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::questions::processes::ProcessKey;
+use steadfast_analysis::tables::recent_cache::RecentCache;
 use steadfast_analysis::{AnnotatedRows, Filter};
-use steadfast_domain::io_event::{CommandName, ContentMeasurement};
+use steadfast_domain::io_event::ContentMeasurement;
 use steadfast_domain::{IoOp, io_event::RESPONSE_UNKNOWN};
 use steadfast_tracefile::StreamKey;
 
-/// Entries of the cache of pair numbers: a power of two.
-const AT_HAND: usize = 1 << 10;
 /// I/Os that are gathered at once: few enough for the processor's caches.
 const AT_ONCE: usize = 512;
-/// Multiplier that spreads hashes (2^64 over the golden ratio).
-const APART: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Number of pairs that get a number of their own. I/Os of later ones count by stream alone.
+const PAIRS_MAX: usize = 1 << 16;
+/// Number of streams that get a number in addition. Of I/Os of later ones nothing is kept.
+const STREAMS_MAX: usize = 1 << 12;
 
 /// A stream of a process.
 pub type PairKey = (StreamKey, ProcessKey);
 
-/// Process of I/Os that are not counted by process.
-const NOBODY: ProcessKey = ProcessKey { pid: 0, command: CommandName([0; 16]) };
-/// Stream of I/Os that are not counted by stream.
-const ANYTHING: StreamKey = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
+/// A stream of a process, as far as they are counted separately.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct PartKey {
+    /// Stream; `None` for any.
+    pub stream: Option<StreamKey>,
+    /// Process; `None` for any.
+    pub process: Option<ProcessKey>,
+}
 
 /// Breakdowns that cells keep in addition to the totals.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,39 +38,22 @@ pub struct Breakdowns {
     pub processes: bool,
 }
 
-impl Breakdowns {
-    /// Returns a key without the parts that are not wanted.
-    pub fn of(self, (stream, process): PairKey) -> PairKey {
-        let stream = if self.streams { stream } else { ANYTHING };
-        (stream, if self.processes { process } else { NOBODY })
-    }
-}
-
 /// Numbers of pairs, assigned in order of first occurrence.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct PairNumbers {
-    /// Numbers of streams.
-    pub streams: NumberedKeys<StreamKey>,
-    /// Numbers of processes.
-    pub processes: NumberedKeys<ProcessKey>,
-    numbers: HashMap<(u16, u16), u32>,
-    all: Vec<(u16, u16)>,
-    at_hand: Vec<Option<(PairKey, u32)>>,
-}
-
-impl Default for PairNumbers {
-    fn default() -> Self {
-        PairNumbers {
-            streams: NumberedKeys::new(),
-            processes: NumberedKeys::new(),
-            numbers: HashMap::new(),
-            all: Vec::new(),
-            at_hand: vec![None; AT_HAND],
-        }
-    }
+    wanted: Breakdowns,
+    numbers: HashMap<PartKey, u32>,
+    keys: Vec<PartKey>,
+    recent: Box<RecentCache<PairKey, u32>>,
 }
 
 impl PairNumbers {
+    /// Creates numbers for pairs that are counted separately by what is `wanted`.
+    pub fn new(wanted: Breakdowns) -> Self {
+        let recent = Box::new(RecentCache::new());
+        PairNumbers { wanted, numbers: HashMap::new(), keys: Vec::new(), recent }
+    }
+
     /// Returns the number of a pair.
     #[inline]
     pub fn number(&mut self, key: PairKey) -> u32 {
@@ -74,76 +61,54 @@ impl PairNumbers {
         let name = u128::from_le_bytes(process.command.0) as u64;
         let who = u64::from(process.pid) << 32 ^ name;
         let what = u64::from(stream.bytes) << 8 | (stream.op as u64) << 1;
-        let hash = (who ^ what ^ u64::from(stream.sequential)).wrapping_mul(APART);
-        let place = (hash >> 40) as usize % AT_HAND;
-        match &self.at_hand[place] {
-            Some((known, number)) if *known == key => *number,
-            _ => self.look_up(key, place),
-        }
+        let (wanted, numbers, keys) = (self.wanted, &mut self.numbers, &mut self.keys);
+        self.recent.get_or(who ^ what ^ u64::from(stream.sequential), key, || {
+            let stream = wanted.streams.then_some(stream);
+            let process = wanted.processes.then_some(process);
+            number_of(numbers, keys, PartKey { stream, process })
+        })
     }
 
-    #[cold]
-    fn look_up(&mut self, key: PairKey, place: usize) -> u32 {
-        let numbers = (self.streams.number(key.0), self.processes.number(key.1));
-        let number = self.number_of(numbers);
-        self.at_hand[place] = Some((key, number));
-        number
+    /// Returns the number of a pair of which a half may be missing.
+    pub fn number_of(&mut self, key: PartKey) -> u32 {
+        number_of(&mut self.numbers, &mut self.keys, key)
     }
 
-    /// Returns the number of a pair, given the numbers of its stream and its process.
-    pub fn number_of(&mut self, numbers: (u16, u16)) -> u32 {
-        let next = self.all.len() as u32;
-        let number = *self.numbers.entry(numbers).or_insert(next);
-        if number == next {
-            self.all.push(numbers);
-        }
-        number
+    /// Returns the keys of all pairs, by number.
+    pub fn keys(&self) -> &[PartKey] {
+        &self.keys
     }
 
-    /// Returns the stream number and the process number of every pair, by pair number.
-    pub fn all(&self) -> &[(u16, u16)] {
-        &self.all
-    }
-
-    /// Returns the key of a pair; `None` if its stream or its process has no number of its own.
+    /// Returns the key of a pair; `None` if its stream or its process is not counted separately.
     pub fn key(&self, number: u32) -> Option<PairKey> {
-        let (stream, process) = *self.all.get(number as usize)?;
-        let stream = self.streams.keys().get(usize::from(stream))?;
-        Some((*stream, *self.processes.keys().get(usize::from(process))?))
+        let key = self.keys.get(number as usize)?;
+        key.stream.zip(key.process)
     }
 
     /// Adds the pairs of another share of the I/Os. Returns the numbers that they have here.
-    pub fn join(&mut self, other: &PairNumbers) -> RenumberTable {
-        let streams = other.streams.keys().iter().map(|key| self.streams.number(*key));
-        let streams: Vec<u16> = streams.collect();
-        let processes = other.processes.keys().iter().map(|key| self.processes.number(*key));
-        let processes: Vec<u16> = processes.collect();
-        let ours = |numbers: &[u16], number: u16| {
-            numbers.get(usize::from(number)).copied().unwrap_or(OTHERS)
-        };
-        let pairs = other.all.iter();
-        let pairs = pairs.map(|(stream, process)| {
-            self.number_of((ours(&streams, *stream), ours(&processes, *process)))
-        });
-        let pairs = pairs.collect();
-        RenumberTable { streams, processes, pairs }
+    pub fn join(&mut self, other: &PairNumbers) -> Vec<u32> {
+        other.keys.iter().map(|key| self.number_of(*key)).collect()
     }
 }
 
-/// Numbers that the streams, processes and pairs of another share of the I/Os have here.
-#[derive(Debug, Clone)]
-pub struct RenumberTable {
-    streams: Vec<u16>,
-    processes: Vec<u16>,
-    /// Numbers of the pairs.
-    pub pairs: Vec<u32>,
-}
-
-impl RenumberTable {
-    /// Returns the numbers of the streams and those of the processes.
-    pub fn halves(&self) -> [&[u16]; 2] {
-        [&self.streams, &self.processes]
+#[cold]
+fn number_of(
+    numbers: &mut HashMap<PartKey, u32>,
+    keys: &mut Vec<PartKey>,
+    mut key: PartKey,
+) -> u32 {
+    if keys.len() >= PAIRS_MAX && !numbers.contains_key(&key) {
+        key.process = None;
     }
+    if keys.len() >= PAIRS_MAX + STREAMS_MAX && !numbers.contains_key(&key) {
+        key.stream = None;
+    }
+    let next = keys.len() as u32;
+    let number = *numbers.entry(key).or_insert(next);
+    if number == next {
+        keys.push(key);
+    }
+    number
 }
 
 /// The fields of an I/O that are counted.
@@ -180,7 +145,7 @@ impl CountedIo {
 }
 
 /// Passes I/Os on in groups, with the numbers of their pairs.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub struct PairBatcher {
     /// The pairs seen so far.
     pub pairs: PairNumbers,
@@ -188,28 +153,32 @@ pub struct PairBatcher {
 }
 
 impl PairBatcher {
+    /// Creates a batcher for pairs that are counted separately by what is `wanted`.
+    pub fn new(wanted: Breakdowns) -> Self {
+        PairBatcher { pairs: PairNumbers::new(wanted), ios: Vec::new() }
+    }
+
     /// Calls `take` with groups of I/Os until all selected rows were passed.
     pub fn each(
         &mut self,
         rows: &AnnotatedRows<'_>,
-        wanted: Breakdowns,
         mut take: impl FnMut(&[CountedIo], &mut PairNumbers),
     ) {
         let (batch, mut passed) = (rows.batch, rows.iter());
+        let has_processes = self.pairs.wanted.processes;
         loop {
             self.ios.clear();
             for row in passed.by_ref().take(AT_ONCE) {
                 let (op, bytes, sequential) =
                     (batch.op(row), batch.bytes(row), rows.sequential[row]);
-                let stream = StreamKey { op, sequential, bytes };
-                let process = if wanted.processes {
+                let process = if has_processes {
                     ProcessKey { pid: batch.pid(row), command: batch.command(row) }
                 } else {
-                    NOBODY
+                    ProcessKey::default()
                 };
                 self.ios.push(CountedIo {
                     row,
-                    pair: self.pairs.number(wanted.of((stream, process))),
+                    pair: self.pairs.number((StreamKey { op, sequential, bytes }, process)),
                     issued_ns: batch.issued_ns(row),
                     response_ns: batch.response_ns(row),
                     queued_ns: rows.queued_ns(row).unwrap_or(0),
@@ -256,20 +225,12 @@ impl<'f> PairFilter<'f> {
     }
 }
 
-/// Returns a process in the form of an index file.
-pub fn kept(process: &ProcessKey) -> StoredProcessKey {
-    (process.pid, process.command.0)
-}
-
-/// Returns a process from the form of an index file.
-pub fn process((pid, command): StoredProcessKey) -> ProcessKey {
-    ProcessKey { pid, command: CommandName(command) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::NUMBERS;
+    use steadfast_domain::io_event::CommandName;
+
+    const BOTH: Breakdowns = Breakdowns { streams: true, processes: true };
 
     fn key(bytes: u32, pid: u32) -> PairKey {
         let stream = StreamKey { op: IoOp::Read, sequential: bytes % 2 == 1, bytes };
@@ -278,26 +239,30 @@ mod tests {
 
     #[test]
     fn a_pair_keeps_its_number_and_finds_it_among_others() {
-        let (mut one, mut other) = (PairNumbers::default(), PairNumbers::default());
+        let (mut one, mut other) = (PairNumbers::new(BOTH), PairNumbers::new(BOTH));
         for n in 0..9_001u32 {
             let (a, b) = (one.number(key(n % 50, n % 7)), other.number(key(n % 7, n % 50)));
             assert_eq!((a, b), (one.number(key(n % 50, n % 7)), other.number(key(n % 7, n % 50))));
         }
-        assert_eq!((one.all().len(), other.all().len()), (350, 350));
-        assert_eq!(one.key(one.clone().number(key(49, 3))), Some(key(49, 3)));
+        assert_eq!((one.keys().len(), other.keys().len()), (350, 350));
         let ours = one.join(&other);
-        for (theirs, ours) in (0..).zip(ours.pairs) {
+        for (theirs, ours) in (0..).zip(ours) {
             assert_eq!(one.key(ours), other.key(theirs));
         }
-        assert_eq!(one.all().len(), 350 + 350 - 49);
+        assert_eq!(one.keys().len(), 350 + 350 - 49);
     }
 
     #[test]
-    fn what_has_no_number_keeps_the_half_that_has_one() {
-        let mut pairs = PairNumbers::default();
+    fn what_has_no_number_keeps_the_stream_that_has_one() {
+        let mut pairs = PairNumbers::new(BOTH);
         let mut last = 0;
-        (0..=NUMBERS as u32).for_each(|pid| last = pairs.number(key(512, pid)));
-        assert_eq!((pairs.all()[last as usize], pairs.key(last)), ((0, OTHERS), None));
+        (0..=PAIRS_MAX as u32).for_each(|pid| last = pairs.number(key(512, pid)));
+        let stream = Some(key(512, 0).0);
+        assert_eq!(pairs.keys()[last as usize], PartKey { stream, process: None });
+        assert_eq!(pairs.key(last), None);
+        (0..2 * STREAMS_MAX as u32).for_each(|bytes| last = pairs.number(key(bytes, 1 << 20)));
+        assert_eq!(pairs.keys()[last as usize], PartKey::default());
+        assert_eq!(pairs.keys().len(), PAIRS_MAX + STREAMS_MAX + 1);
     }
 
     #[test]

@@ -1,22 +1,43 @@
-//! [`PairCounter`]: the I/Os of each cell by stream and process, counted by pair number.
+//! [`PartCounter`]: the I/Os of each cell by stream and process, counted by pair number.
 
-use crate::keys::{CountKey, KeySum, NumberedKeys, OTHERS, StoredProcessKey};
-use crate::pairs::{Breakdowns, PairNumbers, RenumberTable, kept};
-use crate::sparse::EntryRange;
+use crate::keys::KeySum;
+use crate::pairs::{PairNumbers, PartKey};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::HashSet;
-use std::mem;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+use std::ops::Range;
+use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder, KeyCell};
+use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_tracefile::StreamKey;
 
 /// Maximum number of streams, and maximum number of processes, that have a series of their own.
 pub const SERIES: usize = 64;
 /// Maximum number of parts that are held. Beyond it the least active streams and processes are
 /// merged.
-const PARTS_MAX: usize = 3 << 20;
+const PARTS_MAX: usize = 2 << 20;
 
-/// The I/Os of a pair in a cell: pair number, I/Os and bytes.
-type PairCount = (u32, u32, u64);
+/// I/Os and bytes of a pair in a cell.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct PartSums {
+    ios: u32,
+    bytes: u64,
+}
+
+impl PartSums {
+    /// Adds I/Os and bytes.
+    #[inline]
+    pub fn add(&mut self, ios: u32, bytes: u64) {
+        self.ios = self.ios.saturating_add(ios);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
+impl CellSums for PartSums {
+    fn merge(&mut self, other: &Self) {
+        self.add(other.ios, other.bytes);
+    }
+}
 
 /// The keys that have a series of their own, the most active first, with their sums. One more sum,
 /// after the last, is that of all other keys.
@@ -30,242 +51,223 @@ pub struct RankedKeys<K> {
 
 /// The finished counts of I/Os by stream and process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RankedPairCounts {
+pub struct RankedParts {
     /// Streams, if they were counted separately.
     pub streams: RankedKeys<StreamKey>,
     /// Processes, if they were counted separately.
-    pub processes: RankedKeys<StoredProcessKey>,
+    pub processes: RankedKeys<ProcessKey>,
     /// For each pair, its positions among the streams and the processes.
     places: Vec<(u16, u16)>,
-    parts: Vec<PairCount>,
+    parts: Cube<PartSums>,
 }
 
-impl RankedPairCounts {
-    /// Adds the parts of a cell to the sums of streams and of processes.
-    pub fn add(&self, place: &EntryRange, streams: &mut [KeySum], processes: &mut [KeySum]) {
-        let parts = self.parts.get(place.start as usize..place.end as usize);
-        for (pair, ios, bytes) in parts.unwrap_or_default() {
-            let Some((stream, process)) = self.places.get(*pair as usize) else { continue };
-            streams[usize::from(*stream)].add((*ios).into(), *bytes);
-            processes[usize::from(*process)].add((*ios).into(), *bytes);
+impl RankedParts {
+    /// Returns the parts of a range of cells.
+    pub fn of(&self, cells: Range<usize>) -> &[KeyCell<PartSums>] {
+        self.parts.steps(cells)
+    }
+
+    /// Adds a part to the sums of streams and of processes.
+    pub fn add(&self, part: &KeyCell<PartSums>, streams: &mut [KeySum], processes: &mut [KeySum]) {
+        let Some((stream, process)) = self.places.get(part.key as usize) else { return };
+        streams[usize::from(*stream)].add(part.sums.ios.into(), part.sums.bytes);
+        processes[usize::from(*process)].add(part.sums.ios.into(), part.sums.bytes);
+    }
+}
+
+/// Streams and processes that are no longer counted separately.
+#[derive(Debug, Default)]
+struct DroppedKeys {
+    streams: HashSet<StreamKey>,
+    processes: HashSet<ProcessKey>,
+}
+
+impl DroppedKeys {
+    fn without(&self, key: PartKey) -> PartKey {
+        PartKey {
+            stream: key.stream.filter(|stream| !self.streams.contains(stream)),
+            process: key.process.filter(|process| !self.processes.contains(process)),
         }
     }
 }
 
 /// Parts that are still being counted.
-#[derive(Debug, Default)]
-pub struct PairCounter {
-    /// I/Os and bytes of every pair in the open cell.
-    open: Vec<(u32, u64)>,
-    touched: Vec<u32>,
-    /// Sum of every pair over all cells.
-    sums: Vec<KeySum>,
-    kept: Vec<PairCount>,
-    /// Numbers of streams and of processes that count as [`OTHERS`].
-    dropped: [HashSet<u16>; 2],
+#[derive(Debug)]
+pub struct PartCounter {
+    parts: CubeBuilder<PartSums>,
+    dropped: DroppedKeys,
+    /// For each pair, the pair as which it counts; empty as long as nothing was dropped.
+    counts_as: Vec<u32>,
     /// Number of streams and of processes that were left when room was last made; `None` if it
     /// never was.
     left: Option<usize>,
 }
 
-impl PairCounter {
-    /// Counts I/Os in the open cell.
+impl PartCounter {
+    /// Creates an empty counter for cells of the width `step_ns`.
+    pub fn new(step_ns: u64, steps: Range<u64>) -> Self {
+        PartCounter {
+            parts: CubeBuilder::new(step_ns, steps, 0),
+            dropped: DroppedKeys::default(),
+            counts_as: Vec::new(),
+            left: None,
+        }
+    }
+
+    /// Counts an I/O of a pair.
     #[inline]
-    pub fn count(&mut self, pair: u32, ios: u32, bytes: u64) {
-        let pair_at = pair as usize;
-        if pair_at >= self.open.len() {
-            self.open.resize(pair_at + 1, (0, 0));
+    pub fn count(&mut self, time_ns: u64, pair: u32, bytes: u64) {
+        let pair = self.counts_as.get(pair as usize).copied().unwrap_or(pair);
+        if let Some(cell) = self.parts.at(time_ns, pair) {
+            cell.sums.add(1, bytes);
         }
-        let open = &mut self.open[pair_at];
-        if open.0 == 0 {
-            self.touched.push(pair);
-        }
-        open.0 += ios;
-        open.1 = open.1.saturating_add(bytes);
     }
 
-    /// Closes the open cell. Returns the place of its parts.
-    pub fn close(&mut self, pairs: &mut PairNumbers) -> EntryRange {
-        let begin = self.kept.len() as u32;
-        self.sums.resize(self.open.len().max(self.sums.len()), KeySum::default());
-        for pair in mem::take(&mut self.touched) {
-            let (ios, bytes) = mem::take(&mut self.open[pair as usize]);
-            self.sums[pair as usize].add(ios.into(), bytes);
-            self.kept.push((self.counts_as(pair, pairs), ios, bytes));
-        }
-        begin..self.kept.len() as u32
+    /// Adds I/Os of a pair to a cell.
+    pub fn add(&mut self, cell: u32, pair: u32, ios: u32, bytes: u64) {
+        self.parts.in_step(cell, pair).sums.add(ios, bytes);
     }
 
-    /// Returns the pair under which the I/Os of a pair are counted.
-    fn counts_as(&self, pair: u32, pairs: &mut PairNumbers) -> u32 {
-        if self.left.is_none() {
-            return pair;
+    /// Merges the least active streams and processes if there are too many parts, and determines as
+    /// what new pairs count.
+    pub fn make_room(&mut self, pairs: &mut PairNumbers) {
+        while self.parts.cells().len() > PARTS_MAX && self.left != Some(0) {
+            self.drop_half(pairs);
         }
-        let (stream, process) = pairs.all()[pair as usize];
-        let [streams, processes] = &self.dropped;
-        let stream = if streams.contains(&stream) { OTHERS } else { stream };
-        pairs.number_of((stream, if processes.contains(&process) { OTHERS } else { process }))
-    }
-
-    /// Returns whether there are more parts than may be held.
-    pub fn are_too_many(&self) -> bool {
-        self.kept.len() > PARTS_MAX && self.left != Some(0)
+        if self.left.is_some() {
+            self.renumber(pairs);
+        }
     }
 
     /// Merges all but the most active streams and processes. Each call keeps half as many as the
     /// one before.
-    pub fn make_room<'p>(
-        &mut self,
-        places: impl Iterator<Item = &'p mut EntryRange>,
-        pairs: &mut PairNumbers,
-    ) {
+    fn drop_half(&mut self, pairs: &mut PairNumbers) {
         let left = self.left.map_or(SERIES, |left| left / 2);
         self.left = Some(left);
-        let (streams, processes) = self.sums_of_both(pairs);
-        let gone = ranked(&streams, &pairs.streams, &self.dropped[0]).into_iter().skip(left);
-        self.dropped[0].extend(gone);
-        let gone = ranked(&processes, &pairs.processes, &self.dropped[1]).into_iter().skip(left);
-        self.dropped[1].extend(gone);
-        let old = mem::take(&mut self.kept);
-        for place in places {
-            let begin = self.kept.len();
-            for (pair, ios, bytes) in &old[place.start as usize..place.end as usize] {
-                let pair = self.counts_as(*pair, pairs);
-                match self.kept[begin..].iter_mut().find(|part| part.0 == pair) {
-                    Some(part) => {
-                        part.1 += ios;
-                        part.2 = part.2.saturating_add(*bytes);
-                    }
-                    None => self.kept.push((pair, *ios, *bytes)),
-                }
-            }
-            *place = begin as u32..self.kept.len() as u32;
+        let sums = sums(self.parts.cells(), pairs);
+        let streams = ranked(&sums, |key| key.stream).into_iter().skip(left);
+        self.dropped.streams.extend(streams.map(|(stream, _)| stream));
+        let processes = ranked(&sums, |key| key.process).into_iter().skip(left);
+        self.dropped.processes.extend(processes.map(|(process, _)| process));
+        self.counts_as.clear();
+        self.renumber(pairs);
+        self.parts.roll_up(1, |pair| self.counts_as[pair as usize]);
+    }
+
+    fn renumber(&mut self, pairs: &mut PairNumbers) {
+        while let Some(key) = pairs.keys().get(self.counts_as.len()).copied() {
+            self.counts_as.push(pairs.number_of(self.dropped.without(key)));
         }
     }
 
-    /// Adds the parts of another share of the I/Os. Returns the index at which they begin.
-    pub fn join(&mut self, other: PairCounter, joined: &RenumberTable) -> u32 {
-        let begin = self.kept.len() as u32;
-        let numbers = &joined.pairs;
-        let most = numbers.iter().max().map_or(0, |most| *most as usize + 1);
-        self.sums.resize(self.sums.len().max(most), KeySum::default());
-        for (sum, number) in other.sums.iter().zip(numbers) {
-            self.sums[*number as usize].add(sum.ios, sum.bytes);
-        }
-        let parts = other.kept.iter();
-        self.kept.extend(parts.map(|(pair, ios, bytes)| (numbers[*pair as usize], *ios, *bytes)));
-        for (ours, (theirs, numbers)) in
-            self.dropped.iter_mut().zip(other.dropped.iter().zip(joined.halves()))
-        {
-            ours.extend(theirs.iter().filter_map(|number| numbers.get(usize::from(*number))));
-        }
+    /// Adds the parts of another share of the I/Os, whose pairs have these numbers here.
+    pub fn join(&mut self, other: PartCounter, numbers: &[u32]) {
+        self.parts.merge(other.parts, numbers);
+        self.dropped.streams.extend(other.dropped.streams);
+        self.dropped.processes.extend(other.dropped.processes);
+        self.counts_as.clear();
         self.left = match (self.left, other.left) {
             (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
             (ours, theirs) => ours.or(theirs),
         };
-        begin
-    }
-
-    /// Returns the sums of each stream and of each process, by their numbers.
-    fn sums_of_both(&self, pairs: &PairNumbers) -> (Vec<KeySum>, Vec<KeySum>) {
-        let none = vec![KeySum::default(); usize::from(OTHERS) + 1];
-        let (mut streams, mut processes) = (none.clone(), none);
-        for ((stream, process), sum) in pairs.all().iter().zip(&self.sums) {
-            streams[usize::from(*stream)].add(sum.ios, sum.bytes);
-            processes[usize::from(*process)].add(sum.ios, sum.bytes);
-        }
-        (streams, processes)
     }
 
     /// Finishes the counts.
-    pub fn finish(mut self, wanted: Breakdowns, pairs: &PairNumbers) -> RankedPairCounts {
-        let (streams, processes) = self.sums_of_both(pairs);
-        let best = |is_wanted: bool, mut ranked: Vec<u16>| {
-            ranked.truncate(if is_wanted { SERIES } else { 0 });
-            ranked
+    pub fn finish(self, pairs: &PairNumbers) -> RankedParts {
+        let parts = self.parts.finish();
+        let mut sums = sums(parts.cells(), pairs);
+        sums.iter_mut().for_each(|(key, _)| *key = self.dropped.without(*key));
+        let (streams, processes) =
+            (listed(&sums, |key| key.stream), listed(&sums, |key| key.process));
+        let stream_places = places(&streams.keys);
+        let process_places = places(&processes.keys);
+        let others = (streams.keys.len() as u16, processes.keys.len() as u16);
+        let place = |(key, _): &(PartKey, KeySum)| {
+            let stream = key.stream.and_then(|key| stream_places.get(&key).copied());
+            let process = key.process.and_then(|key| process_places.get(&key).copied());
+            (stream.unwrap_or(others.0), process.unwrap_or(others.1))
         };
-        let of_streams = best(wanted.streams, ranked(&streams, &pairs.streams, &self.dropped[0]));
-        let of_processes =
-            best(wanted.processes, ranked(&processes, &pairs.processes, &self.dropped[1]));
-        let (stream_places, process_places) = (places(&of_streams), places(&of_processes));
-        let both = |(stream, process): &(u16, u16)| {
-            (stream_places[usize::from(*stream)], process_places[usize::from(*process)])
-        };
-        self.kept.shrink_to_fit();
-        RankedPairCounts {
-            streams: listed(&of_streams, &streams, |number| pairs.streams.keys()[number]),
-            processes: listed(&of_processes, &processes, |number| {
-                kept(&pairs.processes.keys()[number])
-            }),
-            places: pairs.all().iter().map(both).collect(),
-            parts: self.kept,
-        }
+        let places = sums.iter().map(place).collect();
+        RankedParts { streams, processes, places, parts }
     }
 }
 
-/// Returns the numbers of the keys with I/Os, the most active first.
-fn ranked<K: CountKey>(
-    sums: &[KeySum],
-    keys: &NumberedKeys<K>,
-    dropped: &HashSet<u16>,
-) -> Vec<u16> {
-    let keys = keys.keys();
-    let mut ranked: Vec<u16> = (0..keys.len() as u16).collect();
-    ranked.retain(|number| sums[usize::from(*number)].ios > 0 && !dropped.contains(number));
-    ranked.sort_by_key(|number| {
-        let at = usize::from(*number);
-        (Reverse(sums[at].ios), keys[at])
-    });
+/// Returns the key and the sums of every pair, by number.
+fn sums(parts: &[KeyCell<PartSums>], pairs: &PairNumbers) -> Vec<(PartKey, KeySum)> {
+    let mut sums: Vec<(PartKey, KeySum)> =
+        pairs.keys().iter().map(|key| (*key, KeySum::default())).collect();
+    for part in parts {
+        sums[part.key as usize].1.add(part.sums.ios.into(), part.sums.bytes);
+    }
+    sums
+}
+
+/// Returns the keys with I/Os and their sums, the most active first.
+fn ranked<K: Copy + Ord + Hash>(
+    sums: &[(PartKey, KeySum)],
+    key: impl Fn(&PartKey) -> Option<K>,
+) -> Vec<(K, KeySum)> {
+    let mut by_key: HashMap<K, KeySum> = HashMap::new();
+    for (pair, sum) in sums.iter().filter(|(_, sum)| sum.ios > 0) {
+        if let Some(key) = key(pair) {
+            by_key.entry(key).or_default().add(sum.ios, sum.bytes);
+        }
+    }
+    let mut ranked: Vec<(K, KeySum)> = by_key.into_iter().collect();
+    ranked.sort_by_key(|(key, sum)| (Reverse(sum.ios), *key));
     ranked
 }
 
-/// Returns the position of every number; a number that is not listed gets the one after the last.
-fn places(listed: &[u16]) -> Vec<u16> {
-    let mut places = vec![listed.len() as u16; usize::from(OTHERS) + 1];
-    (0..).zip(listed).for_each(|(place, number)| places[usize::from(*number)] = place);
-    places
+/// Returns the keys that have a series of their own.
+fn listed<K: Copy + Ord + Hash>(
+    sums: &[(PartKey, KeySum)],
+    key: impl Fn(&PartKey) -> Option<K>,
+) -> RankedKeys<K> {
+    let mut ranked = ranked(sums, key);
+    ranked.truncate(SERIES);
+    let mut others = KeySum::default();
+    sums.iter().for_each(|(_, sum)| others.add(sum.ios, sum.bytes));
+    for (_, sum) in &ranked {
+        others.ios -= sum.ios;
+        others.bytes = others.bytes.saturating_sub(sum.bytes);
+    }
+    let (keys, mut sums): (Vec<K>, Vec<KeySum>) = ranked.into_iter().unzip();
+    sums.push(others);
+    RankedKeys { keys, sums }
 }
 
-fn listed<K>(numbers: &[u16], sums: &[KeySum], key: impl Fn(usize) -> K) -> RankedKeys<K> {
-    let places = places(numbers);
-    let mut listed = vec![KeySum::default(); numbers.len() + 1];
-    for (place, sum) in places.iter().zip(sums) {
-        listed[usize::from(*place)].add(sum.ios, sum.bytes);
-    }
-    RankedKeys {
-        keys: numbers.iter().map(|number| key(usize::from(*number))).collect(),
-        sums: listed,
-    }
+fn places<K: Copy + Eq + Hash>(keys: &[K]) -> HashMap<K, u16> {
+    (0..).zip(keys).map(|(place, key)| (*key, place)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_analysis::questions::processes::ProcessKey;
+    use crate::pairs::Breakdowns;
     use steadfast_domain::IoOp;
     use steadfast_domain::io_event::CommandName;
 
     #[test]
     fn without_room_fewer_are_told_apart_and_nothing_is_lost() {
-        let (mut parts, mut pairs) = (PairCounter::default(), PairNumbers::default());
-        let mut cells: Vec<EntryRange> = Vec::new();
+        let both = Breakdowns { streams: true, processes: true };
+        let (mut parts, mut pairs) = (PartCounter::new(1, 0..100), PairNumbers::new(both));
         for cell in 0..100u32 {
             for n in 0..200u32 {
                 let stream =
                     StreamKey { op: IoOp::Read, sequential: false, bytes: n % 100 * 512 + 512 };
                 let process = ProcessKey { pid: n, command: CommandName::default() };
-                parts.count(pairs.number((stream, process)), n + 1, u64::from(n));
+                let pair = pairs.number((stream, process));
+                let pair = parts.counts_as.get(pair as usize).copied().unwrap_or(pair);
+                parts.add(cell, pair, n + 1, u64::from(n));
             }
-            cells.push(parts.close(&mut pairs));
             if cell % 10 == 9 {
-                parts.make_room(cells.iter_mut(), &mut pairs);
+                parts.drop_half(&mut pairs);
             }
         }
-        let all = Breakdowns { streams: true, processes: true };
-        let shares = parts.finish(all, &pairs);
+        let shares = parts.finish(&pairs);
         let mut streams = vec![KeySum::default(); shares.streams.keys.len() + 1];
         let mut processes = vec![KeySum::default(); shares.processes.keys.len() + 1];
-        cells.iter().for_each(|cell| shares.add(cell, &mut streams, &mut processes));
+        shares.of(0..100).iter().for_each(|part| shares.add(part, &mut streams, &mut processes));
         let sum = |sums: &[KeySum]| {
             sums.iter().map(|sum| (sum.ios, sum.bytes)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
         };

@@ -191,7 +191,7 @@ impl<'c> IoSelection<'c> {
         }
         let axis = self.axis(columns, base_ns, true);
         let ColumnAxis { width_ns, first, columns: count } = axis;
-        let mut fold = CellsFold::new(CellSpec { width_ns, first, count, by: wanted });
+        let mut fold = CellsFold::new(CellSpec { width_ns, first, count }, wanted);
         self.fold(self.window_ns, &mut fold)?;
         Ok(CellWindow {
             of: WindowCells::Ios(Box::new(fold.finish())),

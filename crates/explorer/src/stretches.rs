@@ -23,7 +23,7 @@ pub struct IndexSegment {
     pub from_ns: u64,
     /// Checkpoint from which a pass can begin there; `None` for the beginning of the capture.
     pub start: Option<Checkpoint>,
-    /// Tables of each thread that counted I/Os of the stretch.
+    /// Tables of the I/Os of the stretch, which add up: one or more of each thread.
     tables: Vec<PackedTables>,
 }
 
@@ -50,9 +50,9 @@ impl ThreadCheckpoints {
         self.places.insert(stretch, place.clone());
     }
 
-    /// Stores the tables of a stretch, or of a part of it.
-    pub fn keep(&mut self, stretch: usize, tables: PackedTables) {
-        self.tables.push((stretch, tables));
+    /// Stores tables of a stretch, which add up with others of it.
+    pub fn keep(&mut self, stretch: usize, tables: Vec<PackedTables>) {
+        self.tables.extend(tables.into_iter().map(|tables| (stretch, tables)));
     }
 
     /// Adds those of another thread.
@@ -114,11 +114,6 @@ impl IndexSegments {
         let first = self.all.get(range.start).filter(|_| !range.is_empty())?;
         let end = self.all.get(range.end).map_or(self.end_ns, |next| next.from_ns);
         Some((first.from_ns, end))
-    }
-
-    /// Returns whether all I/Os of a range of stretches were counted by pair.
-    pub fn tell_pairs(&self, range: Range<usize>) -> bool {
-        self.tables(range).iter().all(|tables| tables.tells_pairs())
     }
 
     /// Returns the tables of a range of stretches, in as few pieces as possible.

@@ -1,28 +1,27 @@
-//! [`PairTallies`]: the tables of a stretch of time by stream, by process and by address range. All are
-//! derived from one count per stream of each process, and are stored compressed.
+//! [`PairTallies`]: the sums and the touched address ranges of each stream of each process in a
+//! stretch of time, from which the tables are derived. They are stored compressed.
 
-use crate::keys::StoredProcessKey;
 use crate::maps::{RANGES, TouchedRanges};
-use crate::pairs::{CountedIo, PairFilter, PairKey, PairNumbers, kept, process};
-use crate::sparse::DenseCounts;
-use crate::touches::{self, ProcessHits, RangeCounts};
+use crate::pairs::{CountedIo, PairFilter, PairKey, PairNumbers};
+use crate::touches::{ProcessHits, RangeCounts};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::mem;
-use steadfast_analysis::questions::processes::{ProcessKey, ProcessTable};
+use steadfast_analysis::AnnotatedRows;
+use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::sums::io_sums::{IoSums, SumColumns};
-use steadfast_analysis::{AnnotatedRows, Fold, StreamTable};
+use steadfast_analysis::sums::sparse::DenseCounts;
 use steadfast_tracefile::{StreamKey, TraceError};
 
-/// Maximum number of pairs that are counted separately in a stretch. All other I/Os are counted by
-/// stream and by process.
+/// Maximum number of pairs that are open. If there are more in a stretch, it gets several tables,
+/// which add up.
 const PAIRS_MAX: usize = 1024;
 const ZSTD_LEVEL: i32 = 1;
 
 /// Sums over the I/Os of a pair.
 #[derive(Debug)]
 struct PairTally {
-    pair: u32,
+    key: PairKey,
     sums: IoSums,
     touches: DenseCounts,
 }
@@ -30,20 +29,13 @@ struct PairTally {
 /// Tables that are being filled.
 #[derive(Debug, Default)]
 pub struct PairTallies {
-    /// For each pair, its position among the tallies plus one; 0 if it has no tally.
+    /// For each pair number, its position among the tallies plus one; 0 if it has no tally.
     places: Vec<u32>,
+    /// Position of each open pair.
+    positions: HashMap<PairKey, usize>,
     all: Vec<PairTally>,
-    rest: UnpairedTables,
-    /// Rows of other pairs that are not counted yet.
-    rest_rows: Vec<usize>,
-}
-
-/// I/Os that are not counted by pair.
-#[derive(Debug, Default)]
-struct UnpairedTables {
-    streams: StreamTable,
-    processes: ProcessTable,
-    touches: ProcessHits,
+    /// Tables of the same stretch that were full.
+    full: Vec<PackedTables>,
 }
 
 /// Compressed tables.
@@ -51,22 +43,13 @@ struct UnpairedTables {
 pub struct PackedTables {
     tallies: Vec<u8>,
     touches: Vec<u8>,
-    /// Tables of the I/Os that are not counted by pair; empty if there are none.
-    rest: Vec<u8>,
 }
-
-type StoredPairKey = (StreamKey, StoredProcessKey);
-type StoredTallies = Vec<(StoredPairKey, IoSums)>;
-type StoredTouches = Vec<(StoredPairKey, RangeCounts)>;
-type StoredStreams = (Vec<(StreamKey, IoSums)>, IoSums);
-type StoredProcesses = (Vec<(StoredProcessKey, IoSums)>, IoSums);
-type StoredUnpairedTables = (StoredStreams, StoredProcesses, touches::StoredProcessHits);
 
 impl PairTallies {
     /// Takes I/Os with the address ranges that they touch.
     ///
     /// # Errors
-    /// Returns the errors of the stream and process tables.
+    /// Returns [`TraceError::Unsuitable`] if full tables cannot be compressed.
     pub fn take(
         &mut self,
         rows: &AnnotatedRows<'_>,
@@ -74,140 +57,104 @@ impl PairTallies {
         pairs: &PairNumbers,
     ) -> Result<(), TraceError> {
         let columns = SumColumns::new(rows, true);
+        self.places.resize(self.places.len().max(pairs.keys().len()), 0);
         for (io, touched) in ios.iter().zip(touched) {
-            match self.tally(io, pairs) {
-                Some(tally) => tally.count(&columns, io, *touched),
-                None => self.put_with_rest(rows, io.row, *touched),
+            let at = match self.places[io.pair as usize] {
+                0 => self.look_up(rows, io, pairs)?,
+                place => place as usize - 1,
+            };
+            let tally = &mut self.all[at];
+            tally.sums.add(&columns, io.row);
+            if let Some((first, last)) = *touched {
+                (first..=last).for_each(|range| tally.touches.count(range.into()));
             }
         }
-        self.count_rest(rows)
+        Ok(())
     }
 
-    #[inline]
-    fn tally(&mut self, io: &CountedIo, pairs: &PairNumbers) -> Option<&mut PairTally> {
-        let place = self.places.get(io.pair as usize).copied().unwrap_or(0) as usize;
-        match place {
-            0 => self.new_tally(io, pairs),
-            place => self.all.get_mut(place - 1),
-        }
-    }
-
+    /// Returns the position of the tally of an I/O whose pair has none or no number.
     #[cold]
-    fn new_tally(&mut self, io: &CountedIo, pairs: &PairNumbers) -> Option<&mut PairTally> {
-        if self.all.len() == PAIRS_MAX || pairs.key(io.pair).is_none() {
-            return None;
+    fn look_up(
+        &mut self,
+        rows: &AnnotatedRows<'_>,
+        io: &CountedIo,
+        pairs: &PairNumbers,
+    ) -> Result<usize, TraceError> {
+        let (pid, command) = (rows.batch.pid(io.row), rows.batch.command(io.row));
+        let stream = StreamKey { op: io.op, sequential: io.sequential, bytes: io.bytes };
+        let key = (stream, ProcessKey { pid, command });
+        if let Some(at) = self.positions.get(&key) {
+            return Ok(*at);
         }
+        if self.all.len() == PAIRS_MAX {
+            let packed = self.pack()?;
+            self.full.push(packed);
+        }
+        let at = self.all.len();
         self.all.push(PairTally {
-            pair: io.pair,
+            key,
             sums: IoSums::default(),
             touches: DenseCounts::new(RANGES),
         });
-        let (at, place) = (io.pair as usize, self.all.len() as u32);
-        self.places.resize(self.places.len().max(at + 1), 0);
-        self.places[at] = place;
-        self.all.last_mut()
-    }
-
-    #[cold]
-    fn put_with_rest(&mut self, rows: &AnnotatedRows<'_>, row: usize, touched: TouchedRanges) {
-        self.rest_rows.push(row);
-        if let Some((first, last)) = touched {
-            let key = ProcessKey { pid: rows.batch.pid(row), command: rows.batch.command(row) };
-            self.rest.touches.count(key, (first.into(), last.into()));
+        self.positions.insert(key, at);
+        if pairs.key(io.pair).is_some() {
+            self.places[io.pair as usize] = at as u32 + 1;
         }
-    }
-
-    fn count_rest(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        if self.rest_rows.is_empty() {
-            return Ok(());
-        }
-        let mut chosen = vec![false; rows.kept.len()];
-        self.rest_rows.drain(..).for_each(|row| chosen[row] = true);
-        let rows = AnnotatedRows { kept: &chosen, ..*rows };
-        self.rest.streams.take(&rows)?;
-        self.rest.processes.take(&rows)
+        Ok(at)
     }
 
     /// Compresses the tables and clears them.
+    fn pack(&mut self) -> Result<PackedTables, TraceError> {
+        self.places.fill(0);
+        self.positions.clear();
+        let mut merged = MergedTables::default();
+        for mut tally in mem::take(&mut self.all) {
+            merged.touches.insert(tally.key, tally.touches.drain().collect());
+            merged.tallies.insert(tally.key, tally.sums);
+        }
+        merged.packed()
+    }
+
+    /// Returns the tables of the stretch and clears them.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if they cannot be compressed.
-    pub fn close(&mut self, pairs: &PairNumbers) -> Result<PackedTables, TraceError> {
-        let mut unpacked =
-            MergedTables { rest: mem::take(&mut self.rest), ..MergedTables::default() };
-        for tally in mem::take(&mut self.all) {
-            self.places[tally.pair as usize] = 0;
-            let Some((stream, who)) = pairs.key(tally.pair) else { continue };
-            let key = (stream, kept(&who));
-            let touches = tally.touches.filled().map(|(range, count)| (range as u16, count));
-            unpacked.touches.insert(key, touches.collect());
-            unpacked.tallies.insert(key, tally.sums);
-        }
-        unpacked.packed()
-    }
-}
-
-impl PairTally {
-    #[inline]
-    fn count(&mut self, columns: &SumColumns<'_>, io: &CountedIo, touched: TouchedRanges) {
-        self.sums.add(columns, io.row);
-        if let Some((first, last)) = touched {
-            (first..=last).for_each(|range| self.touches.count(range.into()));
-        }
+    pub fn close(&mut self) -> Result<Vec<PackedTables>, TraceError> {
+        let last = self.pack()?;
+        self.full.push(last);
+        Ok(mem::take(&mut self.full))
     }
 }
 
 /// Tables of several stretches that are being merged.
 #[derive(Debug, Default)]
 struct MergedTables {
-    tallies: BTreeMap<StoredPairKey, IoSums>,
-    touches: BTreeMap<StoredPairKey, BTreeMap<u16, u32>>,
-    rest: UnpairedTables,
+    tallies: BTreeMap<PairKey, IoSums>,
+    touches: BTreeMap<PairKey, BTreeMap<u16, u32>>,
 }
 
 impl MergedTables {
     fn add(&mut self, packed: &PackedTables) -> Result<(), TraceError> {
-        for (key, sums) in unpacked::<StoredTallies>(&packed.tallies)? {
+        for (key, sums) in packed.tallies()? {
             self.tallies.entry(key).or_default().merge(&sums);
         }
-        for (key, counts) in unpacked::<StoredTouches>(&packed.touches)? {
+        for (key, counts) in unpacked::<Vec<(PairKey, RangeCounts)>>(&packed.touches)? {
             let ours = self.touches.entry(key).or_default();
             for (range, count) in counts {
                 let sum = ours.entry(range).or_default();
                 *sum = sum.saturating_add(count);
             }
         }
-        packed.add_rest(&mut self.rest)
+        Ok(())
     }
 
     fn packed(&self) -> Result<PackedTables, TraceError> {
-        let counts = |counts: &BTreeMap<u16, u32>| -> RangeCounts {
-            counts.iter().map(|(range, count)| (*range, *count)).collect()
-        };
-        let touches = self.touches.iter().map(|(key, ranges)| (key, counts(ranges)));
+        let touches = self.touches.iter();
+        let touches = touches.map(|(key, ranges)| (key, ranges.iter().collect::<Vec<_>>()));
         Ok(PackedTables {
             tallies: packed(&self.tallies.iter().collect::<Vec<_>>())?,
             touches: packed(&touches.collect::<Vec<_>>())?,
-            rest: if self.rest.is_empty() { Vec::new() } else { packed(&self.rest.kept())? },
         })
-    }
-}
-
-impl UnpairedTables {
-    fn is_empty(&self) -> bool {
-        let has_none = self.streams.is_empty() && self.streams.unlisted().count() == 0;
-        has_none && self.touches.is_empty()
-    }
-
-    fn kept(&self) -> StoredUnpairedTables {
-        let mut streams: Vec<(StreamKey, IoSums)> =
-            self.streams.iter().map(|(key, tally)| (key, tally.clone())).collect();
-        streams.sort_by_key(|(key, _)| *key);
-        let mut processes: Vec<(StoredProcessKey, IoSums)> =
-            self.processes.iter().map(|(key, tally)| (kept(key), tally.clone())).collect();
-        processes.sort_by_key(|(key, _)| *key);
-        let streams = (streams, self.streams.unlisted().clone());
-        (streams, (processes, self.processes.unlisted().clone()), self.touches.kept())
     }
 }
 
@@ -224,54 +171,26 @@ impl PackedTables {
         together.packed()
     }
 
-    /// Returns whether all I/Os were counted by pair.
-    pub fn tells_pairs(&self) -> bool {
-        self.rest.is_empty()
+    fn tallies(&self) -> Result<Vec<(PairKey, IoSums)>, TraceError> {
+        unpacked(&self.tallies)
     }
 
-    /// Adds the I/Os by stream to a table, restricted to a filter if there is one. I/Os that were
-    /// not counted by pair are added regardless of the filter.
+    /// Calls `take` with the sums of each pair that passes; all pass if there is no filter.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if the index is damaged.
-    pub fn add_streams(
+    pub fn each(
         &self,
         passing: Option<PairFilter<'_>>,
-        table: &mut StreamTable,
+        mut take: impl FnMut(PairKey, &IoSums),
     ) -> Result<(), TraceError> {
-        for ((stream, who), sums) in unpacked::<StoredTallies>(&self.tallies)? {
-            if is_let(passing, &(stream, process(who))) {
-                table.add(stream, &sums);
-            }
-        }
-        let Some(((streams, unlisted), _, _)) = self.rest()? else { return Ok(()) };
-        streams.iter().for_each(|(key, tally)| table.add(*key, tally));
-        table.add_unlisted(&unlisted);
+        let tallies = self.tallies()?;
+        let passing = tallies.iter().filter(|(key, _)| is_let(passing, key));
+        passing.for_each(|(key, sums)| take(*key, sums));
         Ok(())
     }
 
-    /// Adds the I/Os by process to a table, with the restriction of [`Self::add_streams`].
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if the index is damaged.
-    pub fn add_processes(
-        &self,
-        passing: Option<PairFilter<'_>>,
-        table: &mut ProcessTable,
-    ) -> Result<(), TraceError> {
-        for ((stream, who), sums) in unpacked::<StoredTallies>(&self.tallies)? {
-            let key = (stream, process(who));
-            if is_let(passing, &key) {
-                table.add(key.1, &sums);
-            }
-        }
-        let Some((_, (processes, unlisted), _)) = self.rest()? else { return Ok(()) };
-        processes.iter().for_each(|(key, tally)| table.add(process(*key), tally));
-        table.add_unlisted(&unlisted);
-        Ok(())
-    }
-
-    /// Adds the hits of address ranges by process, with the restriction of [`Self::add_streams`].
+    /// Adds the hits of address ranges by process, with the restriction of [`Self::each`].
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if the index is damaged.
@@ -280,31 +199,11 @@ impl PackedTables {
         passing: Option<PairFilter<'_>>,
         touches: &mut ProcessHits,
     ) -> Result<(), TraceError> {
-        for ((stream, who), counts) in unpacked::<StoredTouches>(&self.touches)? {
-            let key = (stream, process(who));
+        for (key, counts) in unpacked::<Vec<(PairKey, RangeCounts)>>(&self.touches)? {
             if is_let(passing, &key) {
-                touches.add(Some(key.1), &counts);
+                touches.add(Some(key.1), counts);
             }
         }
-        if let Some((_, _, of_rest)) = self.rest()? {
-            touches.add_kept(&of_rest);
-        }
-        Ok(())
-    }
-
-    fn rest(&self) -> Result<Option<StoredUnpairedTables>, TraceError> {
-        if self.rest.is_empty() { Ok(None) } else { unpacked(&self.rest).map(Some) }
-    }
-
-    fn add_rest(&self, rest: &mut UnpairedTables) -> Result<(), TraceError> {
-        let Some(((streams, unlisted), (processes, others), touches)) = self.rest()? else {
-            return Ok(());
-        };
-        streams.iter().for_each(|(key, tally)| rest.streams.add(*key, tally));
-        rest.streams.add_unlisted(&unlisted);
-        processes.iter().for_each(|(key, tally)| rest.processes.add(process(*key), tally));
-        rest.processes.add_unlisted(&others);
-        rest.touches.add_kept(&touches);
         Ok(())
     }
 }
@@ -325,4 +224,48 @@ fn unpacked<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T, TraceError>
 
 fn unreadable(error: impl std::fmt::Display) -> TraceError {
     TraceError::Unsuitable(format!("the index is damaged ({error}); remove it and start again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairs::{Breakdowns, PairBatcher};
+    use steadfast_domain::IoEvent;
+    use steadfast_tracefile::Batch;
+
+    /// More pairs than are open at once, in an order that lets each come back.
+    #[test]
+    fn more_pairs_than_are_open_add_up() {
+        let events: Vec<IoEvent> = (0..3 * PAIRS_MAX as u32)
+            .map(|n| IoEvent { pid: n * 7 % 2048, bytes: 512, ..IoEvent::default() })
+            .collect();
+        let (batch, all) = (Batch::of(&events), vec![true; events.len()]);
+        let (depth, busy) = (vec![1; events.len()], vec![(0, 0); events.len()]);
+        let rows = AnnotatedRows {
+            batch: &batch,
+            sequential: &vec![false; events.len()],
+            depth: &depth,
+            busy: &busy,
+            kept: &all,
+            after: &[],
+            stretch: 0,
+            order_ns: &[],
+            place: None,
+        };
+        let mut gathering = PairBatcher::new(Breakdowns { streams: true, processes: true });
+        let mut tallies = PairTallies::default();
+        gathering.each(&rows, |ios, pairs| {
+            let touched = vec![Some((3, 4)); ios.len()];
+            tallies.take(&rows, (ios, &touched), pairs).unwrap();
+        });
+        let tables = tallies.close().unwrap();
+        assert_eq!(tables.len(), 3);
+        let (mut ios, mut touches) = (HashMap::new(), ProcessHits::default());
+        for one in &tables {
+            one.each(None, |key, sums| *ios.entry(key).or_insert(0) += sums.count()).unwrap();
+            one.add_touches(None, &mut touches).unwrap();
+        }
+        assert_eq!((ios.len(), ios.values().sum::<u64>()), (2048, events.len() as u64));
+        assert_eq!(touches.by_range()[2..6], [0, 3072, 3072, 0]);
+    }
 }

@@ -7,7 +7,7 @@ use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::sums::queue_time::QueueTimeSums;
 use crate::tables::bounded_table::BoundedTable;
 use crate::tables::recent_cache::RecentCache;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Reverse;
 use std::fmt;
 use steadfast_domain::IoOp;
@@ -21,12 +21,27 @@ use steadfast_tracefile::parquet::{Field, Fields};
 pub const PROCESSES_MAX: usize = 1 << 16;
 
 /// A process: number and command name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(from = "(u32, [u8; 16])", into = "(u32, [u8; 16])")]
 pub struct ProcessKey {
     /// Process number; 0 if unknown.
     pub pid: u32,
     /// Command name; empty if it was not recorded.
     pub command: CommandName,
+}
+
+impl From<(u32, [u8; 16])> for ProcessKey {
+    fn from((pid, command): (u32, [u8; 16])) -> Self {
+        ProcessKey { pid, command: CommandName(command) }
+    }
+}
+
+impl From<ProcessKey> for (u32, [u8; 16]) {
+    fn from(key: ProcessKey) -> Self {
+        (key.pid, key.command.0)
+    }
 }
 
 impl fmt::Display for ProcessKey {

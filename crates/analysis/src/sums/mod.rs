@@ -10,6 +10,7 @@ pub mod packed_steps;
 pub mod queue_time;
 pub mod response;
 pub mod server_cpu_use;
+pub mod sparse;
 pub mod step_width;
 pub mod stream_chunk;
 pub mod stream_sums;

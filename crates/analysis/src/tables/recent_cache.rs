@@ -11,19 +11,19 @@ pub(crate) const PLACES: usize = 1 << 10;
 /// Recently used keys with their values. Keys that share a slot evict each other, so an adversary
 /// who chooses the keys can make the cache useless, but no worse.
 #[derive(Debug)]
-pub(crate) struct RecentCache<K, V>([Option<(K, V)>; PLACES]);
+pub struct RecentCache<K, V>([Option<(K, V)>; PLACES]);
 
 impl<K: Copy + PartialEq, V: Copy> RecentCache<K, V> {
     /// Creates an empty cache.
     #[inline]
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         RecentCache([None; PLACES])
     }
 
     /// Returns the value of a key; calls `find` on a miss. `number` is hashed and must follow from
     /// the key.
     #[inline(always)]
-    pub(crate) fn get_or(&mut self, number: u64, key: K, find: impl FnOnce() -> V) -> V {
+    pub fn get_or(&mut self, number: u64, key: K, find: impl FnOnce() -> V) -> V {
         match self.get(number, key) {
             Some(found) => found,
             None => {

@@ -1,12 +1,15 @@
 //! Heat maps: response time, queue depth, address and part of a second over time.
 
 use crate::index::CELLS_ENOUGH;
-use crate::maps::{ColumnAxis, FINE_RANGES, IndexHitMap, PARTS, RANGES, SecondMap};
+use crate::maps::{
+    AddressRanges, ColumnAxis, FINE_RANGES, HitsFold, PARTS, RANGES, SECOND, SecondsFold, hit_key,
+};
 use crate::pairs::Breakdowns;
 use crate::query::QueryString;
 use crate::refusal::HttpError;
 use crate::selection::{IoSelection, axis};
 use serde::Serialize;
+use steadfast_analysis::Cube;
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 
 const CELLS: u64 = 512;
@@ -14,7 +17,6 @@ const CELLS_MOST: u64 = 4096;
 const ROWS: u64 = 128;
 /// Maximum number of values in an answer.
 const VALUES_MOST: u64 = 1 << 21;
-const SECOND: u64 = 1_000_000_000;
 
 /// Counts, column by column, the lowest row first.
 #[derive(Debug, Serialize)]
@@ -73,8 +75,8 @@ fn of_buckets(
     let mut found: Vec<(usize, usize, u64)> = Vec::new();
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
         let counts = match buckets {
-            HeatKind::Responses => &column.responses,
-            HeatKind::Depths => &column.depths,
+            HeatKind::Responses => column.responses(),
+            HeatKind::Depths => column.depths(),
         };
         let filled = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         found.extend(filled.map(|(bucket, count)| (at, bucket, *count)));
@@ -111,46 +113,46 @@ fn of_addresses(
     rows: usize,
 ) -> Result<HeatAnswer, HttpError> {
     selection.check_one_device()?;
-    let ops = selection.filter.ops.clone();
+    let ops = &selection.filter.ops;
     let is_wanted = |op: IoOp| ops.is_empty() || ops.contains(&op);
-    let range = (query.number("low")?, query.number("high")?);
-    let map = match range {
-        (None, None) if is_answered_by_index(selection) => None,
-        (None, None) => match of_pairs(selection, rows) {
-            Some(map) => Some(map),
-            None => Some(of_ios(selection, range, cells, RANGES)?),
-        },
-        _ => Some(of_ios(selection, range, cells, rows)?),
+    let keys = [IoOp::Read, IoOp::Write].into_iter().filter(|op| is_wanted(*op)).map(hit_key);
+    let keys: Vec<u32> = keys.collect();
+    let (maps, range) = (&selection.index.maps, (query.number("low")?, query.number("high")?));
+    let fine = maps.addresses.combined(FINE_RANGES);
+    let found;
+    let (cube, addresses) = if range != (None, None) {
+        found = of_ios(selection, range, cells, rows)?;
+        (&found.0, found.1)
+    } else if is_answered_by_index(selection) {
+        let (from, to) = selection.window_ns;
+        let has_few_columns = (to - from) / maps.hits.step_ns().unwrap_or(1) < cells;
+        let is_fine = has_few_columns && rows <= FINE_RANGES;
+        if is_fine { (&maps.fine, fine) } else { (&maps.hits, maps.addresses) }
+    } else {
+        found = match of_pairs(selection, rows) {
+            Some(cube) => (cube, fine),
+            None => of_ios(selection, range, cells, RANGES)?,
+        };
+        (&found.0, found.1)
     };
-    let map = map.as_ref().unwrap_or_else(|| map_of(selection, cells, rows));
-    let axis = axis(selection.window_ns, cells, map.width_ns, false);
-    let beside = (axis.width_ns / map.width_ns) as usize;
-    let above = divisor(map.ranges, rows);
-    let rows = map.ranges / above;
+    let width_ns = cube.step_ns().unwrap_or(1);
+    let axis = axis(selection.window_ns, cells, width_ns, false);
+    let above = divisor(addresses.ranges, rows);
+    let rows = addresses.ranges / above;
     let mut counts = vec![0; axis.columns * rows];
-    let (from, to) = selection.window_ns;
-    // Columns of the map that the window touches, as with cells.
-    let first = (from / map.width_ns).saturating_sub(map.first) as usize;
-    let end = to.div_ceil(map.width_ns).saturating_sub(map.first) as usize;
-    let begin = (axis.first as usize * beside).saturating_sub(map.first as usize);
-    for column in first..end.min(map.columns) {
-        let at = (column - begin) / beside * rows;
-        for range in 0..map.ranges {
-            let place = column * map.ranges + range;
-            let reads = if is_wanted(IoOp::Read) { map.reads[place] } else { 0 };
-            let writes = if is_wanted(IoOp::Write) { map.writes[place] } else { 0 };
-            counts[at + range / above] += u64::from(reads) + u64::from(writes);
+    let columns = selection.window_ns;
+    for (at, key, row, count) in counted(cube, columns, &axis, above) {
+        if keys.contains(&key) {
+            counts[at * rows + row] += count;
         }
     }
-    let edge =
-        |row: usize| map.low.saturating_add(map.range_bytes.saturating_mul((row * above) as u64));
     Ok(HeatAnswer {
         kind: "lba",
         from: axis.first.saturating_mul(axis.width_ns),
         width_ns: axis.width_ns,
         cells: axis.columns,
         rows,
-        row_edges: (0..=rows).map(edge).collect(),
+        row_edges: (0..=rows).map(|row| addresses.begin(row * above)).collect(),
         counts,
     })
 }
@@ -169,17 +171,9 @@ fn is_answered_by_index(selection: &IoSelection<'_>) -> bool {
 }
 
 /// Returns the hits of the chosen streams and processes, if the index has them.
-fn of_pairs(selection: &IoSelection<'_>, rows: usize) -> Option<IndexHitMap> {
+fn of_pairs(selection: &IoSelection<'_>, rows: usize) -> Option<Cube<()>> {
     let passing = selection.passing().filter(|_| rows <= FINE_RANGES && selection.is_long())?;
-    selection.index.by_pair.hits(passing, &selection.index.maps)
-}
-
-/// Returns the map of the index that has enough ranges and, if possible, enough columns.
-fn map_of<'s>(selection: &'s IoSelection<'_>, cells: u64, rows: usize) -> &'s IndexHitMap {
-    let (from, to) = selection.window_ns;
-    let maps = &selection.index.maps;
-    let has_few_columns = (to - from) / maps.hits.width_ns < cells;
-    if has_few_columns && rows <= FINE_RANGES { &maps.fine } else { &maps.hits }
+    selection.index.by_pair.hits(passing)
 }
 
 fn of_ios(
@@ -187,17 +181,33 @@ fn of_ios(
     (low, high): (Option<u64>, Option<u64>),
     cells: u64,
     rows: usize,
-) -> Result<IndexHitMap, HttpError> {
-    let all = &selection.index.maps.hits;
-    let end = all.low.saturating_add(all.range_bytes.saturating_mul(all.ranges as u64));
-    let (low, high) = (low.unwrap_or(all.low), high.unwrap_or(end));
+) -> Result<(Cube<()>, AddressRanges), HttpError> {
+    let all = &selection.index.maps.addresses;
+    let (low, high) = (low.unwrap_or(all.low), high.unwrap_or(all.begin(all.ranges)));
     if low >= high {
         return Err(HttpError::bad(format!("no address lies between {low} and {high}")));
     }
     let axis = selection.axis(cells, selection.index.cells.width_ns, true);
-    let mut map = IndexHitMap::new(axis, (low, high), rows);
-    selection.fold(selection.window_ns, &mut map)?;
-    Ok(map)
+    let addresses = AddressRanges::new((low, high), rows);
+    let mut fold = HitsFold::new(axis, addresses);
+    selection.fold(selection.window_ns, &mut fold)?;
+    Ok((fold.cube.finish(), addresses))
+}
+
+/// Iterates over the counts of a window of a cube: column, key, row and count. A row has `above`
+/// buckets.
+fn counted(
+    cube: &Cube<()>,
+    window_ns: (u64, u64),
+    axis: &ColumnAxis,
+    above: usize,
+) -> impl Iterator<Item = (usize, u32, usize, u64)> {
+    let beside = axis.width_ns / cube.step_ns().unwrap_or(1);
+    cube.window(window_ns).iter().flat_map(move |cell| {
+        let at = (cube.first() + u64::from(cell.step)) / beside - axis.first;
+        let counts = cube.counts(cell);
+        counts.map(move |(bucket, count)| (at as usize, cell.key, bucket / above, count.into()))
+    })
 }
 
 /// Returns the smallest divisor of `whole` that leaves at most `most` parts.
@@ -215,35 +225,35 @@ fn of_seconds(
     let (from, to) = selection.window_ns;
     let whole = (from / SECOND * SECOND, to.div_ceil(SECOND).saturating_mul(SECOND));
     let all = &selection.index.maps.seconds;
-    let seconds = (whole.1 - whole.0) / SECOND;
-    let is_fine = all.seconds == 1
-        || seconds / all.seconds >= cells.min(CELLS_ENOUGH / 8)
-        || selection.has_many();
+    let (seconds, wide) = ((whole.1 - whole.0) / SECOND, all.step_ns().unwrap_or(1) / SECOND);
+    let is_fine =
+        wide == 1 || seconds / wide >= cells.min(CELLS_ENOUGH / 8) || selection.has_many();
     let of_pairs = match selection.passing() {
         Some(passing) if selection.is_long() => selection.index.by_pair.seconds(passing),
         _ => None,
     };
-    let counted = match (selection.is_unfiltered() && is_fine, of_pairs) {
-        (true, _) => None,
-        (false, Some(map)) => Some(map),
-        (false, None) => {
-            let mut map = SecondMap::new(whole, cells as usize, PARTS);
-            selection.fold(whole, &mut map)?;
-            Some(map)
-        }
+    let found;
+    let cube = if selection.is_unfiltered() && is_fine {
+        all
+    } else {
+        found = match of_pairs {
+            Some(cube) => cube,
+            None => {
+                let mut fold = SecondsFold::new(whole, cells);
+                selection.fold(whole, &mut fold)?;
+                fold.cube.finish()
+            }
+        };
+        &found
     };
-    let map = counted.as_ref().unwrap_or(all);
-    let axis = axis(whole, cells, map.seconds.saturating_mul(SECOND), false);
-    let beside = (axis.width_ns / SECOND / map.seconds) as usize;
-    let above = divisor(map.parts, rows);
-    let rows = map.parts / above;
+    let axis = axis(whole, cells, cube.step_ns().unwrap_or(SECOND), false);
+    let above = divisor(PARTS, rows);
+    let rows = PARTS / above;
     let mut counts = vec![0; axis.columns * rows];
-    let first = (axis.first as usize * beside).saturating_sub((map.first / map.seconds) as usize);
-    for column in first..(first + axis.columns * beside).min(map.columns) {
-        for part in 0..map.parts {
-            let count = u64::from(map.counts[column * map.parts + part]);
-            counts[(column - first) / beside * rows + part / above] += count;
-        }
+    let begin = axis.first.saturating_mul(axis.width_ns);
+    let end = begin.saturating_add(axis.width_ns.saturating_mul(axis.columns as u64));
+    for (at, _, row, count) in counted(cube, (begin, end), &axis, above) {
+        counts[at * rows + row] += count;
     }
     let edge = |row: usize| SECOND * row as u64 / rows as u64;
     Ok(HeatAnswer {

@@ -41,8 +41,8 @@ pub fn answer(
 ) -> Result<Vec<HotRangeEntry>, HttpError> {
     selection.check_one_device()?;
     let limit = query.within("limit", LIMIT, RANGES as u64)? as usize;
-    let hits = &selection.index.maps.hits;
-    let mut touching = ProcessHitsFold::new(hits.empty());
+    let addresses = selection.index.maps.addresses;
+    let mut touching = ProcessHitsFold::new(addresses);
     let whole = edges(selection, &mut touching)?;
     let mut touches = touching.touches;
     for tables in selection.index.stretches.tables(whole) {
@@ -54,8 +54,7 @@ pub fn answer(
     order.sort_by_key(|at| (Reverse(by_range[*at]), *at));
     order.truncate(limit);
     let range = |number: usize| {
-        let low = hits.low.saturating_add(hits.range_bytes.saturating_mul(number as u64));
-        hot_range((low, low.saturating_add(hits.range_bytes)), touches.of(number), all)
+        hot_range((addresses.begin(number), addresses.begin(number + 1)), touches.of(number), all)
     };
     Ok(order.into_iter().map(range).collect())
 }

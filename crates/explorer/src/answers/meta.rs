@@ -5,8 +5,6 @@ use crate::index::Index;
 use crate::keys::{KeySum, process_id, stream_id};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use steadfast_analysis::questions::processes::ProcessKey;
-use steadfast_domain::io_event::CommandName;
 
 /// Filters of the command line, by their names in the API.
 const FILTERS: [&str; 9] =
@@ -103,7 +101,7 @@ pub fn of_capture(capture: &ExploredCapture, index: &Index) -> CaptureMeta {
         text: caveat.text.clone(),
         remedy: caveat.remedy.clone(),
     };
-    let hits = &index.maps.hits;
+    let addresses = &index.maps.addresses;
     CaptureMeta {
         begin_unix_ns: conditions.began_unix_ns,
         zone_offset_s: conditions.zone.as_ref().map(|zone| zone.offset_s),
@@ -116,10 +114,7 @@ pub fn of_capture(capture: &ExploredCapture, index: &Index) -> CaptureMeta {
         streams: stream_list(index),
         marks: conditions.marks.iter().map(mark).collect(),
         caveats: index.caveats.iter().map(caveat).collect(),
-        lba: LbaMeta {
-            low: hits.low,
-            high: hits.low.saturating_add(hits.range_bytes.saturating_mul(hits.ranges as u64)),
-        },
+        lba: LbaMeta { low: addresses.low, high: addresses.begin(addresses.ranges) },
         cell_ns: index.cells.width_ns,
         cells: index.cells.count,
         busy_ns: (!conditions.rounded_times).then(|| busy_ns(index)),
@@ -156,8 +151,7 @@ fn stream_list(index: &Index) -> Vec<StreamMeta> {
 fn processes(index: &Index) -> Vec<ProcessMeta> {
     let processes = &index.cells.shares.processes;
     let mut by_name: BTreeMap<String, ProcessMeta> = BTreeMap::new();
-    for ((pid, command), sum) in processes.keys.iter().zip(&processes.sums) {
-        let key = ProcessKey { pid: *pid, command: CommandName(*command) };
+    for (key, sum) in processes.keys.iter().zip(&processes.sums) {
         let name = key.command.to_string();
         let entry = by_name.entry(name.clone()).or_insert_with(|| ProcessMeta {
             name,
@@ -166,8 +160,8 @@ fn processes(index: &Index) -> Vec<ProcessMeta> {
             ios: 0,
             bytes: 0,
         });
-        entry.ids.push(process_id(&key));
-        entry.pids.extend((*pid > 0).then_some(*pid));
+        entry.ids.push(process_id(key));
+        entry.pids.extend((key.pid > 0).then_some(key.pid));
         entry.ios += sum.ios;
         entry.bytes = entry.bytes.saturating_add(sum.bytes);
     }

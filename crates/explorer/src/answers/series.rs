@@ -11,7 +11,6 @@ use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::questions::steps::{CaptureStep, OpCount, StepFigures};
 use steadfast_analysis::sums::content::{ContentFigures, Contents, DuplicateAccuracy};
-use steadfast_domain::io_event::CommandName;
 use steadfast_domain::{CoarseHistogram, IoOp};
 use steadfast_tracefile::StreamKey;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
@@ -174,10 +173,7 @@ fn keys(scoped: &CellWindow, by: SeriesBreakdown) -> Vec<SeriesKey> {
             streams.chain([named("others")]).collect()
         }
         SeriesBreakdown::Process => {
-            let one = |(pid, command): &(u32, [u8; 16])| {
-                let key = ProcessKey { pid: *pid, command: CommandName(*command) };
-                SeriesKey { id: process_id(&key), name: key.to_string() }
-            };
+            let one = |key: &ProcessKey| SeriesKey { id: process_id(key), name: key.to_string() };
             cells.shares.processes.keys.iter().map(one).chain([named("others")]).collect()
         }
     }
@@ -212,7 +208,7 @@ impl SeriesAnswer {
 
     fn put_times(&mut self, at: usize, column: &ColumnSums) {
         let totals = &column.totals.times;
-        let histogram = CoarseHistogram::from_dense(&column.responses);
+        let histogram = CoarseHistogram::from_dense(column.responses());
         let percentile = |share| {
             histogram.supported_quantile(share).map(|time| time.0.min(totals.response_max_ns))
         };
@@ -269,7 +265,7 @@ fn step(column: &ColumnSums) -> CaptureStep {
         responses: times.responses,
         response_sum_ns: times.response_sum_ns,
         response_max_ns: times.response_max_ns,
-        histogram: CoarseHistogram::from_dense(&column.responses),
+        histogram: CoarseHistogram::from_dense(column.responses()),
         depth_sum: times.depth_sum,
         depths: times.depths,
         depth_max: times.depth_max,

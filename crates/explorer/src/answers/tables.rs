@@ -149,7 +149,7 @@ pub fn stream_table(selection: &IoSelection<'_>) -> Result<StreamTable, HttpErro
     let mut table = StreamTable::new();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.stretches.tables(whole) {
-        tables.add_streams(selection.passing(), &mut table)?;
+        tables.each(selection.passing(), |(stream, _), sums| table.add(stream, sums))?;
     }
     Ok(table)
 }
@@ -159,7 +159,7 @@ pub fn process_table(selection: &IoSelection<'_>) -> Result<ProcessTable, HttpEr
     let mut table = ProcessTable::default();
     let whole = edges(selection, &mut table)?;
     for tables in selection.index.stretches.tables(whole) {
-        tables.add_processes(selection.passing(), &mut table)?;
+        tables.each(selection.passing(), |(_, process), sums| table.add(process, sums))?;
     }
     Ok(table)
 }
@@ -169,10 +169,8 @@ pub fn process_table(selection: &IoSelection<'_>) -> Result<ProcessTable, HttpEr
 pub fn edges(selection: &IoSelection<'_>, fold: &mut dyn Fold) -> Result<Range<usize>, HttpError> {
     let stretches = &selection.index.stretches;
     let (from, to) = selection.window_ns;
-    let whole = stretches.within((from, to));
-    let is_told = selection.is_unfiltered()
-        || selection.passing().is_some() && stretches.tell_pairs(whole.clone());
-    let whole = if is_told { whole } else { 0..0 };
+    let is_told = selection.is_unfiltered() || selection.passing().is_some();
+    let whole = if is_told { stretches.within((from, to)) } else { 0..0 };
     let edges = match stretches.span_of(&whole) {
         None => [(from, to), (to, to)],
         Some((first, last)) => [(from, first), (last, to)],
