@@ -175,7 +175,24 @@ pub enum LedgerError {
         /// Size of the line in bytes.
         line: u64,
     },
-    /// The settings cannot be parsed.
+    /// No run of a group was set up before the process ended.
+    #[error(
+        "{0}: the runs of these targets were not set up when the process ended, and nothing was \
+         written to a target. Remove {0} and start the run again"
+    )]
+    GroupNotBegun(PathBuf),
+    /// A run of a group is missing.
+    #[error(
+        "{missing}: this run directory of the group is missing or incomplete. Resume each other \
+         run by its own directory: steadfast resume {other}"
+    )]
+    NoMember {
+        /// Directory of the missing run.
+        missing: PathBuf,
+        /// Directory of a run that has begun.
+        other: PathBuf,
+    },
+    /// The settings or the list of targets cannot be parsed.
     #[error("{path} cannot be read: {why}")]
     Malformed {
         /// The file.
@@ -200,7 +217,7 @@ impl LedgerError {
     }
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '_ {
+pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '_ {
     move |source| LedgerError::Io { path: path.to_owned(), source }
 }
 
@@ -600,7 +617,7 @@ fn is_root() -> bool {
 }
 
 /// Refuses a file that another user could have written if this process is root.
-fn refuse_foreign(found: &Metadata, path: &Path) -> Result<(), LedgerError> {
+pub(crate) fn refuse_foreign(found: &Metadata, path: &Path) -> Result<(), LedgerError> {
     if !is_root() {
         return Ok(());
     }

@@ -5,7 +5,6 @@ mod fio;
 mod run_columns;
 mod step_columns;
 
-use super::several::RunGroup;
 use crate::asked::SOFTWARE;
 use crate::cli::export::ParquetArguments;
 use crate::cli::front::{ExportCommand, ExportCommandArguments};
@@ -17,7 +16,8 @@ use column::ExportColumn;
 use run_columns::ExportedRun;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use steadfast_runner::RunGroup;
 use steadfast_tracefile::table::{ColumnType, TableValue, TableWriter};
 
 /// Version of the table schema. Added columns do not change it.
@@ -36,7 +36,7 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
     let file = OutputRule::of(&arguments.writing)?.begin(&arguments.output)?;
     let mut directories = Vec::new();
     for run in &arguments.runs {
-        directories.extend(runs_in(run)?);
+        directories.extend(RunGroup::runs_in(run)?);
     }
     let handle = BufWriter::new(file.handle()?);
     let (rows, sink) = if arguments.per_second {
@@ -53,15 +53,6 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
         directories.len()
     ));
     Ok(ExitState::Done)
-}
-
-/// Returns a run directory, or all run directories of a group.
-fn runs_in(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let group = RunGroup::find(place)?;
-    Ok(match group {
-        Some(group) => group.members.iter().map(|member| group.directory_of(member)).collect(),
-        None => vec![place.to_owned()],
-    })
 }
 
 /// Writes a table with one row group per run.

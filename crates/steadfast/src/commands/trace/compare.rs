@@ -86,8 +86,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     } else {
         terminal::print(&side_by_side(&content.sides, &axis(arguments, &all, step_ns)))?
     }
-    let mut endings = all.iter().map(FilteredCapture::ending);
-    Ok(endings.find(|ending| *ending != ExitState::Done).unwrap_or(ExitState::Done))
+    Ok(ExitState::worst(all.iter().map(FilteredCapture::ending)))
 }
 
 /// Opens the captures in command-line order. Files of one capture are combined.

@@ -74,8 +74,7 @@ pub fn run(
             terminal::tell(&file.display().to_string());
         }
     }
-    let mut endings = both.iter().map(FilteredCapture::ending);
-    Ok(endings.find(|ending| *ending != ExitState::Done).unwrap_or(ExitState::Done))
+    Ok(ExitState::worst(both.iter().map(FilteredCapture::ending)))
 }
 
 fn show(
