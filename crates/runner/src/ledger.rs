@@ -19,6 +19,7 @@ use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{JournalEntry, Nanos, Record};
@@ -506,6 +507,14 @@ fn is_step(entry: &JournalEntry) -> bool {
 }
 
 impl LedgerContents {
+    /// Returns the starts that the run's loads had in common with those of other targets.
+    pub fn common_starts(&self) -> Vec<CommonStart> {
+        let starts = self.lines.iter().filter_map(|line| match &line.entry {
+            JournalEntry::Applied { outcome, .. } => outcome.measurement.common_start,
+            _ => None,
+        });
+        starts.collect()
+    }
     /// Returns the last opening: the line with which a process began or resumed the run on a
     /// device that was confirmed or proven.
     pub fn opening(&self) -> Option<&JournalLine> {

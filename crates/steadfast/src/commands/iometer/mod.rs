@@ -5,7 +5,6 @@ mod ready;
 mod results;
 
 use super::front::{self, SequenceOutcome};
-use crate::cli::Format;
 use crate::cli::iometer::{
     IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
 };
@@ -42,12 +41,11 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
 
 /// Reports an Iometer result file.
 fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
-    let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let shelf = match &arguments.output {
         Some(path) => Some(OutputDir::named(
             path,
             OutputRule::of(&arguments.writing)?,
-            &output::names(&formats),
+            &output::names(&output::FORMATS),
         )?),
         None => None,
     };
@@ -58,7 +56,7 @@ fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
         terminal::print(&steadfast_report::text(&findings, terminal::width()))?
     }
     if let Some(shelf) = shelf {
-        for path in output::write(&shelf, &findings, &formats)? {
+        for path in output::write(&shelf, &findings, &output::FORMATS)? {
             terminal::tell(&path.display().to_string());
         }
     }

@@ -5,7 +5,6 @@
 //! anything is written. Then each run has a thread, and barriers synchronize the start of their
 //! loads. See docs/targets.md.
 
-mod combined;
 mod threads;
 
 use super::begin::{
@@ -24,7 +23,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Findings, Procedure, Settings};
 use steadfast_host::{Directory, OverwritePolicy};
-use steadfast_report::text_table;
+use steadfast_report::{FinishedTarget, end_text, findings_together, text_table};
 use steadfast_runner::together::shared_host;
 use steadfast_runner::{GroupMember, Ledger, RunGroup, StartSync, refuse_taken};
 use threads::{ReadyRun, RunEnd};
@@ -230,7 +229,7 @@ impl<'a> TargetOutcome<'a> {
 
     fn result(&self) -> String {
         match (&self.findings, self.state) {
-            (Some(findings), _) => combined::ended(findings.whole_end()).to_owned(),
+            (Some(findings), _) => end_text(findings.whole_end()),
             (None, ExitState::Halted) => "HALTED".to_owned(),
             (None, _) => "FAILED".to_owned(),
         }
@@ -283,18 +282,16 @@ pub fn schema() -> schemars::Schema {
 /// Prints the result of every target and writes the report over all that have ended.
 fn report(group: &RunGroup, came: &[TargetOutcome<'_>], json: bool) -> anyhow::Result<()> {
     let found = came.iter().filter_map(|one| Some((one, one.findings.as_ref()?)));
-    let sides: Vec<combined::FinishedTarget<'_>> = found
-        .map(|(one, findings)| combined::FinishedTarget {
-            name: &one.member.directory,
-            directory: &one.directory,
-            findings,
-        })
-        .collect();
-    let combined = if sides.len() == came.len() { Some(combined::findings(&sides)?) } else { None };
+    let mut sides = Vec::new();
+    for (one, findings) in found {
+        let starts = Ledger::read(&one.directory)?.common_starts();
+        sides.push(FinishedTarget { name: &one.member.directory, starts, findings });
+    }
+    let combined = if sides.len() == came.len() { Some(findings_together(&sides)?) } else { None };
     if let Some(combined) = &combined {
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers: group.readers() };
         let shelf = OutputDir::named(&group.place, rule, &[])?;
-        output::write(&shelf, combined, &combined::FORMATS)?;
+        output::write(&shelf, combined, &output::FORMATS)?;
     }
     if json {
         let targets = came.iter().map(TargetOutcome::answer).collect();
@@ -316,7 +313,7 @@ fn report(group: &RunGroup, came: &[TargetOutcome<'_>], json: bool) -> anyhow::R
 fn closing(came: &[TargetOutcome<'_>]) -> String {
     let head = ["Target", "Model", "Result", "Exit code", "Run directory"].map(str::to_owned);
     let row = |one: &TargetOutcome<'_>| {
-        let model = one.findings.as_ref().and_then(combined::model);
+        let model = one.findings.as_ref().and_then(Findings::model);
         [
             one.member.target.clone(),
             model.unwrap_or("–").to_owned(),
