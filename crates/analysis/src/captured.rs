@@ -7,7 +7,7 @@ use crate::filter::Filter;
 use crate::fleet::{CellTotals, Fleet, FoldFile, Of, SummedCapture};
 use crate::fold::Fold;
 use crate::pass::{AnnotatedBatches, PassAccount, PassOptions};
-use crate::questions::compare::{SideSet, Sides, SidesResult, host_name};
+use crate::questions::compare::{SideSet, SideSteps, Sides, SidesResult, host_name};
 use crate::questions::cumulative::{CumulativeWorkload, Threshold};
 use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::steps::{CaptureStep, STEPS_MAX, StepFigures, Steps};
@@ -387,6 +387,20 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
+    /// Reads the capture once and passes every batch to all folds of one kind.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::run`].
+    pub fn run_each<F: Fold>(
+        &self,
+        pass: &PassOptions,
+        folds: &mut [F],
+    ) -> Result<PassAccount, TraceError> {
+        let mut folds: Vec<&mut dyn Fold> =
+            folds.iter_mut().map(|fold| fold as &mut dyn Fold).collect();
+        self.run(pass, &mut folds)
+    }
+
     /// Returns the single I/Os in issue order, annotated and filtered, for replay or for an
     /// analysis that is no fold.
     ///
@@ -628,6 +642,22 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let mut sides = Sides::new(width_ns, until(pass, span_ns, width_ns));
         let account = self.run(pass, &mut [&mut sides])?;
         Ok(PassResult { found: sides.finish()?, account })
+    }
+
+    /// Returns the figures of a side's steps of `width_ns` nanoseconds, in ascending order.
+    pub fn figures_of_side(
+        &self,
+        pass: &PassOptions,
+        (key, steps): &SideSteps,
+        width_ns: u64,
+    ) -> Vec<StepFigures> {
+        // Busy time is a share of one device's time: that of the side.
+        let devices = self.tells_busy_time(pass, steps.values()).then_some(1);
+        let mut observed = self.observed_by_host(&pass.filter);
+        let host = host_name(self.conditions(), key.device);
+        let observed = observed.remove(&host).unwrap_or_default();
+        let figures = |(at, step)| StepFigures::of(at, step, (width_ns, &observed), devices);
+        steps.iter().map(|(at, step)| figures((*at, step))).collect()
     }
 
     /// Returns true if busy time is known and covers all I/Os of the devices. It is unknown for

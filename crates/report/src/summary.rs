@@ -108,6 +108,11 @@ fn has_lesser(findings: &Findings) -> bool {
     findings.header.lesser.is_some() || findings.parts.iter().any(has_lesser)
 }
 
+/// Returns the end of a run as reports print it.
+pub fn end_text(end: EndState) -> String {
+    end_badge(end).0.text
+}
+
 /// Returns the badge for the end of a run, and the ids of disclosures that may give the reason.
 fn end_badge(end: EndState) -> (Badge, &'static [&'static str]) {
     let (text, tone, ids): (_, _, &[&str]) = match end {

@@ -19,6 +19,7 @@ use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{JournalEntry, Nanos, Record};
@@ -175,7 +176,24 @@ pub enum LedgerError {
         /// Size of the line in bytes.
         line: u64,
     },
-    /// The settings cannot be parsed.
+    /// No run of a group was set up before the process ended.
+    #[error(
+        "{0}: the runs of these targets were not set up when the process ended, and nothing was \
+         written to a target. Remove {0} and start the run again"
+    )]
+    GroupNotBegun(PathBuf),
+    /// A run of a group is missing.
+    #[error(
+        "{missing}: this run directory of the group is missing or incomplete. Resume each other \
+         run by its own directory: steadfast resume {other}"
+    )]
+    NoMember {
+        /// Directory of the missing run.
+        missing: PathBuf,
+        /// Directory of a run that has begun.
+        other: PathBuf,
+    },
+    /// The settings or the list of targets cannot be parsed.
     #[error("{path} cannot be read: {why}")]
     Malformed {
         /// The file.
@@ -200,7 +218,7 @@ impl LedgerError {
     }
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '_ {
+pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '_ {
     move |source| LedgerError::Io { path: path.to_owned(), source }
 }
 
@@ -489,6 +507,14 @@ fn is_step(entry: &JournalEntry) -> bool {
 }
 
 impl LedgerContents {
+    /// Returns the starts that the run's loads had in common with those of other targets.
+    pub fn common_starts(&self) -> Vec<CommonStart> {
+        let starts = self.lines.iter().filter_map(|line| match &line.entry {
+            JournalEntry::Applied { outcome, .. } => outcome.measurement.common_start,
+            _ => None,
+        });
+        starts.collect()
+    }
     /// Returns the last opening: the line with which a process began or resumed the run on a
     /// device that was confirmed or proven.
     pub fn opening(&self) -> Option<&JournalLine> {
@@ -600,7 +626,7 @@ fn is_root() -> bool {
 }
 
 /// Refuses a file that another user could have written if this process is root.
-fn refuse_foreign(found: &Metadata, path: &Path) -> Result<(), LedgerError> {
+pub(crate) fn refuse_foreign(found: &Metadata, path: &Path) -> Result<(), LedgerError> {
     if !is_root() {
         return Ok(());
     }

@@ -8,6 +8,7 @@
 
 pub mod calibrate;
 pub mod forecast;
+mod group;
 pub mod host_changes;
 pub mod hosts;
 pub mod ledger;
@@ -28,6 +29,7 @@ mod surroundings;
 pub mod together;
 
 pub use forecast::{Forecast, Outline, TimeLeft};
+pub use group::{GroupMember, RunGroup, plain_name, refuse_taken, same_device};
 pub use host_changes::HostChanges;
 pub use ledger::{ClockReading, Ledger, LedgerError};
 pub use live::LiveBench;

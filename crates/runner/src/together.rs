@@ -9,10 +9,11 @@
 //!
 //! A load that continues from step to step waits only before its first step.
 
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use steadfast_domain::measurement::CommonStart;
-use steadfast_domain::{Halt, Load, Nanos, Step, StepPlace};
+use steadfast_domain::{Caveat, CaveatKind, Halt, Load, Nanos, Step, StepPlace, caveats};
 use steadfast_engine::StopSignal;
 
 /// Time from the agreement to the common start: threads and memory are ready by then, and only
@@ -26,7 +27,8 @@ const LEAD_OF_SCRIPTS: Nanos = Nanos::from_secs(3);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Set of loads that start together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum StartSync {
     /// Loads of every step that all runs have.
     Steps,
@@ -209,6 +211,30 @@ impl BarrierState {
         });
         (phase, place.round, place.point)
     }
+}
+
+/// Returns the caveat on resources that targets of one host share.
+pub fn shared_host(others: &[&str], processors: Option<u32>) -> Caveat {
+    let targets = others.len() + 1;
+    let scarce = processors.filter(|processors| (*processors as usize) < 2 * targets);
+    let processors = match (processors, scarce) {
+        (_, Some(few)) => format!(
+            "its processors (only {few} for {targets} targets, so that the host and not the device \
+             may set the pace)"
+        ),
+        (Some(processors), None) => format!("its {processors} processors"),
+        (None, None) => "its processors".to_owned(),
+    };
+    Caveat::new(
+        CaveatKind::Deviation,
+        caveats::SHARED_HOST,
+        format!(
+            "Tested at the same time as {}: they share {processors}, its memory, PCIe lanes, host \
+             bus adapters and caches. A number can be lower than that of this device alone.",
+            others.join(", ")
+        ),
+        "Where a difference matters, test one target at a time.",
+    )
 }
 
 #[cfg(test)]

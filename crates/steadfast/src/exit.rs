@@ -28,6 +28,20 @@ pub enum ExitState {
     Failed,
 }
 
+impl ExitState {
+    /// Returns the most severe of several states. A failure is worse than a halt, which can be
+    /// resumed.
+    pub fn worst(states: impl Iterator<Item = ExitState>) -> ExitState {
+        let severity = |state: &ExitState| match state {
+            ExitState::Failed => 3,
+            ExitState::Halted => 2,
+            ExitState::Done => 0,
+            _ => 1,
+        };
+        states.max_by_key(severity).unwrap_or(ExitState::Done)
+    }
+}
+
 /// The list of codes that `--help` prints.
 pub const HELP: &str = "Exit codes:
   0  done

@@ -3,7 +3,7 @@
 
 use crate::exit::misuse;
 use crate::terminal;
-use crate::writing::OutputRule;
+use crate::writing::{OutputRule, readers_named};
 use anyhow::bail;
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::{Measurement, Nanos, Op, Procedure, Step, StepPlace};
-use steadfast_host::{OverwritePolicy, ReadAccess, read_regular};
+use steadfast_host::{OverwritePolicy, read_regular};
 use steadfast_runner::{Forecast, ProgressSink, Rig, RunEvent};
 
 /// How often the file is written at most.
@@ -73,7 +73,7 @@ impl MetricsExporter {
         if is_there && !read_regular(path, LONGEST)?.starts_with(BEGINNING.as_bytes()) {
             bail!("{shown} exists and contains no metrics of steadfast; give another name");
         }
-        let readers = group.map(ReadAccess::of_group).transpose()?.unwrap_or_default();
+        let readers = readers_named(group)?;
         let exporter = MetricsExporter {
             path: path.to_owned(),
             rule: OutputRule { existing: OverwritePolicy::Overwrite, readers },

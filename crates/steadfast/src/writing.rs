@@ -19,10 +19,10 @@ pub struct OutputRule {
 impl OutputRule {
     /// What the command line says.
     pub fn of(arguments: &WritingArguments) -> anyhow::Result<OutputRule> {
-        let group = arguments.group.as_deref().map(ReadAccess::of_group).transpose()?;
+        let readers = readers_named(arguments.group.as_deref())?;
         let existing =
             if arguments.force { OverwritePolicy::Overwrite } else { OverwritePolicy::Keep };
-        Ok(OutputRule { existing, readers: group.unwrap_or_default() })
+        Ok(OutputRule { existing, readers })
     }
 
     /// Begins a file. What makes it impossible is said before the work.
@@ -60,13 +60,9 @@ impl TextOutput {
 /// The file that tells a run directory from any other.
 const SETTINGS: &str = "settings.json";
 
-/// Who may read what lies next to a file of a directory: whoever may read that file. A link
-/// says nothing about readers.
-pub fn readers_of(directory: &Directory, name: &str) -> ReadAccess {
-    match directory.look(OsStr::new(name)) {
-        Ok(Some(found)) if found.is_file() => ReadAccess::like(&found),
-        _ => ReadAccess::Usual,
-    }
+/// The users who may read files of the group that `--group` names.
+pub fn readers_named(group: Option<&str>) -> Result<ReadAccess, FileError> {
+    Ok(group.map(ReadAccess::of_group).transpose()?.unwrap_or_default())
 }
 
 /// A directory that reports go into.
@@ -81,7 +77,7 @@ impl OutputDir {
     /// A run's own: in it the names of reports and tables are this program's,
     /// and who may read the settings may read them.
     pub fn of_run(directory: &Directory) -> OutputDir {
-        let readers = readers_of(directory, SETTINGS);
+        let readers = directory.readers_of(OsStr::new(SETTINGS));
         let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers };
         OutputDir { path: directory.path().to_owned(), directory: Some(directory.clone()), rule }
     }

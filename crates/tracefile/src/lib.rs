@@ -15,6 +15,7 @@ pub mod merge_mapping;
 pub mod not_recorded;
 pub mod observed_time;
 pub mod parquet;
+pub mod run_table;
 pub mod schema;
 pub mod simd;
 pub mod stream_key;

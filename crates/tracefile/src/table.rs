@@ -10,6 +10,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 use std::io::Write;
 use std::sync::Arc;
+use steadfast_domain::findings::{Cell, Row, Table};
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +104,37 @@ impl<W: Write + Send> TableWriter<W> {
     pub fn finish(self) -> Result<W, TraceError> {
         self.parquet.into_inner().map_err(TraceError::Encode)
     }
+}
+
+/// Rows per row group of a table of findings.
+const ROW_GROUP: usize = 100_000;
+
+/// Returns a table of findings as Parquet. A column is numeric if all its cells are numbers.
+///
+/// # Errors
+/// Returns [`TraceError::Encode`] if writing fails.
+pub fn table_file(table: &Table, software: &str) -> Result<Vec<u8>, TraceError> {
+    let is_text =
+        |at: usize| table.rows.iter().any(|row| matches!(row.cells.get(at), Some(Cell::Text(_))));
+    let kind = |at: usize| if is_text(at) { ColumnType::Text } else { ColumnType::Number };
+    let first = std::iter::once((table.corner.as_str(), ColumnType::Text));
+    let others = table.columns.iter().enumerate().map(|(at, c)| (c.name.as_str(), kind(at)));
+    let columns: Vec<(&str, ColumnType)> = first.chain(others).collect();
+    let about = [("steadfast.table", table.id.clone()), ("steadfast.version", software.to_owned())];
+    let mut writer = TableWriter::new(Vec::new(), &columns, &about)?;
+    let value = |cell: &Cell| match cell {
+        Cell::Number { value, .. } if value.is_finite() => TableValue::Number(*value),
+        Cell::Text(text) => TableValue::Text(text.clone()),
+        Cell::Number { .. } | Cell::Missing => TableValue::Missing,
+    };
+    let row = |row: &Row| -> Vec<TableValue> {
+        let head = TableValue::Text(row.head.clone());
+        std::iter::once(head).chain(row.cells.iter().map(value)).collect()
+    };
+    for part in table.rows.chunks(ROW_GROUP) {
+        writer.add(&part.iter().map(row).collect::<Vec<_>>())?;
+    }
+    writer.finish()
 }
 
 fn schema(columns: &[(&str, ColumnType)]) -> Result<TypePtr, TraceError> {

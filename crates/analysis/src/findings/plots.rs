@@ -3,13 +3,13 @@
 
 use crate::questions::compare::device_name;
 use crate::questions::hits::HitMap;
+use crate::questions::hits::HitMapQuantity;
 use crate::questions::series::{SeriesCell, SeriesOverTime};
 use crate::questions::shape::DEPTH_CLASSES;
 use crate::questions::shape_figures::{depth_name, response_classes};
 use crate::questions::steps::{CaptureStep, StepFigures};
 use crate::questions::streams::ShareMeasure;
 use crate::questions::study::{DetailWindow, SingleIoResults, Study};
-use crate::questions::totals::HitMapQuantity;
 use crate::sums::content::DuplicateAccuracy;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use std::collections::BTreeMap;

@@ -114,6 +114,21 @@ pub fn shared_time(captures: &[AlignedCapture; 2]) -> Vec<(u64, u64)> {
     both.spans_ns().iter().filter_map(|span| in_whole_steps(captures, *span)).collect()
 }
 
+/// Returns true if every capture overlaps another one on the shared axis.
+pub fn overlap(captures: &[AlignedCapture]) -> bool {
+    let times: Vec<ObservedTime> =
+        captures.iter().map(|one| one.observed.shifted(one.origin_ns)).collect();
+    let meets = |a: usize, b: usize| a != b && times[a].within(times[b].spans_ns()).total_ns() > 0;
+    (0..times.len()).all(|a| (0..times.len()).any(|b| meets(a, b)))
+}
+
+/// Returns how much later than the earliest each capture begins, in nanoseconds.
+pub fn delays(captures: &[AlignedCapture]) -> Vec<i64> {
+    let earliest = captures.iter().map(|one| one.origin_ns).min().unwrap_or(0);
+    let delay = |one: &AlignedCapture| i64::try_from(one.origin_ns - earliest).unwrap_or(i64::MAX);
+    captures.iter().map(delay).collect()
+}
+
 /// Measure by which changes are ranked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DeltaRank {

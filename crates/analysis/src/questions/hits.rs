@@ -19,6 +19,18 @@ use steadfast_tracefile::parquet::{Field, Fields};
 /// Maximum number of steps, and maximum number of ranges, of a map.
 pub const SIDE_MAX: usize = 4096;
 
+/// Quantity shown by the hit maps of a report.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HitMapQuantity {
+    /// Hits of reads and of writes.
+    #[default]
+    Count,
+    /// Bytes read and written.
+    Bytes,
+    /// The stream with the most hits.
+    Streams,
+}
+
 /// The steps of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HitSteps {
@@ -120,6 +132,15 @@ impl HitMap {
     pub fn of_streams(self, keys: &[StreamKey]) -> Self {
         let planes = HitPlanes::Streams(keys.iter().copied().zip(0..).collect());
         HitMap { planes, ..self }.alike()
+    }
+
+    /// Returns the map with what a quantity counts; `keys` are the streams with planes of their own.
+    pub fn showing(self, shown: HitMapQuantity, keys: &[StreamKey]) -> Self {
+        match shown {
+            HitMapQuantity::Count => self,
+            HitMapQuantity::Bytes => self.by(ShareMeasure::Bytes),
+            HitMapQuantity::Streams => self.of_streams(keys),
+        }
     }
 
     /// Returns the number of the device in the trace.

@@ -9,6 +9,7 @@ pub mod drives;
 pub mod extremes;
 pub mod group_figures;
 pub mod groups;
+pub mod hit_maps;
 pub mod hits;
 pub mod hot;
 pub mod locality;

@@ -3,7 +3,6 @@
 use crate::captured::{Captured, PassResult};
 use crate::columns::{ListingColumn, ValueFormat};
 use crate::filter::Filter;
-use crate::fold::Fold;
 use crate::pass::PassOptions;
 use crate::questions::cumulative::{CumulativeWorkload, Threshold};
 use crate::questions::hits::{DeviceEnds, HitMap, HitSteps};
@@ -94,9 +93,7 @@ impl ReadOut {
                 .of_streams(&keys)
         };
         let mut maps: Vec<HitMap> = devices.iter().map(map).collect();
-        let mut folds: Vec<&mut dyn Fold> = Vec::new();
-        folds.extend(maps.iter_mut().map(|map| map as &mut dyn Fold));
-        let account = captured.run(&pass, &mut folds)?;
+        let account = captured.run_each(&pass, &mut maps)?;
         let found = maps.iter().map(|map| ReadOut::of_map(map, &keys)).collect();
         Ok(PassResult { found, account })
     }

@@ -21,9 +21,8 @@ use crate::questions::read_out::{ReadOut, ReadOutChoice};
 use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::shape::LoadShape;
 use crate::questions::steps::{CaptureStep, StepFigures, Steps};
-use crate::questions::streams::ShareMeasure;
 use crate::questions::threads::ThreadSteps;
-use crate::questions::totals::{CaptureTotals, HitMapQuantity, PICTURE_STEPS_MAX, StudyOptions};
+use crate::questions::totals::{CaptureTotals, PICTURE_STEPS_MAX, StudyOptions};
 use crate::questions::trust::Evidence;
 use crate::sums::content::{ContentFigures, Contents, DuplicateAccuracy};
 use crate::sums::content_steps::ContentSteps;
@@ -338,12 +337,8 @@ impl FirstPassFolds {
         let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
         let map = |device: &u16| {
             let end = self.ends.of(*device, &self.conditions);
-            let map = HitMap::new(*device, end, self.options.ranges, steps);
-            match self.options.hits {
-                HitMapQuantity::Count => map,
-                HitMapQuantity::Bytes => map.by(ShareMeasure::Bytes),
-                HitMapQuantity::Streams => map.of_streams(&totals.workload.keys()),
-            }
+            HitMap::new(*device, end, self.options.ranges, steps)
+                .showing(self.options.hits, &totals.workload.keys())
         };
         let hot = |device: &u16| {
             HotRanges::new(*device, self.ends.of(*device, &self.conditions), HOT_RANGES)

@@ -8,6 +8,7 @@ use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
 use crate::questions::compare::{SideKey, SideSet};
 use crate::questions::cumulative::{CumulativeWorkload, Threshold};
+use crate::questions::hits::HitMapQuantity;
 use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::steps::{CaptureStep, Steps};
 use crate::questions::streams::{ShareMeasure, StreamTable};
@@ -40,18 +41,6 @@ pub struct StudyOptions {
     pub hits: HitMapQuantity,
     /// Clock of pictures over time; `None` shows times since the beginning of the capture.
     pub clock: Option<CaptureClock>,
-}
-
-/// Quantity shown by the hit maps of a report.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum HitMapQuantity {
-    /// Hits of reads and of writes.
-    #[default]
-    Count,
-    /// Bytes read and written.
-    Bytes,
-    /// The stream with the most hits.
-    Streams,
 }
 
 impl Default for StudyOptions {

@@ -218,6 +218,14 @@ impl Findings {
     pub fn whole_end(&self) -> EndState {
         self.parts.iter().map(Findings::whole_end).fold(self.end, EndState::max)
     }
+    /// Returns the findings and those of their parts.
+    pub fn with_parts(&self) -> impl Iterator<Item = &Findings> {
+        std::iter::once(self).chain(&self.parts)
+    }
+    /// Returns the device model, or that of the first part that has one.
+    pub fn model(&self) -> Option<&str> {
+        self.with_parts().find_map(|findings| findings.header.model.as_deref())
+    }
     /// Returns form pages and chapters, in print order.
     pub fn pages(&self) -> impl Iterator<Item = &Page> {
         self.form_pages.iter().chain(&self.chapters)

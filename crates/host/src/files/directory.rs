@@ -249,6 +249,15 @@ impl Directory {
         &self.path
     }
 
+    /// Returns who may read what lies next to a file of the directory: whoever may read that file.
+    /// A link says nothing about readers.
+    pub fn readers_of(&self, name: &OsStr) -> ReadAccess {
+        match self.look(name) {
+            Ok(Some(found)) if found.is_file() => ReadAccess::like(&found),
+            _ => ReadAccess::Usual,
+        }
+    }
+
     /// Returns the metadata of an entry, of the link itself if it is one; `None` if there is none.
     ///
     /// # Errors

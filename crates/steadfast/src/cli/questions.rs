@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use steadfast_analysis::questions::delta::DeltaRank;
 use steadfast_analysis::questions::group_figures::GroupFigureSet;
 use steadfast_analysis::questions::groups::Facet;
+use steadfast_analysis::questions::hits::HitMapQuantity;
 use steadfast_analysis::questions::streams::ShareMeasure;
-use steadfast_analysis::questions::totals::HitMapQuantity;
 use steadfast_domain::Nanos;
 
 /// `trace groups`.

@@ -2,7 +2,6 @@
 //! target, run directory.
 
 use super::conduct::{FIO_DIRECTORY, ProcedureRun, wishes};
-use super::several::refuse_taken;
 use crate::asked::{SOFTWARE, check_engine};
 use crate::cli::EngineName;
 use crate::exit::{ExitState, misuse};
@@ -10,6 +9,7 @@ use crate::hosts;
 use crate::prometheus::MetricsExporter;
 use crate::target::{self, EngineChoice, SimulationOptions, TargetRef};
 use crate::terminal;
+use crate::writing::readers_named;
 use anyhow::bail;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
@@ -18,7 +18,7 @@ use steadfast_domain::{Bytes, Device, Procedure, Sequence, Settings, Step, Trans
 use steadfast_engine::StopSignal;
 use steadfast_host::{Consent, HostsConsent, ReadAccess};
 use steadfast_runner::real::wall_clock_unix_ms;
-use steadfast_runner::{Ledger, Rig, RunPlan};
+use steadfast_runner::{Ledger, Rig, RunPlan, plain_name, refuse_taken};
 
 /// Name of the engine that runs on other hosts.
 const FIO: &str = "fio";
@@ -128,7 +128,7 @@ impl<'a> RunRequest<'a> {
         let geometry = geometry(&foreseen[at]);
         let procedure = steadfast_procedures::procedure(&settings, geometry, &[])?;
         self.refuse(&settings, &foreseen[at])?;
-        let readers = self.group.map(ReadAccess::of_group).transpose()?.unwrap_or_default();
+        let readers = readers_named(self.group)?;
         Ok(RunIntent {
             beginning: *self,
             alone: foreseen.len() == 1,
@@ -325,12 +325,6 @@ pub fn default_directory(settings: &Settings, of: &str) -> PathBuf {
     let stamp = steadfast_report::date_stamp(wall_clock_unix_ms());
     let what = settings.sequence.as_ref().map_or(&settings.procedure, |sequence| &sequence.tool);
     PathBuf::from(format!("{what}-{of}-{stamp}"))
-}
-
-/// Returns the device name as a valid file name.
-pub fn plain_name(device: &Device) -> String {
-    let name = device.name.rsplit('/').next().unwrap_or_default();
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
 /// Returns the default seed: constant for a simulated drive, so that runs repeat; new for a real

@@ -8,11 +8,10 @@ use crate::{output, terminal};
 use anyhow::bail;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
-use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_host::NewFile;
 use steadfast_report::{COMPARED_MAX, CompareError, ReportTime};
 use steadfast_runner::real::wall_clock_unix_ms;
-use steadfast_tracefile::table::{ColumnType, TableValue, TableWriter};
+use steadfast_tracefile::table::table_file;
 
 /// Compares the runs and writes or prints the comparison.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
@@ -92,7 +91,7 @@ fn long(
     }
     let content = match format {
         LongFormat::Csv => steadfast_report::csv(&table).into_bytes(),
-        LongFormat::Parquet => parquet(&table)?,
+        LongFormat::Parquet => table_file(&table, SOFTWARE)?,
     };
     let Some(file) = file else {
         terminal::print_raw(&content)?;
@@ -105,44 +104,9 @@ fn long(
     Ok(ExitState::Done)
 }
 
-/// Returns the table as Parquet. A column is numeric if all its cells are numbers.
-fn parquet(table: &Table) -> anyhow::Result<Vec<u8>> {
-    let is_text =
-        |at: usize| table.rows.iter().any(|row| matches!(row.cells.get(at), Some(Cell::Text(_))));
-    let kind = |at: usize| if is_text(at) { ColumnType::Text } else { ColumnType::Number };
-    let first = std::iter::once((table.corner.as_str(), ColumnType::Text));
-    let others = table.columns.iter().enumerate().map(|(at, c)| (c.name.as_str(), kind(at)));
-    let columns: Vec<(&str, ColumnType)> = first.chain(others).collect();
-    let about = [("steadfast.table", table.id.clone()), ("steadfast.version", SOFTWARE.to_owned())];
-    let mut out = Vec::new();
-    let mut writer = TableWriter::new(&mut out, &columns, &about)?;
-    let value = |cell: &Cell| match cell {
-        Cell::Number { value, .. } if value.is_finite() => TableValue::Number(*value),
-        Cell::Text(text) => TableValue::Text(text.clone()),
-        Cell::Number { .. } | Cell::Missing => TableValue::Missing,
-    };
-    let row = |row: &Row| -> Vec<TableValue> {
-        std::iter::once(TableValue::Text(row.head.clone()))
-            .chain(row.cells.iter().map(value))
-            .collect()
-    };
-    for part in table.rows.chunks(ROW_GROUP) {
-        writer.add(&part.iter().map(row).collect::<Vec<_>>())?;
-    }
-    writer.finish()?;
-    Ok(out)
-}
-
-/// Rows per row group.
-const ROW_GROUP: usize = 100_000;
-
 /// Returns a name per run: its model, with the directory's name if models are equal or unknown.
 fn names(found: &[(&Path, Findings)]) -> Vec<String> {
-    let model = |findings: &Findings| {
-        let of_part = || findings.parts.iter().find_map(|part| part.header.model.clone());
-        findings.header.model.clone().or_else(of_part)
-    };
-    let models: Vec<Option<String>> = found.iter().map(|(_, findings)| model(findings)).collect();
+    let models: Vec<Option<&str>> = found.iter().map(|(_, findings)| findings.model()).collect();
     let directory = |run: &Path| -> String {
         // Results of another tool are named after their file.
         let is_findings = run.file_name().is_some_and(|name| name == "findings.json");
@@ -160,7 +124,7 @@ fn names(found: &[(&Path, Findings)]) -> Vec<String> {
         .map(|((run, _), model)| {
             let same = models.iter().filter(|other| *other == model).count();
             match model {
-                Some(model) if same == 1 => model.clone(),
+                Some(model) if same == 1 => (*model).to_owned(),
                 Some(model) => format!("{model} ({})", directory(run)),
                 None => directory(run),
             }

@@ -1,6 +1,5 @@
 //! Conducts a procedure, in a new or a resumed run, to its report.
 
-use crate::cli::Format;
 use crate::commands::replay;
 use crate::exit::ExitState;
 use crate::panel::RunPanel;
@@ -130,8 +129,7 @@ pub fn unfinished(ending: &RunOutcome, directory: &Path) -> anyhow::Result<Optio
 
 /// Writes the report into the run directory.
 pub fn write_report(directory: &Directory, findings: &Findings) -> anyhow::Result<()> {
-    let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
-    output::write(&OutputDir::of_run(directory), findings, &formats)?;
+    output::write(&OutputDir::of_run(directory), findings, &output::FORMATS)?;
     Ok(())
 }
 

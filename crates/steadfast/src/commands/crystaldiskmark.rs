@@ -2,7 +2,6 @@
 
 use super::front;
 use crate::asked::SOFTWARE;
-use crate::cli::Format;
 use crate::cli::front::CrystalDiskMarkArguments;
 use crate::exit::ExitState;
 use crate::recognize::expect;
@@ -44,12 +43,11 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
 
 /// Reports a saved result; `-o` is the directory of the report.
 fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<ExitState> {
-    let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let shelf = match &arguments.front.output {
         Some(path) => Some(OutputDir::named(
             path,
             OutputRule::of(&arguments.writing())?,
-            &output::names(&formats),
+            &output::names(&output::FORMATS),
         )?),
         None => None,
     };
@@ -71,7 +69,7 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
         terminal::print(&steadfast_report::text(&findings, terminal::width()))?
     }
     if let Some(shelf) = shelf {
-        for path in output::write(&shelf, &findings, &formats)? {
+        for path in output::write(&shelf, &findings, &output::FORMATS)? {
             terminal::tell(&path.display().to_string());
         }
     }

@@ -10,13 +10,13 @@ use crate::prometheus::MetricsExporter;
 use crate::{output, target, terminal};
 use std::path::Path;
 use steadfast_domain::JournalEntry;
-use steadfast_runner::Ledger;
 use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::live::unrestored;
+use steadfast_runner::{Ledger, RunGroup};
 
 /// Finds the run's device and conducts the remaining steps.
 pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
-    if let Some(group) = several::RunGroup::find(&arguments.run_dir)? {
+    if let Some(group) = RunGroup::find(&arguments.run_dir)? {
         return several::resume(arguments, &group);
     }
     let stop = target::stop_on_signals()?;

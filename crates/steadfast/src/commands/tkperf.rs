@@ -3,7 +3,7 @@
 use crate::asked::SOFTWARE;
 use crate::cli::hosts::HostsArguments;
 use crate::cli::tkperf::{DiskTest, Mode, OurArguments, SsdTest, TkperfArguments};
-use crate::cli::{self, Command, Format};
+use crate::cli::{self, Command};
 use crate::commands::{plan, run as whole_run};
 use crate::exit::{ExitState, misuse};
 use crate::writing::{OutputDir, OutputRule};
@@ -255,13 +255,12 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 
 /// Reports a TKperf log.
 fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
-    const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let rule = OutputRule::of(&arguments.writing)?;
-    let names = output::names(&FORMATS);
+    let names = output::names(&output::FORMATS);
     let shelf = out.map(|out| OutputDir::named(out, rule, &names)).transpose()?;
     let findings = output::of_tkperf(log)?;
     if let Some(shelf) = &shelf {
-        output::write(shelf, &findings, &FORMATS)?;
+        output::write(shelf, &findings, &output::FORMATS)?;
     }
     if arguments.ours.json {
         terminal::print_findings(&findings)?;

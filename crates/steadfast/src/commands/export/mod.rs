@@ -1,27 +1,20 @@
 //! `steadfast export`: runs in formats for other programs.
 
-mod column;
 mod fio;
-mod run_columns;
-mod step_columns;
 
-use super::several::RunGroup;
 use crate::asked::SOFTWARE;
 use crate::cli::export::ParquetArguments;
 use crate::cli::front::{ExportCommand, ExportCommandArguments};
 use crate::exit::ExitState;
-use crate::terminal;
 use crate::writing::OutputRule;
+use crate::{output, terminal};
 use anyhow::Context;
-use column::ExportColumn;
-use run_columns::ExportedRun;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use steadfast_tracefile::table::{ColumnType, TableValue, TableWriter};
-
-/// Version of the table schema. Added columns do not change it.
-const VERSION: u32 = 1;
+use std::path::Path;
+use steadfast_domain::JournalEntry;
+use steadfast_runner::{Ledger, RunGroup};
+use steadfast_tracefile::run_table::{ExportedRun, RunTableRows, RunTableWriter};
 
 /// Writes the requested export.
 pub fn run(arguments: &ExportCommandArguments) -> anyhow::Result<ExitState> {
@@ -36,14 +29,14 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
     let file = OutputRule::of(&arguments.writing)?.begin(&arguments.output)?;
     let mut directories = Vec::new();
     for run in &arguments.runs {
-        directories.extend(runs_in(run)?);
+        directories.extend(RunGroup::runs_in(run)?);
     }
-    let handle = BufWriter::new(file.handle()?);
-    let (rows, sink) = if arguments.per_second {
-        table(handle, &directories, &step_columns::of_seconds(), ExportedRun::seconds)?
-    } else {
-        table(handle, &directories, &step_columns::of_steps(), ExportedRun::steps)?
-    };
+    let rows = if arguments.per_second { RunTableRows::Seconds } else { RunTableRows::Steps };
+    let mut table = RunTableWriter::new(BufWriter::new(file.handle()?), rows, SOFTWARE)?;
+    for directory in &directories {
+        add(&mut table, directory)?;
+    }
+    let (rows, sink) = (table.rows(), table.finish()?);
     sink.into_inner().map_err(std::io::IntoInnerError::into_error)?.flush()?;
     file.place()?;
     let what = if arguments.per_second { "seconds" } else { "steps" };
@@ -55,40 +48,30 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
     Ok(ExitState::Done)
 }
 
-/// Returns a run directory, or all run directories of a group.
-fn runs_in(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let group = RunGroup::find(place)?;
-    Ok(match group {
-        Some(group) => group.members.iter().map(|member| group.directory_of(member)).collect(),
-        None => vec![place.to_owned()],
-    })
-}
-
-/// Writes a table with one row group per run.
-fn table<R>(
-    sink: BufWriter<File>,
-    directories: &[PathBuf],
-    columns: &[ExportColumn<R>],
-    rows_of: impl for<'r> Fn(&'r ExportedRun) -> Vec<R>,
-) -> anyhow::Result<(u64, BufWriter<File>)> {
-    let names: Vec<(&str, ColumnType)> = run_columns::columns()
-        .iter()
-        .map(|(name, kind, _)| (*name, *kind))
-        .chain(columns.iter().map(|(name, kind, _)| (*name, *kind)))
-        .collect();
-    let about =
-        [("steadfast.software", SOFTWARE.to_owned()), ("steadfast.table", VERSION.to_string())];
-    let mut table = TableWriter::new(sink, &names, &about)?;
-    for directory in directories {
-        let run = ExportedRun::read(directory)?;
-        let of_run: Vec<TableValue> =
-            run_columns::columns().iter().map(|(.., value)| value(&run)).collect();
-        let row = |row: R| -> Vec<TableValue> {
-            of_run.iter().cloned().chain(columns.iter().map(|(.., value)| value(&row))).collect()
-        };
-        let rows: Vec<Vec<TableValue>> = rows_of(&run).into_iter().map(row).collect();
-        table.add(&rows).with_context(|| directory.display().to_string())?;
-    }
-    let rows = table.rows();
-    Ok((rows, table.finish()?))
+/// Adds a run to the table; its findings give its end and its caveats.
+fn add(table: &mut RunTableWriter<BufWriter<File>>, directory: &Path) -> anyhow::Result<()> {
+    let contents = Ledger::read(directory)?;
+    let procedure = output::procedure(&contents)?;
+    let findings = output::findings(procedure.as_ref(), contents.clone());
+    let (device, host) = match contents.opening().map(|line| &line.entry) {
+        Some(JournalEntry::Opened { device, host, .. }) => (device.as_ref(), Some(host.as_ref())),
+        _ => (&contents.plan.device, None),
+    };
+    let steps = contents.lines.iter().filter_map(|line| match &line.entry {
+        JournalEntry::Applied { step, outcome } => Some((step.as_ref(), outcome.as_ref())),
+        _ => None,
+    });
+    let name = directory.display().to_string();
+    let run = ExportedRun {
+        directory: &name,
+        began_unix_ms: contents.plan.began_unix_ms,
+        software: &contents.plan.software,
+        engine: &contents.plan.engine,
+        settings: &contents.plan.settings,
+        device,
+        host,
+        findings: &findings,
+        steps: steps.collect(),
+    };
+    table.add(&run).with_context(|| name.clone())
 }

@@ -5,8 +5,6 @@ mod ready;
 mod results;
 
 use super::front::{self, SequenceOutcome};
-use super::several::RunGroup;
-use crate::cli::Format;
 use crate::cli::iometer::{
     IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
 };
@@ -21,7 +19,7 @@ use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Device, Record, Sequence, Transport};
 use steadfast_exchange::iometer::{DiskChoice, is_same_disk};
 use steadfast_procedures::presets::VikingOptions;
-use steadfast_runner::Ledger;
+use steadfast_runner::{Ledger, RunGroup};
 
 /// Runs a configuration or a preset, or prints the plan.
 pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
@@ -43,12 +41,11 @@ pub fn run(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
 
 /// Reports an Iometer result file.
 fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
-    let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let shelf = match &arguments.output {
         Some(path) => Some(OutputDir::named(
             path,
             OutputRule::of(&arguments.writing)?,
-            &output::names(&formats),
+            &output::names(&output::FORMATS),
         )?),
         None => None,
     };
@@ -59,7 +56,7 @@ fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
         terminal::print(&steadfast_report::text(&findings, terminal::width()))?
     }
     if let Some(shelf) = shelf {
-        for path in output::write(&shelf, &findings, &formats)? {
+        for path in output::write(&shelf, &findings, &output::FORMATS)? {
             terminal::tell(&path.display().to_string());
         }
     }
@@ -168,7 +165,7 @@ fn keep(
 ) -> anyhow::Result<()> {
     let Some(directory) = conducted.directory.as_deref() else { return Ok(()) };
     let mut records = Vec::new();
-    for run in runs_in(directory)? {
+    for run in RunGroup::runs_in(directory)? {
         records.push(Ledger::read(&run)?.into_record());
     }
     if !records.iter().all(Record::has_ended) {
@@ -202,14 +199,6 @@ fn hold(readies: &[PlannedConfig], records: &[Record], result: TextOutput) -> an
     result.hold(results::of(&taken.collect::<Vec<_>>()).as_bytes())
 }
 
-/// Returns the run directories of a group, or the directory itself for a single target.
-fn runs_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    Ok(match RunGroup::find(directory)? {
-        Some(group) => group.members.iter().map(|member| group.directory_of(member)).collect(),
-        None => vec![directory.to_owned()],
-    })
-}
-
 /// Writes the results of runs that finished earlier.
 fn from_run(
     arguments: &IometerArguments,
@@ -217,7 +206,7 @@ fn from_run(
     directory: &Path,
 ) -> anyhow::Result<ExitState> {
     let (mut readies, mut records) = (Vec::new(), Vec::new());
-    for run in runs_in(directory)? {
+    for run in RunGroup::runs_in(directory)? {
         let contents = Ledger::read(&run)?;
         let sector = u64::from(contents.plan.geometry().logical_sector);
         let record = contents.into_record();

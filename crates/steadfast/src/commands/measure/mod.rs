@@ -142,8 +142,8 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     if let Some(file) = csv {
         file.hold(figures::csv(&rows).as_bytes())?;
     }
-    let states = runs.iter().flat_map(|run| armed.iter().zip(run));
-    let state = states.map(|(armed, done)| done.state(&armed.target)).fold(ExitState::Done, worse);
+    let done = runs.iter().flat_map(|run| armed.iter().zip(run));
+    let state = ExitState::worst(done.map(|(armed, done)| done.state(&armed.target)));
     failed.map_or(Ok(state), Err)
 }
 
@@ -172,7 +172,10 @@ fn arm(
         };
         all.push(ArmedTarget { target: target.clone(), rig });
     }
-    refuse_same_rigs(&all)?;
+    // Two names may resolve to the same device.
+    let devices: Vec<(&str, &Device)> =
+        all.iter().map(|one| (one.target.as_str(), one.rig.device())).collect();
+    several::refuse_same(&devices)?;
     Ok(all)
 }
 
@@ -313,15 +316,6 @@ impl MeasuredTarget {
 /// One failed I/O in this many fails a measurement (our choice).
 const FAILED_SHARE: u64 = 100;
 
-/// Returns the worse of two exit states.
-fn worse(one: ExitState, other: ExitState) -> ExitState {
-    match (one, other) {
-        (ExitState::Failed, _) | (_, ExitState::Failed) => ExitState::Failed,
-        (ExitState::NotGood, _) | (_, ExitState::NotGood) => ExitState::NotGood,
-        _ => ExitState::Done,
-    }
-}
-
 /// Refuses a device named twice, an ambiguous confirmation, and a missing target that would not be
 /// created.
 fn refuse_unclear(arguments: &MeasureArguments, asked: &SingleLoad) -> anyhow::Result<()> {
@@ -332,17 +326,11 @@ fn refuse_unclear(arguments: &MeasureArguments, asked: &SingleLoad) -> anyhow::R
         target::foresee(target, arguments.target.size)
     };
     let devices = arguments.target.names.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
-    let targets: Vec<&str> = arguments.target.names.iter().map(String::as_str).collect();
+    let targets: Vec<(&str, &Device)> =
+        arguments.target.names.iter().map(String::as_str).zip(&devices).collect();
     devices.iter().try_for_each(|device| check_engine(arguments.engine, device))?;
-    several::refuse_same(&targets, &devices)?;
+    several::refuse_same(&targets)?;
     begin::refuse_ambiguous(&arguments.yes_destroy, &devices)
-}
-
-/// Refuses two names that resolve to the same device, once all are armed.
-fn refuse_same_rigs(all: &[ArmedTarget]) -> anyhow::Result<()> {
-    let targets: Vec<&str> = all.iter().map(|one| one.target.as_str()).collect();
-    let devices: Vec<Device> = all.iter().map(|one| one.rig.device().clone()).collect();
-    several::refuse_same(&targets, &devices)
 }
 
 /// Arms a target of this host.

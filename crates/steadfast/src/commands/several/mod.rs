@@ -5,13 +5,10 @@
 //! anything is written. Then each run has a thread, and barriers synchronize the start of their
 //! loads. See docs/targets.md.
 
-mod combined;
-mod group;
 mod threads;
 
 use super::begin::{
-    ArmedRun, FinishedRun, RunIntent, RunRequest, default_directory, names, plain_name,
-    refuse_ambiguous,
+    ArmedRun, FinishedRun, RunIntent, RunRequest, default_directory, names, refuse_ambiguous,
 };
 use super::conduct::{state, unfinished, write_report};
 use super::resumed_run::ResumedRun;
@@ -19,17 +16,16 @@ use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
 use crate::output::{has_report, say_complete};
 use crate::prometheus::MetricsExporter;
-use crate::writing::OutputDir;
+use crate::writing::{OutputDir, OutputRule, readers_named};
 use crate::{output, target, terminal};
 use anyhow::{Context, bail};
-use group::GroupMember;
-pub use group::{RunGroup, refuse_taken};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Procedure, Settings, caveats};
-use steadfast_host::Directory;
-use steadfast_report::text_table;
-use steadfast_runner::{Ledger, StartSync};
+use steadfast_domain::{Device, Findings, Procedure, Settings};
+use steadfast_host::{Directory, OverwritePolicy};
+use steadfast_report::{FinishedTarget, end_text, findings_together, text_table};
+use steadfast_runner::together::shared_host;
+use steadfast_runner::{GroupMember, Ledger, RunGroup, StartSync, refuse_taken};
 use threads::{ReadyRun, RunEnd};
 
 /// Runs to conduct at the same time.
@@ -52,9 +48,10 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
     let (first, seed) = (*first, settings.seed);
     let usual = || default_directory(settings, &format!("{}-targets", each.len()));
     let out = first.out.map_or_else(usual, Path::to_owned);
-    let targets: Vec<&str> = each.iter().map(|(beginning, _)| beginning.target).collect();
-    refuse_same(&targets, foreseen)?;
-    let mut group = RunGroup::new(&out, members(&targets, foreseen), keeping);
+    let targets: Vec<(&str, &Device)> =
+        each.iter().map(|(beginning, _)| beginning.target).zip(foreseen).collect();
+    refuse_same(&targets)?;
+    let mut group = RunGroup::new(&out, &targets, keeping);
     let each = each.into_iter().enumerate();
     let intents = each.map(|(at, (beginning, settings))| beginning.intent(settings, foreseen, at));
     let intents = intents.collect::<anyhow::Result<Vec<RunIntent<'_>>>>()?;
@@ -68,7 +65,7 @@ pub fn run(several: ConcurrentRuns<'_>) -> anyhow::Result<FinishedRun> {
         armed
             .push(intent.arm(&directory, std::slice::from_ref(&out), &stop).with_context(refused)?);
     }
-    group.write(first.group)?;
+    group.write(readers_named(first.group)?)?;
     let ledgers = ledgers(&armed).inspect_err(|_| group.withdraw())?;
     terminal::tell(&format!("Directory of {} runs: {} (seed {seed})", armed.len(), out.display()));
     let begun = armed.into_iter().zip(ledgers).zip(&group.members);
@@ -96,7 +93,8 @@ pub fn resume(arguments: &ResumeArguments, group: &RunGroup) -> anyhow::Result<E
     let mut all = Vec::new();
     for (at, member) in group.members.iter().enumerate() {
         let own = arguments_of(arguments, group, at, &devices);
-        if arguments.max_rounds.is_none() && group.has_ended(member)? {
+        let directory = group.directory_of(member);
+        if arguments.max_rounds.is_none() && output::study(&directory)?.end.is_final() {
             continue;
         }
         let refused = || format!("{}; no run was resumed", member.target);
@@ -170,39 +168,15 @@ fn together(mut runs: Vec<ReadyRun>, group: &RunGroup) -> anyhow::Result<Vec<Rea
         return Ok(runs);
     }
     let paths: Vec<String> = seated.iter().map(|run| run.rig.device().path.clone()).collect();
-    let seats = steadfast_runner::meeting(seated.len(), phases, group.keeping());
+    let seats = steadfast_runner::meeting(seated.len(), phases, group.together);
     for (at, (run, seat)) in seated.into_iter().zip(seats).enumerate() {
         let others = paths.iter().enumerate().filter(|(other, _)| *other != at);
         let others: Vec<&str> = others.map(|(_, path)| path.as_str()).collect();
-        let caveat = shared(&others, run.rig.host().cpus);
+        let caveat = shared_host(&others, run.rig.host().cpus);
         let is_told = threads::has_told(&run.lines, &caveat);
         run.rig.join(seat, Some(caveat).filter(|_| !is_told));
     }
     Ok(runs)
-}
-
-/// Returns the caveat on resources that targets of one host share.
-fn shared(others: &[&str], processors: Option<u32>) -> Caveat {
-    let targets = others.len() + 1;
-    let scarce = processors.filter(|processors| (*processors as usize) < 2 * targets);
-    let processors = match (processors, scarce) {
-        (_, Some(few)) => format!(
-            "its processors (only {few} for {targets} targets, so that the host and not the device \
-             may set the pace)"
-        ),
-        (Some(processors), None) => format!("its {processors} processors"),
-        (None, None) => "its processors".to_owned(),
-    };
-    Caveat::new(
-        CaveatKind::Deviation,
-        caveats::SHARED_HOST,
-        format!(
-            "Tested at the same time as {}: they share {processors}, its memory, PCIe lanes, host \
-             bus adapters and caches. A number can be lower than that of this device alone.",
-            others.join(", ")
-        ),
-        "Where a difference matters, test one target at a time.",
-    )
 }
 
 /// Reports the results of all runs of the group.
@@ -220,11 +194,7 @@ fn finish(group: &RunGroup, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<Exi
         came.push(TargetOutcome::of(member, directory, procedure, outcome));
     }
     report(group, &came, json)?;
-    Ok(came
-        .iter()
-        .map(|one| one.state)
-        .max_by_key(|state| severity(*state))
-        .unwrap_or(ExitState::Done))
+    Ok(ExitState::worst(came.iter().map(|one| one.state)))
 }
 
 /// Result of one target.
@@ -259,7 +229,7 @@ impl<'a> TargetOutcome<'a> {
 
     fn result(&self) -> String {
         match (&self.findings, self.state) {
-            (Some(findings), _) => combined::ended(findings.whole_end()).to_owned(),
+            (Some(findings), _) => end_text(findings.whole_end()),
             (None, ExitState::Halted) => "HALTED".to_owned(),
             (None, _) => "FAILED".to_owned(),
         }
@@ -287,16 +257,6 @@ fn studied(path: &Path, procedure: Option<&dyn Procedure>) -> anyhow::Result<Fin
     Ok(findings)
 }
 
-/// Returns the severity of an exit state. A failure is worse than a halt, which can be resumed.
-fn severity(state: ExitState) -> u8 {
-    match state {
-        ExitState::Failed => 4,
-        ExitState::Halted => 3,
-        ExitState::Done => 0,
-        _ => 2,
-    }
-}
-
 /// One target of `--json`.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 struct RunTargetOutput<'a> {
@@ -322,17 +282,16 @@ pub fn schema() -> schemars::Schema {
 /// Prints the result of every target and writes the report over all that have ended.
 fn report(group: &RunGroup, came: &[TargetOutcome<'_>], json: bool) -> anyhow::Result<()> {
     let found = came.iter().filter_map(|one| Some((one, one.findings.as_ref()?)));
-    let sides: Vec<combined::FinishedTarget<'_>> = found
-        .map(|(one, findings)| combined::FinishedTarget {
-            name: &one.member.directory,
-            directory: &one.directory,
-            findings,
-        })
-        .collect();
-    let combined = if sides.len() == came.len() { Some(combined::findings(&sides)?) } else { None };
+    let mut sides = Vec::new();
+    for (one, findings) in found {
+        let starts = Ledger::read(&one.directory)?.common_starts();
+        sides.push(FinishedTarget { name: &one.member.directory, starts, findings });
+    }
+    let combined = if sides.len() == came.len() { Some(findings_together(&sides)?) } else { None };
     if let Some(combined) = &combined {
-        let shelf = OutputDir::named(&group.place, group.rule(), &[])?;
-        output::write(&shelf, combined, &combined::FORMATS)?;
+        let rule = OutputRule { existing: OverwritePolicy::Overwrite, readers: group.readers() };
+        let shelf = OutputDir::named(&group.place, rule, &[])?;
+        output::write(&shelf, combined, &output::FORMATS)?;
     }
     if json {
         let targets = came.iter().map(TargetOutcome::answer).collect();
@@ -354,7 +313,7 @@ fn report(group: &RunGroup, came: &[TargetOutcome<'_>], json: bool) -> anyhow::R
 fn closing(came: &[TargetOutcome<'_>]) -> String {
     let head = ["Target", "Model", "Result", "Exit code", "Run directory"].map(str::to_owned);
     let row = |one: &TargetOutcome<'_>| {
-        let model = one.findings.as_ref().and_then(combined::model);
+        let model = one.findings.as_ref().and_then(Findings::model);
         [
             one.member.target.clone(),
             model.unwrap_or("–").to_owned(),
@@ -367,32 +326,12 @@ fn closing(came: &[TargetOutcome<'_>]) -> String {
     text_table::with_left(&rows, |column| column != 3)
 }
 
-/// Returns the members with distinct directory names, in the order of the command line.
-fn members(targets: &[&str], devices: &[Device]) -> Vec<GroupMember> {
-    let mut members: Vec<GroupMember> = Vec::new();
-    for (target, device) in targets.iter().zip(devices) {
-        let name = plain_name(device);
-        let alike =
-            |members: &[GroupMember], name: &str| members.iter().any(|m| m.directory == name);
-        let numbered = (2..).map(|n| format!("{name}-{n}"));
-        let free = std::iter::once(name.clone()).chain(numbered).find(|n| !alike(&members, n));
-        members.push(GroupMember { target: (*target).to_owned(), directory: free.unwrap_or(name) });
-    }
-    members
-}
-
 /// Refuses two targets that are the same device under any name.
-pub fn refuse_same(targets: &[&str], devices: &[Device]) -> anyhow::Result<()> {
-    for later in 1..targets.len() {
-        for earlier in 0..later {
-            let [a, b] = [earlier, later].map(|at| (targets[at], &devices[at]));
-            if group::is_same(a, b) {
-                return Err(misuse(format!(
-                    "--target {} and --target {} are the same device; name each device once",
-                    a.0, b.0
-                )));
-            }
-        }
+pub fn refuse_same(targets: &[(&str, &Device)]) -> anyhow::Result<()> {
+    match steadfast_runner::same_device(targets) {
+        Some((one, other)) => Err(misuse(format!(
+            "--target {one} and --target {other} are the same device; name each device once"
+        ))),
+        None => Ok(()),
     }
-    Ok(())
 }

@@ -19,9 +19,8 @@ use steadfast_analysis::Captured;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::columns::heads;
 use steadfast_analysis::filter::Filter;
-use steadfast_analysis::questions::compare::host_name;
 use steadfast_analysis::questions::compare::{SIDES_MAX, SideSteps, SidesResult};
-use steadfast_analysis::questions::delta::TimeAlignment;
+use steadfast_analysis::questions::delta::{self, AlignedCapture, TimeAlignment};
 use steadfast_analysis::questions::steps::{STEPS_MAX, StepFigures};
 use steadfast_domain::Layer;
 use steadfast_domain::text::printable;
@@ -86,8 +85,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     } else {
         terminal::print(&side_by_side(&content.sides, &axis(arguments, &all, step_ns)))?
     }
-    let mut endings = all.iter().map(FilteredCapture::ending);
-    Ok(endings.find(|ending| *ending != ExitState::Done).unwrap_or(ExitState::Done))
+    Ok(ExitState::worst(all.iter().map(FilteredCapture::ending)))
 }
 
 /// Opens the captures in command-line order. Files of one capture are combined.
@@ -150,10 +148,13 @@ fn shifts(arguments: &CompareArguments, all: &[FilteredCapture]) -> anyhow::Resu
             .iter()
             .map(|capture| Ok(0i64.saturating_sub_unsigned(capture.mark(mark)?)))
             .collect(),
-        Some(TimeAlignment::Clock) => by_clock(all).ok_or_else(|| {
-            misuse("one trace has no start time; use --align start, or --align mark:NAME")
-        }),
-        None if overlap(all) => by_clock(all).context("the captures overlap"),
+        Some(TimeAlignment::Clock) => match by_clock(all) {
+            Some(captures) => Ok(delta::delays(&captures)),
+            None => {
+                Err(misuse("one trace has no start time; use --align start, or --align mark:NAME"))
+            }
+        },
+        None if overlap(all) => Ok(by_clock(all).as_deref().map(delta::delays).unwrap_or_default()),
         None => {
             terminal::complain(
                 "The captures do not overlap in time, or one has no start time; all are shown \
@@ -164,27 +165,18 @@ fn shifts(arguments: &CompareArguments, all: &[FilteredCapture]) -> anyhow::Resu
     }
 }
 
-/// Returns how much later than the earliest each capture started, in nanoseconds; `None` if a
-/// capture has no clock.
-fn by_clock(all: &[FilteredCapture]) -> Option<Vec<i64>> {
-    let began = all.iter().map(|capture| capture.conditions().began_unix_ns);
-    let began: Vec<u64> = began.collect::<Option<_>>()?;
-    let earliest = began.iter().copied().min().unwrap_or(0);
-    began.into_iter().map(|began| i64::try_from(began - earliest).ok()).collect()
+/// Returns the captures in clock time; `None` if the start of one is unknown.
+fn by_clock(all: &[FilteredCapture]) -> Option<Vec<AlignedCapture>> {
+    let aligned = |capture: &FilteredCapture| {
+        let observed = capture.captured.observed(&Filter::default());
+        AlignedCapture::by_clock(capture.conditions(), observed, None)
+    };
+    all.iter().map(aligned).collect()
 }
 
 /// Returns true if every capture overlaps another in time.
 fn overlap(all: &[FilteredCapture]) -> bool {
-    let by_clock = |capture: &FilteredCapture| {
-        let observed = capture.captured.observed(&Filter::default());
-        Some(observed.shifted(capture.conditions().began_unix_ns?))
-    };
-    let times: Vec<_> = all.iter().map(by_clock).collect();
-    let meets = |a: usize, b: usize| {
-        let both = times[a].as_ref().zip(times[b].as_ref());
-        a != b && both.is_some_and(|(a, b)| a.within(b.spans_ns()).total_ns() > 0)
-    };
-    (0..times.len()).all(|a| (0..times.len()).any(|b| meets(a, b)))
+    by_clock(all).is_some_and(|captures| delta::overlap(&captures))
 }
 
 /// Returns the table's axis: clock time if captures are aligned by it.
@@ -215,27 +207,17 @@ fn say_unlisted(capture: &FilteredCapture, answer: &PassResult<SidesResult>) {
 }
 
 impl SideFigures {
-    fn of(
-        capture: &FilteredCapture,
-        (key, steps): &SideSteps,
-        width: u64,
-        shift: i64,
-    ) -> SideFigures {
-        // Busy time is a share of one device's time: that of the side.
-        let devices = capture.captured.tells_busy_time(&capture.pass, steps.values()).then_some(1);
-        let mut observed = capture.captured.observed_by_host(&capture.pass.filter);
-        let host = host_name(capture.conditions(), key.device);
-        let observed = observed.remove(&host).unwrap_or_default();
-        let figures = steps.iter().map(|(at, step)| {
-            let mut figures = StepFigures::of(*at, step, (width, &observed), devices);
-            figures.begin_ns = figures.begin_ns.saturating_add_signed(shift);
-            figures
-        });
+    fn of(capture: &FilteredCapture, side: &SideSteps, width: u64, shift: i64) -> SideFigures {
+        let mut figures = capture.captured.figures_of_side(&capture.pass, side, width);
+        for step in &mut figures {
+            step.begin_ns = step.begin_ns.saturating_add_signed(shift);
+        }
+        let (key, _) = side;
         SideFigures {
             name: key.name(capture.conditions()),
             device: key.device_name(capture.conditions()),
             layer: key.layer,
-            steps: figures.collect(),
+            steps: figures,
         }
     }
 }

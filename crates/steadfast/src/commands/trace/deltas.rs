@@ -74,8 +74,7 @@ pub fn run(
             terminal::tell(&file.display().to_string());
         }
     }
-    let mut endings = both.iter().map(FilteredCapture::ending);
-    Ok(endings.find(|ending| *ending != ExitState::Done).unwrap_or(ExitState::Done))
+    Ok(ExitState::worst(both.iter().map(FilteredCapture::ending)))
 }
 
 fn show(
@@ -128,9 +127,10 @@ fn align(
 ) -> anyhow::Result<TimeAlignment> {
     let by_clock = aligned_by_clock(both);
     let shared = by_clock.as_ref().map(delta::shared_time).unwrap_or_default();
+    let overlap = by_clock.as_ref().is_some_and(|captures| delta::overlap(captures));
     let align = match &arguments.align {
         Some(align) => align.clone(),
-        None if overlap_by_clock(both) => TimeAlignment::Clock,
+        None if overlap => TimeAlignment::Clock,
         None => TimeAlignment::Start,
     };
     match &align {
@@ -148,7 +148,7 @@ fn align(
             narrow(both, &captures, &[span]);
         }
         TimeAlignment::Clock => {
-            if !overlap_by_clock(both) {
+            if !overlap {
                 return Err(misuse(format!(
                     "{} and {} do not overlap in time; use --align start, or --align mark:NAME",
                     both[0].name, both[1].name
@@ -175,14 +175,6 @@ fn aligned_by_clock(both: &[FilteredCapture; 2]) -> Option<[AlignedCapture; 2]> 
         AlignedCapture::by_clock(capture.conditions(), observed(capture), grid)
     });
     a.zip(b).map(<[AlignedCapture; 2]>::from)
-}
-
-/// Returns true if the captures overlap in time.
-fn overlap_by_clock(both: &[FilteredCapture; 2]) -> bool {
-    aligned_by_clock(both).is_some_and(|captures| {
-        let moments = captures.map(|one| AlignedCapture { grid: None, ..one });
-        !delta::shared_time(&moments).is_empty()
-    })
 }
 
 fn narrow(both: &mut [FilteredCapture; 2], captures: &[AlignedCapture; 2], spans: &[(u64, u64)]) {

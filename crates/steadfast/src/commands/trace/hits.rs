@@ -6,20 +6,18 @@ use crate::cli::trace::HitsArguments;
 use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::clock::{Moment, MomentResolver};
 use steadfast_analysis::questions::compare::device_name;
-use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold};
-use steadfast_analysis::questions::hits::{DeviceEnds, HitMap, HitSteps, SIDE_MAX};
+use steadfast_analysis::questions::cumulative::Threshold;
+use steadfast_analysis::questions::hit_maps::{DeviceHits, HitMaps, HitMapsChoice};
+use steadfast_analysis::questions::hits::{HitMap, HitMapQuantity};
 use steadfast_analysis::questions::read_out::{PlaceFigures, ReadOut, ReadOutChoice, StreamPlace};
-use steadfast_analysis::questions::streams::StreamKey;
-use steadfast_analysis::questions::totals::HitMapQuantity;
-use steadfast_analysis::{Fold, ShareMeasure, StreamTable};
+use steadfast_domain::Nanos;
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
-use steadfast_domain::{IoOp, Nanos};
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct HitsContent {
@@ -50,47 +48,6 @@ struct DeviceReadOut {
     streams: Vec<PlaceFigures>,
 }
 
-#[derive(Serialize, schemars::JsonSchema)]
-struct DeviceHits {
-    device: String,
-    ranges: usize,
-    range_bytes: u64,
-    outside: u64,
-    /// Only what was hit.
-    hits: Vec<RangeHit>,
-}
-
-/// A range in a step.
-#[derive(Serialize, schemars::JsonSchema)]
-struct RangeHit {
-    range: usize,
-    begin_ns: u64,
-    #[serde(flatten)]
-    value: RangeHitValue,
-}
-
-/// What is told of it.
-#[derive(Serialize, schemars::JsonSchema)]
-#[serde(untagged)]
-enum RangeHitValue {
-    Count {
-        reads: u64,
-        writes: u64,
-    },
-    Bytes {
-        read_bytes: u64,
-        written_bytes: u64,
-    },
-    /// Hits of each stream.
-    Streams {
-        counts: Vec<u64>,
-    },
-}
-
-/// Maximum number of steps; one less than fit, as the first may start before the span.
-const HIT_STEPS_MAX: u64 = SIDE_MAX as u64 - 2;
-/// Maximum number of cells of all maps, 8 bytes each.
-const HIT_CELLS_MAX: usize = 1 << 25;
 /// Rows of a map on the terminal.
 const ROWS: usize = 25;
 
@@ -105,20 +62,19 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     if let Some(at) = &arguments.at {
         return read_out(&selected, arguments, at);
     }
-    let empty = EmptyHitMaps::of(&selected, arguments)?;
-    let (steps, streams) = (empty.steps, empty.streams.clone());
-    let PassResult { found: maps, account } = selected.answer(|captured, pass| {
-        let mut maps = empty.maps;
-        let mut folds: Vec<&mut dyn Fold> = Vec::new();
-        folds.extend(maps.iter_mut().map(|map| map as &mut dyn Fold));
-        let account = captured.run(pass, &mut folds)?;
-        Ok(PassResult { found: maps, account })
-    })?;
+    let shown: HitMapQuantity = arguments.show.into();
+    let choice = HitMapsChoice {
+        shown,
+        ranges: usize::try_from(arguments.ranges)?,
+        step_ns: arguments.axis.step.map(|step| step.0),
+        threshold: arguments.threshold.unwrap_or(Threshold::USUAL),
+    };
+    let PassResult { found: HitMaps { steps, streams, maps }, account } =
+        selected.answer(|captured, pass| HitMaps::of(captured, pass, &choice))?;
     let conditions = selected.conditions();
     let name = |map: &HitMap| device_name(conditions, map.device());
-    let shown: HitMapQuantity = arguments.show.into();
     if arguments.json {
-        let maps = maps.iter().map(|map| device_hits(name(map), map, shown)).collect();
+        let maps = maps.iter().map(|map| DeviceHits::of(name(map), map, shown)).collect();
         selected.print(
             account,
             HitsContent { step_ns: steps.width_ns, streams, maps, read_out: None },
@@ -200,89 +156,6 @@ fn read_out(
         terminal::complain(&text);
     }
     Ok(selected.ending())
-}
-
-/// A map for every device with reads or writes.
-struct EmptyHitMaps {
-    steps: HitSteps,
-    streams: Option<Vec<String>>,
-    maps: Vec<HitMap>,
-}
-
-impl EmptyHitMaps {
-    fn of(selected: &FilteredCapture, arguments: &HitsArguments) -> anyhow::Result<EmptyHitMaps> {
-        let (mut ends, mut table) = (DeviceEnds::default(), StreamTable::new());
-        let shown: HitMapQuantity = arguments.show.into();
-        let span = selected.ask(|captured, pass| {
-            let mut folds: Vec<&mut dyn Fold> = vec![&mut ends];
-            if shown == HitMapQuantity::Streams {
-                folds.push(&mut table);
-            }
-            let account = captured.run(pass, &mut folds)?;
-            captured.span_of(pass, &account)
-        })?;
-        let keys = CumulativeWorkload::of(
-            &table,
-            ShareMeasure::Count,
-            arguments.threshold.unwrap_or(Threshold::USUAL),
-        )
-        .keys();
-        let steps = match arguments.axis.step {
-            None => HitSteps::over(span, 60),
-            Some(asked) => {
-                let width = selected.captured.width(Some(asked.0), span, HIT_STEPS_MAX)?;
-                HitSteps::of_width(span, width)
-            }
-        };
-        let ranges = usize::try_from(arguments.ranges)?;
-        let planes = if shown == HitMapQuantity::Streams { keys.len() + 1 } else { 2 };
-        let devices = ends.devices().count();
-        let cells = devices.saturating_mul(ranges * planes).saturating_mul(steps.count);
-        if cells > HIT_CELLS_MAX {
-            bail!(
-                "{}: the maps of {devices} devices need too much memory; choose devices with \
-                 --device, fewer --ranges, a wider --step or a higher --threshold",
-                selected.name
-            );
-        }
-        let new = |device| {
-            let end = ends.of(device, selected.conditions());
-            let map = HitMap::new(device, end, ranges, steps);
-            match shown {
-                HitMapQuantity::Count => map,
-                HitMapQuantity::Bytes => map.by(ShareMeasure::Bytes),
-                HitMapQuantity::Streams => map.of_streams(&keys),
-            }
-        };
-        let names = keys.iter().map(StreamKey::to_string).chain(["others".to_owned()]);
-        let streams = (shown == HitMapQuantity::Streams).then(|| names.collect());
-        Ok(EmptyHitMaps { steps, streams, maps: ends.devices().map(new).collect() })
-    }
-}
-
-fn device_hits(device: String, map: &HitMap, shown: HitMapQuantity) -> DeviceHits {
-    let value = |range: usize, step: usize| {
-        let [reads, writes] = [IoOp::Read, IoOp::Write].map(|op| map.hits(op, range, step));
-        match shown {
-            HitMapQuantity::Count => RangeHitValue::Count { reads, writes },
-            HitMapQuantity::Bytes => {
-                RangeHitValue::Bytes { read_bytes: reads, written_bytes: writes }
-            }
-            HitMapQuantity::Streams => RangeHitValue::Streams {
-                counts: (0..map.planes()).map(|plane| map.of_plane(plane, range, step)).collect(),
-            },
-        }
-    };
-    let places = (0..map.ranges).flat_map(|range| (0..map.steps).map(move |step| (range, step)));
-    let is_hit = |(range, step): &(usize, usize)| map.strongest(*range, *step).is_some();
-    let hit = |(range, step): (usize, usize)| RangeHit {
-        range,
-        begin_ns: map.begin_ns.saturating_add(map.width_ns.saturating_mul(step as u64)),
-        value: value(range, step),
-    };
-    let hits = places.filter(is_hit).map(hit).collect();
-    let (ranges, range_bytes) = (map.ranges, map.range_bytes);
-    DeviceHits { device, ranges, range_bytes, outside: map.outside, hits }
 }
 
 /// Draws the map in ASCII shades, highest LBA on top.

@@ -6,7 +6,6 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
-use steadfast_analysis::Fold;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::questions::compare::device_name;
 use steadfast_analysis::questions::hits::DeviceEnds;
@@ -52,9 +51,7 @@ pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
     let new = |device| HotRanges::new(device, ends.of(device, conditions), ranges);
     let PassResult { found, account } = selected.answer(|captured, pass| {
         let mut found: Vec<HotRanges> = ends.devices().map(new).collect();
-        let mut folds: Vec<&mut dyn Fold> = Vec::new();
-        folds.extend(found.iter_mut().map(|ranges| ranges as &mut dyn Fold));
-        let account = captured.run(pass, &mut folds)?;
+        let account = captured.run_each(pass, &mut found)?;
         captured.span_of(pass, &account)?;
         Ok(PassResult { found, account })
     })?;

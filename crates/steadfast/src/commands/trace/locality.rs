@@ -6,7 +6,6 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
-use steadfast_analysis::Fold;
 use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::questions::compare::{SideSet, device_name};
 use steadfast_analysis::questions::locality::{CachePoint, Locality, LocalityFigures};
@@ -41,9 +40,7 @@ pub fn run(arguments: &LocalityArguments) -> anyhow::Result<ExitState> {
     let devices = devices(&selected)?;
     let PassResult { found, account } = selected.answer(|captured, pass| {
         let mut found: Vec<Locality> = devices.iter().map(|one| Locality::new(*one)).collect();
-        let mut folds: Vec<&mut dyn Fold> = Vec::new();
-        folds.extend(found.iter_mut().map(|one| one as &mut dyn Fold));
-        let account = captured.run(pass, &mut folds)?;
+        let account = captured.run_each(pass, &mut found)?;
         Ok(PassResult { found, account })
     })?;
     let conditions = selected.conditions();

@@ -1,8 +1,7 @@
 //! The directory of several runs. `targets.json` lists them, so that they can be resumed together.
 
-use crate::output;
-use crate::writing::{OutputRule, readers_of};
-use anyhow::{Context, bail};
+use crate::ledger::{self, Ledger, LedgerError, refuse_foreign};
+use crate::together::StartSync;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -10,7 +9,6 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 use steadfast_host::{Directory, NewFile, OverwritePolicy, ReadAccess, read_file};
-use steadfast_runner::{Ledger, LedgerError, StartSync};
 
 /// File that marks a directory of several runs.
 const FILE: &str = "targets.json";
@@ -25,8 +23,8 @@ const VERSION: u32 = 1;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RunGroup {
     version: u32,
-    /// Loads that start together: `steps`, `phases` or `start`.
-    together: String,
+    /// Loads that start together.
+    pub together: StartSync,
     /// Runs in the order of the command line.
     #[serde(rename = "targets")]
     pub members: Vec<GroupMember>,
@@ -48,24 +46,26 @@ pub struct GroupMember {
 }
 
 impl RunGroup {
-    /// Returns a group of runs that have not started.
-    pub fn new(place: &Path, members: Vec<GroupMember>, keeping: StartSync) -> RunGroup {
-        let together = match keeping {
-            StartSync::Steps => "steps",
-            StartSync::Phases => "phases",
-            StartSync::Start => "start",
-        };
-        RunGroup {
-            version: VERSION,
-            together: together.to_owned(),
-            members,
-            place: place.to_owned(),
-            opened: None,
+    /// Returns a group of runs that have not started, in directories named after their devices.
+    pub fn new(place: &Path, targets: &[(&str, &Device)], together: StartSync) -> RunGroup {
+        let mut members: Vec<GroupMember> = Vec::new();
+        for (target, device) in targets {
+            let name = plain_name(device);
+            let numbered = (2..).map(|number| format!("{name}-{number}"));
+            let is_free = |name: &String| members.iter().all(|other| other.directory != *name);
+            let free = std::iter::once(name.clone()).chain(numbered).find(is_free);
+            let directory = free.unwrap_or(name);
+            members.push(GroupMember { target: (*target).to_owned(), directory });
         }
+        RunGroup { version: VERSION, together, members, place: place.to_owned(), opened: None }
     }
 
     /// Opens the group in a directory; `None` if it is no directory of several runs.
-    pub fn find(place: &Path) -> anyhow::Result<Option<RunGroup>> {
+    ///
+    /// # Errors
+    /// Returns [`LedgerError`] if the list cannot be read, if another user may have written it, or
+    /// if it names something other than run directories in its own directory.
+    pub fn find(place: &Path) -> Result<Option<RunGroup>, LedgerError> {
         let directory = match Directory::open(place) {
             Err(error) if error.is_missing() || error.is_no_directory() => return Ok(None),
             opened => opened?,
@@ -75,26 +75,34 @@ impl RunGroup {
             opened => opened?,
         };
         let path = place.join(FILE);
-        let at = || path.display().to_string();
         directory.refuse_exchangeable()?;
-        refuse_foreign(&file.metadata().with_context(at)?, &path)?;
+        refuse_foreign(&file.metadata().map_err(ledger::at(&path))?, &path)?;
         refuse_foreign(&directory.metadata()?, place)?;
         let text = read_file(&file, &path, FILE_MAX)?;
-        let group: RunGroup = serde_json::from_slice(&text).with_context(at)?;
+        let malformed = |why: String| LedgerError::Malformed { path: path.clone(), why };
+        let group: RunGroup =
+            serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
         if group.version != VERSION {
-            bail!("{} has version {}; this program reads {VERSION}", at(), group.version);
+            let why = format!("it has version {}; this program reads {VERSION}", group.version);
+            return Err(malformed(why));
         }
         if let Some(odd) = group.members.iter().find(|member| !is_plain(&member.directory)) {
-            bail!("{}: '{}' is not the name of a run directory in it", at(), odd.directory);
+            let why = format!("'{}' is not the name of a run directory in it", odd.directory);
+            return Err(malformed(why));
         }
         Ok(Some(RunGroup { place: place.to_owned(), opened: Some(directory), ..group }))
     }
 
     /// Creates the directory with `targets.json`, readable by the group `readers`. Comes before
     /// any run directory, so that no run exists without the list.
-    pub fn write(&mut self, readers: Option<&str>) -> anyhow::Result<()> {
-        let readers = readers.map(ReadAccess::of_group).transpose()?.unwrap_or_default();
-        let text = serde_json::to_vec_pretty(self)?;
+    ///
+    /// # Errors
+    /// Returns [`LedgerError::File`] if the directory or the file cannot be created.
+    pub fn write(&mut self, readers: ReadAccess) -> Result<(), LedgerError> {
+        let text = serde_json::to_vec_pretty(self).map_err(|error| LedgerError::Malformed {
+            path: self.place.join(FILE),
+            why: error.to_string(),
+        })?;
         Directory::check_place(&self.place)?;
         let directory = Directory::make(&self.place, readers)?;
         NewFile::create_in(&directory, OsStr::new(FILE), OverwritePolicy::Keep, readers)?
@@ -113,11 +121,10 @@ impl RunGroup {
         }
     }
 
-    /// Returns the rule for reports over all runs: the readers of the list may read them.
-    pub fn rule(&self) -> OutputRule {
-        let readers =
-            self.opened.as_ref().map_or(ReadAccess::Usual, |directory| readers_of(directory, FILE));
-        OutputRule { existing: OverwritePolicy::Overwrite, readers }
+    /// Returns who may read the list, and so reports over all runs.
+    pub fn readers(&self) -> ReadAccess {
+        let of = |directory: &Directory| directory.readers_of(OsStr::new(FILE));
+        self.opened.as_ref().map_or(ReadAccess::Usual, of)
     }
 
     /// Returns the run directory of a member.
@@ -125,62 +132,65 @@ impl RunGroup {
         self.place.join(&member.directory)
     }
 
-    /// Returns which loads start together.
-    pub fn keeping(&self) -> StartSync {
-        match self.together.as_str() {
-            "start" => StartSync::Start,
-            "phases" => StartSync::Phases,
-            _ => StartSync::Steps,
-        }
+    /// Returns the run directories of the group in a directory, or the directory itself if it is
+    /// no group.
+    ///
+    /// # Errors
+    /// Returns the errors of [`RunGroup::find`].
+    pub fn runs_in(place: &Path) -> Result<Vec<PathBuf>, LedgerError> {
+        Ok(match RunGroup::find(place)? {
+            Some(group) => group.members.iter().map(|member| group.directory_of(member)).collect(),
+            None => vec![place.to_owned()],
+        })
     }
 
     /// Returns each member's device as its run recorded it.
-    pub fn devices(&self) -> anyhow::Result<Vec<Device>> {
+    ///
+    /// # Errors
+    /// Returns [`LedgerError`] if a run is missing or cannot be read.
+    pub fn devices(&self) -> Result<Vec<Device>, LedgerError> {
         self.refuse_missing()?;
         let device = |member| Ok(Ledger::read(&self.directory_of(member))?.plan.device);
         self.members.iter().map(device).collect()
     }
 
     /// Refuses a group with a missing run: all are created before any starts.
-    fn refuse_missing(&self) -> anyhow::Result<()> {
-        let place = self.place.display();
+    fn refuse_missing(&self) -> Result<(), LedgerError> {
         let read = |member: &GroupMember| Ledger::read(&self.directory_of(member));
         let is_missing =
             |member: &&GroupMember| matches!(read(member), Err(LedgerError::NotARun(_)));
         let Some(missing) = self.members.iter().find(is_missing) else { return Ok(()) };
         let has_begun =
             |member: &&GroupMember| read(member).is_ok_and(|contents| contents.opening().is_some());
-        let missing = self.directory_of(missing);
-        match self.members.iter().find(has_begun) {
-            None => bail!(
-                "{place}: the runs of these targets were not set up when the process ended, and \
-                 nothing was written to a target. Remove {place} and start the run again"
-            ),
-            Some(other) => bail!(
-                "{}: this run directory of the group is missing or incomplete. Resume each other \
-                 run by its own directory: steadfast resume {}",
-                missing.display(),
-                self.directory_of(other).display()
-            ),
-        }
-    }
-
-    /// Returns true if a member's run has ended.
-    pub fn has_ended(&self, member: &GroupMember) -> anyhow::Result<bool> {
-        Ok(output::study(&self.directory_of(member))?.end.is_final())
+        Err(match self.members.iter().find(has_begun) {
+            None => LedgerError::GroupNotBegun(self.place.clone()),
+            Some(other) => LedgerError::NoMember {
+                missing: self.directory_of(missing),
+                other: self.directory_of(other),
+            },
+        })
     }
 }
 
-/// Refuses an existing path and suggests a remedy.
-pub fn refuse_taken(out: &Path) -> anyhow::Result<()> {
+/// Refuses an existing path for a run or a group.
+///
+/// # Errors
+/// Returns [`LedgerError::Exists`] or [`LedgerError::Taken`] with a remedy.
+pub fn refuse_taken(out: &Path) -> Result<(), LedgerError> {
     Directory::check_place(out)?;
     if Directory::open(out).is_ok_and(|out| matches!(out.look(OsStr::new(FILE)), Ok(Some(_)))) {
-        bail!(LedgerError::Exists(out.to_owned()));
+        return Err(LedgerError::Exists(out.to_owned()));
     }
     match out.symlink_metadata() {
-        Ok(_) => bail!(LedgerError::taken(out)),
+        Ok(_) => Err(LedgerError::taken(out)),
         Err(_) => Ok(()),
     }
+}
+
+/// Returns the device name as a valid file name.
+pub fn plain_name(device: &Device) -> String {
+    let name = device.name.rsplit('/').next().unwrap_or_default();
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
 /// Returns true if a name is a single normal path component.
@@ -189,23 +199,16 @@ fn is_plain(name: &str) -> bool {
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
 }
 
-/// Refuses a file that another user could have written if this process is root.
-fn refuse_foreign(found: &Metadata, path: &Path) -> anyhow::Result<()> {
-    // SAFETY: geteuid has no preconditions and cannot fail.
-    let is_root = unsafe { libc::geteuid() } == 0;
-    if is_root && (found.uid() != 0 || found.mode() & 0o022 != 0) {
-        bail!(
-            "{}: users other than root can write to it, so another user may have chosen these \
-             targets; resume each run by its own directory",
-            path.display()
-        );
-    }
-    Ok(())
+/// Returns the first two targets that are one device under any name.
+pub fn same_device<'t>(targets: &[(&'t str, &Device)]) -> Option<(&'t str, &'t str)> {
+    let pairs = (1..targets.len()).flat_map(|later| (0..later).map(move |at| (at, later)));
+    let mut same = pairs.filter(|(earlier, later)| is_same(targets[*earlier], targets[*later]));
+    same.next().map(|(earlier, later)| (targets[earlier].0, targets[later].0))
 }
 
 /// Returns true if two targets are one device: by identity, by device number, or by the file that
 /// their paths resolve to.
-pub fn is_same(a: (&str, &Device), b: (&str, &Device)) -> bool {
+fn is_same(a: (&str, &Device), b: (&str, &Device)) -> bool {
     let ((a_path, a), (b_path, b)) = (a, b);
     if a.is_simulated() || b.is_simulated() {
         return a.is_simulated() && b.is_simulated() && a.name == b.name;

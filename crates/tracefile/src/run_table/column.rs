@@ -1,6 +1,6 @@
 //! Columns of the exported tables and their cells.
 
-use steadfast_tracefile::table::{ColumnType, TableValue};
+use crate::table::{ColumnType, TableValue};
 
 /// Name with unit, type, and the function that returns a row's cell.
 pub(super) type ExportColumn<R> = (&'static str, ColumnType, fn(&R) -> TableValue);

@@ -1,31 +1,32 @@
 //! Columns of a step and of one second of it.
 
 use super::column::{ExportColumn, count, number, text};
-use std::sync::Arc;
+use crate::table::{ColumnType, TableValue};
 use steadfast_domain::load_words::{alignment_text, content_text, pace_text, zones_text};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Demand, IoStream, Load, Measurement, Nanos, Op, Outcome, Stimulus, Tally};
-use steadfast_tracefile::table::{ColumnType, TableValue};
+use steadfast_domain::{
+    Demand, IoStream, Load, Measurement, Nanos, Op, Outcome, Step, Stimulus, Tally,
+};
 
 /// A step of a run with its results.
-#[derive(Clone)]
-pub struct ExportedStep {
+#[derive(Clone, Copy)]
+pub(super) struct ExportedStep<'r> {
     /// Number of the step in its run, starting at 1.
     pub number: u64,
-    pub step: Arc<steadfast_domain::Step>,
+    pub step: &'r Step,
     /// Results of the step.
-    pub outcome: Arc<Outcome>,
+    pub outcome: &'r Outcome,
 }
 
 /// One accounting interval of a step.
-pub struct ExportedSecond {
-    of: ExportedStep,
-    at: usize,
+pub(super) struct ExportedSecond<'r> {
+    of: ExportedStep<'r>,
+    interval: &'r Interval,
 }
 
-impl ExportedStep {
-    fn measurement(&self) -> &Measurement {
+impl<'r> ExportedStep<'r> {
+    fn measurement(&self) -> &'r Measurement {
         &self.outcome.measurement
     }
 
@@ -38,25 +39,21 @@ impl ExportedStep {
     }
 
     /// Returns one row per accounting interval.
-    pub fn seconds(&self) -> Vec<ExportedSecond> {
-        let all = 0..self.measurement().intervals.len();
-        all.map(|at| ExportedSecond { of: self.clone(), at }).collect()
+    pub(super) fn seconds(self) -> impl Iterator<Item = ExportedSecond<'r>> {
+        let intervals = self.measurement().intervals.iter();
+        intervals.map(move |interval| ExportedSecond { of: self, interval })
     }
 }
 
-impl ExportedSecond {
-    fn interval(&self) -> &Interval {
-        &self.of.measurement().intervals[self.at]
-    }
-
+impl ExportedSecond<'_> {
     fn added<T: Into<u64>>(&self, op: Option<Op>, value: impl Fn(&IntervalTally) -> T) -> u64 {
         let wanted = |tally: &&IntervalTally| op.is_none_or(|op| op == tally.op);
-        self.interval().tallies.iter().filter(wanted).map(|tally| value(tally).into()).sum()
+        self.interval.tallies.iter().filter(wanted).map(|tally| value(tally).into()).sum()
     }
 
     fn longest(&self, op: Option<Op>) -> Option<Nanos> {
         let wanted = |tally: &&IntervalTally| op.is_none_or(|op| op == tally.op) && tally.ios > 0;
-        self.interval().tallies.iter().filter(wanted).map(|tally| tally.response_max).max()
+        self.interval.tallies.iter().filter(wanted).map(|tally| tally.response_max).max()
     }
 
     fn mean_us(&self, op: Option<Op>) -> Option<f64> {
@@ -66,7 +63,7 @@ impl ExportedSecond {
 }
 
 /// Returns the demand; for concurrent loads, one per load.
-fn demands(step: &ExportedStep) -> String {
+fn demands(step: &ExportedStep<'_>) -> String {
     let each = step.step.load.stimuli().iter().map(|stimulus| stimulus.demand.to_string());
     match step.demand() {
         Some(demand) => demand.to_string(),
@@ -74,14 +71,14 @@ fn demands(step: &ExportedStep) -> String {
     }
 }
 
-fn outstanding(step: &ExportedStep) -> u64 {
+fn outstanding(step: &ExportedStep<'_>) -> u64 {
     let each = step.step.load.stimuli().iter().map(|stimulus| stimulus.demand.outstanding());
     step.demand().map_or_else(|| each.sum(), Demand::outstanding)
 }
 
 /// Returns the load in the standard's notation: every stream, with its share if there are several.
 /// Concurrent loads are listed one after the other.
-fn notation(step: &ExportedStep) -> String {
+fn notation(step: &ExportedStep<'_>) -> String {
     let each = step.step.load.stimuli().iter().map(|stimulus| streams(&stimulus.streams));
     match &step.step.load {
         Load::Script(script) => format!("script {}", script.name),
@@ -90,7 +87,7 @@ fn notation(step: &ExportedStep) -> String {
 }
 
 /// Returns a property of each load as text, joined for concurrent loads; empty if no load has it.
-fn each_load(step: &ExportedStep, of: fn(&Stimulus) -> Option<String>) -> String {
+fn each_load(step: &ExportedStep<'_>, of: fn(&Stimulus) -> Option<String>) -> String {
     let stimuli = step.step.load.stimuli();
     let texts: Vec<String> = stimuli.iter().map(|load| of(load).unwrap_or_default()).collect();
     if texts.iter().all(String::is_empty) { String::new() } else { texts.join(" | ") }
@@ -137,12 +134,12 @@ fn seconds(time: Nanos) -> f64 {
 }
 
 /// Returns a count per second of the measured time.
-fn rate(step: &ExportedStep, count: u64) -> Option<f64> {
+fn rate(step: &ExportedStep<'_>, count: u64) -> Option<f64> {
     let time = seconds(step.measurement().elapsed);
     (time > 0.0).then(|| count as f64 / time)
 }
 
-fn percentile(step: &ExportedStep, of: fn(&Measurement) -> Tally, fraction: f64) -> TableValue {
+fn percentile(step: &ExportedStep<'_>, of: fn(&Measurement) -> Tally, fraction: f64) -> TableValue {
     micros(of(step.measurement()).percentile(fraction))
 }
 
@@ -159,7 +156,7 @@ fn writes(measurement: &Measurement) -> Tally {
 }
 
 /// Returns the columns of the step table.
-pub fn of_steps() -> Vec<ExportColumn<ExportedStep>> {
+pub(super) fn of_steps<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     let mut columns = where_it_stands();
     columns.extend(counts());
     columns.extend(response_times());
@@ -167,7 +164,7 @@ pub fn of_steps() -> Vec<ExportColumn<ExportedStep>> {
     columns
 }
 
-fn where_it_stands() -> Vec<ExportColumn<ExportedStep>> {
+fn where_it_stands<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     use ColumnType::{Flag, Integer, Moment, Number, Text};
     vec![
         ("step", Integer, |s| count(Some(s.number))),
@@ -194,7 +191,7 @@ fn where_it_stands() -> Vec<ExportColumn<ExportedStep>> {
     ]
 }
 
-fn counts() -> Vec<ExportColumn<ExportedStep>> {
+fn counts<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     use ColumnType::{Integer, Number};
     vec![
         ("ios", Integer, |s| count(Some(all(s.measurement()).ios))),
@@ -212,7 +209,7 @@ fn counts() -> Vec<ExportColumn<ExportedStep>> {
     ]
 }
 
-fn response_times() -> Vec<ExportColumn<ExportedStep>> {
+fn response_times<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     use ColumnType::Number;
     vec![
         ("response_mean_us", Number, |s| micros(all(s.measurement()).response_mean())),
@@ -237,7 +234,7 @@ fn response_times() -> Vec<ExportColumn<ExportedStep>> {
     ]
 }
 
-fn surroundings() -> Vec<ExportColumn<ExportedStep>> {
+fn surroundings<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     use ColumnType::Number;
     vec![
         ("cpu_user_ns_per_io", Number, |s| number(s.measurement().cpu_ns_per_io().map(|c| c.0))),
@@ -266,7 +263,7 @@ fn surroundings() -> Vec<ExportColumn<ExportedStep>> {
 }
 
 /// Returns the columns of the table of seconds.
-pub fn of_seconds() -> Vec<ExportColumn<ExportedSecond>> {
+pub(super) fn of_seconds<'r>() -> Vec<ExportColumn<ExportedSecond<'r>>> {
     use ColumnType::{Flag, Integer, Number, Text};
     vec![
         ("step", Integer, |s| count(Some(s.of.number))),
@@ -276,15 +273,15 @@ pub fn of_seconds() -> Vec<ExportColumn<ExportedSecond>> {
         ("label", Text, |s| text(Some(&s.of.step.place.label))),
         ("load", Text, |s| text(Some(notation(&s.of)))),
         ("demand", Text, |s| text(Some(demands(&s.of)))),
-        ("begin_s", Number, |s| number(Some(seconds(s.interval().begin)))),
-        ("end_s", Number, |s| number(Some(seconds(s.interval().end)))),
-        ("partial", Flag, |s| TableValue::Flag(s.interval().partial)),
+        ("begin_s", Number, |s| number(Some(seconds(s.interval.begin)))),
+        ("end_s", Number, |s| number(Some(seconds(s.interval.end)))),
+        ("partial", Flag, |s| TableValue::Flag(s.interval.partial)),
         ("ios", Integer, |s| count(Some(s.added(None, |tally| tally.ios)))),
         ("read_ios", Integer, |s| count(Some(s.added(Some(Op::Read), |tally| tally.ios)))),
         ("write_ios", Integer, |s| count(Some(s.added(Some(Op::Write), |tally| tally.ios)))),
         ("bytes", Integer, |s| count(Some(s.added(None, |tally| tally.bytes.0)))),
-        ("iops", Number, |s| number(s.interval().iops())),
-        ("mb_per_s", Number, |s| number(s.interval().bytes_per_second().map(|rate| rate / 1e6))),
+        ("iops", Number, |s| number(s.interval.iops())),
+        ("mb_per_s", Number, |s| number(s.interval.bytes_per_second().map(|rate| rate / 1e6))),
         ("response_mean_us", Number, |s| number(s.mean_us(None))),
         ("response_max_us", Number, |s| micros(s.longest(None))),
         ("read_response_mean_us", Number, |s| number(s.mean_us(Some(Op::Read)))),

@@ -1,66 +1,45 @@
 //! Findings over several targets: comparison of their runs, result per target, and synchronization
 //! of their loads.
 
-use crate::cli::Format;
+use crate::compare::{COMPARED_MAX, CompareError, compare};
+use crate::summary::end_text;
 use std::collections::BTreeMap;
-use std::path::Path;
 use steadfast_domain::findings::{Cell, Facts, Origin, Page, Row, Setting, Table};
 use steadfast_domain::measurement::CommonStart;
-use steadfast_domain::{EndState, Exhibit, Findings, JournalEntry, Nanos, caveats};
-use steadfast_report::COMPARED_MAX;
-use steadfast_runner::Ledger;
-
-/// Formats of the report over all targets.
-pub const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
+use steadfast_domain::{Exhibit, Findings, Nanos, caveats};
 
 /// A target whose run has ended.
 pub struct FinishedTarget<'a> {
     /// Name of the target.
     pub name: &'a str,
-    pub directory: &'a Path,
+    /// Common starts recorded in its run.
+    pub starts: Vec<CommonStart>,
     /// Findings of its run.
     pub findings: &'a Findings,
 }
 
 /// Computes the findings over all targets.
-pub fn findings(sides: &[FinishedTarget<'_>]) -> anyhow::Result<Findings> {
+///
+/// # Errors
+/// Returns the errors of [`compare`].
+pub fn findings_together(sides: &[FinishedTarget<'_>]) -> Result<Findings, CompareError> {
     let named = sides.iter().take(COMPARED_MAX);
     let compared: Vec<(String, Findings)> =
         named.map(|side| (side.name.to_owned(), side.findings.clone())).collect();
-    let mut whole = steadfast_report::compare(&compared)?;
+    let mut whole = compare(&compared)?;
     let title = sides.first().map_or("", |side| side.findings.title.as_str());
     whole.title = format!("{title}: {} targets together", sides.len());
     whole.end = sides.iter().map(|side| side.findings.whole_end()).max().unwrap_or(whole.end);
-    let shared = sides.iter().flat_map(|side| all(side.findings)).flat_map(|f| &f.caveats);
+    let shared = sides.iter().flat_map(|side| side.findings.with_parts()).flat_map(|f| &f.caveats);
     let shared = shared.filter(|caveat| caveat.id == caveats::SHARED_HOST);
     whole.caveats.extend(shared.take(1).cloned());
-    let starts = sides.iter().map(starts).collect::<anyhow::Result<Vec<_>>>()?;
     whole.summary.insert(0, Exhibit::Table(targets(sides)));
-    let page = vec![Exhibit::Table(table_of_starts(sides, &starts)), Exhibit::Facts(skew(&starts))];
+    let page = vec![
+        Exhibit::Table(table_of_starts(sides)),
+        Exhibit::Facts(skew(sides.iter().flat_map(|side| &side.starts))),
+    ];
     whole.chapters.insert(0, Page::new("Beginning together", page).named("beginning-together"));
     Ok(whole)
-}
-
-/// Returns the findings and those of their parts.
-fn all(findings: &Findings) -> impl Iterator<Item = &Findings> {
-    std::iter::once(findings).chain(&findings.parts)
-}
-
-/// Returns the device model from the findings or their first part that has one.
-pub fn model(findings: &Findings) -> Option<&str> {
-    all(findings).find_map(|findings| findings.header.model.as_deref())
-}
-
-/// Returns the end state as printed.
-pub fn ended(end: EndState) -> &'static str {
-    match end {
-        EndState::Complete => "complete",
-        EndState::Steady => "steady state achieved",
-        EndState::NotSteady => "steady state NOT achieved",
-        EndState::Void => "VOID: nothing to judge",
-        EndState::Failed => "FAILED",
-        EndState::Unfinished => "UNFINISHED",
-    }
 }
 
 /// Returns the table of results per target.
@@ -71,10 +50,10 @@ fn targets(sides: &[FinishedTarget<'_>]) -> Table {
         Row::new(
             side.name,
             [
-                Cell::known(model(side.findings)),
-                Cell::text(ended(side.findings.whole_end())),
+                Cell::known(side.findings.model()),
+                Cell::text(end_text(side.findings.whole_end())),
                 Cell::number(Some(hours), 2),
-                Cell::count(all(side.findings).map(|f| f.caveats.len() as u64).sum()),
+                Cell::count(side.findings.with_parts().map(|f| f.caveats.len() as u64).sum()),
             ],
         )
     };
@@ -88,20 +67,11 @@ fn targets(sides: &[FinishedTarget<'_>]) -> Table {
         .rows(sides.iter().map(row))
 }
 
-/// Returns the common starts recorded in a run.
-fn starts(side: &FinishedTarget<'_>) -> anyhow::Result<Vec<CommonStart>> {
-    let lines = Ledger::read(side.directory)?.lines;
-    let starts = lines.iter().filter_map(|line| match &line.entry {
-        JournalEntry::Applied { outcome, .. } => outcome.measurement.common_start,
-        _ => None,
-    });
-    Ok(starts.collect())
-}
-
 /// Returns the table of each target's common starts.
-fn table_of_starts(sides: &[FinishedTarget<'_>], starts: &[Vec<CommonStart>]) -> Table {
+fn table_of_starts(sides: &[FinishedTarget<'_>]) -> Table {
     let seconds = |time: Nanos| time.0 as f64 / 1e9;
-    let row = |(side, starts): (&FinishedTarget<'_>, &Vec<CommonStart>)| {
+    let row = |side: &FinishedTarget<'_>| {
+        let starts = &side.starts;
         let waited: u64 = starts.iter().map(|start| start.waited.0).sum();
         let some = |value: Option<Nanos>, unit: f64, decimals| {
             Cell::number(value.map(|time| time.0 as f64 / unit), decimals)
@@ -123,13 +93,13 @@ fn table_of_starts(sides: &[FinishedTarget<'_>], starts: &[Vec<CommonStart>]) ->
             ("waited-longest", "Longest wait, s"),
             ("late-most", "Latest after the agreed moment, ms"),
         ])
-        .rows(sides.iter().zip(starts).map(row))
+        .rows(sides.iter().map(row))
 }
 
 /// Returns facts on how far apart synchronized loads started.
-fn skew(starts: &[Vec<CommonStart>]) -> Facts {
+fn skew<'s>(starts: impl Iterator<Item = &'s CommonStart>) -> Facts {
     let mut moments: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-    for start in starts.iter().flatten() {
+    for start in starts {
         let late = start.late.map(|late| late.0);
         moments.entry(start.agreed.0).or_default().extend(late);
     }
@@ -162,10 +132,11 @@ mod tests {
             waited: Nanos(0),
             targets: 2,
         };
-        let facts = skew(&[
+        let starts = [
             vec![start(1, 1_000_000), start(2, 0)],
             vec![start(1, 3_500_000), start(2, 100_000), start(3, 9_000_000)],
-        ]);
+        ];
+        let facts = skew(starts.iter().flatten());
         let values: Vec<_> = facts.rows.iter().map(|row| row.value.clone().unwrap()).collect();
         assert_eq!(values, ["3", "2.500 ms", "2.500 ms"]);
     }
