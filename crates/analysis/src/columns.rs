@@ -3,20 +3,28 @@
 
 use schemars::{Schema, json_schema};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
 use steadfast_domain::findings::{Cell, Row};
 
-/// A value in its base unit: times in nanoseconds, sizes in bytes, shares as fractions of 1. `None`
-/// is an unknown value.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ListingValue {
+/// Reads the value of a column from a row, in its base unit: times in nanoseconds, sizes in bytes,
+/// shares as fractions of 1. Only the values of the variants `Maybe...` can be unknown.
+pub enum ColumnValue<T> {
     /// A whole number.
-    Whole(Option<u64>),
-    /// A real number.
-    Real(Option<f64>),
+    Whole(fn(&T) -> u64),
+    /// A whole number or nothing.
+    MaybeWhole(fn(&T) -> Option<u64>),
+    /// A real number; never infinite or NaN.
+    Real(fn(&T) -> f64),
+    /// A real number or nothing.
+    MaybeReal(fn(&T) -> Option<f64>),
     /// A text.
-    Text(Option<String>),
-    /// A time span as (begin, end).
-    Span(Option<(u64, u64)>),
+    Text(fn(&T) -> String),
+    /// A text or nothing.
+    MaybeText(fn(&T) -> Option<String>),
+    /// True or false; tables show `yes` or an empty cell.
+    Flag(fn(&T) -> bool),
+    /// A time span as (begin, end), or nothing. Only JSON shows it.
+    MaybeSpan(fn(&T) -> Option<(u64, u64)>),
 }
 
 /// Format of a printed value. A number in a variant is its count of decimals.
@@ -35,15 +43,24 @@ pub enum ValueFormat {
 }
 
 /// A column of a listing whose rows are `T`.
-#[derive(Debug)]
 pub struct ListingColumn<T: 'static> {
     /// Name of the JSON field; `response.mean_ns` is a field of the object `response`.
-    pub field: &'static str,
+    field: &'static str,
     /// Heading of the column.
     pub head: &'static str,
+    /// Sentences that say what the value is, without the unit that the format implies.
+    meaning: &'static str,
     print: ValueFormat,
-    value: fn(&T) -> ListingValue,
+    value: ColumnValue<T>,
 }
+
+impl<T> Clone for ColumnValue<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ColumnValue<T> {}
 
 impl<T> Clone for ListingColumn<T> {
     fn clone(&self) -> Self {
@@ -54,68 +71,120 @@ impl<T> Clone for ListingColumn<T> {
 impl<T> Copy for ListingColumn<T> {}
 
 impl<T> ListingColumn<T> {
-    /// Creates a column.
+    /// Creates a column that only tables have.
+    pub const fn shown(head: &'static str, print: ValueFormat, value: ColumnValue<T>) -> Self {
+        Self::new("", head, "", print, value)
+    }
+    /// Creates a column of tables and JSON.
     pub const fn new(
         field: &'static str,
         head: &'static str,
+        meaning: &'static str,
         print: ValueFormat,
-        value: fn(&T) -> ListingValue,
+        value: ColumnValue<T>,
     ) -> Self {
-        ListingColumn { field, head, print, value }
+        ListingColumn { field, head, meaning, print, value }
     }
     /// Returns this column with another heading.
     pub const fn headed(self, head: &'static str) -> Self {
-        ListingColumn { field: self.field, head, print: self.print, value: self.value }
+        ListingColumn { head, ..self }
     }
     /// Returns this column with another format.
     pub const fn printed(self, print: ValueFormat) -> Self {
-        ListingColumn { field: self.field, head: self.head, print, value: self.value }
+        ListingColumn { print, ..self }
     }
 
     /// Returns the cell of a report table.
     pub fn cell(&self, row: &T) -> Cell {
-        let decimals = match self.print {
-            ValueFormat::Plain(decimals)
-            | ValueFormat::Percent(decimals)
-            | ValueFormat::Megabytes(decimals) => decimals,
-            ValueFormat::Milliseconds => 3,
-            ValueFormat::Seconds => 4,
-        };
-        match (self.value)(row) {
-            ListingValue::Whole(value) => {
-                Cell::number(value.map(|value| self.print.scaled(value as f64)), decimals)
-            }
-            ListingValue::Real(value) => {
-                Cell::number(value.map(|value| self.print.scaled(value)), decimals)
-            }
-            ListingValue::Text(text) => Cell::known(text),
-            ListingValue::Span(_) => Cell::Missing,
+        let number = |value: Option<f64>| self.print.cell(value);
+        match self.value {
+            ColumnValue::Whole(value) => number(Some(value(row) as f64)),
+            ColumnValue::MaybeWhole(value) => number(value(row).map(|value| value as f64)),
+            ColumnValue::Real(value) => number(Some(value(row))),
+            ColumnValue::MaybeReal(value) => number(value(row)),
+            ColumnValue::Text(value) => Cell::known(Some(value(row))),
+            ColumnValue::MaybeText(value) => Cell::known(value(row)),
+            ColumnValue::Flag(value) => Cell::known(Some(if value(row) { "yes" } else { "" })),
+            ColumnValue::MaybeSpan(_) => Cell::Missing,
         }
     }
 
     /// Returns the text of a cell in a terminal table; a dash stands for an unknown value.
     pub fn text(&self, row: &T) -> String {
-        if let (ValueFormat::Plain(0), ListingValue::Whole(Some(exact))) =
-            (self.print, (self.value)(row))
-        {
-            return exact.to_string();
-        }
+        let exact = match self.value {
+            _ if self.print != ValueFormat::Plain(0) => None,
+            ColumnValue::Whole(value) => Some(value(row)),
+            ColumnValue::MaybeWhole(value) => value(row),
+            _ => None,
+        };
         match self.cell(row) {
-            Cell::Number { value, decimals, .. } => format!("{value:.*}", usize::from(decimals)),
+            Cell::Number { value, decimals, .. } => exact.map_or_else(
+                || format!("{value:.*}", usize::from(decimals)),
+                |exact| exact.to_string(),
+            ),
             Cell::Text(text) => text,
             Cell::Missing => "–".to_owned(),
         }
     }
+
+    /// Returns the value in JSON.
+    fn json(&self, row: &T) -> Value {
+        match self.value {
+            ColumnValue::Whole(value) => value(row).into(),
+            ColumnValue::MaybeWhole(value) => value(row).into(),
+            ColumnValue::Real(value) => value(row).into(),
+            ColumnValue::MaybeReal(value) => value(row).into(),
+            ColumnValue::Text(value) => value(row).into(),
+            ColumnValue::MaybeText(value) => value(row).into(),
+            ColumnValue::Flag(value) => value(row).into(),
+            ColumnValue::MaybeSpan(value) => json!(value(row)),
+        }
+    }
+
+    /// Returns the schema of the value.
+    fn schema(&self) -> Schema {
+        let unit = match self.print {
+            ValueFormat::Plain(_) => "",
+            ValueFormat::Percent(_) => " A fraction of 1.",
+            ValueFormat::Megabytes(_) if self.field.ends_with("per_second") => {
+                " In bytes per second."
+            }
+            ValueFormat::Megabytes(_) => " In bytes.",
+            ValueFormat::Milliseconds | ValueFormat::Seconds => " In nanoseconds.",
+        };
+        let whole = json_schema!({ "type": "integer", "minimum": 0 });
+        let mut schema = match self.value {
+            ColumnValue::Whole(_) => whole,
+            ColumnValue::MaybeWhole(_) => {
+                json_schema!({ "type": ["integer", "null"], "minimum": 0 })
+            }
+            ColumnValue::Real(_) => json_schema!({ "type": "number" }),
+            ColumnValue::MaybeReal(_) => json_schema!({ "type": ["number", "null"] }),
+            ColumnValue::Text(_) => json_schema!({ "type": "string" }),
+            ColumnValue::MaybeText(_) => json_schema!({ "type": ["string", "null"] }),
+            ColumnValue::Flag(_) => json_schema!({ "type": "boolean" }),
+            ColumnValue::MaybeSpan(_) => json_schema!({
+                "type": ["array", "null"], "items": whole, "minItems": 2, "maxItems": 2,
+            }),
+        };
+        schema.insert(
+            "description".to_owned(),
+            format!("{}{unit}", self.meaning.trim_start()).into(),
+        );
+        schema
+    }
 }
 
 impl ValueFormat {
-    fn scaled(self, value: f64) -> f64 {
-        match self {
-            ValueFormat::Plain(_) => value,
-            ValueFormat::Percent(_) => value * 100.0,
-            ValueFormat::Megabytes(_) | ValueFormat::Milliseconds => value / 1e6,
-            ValueFormat::Seconds => value / 1e9,
-        }
+    fn cell(self, value: Option<f64>) -> Cell {
+        let (decimals, factor, divisor) = match self {
+            ValueFormat::Plain(decimals) => (decimals, 1.0, 1.0),
+            ValueFormat::Percent(decimals) => (decimals, 100.0, 1.0),
+            ValueFormat::Megabytes(decimals) => (decimals, 1.0, 1e6),
+            ValueFormat::Milliseconds => (3, 1.0, 1e6),
+            ValueFormat::Seconds => (4, 1.0, 1e9),
+        };
+        Cell::number(value.map(|value| value * factor / divisor), decimals)
     }
 }
 
@@ -135,7 +204,7 @@ pub fn table_row<T>(head: impl Into<String>, columns: &[ListingColumn<T>], row: 
 }
 
 /// A row that serializes to a JSON object with one field per column.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct JsonRow<T: 'static> {
     columns: &'static [ListingColumn<T>],
     /// The row.
@@ -167,28 +236,25 @@ pub fn serialize<T, S: Serializer>(
     JsonFields { columns, row, within: 0 }.serialize(serializer)
 }
 
-/// Returns the JSON schema of a row: every column is required, and an unknown value is null.
+/// Returns the JSON schema of a row. Every column is required; an unknown value is null.
 pub fn schema<T>(columns: &[ListingColumn<T>]) -> Schema {
     let mut schema = json_schema!({ "type": "object" });
     for column in columns {
         let parts: Vec<&str> = column.field.split('.').collect();
-        insert(&mut schema, &parts, column.head);
+        insert(&mut schema, &parts, column.schema());
     }
     schema
 }
 
 /// Adds a field to the schema of an object, together with the objects that contain it.
-fn insert(object: &mut Schema, path: &[&str], head: &str) {
+fn insert(object: &mut Schema, path: &[&str], leaf: Schema) {
     let [name, rest @ ..] = path else { return };
     let mut field = match object.pointer(&format!("/properties/{name}")) {
         Some(there) => Schema::try_from(there.clone()).unwrap_or_default(),
-        None if rest.is_empty() => json_schema!({
-            "type": ["number", "string", "array", "null"],
-            "description": head,
-        }),
+        None if rest.is_empty() => leaf.clone(),
         None => json_schema!({ "type": "object" }),
     };
-    insert(&mut field, rest, head);
+    insert(&mut field, rest, leaf);
     let whole = object.ensure_object();
     let required = whole.entry("required").or_insert_with(|| Vec::<String>::new().into());
     if let Some(required) = required.as_array_mut()
@@ -226,50 +292,57 @@ impl<T> Serialize for JsonFields<'_, T> {
                         &JsonFields { columns: same, row: self.row, within },
                     )?;
                 }
-                None => map.serialize_entry(name(first), &(first.value)(self.row))?,
+                None => map.serialize_entry(name(first), &first.json(self.row))?,
             }
         }
         map.end()
     }
 }
 
-impl Serialize for ListingValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            ListingValue::Whole(value) => value.serialize(serializer),
-            ListingValue::Real(value) => value.serialize(serializer),
-            ListingValue::Text(text) => text.serialize(serializer),
-            ListingValue::Span(span) => span.serialize(serializer),
+/// Defines the columns that a row type has in JSON, with `JsonSchema` and `Serialize` by them. Each
+/// column is its name, field, heading, format and value; its doc comment is its description in the
+/// schema. The columns of content figures may follow.
+macro_rules! json_columns {
+    ($row:ident $(+ $content:expr)?; $(
+        $(#[doc = $meaning:literal])+
+        $name:ident = $field:literal, $head:literal, $print:expr, $value:expr;
+    )*) => {
+        impl $row {
+            $(
+                $(#[doc = $meaning])+
+                const $name: ListingColumn<$row> =
+                    ListingColumn::new($field, $head, concat!($($meaning),+), $print, $value);
+            )*
+            /// All columns that JSON has.
+            pub const ALL: &'static [ListingColumn<$row>] = &[
+                $(Self::$name,)*
+                $($content[0], $content[1], $content[2], $content[3], $content[4], $content[5],)?
+            ];
         }
-    }
-}
 
-macro_rules! known {
-    ($($type:ty => $kind:ident as $as:ty;)*) => {
-        $(impl From<$type> for ListingValue {
-            fn from(value: $type) -> Self {
-                ListingValue::$kind(Some(<$as>::from(value)))
+        impl schemars::JsonSchema for $row {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($row).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::columns::schema(Self::ALL)
             }
         }
-        impl From<Option<$type>> for ListingValue {
-            fn from(value: Option<$type>) -> Self {
-                ListingValue::$kind(value.map(<$as>::from))
+
+        impl serde::Serialize for $row {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::columns::serialize(Self::ALL, self, serializer)
             }
-        })*
+        }
     };
 }
 
-known! {
-    u64 => Whole as u64;
-    u32 => Whole as u64;
-    f64 => Real as f64;
-    String => Text as String;
-    &str => Text as String;
-    (u64, u64) => Span as (u64, u64);
-}
+pub(crate) use json_columns;
 
 #[cfg(test)]
 mod tests {
+    use super::ColumnValue::*;
+    use super::ValueFormat::*;
     use super::*;
 
     struct Drink {
@@ -279,30 +352,46 @@ mod tests {
         share: f64,
     }
 
-    const COLUMNS: [ListingColumn<Drink>; 5] = [
-        ListingColumn::new("drink", "Drink", ValueFormat::Plain(0), |drink| drink.name.into()),
-        ListingColumn::new("poured", "Poured", ValueFormat::Plain(0), |drink| drink.poured.into()),
-        ListingColumn::new("time.mean_ns", "ms", ValueFormat::Milliseconds, |drink| {
-            drink.took_ns.into()
-        }),
-        ListingColumn::new("time.max_ns", "max", ValueFormat::Milliseconds, |_| {
-            ListingValue::Whole(Some(7))
-        }),
-        ListingColumn::new("share", "%", ValueFormat::Percent(1), |drink| drink.share.into()),
-    ];
+    json_columns! {
+        Drink;
+        /// Name.
+        NAME = "drink", "Drink", Plain(0), Text(|d| d.name.to_owned());
+        /// Cups.
+        POURED = "poured", "Poured", Plain(0), Whole(|d| d.poured);
+        /// Mean time,
+        /// if known.
+        MEAN = "time.mean_ns", "ms", Milliseconds, MaybeWhole(|d| d.took_ns);
+        /// Longest time.
+        MAX = "time.max_ns", "max", Milliseconds, Whole(|_| 7);
+        /// Share of all.
+        SHARE = "share", "%", Percent(1), Real(|d| d.share);
+    }
 
     #[test]
     fn a_column_is_described_once_and_printed_in_three_ways() {
         let tea = Drink { name: "tea", poured: u64::MAX, took_ns: Some(1_500_000), share: 0.25 };
-        let texts: Vec<String> = COLUMNS.iter().map(|column| column.text(&tea)).collect();
+        let texts: Vec<String> = Drink::ALL.iter().map(|column| column.text(&tea)).collect();
         assert_eq!(texts, ["tea", "18446744073709551615", "1.500", "0.000", "25.0"]);
-        assert_eq!(COLUMNS[4].cell(&tea), Cell::number(Some(25.0), 1));
-        let json = serde_json::to_string(&JsonRow::new(&COLUMNS, tea)).unwrap();
+        assert_eq!(Drink::SHARE.cell(&tea), Cell::number(Some(25.0), 1));
+        let json = serde_json::to_string(&tea).unwrap();
         let expected = r#"{"drink":"tea","poured":18446744073709551615,"time":{"mean_ns":1500000,"max_ns":7},"share":0.25}"#;
         assert_eq!(json, expected);
         let none = Drink { name: "", poured: 0, took_ns: None, share: f64::NAN };
-        let share = COLUMNS[4].headed("Share").printed(ValueFormat::Plain(2));
+        let share = Drink::SHARE.headed("Share").printed(Plain(2));
         assert_eq!((share.head, share.text(&none)), ("Share", "–".to_owned()));
-        assert_eq!(COLUMNS[2].text(&none), "–");
+        assert_eq!(Drink::MEAN.text(&none), "–");
+    }
+
+    #[test]
+    fn a_schema_has_the_type_and_the_unit_of_each_column() {
+        let schema = schema(Drink::ALL).to_value();
+        let time = &schema["properties"]["time"];
+        assert_eq!(time["required"], json!(["mean_ns", "max_ns"]));
+        let mean = json!({
+            "type": ["integer", "null"], "minimum": 0, "description": "Mean time, if known. In nanoseconds.",
+        });
+        assert_eq!(time["properties"]["mean_ns"], mean);
+        let share = json!({ "type": "number", "description": "Share of all. A fraction of 1." });
+        assert_eq!(schema["properties"]["share"], share);
     }
 }

@@ -1,7 +1,7 @@
 //! Benefit of a cache, and times until blocks are used again.
 
 use super::tables;
-use crate::columns::{ListingColumn, ListingValue, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*};
 use crate::questions::compare::device_name;
 use crate::questions::locality::{CachePoint, LocalityFigures};
 use crate::questions::study::{SingleIoResults, Study};
@@ -65,21 +65,19 @@ fn curves(study: &Study, singles: &SingleIoResults) -> Option<Plot> {
 /// Returns a table of the accesses that the figures are based on.
 fn samples(study: &Study, singles: &SingleIoResults) -> Table {
     const COLUMNS: [ListingColumn<LocalityFigures>; 5] = [
-        ListingColumn::new("accesses", "Accesses", ValueFormat::Plain(0), |one| {
-            one.accesses.into()
-        }),
-        ListingColumn::new("touched_bytes", "MB touched", ValueFormat::Megabytes(2), |one| {
-            Some(one.touched_bytes).filter(|_| !one.is_too_small()).into()
-        }),
-        ListingColumn::new("overwritten", "Written before %", ValueFormat::Percent(1), |one| {
-            one.overwritten.filter(|_| !one.is_too_small()).into()
-        }),
-        ListingColumn::new("blocks", "Blocks followed", ValueFormat::Plain(0), |one| {
-            one.blocks.into()
-        }),
-        ListingColumn::new("followed_share", "% of all", ValueFormat::Percent(3), |one| {
-            one.followed_share.into()
-        }),
+        ListingColumn::shown("Accesses", Plain(0), Whole(|one| one.accesses)),
+        ListingColumn::shown(
+            "MB touched",
+            Megabytes(2),
+            MaybeReal(|one| Some(one.touched_bytes).filter(|_| !one.is_too_small())),
+        ),
+        ListingColumn::shown(
+            "Written before %",
+            Percent(1),
+            MaybeReal(|one| one.overwritten.filter(|_| !one.is_too_small())),
+        ),
+        ListingColumn::shown("Blocks followed", Plain(0), Whole(|one| one.blocks)),
+        ListingColumn::shown("% of all", Percent(3), Real(|one| one.followed_share)),
     ];
     let rows = singles.locality.iter().map(|one| (name(study, one), one.clone()));
     tables::table(["locality", "Accesses to blocks of 4 KiB", "Device"], &COLUMNS, rows)
@@ -88,17 +86,13 @@ fn samples(study: &Study, singles: &SingleIoResults) -> Table {
 /// Returns a table of the times from one access of a block to the next, and from one write to the
 /// next.
 fn times(study: &Study, singles: &SingleIoResults) -> Table {
-    const SECONDS: fn(Option<u64>) -> ListingValue = |ns| ns.map(|ns| ns as f64 / 1e9).into();
+    const SECONDS: fn(Option<u64>) -> Option<f64> = |ns| ns.map(|ns| ns as f64 / 1e9);
     const COLUMNS: [ListingColumn<ResponseFigures>; 5] = [
-        ListingColumn::new("count", "Times", ValueFormat::Plain(0), |times| times.count.into()),
-        ListingColumn::new("mean_ns", "Average", ValueFormat::Plain(6), |times| {
-            SECONDS(times.mean_ns)
-        }),
-        ListingColumn::new("p50_ns", "50 %", ValueFormat::Plain(6), |times| SECONDS(times.p50_ns)),
-        ListingColumn::new("p99_ns", "99 %", ValueFormat::Plain(6), |times| SECONDS(times.p99_ns)),
-        ListingColumn::new("max_ns", "Longest", ValueFormat::Plain(6), |times| {
-            SECONDS(times.max_ns)
-        }),
+        ListingColumn::shown("Times", Plain(0), Whole(|times| times.count)),
+        ListingColumn::shown("Average", Plain(6), MaybeReal(|times| SECONDS(times.mean_ns))),
+        ListingColumn::shown("50 %", Plain(6), MaybeReal(|times| SECONDS(times.p50_ns))),
+        ListingColumn::shown("99 %", Plain(6), MaybeReal(|times| SECONDS(times.p99_ns))),
+        ListingColumn::shown("Longest", Plain(6), MaybeReal(|times| SECONDS(times.max_ns))),
     ];
     let told = singles.locality.iter().filter(|one| !one.is_too_small());
     let rows = told.flat_map(|one| {

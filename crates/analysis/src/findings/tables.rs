@@ -193,7 +193,7 @@ pub(super) fn runs(singles: &SingleIoResults) -> Table {
     };
     let rows = shape_figures::runs(&singles.shape).into_iter().map(|run| (name(&run), run));
     let names = ["runs", "Sequential runs by their number of sequential I/Os", "I/Os"];
-    table(names, &RunShape::TABLE[2..], rows)
+    table(names, &RunShape::ALL[2..], rows)
 }
 
 /// Returns the ranges of a device with the most hits, and the processes that hit them.

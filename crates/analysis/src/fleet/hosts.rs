@@ -1,12 +1,11 @@
 //! Compares hosts: the activity of each during its observed time, ranked by any figure, and
 //! outliers among them.
 
-use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::questions::compare::host_name;
 use crate::questions::groups::{Facet, GROUPS_MAX, Groups};
 use crate::sums::io_sums::IoSums;
 use crate::sums::response::ResponseFigures;
-use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -262,66 +261,43 @@ impl HostFigures {
     }
 }
 
-impl schemars::JsonSchema for HostFigures {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "HostFigures".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        columns::schema(&Self::ALL)
-    }
-}
-
-impl Serialize for HostFigures {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        columns::serialize(&Self::ALL, self, serializer)
-    }
-}
-
-type Of = ListingColumn<HostFigures>;
-
-/// Columns of a listing of hosts.
-impl HostFigures {
-    const ALL: [Of; 16] = [
-        ListingColumn::new("host", "Host", ValueFormat::Plain(0), |h| h.host.clone().into()),
-        ListingColumn::new("devices", "devices", ValueFormat::Plain(0), |h| h.devices.into()),
-        ListingColumn::new("observed_ns", "seconds", ValueFormat::Seconds, |h| {
-            h.observed_ns.into()
-        }),
-        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |h| h.tally.count().into()),
-        ListingColumn::new("iops", "IOPS", ValueFormat::Plain(1), |h| {
-            h.rate(h.tally.count()).into()
-        }),
-        ListingColumn::new("bytes_per_second", "MB/s", ValueFormat::Megabytes(3), |h| {
-            h.rate(h.amount()).into()
-        }),
-        ListingColumn::new("read_share", "reads %", ValueFormat::Percent(1), |h| h.reads().into()),
-        ListingColumn::new("sequential_share", "SEQ %", ValueFormat::Percent(1), |h| {
-            h.share(h.sequential).into()
-        }),
-        ListingColumn::new("qd_mean", "QD avg", ValueFormat::Plain(2), |h| h.depth().into()),
-        ListingColumn::new("response_mean_ns", "ART ms", ValueFormat::Milliseconds, |h| {
-            h.response.mean_ns.into()
-        }),
-        ListingColumn::new("response_p99_ns", "99% ms", ValueFormat::Milliseconds, |h| {
-            h.response.p99_ns.into()
-        }),
-        ListingColumn::new("response_p99_9_ns", "99.9% ms", ValueFormat::Milliseconds, |h| {
-            h.response.p99_9_ns.into()
-        }),
-        ListingColumn::new("response_max_ns", "MRT ms", ValueFormat::Milliseconds, |h| {
-            h.response.max_ns.into()
-        }),
-        ListingColumn::new("failed", "failed", ValueFormat::Plain(0), |h| {
-            h.tally.flag(flags::FAILED).into()
-        }),
-        ListingColumn::new("score", "score", ValueFormat::Plain(1), |h| h.score.into()),
-        ListingColumn::new("outlier", "outlier", ValueFormat::Plain(0), |h| {
-            (if h.is_outlier() { "yes" } else { "" }).to_owned().into()
-        }),
-    ];
-
-    /// Columns of a terminal table.
-    pub const TABLE: [Of; 16] = Self::ALL;
+json_columns! {
+    HostFigures;
+    /// Host name.
+    HOST = "host", "Host", Plain(0), Text(|h| h.host.clone());
+    /// Captured devices.
+    DEVICES = "devices", "devices", Plain(0), Whole(|h| h.devices);
+    /// Observed time.
+    OBSERVED_NS = "observed_ns", "seconds", Seconds, Whole(|h| h.observed_ns);
+    /// I/Os.
+    COUNT = "count", "I/Os", Plain(0), Whole(|h| h.tally.count());
+    /// I/Os per second; null if too little time was observed.
+    IOPS = "iops", "IOPS", Plain(1), MaybeReal(|h| h.rate(h.tally.count()));
+    /// Data moved; null if too little time was observed.
+    BYTES_PER_SECOND = "bytes_per_second", "MB/s", Megabytes(3), MaybeReal(|h| h.rate(h.amount()));
+    /// Share of reads among reads and writes; null without them.
+    READ_SHARE = "read_share", "reads %", Percent(1), MaybeReal(|h| h.reads());
+    /// Share of sequential I/Os among reads and writes; null without them.
+    SEQUENTIAL_SHARE = "sequential_share", "SEQ %", Percent(1),
+        MaybeReal(|h| h.share(h.sequential));
+    /// Average queue depth at issue; null if unknown.
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|h| h.depth());
+    /// Average response time.
+    RESPONSE_MEAN_NS = "response_mean_ns", "ART ms", Milliseconds,
+        MaybeWhole(|h| h.response.mean_ns);
+    /// 99th percentile of the response times.
+    RESPONSE_P99_NS = "response_p99_ns", "99% ms", Milliseconds, MaybeWhole(|h| h.response.p99_ns);
+    /// 99.9th percentile of the response times.
+    RESPONSE_P99_9_NS = "response_p99_9_ns", "99.9% ms", Milliseconds,
+        MaybeWhole(|h| h.response.p99_9_ns);
+    /// Longest response time.
+    RESPONSE_MAX_NS = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|h| h.response.max_ns);
+    /// Failed I/Os.
+    FAILED = "failed", "failed", Plain(0), Whole(|h| h.tally.flag(flags::FAILED));
+    /// Distance from the median host by the ranked figure, in robust standard deviations.
+    SCORE = "score", "score", Plain(1), MaybeReal(|h| h.score);
+    /// True if the score is beyond 3.5.
+    OUTLIER = "outlier", "outlier", Plain(0), Flag(HostFigures::is_outlier);
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! The tutorial's own example shows the effect of rounding: it prints 27.3 % where its counts give
 //! 27.5 %.
 
-use crate::columns::{ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*};
 use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 pub use crate::threshold::Threshold;
 use serde::{Deserialize, Serialize};
@@ -61,21 +61,16 @@ type WorkloadStreamColumn = ListingColumn<WorkloadStream>;
 /// Columns of the workload tables.
 impl WorkloadStream {
     const STREAM: WorkloadStreamColumn =
-        ListingColumn::new("stream", "I/O stream", ValueFormat::Plain(0), |s| {
-            s.stream.clone().into()
-        });
-    const COUNT: WorkloadStreamColumn =
-        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |s| s.count.into());
+        ListingColumn::shown("I/O stream", Plain(0), Text(|s| s.stream.clone()));
+    const COUNT: WorkloadStreamColumn = ListingColumn::shown("I/Os", Plain(0), Whole(|s| s.count));
     const SHARE: WorkloadStreamColumn =
-        ListingColumn::new("share", "% of all", ValueFormat::Percent(2), |s| s.share.into());
+        ListingColumn::shown("% of all", Percent(2), Real(|s| s.share));
     const NORMALISED: WorkloadStreamColumn =
-        ListingColumn::new("normalized", "Normalized %", ValueFormat::Percent(2), |s| {
-            s.normalized.into()
-        });
+        ListingColumn::shown("Normalized %", Percent(2), Real(|s| s.normalized));
     const AMOUNT: WorkloadStreamColumn =
-        ListingColumn::new("amount", "MB", ValueFormat::Megabytes(1), |s| s.amount.into());
+        ListingColumn::shown("MB", Megabytes(1), Whole(|s| s.amount));
     const QD_MEAN: WorkloadStreamColumn =
-        ListingColumn::new("qd_mean", "QD avg", ValueFormat::Plain(2), |s| s.qd_mean.into());
+        ListingColumn::shown("QD avg", Plain(2), MaybeReal(|s| s.qd_mean));
 
     /// Columns of a terminal's table.
     pub const TABLE: [WorkloadStreamColumn; 5] = [

@@ -2,10 +2,9 @@
 
 use crate::cells::{Dimensions, FilteredCells};
 use crate::clock::{CaptureClock, DAY_NS, hour_and_minute};
-use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::sums::step_width::made_of;
-use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::mem;
 use std::ops::Range;
@@ -248,76 +247,37 @@ pub struct ProfileFigures {
     pub response_max_ns: Option<u64>,
 }
 
-impl schemars::JsonSchema for ProfileFigures {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ProfileFigures".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        columns::schema(&Self::ALL)
-    }
-}
-
-impl Serialize for ProfileFigures {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        columns::serialize(&Self::ALL, self, serializer)
-    }
+json_columns! {
+    ProfileFigures;
+    /// Begin of the interval, as hour and minute.
+    BEGIN = "time", "Time", Plain(0), Text(|p| hour_and_minute(p.begin_ns));
+    /// Begin of the interval, in nanoseconds after midnight.
+    BEGIN_NS = "begin_ns", "ns", Plain(0), Whole(|p| p.begin_ns);
+    /// Days on which the interval was observed, in full or in part.
+    DAYS = "days", "days", Plain(0), Whole(|p| p.days);
+    /// Observed time over all days.
+    OBSERVED = "observed_ns", "seconds", Seconds, Whole(|p| p.observed_ns);
+    /// I/Os of all days.
+    COUNT = "count", "I/Os", Plain(0), Whole(|p| p.count);
+    /// I/Os per second of observed time.
+    IOPS = "iops", "IOPS", Plain(1), Real(|p| p.iops);
+    /// I/Os per second on the quietest day; null if no day was half observed.
+    LEAST = "iops_least", "least", Plain(1), MaybeReal(|p| p.iops_least);
+    /// I/Os per second on the busiest day; null if no day was half observed.
+    MOST = "iops_most", "most", Plain(1), MaybeReal(|p| p.iops_most);
+    /// Data read and written.
+    MBS = "bytes_per_second", "MB/s", Megabytes(3), Real(|p| p.bytes_per_second);
+    /// Share of reads among reads and writes; null without them.
+    READS = "read_share", "reads %", Percent(1), MaybeReal(|p| p.read_share);
+    /// Average response time.
+    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.response_mean_ns);
+    /// Longest response time.
+    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.response_max_ns);
 }
 
 type ProfileColumn = ListingColumn<ProfileFigures>;
 
 impl ProfileFigures {
-    const BEGIN: ProfileColumn = ListingColumn::new("time", "Time", ValueFormat::Plain(0), |p| {
-        hour_and_minute(p.begin_ns).into()
-    });
-    const BEGIN_NS: ProfileColumn =
-        ListingColumn::new("begin_ns", "ns", ValueFormat::Plain(0), |p| p.begin_ns.into());
-    const OBSERVED: ProfileColumn =
-        ListingColumn::new("observed_ns", "seconds", ValueFormat::Seconds, |p| {
-            p.observed_ns.into()
-        });
-    const DAYS: ProfileColumn =
-        ListingColumn::new("days", "days", ValueFormat::Plain(0), |p| p.days.into());
-    const COUNT: ProfileColumn =
-        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |p| p.count.into());
-    const IOPS: ProfileColumn =
-        ListingColumn::new("iops", "IOPS", ValueFormat::Plain(1), |p| p.iops.into());
-    const LEAST: ProfileColumn =
-        ListingColumn::new("iops_least", "least", ValueFormat::Plain(1), |p| p.iops_least.into());
-    const MOST: ProfileColumn =
-        ListingColumn::new("iops_most", "most", ValueFormat::Plain(1), |p| p.iops_most.into());
-    const MBS: ProfileColumn =
-        ListingColumn::new("bytes_per_second", "MB/s", ValueFormat::Megabytes(3), |p| {
-            p.bytes_per_second.into()
-        });
-    const READS: ProfileColumn =
-        ListingColumn::new("read_share", "reads %", ValueFormat::Percent(1), |p| {
-            p.read_share.into()
-        });
-    const ART: ProfileColumn =
-        ListingColumn::new("response_mean_ns", "ART ms", ValueFormat::Milliseconds, |p| {
-            p.response_mean_ns.into()
-        });
-    const MRT: ProfileColumn =
-        ListingColumn::new("response_max_ns", "MRT ms", ValueFormat::Milliseconds, |p| {
-            p.response_max_ns.into()
-        });
-
-    /// All columns of the JSON form.
-    const ALL: [ProfileColumn; 12] = [
-        Self::BEGIN,
-        Self::BEGIN_NS,
-        Self::DAYS,
-        Self::OBSERVED,
-        Self::COUNT,
-        Self::IOPS,
-        Self::LEAST,
-        Self::MOST,
-        Self::MBS,
-        Self::READS,
-        Self::ART,
-        Self::MRT,
-    ];
-
     /// Columns of a terminal's table.
     pub const TABLE: [ProfileColumn; 11] = [
         Self::BEGIN,

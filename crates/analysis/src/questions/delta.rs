@@ -2,10 +2,9 @@
 //! first. Rates are per second of observed time, so that captures of different lengths can be
 //! compared.
 
-use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::questions::group_figures::GroupFigures;
 use crate::questions::groups::{Facet, Groups};
-use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -274,162 +273,121 @@ fn change(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     (a > 0.0).then(|| b / a - 1.0)
 }
 
-impl schemars::JsonSchema for Delta {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Delta".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        columns::schema(&Self::ALL)
-    }
-}
-
-impl Serialize for Delta {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        columns::serialize(&Self::ALL, self, serializer)
-    }
+json_columns! {
+    Delta;
+    /// Name of the group.
+    NAME = "name", "", Plain(0), Text(|d| d.name.clone());
+    /// I/Os in A.
+    COUNT_A = "a.count", "A I/Os", Plain(0), Whole(|d| d.a.count);
+    /// I/Os per second in A; null if too little time was observed.
+    IOPS_A = "a.iops", "A IOPS", Plain(1), MaybeReal(|d| d.a.iops);
+    /// Data moved in A; null if too little time was observed.
+    BYTES_A = "a.bytes_per_second", "A MB/s", Megabytes(2), MaybeReal(|d| d.a.bytes_per_second);
+    /// Share of all I/Os in A.
+    SHARE_A = "a.share", "A %", Percent(2), Real(|d| d.a.share);
+    /// Average size of an I/O in A, in bytes.
+    SIZE_A = "a.size_mean", "A bytes", Plain(0), MaybeReal(|d| d.a.size_mean);
+    /// Average queue depth at issue in A.
+    DEPTH_A = "a.qd_mean", "A QD", Plain(2), MaybeReal(|d| d.a.qd_mean);
+    /// Average time in the queue in A.
+    QUEUE_A = "a.queue_mean_ns", "A queue ms", Milliseconds, MaybeWhole(|d| d.a.queue_mean_ns);
+    /// Share of the time from queue insertion to completion that was spent in the queue in A.
+    QUEUE_SHARE_A = "a.queue_share", "A queue %", Percent(1), MaybeReal(|d| d.a.queue_share);
+    /// Average response time in A.
+    ART_A = "a.response_mean_ns", "A ART ms", Milliseconds, MaybeWhole(|d| d.a.response_mean_ns);
+    /// 99th percentile of the response times in A.
+    P99_A = "a.response_p99_ns", "A 99% ms", Milliseconds, MaybeWhole(|d| d.a.response_p99_ns);
+    /// Longest response time in A.
+    MRT_A = "a.response_max_ns", "A MRT ms", Milliseconds, MaybeWhole(|d| d.a.response_max_ns);
+    /// I/Os in B.
+    COUNT_B = "b.count", "B I/Os", Plain(0), Whole(|d| d.b.count);
+    /// I/Os per second in B; null if too little time was observed.
+    IOPS_B = "b.iops", "B IOPS", Plain(1), MaybeReal(|d| d.b.iops);
+    /// Data moved in B; null if too little time was observed.
+    BYTES_B = "b.bytes_per_second", "B MB/s", Megabytes(2), MaybeReal(|d| d.b.bytes_per_second);
+    /// Share of all I/Os in B.
+    SHARE_B = "b.share", "B %", Percent(2), Real(|d| d.b.share);
+    /// Average size of an I/O in B, in bytes.
+    SIZE_B = "b.size_mean", "B bytes", Plain(0), MaybeReal(|d| d.b.size_mean);
+    /// Average queue depth at issue in B.
+    DEPTH_B = "b.qd_mean", "B QD", Plain(2), MaybeReal(|d| d.b.qd_mean);
+    /// Average time in the queue in B.
+    QUEUE_B = "b.queue_mean_ns", "B queue ms", Milliseconds, MaybeWhole(|d| d.b.queue_mean_ns);
+    /// Share of the time from queue insertion to completion that was spent in the queue in B.
+    QUEUE_SHARE_B = "b.queue_share", "B queue %", Percent(1), MaybeReal(|d| d.b.queue_share);
+    /// Average response time in B.
+    ART_B = "b.response_mean_ns", "B ART ms", Milliseconds, MaybeWhole(|d| d.b.response_mean_ns);
+    /// 99th percentile of the response times in B.
+    P99_B = "b.response_p99_ns", "B 99% ms", Milliseconds, MaybeWhole(|d| d.b.response_p99_ns);
+    /// Longest response time in B.
+    MRT_B = "b.response_max_ns", "B MRT ms", Milliseconds, MaybeWhole(|d| d.b.response_max_ns);
+    /// Relative change of the I/Os per second.
+    IOPS_CHANGE = "change.iops", "IOPS %", Percent(1), MaybeReal(|d| change(d.a.iops, d.b.iops));
+    /// Relative change of the data rate.
+    BYTES_CHANGE = "change.bytes_per_second", "MB/s %", Percent(1),
+        MaybeReal(|d| change(d.a.bytes_per_second, d.b.bytes_per_second));
+    /// Change of the share of all I/Os.
+    SHARE_CHANGE = "change.share", "% points", Percent(2), Real(|d| d.b.share - d.a.share);
+    /// Relative change of the average response time.
+    ART_CHANGE = "change.response_mean_ns", "ART %", Percent(1),
+        MaybeReal(|d| {
+            let time = |side: &DeltaFigures| side.response_mean_ns.map(|ns| ns as f64);
+            change(time(&d.a), time(&d.b))
+        });
 }
 
 type DeltaColumn = ListingColumn<Delta>;
 
-/// A figure of both sides.
-struct OfSides {
-    a: DeltaColumn,
-    b: DeltaColumn,
-}
-
-/// Defines the columns of a figure.
-macro_rules! sides {
-    ($field:ident, $head:literal, $print:expr) => {
-        OfSides {
-            a: ListingColumn::new(
-                concat!("a.", stringify!($field)),
-                concat!("A ", $head),
-                $print,
-                |delta: &Delta| delta.a.$field.into(),
-            ),
-            b: ListingColumn::new(
-                concat!("b.", stringify!($field)),
-                concat!("B ", $head),
-                $print,
-                |delta: &Delta| delta.b.$field.into(),
-            ),
-        }
-    };
-}
-
 /// Columns of the comparison tables.
 impl Delta {
-    const NAME: DeltaColumn =
-        ListingColumn::new("name", "", ValueFormat::Plain(0), |d| d.name.clone().into());
-    const IOPS_CHANGE: DeltaColumn =
-        ListingColumn::new("change.iops", "IOPS %", ValueFormat::Percent(1), |d| {
-            change(d.a.iops, d.b.iops).into()
-        });
-    const BYTES_CHANGE: DeltaColumn =
-        ListingColumn::new("change.bytes_per_second", "MB/s %", ValueFormat::Percent(1), |d| {
-            change(d.a.bytes_per_second, d.b.bytes_per_second).into()
-        });
-    const SHARE_CHANGE: DeltaColumn =
-        ListingColumn::new("change.share", "% points", ValueFormat::Percent(2), |d| {
-            (d.b.share - d.a.share).into()
-        });
-    const ART_CHANGE: DeltaColumn =
-        ListingColumn::new("change.response_mean_ns", "ART %", ValueFormat::Percent(1), |d| {
-            let time = |side: &DeltaFigures| side.response_mean_ns.map(|ns| ns as f64);
-            change(time(&d.a), time(&d.b)).into()
-        });
-
-    const COUNT: OfSides = sides!(count, "I/Os", ValueFormat::Plain(0));
-    const IOPS: OfSides = sides!(iops, "IOPS", ValueFormat::Plain(1));
-    const BYTES: OfSides = sides!(bytes_per_second, "MB/s", ValueFormat::Megabytes(2));
-    const SHARE: OfSides = sides!(share, "%", ValueFormat::Percent(2));
-    const SIZE: OfSides = sides!(size_mean, "bytes", ValueFormat::Plain(0));
-    const DEPTH: OfSides = sides!(qd_mean, "QD", ValueFormat::Plain(2));
-    const QUEUE: OfSides = sides!(queue_mean_ns, "queue ms", ValueFormat::Milliseconds);
-    const QUEUE_SHARE: OfSides = sides!(queue_share, "queue %", ValueFormat::Percent(1));
-    const ART: OfSides = sides!(response_mean_ns, "ART ms", ValueFormat::Milliseconds);
-    const P99: OfSides = sides!(response_p99_ns, "99% ms", ValueFormat::Milliseconds);
-    const MRT: OfSides = sides!(response_max_ns, "MRT ms", ValueFormat::Milliseconds);
-
-    /// All columns of the JSON form.
-    const ALL: [DeltaColumn; 27] = [
-        Self::NAME,
-        Self::COUNT.a,
-        Self::IOPS.a,
-        Self::BYTES.a,
-        Self::SHARE.a,
-        Self::SIZE.a,
-        Self::DEPTH.a,
-        Self::QUEUE.a,
-        Self::QUEUE_SHARE.a,
-        Self::ART.a,
-        Self::P99.a,
-        Self::MRT.a,
-        Self::COUNT.b,
-        Self::IOPS.b,
-        Self::BYTES.b,
-        Self::SHARE.b,
-        Self::SIZE.b,
-        Self::DEPTH.b,
-        Self::QUEUE.b,
-        Self::QUEUE_SHARE.b,
-        Self::ART.b,
-        Self::P99.b,
-        Self::MRT.b,
-        Self::IOPS_CHANGE,
-        Self::BYTES_CHANGE,
-        Self::SHARE_CHANGE,
-        Self::ART_CHANGE,
-    ];
-
     /// Columns of a report's table, next to the group names.
     pub const OF_REPORT: [DeltaColumn; 23] = [
-        Self::COUNT.a,
-        Self::COUNT.b,
-        Self::IOPS.a,
-        Self::IOPS.b,
+        Self::COUNT_A,
+        Self::COUNT_B,
+        Self::IOPS_A,
+        Self::IOPS_B,
         Self::IOPS_CHANGE,
-        Self::SHARE.a,
-        Self::SHARE.b,
+        Self::SHARE_A,
+        Self::SHARE_B,
         Self::SHARE_CHANGE,
-        Self::SIZE.a,
-        Self::SIZE.b,
-        Self::DEPTH.a,
-        Self::DEPTH.b,
-        Self::QUEUE.a,
-        Self::QUEUE.b,
-        Self::QUEUE_SHARE.a,
-        Self::QUEUE_SHARE.b,
-        Self::ART.a,
-        Self::ART.b,
+        Self::SIZE_A,
+        Self::SIZE_B,
+        Self::DEPTH_A,
+        Self::DEPTH_B,
+        Self::QUEUE_A,
+        Self::QUEUE_B,
+        Self::QUEUE_SHARE_A,
+        Self::QUEUE_SHARE_B,
+        Self::ART_A,
+        Self::ART_B,
         Self::ART_CHANGE,
-        Self::P99.a,
-        Self::P99.b,
-        Self::MRT.a,
-        Self::MRT.b,
+        Self::P99_A,
+        Self::P99_B,
+        Self::MRT_A,
+        Self::MRT_B,
     ];
 
     /// Columns of a terminal's table.
     const TABLE: [DeltaColumn; 14] = [
         Self::NAME,
-        Self::COUNT.a,
-        Self::COUNT.b,
-        Self::IOPS.a,
-        Self::IOPS.b,
+        Self::COUNT_A,
+        Self::COUNT_B,
+        Self::IOPS_A,
+        Self::IOPS_B,
         Self::IOPS_CHANGE,
         Self::SHARE_CHANGE,
-        Self::DEPTH.a,
-        Self::DEPTH.b,
-        Self::ART.a,
-        Self::ART.b,
+        Self::DEPTH_A,
+        Self::DEPTH_B,
+        Self::ART_A,
+        Self::ART_B,
         Self::ART_CHANGE,
-        Self::P99.a,
-        Self::P99.b,
+        Self::P99_A,
+        Self::P99_B,
     ];
 
     /// Returns the columns of a terminal's table, with times in the queue if either side has them.
     pub fn table(tells_queue: bool) -> Vec<DeltaColumn> {
-        let queue: &[DeltaColumn] = if tells_queue { &[Self::QUEUE.a, Self::QUEUE.b] } else { &[] };
+        let queue: &[DeltaColumn] = if tells_queue { &[Self::QUEUE_A, Self::QUEUE_B] } else { &[] };
         Self::TABLE.iter().chain(queue).copied().collect()
     }
 }

@@ -1,10 +1,9 @@
 //! The drives of a capture: identity, number of processes that used it, and bytes read and written.
 
 use crate::cells::{Dimensions, FilteredCells};
-use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::questions::compare::{SideKey, host_name};
-use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use steadfast_domain::io_event::MergeCounts;
@@ -294,68 +293,53 @@ impl DriveFigures {
     }
 }
 
-impl schemars::JsonSchema for DriveFigures {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "DriveFigures".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        columns::schema(&Self::TABLE)
-    }
-}
-
-impl Serialize for DriveFigures {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        columns::serialize(&Self::TABLE, self, serializer)
-    }
+json_columns! {
+    DriveFigures;
+    /// Name of the drive, with the layer.
+    DRIVE = "drive", "Drive", Plain(0), Text(|d| d.name.clone());
+    /// Model number; null if unknown.
+    MODEL = "model", "Model", Plain(0), MaybeText(|d| d.model.clone());
+    /// Serial number; null if unknown.
+    SERIAL = "serial", "Serial", Plain(0), MaybeText(|d| d.serial.clone());
+    /// Capacity; null if unknown.
+    CAPACITY = "capacity", "Capacity MB", Megabytes(0), MaybeWhole(|d| d.capacity);
+    /// I/Os.
+    COUNT = "count", "I/Os", Plain(0), Whole(|d| d.used.ios);
+    /// Processes with I/Os on the drive; null if unknown.
+    PROCESSES = "processes", "Processes", Plain(0), MaybeWhole(|d| d.processes);
+    /// Data read.
+    READ = "read", "MB read", Megabytes(1), Whole(|d| d.used.read);
+    /// Data written.
+    WRITTEN = "written", "MB written", Megabytes(1), Whole(|d| d.used.written);
+    /// Data read and written.
+    TOTAL = "total", "MB", Megabytes(1), Whole(|d| d.used.read.saturating_add(d.used.written));
+    /// Merged requests; null if they were not counted.
+    MERGED = "merged", "merged", Plain(0), MaybeWhole(|d| d.merging.map(|m| m.merged));
+    /// Split requests; null if they were not counted.
+    SPLIT = "split", "split", Plain(0), MaybeWhole(|d| d.merging.map(|m| m.split));
 }
 
 type DriveColumn = ListingColumn<DriveFigures>;
 
 /// Columns of the drive tables.
 impl DriveFigures {
-    /// All columns, for the terminal and JSON.
-    pub const TABLE: [DriveColumn; 11] = [
-        ListingColumn::new("drive", "Drive", ValueFormat::Plain(0), |d| d.name.clone().into()),
-        ListingColumn::new("model", "Model", ValueFormat::Plain(0), |d| d.model.clone().into()),
-        ListingColumn::new("serial", "Serial", ValueFormat::Plain(0), |d| d.serial.clone().into()),
-        ListingColumn::new("capacity", "Capacity MB", ValueFormat::Megabytes(0), |d| {
-            d.capacity.into()
-        }),
-        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |d| d.used.ios.into()),
-        ListingColumn::new("processes", "Processes", ValueFormat::Plain(0), |d| d.processes.into()),
-        ListingColumn::new("read", "MB read", ValueFormat::Megabytes(1), |d| d.used.read.into()),
-        ListingColumn::new("written", "MB written", ValueFormat::Megabytes(1), |d| {
-            d.used.written.into()
-        }),
-        ListingColumn::new("total", "MB", ValueFormat::Megabytes(1), |d| {
-            d.used.read.saturating_add(d.used.written).into()
-        }),
-        ListingColumn::new("merged", "merged", ValueFormat::Plain(0), |d| {
-            d.merging.map(|m| m.merged).into()
-        }),
-        ListingColumn::new("split", "split", ValueFormat::Plain(0), |d| {
-            d.merging.map(|m| m.split).into()
-        }),
-    ];
-
     /// Returns the columns of a terminal's table, with merged and split requests if they were
     /// counted.
     pub fn table(conditions: &CaptureConditions) -> &'static [DriveColumn] {
-        const TABLE: &[DriveColumn] = &DriveFigures::TABLE;
         match conditions.merging {
-            Some(_) => TABLE,
-            None => &TABLE[..9],
+            Some(_) => Self::ALL,
+            None => &Self::ALL[..9],
         }
     }
 
     /// Columns of a report's table, next to the drive names.
     pub const OF_REPORT: [DriveColumn; 7] = [
-        Self::TABLE[1],
-        Self::TABLE[3],
-        Self::TABLE[4],
-        Self::TABLE[5],
-        Self::TABLE[6],
-        Self::TABLE[7],
-        Self::TABLE[8],
+        Self::MODEL,
+        Self::CAPACITY,
+        Self::COUNT,
+        Self::PROCESSES,
+        Self::READ,
+        Self::WRITTEN,
+        Self::TOTAL,
     ];
 }

@@ -1,13 +1,12 @@
 //! The groups of a capture as a listing: one row per group, the largest first.
 
-use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::questions::compare::{cgroup_name, device_name, host_name};
 use crate::questions::groups::{Facet, GroupKey, Groups};
 use crate::questions::streams::ShareMeasure;
 use crate::sums::content::{self, ContentFigures, DuplicateAccuracy, HasContent};
 use crate::sums::io_sums::IoSums;
 use crate::sums::response::ResponseFigures;
-use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use steadfast_domain::io_event::{UNKNOWN_FILE, flags, inode_and_file, paths_by_inode};
@@ -213,239 +212,134 @@ impl GroupFigures {
     }
 }
 
-impl schemars::JsonSchema for GroupFigures {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "GroupFigures".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        columns::schema(&Self::ALL)
-    }
-}
-
-impl Serialize for GroupFigures {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        columns::serialize(&Self::ALL, self, serializer)
-    }
+json_columns! {
+    GroupFigures + GroupFigures::CONTENT;
+    /// Host name; null unless groups differ by it.
+    HOST = "host", "Host", Plain(0), MaybeText(|g| g.host.clone());
+    /// Name of the device, or of the file's device; null unless groups differ by them.
+    DEVICE = "device", "Device", Plain(0),
+        MaybeText(|g| g.device.clone().or_else(|| g.file_device.clone()));
+    /// Process ID and command, for display; null unless groups differ by them.
+    PROCESS = "process", "Process", Plain(0), MaybeText(|g| g.process.clone());
+    /// Process ID; null if unknown.
+    PID = "pid", "PID", Plain(0),
+        MaybeWhole(|g| g.key.process.map(|process| process.pid.into()).filter(|pid| *pid > 0));
+    /// Command name; null if unknown.
+    COMMAND = "command", "Command", Plain(0),
+        MaybeText(|g| {
+            let command = g.key.process.map(|process| process.command);
+            command.filter(|command| !command.is_empty()).map(|command| command.to_string())
+        });
+    /// Thread ID; null if unknown.
+    TID = "tid", "TID", Plain(0),
+        MaybeWhole(|g| g.key.thread.map(|thread| thread.tid.into()).filter(|tid| *tid > 0));
+    /// Thread name; null if unknown.
+    THREAD = "thread", "Thread", Plain(0),
+        MaybeText(|g| {
+            let name = g.key.thread.map(|thread| thread.name).filter(|name| !name.is_empty());
+            name.map(|name| name.to_string())
+        });
+    /// Path of the cgroup; null if unknown.
+    CGROUP = "cgroup", "Cgroup", Plain(0), MaybeText(|g| g.cgroup.clone());
+    /// Inode number; null if unknown.
+    INODE = "inode", "Inode", Plain(0),
+        MaybeWhole(|g| g.key.file.map(|(_, inode)| inode).filter(|inode| *inode > 0));
+    /// Path of the file; null if unknown.
+    PATH = "path", "Path", Plain(0), MaybeText(|g| g.path.clone());
+    /// Name of the stream; null unless groups differ by it.
+    STREAM = "stream", "I/O stream", Plain(0),
+        MaybeText(|g| g.key.stream.map(|stream| stream.to_string()));
+    /// Operation; null unless groups differ by it.
+    OP = "op", "Op", Plain(0), MaybeText(|g| g.key.op.map(|op| op.to_string()));
+    /// Number of the CPU; null unless groups differ by it.
+    CPU = "cpu", "CPU", Plain(0), MaybeWhole(|g| g.key.cpu.map(u64::from));
+    /// I/Os.
+    COUNT = "count", "I/Os", Plain(0), Whole(|g| g.count);
+    /// Share of all I/Os.
+    SHARE = "share_of_count", "%", Percent(2), Real(|g| g.share_of_count);
+    /// Data moved.
+    AMOUNT = "amount", "MB", Megabytes(1), Whole(|g| g.amount);
+    /// Share of all data moved.
+    SHARE_OF_BYTES = "share_of_bytes", "% of MB", Percent(2), Real(|g| g.share_of_bytes);
+    /// Reads.
+    READS = "reads", "reads", Plain(0), Whole(|g| g.ios_of(IoOp::Read));
+    /// Writes.
+    WRITES = "writes", "writes", Plain(0), Whole(|g| g.ios_of(IoOp::Write));
+    /// Data read.
+    READ_BYTES = "read_bytes", "MB read", Megabytes(1), Whole(|g| g.bytes_of(IoOp::Read));
+    /// Data written.
+    WRITTEN_BYTES = "written_bytes", "MB written", Megabytes(1), Whole(|g| g.bytes_of(IoOp::Write));
+    /// Sequential I/Os.
+    SEQUENTIAL = "sequential", "SEQ", Plain(0), Whole(|g| g.tally.sequential);
+    /// Average size of an I/O, in bytes.
+    SIZE = "size_mean", "bytes avg", Plain(0), MaybeReal(GroupFigures::size_mean);
+    /// Average queue depth at issue; null if unknown.
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(GroupFigures::qd_mean);
+    /// Largest queue depth at issue; null if unknown.
+    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|g| g.qd_max().map(u64::from));
+    /// I/Os with a response time.
+    ANSWERED = "response.count", "responses", Plain(0), Whole(|g| g.response.count);
+    /// Average response time.
+    ART = "response.mean_ns", "ART ms", Milliseconds, MaybeWhole(|g| g.response.mean_ns);
+    /// Median response time.
+    P50 = "response.p50_ns", "50% ms", Milliseconds, MaybeWhole(|g| g.response.p50_ns);
+    /// 99th percentile of the response times.
+    P99 = "response.p99_ns", "99% ms", Milliseconds, MaybeWhole(|g| g.response.p99_ns);
+    /// 99.9th percentile of the response times.
+    P99_9 = "response.p99_9_ns", "99.9% ms", Milliseconds, MaybeWhole(|g| g.response.p99_9_ns);
+    /// 99.999th percentile of the response times.
+    P99_999 = "response.p99_999_ns", "99.999% ms", Milliseconds,
+        MaybeWhole(|g| g.response.p99_999_ns);
+    /// Longest response time.
+    MRT = "response.max_ns", "MRT ms", Milliseconds, MaybeWhole(|g| g.response.max_ns);
+    /// I/Os with a time in the queue.
+    WAITED = "queued.count", "queued", Plain(0), Whole(|g| g.queued.count);
+    /// Average time in the queue.
+    QUEUE_MEAN = "queued.mean_ns", "queue ms", Milliseconds, MaybeWhole(|g| g.queued.mean_ns);
+    /// Median time in the queue.
+    QUEUE_P50 = "queued.p50_ns", "queue 50%", Milliseconds, MaybeWhole(|g| g.queued.p50_ns);
+    /// 99th percentile of the times in the queue.
+    QUEUE_P99 = "queued.p99_ns", "queue 99%", Milliseconds, MaybeWhole(|g| g.queued.p99_ns);
+    /// 99.9th percentile of the times in the queue.
+    QUEUE_P99_9 = "queued.p99_9_ns", "queue 99.9%", Milliseconds, MaybeWhole(|g| g.queued.p99_9_ns);
+    /// Longest time in the queue.
+    QUEUE_MAX = "queued.max_ns", "queue max", Milliseconds, MaybeWhole(|g| g.queued.max_ns);
+    /// Share of the time from queue insertion to completion that was spent in the queue.
+    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(GroupFigures::queue_share);
+    /// Share of the I/Os with the flag `sync`; null if flags were not recorded.
+    SYNC = "flags.sync", "sync %", Percent(1), MaybeReal(|g| g.flag_share(flags::SYNC));
+    /// Share of the I/Os with the flag `fua`; null if flags were not recorded.
+    FUA = "flags.fua", "FUA %", Percent(1), MaybeReal(|g| g.flag_share(flags::FUA));
+    /// Share of the I/Os with the flag `preflush`; null if flags were not recorded.
+    PREFLUSH = "flags.preflush", "preflush %", Percent(1),
+        MaybeReal(|g| g.flag_share(flags::PREFLUSH));
+    /// Share of the I/Os with the flag `metadata`; null if flags were not recorded.
+    META = "flags.metadata", "metadata %", Percent(1), MaybeReal(|g| g.flag_share(flags::META));
+    /// Share of the I/Os with the flag `read_ahead`; null if flags were not recorded.
+    READ_AHEAD = "flags.read_ahead", "read-ahead %", Percent(1),
+        MaybeReal(|g| g.flag_share(flags::READ_AHEAD));
+    /// Share of the I/Os with the flag `writeback`; null if flags were not recorded.
+    WRITEBACK = "flags.writeback", "writeback %", Percent(1),
+        MaybeReal(|g| g.flag_share(flags::WRITEBACK));
+    /// Share of the I/Os with the flag `direct`; null if flags were not recorded.
+    DIRECT = "flags.direct", "direct %", Percent(1), MaybeReal(|g| g.flag_share(flags::DIRECT));
+    /// I/Os merged into a request; null if they were not counted.
+    MERGED = "merged", "merged", Plain(0), MaybeWhole(|g| g.tells_merges.then_some(g.tally.merged));
+    /// I/Os that were queued again; null if flags were not recorded.
+    REQUEUED = "requeued", "requeued", Plain(0),
+        MaybeWhole(|g| g.tells_flags.then(|| g.tally.flag(flags::REQUEUED)));
+    /// Failed I/Os.
+    FAILED = "failed", "failed", Plain(0), Whole(|g| g.tally.flag(flags::FAILED));
 }
 
 type GroupColumn = ListingColumn<GroupFigures>;
 
-/// A column of response times or of times in the queue.
-macro_rules! time {
-    ($of:ident, $field:ident, $head:literal) => {
-        ListingColumn::new(
-            concat!(stringify!($of), ".", stringify!($field)),
-            $head,
-            ValueFormat::Milliseconds,
-            |group: &GroupFigures| group.$of.$field.into(),
-        )
-    };
-}
-
-/// A column with the share of I/Os that have a flag.
-macro_rules! flag {
-    ($field:literal, $head:literal, $flag:ident) => {
-        ListingColumn::new(
-            concat!("flags.", $field),
-            $head,
-            ValueFormat::Percent(1),
-            |group: &GroupFigures| group.flag_share(flags::$flag).into(),
-        )
-    };
-}
-
 /// Columns of the group tables.
 impl GroupFigures {
-    const HOST: GroupColumn =
-        ListingColumn::new("host", "Host", ValueFormat::Plain(0), |g| g.host.clone().into());
-    const DEVICE: GroupColumn =
-        ListingColumn::new("device", "Device", ValueFormat::Plain(0), |g| {
-            // Inodes of different devices may have the same number.
-            g.device.clone().or_else(|| g.file_device.clone()).into()
-        });
-    const PROCESS: GroupColumn =
-        ListingColumn::new("process", "Process", ValueFormat::Plain(0), |g| {
-            g.process.clone().into()
-        });
-    const PID: GroupColumn = ListingColumn::new("pid", "PID", ValueFormat::Plain(0), |g| {
-        g.key.process.map(|process| process.pid).filter(|pid| *pid > 0).into()
-    });
-    const COMMAND: GroupColumn =
-        ListingColumn::new("command", "Command", ValueFormat::Plain(0), |g| {
-            let command = g.key.process.map(|process| process.command);
-            command.filter(|command| !command.is_empty()).map(|command| command.to_string()).into()
-        });
-    const TID: GroupColumn = ListingColumn::new("tid", "TID", ValueFormat::Plain(0), |g| {
-        g.key.thread.map(|thread| thread.tid).filter(|tid| *tid > 0).into()
-    });
-    const THREAD: GroupColumn =
-        ListingColumn::new("thread", "Thread", ValueFormat::Plain(0), |g| {
-            let name = g.key.thread.map(|thread| thread.name).filter(|name| !name.is_empty());
-            name.map(|name| name.to_string()).into()
-        });
     const THREADS: GroupColumn =
-        ListingColumn::new("thread", "Thread", ValueFormat::Plain(0), |g| g.thread().into());
-    const CGROUP: GroupColumn =
-        ListingColumn::new("cgroup", "Cgroup", ValueFormat::Plain(0), |g| g.cgroup.clone().into());
-    const INODE: GroupColumn = ListingColumn::new("inode", "Inode", ValueFormat::Plain(0), |g| {
-        g.key.file.map(|(_, inode)| inode).filter(|inode| *inode > 0).into()
-    });
-    const PATH: GroupColumn =
-        ListingColumn::new("path", "Path", ValueFormat::Plain(0), |g| g.path.clone().into());
-    const FILE: GroupColumn =
-        ListingColumn::new("path", "File", ValueFormat::Plain(0), |g| g.file().into());
-    const STREAM: GroupColumn =
-        ListingColumn::new("stream", "I/O stream", ValueFormat::Plain(0), |g| {
-            g.key.stream.map(|stream| stream.to_string()).into()
-        });
-    const OP: GroupColumn = ListingColumn::new("op", "Op", ValueFormat::Plain(0), |g| {
-        g.key.op.map(|op| op.to_string()).into()
-    });
-    const CPU: GroupColumn = ListingColumn::new("cpu", "CPU", ValueFormat::Plain(0), |g| {
-        g.key.cpu.map(u32::from).into()
-    });
-    const COUNT: GroupColumn =
-        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |g| g.count.into());
-    const SHARE: GroupColumn =
-        ListingColumn::new("share_of_count", "%", ValueFormat::Percent(2), |g| {
-            g.share_of_count.into()
-        });
-    const AMOUNT: GroupColumn =
-        ListingColumn::new("amount", "MB", ValueFormat::Megabytes(1), |g| g.amount.into());
-    const SHARE_OF_BYTES: GroupColumn =
-        ListingColumn::new("share_of_bytes", "% of MB", ValueFormat::Percent(2), |g| {
-            g.share_of_bytes.into()
-        });
-    const READS: GroupColumn = ListingColumn::new("reads", "reads", ValueFormat::Plain(0), |g| {
-        g.ios_of(IoOp::Read).into()
-    });
-    const WRITES: GroupColumn =
-        ListingColumn::new("writes", "writes", ValueFormat::Plain(0), |g| {
-            g.ios_of(IoOp::Write).into()
-        });
-    const READ_BYTES: GroupColumn =
-        ListingColumn::new("read_bytes", "MB read", ValueFormat::Megabytes(1), |g| {
-            g.bytes_of(IoOp::Read).into()
-        });
-    const WRITTEN_BYTES: GroupColumn =
-        ListingColumn::new("written_bytes", "MB written", ValueFormat::Megabytes(1), |g| {
-            g.bytes_of(IoOp::Write).into()
-        });
-    const SEQUENTIAL: GroupColumn =
-        ListingColumn::new("sequential", "SEQ", ValueFormat::Plain(0), |g| {
-            g.tally.sequential.into()
-        });
-    const SIZE: GroupColumn =
-        ListingColumn::new("size_mean", "bytes avg", ValueFormat::Plain(0), |g| {
-            g.size_mean().into()
-        });
-    const QD_MEAN: GroupColumn =
-        ListingColumn::new("qd_mean", "QD avg", ValueFormat::Plain(2), |g| g.qd_mean().into());
-    const QD_MAX: GroupColumn =
-        ListingColumn::new("qd_max", "QD max", ValueFormat::Plain(0), |g| g.qd_max().into());
-    const ANSWERED: GroupColumn =
-        ListingColumn::new("response.count", "responses", ValueFormat::Plain(0), |g| {
-            g.response.count.into()
-        });
-    const ART: GroupColumn = time!(response, mean_ns, "ART ms");
-    const P50: GroupColumn = time!(response, p50_ns, "50% ms");
-    const P99: GroupColumn = time!(response, p99_ns, "99% ms");
-    const P99_9: GroupColumn = time!(response, p99_9_ns, "99.9% ms");
-    const P99_999: GroupColumn = time!(response, p99_999_ns, "99.999% ms");
-    const MRT: GroupColumn = time!(response, max_ns, "MRT ms");
-    const WAITED: GroupColumn =
-        ListingColumn::new("queued.count", "queued", ValueFormat::Plain(0), |g| {
-            g.queued.count.into()
-        });
-    const QUEUE_MEAN: GroupColumn = time!(queued, mean_ns, "queue ms");
-    const QUEUE_P50: GroupColumn = time!(queued, p50_ns, "queue 50%");
-    const QUEUE_P99: GroupColumn = time!(queued, p99_ns, "queue 99%");
-    const QUEUE_P99_9: GroupColumn = time!(queued, p99_9_ns, "queue 99.9%");
-    const QUEUE_MAX: GroupColumn = time!(queued, max_ns, "queue max");
-    const QUEUE_SHARE: GroupColumn =
-        ListingColumn::new("queue_share", "queue %", ValueFormat::Percent(1), |g| {
-            g.queue_share().into()
-        });
-    const SYNC: GroupColumn = flag!("sync", "sync %", SYNC);
-    const FUA: GroupColumn = flag!("fua", "FUA %", FUA);
-    const PREFLUSH: GroupColumn = flag!("preflush", "preflush %", PREFLUSH);
-    const META: GroupColumn = flag!("metadata", "metadata %", META);
-    const READ_AHEAD: GroupColumn = flag!("read_ahead", "read-ahead %", READ_AHEAD);
-    const WRITEBACK: GroupColumn = flag!("writeback", "writeback %", WRITEBACK);
-    const DIRECT: GroupColumn = flag!("direct", "direct %", DIRECT);
-    const REQUEUED: GroupColumn =
-        ListingColumn::new("requeued", "requeued", ValueFormat::Plain(0), |g| {
-            g.tells_flags.then(|| g.tally.flag(flags::REQUEUED)).into()
-        });
-    const MERGED: GroupColumn =
-        ListingColumn::new("merged", "merged", ValueFormat::Plain(0), |g| {
-            g.tells_merges.then_some(g.tally.merged).into()
-        });
-    const FAILED: GroupColumn =
-        ListingColumn::new("failed", "failed", ValueFormat::Plain(0), |g| {
-            g.tally.flag(flags::FAILED).into()
-        });
-
+        ListingColumn::shown("Thread", Plain(0), MaybeText(GroupFigures::thread));
+    const FILE: GroupColumn = ListingColumn::shown("File", Plain(0), MaybeText(GroupFigures::file));
     const CONTENT: [GroupColumn; 6] = content::all();
-
-    /// All columns of the JSON form.
-    const ALL: [GroupColumn; 55] = [
-        Self::HOST,
-        Self::DEVICE,
-        Self::PROCESS,
-        Self::PID,
-        Self::COMMAND,
-        Self::TID,
-        Self::THREAD,
-        Self::CGROUP,
-        Self::INODE,
-        Self::PATH,
-        Self::STREAM,
-        Self::OP,
-        Self::CPU,
-        Self::COUNT,
-        Self::SHARE,
-        Self::AMOUNT,
-        Self::SHARE_OF_BYTES,
-        Self::READS,
-        Self::WRITES,
-        Self::READ_BYTES,
-        Self::WRITTEN_BYTES,
-        Self::SEQUENTIAL,
-        Self::SIZE,
-        Self::QD_MEAN,
-        Self::QD_MAX,
-        Self::ANSWERED,
-        Self::ART,
-        Self::P50,
-        Self::P99,
-        Self::P99_9,
-        Self::P99_999,
-        Self::MRT,
-        Self::WAITED,
-        Self::QUEUE_MEAN,
-        Self::QUEUE_P50,
-        Self::QUEUE_P99,
-        Self::QUEUE_P99_9,
-        Self::QUEUE_MAX,
-        Self::QUEUE_SHARE,
-        Self::SYNC,
-        Self::FUA,
-        Self::PREFLUSH,
-        Self::META,
-        Self::READ_AHEAD,
-        Self::WRITEBACK,
-        Self::DIRECT,
-        Self::MERGED,
-        Self::REQUEUED,
-        Self::FAILED,
-        Self::CONTENT[0],
-        Self::CONTENT[1],
-        Self::CONTENT[2],
-        Self::CONTENT[3],
-        Self::CONTENT[4],
-        Self::CONTENT[5],
-    ];
 
     /// Counts, amounts and response times.
     const COUNTS: [GroupColumn; 12] = [

@@ -2,13 +2,13 @@
 
 use crate::annotate::data_transfers::{DataTransfer, DataTransfers};
 use crate::cells::Dimensions;
-use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::questions::hits::SIDE_MAX;
 use crate::questions::processes::ProcessKey;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -313,44 +313,8 @@ impl HotRange {
 type HotRangeColumn = ListingColumn<HotRange>;
 
 impl HotRange {
-    const RANGE: HotRangeColumn =
-        ListingColumn::new("range", "Range", ValueFormat::Plain(0), |r| r.range.into());
-    const FROM: HotRangeColumn =
-        ListingColumn::new("from_bytes", "from MB", ValueFormat::Megabytes(1), |r| r.span.0.into());
-    const TO: HotRangeColumn =
-        ListingColumn::new("to_bytes", "to MB", ValueFormat::Megabytes(1), |r| r.span.1.into());
-    const FROM_PERCENT: HotRangeColumn =
-        ListingColumn::new("from_percent", "from %", ValueFormat::Plain(2), |r| r.percent.0.into());
-    const TO_PERCENT: HotRangeColumn =
-        ListingColumn::new("to_percent", "to %", ValueFormat::Plain(2), |r| r.percent.1.into());
-    const COUNT: HotRangeColumn =
-        ListingColumn::new("count", "hits", ValueFormat::Plain(0), |r| r.count().into());
-    const SHARE: HotRangeColumn =
-        ListingColumn::new("share", "%", ValueFormat::Percent(2), |r| r.share.into());
-    const READS: HotRangeColumn =
-        ListingColumn::new("reads", "reads", ValueFormat::Plain(0), |r| r.reads.into());
-    const WRITES: HotRangeColumn =
-        ListingColumn::new("writes", "writes", ValueFormat::Plain(0), |r| r.writes.into());
-    const AMOUNT: HotRangeColumn =
-        ListingColumn::new("amount", "MB", ValueFormat::Megabytes(1), |r| r.amount.into());
     const PROCESSES: HotRangeColumn =
-        ListingColumn::new("processes_text", "Processes", ValueFormat::Plain(0), |r| {
-            r.named().into()
-        });
-
-    /// All columns of the JSON form; the processes are not among them.
-    const ALL: [HotRangeColumn; 10] = [
-        Self::RANGE,
-        Self::FROM,
-        Self::TO,
-        Self::FROM_PERCENT,
-        Self::TO_PERCENT,
-        Self::COUNT,
-        Self::SHARE,
-        Self::READS,
-        Self::WRITES,
-        Self::AMOUNT,
-    ];
+        ListingColumn::shown("Processes", Plain(0), Text(HotRange::named));
 
     /// Columns of a terminal's table.
     pub const TABLE: [HotRangeColumn; 11] = [
@@ -372,17 +336,26 @@ impl HotRange {
         [Self::COUNT, Self::SHARE, Self::READS, Self::WRITES, Self::AMOUNT, Self::PROCESSES];
 }
 
-impl schemars::JsonSchema for HotRange {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "HotRange".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        columns::schema(&Self::ALL)
-    }
-}
-
-impl Serialize for HotRange {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        columns::serialize(&Self::ALL, self, serializer)
-    }
+json_columns! {
+    HotRange;
+    /// Number of the range, counted from the lowest address, starting at 0.
+    RANGE = "range", "Range", Plain(0), Whole(|r| r.range);
+    /// Offset of the first byte.
+    FROM = "from_bytes", "from MB", Megabytes(1), Whole(|r| r.span.0);
+    /// Offset of the byte after the last.
+    TO = "to_bytes", "to MB", Megabytes(1), Whole(|r| r.span.1);
+    /// Begin of the range, in percent of the device.
+    FROM_PERCENT = "from_percent", "from %", Plain(2), Real(|r| r.percent.0);
+    /// End of the range, in percent of the device.
+    TO_PERCENT = "to_percent", "to %", Plain(2), Real(|r| r.percent.1);
+    /// Reads and writes that touch the range.
+    COUNT = "count", "hits", Plain(0), Whole(|r| r.count());
+    /// Share of the hits of all ranges.
+    SHARE = "share", "%", Percent(2), Real(|r| r.share);
+    /// Reads that touch the range.
+    READS = "reads", "reads", Plain(0), Whole(|r| r.reads);
+    /// Writes that touch the range.
+    WRITES = "writes", "writes", Plain(0), Whole(|r| r.writes);
+    /// Data read and written inside the range.
+    AMOUNT = "amount", "MB", Megabytes(1), Whole(|r| r.amount);
 }

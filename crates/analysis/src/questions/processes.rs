@@ -1,13 +1,13 @@
 //! The process map: the I/Os of each process.
 
 use crate::cells::{Dimensions, FilteredCells};
-use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::sums::queue_time::QueueTimeSums;
 use crate::tables::bounded_table::BoundedTable;
 use crate::tables::recent_cache::RecentCache;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::fmt;
 use steadfast_domain::IoOp;
@@ -211,89 +211,44 @@ impl ProcessFigures {
     }
 }
 
-impl schemars::JsonSchema for ProcessFigures {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ProcessFigures".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        columns::schema(&Self::ALL)
-    }
-}
-
-impl Serialize for ProcessFigures {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        columns::serialize(&Self::ALL, self, serializer)
-    }
+json_columns! {
+    ProcessFigures;
+    /// Process ID and command, for display.
+    PROCESS = "process", "Process", Plain(0), Text(|p| p.process.clone());
+    /// Process ID; null for all processes of a command.
+    PID = "pid", "PID", Plain(0), MaybeWhole(|p| p.pid.map(u64::from));
+    /// Command name; null if it was not recorded.
+    COMMAND = "command", "Command", Plain(0), MaybeText(|p| p.command.clone());
+    /// I/Os.
+    COUNT = "count", "I/Os", Plain(0), Whole(|p| p.count);
+    /// Data moved.
+    AMOUNT = "amount", "MB", Megabytes(1), Whole(|p| p.amount);
+    /// Share of all I/Os.
+    SHARE = "share", "%", Percent(2), Real(|p| p.share);
+    /// Reads.
+    READS = "reads", "reads", Plain(0), Whole(|p| p.reads);
+    /// Writes.
+    WRITES = "writes", "writes", Plain(0), Whole(|p| p.writes);
+    /// Sequential I/Os.
+    SEQUENTIAL = "sequential", "SEQ", Plain(0), Whole(|p| p.sequential);
+    /// Average response time.
+    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|p| p.response_mean_ns);
+    /// Longest response time.
+    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|p| p.response_max_ns);
+    /// Average time in the queue.
+    QUEUE_MEAN = "queue_mean_ns", "queue ms", Milliseconds, MaybeWhole(|p| p.queued.mean_ns());
+    /// Longest time in the queue.
+    QUEUE_MAX = "queue_max_ns", "queue max", Milliseconds, MaybeWhole(|p| p.queued.longest_ns());
+    /// Share of the time from queue insertion to completion that was spent in the queue.
+    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|p| p.queued.together.share());
+    /// Issue times of the first and the last I/O, in nanoseconds since the capture began.
+    SPAN = "span_ns", "From, to", Plain(0), MaybeSpan(|p| p.span_ns);
 }
 
 type ProcessColumn = ListingColumn<ProcessFigures>;
 
 /// Columns of the process tables.
 impl ProcessFigures {
-    const PROCESS: ProcessColumn =
-        ListingColumn::new("process", "Process", ValueFormat::Plain(0), |p| {
-            p.process.clone().into()
-        });
-    const PID: ProcessColumn =
-        ListingColumn::new("pid", "PID", ValueFormat::Plain(0), |p| p.pid.into());
-    const COMMAND: ProcessColumn =
-        ListingColumn::new("command", "Command", ValueFormat::Plain(0), |p| {
-            p.command.clone().into()
-        });
-    const COUNT: ProcessColumn =
-        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |p| p.count.into());
-    const AMOUNT: ProcessColumn =
-        ListingColumn::new("amount", "MB", ValueFormat::Megabytes(1), |p| p.amount.into());
-    const SHARE: ProcessColumn =
-        ListingColumn::new("share", "%", ValueFormat::Percent(2), |p| p.share.into());
-    const READS: ProcessColumn =
-        ListingColumn::new("reads", "reads", ValueFormat::Plain(0), |p| p.reads.into());
-    const WRITES: ProcessColumn =
-        ListingColumn::new("writes", "writes", ValueFormat::Plain(0), |p| p.writes.into());
-    const SEQUENTIAL: ProcessColumn =
-        ListingColumn::new("sequential", "SEQ", ValueFormat::Plain(0), |p| p.sequential.into());
-    const ART: ProcessColumn =
-        ListingColumn::new("response_mean_ns", "ART ms", ValueFormat::Milliseconds, |p| {
-            p.response_mean_ns.into()
-        });
-    const MRT: ProcessColumn =
-        ListingColumn::new("response_max_ns", "MRT ms", ValueFormat::Milliseconds, |p| {
-            p.response_max_ns.into()
-        });
-    const QUEUE_MEAN: ProcessColumn =
-        ListingColumn::new("queue_mean_ns", "queue ms", ValueFormat::Milliseconds, |p| {
-            p.queued.mean_ns().into()
-        });
-    const QUEUE_MAX: ProcessColumn =
-        ListingColumn::new("queue_max_ns", "queue max", ValueFormat::Milliseconds, |p| {
-            p.queued.longest_ns().into()
-        });
-    const QUEUE_SHARE: ProcessColumn =
-        ListingColumn::new("queue_share", "queue %", ValueFormat::Percent(1), |p| {
-            p.queued.together.share().into()
-        });
-    const SPAN: ProcessColumn =
-        ListingColumn::new("span_ns", "From, to", ValueFormat::Plain(0), |p| p.span_ns.into());
-
-    /// All columns of the JSON form.
-    const ALL: [ProcessColumn; 15] = [
-        Self::PROCESS,
-        Self::PID,
-        Self::COMMAND,
-        Self::COUNT,
-        Self::AMOUNT,
-        Self::SHARE,
-        Self::READS,
-        Self::WRITES,
-        Self::SEQUENTIAL,
-        Self::ART,
-        Self::MRT,
-        Self::QUEUE_MEAN,
-        Self::QUEUE_MAX,
-        Self::QUEUE_SHARE,
-        Self::SPAN,
-    ];
-
     /// Columns of a terminal's table.
     const TABLE: [ProcessColumn; 9] = [
         Self::PROCESS,

@@ -1,7 +1,7 @@
 //! The hit map read out at a time: how much each I/O stream moved, and where on the device.
 
 use crate::captured::{Captured, PassResult};
-use crate::columns::{ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*};
 use crate::filter::Filter;
 use crate::pass::PassOptions;
 use crate::questions::cumulative::{CumulativeWorkload, Threshold};
@@ -139,23 +139,24 @@ impl StreamPlace {
 type Of = ListingColumn<StreamPlace>;
 
 impl StreamPlace {
-    const STREAM: Of = ListingColumn::new("stream", "I/O stream", ValueFormat::Plain(0), |place| {
-        place.stream.clone().into()
-    });
-    const GIB_THERE: Of =
-        ListingColumn::new("bytes_there", "GiB", ValueFormat::Plain(6), |place| {
-            (place.bytes_there as f64 / f64::from(1 << 30)).into()
-        });
-    const PLACE: Of = ListingColumn::new("place", "at LBA %", ValueFormat::Plain(1), |place| {
-        place.place().into()
-    });
-    const SHARE: Of =
-        ListingColumn::new("share_there", "% of the stream", ValueFormat::Percent(1), |place| {
-            (place.bytes_there as f64 / place.bytes.max(1) as f64).into()
-        });
-    const GIB: Of = ListingColumn::new("bytes", "GiB everywhere", ValueFormat::Plain(6), |place| {
-        (place.bytes as f64 / f64::from(1 << 30)).into()
-    });
+    const STREAM: Of =
+        ListingColumn::shown("I/O stream", Plain(0), Text(|place| place.stream.clone()));
+    const GIB_THERE: Of = ListingColumn::shown(
+        "GiB",
+        Plain(6),
+        Real(|place| place.bytes_there as f64 / f64::from(1 << 30)),
+    );
+    const PLACE: Of = ListingColumn::shown("at LBA %", Plain(1), Text(|place| place.place()));
+    const SHARE: Of = ListingColumn::shown(
+        "% of the stream",
+        Percent(1),
+        Real(|place| place.bytes_there as f64 / place.bytes.max(1) as f64),
+    );
+    const GIB: Of = ListingColumn::shown(
+        "GiB everywhere",
+        Plain(6),
+        Real(|place| place.bytes as f64 / f64::from(1 << 30)),
+    );
 
     /// Columns of a terminal's table.
     pub const TABLE: [Of; 5] = [Self::STREAM, Self::GIB_THERE, Self::PLACE, Self::SHARE, Self::GIB];

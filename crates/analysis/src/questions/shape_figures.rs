@@ -1,7 +1,7 @@
 //! Figures of the shape of a load, as rows of tables and of JSON.
 
 use crate::captured::{Captured, StepsResult, steps_over};
-use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
 use crate::questions::compare::{SideKey, SideSet};
@@ -15,7 +15,7 @@ use crate::questions::steps::{CaptureStep, STEPS_MAX};
 use crate::questions::streams::{ShareMeasure, StreamTable};
 use crate::sums::response::ResponseFigures;
 use crate::threshold::Threshold;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::{CaptureConditions, IoOp, Nanos};
@@ -136,58 +136,55 @@ pub struct StreamShape {
     pub dispersion: Option<f64>,
 }
 
-macro_rules! rows_of {
-    ($type:ident, $name:literal, $all:ident) => {
-        impl schemars::JsonSchema for $type {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                $name.into()
-            }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                columns::schema(&Self::$all)
-            }
-        }
-
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                columns::serialize(&Self::$all, self, serializer)
-            }
-        }
-    };
+json_columns! {
+    StreamShape;
+    /// Name of the stream.
+    STREAM = "stream", "I/O stream", Plain(0), Text(|s| s.stream.clone());
+    /// Gaps between the stream's I/Os.
+    GAPS_COUNT = "gaps.count", "gaps", Plain(0), Whole(|s| s.gaps.count);
+    /// Average gap.
+    GAPS_MEAN_NS = "gaps.mean_ns", "average ms", Milliseconds, MaybeWhole(|s| s.gaps.mean_ns);
+    /// Median gap.
+    GAPS_P50_NS = "gaps.p50_ns", "50% ms", Milliseconds, MaybeWhole(|s| s.gaps.p50_ns);
+    /// 99th percentile of the gaps.
+    GAPS_P99_NS = "gaps.p99_ns", "99% ms", Milliseconds, MaybeWhole(|s| s.gaps.p99_ns);
+    /// Longest gap.
+    GAPS_MAX_NS = "gaps.max_ns", "max ms", Milliseconds, MaybeWhole(|s| s.gaps.max_ns);
+    /// Coefficient of variation of the gaps: standard deviation over mean.
+    VARIATION = "variation", "variation", Plain(2), MaybeReal(|s| s.variation);
+    /// Index of dispersion: variance over mean of the I/Os per capture step.
+    DISPERSION = "dispersion", "dispersion", Plain(2), MaybeReal(|s| s.dispersion);
 }
 
-rows_of!(StreamShape, "StreamShape", TABLE);
-rows_of!(RunShape, "RunShape", TABLE);
-rows_of!(IdleShape, "IdleShape", ALL);
+json_columns! {
+    RunShape;
+    /// Fewest I/Os in a sequential run of this class.
+    FROM = "from", "from I/Os", Plain(0), Whole(|r| r.lengths.0);
+    /// Most I/Os in a sequential run of this class; null if unlimited.
+    TO = "to", "to", Plain(0), MaybeWhole(|r| r.lengths.1);
+    /// Sequential runs of reads.
+    READS = "reads", "runs of reads", Plain(0), Whole(|r| r.reads);
+    /// Sequential runs of writes.
+    WRITES = "writes", "runs of writes", Plain(0), Whole(|r| r.writes);
+}
+
+json_columns! {
+    IdleShape;
+    /// Name of the device, with the layer.
+    DEVICE = "device", "Device", Plain(0), Text(|i| i.device.clone());
+    /// Shortest period of this class, in nanoseconds.
+    FROM_NS = "from_ns", "ns", Plain(0), Whole(|i| i.times_ns.0);
+    /// End of this class, in nanoseconds; null if unlimited.
+    TO_NS = "to_ns", "to ns", Plain(0), MaybeWhole(|i| i.times_ns.1);
+    /// Idle periods.
+    PERIODS = "periods", "periods", Plain(0), Whole(|i| i.periods);
+    /// Total length of the idle periods.
+    IDLE = "idle_ns", "idle s", Seconds, Whole(|i| i.idle_ns);
+}
 
 impl StreamShape {
-    /// All columns.
-    pub const TABLE: [ListingColumn<StreamShape>; 8] = [
-        ListingColumn::new("stream", "I/O stream", ValueFormat::Plain(0), |s| {
-            s.stream.clone().into()
-        }),
-        ListingColumn::new("gaps.count", "gaps", ValueFormat::Plain(0), |s| s.gaps.count.into()),
-        ListingColumn::new("gaps.mean_ns", "average ms", ValueFormat::Milliseconds, |s| {
-            s.gaps.mean_ns.into()
-        }),
-        ListingColumn::new("gaps.p50_ns", "50% ms", ValueFormat::Milliseconds, |s| {
-            s.gaps.p50_ns.into()
-        }),
-        ListingColumn::new("gaps.p99_ns", "99% ms", ValueFormat::Milliseconds, |s| {
-            s.gaps.p99_ns.into()
-        }),
-        ListingColumn::new("gaps.max_ns", "max ms", ValueFormat::Milliseconds, |s| {
-            s.gaps.max_ns.into()
-        }),
-        ListingColumn::new("variation", "variation", ValueFormat::Plain(2), |s| s.variation.into()),
-        ListingColumn::new("dispersion", "dispersion", ValueFormat::Plain(2), |s| {
-            s.dispersion.into()
-        }),
-    ];
     /// Columns of a report's table, next to the stream names.
-    pub(crate) const OF_REPORT: [ListingColumn<StreamShape>; 7] = {
-        let [_, a, b, c, d, e, f, g] = Self::TABLE;
-        [a, b, c, d, e, f, g]
-    };
+    pub(crate) const OF_REPORT: &[ListingColumn<StreamShape>] = Self::ALL.split_at(1).1;
 }
 
 /// Number of sequential runs in one class of lengths.
@@ -200,16 +197,6 @@ pub struct RunShape {
     pub reads: u64,
     /// Runs of writes.
     pub writes: u64,
-}
-
-impl RunShape {
-    /// All columns.
-    pub const TABLE: [ListingColumn<RunShape>; 4] = [
-        ListingColumn::new("from", "from I/Os", ValueFormat::Plain(0), |r| r.lengths.0.into()),
-        ListingColumn::new("to", "to", ValueFormat::Plain(0), |r| r.lengths.1.into()),
-        ListingColumn::new("reads", "runs of reads", ValueFormat::Plain(0), |r| r.reads.into()),
-        ListingColumn::new("writes", "runs of writes", ValueFormat::Plain(0), |r| r.writes.into()),
-    ];
 }
 
 /// Returns the sequential runs of a shape by length, up to the longest class that occurs.
@@ -240,22 +227,9 @@ pub struct IdleShape {
 }
 
 impl IdleShape {
-    const DEVICE: ListingColumn<IdleShape> =
-        ListingColumn::new("device", "Device", ValueFormat::Plain(0), |i| i.device.clone().into());
-    const FROM_NS: ListingColumn<IdleShape> =
-        ListingColumn::new("from_ns", "ns", ValueFormat::Plain(0), |i| i.times_ns.0.into());
-    const TO_NS: ListingColumn<IdleShape> =
-        ListingColumn::new("to_ns", "to ns", ValueFormat::Plain(0), |i| i.times_ns.1.into());
-    const PERIODS: ListingColumn<IdleShape> =
-        ListingColumn::new("periods", "periods", ValueFormat::Plain(0), |i| i.periods.into());
-    const IDLE: ListingColumn<IdleShape> =
-        ListingColumn::new("idle_ns", "idle s", ValueFormat::Seconds, |i| i.idle_ns.into());
     const NAMED: ListingColumn<IdleShape> =
-        ListingColumn::new("class", "idle for", ValueFormat::Plain(0), |i| i.class().into());
+        ListingColumn::shown("idle for", Plain(0), Text(IdleShape::class));
 
-    /// All columns of the JSON form.
-    const ALL: [ListingColumn<IdleShape>; 5] =
-        [Self::DEVICE, Self::FROM_NS, Self::TO_NS, Self::PERIODS, Self::IDLE];
     /// Columns of a terminal's table.
     pub const TABLE: [ListingColumn<IdleShape>; 4] =
         [Self::DEVICE, Self::NAMED, Self::PERIODS, Self::IDLE];

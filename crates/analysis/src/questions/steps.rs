@@ -5,7 +5,7 @@
 
 use crate::annotate::sequence::BusySpan;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
-use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 pub use crate::sums::capture_step::{CaptureStep, OpCount};
 use crate::sums::content::{self, ContentFigures, HasContent};
@@ -13,7 +13,6 @@ use crate::sums::packed_steps::PackedSteps;
 use crate::sums::queue_time::QueueTimeSums;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use crate::sums::step_width::made_of;
-use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
@@ -459,149 +458,70 @@ fn busy_share(busy_ns: u64, observed_ns: u64, devices: u64) -> f64 {
     busy_ns as f64 / observed_ns as f64 / devices as f64
 }
 
-impl schemars::JsonSchema for StepFigures {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "StepFigures".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        columns::schema(&Self::ALL)
-    }
-}
-
-impl Serialize for StepFigures {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        columns::serialize(&Self::ALL, self, serializer)
-    }
+json_columns! {
+    StepFigures + StepFigures::CONTENT;
+    /// Begin of the step.
+    BEGIN = "begin_ns", "Begin s", Seconds, Whole(|s| s.begin_ns);
+    /// I/Os.
+    COUNT = "count", "I/Os", Plain(0), Whole(|s| s.count);
+    /// Data of reads and writes.
+    AMOUNT = "amount", "MB", Megabytes(1), Whole(|s| s.amount);
+    /// I/Os per second; null if too little time was observed.
+    IOPS = "iops", "IOPS", Plain(1), MaybeReal(|s| s.iops);
+    /// Data moved; null if too little time was observed.
+    MBS = "bytes_per_second", "MB/s", Megabytes(3), MaybeReal(|s| s.bytes_per_second);
+    /// Reads.
+    READS = "reads", "reads", Plain(0), Whole(|s| s.ios_of(IoOp::Read));
+    /// Writes.
+    WRITES = "writes", "writes", Plain(0), Whole(|s| s.ios_of(IoOp::Write));
+    /// Discards.
+    DISCARDS = "discards", "discards", Plain(0), Whole(|s| s.ios_of(IoOp::Discard));
+    /// Flushes.
+    FLUSHES = "flushes", "flushes", Plain(0), Whole(|s| s.ios_of(IoOp::Flush));
+    /// I/Os of other operations.
+    OTHERS = "others", "others", Plain(0), Whole(|s| s.ios_of(IoOp::Other));
+    /// Share of sequential I/Os among reads and writes; null without them.
+    SEQUENTIAL = "sequential_share", "SEQ %", Percent(1), MaybeReal(|s| s.sequential_share);
+    /// Average response time.
+    ART = "response_mean_ns", "ART ms", Milliseconds, MaybeWhole(|s| s.response_mean_ns);
+    /// 99th percentile of the response times.
+    P99 = "response_p99_ns", "99% ms", Milliseconds, MaybeWhole(|s| s.response_p99_ns);
+    /// Longest response time.
+    MRT = "response_max_ns", "MRT ms", Milliseconds, MaybeWhole(|s| s.response_max_ns);
+    /// Average queue depth at issue; null if unknown.
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|s| s.qd_mean);
+    /// Largest queue depth at issue; null if unknown.
+    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|s| s.qd_max.map(u64::from));
+    /// Average time in the queue.
+    QUEUE_MEAN = "queue_mean_ns", "queue ms", Milliseconds, MaybeWhole(|s| s.queued.mean_ns());
+    /// Longest time in the queue.
+    QUEUE_MAX = "queue_max_ns", "queue max", Milliseconds, MaybeWhole(|s| s.queued.longest_ns());
+    /// Share of the time from queue insertion to completion that was spent in the queue.
+    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|s| s.queued.together.share());
+    /// Share of the time with at least one I/O outstanding.
+    BUSY = "utilisation", "busy %", Percent(1), MaybeReal(|s| s.utilisation);
+    /// Threads with I/Os in the step; null if unknown.
+    THREADS = "threads", "threads", Plain(0), MaybeWhole(|s| s.threads.map(u64::from));
+    /// Average queue depth divided by the threads; null if unknown.
+    DEPTH_PER_THREAD = "qd_per_thread", "QD/thread", Plain(2), MaybeReal(|s| s.depth_per_thread());
+    /// CPU use of the captured host; null if unknown.
+    CPU = "host_cpu_share", "host CPU %", Percent(1),
+        MaybeReal(|s| s.processors.map(|processors| processors.busy));
+    /// I/O wait of the captured host; null if unknown.
+    IO_WAIT = "host_io_wait_share", "I/O wait %", Percent(1),
+        MaybeReal(|s| s.processors.map(|processors| processors.io_wait));
 }
 
 type StepFigureColumn = ListingColumn<StepFigures>;
 
 /// Columns of the step tables.
 impl StepFigures {
-    const BEGIN: StepFigureColumn =
-        ListingColumn::new("begin_ns", "Begin s", ValueFormat::Seconds, |s| s.begin_ns.into());
-    const COUNT: StepFigureColumn =
-        ListingColumn::new("count", "I/Os", ValueFormat::Plain(0), |s| s.count.into());
-    const AMOUNT: StepFigureColumn =
-        ListingColumn::new("amount", "MB", ValueFormat::Megabytes(1), |s| s.amount.into());
-    const IOPS: StepFigureColumn =
-        ListingColumn::new("iops", "IOPS", ValueFormat::Plain(1), |s| s.iops.into());
-    const MBS: StepFigureColumn =
-        ListingColumn::new("bytes_per_second", "MB/s", ValueFormat::Megabytes(3), |s| {
-            s.bytes_per_second.into()
-        });
-    const READS: StepFigureColumn =
-        ListingColumn::new("reads", "reads", ValueFormat::Plain(0), |s| {
-            s.ios_of(IoOp::Read).into()
-        });
-    const WRITES: StepFigureColumn =
-        ListingColumn::new("writes", "writes", ValueFormat::Plain(0), |s| {
-            s.ios_of(IoOp::Write).into()
-        });
-    const DISCARDS: StepFigureColumn =
-        ListingColumn::new("discards", "discards", ValueFormat::Plain(0), |s| {
-            s.ios_of(IoOp::Discard).into()
-        });
-    const FLUSHES: StepFigureColumn =
-        ListingColumn::new("flushes", "flushes", ValueFormat::Plain(0), |s| {
-            s.ios_of(IoOp::Flush).into()
-        });
-    const OTHERS: StepFigureColumn =
-        ListingColumn::new("others", "others", ValueFormat::Plain(0), |s| {
-            s.ios_of(IoOp::Other).into()
-        });
-    const NO_READS_OR_WRITES: StepFigureColumn =
-        ListingColumn::new("discards", "other", ValueFormat::Plain(0), |s| {
-            let others = [IoOp::Discard, IoOp::Flush, IoOp::Other].map(|op| s.ios_of(op));
-            others.iter().sum::<u64>().into()
-        });
-    const SEQUENTIAL: StepFigureColumn =
-        ListingColumn::new("sequential_share", "SEQ %", ValueFormat::Percent(1), |s| {
-            s.sequential_share.into()
-        });
-    const ART: StepFigureColumn =
-        ListingColumn::new("response_mean_ns", "ART ms", ValueFormat::Milliseconds, |s| {
-            s.response_mean_ns.into()
-        });
-    const P99: StepFigureColumn =
-        ListingColumn::new("response_p99_ns", "99% ms", ValueFormat::Milliseconds, |s| {
-            s.response_p99_ns.into()
-        });
-    const MRT: StepFigureColumn =
-        ListingColumn::new("response_max_ns", "MRT ms", ValueFormat::Milliseconds, |s| {
-            s.response_max_ns.into()
-        });
-    const QD_MEAN: StepFigureColumn =
-        ListingColumn::new("qd_mean", "QD avg", ValueFormat::Plain(2), |s| s.qd_mean.into());
-    const QD_MAX: StepFigureColumn =
-        ListingColumn::new("qd_max", "QD max", ValueFormat::Plain(0), |s| s.qd_max.into());
-    const QUEUE_MEAN: StepFigureColumn =
-        ListingColumn::new("queue_mean_ns", "queue ms", ValueFormat::Milliseconds, |s| {
-            s.queued.mean_ns().into()
-        });
-    const QUEUE_MAX: StepFigureColumn =
-        ListingColumn::new("queue_max_ns", "queue max", ValueFormat::Milliseconds, |s| {
-            s.queued.longest_ns().into()
-        });
-    const QUEUE_SHARE: StepFigureColumn =
-        ListingColumn::new("queue_share", "queue %", ValueFormat::Percent(1), |s| {
-            s.queued.together.share().into()
-        });
-    const BUSY: StepFigureColumn =
-        ListingColumn::new("utilisation", "busy %", ValueFormat::Percent(1), |s| {
-            s.utilisation.into()
-        });
-
-    const THREADS: StepFigureColumn =
-        ListingColumn::new("threads", "threads", ValueFormat::Plain(0), |s| s.threads.into());
-    const DEPTH_PER_THREAD: StepFigureColumn =
-        ListingColumn::new("qd_per_thread", "QD/thread", ValueFormat::Plain(2), |s| {
-            s.depth_per_thread().into()
-        });
-    const CPU: StepFigureColumn =
-        ListingColumn::new("host_cpu_share", "host CPU %", ValueFormat::Percent(1), |s| {
-            s.processors.map(|processors| processors.busy).into()
-        });
-    const IO_WAIT: StepFigureColumn =
-        ListingColumn::new("host_io_wait_share", "I/O wait %", ValueFormat::Percent(1), |s| {
-            s.processors.map(|processors| processors.io_wait).into()
-        });
-
+    const NO_READS_OR_WRITES: StepFigureColumn = ListingColumn::shown(
+        "other",
+        Plain(0),
+        Whole(|s| [IoOp::Discard, IoOp::Flush, IoOp::Other].iter().map(|op| s.ios_of(*op)).sum()),
+    );
     const CONTENT: [StepFigureColumn; 6] = content::all();
-
-    /// All columns of the JSON form.
-    const ALL: [StepFigureColumn; 30] = [
-        Self::BEGIN,
-        Self::COUNT,
-        Self::AMOUNT,
-        Self::IOPS,
-        Self::MBS,
-        Self::READS,
-        Self::WRITES,
-        Self::DISCARDS,
-        Self::FLUSHES,
-        Self::OTHERS,
-        Self::SEQUENTIAL,
-        Self::ART,
-        Self::P99,
-        Self::MRT,
-        Self::QD_MEAN,
-        Self::QD_MAX,
-        Self::QUEUE_MEAN,
-        Self::QUEUE_MAX,
-        Self::QUEUE_SHARE,
-        Self::BUSY,
-        Self::THREADS,
-        Self::DEPTH_PER_THREAD,
-        Self::CPU,
-        Self::IO_WAIT,
-        Self::CONTENT[0],
-        Self::CONTENT[1],
-        Self::CONTENT[2],
-        Self::CONTENT[3],
-        Self::CONTENT[4],
-        Self::CONTENT[5],
-    ];
 
     /// Columns of a terminal's table.
     const TABLE: [StepFigureColumn; 13] = [
@@ -673,10 +593,6 @@ impl StepFigures {
     ];
 
     /// Columns of one device or layer in a table that compares several.
-    pub const SIDE_BY_SIDE: [StepFigureColumn; 4] = [
-        Self::IOPS,
-        Self::MBS.printed(ValueFormat::Megabytes(2)),
-        Self::ART,
-        Self::QD_MEAN.headed("QD"),
-    ];
+    pub const SIDE_BY_SIDE: [StepFigureColumn; 4] =
+        [Self::IOPS, Self::MBS.printed(Megabytes(2)), Self::ART, Self::QD_MEAN.headed("QD")];
 }

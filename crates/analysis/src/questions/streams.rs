@@ -2,7 +2,7 @@
 //! times. This is the main fold over a trace.
 
 use crate::cells::{Dimensions, FilteredCells};
-use crate::columns::{self, JsonRow, ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, JsonRow, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::sums::io_sums::IoSums;
 use crate::sums::queue_time::QueueTimeSums;
@@ -11,7 +11,7 @@ use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
 use crate::sums::stream_sums::{SUMMED_MAX, StreamSums};
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use crate::threshold::Threshold;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::fmt;
 use std::slice;
@@ -498,13 +498,57 @@ impl StreamFigures {
     }
 }
 
-impl schemars::JsonSchema for StreamFigures {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "StreamFigures".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        columns::schema(&Self::ALL)
-    }
+json_columns! {
+    StreamFigures;
+    /// Name of the stream: operation, order and transfer size.
+    STREAM = "stream", "I/O stream", Plain(0), Text(|s| s.key.to_string());
+    /// Operation.
+    OP = "op", "op", Plain(0), Text(|s| s.op.to_string());
+    /// RND or SEQ.
+    ORDER = "order", "order", Plain(0), Text(|s| s.order.to_owned());
+    /// Transfer size, in bytes.
+    BYTES = "bytes", "bytes", Plain(0), Whole(|s| s.bytes.into());
+    /// I/Os.
+    COUNT = "count", "count", Plain(0), Whole(|s| s.count);
+    /// Data moved, in bytes.
+    AMOUNT = "amount", "amount", Plain(0), Whole(|s| s.amount);
+    /// Share of all I/Os or of all data, as selected.
+    SHARE = "share", "%", Percent(2), Real(|s| s.share);
+    /// Share of all I/Os.
+    SHARE_OF_COUNT = "share_of_count", "% of count", Percent(4), Real(|s| s.share_of_count);
+    /// Share of all data moved.
+    SHARE_OF_BYTES = "share_of_bytes", "% of amount", Percent(4), Real(|s| s.share_of_bytes);
+    /// Average queue depth at issue; null if unknown.
+    QD_MEAN = "qd_mean", "QD avg", Plain(2), MaybeReal(|s| s.qd_mean);
+    /// Largest queue depth at issue; null if unknown.
+    QD_MAX = "qd_max", "QD max", Plain(0), MaybeWhole(|s| s.qd_max.map(u64::from));
+    /// I/Os with a response time.
+    SEEN = "response.count", "responses", Plain(0), Whole(|s| s.response.count);
+    /// Average response time.
+    ART = "response.mean_ns", "ART ms", Milliseconds, MaybeWhole(|s| s.response.mean_ns);
+    /// Median response time.
+    P50 = "response.p50_ns", "50% ms", Milliseconds, MaybeWhole(|s| s.response.p50_ns);
+    /// 99th percentile of the response times.
+    P99 = "response.p99_ns", "99% ms", Milliseconds, MaybeWhole(|s| s.response.p99_ns);
+    /// 99.9th percentile of the response times.
+    P99_9 = "response.p99_9_ns", "99.9% ms", Milliseconds, MaybeWhole(|s| s.response.p99_9_ns);
+    /// 99.99th percentile of the response times.
+    P99_99 = "response.p99_99_ns", "99.99% ms", Milliseconds, MaybeWhole(|s| s.response.p99_99_ns);
+    /// 99.999th percentile of the response times.
+    P99_999 = "response.p99_999_ns", "99.999% ms", Milliseconds,
+        MaybeWhole(|s| s.response.p99_999_ns);
+    /// Longest response time.
+    MRT = "response.max_ns", "MRT ms", Milliseconds, MaybeWhole(|s| s.response.max_ns);
+    /// I/Os with a time in the queue.
+    QUEUE_COUNT = "queued.count", "queued", Plain(0), Whole(|s| s.queued.count);
+    /// Average time in the queue.
+    QUEUE_MEAN = "queued.mean_ns", "queue ms", Milliseconds, MaybeWhole(|s| s.queued.mean_ns());
+    /// Longest time in the queue.
+    QUEUE_MAX = "queued.max_ns", "queue max", Milliseconds, MaybeWhole(|s| s.queued.longest_ns());
+    /// Share of the time from queue insertion to completion that was spent in the queue.
+    QUEUE_SHARE = "queue_share", "queue %", Percent(1), MaybeReal(|s| s.queued.together.share());
+    /// Failed I/Os.
+    FAILED = "failed", "failed", Plain(0), Whole(|s| s.failed);
 }
 
 impl schemars::JsonSchema for JsonRow<StreamFigures> {
@@ -512,118 +556,14 @@ impl schemars::JsonSchema for JsonRow<StreamFigures> {
         "StreamTotals".into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        columns::schema(&StreamFigures::OF_TOTAL)
-    }
-}
-
-impl Serialize for StreamFigures {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        columns::serialize(&Self::ALL, self, serializer)
+        crate::columns::schema(&StreamFigures::OF_TOTAL)
     }
 }
 
 type StreamFigureColumn = ListingColumn<StreamFigures>;
 
-/// A column of response times.
-macro_rules! response {
-    ($field:ident, $head:literal) => {
-        ListingColumn::new(
-            concat!("response.", stringify!($field)),
-            $head,
-            ValueFormat::Milliseconds,
-            |stream: &StreamFigures| stream.response.$field.into(),
-        )
-    };
-}
-
 /// Columns of the stream tables.
 impl StreamFigures {
-    const STREAM: StreamFigureColumn =
-        ListingColumn::new("stream", "I/O stream", ValueFormat::Plain(0), |s| {
-            s.key.to_string().into()
-        });
-    const OP: StreamFigureColumn =
-        ListingColumn::new("op", "op", ValueFormat::Plain(0), |s| s.op.to_string().into());
-    const ORDER: StreamFigureColumn =
-        ListingColumn::new("order", "order", ValueFormat::Plain(0), |s| s.order.into());
-    const BYTES: StreamFigureColumn =
-        ListingColumn::new("bytes", "bytes", ValueFormat::Plain(0), |s| s.bytes.into());
-    const COUNT: StreamFigureColumn =
-        ListingColumn::new("count", "count", ValueFormat::Plain(0), |s| s.count.into());
-    const AMOUNT: StreamFigureColumn =
-        ListingColumn::new("amount", "amount", ValueFormat::Plain(0), |s| s.amount.into());
-    const SHARE: StreamFigureColumn =
-        ListingColumn::new("share", "%", ValueFormat::Percent(2), |s| s.share.into());
-    const SHARE_OF_COUNT: StreamFigureColumn =
-        ListingColumn::new("share_of_count", "% of count", ValueFormat::Percent(4), |s| {
-            s.share_of_count.into()
-        });
-    const SHARE_OF_BYTES: StreamFigureColumn =
-        ListingColumn::new("share_of_bytes", "% of amount", ValueFormat::Percent(4), |s| {
-            s.share_of_bytes.into()
-        });
-    const QD_MEAN: StreamFigureColumn =
-        ListingColumn::new("qd_mean", "QD avg", ValueFormat::Plain(2), |s| s.qd_mean.into());
-    const QD_MAX: StreamFigureColumn =
-        ListingColumn::new("qd_max", "QD max", ValueFormat::Plain(0), |s| s.qd_max.into());
-    const SEEN: StreamFigureColumn =
-        ListingColumn::new("response.count", "responses", ValueFormat::Plain(0), |s| {
-            s.response.count.into()
-        });
-    const ART: StreamFigureColumn = response!(mean_ns, "ART ms");
-    const P50: StreamFigureColumn = response!(p50_ns, "50% ms");
-    const P99: StreamFigureColumn = response!(p99_ns, "99% ms");
-    const P99_9: StreamFigureColumn = response!(p99_9_ns, "99.9% ms");
-    const P99_99: StreamFigureColumn = response!(p99_99_ns, "99.99% ms");
-    const P99_999: StreamFigureColumn = response!(p99_999_ns, "99.999% ms");
-    const MRT: StreamFigureColumn = response!(max_ns, "MRT ms");
-    const QUEUE_COUNT: StreamFigureColumn =
-        ListingColumn::new("queued.count", "queued", ValueFormat::Plain(0), |s| {
-            s.queued.count.into()
-        });
-    const QUEUE_MEAN: StreamFigureColumn =
-        ListingColumn::new("queued.mean_ns", "queue ms", ValueFormat::Milliseconds, |s| {
-            s.queued.mean_ns().into()
-        });
-    const QUEUE_MAX: StreamFigureColumn =
-        ListingColumn::new("queued.max_ns", "queue max", ValueFormat::Milliseconds, |s| {
-            s.queued.longest_ns().into()
-        });
-    const QUEUE_SHARE: StreamFigureColumn =
-        ListingColumn::new("queue_share", "queue %", ValueFormat::Percent(1), |s| {
-            s.queued.together.share().into()
-        });
-    const FAILED: StreamFigureColumn =
-        ListingColumn::new("failed", "failed", ValueFormat::Plain(0), |s| s.failed.into());
-
-    /// All columns of the JSON form.
-    const ALL: [StreamFigureColumn; 24] = [
-        Self::STREAM,
-        Self::OP,
-        Self::ORDER,
-        Self::BYTES,
-        Self::COUNT,
-        Self::AMOUNT,
-        Self::SHARE,
-        Self::SHARE_OF_COUNT,
-        Self::SHARE_OF_BYTES,
-        Self::QD_MEAN,
-        Self::QD_MAX,
-        Self::SEEN,
-        Self::ART,
-        Self::P50,
-        Self::P99,
-        Self::P99_9,
-        Self::P99_99,
-        Self::P99_999,
-        Self::MRT,
-        Self::QUEUE_COUNT,
-        Self::QUEUE_MEAN,
-        Self::QUEUE_MAX,
-        Self::QUEUE_SHARE,
-        Self::FAILED,
-    ];
-
     /// Columns of all streams together, in JSON.
     const OF_TOTAL: [StreamFigureColumn; 17] = [
         Self::COUNT,
@@ -649,9 +589,9 @@ impl StreamFigures {
     const TABLE: [StreamFigureColumn; 11] = [
         Self::STREAM,
         Self::COUNT.headed("I/Os"),
-        Self::SHARE_OF_COUNT.headed("%").printed(ValueFormat::Percent(2)),
-        Self::AMOUNT.headed("MB").printed(ValueFormat::Megabytes(1)),
-        Self::SHARE_OF_BYTES.headed("% of MB").printed(ValueFormat::Percent(2)),
+        Self::SHARE_OF_COUNT.headed("%").printed(Percent(2)),
+        Self::AMOUNT.headed("MB").printed(Megabytes(1)),
+        Self::SHARE_OF_BYTES.headed("% of MB").printed(Percent(2)),
         Self::QD_MEAN,
         Self::QD_MAX,
         Self::ART,
@@ -676,7 +616,7 @@ impl StreamFigures {
         Self::AMOUNT,
         Self::SHARE_OF_COUNT,
         Self::SHARE_OF_BYTES,
-        Self::QD_MEAN.printed(ValueFormat::Plain(3)),
+        Self::QD_MEAN.printed(Plain(3)),
         Self::QD_MAX,
         Self::ART,
         Self::P99,

@@ -4,7 +4,7 @@
 
 pub use steadfast_tracefile::cube_file::Contents;
 
-use crate::columns::{ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::{ContentSample, Share};
 
@@ -102,32 +102,47 @@ pub trait HasContent {
 /// Returns the columns of content figures for JSON.
 pub(crate) const fn all<T: HasContent>() -> [ListingColumn<T>; 6] {
     [
-        ListingColumn::new("content.blocks", "blocks read", ValueFormat::Plain(0), |one| {
-            one.content().contents.blocks.into()
-        }),
-        ListingColumn::new("content.bytes", "bytes read", ValueFormat::Plain(0), |one| {
-            one.content().contents.bytes.into()
-        }),
+        ListingColumn::new(
+            "content.blocks",
+            "blocks read",
+            "Written blocks that were read back.",
+            Plain(0),
+            Whole(|one| one.content().contents.blocks),
+        ),
+        ListingColumn::new(
+            "content.bytes",
+            "bytes read",
+            "Data read back, in bytes.",
+            Plain(0),
+            Whole(|one| one.content().contents.bytes),
+        ),
         ListingColumn::new(
             "content.compressed_bytes",
             "compressed",
-            ValueFormat::Plain(0),
-            |one| one.content().contents.compressed_bytes.into(),
+            "Size of the data after compression, in bytes.",
+            Plain(0),
+            Whole(|one| one.content().contents.compressed_bytes),
         ),
-        ListingColumn::new("content.duplicates", "duplicates", ValueFormat::Plain(0), |one| {
-            one.content().contents.duplicates.into()
-        }),
+        ListingColumn::new(
+            "content.duplicates",
+            "duplicates",
+            "Blocks equal to an earlier block of the sample.",
+            Plain(0),
+            Whole(|one| one.content().contents.duplicates),
+        ),
         ListingColumn::new(
             "content.compression_ratio",
             "compression",
-            ValueFormat::Plain(2),
-            |one| one.content().ratio.into(),
+            "Size before compression divided by the size after it.",
+            Plain(2),
+            MaybeReal(|one| one.content().ratio),
         ),
         ListingColumn::new(
             "content.duplicate_share",
             "duplicates %",
-            ValueFormat::Percent(1),
-            |one| one.content().duplicates.and_then(Share::exact).into(),
+            "Share of duplicates among the written blocks; null if only a lower bound is known.",
+            Percent(1),
+            MaybeReal(|one| one.content().duplicates.and_then(Share::exact)),
         ),
     ]
 }
@@ -139,9 +154,11 @@ pub(crate) const fn table<T: HasContent>() -> [ListingColumn<T>; 3] {
     [
         blocks,
         ratio,
-        ListingColumn::new("content.duplicate_share", "duplicates", ValueFormat::Plain(0), |one| {
-            one.content().duplicates.map(|share| share.to_string()).into()
-        }),
+        ListingColumn::shown(
+            "duplicates",
+            Plain(0),
+            MaybeText(|one| one.content().duplicates.map(|share| share.to_string())),
+        ),
     ]
 }
 

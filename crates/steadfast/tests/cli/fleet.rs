@@ -503,7 +503,7 @@ fn hosts_are_ranked_and_chosen_by_role() {
     let names: Vec<&str> = hosts.iter().map(|host| host["host"].as_str().unwrap()).collect();
     assert_eq!(names, ["h6", "h5", "h4", "h3", "h2", "h1", "h0"]);
     assert_eq!(hosts[0]["iops"], 100.9);
-    let outliers: Vec<bool> = hosts.iter().map(|host| host["outlier"] == "yes").collect();
+    let outliers: Vec<bool> = hosts.iter().map(|host| host["outlier"] == true).collect();
     assert_eq!(outliers, [true, false, false, false, false, false, false]);
     let only = json(here, &["trace", "hosts", "all.fold", "--rank", "max", "--outliers"]);
     assert_eq!(only["hosts"].as_array().unwrap().len(), 1);

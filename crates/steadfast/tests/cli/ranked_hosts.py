@@ -36,7 +36,7 @@ def scored(hosts, rank):
     spread = statistics.median(distances)
     scale = spread / 0.6745 if spread else statistics.mean(distances) * 1.253314
     scores = [(value - middle) / scale for value in values]
-    rows = [{**row, "score": score, "outlier": "yes" if abs(score) > 3.5 else ""}
+    rows = [{**row, "score": score, "outlier": abs(score) > 3.5}
             for row, score in zip(hosts, scores)]
     return sorted(rows, key=lambda row: (-row[RANKS[rank]], row["host"]))
 

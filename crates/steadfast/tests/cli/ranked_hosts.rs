@@ -53,5 +53,5 @@ fn hosts_and_their_distances_are_as_python_ranks_them() {
         let found = answer(place, &[&["hosts"], &files[..], &["--rank", rank]].concat());
         same(&found["hosts"], &counted[rank], rank);
     }
-    assert!(counted["mean"][0]["outlier"] == "yes" && counted["mean"][6]["outlier"] == "");
+    assert!(counted["mean"][0]["outlier"] == true && counted["mean"][6]["outlier"] == false);
 }

@@ -17,10 +17,10 @@ use self::followed::{HashedAccess, SampledAccesses};
 use self::spans::ReuseTimes;
 use crate::annotate::data_transfers::DataTransfers;
 use crate::cells::Dimensions;
-use crate::columns::{self, ListingColumn, ValueFormat};
+use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::sums::response::ResponseFigures;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use steadfast_domain::IoOp;
@@ -358,30 +358,14 @@ pub struct CachePoint {
     pub read_misses: Option<f64>,
 }
 
-impl schemars::JsonSchema for CachePoint {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "CachePoint".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        columns::schema(&Self::TABLE)
-    }
-}
-
-impl Serialize for CachePoint {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        columns::serialize(&Self::TABLE, self, serializer)
-    }
-}
-
-impl CachePoint {
-    /// All columns.
-    pub const TABLE: [ListingColumn<CachePoint>; 3] = [
-        ListingColumn::new("bytes", "Cache MB", ValueFormat::Megabytes(2), |p| p.bytes.into()),
-        ListingColumn::new("misses", "misses %", ValueFormat::Percent(2), |p| p.misses.into()),
-        ListingColumn::new("read_misses", "read misses %", ValueFormat::Percent(2), |p| {
-            p.read_misses.into()
-        }),
-    ];
+json_columns! {
+    CachePoint;
+    /// Cache size.
+    BYTES = "bytes", "Cache MB", Megabytes(2), Whole(|p| p.bytes);
+    /// Share of block reads and writes that miss.
+    MISSES = "misses", "misses %", Percent(2), Real(|p| p.misses);
+    /// Share of block reads that miss; null without reads.
+    READ_MISSES = "read_misses", "read misses %", Percent(2), MaybeReal(|p| p.read_misses);
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
     } else {
         terminal::print(&format!(
             "{}\nhosts: {all}, by {}; outliers: {apart}",
-            listed(&HostFigures::TABLE, content.hosts.iter().take(arguments.top)),
+            listed(HostFigures::ALL, content.hosts.iter().take(arguments.top)),
             arguments.rank
         ))?
     }

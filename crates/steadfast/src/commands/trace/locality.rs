@@ -95,8 +95,7 @@ fn lines(device: &DeviceLocality) -> String {
     } else {
         " (a fall may stand up to 30 % beside its cache size, docs/trace.md)"
     };
-    let curve =
-        figures.lacks_curve().unwrap_or_else(|| listed(&CachePoint::TABLE, figures.shown()));
+    let curve = figures.lacks_curve().unwrap_or_else(|| listed(CachePoint::ALL, figures.shown()));
     format!(
         "{name}: {} accesses to blocks of 4 KiB, {} touched, {}{error}\n{curve}\n\
          reuse after: {}\noverwritten after: {}; {overwritten}\n",

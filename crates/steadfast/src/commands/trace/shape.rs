@@ -66,8 +66,8 @@ impl ShapeContent {
             "Times between the I/Os of a stream\n{}\n\n\
              Sequential runs by their number of sequential I/Os\n{}\n\n\
              Idle periods\n{}\n\n{}\n\n{}",
-            listed(&StreamShape::TABLE, &self.streams),
-            listed(&RunShape::TABLE, &self.runs),
+            listed(StreamShape::ALL, &self.streams),
+            listed(RunShape::ALL, &self.runs),
             listed(&IdleShape::TABLE, idle),
             self.depths(axis),
             self.heat(axis)
