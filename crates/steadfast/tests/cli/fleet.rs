@@ -415,7 +415,8 @@ fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
     write_steps(&here.join("steps.parquet"));
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md");
     for (file, streams) in [("all.fold", 12), ("steps.parquet", 2)] {
-        let Some(rows) = counted(test, here, include_str!("cube.py"), &[page, file]) else {
+        let Some(rows) = counted(test, here, include_str!("cube.py"), &[page, file, "streams"])
+        else {
             return;
         };
         let rows = rows.as_array().unwrap();
@@ -440,6 +441,20 @@ fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
             ];
             let theirs = ["count", "amount", "mean_ns", "p99_ns"].map(|name| &row[name]);
             assert_eq!(ours, theirs, "{file}: {row}");
+        }
+        let rows = counted(test, here, include_str!("cube.py"), &[page, file, "processes"]);
+        let rows: Vec<_> = rows.iter().flat_map(|rows| rows.as_array().unwrap()).collect();
+        let told = json(here, &["trace", "processes", file]);
+        let told = told["processes"].as_array().unwrap();
+        assert_eq!(rows.len(), told.len(), "{file}");
+        for row in rows {
+            let names = ["pid", "count", "amount", "reads", "writes"];
+            let is_it = |one: &&serde_json::Value| {
+                names.iter().all(|name| one[name] == row[name])
+                    && one["command"] == row["command"]
+                    && one["response_mean_ns"] == row["mean_ns"]
+            };
+            assert!(told.iter().any(|one| is_it(&one)), "{file}: no {row}");
         }
     }
     // The fold counts what the traces count.
