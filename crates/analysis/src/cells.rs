@@ -64,6 +64,4 @@ pub struct FilteredCells<'a> {
     pub cells: &'a [CubeCell],
     /// Busy time by step, device and layer.
     pub busy: &'a [BusyInStep],
-    /// Response times of streams over several steps, for cells without buckets.
-    pub responses: &'a [CubeCell],
 }

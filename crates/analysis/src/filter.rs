@@ -410,15 +410,6 @@ impl Filter {
             && files.any(|(on, of)| *of == inode && on.is_none_or(|on| on == device))
     }
 
-    /// Returns true if response times of no particular step pass. They belong to no part of the
-    /// time, so a filter by time excludes them.
-    pub(crate) fn keeps_responses(&self, part: &CubeCell) -> bool {
-        let key = || StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
-        self.spans_ns.is_empty()
-            && self.keeps_place(part.op, part.device, part.layer)
-            && self.keeps_stream(key)
-    }
-
     /// Returns true if a cell passes. Its time is the beginning of the observed part of its step;
     /// `first_ns` is when the observation of its capture began.
     pub(crate) fn keeps_cell(&self, cell: &CubeCell, first_ns: u64) -> bool {

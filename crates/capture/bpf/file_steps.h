@@ -117,6 +117,9 @@ static __always_inline void add_to_step(struct call *call)
 		.response_ns = record->response_ns == RESPONSE_LONGEST ? RESPONSE_UNKNOWN :
 			record->response_ns,
 		.offset = record->offset,
+		.command = record->command,
+		.process = record->process,
+		.thread = record->thread,
 		.bytes = record->bytes,
 		.depth = call->depth,
 		.device = record->device,

@@ -1,4 +1,5 @@
-/* Capture steps: I/O streams added up in the kernel, step by step.
+/* Capture steps: the I/O streams of every process added up in the kernel, step by
+ * step.
  *
  * Two tables are used alternately: the loader installs the other one, waits
  * until no program uses the first any more (the kernel does so when an inner map
@@ -17,17 +18,20 @@
 #define OCTAVES 24
 #define BUCKETS (OCTAVES * 4)
 
-/* ebpf::steps::Key. */
+/* ebpf::steps::StepKey. */
 struct step_key {
-	__u64 step;
+	__u64 step : 48, cpu : 16;
 	__u32 bytes;
-	__u16 cpu;
-	__u8 device;
-	/* Operation, plus 8 if sequential. */
-	__u8 stream;
+	/* The kernel's process IDs are below 2^22. Stream: operation, plus 8 if
+	 * sequential, plus 16 if the name is that of another thread than the
+	 * process's first. */
+	__u32 process : 22, device : 4, stream : 6;
+	/* Command name of the thread. */
+	char command[COMMAND_LENGTH];
 };
+_Static_assert(sizeof(struct step_key) == 32, "a key has no padding");
 
-/* ebpf::steps::Tally. */
+/* ebpf::steps::StepTally. */
 struct step_tally {
 	__u64 ios;
 	__u64 responses;
@@ -164,6 +168,9 @@ struct step_io {
 	/* RESPONSE_UNKNOWN if its completion was not seen. */
 	__u64 response_ns;
 	__u64 offset;
+	const char *command;
+	__u32 process;
+	__u32 thread;
 	__u32 bytes;
 	__u32 depth;
 	__u8 device;
@@ -206,13 +213,16 @@ static __always_inline int count_in_step(struct step_io *io, int shared)
 {
 	struct step_key key = {
 		.step = step_of(io->issued_ns),
-		.bytes = io->bytes,
 		.cpu = bpf_get_smp_processor_id(),
+		.bytes = io->bytes,
+		.process = io->process,
 		.device = io->device,
-		.stream = io->op | (io->sequential ? 8 : 0),
+		.stream = io->op | (io->sequential ? 8 : 0) | (io->thread != io->process ? 16 : 0),
 	};
-	struct step_tally *tally = tally_of(&key);
+	struct step_tally *tally;
 
+	__builtin_memcpy(key.command, io->command, COMMAND_LENGTH);
+	tally = tally_of(&key);
 	if (!tally)
 		return 0;
 	plus(&tally->ios, 1, shared);

@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{
-    CapturedCgroup, FileName, Layer, MergeCounts, StreamInStep, StreamResponses,
+    CapturedCgroup, FileName, Layer, MergeCounts, StreamInStep,
 };
 
 /// A running capture. Dropping it detaches the probes.
@@ -179,12 +179,8 @@ impl Capture {
     /// # Errors
     /// A source has failed.
     pub fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
-        self.sources.iter_mut().try_for_each(|source| source.take_steps(into))
-    }
-    /// Appends the response times of the I/Os that [`Self::take_steps`] has appended since the last
-    /// call of this function, summed by stream over all steps.
-    pub fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
-        self.sources.iter_mut().for_each(|source| source.take_responses(into));
+        let Capture { sources, names, .. } = self;
+        sources.iter_mut().try_for_each(|source| source.take_steps(names, into))
     }
     /// Returns the counters so far.
     ///

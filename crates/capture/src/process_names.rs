@@ -38,6 +38,15 @@ impl ProcessNames {
         }
     }
 
+    /// Returns the name of the process of a thread, by the rule of [`Self::complete`].
+    pub(crate) fn of_thread(&mut self, pid: u32, thread: CommandName) -> CommandName {
+        if thread.is_empty() {
+            return thread;
+        }
+        let name = self.name(pid, Instant::now());
+        if name.is_empty() { thread } else { name }
+    }
+
     /// Returns the name of a process; empty if it ended before its name was read.
     fn name(&mut self, pid: u32, now: Instant) -> CommandName {
         let known = self.known.get(&pid).copied();

@@ -2,7 +2,8 @@
 
 use crate::error::CaptureError;
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{IncompleteIos, StreamInStep, StreamResponses};
+use crate::process_names::ProcessNames;
+use steadfast_domain::io_event::{IncompleteIos, StreamInStep};
 
 /// Counters of a capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,12 +65,14 @@ pub(crate) trait EventSource {
     /// was not seen come last.
     fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
     /// Appends the capture steps added up since the last call; does nothing if steps are not
-    /// captured.
-    fn take_steps(&mut self, _into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
+    /// captured. `names` are looked up for processes whose threads have names of their own.
+    fn take_steps(
+        &mut self,
+        _names: &mut ProcessNames,
+        _into: &mut Vec<StreamInStep>,
+    ) -> Result<(), CaptureError> {
         Ok(())
     }
-    /// Appends the response times of the steps taken.
-    fn take_responses(&mut self, _into: &mut Vec<StreamResponses>) {}
     /// Calls `show` for every cgroup an event may refer to, with the number in events and the
     /// kernel's ID.
     fn cgroups(&self, _show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {

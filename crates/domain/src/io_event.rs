@@ -1,7 +1,6 @@
 //! An [`IoEvent`]: one I/O of a server, as a capture recorded it. Captures produce events, traces
 //! store them, analyses aggregate them.
 
-use crate::histogram::QuarterHistogram;
 use crate::units::{Bytes, UnitError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -261,9 +260,9 @@ impl IoEvent {
     }
 }
 
-/// Totals of one I/O stream in one capture step, accumulated during the capture. Entries with the
-/// same step and stream are parts of one total: [`StreamInStep::merge`] them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Totals of one process's I/O stream in one capture step, accumulated during the capture. Entries
+/// with the same step, stream and process are parts of one total: [`StreamInStep::merge`] them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StreamInStep {
     /// Number of the step since the capture began.
     pub step: u64,
@@ -277,6 +276,10 @@ pub struct StreamInStep {
     pub sequential: bool,
     /// Transfer size of the I/Os in bytes.
     pub bytes: u32,
+    /// Process that submitted the I/Os; 0 if unknown.
+    pub pid: u32,
+    /// Command name of the process.
+    pub command: CommandName,
     /// Number of I/Os.
     pub ios: u64,
     /// I/Os that failed.
@@ -287,6 +290,9 @@ pub struct StreamInStep {
     pub response_sum_ns: u64,
     /// Longest response time, in nanoseconds.
     pub response_max_ns: u64,
+    /// I/Os by response time: buckets of [`FineHistogram`](crate::FineHistogram) as (bucket, count),
+    /// ascending.
+    pub response_buckets: Vec<(u16, u64)>,
     /// Sum of the queue depths at issue, each including the I/O itself.
     pub depth_sum: u64,
     /// Highest queue depth at issue.
@@ -295,39 +301,31 @@ pub struct StreamInStep {
     pub offsets: u64,
 }
 
+/// Device, layer, operation, sequential or not, size, process and its command.
+pub type StepStreamKey = (u16, Layer, IoOp, bool, u32, u32, CommandName);
+
 impl StreamInStep {
-    /// Returns what identifies the entry: step, device, layer, operation, sequential or not, size.
-    pub fn key(&self) -> (u64, u16, Layer, IoOp, bool, u32) {
-        (self.step, self.device, self.layer, self.op, self.sequential, self.bytes)
+    /// Returns what identifies the entry within its step.
+    pub fn key(&self) -> StepStreamKey {
+        (self.device, self.layer, self.op, self.sequential, self.bytes, self.pid, self.command)
     }
-    /// Adds another part of the same stream in the same step.
+    /// Adds another part of the same process's stream in the same step.
     pub fn merge(&mut self, other: &StreamInStep) {
         self.ios += other.ios;
         self.failed += other.failed;
         self.responses += other.responses;
         self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
         self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+        for &(bucket, ios) in &other.response_buckets {
+            match self.response_buckets.binary_search_by_key(&bucket, |(ours, _)| *ours) {
+                Ok(at) => self.response_buckets[at].1 += ios,
+                Err(at) => self.response_buckets.insert(at, (bucket, ios)),
+            }
+        }
         self.depth_sum = self.depth_sum.saturating_add(other.depth_sum);
         self.depth_max = self.depth_max.max(other.depth_max);
         self.offsets |= other.offsets;
     }
-}
-
-/// Response times of one I/O stream over a part of a capture, regardless of the step.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StreamResponses {
-    /// Device: index into [`CaptureConditions::devices`].
-    pub device: u16,
-    /// Layer at which the I/Os were captured.
-    pub layer: Layer,
-    /// Operation of the I/Os.
-    pub op: IoOp,
-    /// True if the I/Os were sequential.
-    pub sequential: bool,
-    /// Transfer size of the I/Os in bytes.
-    pub bytes: u32,
-    /// Number of I/Os by response time.
-    pub histogram: QuarterHistogram,
 }
 
 /// A device whose I/Os were captured.

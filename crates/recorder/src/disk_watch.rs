@@ -96,11 +96,6 @@ impl DiskWatch {
         std::mem::take(&mut self.replaced)
     }
 
-    /// Returns the current index of every disk among the capture's devices, in the probes' order.
-    pub(crate) fn places(&self) -> Vec<u16> {
-        self.disks.iter().map(|disk| disk.device).collect()
-    }
-
     /// Returns the index among the capture's devices for the probes' index of a disk.
     pub(crate) fn device(&self, number: u16) -> u16 {
         self.disks.get(usize::from(number)).map_or(number, |disk| disk.device)

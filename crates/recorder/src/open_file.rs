@@ -69,13 +69,9 @@ impl OpenFile {
     }
 
     /// Writes out the data captured so far, so that it survives the end of this process.
-    pub(crate) fn keep(
-        &mut self,
-        capture: &mut Capture,
-        conditions: &CaptureConditions,
-    ) -> Result<(), RecordError> {
+    pub(crate) fn keep(&mut self, conditions: &CaptureConditions) -> Result<(), RecordError> {
         self.kept = Instant::now();
-        self.sink.keep(capture, conditions).map_err(|error| self.unwritable(error))
+        self.sink.keep(conditions).map_err(|error| self.unwritable(error))
     }
 
     /// Returns true if the file has reached the size or duration at which a capture rotates.
@@ -95,14 +91,10 @@ impl OpenFile {
     }
 
     /// Completes the file and returns its path and counts.
-    pub(crate) fn finish(
-        self,
-        capture: &mut Capture,
-        conditions: &CaptureConditions,
-    ) -> Result<Written, RecordError> {
+    pub(crate) fn finish(self, conditions: &CaptureConditions) -> Result<Written, RecordError> {
         self.refuse_deleted()?;
         let path = self.path.clone();
-        let finished = self.sink.finish(self.path, capture, conditions);
+        let finished = self.sink.finish(self.path, conditions);
         finished.map_err(|source| RecordError::Unwritable { path, source })
     }
 

@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
         self.read_processors();
         if file.is_to_be_kept() {
             self.count()?;
-            file.keep(&mut self.capture, &self.conditions)?;
+            file.keep(&self.conditions)?;
         }
         if file.is_full(&self.recording.output) {
             file = self.rotate(file)?;
@@ -248,7 +248,7 @@ impl<'a> Session<'a> {
     fn finish(&mut self, file: OpenFile) -> Result<CaptureCounters, RecordError> {
         let counters = self.count()?;
         self.processors.add(self.conditions.lasted_ns, &mut self.conditions.processors);
-        let written = file.finish(&mut self.capture, &self.conditions)?;
+        let written = file.finish(&self.conditions)?;
         self.progress.tell(&RecordingEvent::Written(&written));
         Ok(counters)
     }

@@ -7,7 +7,7 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use steadfast_capture::{Capture, CaptureError, ContentSampler};
-use steadfast_domain::io_event::{StreamInStep, StreamResponses};
+use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{CaptureConditions, IoEvent};
 use steadfast_tracefile::parquet::TraceWriter;
 use steadfast_tracefile::{StepWriter, TraceError};
@@ -28,10 +28,6 @@ const MANY_ROWS: usize = 4096;
 /// Time that a step waits for I/Os that complete after it, so that each of its streams gets one
 /// row; I/Os completing later get rows of their own.
 const LATE: Duration = Duration::from_secs(2);
-
-/// Longest time for which histograms of response times are only in memory. Written as often as the
-/// steps, they would be a tenth of the file.
-const KEEP_RESPONSES: Duration = Duration::from_secs(300);
 
 /// An error of a sink, by the side that failed.
 #[derive(Debug, thiserror::Error)]
@@ -54,10 +50,6 @@ pub(crate) enum Sink {
         step_ns: u64,
         parts: Vec<StreamInStep>,
         taken: Instant,
-        responses_kept: Instant,
-        /// Index among the capture's devices for each disk whose response times are added up now;
-        /// empty until a disk is replaced.
-        places: Vec<u16>,
         /// I/Os in all parts so far.
         ios: u64,
     },
@@ -77,8 +69,6 @@ impl Sink {
                 step_ns,
                 parts: Vec::new(),
                 taken: Instant::now(),
-                responses_kept: Instant::now(),
-                places: Vec::new(),
                 ios: 0,
             },
         })
@@ -139,14 +129,10 @@ impl Sink {
                 writer.write(events)?;
                 Ok(events.len() as u64)
             }
-            Sink::Steps { writer, parts, ios, places, .. } => {
+            Sink::Steps { writer, parts, ios, .. } => {
                 parts.clear();
                 capture.take_steps(parts)?;
-                if watch.look() {
-                    // The response times so far belong to the disk that went away.
-                    writer.add_responses(&responses(capture, places));
-                    *places = watch.places();
-                }
+                watch.look();
                 parts.iter_mut().for_each(|part| part.device = watch.device(part.device));
                 writer.add(parts);
                 let new = parts.iter().map(|part| part.ios).sum::<u64>();
@@ -166,22 +152,14 @@ impl Sink {
 
     /// Writes out everything taken so far except the newest steps, so that it survives the end of
     /// this process.
-    pub(crate) fn keep(
-        &mut self,
-        capture: &mut Capture,
-        conditions: &CaptureConditions,
-    ) -> Result<(), TraceError> {
+    pub(crate) fn keep(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         match self {
             Sink::Ios { writer, .. } => {
                 writer.update(conditions)?;
                 writer.flush()?;
             }
-            Sink::Steps { writer, step_ns, responses_kept, places, .. } => {
+            Sink::Steps { writer, step_ns, .. } => {
                 writer.update(conditions)?;
-                if responses_kept.elapsed() >= KEEP_RESPONSES {
-                    *responses_kept = Instant::now();
-                    writer.add_responses(&responses(capture, places));
-                }
                 let settled = conditions.lasted_ns.saturating_sub(LATE.as_nanos() as u64);
                 writer.flush_before(settled / *step_ns)?;
             }
@@ -201,7 +179,6 @@ impl Sink {
     pub(crate) fn finish(
         self,
         path: PathBuf,
-        capture: &mut Capture,
         conditions: &CaptureConditions,
     ) -> Result<Written, TraceError> {
         Ok(match self {
@@ -210,22 +187,11 @@ impl Sink {
                 writer.finish(conditions.clone())?;
                 Written { path, ios, step_rows: None }
             }
-            Sink::Steps { mut writer, ios, places, .. } => {
+            Sink::Steps { writer, ios, .. } => {
                 let rows = writer.rows();
-                writer.add_responses(&responses(capture, &places));
                 writer.finish(conditions)?;
                 Written { path, ios, step_rows: Some(rows) }
             }
         })
     }
-}
-
-/// Returns the response times added up since the last call, with device indices mapped by `places`.
-fn responses(capture: &mut Capture, places: &[u16]) -> Vec<StreamResponses> {
-    let mut responses = Vec::new();
-    capture.take_responses(&mut responses);
-    for part in &mut responses {
-        part.device = places.get(usize::from(part.device)).copied().unwrap_or(part.device);
-    }
-    responses
 }

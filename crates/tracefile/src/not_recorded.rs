@@ -7,14 +7,14 @@ use std::fmt;
 pub enum NotRecorded {
     /// The individual I/Os.
     SingleIos,
-    /// The process of each I/O, and a filter by process.
+    /// The process of each I/O, which a fold may omit.
     Processes,
     /// Hits of LBA ranges over time.
     HitMaps,
     /// Working set and reuse.
     WorkingSets,
-    /// Response-time percentiles per capture step.
-    StepPercentiles,
+    /// Times in the queue before issue.
+    QueueTimes,
     /// Time with at least one I/O outstanding.
     BusyTime,
     /// RND and SEQ by another window than that of the capture.
@@ -26,7 +26,7 @@ impl NotRecorded {
     pub const ALL: [NotRecorded; 7] = [
         NotRecorded::SingleIos,
         NotRecorded::OtherWindow,
-        NotRecorded::StepPercentiles,
+        NotRecorded::QueueTimes,
         NotRecorded::BusyTime,
         NotRecorded::Processes,
         NotRecorded::HitMaps,
@@ -35,15 +35,12 @@ impl NotRecorded {
 
     /// Returns the error message: what is missing and what to do about it.
     pub fn refusal(self) -> String {
-        let kept = "its capture kept the I/O streams of every capture step, but no single I/Os";
-        let read = "it can be used with trace streams, steps, map, drives, profile, doctor, \
-            compare and report, and workload derive";
+        let kept = "its capture kept the I/O streams of every process and capture step, but no single I/Os";
+        let read = "it can be used with trace streams, steps, map, processes, groups, drives, \
+            profile, doctor, compare and report, and workload derive";
         match self {
             NotRecorded::OtherWindow => {
                 format!("{kept}; RND and SEQ were decided during the capture: omit --window")
-            }
-            NotRecorded::Processes => {
-                format!("{kept}, so it cannot report {self}; omit --pid; {read}")
             }
             _ => format!("{kept}, so it cannot report {self}; {read}"),
         }
@@ -57,7 +54,7 @@ impl fmt::Display for NotRecorded {
             NotRecorded::Processes => "processes",
             NotRecorded::HitMaps => "LBA range hits",
             NotRecorded::WorkingSets => "working sets",
-            NotRecorded::StepPercentiles => "response-time percentiles of a capture step",
+            NotRecorded::QueueTimes => "queue times",
             NotRecorded::BusyTime => "disk utilization",
             NotRecorded::OtherWindow => "RND and SEQ by another window",
         })

@@ -6,7 +6,7 @@ use crate::questions::group_figures::GroupFigures;
 use crate::questions::groups::Facet;
 use crate::questions::processes::{ProcessKey, ProcessTable};
 use crate::questions::streams::{ShareMeasure, StreamFigures};
-use crate::questions::study::{SingleIoResults, Study};
+use crate::questions::study::{ProcessResults, SingleIoResults, Study};
 use crate::sums::io_sums::IoSums;
 use std::cmp::Reverse;
 use steadfast_domain::findings::{Cell, Row, Table};
@@ -40,9 +40,10 @@ pub(super) fn table(study: &Study) -> Table {
         }));
     };
     let singles = study.single_ios.as_ref();
-    let who = singles.and_then(who).into_iter().chain(singles.and_then(|s| files(study, s)));
+    let processes = study.processes.as_ref();
+    let who = processes.and_then(who).into_iter().chain(singles.and_then(|s| files(study, s)));
     answer("Who", "who", who.collect());
-    let logs = singles.map(logs).unwrap_or_default();
+    let logs = processes.map(logs).unwrap_or_default();
     answer("What", "what", operations(study).into_iter().map(|op| op.line).chain(logs).collect());
     answer("When", "when", when(study).into_iter().collect());
     answer("How it felt", "felt", felt(study));
@@ -61,8 +62,8 @@ pub(super) fn sentence(study: &Study) -> String {
         .map(|op| format!("{} {}", op.name, percent(op.share)))
         .collect();
     let what = what.join(", ");
-    let singles = study.single_ios.as_ref();
-    let mut sentence = match singles.and_then(who) {
+    let processes = study.processes.as_ref();
+    let mut sentence = match processes.and_then(who) {
         Some(who) => format!("{who}: {what}"),
         None => {
             let mut letters = what.chars();
@@ -73,7 +74,7 @@ pub(super) fn sentence(study: &Study) -> String {
     if let Some(slowest) = study.extremes.and_then(|found| found.slowest) {
         let name = stretch_name(slowest.to_ns - slowest.from_ns);
         sentence += &format!("; slowest {name} {}", moment(study, &slowest));
-        if let Some(waiting) = singles.and_then(|singles| waiting(singles, 1)) {
+        if let Some(waiting) = processes.and_then(|processes| waiting(processes, 1)) {
             sentence += &format!(", waited for by {waiting}");
         }
     }
@@ -109,14 +110,14 @@ fn shares(processes: &ProcessTable, most: usize, of: fn(&IoSums) -> u64) -> Opti
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-fn who(singles: &SingleIoResults) -> Option<String> {
-    Some(format!("{} of the I/Os", shares(&singles.processes, NAMED, IoSums::count)?))
+fn who(processes: &ProcessResults) -> Option<String> {
+    Some(format!("{} of the I/Os", shares(&processes.all, NAMED, IoSums::count)?))
 }
 
 /// Lists the commands that spent the most time waiting in the slowest minute.
-fn waiting(singles: &SingleIoResults, most: usize) -> Option<String> {
+fn waiting(processes: &ProcessResults, most: usize) -> Option<String> {
     let waited = |tally: &IoSums| tally.responses.sum_ns.saturating_add(tally.queued.sum_ns);
-    shares(singles.slowest.as_ref()?, most, waited)
+    shares(processes.slowest.as_ref()?, most, waited)
 }
 
 /// Lists the files with the most bytes at the file-system layer.
@@ -212,8 +213,8 @@ fn sizes(streams: &[&StreamFigures]) -> String {
 }
 
 /// Describes processes that append small blocks and flush them.
-fn logs(singles: &SingleIoResults) -> Vec<String> {
-    let streams = &singles.process_streams;
+fn logs(processes: &ProcessResults) -> Vec<String> {
+    let streams = &processes.streams;
     let total = streams.total().count();
     let sum = |process: ProcessKey, counts: &dyn Fn(IoOp, bool, u32) -> bool| -> u64 {
         streams
@@ -238,7 +239,7 @@ fn logs(singles: &SingleIoResults) -> Vec<String> {
             )
         })
     };
-    singles.processes.most_active(NAMED).into_iter().filter_map(log).collect()
+    processes.all.most_active(NAMED).into_iter().filter_map(log).collect()
 }
 
 /// Describes the busiest time.
@@ -279,7 +280,7 @@ fn felt(study: &Study) -> Vec<String> {
     if let Some(slowest) = study.extremes.and_then(|found| found.slowest)
         && let Some(mean) = slowest.response_mean_ns()
     {
-        let waited = study.single_ios.as_ref().and_then(|singles| waiting(singles, NAMED));
+        let waited = study.processes.as_ref().and_then(|found| waiting(found, NAMED));
         let waited = waited.map(|who| format!("; of the time waited {who}")).unwrap_or_default();
         lines.push(format!(
             "slowest {} {}: {} on average at {} IOPS{waited}",

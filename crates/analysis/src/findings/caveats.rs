@@ -38,14 +38,9 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
         return Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy));
     }
     let kept = study.totals.conditions.step_ns.unwrap_or(study.totals.step_ns);
-    let percentiles = if study.tells_percentiles() {
-        "99 % response time v time"
-    } else {
-        "response-time percentiles and histogram"
-    };
     let text = format!(
         "The capture kept the I/O streams of every capture step of {}, but no single I/Os. These \
-         need single I/Os and are omitted: {percentiles}, disk utilization, process map, threads, \
+         need single I/Os and are omitted: queue times, disk utilization, threads, \
          cgroups and files, LBA range hit maps, working set and reuse.",
         Nanos(kept)
     );
@@ -71,7 +66,7 @@ fn layers_mixed(study: &Study) -> Option<Caveat> {
 
 fn unlisted(study: &Study) -> Option<Caveat> {
     let of_streams = study.totals.streams.unlisted().count();
-    let of_groups = study.single_ios.as_ref().map_or(0, |s| s.process_streams.unlisted().count());
+    let of_groups = study.processes.as_ref().map_or(0, |s| s.streams.unlisted().count());
     let streams = format!(
         "{of_streams} I/Os belong to streams beyond the {} that are listed separately (whole \
          sectors and smaller sizes first); only the totals include them.",

@@ -13,7 +13,7 @@ use crate::questions::compare::device_name;
 use crate::questions::reach::WorkingSetFigures;
 use crate::questions::steps::StepFigures;
 use crate::questions::streams::ShareMeasure;
-use crate::questions::study::{SingleIoResults, Study};
+use crate::questions::study::{ProcessResults, SingleIoResults, Study};
 use crate::questions::totals::StudyOptions;
 use crate::sums::io_sums::IoSums;
 use crate::sums::server_cpu_use::ServerCpuUse;
@@ -106,15 +106,15 @@ fn summary(study: &Study) -> Vec<Exhibit> {
         Exhibit::Facts(capture_facts(study)),
         Exhibit::Table(tables::workload(study).named("summary-workload")),
     ];
-    if let Some(singles) = &study.single_ios {
-        summary.push(Exhibit::Table(tables::processes(singles, 10).named("summary-processes")));
+    if let Some(processes) = &study.processes {
+        summary.push(Exhibit::Table(tables::processes(processes, 10).named("summary-processes")));
     }
     summary
 }
 
 fn long_tables(study: &Study) -> Vec<Table> {
     let mut tables = vec![tables::streams(study), tables::steps(study)];
-    tables.extend(study.single_ios.as_ref().map(tables::processes_all));
+    tables.extend(study.processes.as_ref().map(tables::processes_all));
     tables
 }
 
@@ -164,7 +164,7 @@ fn chapters(study: &Study) -> Vec<Page> {
     ];
     pages.extend(windows(study));
     pages.extend(day::page(study));
-    pages.extend(singles.map(|singles| processes(study, singles)));
+    pages.extend(study.processes.as_ref().map(|found| processes(study, found)));
     pages.extend(singles.and_then(|singles| who::page(study, singles)));
     pages.extend(singles.and_then(|singles| hit_maps(study, singles)));
     pages.push(use_of_device(study));
@@ -179,13 +179,13 @@ fn chapters(study: &Study) -> Vec<Page> {
     pages
 }
 
-fn processes(study: &Study, singles: &SingleIoResults) -> Page {
+fn processes(study: &Study, processes: &ProcessResults) -> Page {
     let mut exhibits = vec![
-        Exhibit::Plot(plots::process_map(study, singles)),
-        Exhibit::Table(tables::processes(singles, 25)),
-        Exhibit::Table(tables::process_streams(study, singles)),
+        Exhibit::Plot(plots::process_map(study, processes)),
+        Exhibit::Table(tables::processes(processes, 25)),
+        Exhibit::Table(tables::process_streams(study, processes)),
     ];
-    exhibits.extend(tables::kinds(study, singles).into_iter().map(Exhibit::Table));
+    exhibits.extend(tables::kinds(study, processes).into_iter().map(Exhibit::Table));
     Page::new("Processes", exhibits)
 }
 
@@ -218,9 +218,9 @@ fn sizes(study: &Study) -> Page {
     let percentiles = Exhibit::Table(tables::response_times(study));
     let mut exhibits = vec![sizes, histogram, percentiles];
     let is_queue_recorded = study.steps.values().any(|step| step.queued.count > 0);
-    if let Some(singles) = study.single_ios.as_ref().filter(|_| is_queue_recorded) {
+    if let Some(found) = study.processes.as_ref().filter(|_| is_queue_recorded) {
         let queue_times =
-            [tables::queue_times(study, singles), tables::queue_times_of_processes(study, singles)];
+            [tables::queue_times(study, found), tables::queue_times_of_processes(study, found)];
         exhibits.extend(queue_times.map(Exhibit::Table));
     }
     Page::new("Sizes and response times", exhibits)
@@ -426,7 +426,7 @@ fn capture_facts(study: &Study) -> Facts {
     let between = singles.map_or("Capture steps with I/Os span", |_| "From first to last I/O");
     let five_nines = study.tells_percentiles().then(|| time(figures.p99_999_ns));
     let five_nines = five_nines.map(|time| Setting::outcome("99.999 % response time", time));
-    let processes = singles.map(|found| found.processes.iter().count().to_string());
+    let processes = study.processes.as_ref().map(|found| found.all.iter().count().to_string());
     Facts::new("Capture")
         .rows(names(conditions))
         .with(Setting::outcome("I/Os", grouped(total.count())))

@@ -9,7 +9,7 @@ use crate::questions::shape::DEPTH_CLASSES;
 use crate::questions::shape_figures::{depth_name, response_classes};
 use crate::questions::steps::{CaptureStep, StepFigures};
 use crate::questions::streams::ShareMeasure;
-use crate::questions::study::{DetailWindow, SingleIoResults, Study};
+use crate::questions::study::{DetailWindow, ProcessResults, SingleIoResults, Study};
 use crate::sums::content::DuplicateAccuracy;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use std::collections::BTreeMap;
@@ -229,7 +229,7 @@ pub(super) fn response_times(study: &Study) -> Plot {
         line(&clock, &study.steps, name, |step| response_ms(value(step)))
     };
     plot = plot.with(measured("Average", CaptureStep::response_mean));
-    if study.single_ios.is_some() || study.is_of_fold {
+    if study.tells_percentiles() {
         plot = plot.with(measured("99 %", |step| step.percentile(0.99)));
     }
     if study.steps.values().any(|step| step.queued.count > 0) {
@@ -324,13 +324,13 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
 }
 
 /// Plots the I/Os of each process over time.
-pub(super) fn process_map(study: &Study, singles: &SingleIoResults) -> Plot {
+pub(super) fn process_map(study: &Study, processes: &ProcessResults) -> Plot {
     let clock = Timeline::of(study);
     let title = "Process map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "process-map", title, "IOPS");
-    let names: Vec<String> = singles.processes_shown.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = processes.shown.iter().map(ToString::to_string).collect();
     let per_second = |step, cell: &SeriesCell| clock.per_second(step, cell.ios as f64);
-    stack(plot, &clock, &singles.processes_over_time, &names, per_second)
+    stack(plot, &clock, &processes.over_time, &names, per_second)
 }
 
 /// Plots hit maps of a device: of reads and writes, or of streams.

@@ -12,7 +12,7 @@ use crate::questions::read_out::{ReadOut, StreamPlace};
 use crate::questions::shape_figures::{self, IdleShape, RunShape, StreamShape};
 use crate::questions::steps::StepFigures;
 use crate::questions::streams::{ShareMeasure, StreamFigures};
-use crate::questions::study::{SingleIoResults, Study};
+use crate::questions::study::{ProcessResults, SingleIoResults, Study};
 use crate::questions::totals::CaptureTotals;
 use steadfast_domain::Layer;
 use steadfast_domain::findings::{Cell, Row, Table};
@@ -101,32 +101,32 @@ pub(super) fn drives(study: &Study) -> Table {
 }
 
 /// Returns a table of processes and their streams.
-pub(super) fn process_streams(study: &Study, singles: &SingleIoResults) -> Table {
+pub(super) fn process_streams(study: &Study, processes: &ProcessResults) -> Table {
     let names = ["process-streams", "Which process did which I/O streams", "Process, I/O stream"];
-    groups(names, &singles.process_streams, study, GroupFigureSet::Counts)
+    groups(names, &processes.streams, study, GroupFigureSet::Counts)
 }
 
 /// Returns queue times and response times by stream.
-pub(super) fn queue_times(study: &Study, singles: &SingleIoResults) -> Table {
+pub(super) fn queue_times(study: &Study, processes: &ProcessResults) -> Table {
     let names = ["queue-times", "Queue time beside response time, ms", "I/O stream"];
-    groups(names, &by(singles, Facet::Stream), study, GroupFigureSet::Times)
+    groups(names, &by(processes, Facet::Stream), study, GroupFigureSet::Times)
 }
 
 /// Returns queue times and response times by process.
-pub(super) fn queue_times_of_processes(study: &Study, singles: &SingleIoResults) -> Table {
+pub(super) fn queue_times_of_processes(study: &Study, processes: &ProcessResults) -> Table {
     let names =
         ["queue-times-processes", "Queue time beside response time by process, ms", "Process"];
-    groups(names, &by(singles, Facet::Process), study, GroupFigureSet::Times)
+    groups(names, &by(processes, Facet::Process), study, GroupFigureSet::Times)
 }
 
 /// Returns the flags that the kernel recorded, by stream and by process; empty if the trace holds
 /// none.
-pub(super) fn kinds(study: &Study, singles: &SingleIoResults) -> Vec<Table> {
+pub(super) fn kinds(study: &Study, processes: &ProcessResults) -> Vec<Table> {
     let by_stream = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
     let by_process = ["kinds-processes", "Kinds of I/Os by process", "Process"];
     let tables = [(by_stream, Facet::Stream), (by_process, Facet::Process)];
     let tables = tables
-        .map(|(names, facet)| groups(names, &by(singles, facet), study, GroupFigureSet::Kinds));
+        .map(|(names, facet)| groups(names, &by(processes, facet), study, GroupFigureSet::Kinds));
     let recorded = tables.into_iter().filter(|table| columns_with_values(table) > ALWAYS_KNOWN);
     recorded.map(|table| without_zeros(table, study)).collect()
 }
@@ -171,8 +171,8 @@ fn without_zeros(mut table: Table, study: &Study) -> Table {
 }
 
 /// Regroups processes and streams by one of the two.
-fn by(singles: &SingleIoResults, facet: Facet) -> Groups {
-    singles.process_streams.regrouped(&[facet])
+fn by(processes: &ProcessResults, facet: Facet) -> Groups {
+    processes.streams.regrouped(&[facet])
 }
 
 /// Returns the times between the I/Os of each stream.
@@ -236,17 +236,17 @@ fn groups(names: [&str; 3], groups: &Groups, study: &Study, show: GroupFigureSet
 }
 
 /// Returns the processes with the most I/Os.
-pub(super) fn processes(singles: &SingleIoResults, most: usize) -> Table {
-    process_table("processes", singles, most)
+pub(super) fn processes(processes: &ProcessResults, most: usize) -> Table {
+    process_table("processes", processes, most)
 }
 
 /// Returns a table of every process.
-pub(super) fn processes_all(singles: &SingleIoResults) -> Table {
-    process_table("processes-all", singles, usize::MAX)
+pub(super) fn processes_all(processes: &ProcessResults) -> Table {
+    process_table("processes-all", processes, usize::MAX)
 }
 
-fn process_table(id: &str, singles: &SingleIoResults, most: usize) -> Table {
-    let listing = singles.processes.listing().into_iter().take(most);
+fn process_table(id: &str, processes: &ProcessResults, most: usize) -> Table {
+    let listing = processes.all.listing().into_iter().take(most);
     let rows = listing.map(|process| (process.process.clone(), process));
     table([id, "Processes", "Process"], &ProcessFigures::OF_REPORT, rows)
 }

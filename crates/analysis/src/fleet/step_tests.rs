@@ -8,8 +8,8 @@ use crate::questions::steps::CaptureStep;
 use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use std::collections::BTreeMap;
 use std::io::Cursor;
-use steadfast_domain::io_event::{StreamInStep, StreamResponses};
-use steadfast_domain::{CaptureConditions, IoOp, Layer, QuarterHistogram};
+use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::{CaptureConditions, IoOp, Layer, FineHistogram};
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::{StepWriter, Trace, TraceError};
 
@@ -86,17 +86,20 @@ fn what_is_written_adds_up_to_streams_steps_and_maps() {
     assert_eq!((series.steps()[&0][0].ios, series.steps()[&1][1].bytes), (13, 7 * 8192));
 }
 
+/// Returns the buckets of some I/Os of one response time.
+fn buckets(ns: u64, ios: u64) -> Vec<(u16, u64)> {
+    vec![(FineHistogram::index(ns) as u16, ios)]
+}
+
 /// Returns a file of 1,000 reads of 1 to 1,000 us, of which `told` are in the histogram.
 fn with_histogram(told: u64) -> Alone {
-    let mut dense = vec![0u64; QuarterHistogram::LEN];
-    (1..=told).for_each(|us| dense[QuarterHistogram::index(us * 1000)] += 1);
-    let histogram = QuarterHistogram::from_dense(&dense);
-    let responses = StreamResponses { bytes: 4096, histogram, ..StreamResponses::default() };
     let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
-    let slowest =
-        StreamInStep { response_max_ns: 1_000_000, ..row(0, IoOp::Read, false, 4096, 1000) };
-    writer.add(&[slowest]);
-    writer.add_responses(&[responses, StreamResponses::default()]);
+    let one = |us: u64| StreamInStep {
+        response_max_ns: us * 1000,
+        response_buckets: if us <= told { buckets(us * 1000, 1) } else { Vec::new() },
+        ..row(0, IoOp::Read, false, 4096, 1)
+    };
+    writer.add(&(1..=1000).map(one).collect::<Vec<_>>());
     assert_eq!(writer.rows(), 1);
     open(writer.finish(&conditions()).unwrap())
 }
@@ -109,14 +112,13 @@ fn percentiles_come_from_histograms_that_tell_of_all() {
     assert_eq!((figures.count, figures.p99_9_ns), (1000, None));
     let (p50, p99) = (figures.p50_ns.unwrap(), figures.p99_ns.unwrap());
     // Upper bounds of buckets, at most the maximum.
-    assert!((500_000..625_000).contains(&p50), "{p50}");
+    assert!((500_000..510_000).contains(&p50), "{p50}");
     assert!((990_000..=1_000_000).contains(&p99), "{p99}");
-    // The row of the histogram is neither a step nor an I/O.
     assert_eq!(file.span_ns(&passing(&all)).unwrap(), (0, 999_999_999));
-    assert_eq!(steps(&file, 1_000_000_000).len(), 1);
+    let of_step = steps(&file, 1_000_000_000)[&0].percentile(0.99).unwrap().0;
+    assert!((990_000..=1_000_000).contains(&of_step), "{of_step}");
     let early = Filter::default().between(None, Some(1_000_000_000));
-    let figures = streams(&file, &early).total().responses.figures();
-    assert_eq!((figures.count, figures.p50_ns), (1000, None));
+    assert_eq!(streams(&file, &early).total().responses.figures(), figures);
     let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
     assert_eq!(streams(&file, &writes).total().responses.figures().p50_ns, None);
     let part = streams(&with_histogram(989), &all).total().responses.figures();
@@ -130,9 +132,8 @@ fn filters_and_widths_are_kept_to() {
     assert_eq!(streams(&file, &writes).total().count(), 7);
     let late = Filter::default().between(Some(1), None);
     assert_eq!(streams(&file, &late).total().count(), 8);
-    let process = Some(crate::filter::ProcessSelector::Pid(1));
-    let process = Filter { process, ..Filter::default() };
-    assert!(file.streams(&passing(&process)).unwrap_err().to_string().contains("--pid"));
+    let thread = Filter { thread: Some(1), ..Filter::default() };
+    assert!(file.streams(&passing(&thread)).unwrap_err().to_string().contains("single I/Os"));
     let window = PassOptions { window: 8, ..PassOptions::default() };
     assert!(file.streams(&window).unwrap_err().to_string().contains("--window"));
     assert_eq!(file.width(Some(3_000_000_000), (0, 0), 9).unwrap(), 3_000_000_000);
@@ -156,9 +157,9 @@ fn a_killed_writer_loses_only_what_was_in_memory() {
 #[test]
 fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
     let block = row(0, IoOp::Read, false, 4096, 3);
-    let files = StreamInStep { layer: Layer::FileSystem, ios: 5, ..block };
+    let files = StreamInStep { layer: Layer::FileSystem, ios: 5, ..block.clone() };
     let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
-    writer.add(&[block, files, block]);
+    writer.add(&[block.clone(), files, block]);
     let bytes = writer.finish(&conditions()).unwrap();
     let ios =
         |file: &Alone, layer| streams(file, &Filter { layer, ..Filter::default() }).total().count();
@@ -189,12 +190,11 @@ fn recovered(file: &Alone) -> (Vec<u8>, u64) {
 #[test]
 fn what_is_recovered_is_finished_and_tells_the_same() {
     let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
-    writer.add(&[row(0, IoOp::Read, false, 4096, 1000), row(2, IoOp::Write, true, 8192, 7)]);
-    let mut dense = vec![0u64; QuarterHistogram::LEN];
-    dense[QuarterHistogram::index(1000)] = 1000;
-    let histogram = QuarterHistogram::from_dense(&dense);
-    let responses = StreamResponses { bytes: 4096, histogram, ..StreamResponses::default() };
-    writer.add_responses(&[responses]);
+    let read = StreamInStep {
+        response_buckets: buckets(1000, 1000),
+        ..row(0, IoOp::Read, false, 4096, 1000)
+    };
+    writer.add(&[read, row(2, IoOp::Write, true, 8192, 7)]);
     writer.flush_before(1).unwrap();
     writer.add(&[row(3, IoOp::Flush, false, 0, 1)]);
     let mut bytes = writer.finish(&conditions()).unwrap();

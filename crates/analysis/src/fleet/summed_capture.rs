@@ -178,7 +178,8 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     }
 
     fn dimensions(&self) -> Dimensions {
-        self.folded.as_ref().map_or_else(Dimensions::default, |folded| folded.options.told())
+        let of_steps = Dimensions { processes: true, ..Dimensions::default() };
+        self.folded.as_ref().map_or(of_steps, |folded| folded.options.told())
     }
 
     /// Checks that the sums can report something that needs single I/Os.
@@ -187,7 +188,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     /// Returns [`TraceError::NotRecorded`] or, for a fold, [`TraceError::Unsuitable`] if not.
     pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
         match (&self.folded, what) {
-            (Some(_), NotRecorded::StepPercentiles) => Ok(()),
+            (None, NotRecorded::Processes) | (Some(_), NotRecorded::QueueTimes) => Ok(()),
             // Filtered I/Os kept devices busy too, so a filtered fold does not know busy time.
             (Some(folded), NotRecorded::BusyTime) if folded.filter.is_none() => Ok(()),
             (Some(folded), NotRecorded::Processes) => {
@@ -212,7 +213,6 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     fn check(&self, pass: &PassOptions) -> Result<(), TraceError> {
         let Some(folded) = &self.folded else {
             return match pass {
-                _ if pass.filter.process.is_some() => Err(NotRecorded::Processes.into()),
                 _ if pass.filter.asks_single_ios() => Err(NotRecorded::SingleIos.into()),
                 _ if pass.window != WINDOW => Err(NotRecorded::OtherWindow.into()),
                 _ => Ok(()),
@@ -260,13 +260,9 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
             None => PassAccount::default(),
         };
         for rows in self.rows() {
-            let CubeRows { mut cells, mut responses, mut busy } = rows?;
+            let CubeRows { mut cells, mut busy } = rows?;
             for cell in &mut cells {
                 self.place(cell, place, &observed)?;
-                totals.see(cell)?;
-            }
-            for cell in &mut responses {
-                cell.device = place.map_or(cell.device, |place| place.device(cell.device));
                 totals.see(cell)?;
             }
             for part in &mut busy {
@@ -278,14 +274,12 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
                 account.events += cells.iter().map(|cell| cell.ios).sum::<u64>();
             }
             cells.retain(|cell| pass.filter.keeps_cell(cell, first_ns));
-            responses.retain(|cell| pass.filter.keeps_responses(cell));
             busy.retain(|part| pass.filter.keeps_busy(part, first_ns));
             for cell in &cells {
                 account.kept = account.kept.saturating_add(cell.ios);
                 account.reach(cell.span_ns.0, cell.span_ns.1);
             }
-            let (cells, busy, responses) = (&cells[..], &busy[..], &responses[..]);
-            let cells = FilteredCells { step_ns, told, cells, busy, responses };
+            let cells = FilteredCells { step_ns, told, cells: &cells, busy: &busy };
             folds.iter_mut().try_for_each(|fold| fold.take_cells(&cells))?;
         }
         Ok(account)

@@ -412,18 +412,7 @@ impl Groups {
         }
     }
 
-    /// Returns the key of response times that were summed by device and stream only.
-    fn key_of_side(&self, side: SideKey, stream: StreamKey) -> GroupKey {
-        GroupKey {
-            host: self.has(Facet::Host).then(|| self.host_of(side.device)),
-            device: self.has(Facet::Device).then_some(side),
-            stream: self.has(Facet::Stream).then_some(stream),
-            op: self.has(Facet::Op).then_some(stream.op),
-            ..GroupKey::default()
-        }
-    }
-
-    /// Returns the key of a cell of a fold file. It has no processor.
+    /// Returns the key of a cell. It has no processor.
     fn key_of_cell(&self, cell: &CubeCell) -> GroupKey {
         let side = SideKey { device: cell.device, layer: cell.layer };
         let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
@@ -436,7 +425,11 @@ impl Groups {
                 Layer::FileSystem => (cell.device, who.inode),
                 Layer::Block => (0, 0),
             }),
-            ..self.key_of_side(side, StreamKey { op, sequential, bytes })
+            host: self.has(Facet::Host).then(|| self.host_of(cell.device)),
+            device: self.has(Facet::Device).then_some(side),
+            stream: self.has(Facet::Stream).then_some(StreamKey { op, sequential, bytes }),
+            op: self.has(Facet::Op).then_some(op),
+            cpu: None,
         }
     }
 
@@ -553,12 +546,6 @@ impl FoldCells for Groups {
         for cell in cells.cells {
             let key = self.key_of_cell(cell);
             self.groups.tally(key).add_cell(cell, cells.told.single_ios);
-        }
-        for part in cells.responses {
-            let side = SideKey { device: part.device, layer: part.layer };
-            let stream = StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
-            let key = self.key_of_side(side, stream);
-            self.groups.tally(key).responses.take_times(&part.responses);
         }
         Ok(())
     }

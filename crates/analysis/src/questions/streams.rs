@@ -391,11 +391,6 @@ impl FoldCells for StreamTable {
             self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes))
                 .add_cell(cell, cells.told.single_ios);
         }
-        for cell in cells.responses {
-            self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes))
-                .responses
-                .take_times(&cell.responses);
-        }
         Ok(())
     }
 }

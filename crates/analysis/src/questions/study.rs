@@ -84,6 +84,8 @@ pub struct Study {
     /// Load by time of day in intervals of [`PROFILE_NS`], if the clock is known and more than one
     /// day was observed.
     pub day: Option<Vec<ProfileFigures>>,
+    /// I/Os by process; `None` if processes were not recorded, or for several captures.
+    pub processes: Option<ProcessResults>,
     /// Results from single I/Os; `None` if the capture kept none.
     pub single_ios: Option<SingleIoResults>,
 }
@@ -102,16 +104,22 @@ pub struct DetailWindow {
     pub steps: BTreeMap<u64, CaptureStep>,
 }
 
+/// The I/Os of each process.
+pub struct ProcessResults {
+    /// All processes.
+    pub all: ProcessTable,
+    /// The streams of each process.
+    pub streams: Groups,
+    /// The processes with the most I/Os.
+    pub shown: Vec<ProcessKey>,
+    /// The processes shown, over time.
+    pub over_time: SeriesOverTime,
+    /// The processes of the slowest minute.
+    pub slowest: Option<ProcessTable>,
+}
+
 /// Results that are available only if every I/O was kept.
 pub struct SingleIoResults {
-    /// All processes.
-    pub processes: ProcessTable,
-    /// The streams of each process.
-    pub process_streams: Groups,
-    /// The processes with the most I/Os.
-    pub processes_shown: Vec<ProcessKey>,
-    /// The processes shown, over time.
-    pub processes_over_time: SeriesOverTime,
     /// Working sets by device.
     pub reach: Vec<(u16, WorkingSetFigures)>,
     /// Hit maps by device.
@@ -124,8 +132,6 @@ pub struct SingleIoResults {
     pub who: Vec<Groups>,
     /// Gaps, runs, queue depths and idle periods.
     pub shape: LoadShape,
-    /// The processes of the slowest minute.
-    pub slowest: Option<ProcessTable>,
     /// The hit map read out at the busiest minute, one entry per device; empty if the capture is
     /// too short to have one.
     pub read_outs: Vec<ReadOut>,
@@ -143,6 +149,15 @@ impl Study {
         let mut singles = FirstPassFolds::of(captured, options);
         let mut quality = Completeness::of(captured.conditions());
         let mut more = singles.as_mut().map(FirstPassFolds::in_first_pass).unwrap_or_default();
+        let tells_processes =
+            !captured.is_several() && captured.tells(NotRecorded::Processes).is_ok();
+        let by = [Facet::Process, Facet::Stream];
+        let mut processes =
+            tells_processes.then(|| (ProcessTable::default(), Groups::by(&by)));
+        if let Some((all, streams)) = &mut processes {
+            more.push(all);
+            more.push(streams);
+        }
         let mut drives = Drives::default();
         more.push(&mut quality);
         more.push(&mut drives);
@@ -150,6 +165,12 @@ impl Study {
         let mut gathered = captured.gathering(pass, options.step_ns, PICTURE_STEPS_MAX);
         more.extend(gathered.iter_mut().map(|fold| fold as &mut dyn Fold));
         let totals = CaptureTotals::widened(captured, options, more)?;
+        let mut processes = processes.map(|(all, streams)| {
+            let shown = all.most_active(PROCESSES_SHOWN);
+            let choice = SeriesSelection::Processes(shown.clone());
+            let over_time = SeriesOverTime::new(totals.step_ns, &choice);
+            ProcessResults { all, streams, shown, over_time, slowest: None }
+        });
         let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
         let gathered =
             gathered.and_then(|steps| steps.chosen(totals.step_ns, &totals.workload.keys()));
@@ -170,6 +191,7 @@ impl Study {
         }
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
+        folds.extend(processes.iter_mut().map(|found| &mut found.over_time as &mut dyn Fold));
         folds.extend(pictures.iter_mut().flat_map(SecondPassFolds::folds));
         // Without a filter by layer the sides count every selected I/O, so the steps of all I/Os
         // are the sum of theirs and need no fold of their own.
@@ -192,15 +214,12 @@ impl Study {
             Some(minutes) => Extremes::find(&minutes.finish()?, MINUTE_NS, &totals.observed),
             None => Extremes::find(&steps, totals.step_ns, &totals.observed),
         };
-        let slowest = match (&singles, extremes.and_then(|found| found.slowest)) {
-            (Some(_), Some(slowest)) => {
-                let mut processes = ProcessTable::default();
-                let filter = pass.filter.clone().within(&[(slowest.from_ns, slowest.to_ns)]);
-                captured.run(&PassOptions { filter, ..pass.clone() }, &mut [&mut processes])?;
-                Some(processes)
-            }
-            _ => None,
-        };
+        let slowest = extremes.and_then(|found| found.slowest);
+        if let (Some(processes), Some(slowest)) = (&mut processes, slowest) {
+            let filter = pass.filter.clone().within(&[(slowest.from_ns, slowest.to_ns)]);
+            let table = processes.slowest.insert(ProcessTable::default());
+            captured.run(&PassOptions { filter, ..pass.clone() }, &mut [table])?;
+        }
         let read_outs = match (&singles, extremes.and_then(|found| found.busiest)) {
             (Some(_), Some(busiest)) => read_outs(captured, options, &busiest)?,
             _ => Vec::new(),
@@ -208,13 +227,12 @@ impl Study {
         let single_ios = singles.zip(pictures).map(|(singles, pictures)| {
             let mut found = singles.told(pictures);
             found.who.extend(files);
-            found.slowest = slowest;
             found.read_outs = read_outs;
             found
         });
         Ok(Study {
             is_of_fold: single_ios.is_none()
-                && captured.tells(NotRecorded::StepPercentiles).is_ok(),
+                && captured.tells(NotRecorded::QueueTimes).is_ok(),
             drives,
             evidence: Evidence::seen(captured, totals.account, quality),
             tells_busy_time: captured.tells_busy_time(pass, steps.values()),
@@ -226,6 +244,7 @@ impl Study {
             sides: sides.sides,
             day: day.map(|day| day.listing(&totals.observed)),
             streams_over_time: series,
+            processes,
             single_ios,
             totals,
         })
@@ -287,16 +306,12 @@ struct FirstPassFolds {
     options: StudyOptions,
     conditions: CaptureConditions,
     devices: Vec<u16>,
-    processes: ProcessTable,
-    process_streams: Groups,
     ends: DeviceEnds,
     reaches: Vec<WorkingSet>,
 }
 
 /// Folds of the second pass over single I/Os.
 struct SecondPassFolds {
-    processes_shown: Vec<ProcessKey>,
-    processes: SeriesOverTime,
     hits: Vec<HitMap>,
     hot: Vec<HotRanges>,
     localities: Vec<Locality>,
@@ -318,22 +333,17 @@ impl FirstPassFolds {
             conditions: captured.conditions().clone(),
             reaches: devices.iter().map(reach).collect(),
             devices,
-            processes: ProcessTable::default(),
-            process_streams: Groups::by(&[Facet::Process, Facet::Stream]),
             ends: DeviceEnds::default(),
         })
     }
 
     fn in_first_pass(&mut self) -> Vec<&mut dyn Fold> {
-        let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes, &mut self.ends];
-        folds.push(&mut self.process_streams);
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut self.ends];
         folds.extend(self.reaches.iter_mut().map(|reach| reach as &mut dyn Fold));
         folds
     }
 
     fn pictures(&self, totals: &CaptureTotals) -> SecondPassFolds {
-        let processes_shown = self.processes.most_active(PROCESSES_SHOWN);
-        let choice = SeriesSelection::Processes(processes_shown.clone());
         let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
         let map = |device: &u16| {
             let end = self.ends.of(*device, &self.conditions);
@@ -346,8 +356,6 @@ impl FirstPassFolds {
         let bytes = LOCALITY_BYTES / self.devices.len().max(1);
         let locality = |device: &u16| Locality::keeping(bytes.min(LOCALITY_OF_DEVICE), *device);
         SecondPassFolds {
-            processes_shown,
-            processes: SeriesOverTime::new(totals.step_ns, &choice),
             hits: self.devices.iter().map(map).collect(),
             hot: self.devices.iter().map(hot).collect(),
             localities: self.devices.iter().map(locality).collect(),
@@ -366,12 +374,7 @@ impl FirstPassFolds {
             reach: devices().zip(self.reaches.iter().map(WorkingSet::figures)).collect(),
             hits: devices().zip(pictures.hits).collect(),
             hot: pictures.hot,
-            processes: self.processes,
-            process_streams: self.process_streams,
-            processes_shown: pictures.processes_shown,
-            processes_over_time: pictures.processes,
             shape: pictures.shape,
-            slowest: None,
             read_outs: Vec::new(),
         }
     }
@@ -379,7 +382,7 @@ impl FirstPassFolds {
 
 impl SecondPassFolds {
     fn folds(&mut self) -> Vec<&mut dyn Fold> {
-        let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes, &mut self.shape];
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut self.shape];
         folds.extend(self.hits.iter_mut().map(|map| map as &mut dyn Fold));
         folds.extend(self.hot.iter_mut().map(|ranges| ranges as &mut dyn Fold));
         folds.extend(self.localities.iter_mut().map(|locality| locality as &mut dyn Fold));

@@ -65,7 +65,7 @@ impl Evidence {
             recovery: captured.recovery().cloned(),
             integrity: captured.integrity(),
             // A fold file is made of single I/Os.
-            keeps_single_ios: captured.tells(NotRecorded::StepPercentiles).is_ok(),
+            keeps_single_ios: captured.tells(NotRecorded::QueueTimes).is_ok(),
             account,
             quality,
             earlier_parts: captured.earlier_parts(),

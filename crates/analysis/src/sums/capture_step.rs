@@ -2,6 +2,7 @@
 
 use crate::cells::CubeCell;
 use crate::sums::queue_time::QueueTimeSums;
+use crate::sums::response::TOLD_LEAST;
 use steadfast_domain::histogram::{CoarseHistogram, FineHistogram};
 use steadfast_domain::{IoOp, Nanos};
 
@@ -58,8 +59,12 @@ impl CaptureStep {
     pub fn response_max(&self) -> Option<Nanos> {
         (self.responses > 0).then_some(Nanos(self.response_max_ns))
     }
-    /// Returns a percentile of the response time, or `None` if fewer than ten I/Os lie beyond it.
+    /// Returns a percentile of the response time, or `None` if fewer than ten I/Os lie beyond it or
+    /// the histogram does not hold nearly all I/Os.
     pub fn percentile(&self, fraction: f64) -> Option<Nanos> {
+        if (self.histogram.total() as f64) < self.responses as f64 * TOLD_LEAST {
+            return None;
+        }
         let value = self.histogram.supported_quantile(fraction)?;
         Some(Nanos(value.0.min(self.response_max_ns)))
     }

@@ -7,7 +7,6 @@ use crate::sums::content::of_part;
 use crate::sums::content_steps::ContentTotal;
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
-use steadfast_tracefile::not_recorded::NotRecorded;
 
 /// Content sums of the part of a capture that a pass selects, if it selects a part.
 #[derive(Debug, Clone, Copy)]
@@ -24,11 +23,7 @@ impl PartContent {
     ) -> Self {
         let conditions = captured.conditions();
         let is_part = pass.filter.told(conditions).is_some();
-        // Single I/Os and fold files record content; capture steps alone do not.
-        let is_told = conditions.content.is_some()
-            && [NotRecorded::SingleIos, NotRecorded::StepPercentiles]
-                .into_iter()
-                .any(|untold| captured.tells(untold).is_ok());
+        let is_told = conditions.content.is_some();
         PartContent { is_part, total: (is_part && is_told).then(ContentTotal::default) }
     }
 

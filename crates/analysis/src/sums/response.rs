@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use steadfast_domain::FineHistogram;
 
 /// Share of the I/Os that the histogram must hold before percentiles are reported.
-const TOLD_LEAST: f64 = 0.99;
+pub(super) const TOLD_LEAST: f64 = 0.99;
 
 /// Sums and histogram of response times. Merging two gives those of both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

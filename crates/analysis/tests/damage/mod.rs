@@ -324,7 +324,7 @@ fn the_files_of_a_rotated_capture_of_steps_are_read_as_one() {
 /// Old files have no checksums: what cannot be summed is an error, no wrapped sum.
 #[test]
 fn sums_beyond_all_measure_are_an_error() {
-    let huge = StreamInStep { ios: u64::MAX / 2, bytes: 4096, ..rows()[0] };
+    let huge = StreamInStep { ios: u64::MAX / 2, bytes: 4096, ..rows().remove(0) };
     let conditions = conditions(Some(1_000_000_000));
     let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
     writer.add(&[huge]);

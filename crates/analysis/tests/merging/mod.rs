@@ -20,8 +20,8 @@ use steadfast_analysis::questions::series::{SeriesOverTime, SeriesSelection};
 use steadfast_analysis::questions::shape::LoadShape;
 use steadfast_analysis::questions::steps::Steps;
 use steadfast_analysis::{AnnotatedRows, Fold, ShareMeasure, StreamTable};
-use steadfast_domain::io_event::{CommandName, StreamInStep, StreamResponses};
-use steadfast_domain::{IoEvent, IoOp, Layer, QuarterHistogram};
+use steadfast_domain::io_event::{CommandName, StreamInStep};
+use steadfast_domain::{IoEvent, IoOp, Layer, FineHistogram};
 use steadfast_tracefile::{Batch, StreamKey};
 
 const STEP_NS: u64 = 200_000;
@@ -32,7 +32,6 @@ struct PartitionedIos {
     batch: Batch,
     part_of: Vec<usize>,
     sums: Vec<(StreamInStep, usize)>,
-    responses: Vec<(CubeCell, usize)>,
     /// In which order parts are merged.
     order: Vec<usize>,
 }
@@ -73,28 +72,18 @@ fn sum_of(io: &IoEvent, ios: u64) -> StreamInStep {
         op: io.op,
         sequential: io.offset.is_multiple_of(3),
         bytes: io.bytes,
+        pid: io.pid,
+        command: io.command,
         ios,
         failed: ios / 2,
         responses,
         response_sum_ns: responses * 1000,
         response_max_ns: responses * 700,
+        response_buckets: vec![(FineHistogram::index(io.issued_ns) as u16, responses)],
         depth_sum: ios * 3,
         depth_max: io.pid,
         offsets: io.offset,
     }
-}
-
-fn responses_of(io: &IoEvent, ios: u64) -> CubeCell {
-    let mut dense = vec![0u64; QuarterHistogram::LEN];
-    dense[QuarterHistogram::index(io.issued_ns)] = ios;
-    CubeCell::from_responses(&StreamResponses {
-        device: io.device,
-        layer: io.layer,
-        op: io.op,
-        sequential: io.offset.is_multiple_of(3),
-        bytes: io.bytes,
-        histogram: QuarterHistogram::from_dense(&dense),
-    })
 }
 
 fn any_parts() -> impl Strategy<Value = PartitionedIos> {
@@ -111,8 +100,6 @@ fn any_parts() -> impl Strategy<Value = PartitionedIos> {
             batch: Batch::of(&plain),
             part_of: ios.iter().map(|(_, part)| *part).collect(),
             sums: sums.iter().map(|(io, ios, part)| (sum_of(io, *ios), *part)).collect(),
-            responses: sums.iter().map(|(io, ios, part)| (responses_of(io, *ios), *part)).collect(),
-
             order,
         }
     })
@@ -148,16 +135,15 @@ impl PartitionedIos {
             place: None,
         };
         fold.take(&rows).unwrap();
-        let told = Dimensions::default();
+        let told = Dimensions { processes: true, ..Dimensions::default() };
         if let Ok(cell_fold) = fold.as_cell_fold(told) {
-            let cell_of = |row: &StreamInStep| {
+            let cell_of = |row: StreamInStep| {
                 let begin_ns = row.step * STEP_NS;
                 CubeCell::from_step(row, begin_ns, (begin_ns, begin_ns + STEP_NS - 1))
             };
-            let cells: Vec<CubeCell> = of(&self.sums, chosen).iter().map(cell_of).collect();
-            let responses = &of(&self.responses, chosen)[..];
-            let cells =
-                FilteredCells { step_ns: STEP_NS, told, cells: &cells, busy: &[], responses };
+            let sums = of(&self.sums, chosen).into_iter();
+            let cells: Vec<CubeCell> = sums.map(cell_of).collect();
+            let cells = FilteredCells { step_ns: STEP_NS, told, cells: &cells, busy: &[] };
             cell_fold.take_cells(&cells).unwrap();
         }
         fold

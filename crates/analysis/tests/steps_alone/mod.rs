@@ -8,9 +8,7 @@ use std::io::Cursor;
 use steadfast_analysis::cells::{Dimensions, FilteredCells};
 use steadfast_analysis::questions::compare::SideKey;
 use steadfast_analysis::questions::hits::{HitMap, HitSteps};
-use steadfast_analysis::questions::processes::ProcessTable;
 use steadfast_analysis::questions::reach::WorkingSet;
-use steadfast_analysis::questions::series::{SeriesOverTime, SeriesSelection};
 use steadfast_analysis::questions::steps::CaptureStep;
 use steadfast_analysis::{
     AnnotatedRows, Captured, Derivation, Filter, Fold, FoldCells, PassOptions, Study, StudyOptions,
@@ -18,7 +16,7 @@ use steadfast_analysis::{
 };
 use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_domain::io_event::{StreamInStep, flags};
-use steadfast_domain::{Caveat, Findings, IoEvent, IoOp, Layer};
+use steadfast_domain::{Caveat, Findings, FineHistogram, IoEvent, IoOp, Layer};
 use steadfast_tracefile::{Fields, NotRecorded, StepWriter, TraceError};
 
 const SECONDS: u64 = 80;
@@ -43,11 +41,17 @@ impl Fold for KeptSteps {
                 op: rows.batch.op(row),
                 sequential: rows.sequential[row],
                 bytes: rows.batch.bytes(row),
+                pid: rows.batch.pid(row),
+                command: rows.batch.command(row),
                 ios: 1,
                 failed: 0,
                 responses: u64::from(response.is_some()),
                 response_sum_ns: response.unwrap_or(0),
                 response_max_ns: response.unwrap_or(0),
+                response_buckets: response
+                    .into_iter()
+                    .map(|ns| (FineHistogram::index(ns) as u16, 1))
+                    .collect(),
                 depth_sum: u64::from(rows.depth[row]),
                 depth_max: rows.depth[row],
                 offsets: rows.batch.offset(row),
@@ -73,11 +77,14 @@ impl FoldCells for KeptSteps {
             op: cell.op,
             sequential: cell.sequential,
             bytes: cell.bytes,
+            pid: cell.who.pid,
+            command: cell.who.command,
             ios: cell.ios,
             failed: cell.flag(flags::FAILED),
             responses: cell.responses.count,
             response_sum_ns: cell.responses.sum_ns,
             response_max_ns: cell.responses.max_ns,
+            response_buckets: cell.responses.buckets.clone(),
             depth_sum: cell.depth_sum,
             depth_max: cell.depth_max,
             offsets: cell.offsets,
@@ -171,15 +178,10 @@ fn what_only_single_ios_tell_is_refused_by_its_name() {
         Err(TraceError::NotRecorded(what)) => Some(what),
         _ => None,
     };
-    assert_eq!(refused(&mut ProcessTable::default()), Some(NotRecorded::Processes));
     assert_eq!(refused(&mut device()), Some(NotRecorded::HitMaps));
     assert_eq!(refused(&mut WorkingSet::new(0, 1 << 30)), Some(NotRecorded::WorkingSets));
-    let of_processes = SeriesSelection::Processes(Vec::new());
-    assert_eq!(
-        refused(&mut SeriesOverTime::new(SECOND, &of_processes)),
-        Some(NotRecorded::Processes)
-    );
-    for what in NotRecorded::ALL {
+    assert!(alone.tells(NotRecorded::Processes).is_ok());
+    for what in NotRecorded::ALL.into_iter().filter(|what| *what != NotRecorded::Processes) {
         let text = alone.tells(what).unwrap_err().to_string();
         assert!(text.contains("no single I/O") && text.len() < 300, "{text}");
     }
@@ -200,7 +202,6 @@ fn in_steps(seconds: u64) -> StudyOptions {
 /// What is left of a step without single I/Os.
 fn without_single_ios(step: &CaptureStep) -> CaptureStep {
     CaptureStep {
-        histogram: Default::default(),
         busy_ns: 0,
         queued: Default::default(),
         ..step.clone()
@@ -292,15 +293,9 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
             "kinds-processes",
             "locality",
             "miss-ratios",
-            "process-map",
-            "process-streams",
-            "processes",
             "queue-times",
             "queue-times-processes",
             "read-out-0",
-            "response-heat",
-            "response-histogram",
-            "response-times",
             "reuse-times",
             "runs",
             "utilisation",
@@ -309,7 +304,7 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
     assert_eq!(left.difference(&all).count(), 0);
     assert_eq!(caveat(&every, "steps-only"), None);
     let said = &caveat(&alone, "steps-only").unwrap().text;
-    for left_out in ["percentiles", "utilization", "process map", "hit maps", "working set"] {
+    for left_out in ["queue times", "utilization", "hit maps", "working set"] {
         assert!(said.contains(left_out), "{left_out}: {said}");
     }
 }

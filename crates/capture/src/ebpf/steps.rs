@@ -4,9 +4,9 @@
 use super::plain::{self, PlainData};
 use super::programs::AttachedPrograms;
 use crate::error::CaptureError;
-use std::collections::BTreeMap;
-use steadfast_domain::io_event::{StreamInStep, StreamResponses};
-use steadfast_domain::{IoEvent, IoOp, Layer, QuarterHistogram};
+use crate::process_names::ProcessNames;
+use steadfast_domain::io_event::{CommandName, StreamInStep};
+use steadfast_domain::{FineHistogram, IoEvent, IoOp, Layer};
 
 /// Names of the two tables, which are used alternately.
 pub(super) const TABLES: [&str; 2] = ["steps_a", "steps_b"];
@@ -18,71 +18,57 @@ pub(super) struct StepTables {
     step_ns: u64,
     layer: Layer,
     in_use: usize,
-    /// I/Os outstanding when the capture ended.
-    rest: Vec<StreamInStep>,
-    /// Response times per stream that were not handed out yet.
-    times: BTreeMap<DeviceStreamKey, ResponseBuckets>,
+    /// I/Os outstanding when the capture ended; true if sequential.
+    rest: Vec<(IoEvent, bool)>,
 }
-
-/// Device, operation, sequential or not, transfer size in bytes.
-type DeviceStreamKey = (u16, IoOp, bool, u32);
 
 impl StepTables {
     pub(super) fn new(step_ns: u64, layer: Layer) -> Self {
-        let step_ns = step_ns.max(1);
-        StepTables { step_ns, layer, in_use: 0, rest: Vec::new(), times: BTreeMap::new() }
+        StepTables { step_ns: step_ns.max(1), layer, in_use: 0, rest: Vec::new() }
     }
 
     /// Swaps the tables and appends the content of the one that was in use.
     pub(super) fn take(
         &mut self,
         programs: &AttachedPrograms,
+        names: &mut ProcessNames,
         into: &mut Vec<StreamInStep>,
     ) -> Result<(), CaptureError> {
         let full = self.in_use;
         self.in_use = 1 - full;
         programs.place(TABLES[self.in_use], "steps_now")?;
-        let (times, layer) = (&mut self.times, self.layer);
         programs.drain(TABLES[full], |key, tally| {
             let (Some(key), Some(tally)) =
                 (plain::read::<StepKey>(key), plain::read::<StepTally>(tally))
             else {
                 return;
             };
-            let part = key.with(&tally, layer);
-            let stream = (part.device, part.op, part.sequential, part.bytes);
-            times.entry(stream).or_default().add(&tally);
-            into.push(part);
+            into.push(key.with(&tally, self.layer, names));
         })?;
-        into.append(&mut self.rest);
+        for (mut event, sequential) in self.rest.drain(..) {
+            names.complete(std::slice::from_mut(&mut event));
+            into.push(StreamInStep {
+                step: event.issued_ns / self.step_ns,
+                device: event.device,
+                layer: self.layer,
+                op: event.op,
+                sequential,
+                bytes: event.bytes,
+                pid: event.pid,
+                command: event.command,
+                ios: 1,
+                depth_sum: u64::from(event.depth),
+                depth_max: event.depth,
+                offsets: event.offset,
+                ..StreamInStep::default()
+            });
+        }
         Ok(())
     }
 
-    /// Appends the response times of all parts taken since the last call.
-    pub(super) fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
-        let times = std::mem::take(&mut self.times);
-        let layer = self.layer;
-        into.extend(times.into_iter().map(|((device, op, sequential, bytes), times)| {
-            let histogram = times.histogram();
-            StreamResponses { device, layer, op, sequential, bytes, histogram }
-        }));
-    }
-
     /// Adds an I/O that was outstanding at the end.
-    pub(super) fn add(&mut self, event: &IoEvent, sequential: bool) {
-        self.rest.push(StreamInStep {
-            step: event.issued_ns / self.step_ns,
-            device: event.device,
-            layer: self.layer,
-            op: event.op,
-            sequential,
-            bytes: event.bytes,
-            ios: 1,
-            depth_sum: u64::from(event.depth),
-            depth_max: event.depth,
-            offsets: event.offset,
-            ..StreamInStep::default()
-        });
+    pub(super) fn add(&mut self, event: IoEvent, sequential: bool) {
+        self.rest.push((event, sequential));
     }
 }
 
@@ -90,11 +76,12 @@ impl StepTables {
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct StepKey {
-    step: u64,
+    /// Step | processor << 48.
+    step_cpu: u64,
     bytes: u32,
-    cpu: u16,
-    device: u8,
-    stream: u8,
+    /// Process | device << 22 | stream << 26.
+    process_device_stream: u32,
+    command: [u8; 16],
 }
 
 /// `struct step_tally` of the programs.
@@ -115,27 +102,20 @@ struct StepTally {
 // SAFETY: integers, no padding.
 unsafe impl PlainData for StepTally {}
 
-/// Response times of a stream, by the programs' buckets.
-struct ResponseBuckets([u64; BUCKETS]);
-
-impl Default for ResponseBuckets {
-    fn default() -> Self {
-        ResponseBuckets([0; BUCKETS])
-    }
-}
-
-impl ResponseBuckets {
-    fn add(&mut self, tally: &StepTally) {
-        self.0.iter_mut().zip(tally.times).for_each(|(sum, ios)| *sum += u64::from(ios));
-    }
-
-    /// Returns a histogram in which every I/O counts with the longest time of its bucket.
-    fn histogram(&self) -> QuarterHistogram {
-        let mut dense = vec![0u64; QuarterHistogram::LEN];
-        for (bucket, ios) in self.0.iter().enumerate() {
-            dense[QuarterHistogram::index(longest(bucket))] += ios;
-        }
-        QuarterHistogram::from_dense(&dense)
+impl StepTally {
+    /// Returns the non-empty buckets, each as that of the longest time in it. Counters of the
+    /// programs saturate: what the others do not hold belongs to the one that is full.
+    fn buckets(&self) -> Vec<(u16, u64)> {
+        let counted: u64 = self.times.iter().map(|ios| u64::from(*ios)).sum();
+        let is_full = |ios: &u16| *ios == u16::MAX;
+        let one_is_full = self.times.iter().filter(|ios| is_full(ios)).count() == 1;
+        let rest = if one_is_full { self.responses.saturating_sub(counted) } else { 0 };
+        let all = self.times.iter().enumerate().filter(|(_, ios)| **ios > 0);
+        let index = |bucket| FineHistogram::index(longest(bucket)) as u16;
+        all.map(|(bucket, ios)| {
+            (index(bucket), u64::from(*ios) + if is_full(ios) { rest } else { 0 })
+        })
+        .collect()
     }
 }
 
@@ -147,29 +127,30 @@ fn longest(bucket: usize) -> u64 {
     }
 }
 
-/// Returns the operation and the order (true if sequential) encoded in the programs' stream number.
-fn stream(number: u8) -> (IoOp, bool) {
-    (IoOp::of_number(number & 7).unwrap_or(IoOp::Other), number & 8 != 0)
-}
-
 // SAFETY: integers, no padding.
 unsafe impl PlainData for StepKey {}
 
 impl StepKey {
-    fn with(self, tally: &StepTally, layer: Layer) -> StreamInStep {
-        let (op, sequential) = stream(self.stream);
+    fn with(self, tally: &StepTally, layer: Layer, names: &mut ProcessNames) -> StreamInStep {
+        let pid = self.process_device_stream & 0x3f_ffff;
+        let stream = self.process_device_stream >> 26;
+        let command = CommandName(self.command);
+        let is_first_thread = stream & 16 == 0;
         StreamInStep {
-            step: self.step,
-            device: u16::from(self.device),
+            step: self.step_cpu & 0xffff_ffff_ffff,
+            device: (self.process_device_stream >> 22 & 15) as u16,
             layer,
-            op,
-            sequential,
+            op: IoOp::of_number(stream as u8 & 7).unwrap_or(IoOp::Other),
+            sequential: stream & 8 != 0,
             bytes: self.bytes,
+            pid,
+            command: if is_first_thread { command } else { names.of_thread(pid, command) },
             ios: tally.ios,
             failed: u64::from(tally.failed),
             responses: tally.responses,
             response_sum_ns: tally.response_sum_ns,
             response_max_ns: tally.response_max_ns,
+            response_buckets: tally.buckets(),
             depth_sum: tally.depth_sum,
             depth_max: tally.depth_max,
             offsets: tally.offsets,
@@ -183,12 +164,17 @@ mod tests {
 
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
-        assert_eq!((size_of::<StepKey>(), size_of::<StepTally>()), (16, 248));
+        assert_eq!((size_of::<StepKey>(), size_of::<StepTally>()), (32, 248));
     }
 
     /// Returns a tally of these I/Os alone.
     fn tally(times: &[(usize, u16)]) -> StepTally {
+        tally_of(0, times)
+    }
+
+    fn tally_of(responses: u64, times: &[(usize, u16)]) -> StepTally {
         let mut bytes = vec![0; size_of::<StepTally>()];
+        bytes[8..16].copy_from_slice(&responses.to_ne_bytes());
         for (bucket, ios) in times {
             bytes[56 + bucket * 2..][..2].copy_from_slice(&ios.to_ne_bytes());
         }
@@ -197,13 +183,29 @@ mod tests {
 
     #[test]
     fn buckets_are_as_long_as_their_longest_time() {
-        let mut times = ResponseBuckets::default();
-        times.add(&tally(&[(0, 5), (1, 7), (40, 9)]));
-        times.add(&tally(&[(1, 1), (95, 2)]));
-        let buckets: Vec<_> = times.histogram().buckets().map(|(_, high, n)| (high.0, n)).collect();
+        let bounds = |(bucket, ios): (u16, u64)| (FineHistogram::bounds(usize::from(bucket)), ios);
+        let of = |times| tally(times).buckets().into_iter().map(bounds).collect::<Vec<_>>();
+        let found = of(&[(0, 5), (1, 7), (40, 9), (95, 2)]);
+        let longest: Vec<_> = found.iter().map(|((_, high), ios)| (*high, *ios)).collect();
         // The octave from 2^20 ns has four buckets of 2^18 ns; the last bucket is unbounded.
-        let (last, rest) = buckets.split_last().unwrap();
-        assert_eq!(rest, [(1279, 5), (1535, 8), ((1 << 20) + (1 << 18) - 1, 9)]);
-        assert_eq!(*last, ((1 << 42) - 1, 2));
+        let full = tally_of(70_000, &[(3, u16::MAX), (4, 9)]);
+        assert_eq!(full.buckets().iter().map(|(_, ios)| *ios).collect::<Vec<_>>(), [69_991, 9]);
+        let quarter = (1 << 20) + (1 << 18) - 1;
+        assert_eq!(longest, [(1279, 5), (1535, 7), (quarter, 9), ((1 << 42) - 1, 2)]);
+    }
+
+    #[test]
+    fn what_shares_a_word_of_a_key_is_taken_apart() {
+        let mut command = [0; 16];
+        command[..2].copy_from_slice(b"dd");
+        let key = StepKey {
+            step_cpu: 77 | 511 << 48,
+            bytes: 4096,
+            process_device_stream: 4_194_303 | 15 << 22 | 9 << 26,
+            command,
+        };
+        let found = key.with(&tally(&[]), Layer::Block, &mut ProcessNames::default());
+        assert_eq!((found.step, found.bytes, found.device, found.pid), (77, 4096, 15, 4_194_303));
+        assert_eq!((found.op, found.sequential, found.command.to_string()), (IoOp::Write, true, "dd".into()));
     }
 }

@@ -7,8 +7,9 @@ use super::rings::{RingRecord, RingSizes, Rings};
 use super::steps::{self, StepTables};
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
+use crate::process_names::ProcessNames;
 use crate::source::{CaptureCounters, EventSource};
-use steadfast_domain::io_event::{StreamInStep, StreamResponses};
+use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{IoEvent, Layer};
 
 /// Loaded programs and their rings.
@@ -60,7 +61,7 @@ impl ProbeSession {
     ) -> Result<(), CaptureError> {
         let (began_ns, turns) = (self.began_ns, &mut self.turns);
         let mut hand_out = |event: IoEvent, sequential: bool| match turns {
-            Some(turns) => turns.add(&event, sequential),
+            Some(turns) => turns.add(event, sequential),
             None => into.push(event),
         };
         self.programs.each(map, |value| unended(value, began_ns, &mut hand_out))
@@ -112,13 +113,13 @@ impl<T: CapturedLayer> EventSource for T {
         self.finish(into)
     }
 
-    fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
+    fn take_steps(
+        &mut self,
+        names: &mut ProcessNames,
+        into: &mut Vec<StreamInStep>,
+    ) -> Result<(), CaptureError> {
         let ProbeSession { programs, turns, .. } = self.tap_mut();
-        turns.as_mut().map_or(Ok(()), |turns| turns.take(programs, into))
-    }
-
-    fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
-        self.tap_mut().turns.iter_mut().for_each(|turns| turns.take_responses(into));
+        turns.as_mut().map_or(Ok(()), |turns| turns.take(programs, names, into))
     }
 
     fn cgroups(&self, show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {

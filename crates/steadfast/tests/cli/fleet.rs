@@ -7,11 +7,11 @@ use std::fs;
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{
-    CapturePart, CapturedDevice, CommandName, RESPONSE_UNKNOWN, StreamInStep, StreamResponses,
+    CapturePart, CapturedDevice, CommandName, RESPONSE_UNKNOWN, StreamInStep,
     flags,
 };
 use steadfast_domain::{
-    Bytes, CaptureConditions, IoEvent, IoOp, Layer, QuarterHistogram, TimeZone,
+    Bytes, CaptureConditions, IoEvent, IoOp, Layer, FineHistogram, TimeZone,
 };
 use steadfast_tracefile::{StepWriter, TraceWriter};
 
@@ -374,25 +374,34 @@ fn damaged_foreign_and_unreleased_folds_are_refused_by_name() {
     ask(b"", &["empty"]);
 }
 
-/// The streams of a file of steps: two of them, and response times of one over all steps.
+/// The streams of a file of steps: two of two processes each.
 fn write_steps(path: &Path) {
     let conditions = CaptureConditions { step_ns: Some(SECOND), ..conditions("h", 0, 3 * SECOND) };
     let mut writer = StepWriter::new(File::create(path).unwrap(), &conditions).unwrap();
-    let mut dense = vec![0u64; QuarterHistogram::LEN];
-    (1..=1000u64).for_each(|us| dense[QuarterHistogram::index(us * 1000)] += 1);
-    let read = |step, ios| StreamInStep {
-        step,
+    // The response times are 1, 2 ... 1,000 us.
+    let read = |us: u64| StreamInStep {
+        step: if us <= 600 { 0 } else { 2 },
         bytes: 4096,
-        ios,
-        responses: ios,
-        response_sum_ns: ios * 500_000,
-        response_max_ns: 1_000_000,
+        pid: 10 + us as u32 % 3,
+        command: CommandName::new("db"),
+        ios: 1,
+        responses: 1,
+        response_sum_ns: us * 1000,
+        response_max_ns: us * 1000,
+        response_buckets: vec![(FineHistogram::index(us * 1000) as u16, 1)],
         ..StreamInStep::default()
     };
-    let write = StreamInStep { op: IoOp::Write, sequential: true, bytes: 8192, ..read(1, 7) };
-    writer.add(&[read(0, 600), read(2, 400), write]);
-    let histogram = QuarterHistogram::from_dense(&dense);
-    writer.add_responses(&[StreamResponses { bytes: 4096, histogram, ..Default::default() }]);
+    let write = StreamInStep {
+        step: 1,
+        op: IoOp::Write,
+        sequential: true,
+        bytes: 8192,
+        ios: 7,
+        response_buckets: Vec::new(),
+        command: CommandName::new("backup"),
+        ..read(5)
+    };
+    writer.add(&(1..=1000).map(read).chain([write]).collect::<Vec<_>>());
     writer.finish(&conditions).unwrap();
 }
 
@@ -406,7 +415,8 @@ fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
     write_steps(&here.join("steps.parquet"));
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/trace.md");
     for (file, streams) in [("all.fold", 12), ("steps.parquet", 2)] {
-        let Some(rows) = counted(test, here, include_str!("cube.py"), &[page, file]) else {
+        let Some(rows) = counted(test, here, include_str!("cube.py"), &[page, file, "streams"])
+        else {
             return;
         };
         let rows = rows.as_array().unwrap();
@@ -431,6 +441,20 @@ fn the_query_in_the_docs_gives_the_streams_of_a_cube_file() {
             ];
             let theirs = ["count", "amount", "mean_ns", "p99_ns"].map(|name| &row[name]);
             assert_eq!(ours, theirs, "{file}: {row}");
+        }
+        let rows = counted(test, here, include_str!("cube.py"), &[page, file, "processes"]);
+        let rows: Vec<_> = rows.iter().flat_map(|rows| rows.as_array().unwrap()).collect();
+        let told = json(here, &["trace", "processes", file]);
+        let told = told["processes"].as_array().unwrap();
+        assert_eq!(rows.len(), told.len(), "{file}");
+        for row in rows {
+            let names = ["pid", "count", "amount", "reads", "writes"];
+            let is_it = |one: &&serde_json::Value| {
+                names.iter().all(|name| one[name] == row[name])
+                    && one["command"] == row["command"]
+                    && one["response_mean_ns"] == row["mean_ns"]
+            };
+            assert!(told.iter().any(|one| is_it(&one)), "{file}: no {row}");
         }
     }
     // The fold counts what the traces count.

@@ -51,6 +51,7 @@ mod signals;
 mod simulated;
 mod stalls;
 mod strangers;
+mod summed;
 mod targets;
 mod tkperf;
 mod trace;

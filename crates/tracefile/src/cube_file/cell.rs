@@ -3,10 +3,8 @@
 use crate::batch::Batch;
 use crate::schema::{Field, Fields};
 use serde::{Deserialize, Serialize};
-use steadfast_domain::io_event::{
-    CommandName, ContentMeasurement, StreamInStep, StreamResponses, flags,
-};
-use steadfast_domain::{FineHistogram, IoOp, Layer};
+use steadfast_domain::io_event::{CommandName, ContentMeasurement, StreamInStep, flags};
+use steadfast_domain::{IoOp, Layer};
 
 /// Number of bits of `io_event::flags` that are counted.
 pub const FLAGS: usize = 9;
@@ -91,9 +89,8 @@ pub struct CubeCell {
 }
 
 impl CubeCell {
-    /// Returns the sums of a stream in a capture step that begins at `begin_ns`. The kernel added
-    /// them up, so response times have no buckets.
-    pub fn from_step(row: &StreamInStep, begin_ns: u64, span_ns: (u64, u64)) -> CubeCell {
+    /// Returns the sums of a stream in a capture step that begins at `begin_ns`.
+    pub fn from_step(row: StreamInStep, begin_ns: u64, span_ns: (u64, u64)) -> CubeCell {
         let mut counts = [0; FLAGS];
         counts[flags::FAILED.trailing_zeros() as usize] = row.failed;
         CubeCell {
@@ -103,38 +100,20 @@ impl CubeCell {
             op: row.op,
             sequential: row.sequential,
             bytes: row.bytes,
+            who: Who { pid: row.pid, command: row.command, ..Who::default() },
             ios: row.ios,
             span_ns,
             responses: Times {
                 count: row.responses,
                 sum_ns: row.response_sum_ns,
                 max_ns: row.response_max_ns,
-                buckets: Vec::new(),
+                buckets: row.response_buckets,
             },
             depth_sum: row.depth_sum,
             depths: if row.depth_sum > 0 { row.ios } else { 0 },
             depth_max: row.depth_max,
             offsets: row.offsets,
             flags: counts,
-            ..CubeCell::default()
-        }
-    }
-
-    /// Returns the histogram of a stream over several steps, without any other sums. The kernel's
-    /// buckets are wider; each counts as its longest time.
-    pub fn from_responses(part: &StreamResponses) -> CubeCell {
-        let index = |longest: u64| FineHistogram::index(longest) as u16;
-        let buckets = part.histogram.buckets();
-        CubeCell {
-            device: part.device,
-            layer: part.layer,
-            op: part.op,
-            sequential: part.sequential,
-            bytes: part.bytes,
-            responses: Times {
-                buckets: buckets.map(|(_, longest, count)| (index(longest.0), count)).collect(),
-                ..Times::default()
-            },
             ..CubeCell::default()
         }
     }

@@ -52,8 +52,6 @@ pub(super) enum CubeRowKind {
     /// The sums of a cell.
     #[default]
     Cell,
-    /// Response times of a stream over several steps: `step` is null.
-    Responses,
     /// Busy time of a device in a step: `op` is null.
     Busy,
 }
@@ -74,10 +72,6 @@ pub(super) struct CubeRow {
 pub(super) enum HeldIn {
     All,
     Cells,
-    /// Cells and response times.
-    Streams,
-    /// Cells and busy time.
-    Steps,
     Busy,
 }
 
@@ -86,8 +80,6 @@ impl HeldIn {
         match self {
             HeldIn::All => true,
             HeldIn::Cells => kind == CubeRowKind::Cell,
-            HeldIn::Streams => kind != CubeRowKind::Busy,
-            HeldIn::Steps => kind != CubeRowKind::Responses,
             HeldIn::Busy => kind == CubeRowKind::Busy,
         }
     }
@@ -97,7 +89,7 @@ impl HeldIn {
 #[derive(Clone, Copy)]
 pub(super) enum Store {
     /// An unsigned integer of `bits` bits. `set` returns `None` for an impossible value; null is
-    /// [`NO_STEP`] and [`NO_OP`] in these columns, and 0 in all others.
+    /// [`NO_OP`] in the column `op`, and 0 in all others.
     Number { bits: i8, get: fn(&CubeRow) -> u64, set: fn(&mut CubeRow, u64) -> Option<()> },
     /// A boolean: sequential or random.
     Sequential,
@@ -117,8 +109,6 @@ pub(super) enum Store {
     Disk,
 }
 
-/// Null in the column `step`.
-pub(super) const NO_STEP: u64 = u64::MAX;
 /// Null in the column `op`.
 pub(super) const NO_OP: u64 = u32::MAX as u64;
 
@@ -181,11 +171,11 @@ macro_rules! flag {
 
 /// Defines the two columns of a histogram.
 macro_rules! histogram {
-    ($buckets:expr, $counts:literal, $times:ident, $held:expr, $is_there:expr) => {
+    ($buckets:expr, $counts:literal, $times:ident, $is_there:expr) => {
         [
             CubeColumn {
                 dictionary: false,
-                ..CubeColumn::new($buckets, Store::Buckets { of: |cell| &cell.$times }, $held)
+                ..CubeColumn::new($buckets, Store::Buckets { of: |cell| &cell.$times }, HeldIn::Cells)
                     .only($is_there)
             },
             CubeColumn {
@@ -197,7 +187,7 @@ macro_rules! histogram {
                         set: |cell| &mut cell.$times,
                         buckets: $buckets,
                     },
-                    $held,
+                    HeldIn::Cells,
                 )
                 .only($is_there)
             },
@@ -245,9 +235,9 @@ const OF_CONTENT: fn(&CubeColumns) -> bool = |columns| columns.content;
 pub(super) const RESPONSE_BUCKET: &str = "response_bucket";
 
 const RESPONSES: [CubeColumn; 2] =
-    histogram!(RESPONSE_BUCKET, "response_bucket_ios", responses, HeldIn::Streams, ALWAYS);
+    histogram!(RESPONSE_BUCKET, "response_bucket_ios", responses, ALWAYS);
 const QUEUED: [CubeColumn; 2] =
-    histogram!("queued_bucket", "queued_bucket_ios", queued, HeldIn::Cells, OF_FOLD);
+    histogram!("queued_bucket", "queued_bucket_ios", queued, OF_FOLD);
 
 /// All columns, in file order.
 const ALL: [CubeColumn; 49] = [
@@ -255,21 +245,7 @@ const ALL: [CubeColumn; 49] = [
     CubeColumn::new("disk", Store::Disk, HeldIn::All),
     CubeColumn {
         dictionary: false,
-        ..CubeColumn::new(
-            "step",
-            Store::Number {
-                bits: 64,
-                get: |row| row.step,
-                set: |row, value| {
-                    row.step = value;
-                    if value == NO_STEP {
-                        row.kind = CubeRowKind::Responses;
-                    }
-                    Some(())
-                },
-            },
-            HeldIn::Steps,
-        )
+        ..CubeColumn::new("step", number!(64, step), HeldIn::All)
     },
     CubeColumn::new("device", number!(16, cell.device), HeldIn::All),
     CubeColumn::new(
@@ -298,10 +274,10 @@ const ALL: [CubeColumn; 49] = [
                 Some(())
             },
         },
-        HeldIn::Streams,
+        HeldIn::Cells,
     ),
-    CubeColumn::new("sequential", Store::Sequential, HeldIn::Streams),
-    CubeColumn::new("bytes", number!(32, cell.bytes), HeldIn::Streams),
+    CubeColumn::new("sequential", Store::Sequential, HeldIn::Cells),
+    CubeColumn::new("bytes", number!(32, cell.bytes), HeldIn::Cells),
     CubeColumn::new("pid", number!(32, cell.who.pid), HeldIn::Cells).only(OF_PROCESSES),
     CubeColumn::new(
         "command",

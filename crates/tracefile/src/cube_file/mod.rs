@@ -1,8 +1,7 @@
 //! The cube file: sums of I/Os by step, device, stream and originator, as `capture --totals-every`
 //! and `trace fold` write them. A Parquet file with one row per [`CubeCell`] and the same metadata and
 //! checksums as a trace file. A dimension that was not recorded is an absent column, and a key that
-//! a row does not distinguish is null: rows without `step` hold response times over several steps,
-//! rows without `op` the busy time of a device. `docs/formats.md` describes the columns.
+//! a row does not distinguish is null: rows without `op` hold the busy time of a device. `docs/formats.md` describes the columns.
 
 mod cell;
 mod columns;

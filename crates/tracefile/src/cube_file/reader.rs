@@ -2,8 +2,7 @@
 
 use super::cell::{BusyInStep, CubeCell};
 use super::columns::{
-    CubeColumn, CubeRow, CubeRowKind, NO_OP, NO_STEP, RESPONSE_BUCKET, Store, all_columns,
-    element_of,
+    CubeColumn, CubeRow, CubeRowKind, NO_OP, RESPONSE_BUCKET, Store, all_columns, element_of,
 };
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, WIDTH_NS};
 use crate::error::TraceError;
@@ -28,8 +27,6 @@ pub struct CubeFile<R> {
 pub struct CubeRows {
     /// Sums by step.
     pub cells: Vec<CubeCell>,
-    /// Response times of streams over several steps.
-    pub responses: Vec<CubeCell>,
     /// Busy time by step, device and layer.
     pub busy: Vec<BusyInStep>,
 }
@@ -139,8 +136,7 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
         let (source, count) = (&self.source, rows.len());
         match column.store {
             Store::Number { bits: 64, set, .. } => {
-                let absent = if column.name == "step" { NO_STEP.cast_signed() } else { 0 };
-                let values = chunk::values(source, chunk, count, absent)?;
+                let values = chunk::values(source, chunk, count, 0)?;
                 let values = values.into_iter().map(i64::cast_unsigned);
                 set_numbers(column.name, set, rows, values)
             }
@@ -202,10 +198,6 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
 impl CubeRows {
     fn push(&mut self, row: CubeRow, step_ns: u64) -> Result<(), TraceError> {
         let CubeRow { kind, step, mut cell, busy_ns } = row;
-        if kind == CubeRowKind::Responses {
-            self.responses.push(cell);
-            return Ok(());
-        }
         let end_ns = step.checked_add(1).and_then(|steps| steps.checked_mul(step_ns));
         let end_ns =
             end_ns.ok_or_else(|| TraceError::damaged(in_column("step"), "an impossible step"))?;

@@ -7,19 +7,26 @@ use super::writer::CubeWriter;
 use crate::error::TraceError;
 use std::collections::BTreeMap;
 use std::io::Write;
-use steadfast_domain::io_event::{StreamInStep, StreamResponses};
-use steadfast_domain::{CaptureConditions, IoOp, Layer};
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::{StepStreamKey, StreamInStep};
 
-type Key = (u64, u16, Layer, IoOp, bool, u32);
+/// The columns that the kernel's sums fill.
+pub(super) const COLUMNS: CubeColumns = CubeColumns {
+    processes: true,
+    threads: false,
+    cgroups: false,
+    files: false,
+    merges: false,
+    content: false,
+    single_ios: false,
+};
 
-/// A writer of the I/O streams of capture steps. Parts of the same stream and step are summed while
-/// they wait in memory.
+/// A writer of the I/O streams of capture steps. Parts of the same step, stream and process are
+/// summed while they wait in memory.
 pub struct StepWriter<W: Write + Send> {
     cube: CubeWriter<W>,
     step_ns: u64,
-    waiting: BTreeMap<Key, StreamInStep>,
-    /// Response times that wait for the next row group.
-    responses: Vec<CubeCell>,
+    waiting: BTreeMap<u64, BTreeMap<StepStreamKey, StreamInStep>>,
     rows: u64,
 }
 
@@ -30,10 +37,9 @@ impl<W: Write + Send> StepWriter<W> {
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
         Ok(StepWriter {
-            cube: CubeWriter::new(sink, CubeColumns::default(), conditions)?,
+            cube: CubeWriter::new(sink, COLUMNS, conditions)?,
             step_ns: conditions.step_ns.unwrap_or(1),
             waiting: BTreeMap::new(),
-            responses: Vec::new(),
             rows: 0,
         })
     }
@@ -41,20 +47,14 @@ impl<W: Write + Send> StepWriter<W> {
     /// Adds parts of steps.
     pub fn add(&mut self, parts: &[StreamInStep]) {
         for part in parts {
-            match self.waiting.get_mut(&part.key()) {
+            let step = self.waiting.entry(part.step).or_default();
+            match step.get_mut(&part.key()) {
                 Some(row) => row.merge(part),
                 None => {
-                    self.waiting.insert(part.key(), *part);
+                    step.insert(part.key(), part.clone());
                 }
             }
         }
-    }
-
-    /// Adds response times of streams over the steps since the last call. They are written with the
-    /// next row group.
-    pub fn add_responses(&mut self, responses: &[StreamResponses]) {
-        let any = responses.iter().filter(|part| part.histogram.total() > 0);
-        self.responses.extend(any.map(CubeCell::from_responses));
     }
 
     /// Updates the conditions, for the case that the file is never finished.
@@ -71,18 +71,14 @@ impl<W: Write + Send> StepWriter<W> {
     /// # Errors
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn flush_before(&mut self, step: u64) -> Result<(), TraceError> {
-        let later = self.waiting.split_off(&(step, 0, Layer::Block, IoOp::Read, false, 0));
-        for row in std::mem::replace(&mut self.waiting, later).into_values() {
+        let later = self.waiting.split_off(&step);
+        let before = std::mem::replace(&mut self.waiting, later);
+        for row in before.into_values().flat_map(BTreeMap::into_values) {
             let begin_ns = row.step.saturating_mul(self.step_ns);
             self.rows += 1;
-            self.cube.add(CubeCell::from_step(&row, begin_ns, (begin_ns, begin_ns)))?;
+            self.cube.add(CubeCell::from_step(row, begin_ns, (begin_ns, begin_ns)))?;
         }
-        self.write_responses()?;
         self.cube.flush()
-    }
-
-    fn write_responses(&mut self) -> Result<(), TraceError> {
-        self.responses.drain(..).try_for_each(|cell| self.cube.add_responses(cell))
     }
 
     /// Adds the rows of a row group of another file as a row group.
@@ -92,7 +88,6 @@ impl<W: Write + Send> StepWriter<W> {
     pub fn copy(&mut self, rows: CubeRows) -> Result<(), TraceError> {
         self.rows += rows.cells.len() as u64;
         rows.cells.into_iter().try_for_each(|cell| self.cube.add(cell))?;
-        rows.responses.into_iter().try_for_each(|cell| self.cube.add_responses(cell))?;
         self.cube.flush()
     }
 
@@ -103,7 +98,7 @@ impl<W: Write + Send> StepWriter<W> {
 
     /// Returns the number of streams of steps that are only in memory.
     pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.waiting.values().map(BTreeMap::len).sum()
     }
 
     /// Returns the size of the file so far, in bytes.

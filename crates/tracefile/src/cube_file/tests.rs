@@ -96,21 +96,17 @@ fn whole(bytes: Vec<u8>) -> Memory {
 fn written() -> Vec<u8> {
     let mut writer = fold(EVERY);
     cells().into_iter().for_each(|cell| writer.add(cell).unwrap());
-    let responses = Times { buckets: vec![(5, 6)], ..Times::default() };
-    writer.add_responses(CubeCell { bytes: 512, responses, ..CubeCell::default() }).unwrap();
     writer.add_busy(busy()).unwrap();
     writer.finish_fold(&()).unwrap()
 }
 
 #[test]
-fn cells_response_times_and_busy_time_are_read_as_they_were_written() {
+fn cells_and_busy_time_are_read_as_they_were_written() {
     let file = whole(written());
     assert_eq!((file.groups(), file.step_ns(), file.has_checksums()), (1, STEP_NS, true));
     let rows = file.read(0).unwrap();
     assert_eq!(rows.cells, cells());
     assert_eq!(rows.busy, [busy()]);
-    let responses = Times { buckets: vec![(5, 6)], ..Times::default() };
-    assert_eq!(rows.responses, [CubeCell { bytes: 512, responses, ..CubeCell::default() }]);
 }
 
 /// A column that was not recorded is absent, and its values are unknown.
@@ -124,12 +120,13 @@ fn columns_that_were_not_recorded_are_absent() {
     let bytes = writer.finish(&CaptureConditions { step_ns: Some(STEP_NS), ..host() }).unwrap();
     let has = |name: &str| bytes.windows(name.len()).any(|text| text == name.as_bytes());
     assert!(has("response_bucket_ios") && has("disk") && has("failed"));
-    let absent = ["host", "pid", "tid", "cgroup", "inode", "queued", "busy_ns"];
+    let absent = ["host", "tid", "cgroup", "inode", "queued", "busy_ns"];
     let columns: Vec<&str> =
-        columns::columns_of(CubeColumns::default()).iter().map(|column| column.name).collect();
+        columns::columns_of(step_writer::COLUMNS).iter().map(|column| column.name).collect();
     assert!(absent.iter().all(|name| !columns.contains(name)), "{columns:?}");
     let found = whole(bytes).read(0).unwrap().cells;
-    assert_eq!(found[1].who, Who::default());
+    let process = Who { tid: 0, thread: CommandName::default(), cgroup: 0, inode: 0, ..cells()[1].who };
+    assert_eq!(found[1].who, process);
     assert_eq!((found[1].depths, found[0].depths), (11, 0), "known wherever any is");
     assert_eq!(found[1].span_ns, (3 * STEP_NS, 4 * STEP_NS - 1), "the bounds of the step");
 }

@@ -110,14 +110,6 @@ impl<W: Write + Send> CubeWriter<W> {
         self.push(CubeRowKind::Cell, begin_ns, cell, 0)
     }
 
-    /// Adds response times of a stream over several steps.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
-    pub fn add_responses(&mut self, cell: CubeCell) -> Result<(), TraceError> {
-        self.push(CubeRowKind::Responses, 0, cell, 0)
-    }
-
     /// Adds the busy time of a device in a step.
     ///
     /// # Errors
@@ -233,7 +225,7 @@ impl<W: Write + Send> CubeWriter<W> {
 
 /// Returns the time and the number of I/Os of some rows.
 fn about(rows: &[CubeRow], step_ns: u64) -> RowGroupExtent {
-    let steps = || rows.iter().filter(|row| row.kind != CubeRowKind::Responses).map(|row| row.step);
+    let steps = || rows.iter().map(|row| row.step);
     let (first, last) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
     let end = last.saturating_add(1).saturating_mul(step_ns).saturating_sub(1);
     let ios = rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.cell.ios));
