@@ -33,6 +33,8 @@ pub const CONDITION_UNMET: &str = "condition-unmet";
 pub const CONDITIONS_CHANGED: &str = "conditions-changed";
 /// A load thread used all the time of its CPU.
 pub const CPU_BOUND: &str = "cpu-bound";
+/// The device has no FUA: the kernel flushed after each FUA write instead. Added by the bench.
+pub const FUA_EMULATED: &str = "fua-emulated";
 /// The device raised a critical warning.
 pub const CRITICAL_WARNING: &str = "critical-warning";
 /// The rule for the cursors of sequential streams could not be checked.
@@ -315,9 +317,10 @@ pub const NOT_STEADY: [&str; 2] = [STEADY_STATE_NOT_ACHIEVED, PART_NOT_STEADY];
 
 /// Caveats that the bench or its engine adds itself. They do not come from the procedure, so a
 /// resumed procedure does not add them again.
-pub const BENCH_CAVEATS: [&str; 9] = [
+pub const BENCH_CAVEATS: [&str; 10] = [
     CONDITIONS_CHANGED,
     FIO_MESSAGES,
+    FUA_EMULATED,
     HOSTS_FIO_VERSIONS,
     HOSTS_LOAD,
     HOSTS_SKEW,

@@ -30,6 +30,7 @@ pub mod notation;
 pub mod outcome;
 pub mod proof;
 pub mod purge;
+pub mod rate;
 pub mod record;
 pub mod replayed;
 pub mod script;

@@ -285,6 +285,31 @@ fn every_backend_does_exactly_what_is_asked() {
     }
 }
 
+/// The kernel's own count of flushes agrees. It counts a flush where the device has a volatile
+/// cache, and makes one flush of several that wait at the same time.
+#[test]
+fn the_kernel_counts_the_flushes_of_commits() {
+    let _turn = alone();
+    let Some(device) = LoopDevice::new("flushes", 8 << 20) else { return };
+    let name = device.path.file_name().unwrap().to_str().unwrap().to_owned();
+    let flushes = || -> u64 {
+        let text = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+        text.split_whitespace().nth(15).map_or(0, |n| n.parse().unwrap())
+    };
+    for (pattern, demand, expected) in [
+        ("RND 4K W FLUSH/1", "T1Q1", 200),
+        ("SEQ 8K W FLUSH/8", "T1Q8", 25),
+        ("RND 4K W", "T1Q4", 0),
+    ] {
+        let before = flushes();
+        let wanted = stimulus(pattern, demand, 8 << 20, LoadLimits::ios(200));
+        let done = apply(&mut engine_on(device.target(), Backend::Uring), wanted);
+        device.counters();
+        assert_eq!(done.direction(Op::Flush).ios, expected, "{pattern}");
+        assert_eq!(flushes() - before, expected, "{pattern}");
+    }
+}
+
 #[test]
 fn durable_writes_count_their_commits_and_flushes() {
     let _turn = alone();

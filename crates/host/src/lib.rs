@@ -67,7 +67,7 @@ pub use proof::{
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use queue::{
     BlockQueue, DeviceFileSystem, MountedFileSystem, Partition, block_queue, disk_sequence,
-    file_systems_on, mounted_at,
+    file_systems_on, has_fua, mounted_at,
 };
 pub use refusal::ArmRefusal;
 pub use remote::{

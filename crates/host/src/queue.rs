@@ -39,6 +39,13 @@ pub fn block_queue(device: &Device, roots: &SystemRoots) -> Option<BlockQueue> {
     of_node(&SysfsNode::named(&device.name, roots)?)
 }
 
+/// Returns true if the kernel passes FUA writes on to the device, false if it writes and flushes
+/// instead; `None` for a file or a simulated drive.
+pub fn has_fua(device: &Device, roots: &SystemRoots) -> Option<bool> {
+    let node = SysfsNode::named(&device.name, roots)?;
+    node.whole().number::<u8>("queue/fua").map(|fua| fua != 0)
+}
+
 /// Returns the kernel's sequence number of the disk that currently has this major and minor
 /// number. It changes if another disk gets the number or the medium is exchanged. `None` if no
 /// disk has the number; 0 on kernels before 5.15.

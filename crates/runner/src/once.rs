@@ -4,7 +4,7 @@
 use crate::host_changes::HostChanges;
 use crate::rig::{IntervalCallback, Rig};
 use steadfast_domain::record::Check;
-use steadfast_domain::stimulus::{ActiveRange, DataPattern, LoadLimits};
+use steadfast_domain::stimulus::{ActiveRange, DataPattern, LoadLimits, Pace};
 use steadfast_domain::{
     Bytes, Caveat, Conditions, Demand, Device, Halt, IoStream, Measurement, Nanos, Step, StepPlace,
     Stimulus,
@@ -23,6 +23,8 @@ pub struct SingleLoad {
     pub streams: Vec<IoStream>,
     /// Threads and outstanding I/Os.
     pub demand: Demand,
+    /// Schedule of the I/Os.
+    pub pace: Pace,
     /// Content of the data to write.
     pub data_pattern: DataPattern,
     /// Part of the capacity to use, in percent.
@@ -61,6 +63,7 @@ impl SingleLoad {
         let until = LoadLimits { time: self.time.or(usual), ios: self.ios, bytes: None };
         let stimulus = Stimulus::new(self.streams.clone(), range, self.demand, until)
             .data_pattern(self.data_pattern.clone())
+            .pace(self.pace)
             .ramp(self.ramp)
             .seed(place.seed(self.seed))
             .verify(self.verify);

@@ -9,7 +9,8 @@ use std::time::Duration;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
-    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Proof, Purge, PurgeMethod, Step,
+    Caveat, CaveatKind, Conditions, Device, Halt, Host, Measurement, Nanos, Proof, Purge,
+    PurgeMethod, Step, caveats as ids,
 };
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart, StopSignal, TargetEngine};
 use steadfast_host::{Directory, HostError, PurgeProgress, PurgeWatch, SystemRoots};
@@ -33,6 +34,23 @@ pub struct DeviceRig {
 }
 
 impl DeviceRig {
+    /// Adds the caveat on FUA writes that the kernel makes durable with flushes, once.
+    fn note_emulated_fua(&mut self, step: &Step) {
+        let device = self.engine.target().device();
+        let forced = step.load.streams().any(|stream| stream.durability.is_forced());
+        let known = self.caveats.iter().any(|caveat| caveat.id == ids::FUA_EMULATED);
+        if known || !forced || steadfast_host::has_fua(device, &self.roots) != Some(false) {
+            return;
+        }
+        let text = format!(
+            "{} has no FUA (queue/fua is 0): the kernel wrote and then flushed for each durable \
+             write.",
+            device.path
+        );
+        let remedy = "Read the response times of FUA as those of a write and a flush.";
+        self.caveats.push(Caveat::new(CaveatKind::Remark, ids::FUA_EMULATED, text, remedy));
+    }
+
     /// Creates a rig around an engine that holds an armed target.
     pub fn new(engine: impl TargetEngine + 'static, roots: SystemRoots, stop: StopSignal) -> Self {
         let device = engine.target().device();
@@ -162,7 +180,9 @@ impl Rig for DeviceRig {
     }
 
     fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
-        self.engine.prepare(step)
+        let prepared = self.engine.prepare(step)?;
+        self.note_emulated_fua(step);
+        Ok(prepared)
     }
 
     fn apply(

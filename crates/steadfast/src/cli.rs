@@ -36,6 +36,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
 use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::rate::{Arrivals, OfferedRate};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::text::{excerpt, printable};
 use steadfast_domain::units::parse_percent;
@@ -491,6 +492,24 @@ impl From<TogetherName> for steadfast_runner::StartSync {
     }
 }
 
+/// Arrivals of I/Os at a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalsName {
+    /// At random.
+    Poisson,
+    /// Evenly spaced.
+    Fixed,
+}
+
+impl From<ArrivalsName> for Arrivals {
+    fn from(name: ArrivalsName) -> Self {
+        match name {
+            ArrivalsName::Poisson => Self::Poisson,
+            ArrivalsName::Fixed => Self::Fixed,
+        }
+    }
+}
+
 /// Help of `--target` of `measure`.
 const MEASURED_TARGETS: &str = "Device or file to work on: a block device, a file, or sim:NAME (a \
     simulated drive). Repeat it to measure several at the same time: their loads begin together";
@@ -499,7 +518,7 @@ const MEASURED_TARGETS: &str = "Device or file to work on: a block device, a fil
 #[derive(Debug, Args)]
 #[command(mut_arg("target", |target| target.required(true).help(MEASURED_TARGETS)))]
 pub struct MeasureArguments {
-    /// The access pattern: "RND 4K RW65", "SEQ 128K W"
+    /// The access pattern: "RND 4K RW65", "SEQ 128K W", "RND 4K W FUA", "SEQ 8K W FLUSH/1"
     #[arg(conflicts_with = "workload")]
     pub pattern: Option<AccessPattern>,
     /// Workload to apply: a file that `workload derive` wrote, a Replay representation, or a
@@ -512,6 +531,13 @@ pub struct MeasureArguments {
     /// Threads and outstanding I/Os per thread, such as T4Q32; default: the workload's, or T1Q1
     #[arg(help_heading = heading::LOAD, long, value_name = "TnQm")]
     pub demand: Option<Demand>,
+    /// Offer I/Os at this rate, whether or not earlier ones have completed: I/Os per second, or
+    /// MB/s. Response times count from when each I/O is due
+    #[arg(help_heading = heading::LOAD, long, value_name = "IOPS|MB/s")]
+    pub rate: Option<OfferedRate>,
+    /// Arrivals of a --rate: at random (default), or evenly spaced
+    #[arg(help_heading = heading::LOAD, long, requires = "rate")]
+    pub arrivals: Option<ArrivalsName>,
     /// Measured time; default: 10s
     #[arg(help_heading = heading::LOAD, long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub time: Option<Nanos>,

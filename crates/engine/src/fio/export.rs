@@ -2,7 +2,7 @@
 
 use super::expression::{Expression, FioTarget};
 use std::fmt::Write;
-use steadfast_domain::stimulus::Pace;
+use steadfast_domain::stimulus::{Durability, Pace};
 use steadfast_domain::{Bytes, Nanos, Op, Stimulus};
 
 /// The engine that every fio on Linux has.
@@ -46,14 +46,18 @@ fn job_of(
         direct: true,
         io_engine: IO_ENGINE,
     };
-    let pace = paced(stimulus)?;
+    let options = paced(stimulus)? + &durable(stimulus)?;
     let plain =
         Stimulus { pace: Pace::Closed, verify: false, delay: Nanos::ZERO, ..stimulus.clone() };
     let plain = Stimulus {
         streams: plain
             .streams
             .into_iter()
-            .map(|stream| steadfast_domain::IoStream { pace: None, ..stream })
+            .map(|stream| steadfast_domain::IoStream {
+                pace: None,
+                durability: Durability::Cached,
+                ..stream
+            })
             .collect(),
         ..plain
     };
@@ -64,7 +68,7 @@ fn job_of(
     let stonewall = if waits { "stonewall\n" } else { "" };
     let mut text = format!("[{name}]\n{stonewall}filename={filename}\n");
     text.push_str(&expression.body(&part));
-    text.push_str(&pace);
+    text.push_str(&options);
     if plain.ramp > Nanos::ZERO {
         let _ = writeln!(text, "ramp_time={}us", plain.ramp.0.div_ceil(1000));
     }
@@ -75,6 +79,22 @@ fn job_of(
         let _ = writeln!(text, "startdelay={}us", stimulus.delay.0.div_ceil(1000));
     }
     Ok(text)
+}
+
+/// Returns the option that makes the writes of all jobs durable.
+fn durable(stimulus: &Stimulus) -> Result<String, String> {
+    let mut writes = stimulus.streams.iter().filter(|stream| stream.op == Op::Write);
+    let Some(first) = writes.next().map(|stream| stream.durability) else {
+        return Ok(String::new());
+    };
+    if writes.any(|stream| stream.durability != first) {
+        return Err("all writes of a fio job are equally durable".into());
+    }
+    Ok(match first {
+        Durability::Cached => String::new(),
+        Durability::Fua | Durability::Sync => "sync=dsync\n".to_owned(),
+        Durability::Flush(every) => format!("fdatasync={every}\n"),
+    })
 }
 
 /// Returns the options of a pace; in fio every job has its own.

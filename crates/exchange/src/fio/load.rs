@@ -3,10 +3,11 @@
 use super::files::FileNames;
 use super::options::{SectionOptions, TargetFacts};
 use super::sizes::by_direction;
+use std::num::NonZeroU32;
 use steadfast_domain::sequence::{
     Amount, Extent, SequenceEnd, SequenceLoad, SteadyEnd, SteadyRate,
 };
-use steadfast_domain::stimulus::{Cursor, DataPattern, Op, Order, Pace, Zone};
+use steadfast_domain::stimulus::{Cursor, DataPattern, Durability, Op, Order, Pace, Zone};
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos};
 
 const SECOND: u64 = 1_000_000_000;
@@ -60,7 +61,11 @@ struct JobAccess {
 /// Returns the load of a section. Errors are added to `options`.
 pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -> Option<JobLoad> {
     let manner = manner(options)?;
-    let streams = streams(options, &manner)?;
+    let mut streams = streams(options, &manner)?;
+    let durability = durability(options)?;
+    for stream in streams.iter_mut().filter(|stream| stream.op == Op::Write) {
+        stream.durability = durability;
+    }
     let depth = depth(options, assumed.ioengine);
     let threads = options.count("numjobs", DEMAND_MAX).unwrap_or(1);
     let files = FileNames::of(options);
@@ -117,6 +122,37 @@ pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -
     }
     let dimensions = dimensions(options, depth, threads);
     Some(JobLoad { load, threads, files, increment, pause, steady, dimensions, paces })
+}
+
+/// Returns the durability of a job's writes: `sync`, `fsync` or `fdatasync`.
+fn durability(options: &mut SectionOptions<'_>) -> Option<Durability> {
+    let sync = match options.text("sync").unwrap_or("none") {
+        "0" | "none" => false,
+        "" | "1" | "sync" | "dsync" => true,
+        _ => {
+            options.refuse("sync", "it is none of none, sync, dsync");
+            return None;
+        }
+    };
+    let every = ["fsync", "fdatasync"].map(|name| {
+        let every = options.count(name, u32::MAX).and_then(NonZeroU32::new);
+        every.map(|every| (name, every))
+    });
+    match (sync, every) {
+        (false, [None, None]) => Some(Durability::Cached),
+        (true, [None, None]) => Some(Durability::Sync),
+        (false, [Some((_, every)), None] | [None, Some((_, every))]) => {
+            options.remark(
+                "response times of writes that a flush follows count until it has completed, which \
+                 begins when they are written; fio's count until they are written",
+            );
+            Some(Durability::Flush(every))
+        }
+        (_, [Some((name, _)), _] | [_, Some((name, _))]) => {
+            options.refuse(name, "it is not applied together with sync, fsync or fdatasync");
+            None
+        }
+    }
 }
 
 fn is_zero(amount: Amount) -> bool {

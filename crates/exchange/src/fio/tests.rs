@@ -113,6 +113,20 @@ fn splits_zones_rates_and_pauses_are_those_of_fio() {
 }
 
 #[test]
+fn writes_are_as_durable_as_asked() {
+    let stream = |options: &str| one(options).unwrap().load.streams[0].to_string();
+    assert_eq!(stream("rw=write\nfsync=1"), "SEQ 4K W FLUSH/1");
+    assert_eq!(stream("rw=randwrite\nfdatasync=32"), "RND 4K W FLUSH/32");
+    assert_eq!(stream("rw=randwrite\nsync=1"), "RND 4K W SYNC");
+    assert_eq!(stream("rw=randwrite\nsync=dsync\nfsync=0"), "RND 4K W SYNC");
+    assert_eq!(stream("rw=randwrite\nsync=none"), "RND 4K W");
+    assert_eq!(stream("rw=randread\nfsync=8"), "RND 4K R");
+    for bad in ["sync=1\nfsync=1", "fsync=1\nfdatasync=2", "sync=often"] {
+        assert!(one(&format!("rw=write\n{bad}")).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn a_job_may_be_random_in_part() {
     let step = one("rw=randrw\nrwmixread=60\nbs=4k\npercentage_random=30,100").unwrap();
     let streams: Vec<(String, u32)> =

@@ -20,6 +20,7 @@ fn single(pattern: AccessPattern) -> SingleLoad {
         name: pattern.to_string(),
         streams: pattern.streams(),
         demand: Demand::new(1, 8),
+        pace: Default::default(),
         data_pattern: Default::default(),
         active_range_percent: 50,
         ramp: Nanos::ZERO,

@@ -92,3 +92,67 @@ fn tables_fit_a_terminal_and_dashes_have_a_reason() {
         assert!(text.contains("99.999 % takes 1,000,000 I/Os"), "{text}");
     }
 }
+
+/// The exact drive serves 10,000 reads per second: 5,000 are kept up with, 20,000 are not.
+#[test]
+fn an_offered_rate_is_reported_with_what_was_achieved() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let load = ["measure", "RND 4K R", "--target", "sim:exact", "--demand", "T1Q256", "--json"];
+    let rates: [(&[&str], f64, bool); 4] = [
+        (&["--rate", "5000"], 5_000.0, true),
+        (&["--rate", "5000IOPS", "--arrivals", "fixed"], 5_000.0, true),
+        (&["--rate", "20.48MB/s"], 5_000.0, true),
+        (&["--rate", "20000"], 20_000.0, false),
+    ];
+    for (rate, offered, keeps_up) in rates {
+        let exported = ["--time", "20s", "--export-csv", "rate.csv", "--force"];
+        let text = succeed(here, &[&load[..], rate, &exported].concat());
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (number(&answer["offered_iops"]), &answer["kept_up"]),
+            (offered, &keeps_up.into())
+        );
+        let expected = if keeps_up { offered } else { 10_000.0 };
+        assert!((number(&answer["iops"]) / expected - 1.0).abs() < 0.02, "{rate:?}");
+        let csv = std::fs::read_to_string(here.join("rate.csv")).unwrap();
+        assert!(csv.trim_end().ends_with(&format!(",{offered},{keeps_up}")), "{csv}");
+    }
+    let closed: Value = serde_json::from_str(&succeed(here, &load)).unwrap();
+    assert!(closed["offered_iops"].is_null() && closed["kept_up"].is_null());
+}
+
+#[test]
+fn impossible_rates_and_durabilities_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let cases: [(&[&str], &str); 6] = [
+        (&["RND 4K R", "--rate", "0"], "above 0"),
+        (&["RND 4K R", "--rate", "fast"], "20000 (IOPS)"),
+        (&["RND 4K R", "--rate", "2500000"], "--demand T3Q32"),
+        (&["RND 4K R", "--arrivals", "fixed"], "--rate"),
+        (&["RND 4K R FUA"], "FLUSH/1"),
+        (&["RND 4K W FLUSH/0"], "FLUSH/1"),
+    ];
+    for (arguments, word) in cases {
+        let command = [&["measure", "--target", "sim:exact"], arguments].concat();
+        refuse(scratch.path(), &command, &[word]);
+    }
+}
+
+/// A commit of the exact drive is 104 us of write and 2.1 ms of flush.
+#[test]
+fn commits_have_rows_for_the_writes_alone_and_the_flushes() {
+    let scratch = tempfile::tempdir().unwrap();
+    let load = ["measure", "RND 4K W FLUSH/1", "--target", "sim:exact", "--ios", "200", "--json"];
+    let answer: Value = serde_json::from_str(&succeed(scratch.path(), &load)).unwrap();
+    let rows: Vec<(&str, u64, f64)> = answer["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            let ios = row["ios"].as_u64().unwrap();
+            (row["operation"].as_str().unwrap(), ios, number(&row["response_mean_ms"]))
+        })
+        .collect();
+    assert_eq!(rows, [("writes", 200, 2.204), ("writes alone", 200, 0.104), ("flushes", 200, 2.1)]);
+}

@@ -176,6 +176,9 @@ pub(super) fn figures(measurement: &Measurement) -> Vec<OperationFigures> {
     if operations.len() != 1 {
         operations.push(named("all", measurement.total()));
     }
+    if let Some(alone) = &measurement.writes_alone {
+        operations.push(named("writes alone", alone.clone()));
+    }
     let flushes = named("flushes", measurement.direction(Op::Flush));
     operations.extend((flushes.responses > 0).then_some(flushes));
     operations
@@ -224,7 +227,7 @@ pub(super) struct OperationSpread {
 }
 
 /// Operations in the order of the tables.
-const OPERATIONS: [&str; 5] = ["reads", "writes", "discards", "all", "flushes"];
+const OPERATIONS: [&str; 6] = ["reads", "writes", "discards", "all", "writes alone", "flushes"];
 
 /// Returns mean and standard deviation over the runs of one target for each operation that any run
 /// has.
@@ -250,7 +253,11 @@ pub(super) fn spreads(runs: &[&[OperationFigures]]) -> Vec<OperationSpread> {
 /// all of them, which would repeat it.
 fn figures_of(run: &[OperationFigures], operation: &str) -> Option<IoFigures> {
     let own = run.iter().find(|figures| figures.operation == operation);
-    let single = || run.iter().find(|figures| operation == "all" && figures.operation != "flushes");
+    let single = || {
+        run.iter().find(|figures| {
+            operation == "all" && !["writes alone", "flushes"].contains(&figures.operation)
+        })
+    };
     own.or_else(single).map(|figures| figures.figures)
 }
 
@@ -302,6 +309,8 @@ pub(super) struct RunRow<'a> {
     pub demand: String,
     pub run: u32,
     pub elapsed: Nanos,
+    /// Offered IOPS, and whether the target kept up; `None` for a load without a rate.
+    pub rate: Option<(f64, bool)>,
     pub results: &'a [OperationFigures],
 }
 
@@ -312,7 +321,7 @@ pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
         out.push(',');
         out.push_str(column.csv);
     });
-    out.push_str("\r\n");
+    out.push_str(",offered_iops,kept_up\r\n");
     for row in rows {
         for operation in row.results {
             let mut fields = vec![
@@ -327,6 +336,9 @@ pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
             ];
             let figures = COLUMNS.iter().map(|column| (column.of)(&operation.figures));
             fields.extend(figures.map(|value| value.map_or(String::new(), |v| v.to_string())));
+            let rate =
+                row.rate.map(|(offered, kept_up)| [offered.to_string(), kept_up.to_string()]);
+            fields.extend(rate.unwrap_or_default());
             out.push_str(&fields.join(","));
             out.push_str("\r\n");
         }
@@ -459,7 +471,15 @@ mod tests {
         let mut rows = Vec::new();
         for (run, results) in (1..).zip(runs) {
             let (demand, elapsed) = ("T1Q1".to_owned(), Nanos::from_secs(2));
-            rows.push(RunRow { target: "sim:small", load: "mixed", demand, run, elapsed, results });
+            rows.push(RunRow {
+                target: "sim:small",
+                load: "mixed",
+                demand,
+                run,
+                elapsed,
+                rate: None,
+                results,
+            });
         }
         let text = markdown(&rows);
         assert!(text.starts_with("| Target | Load | Demand | Run | Operation | IOPS |"), "{text}");

@@ -17,7 +17,9 @@ use figures::{OperationFigures, OperationSpread, RunRow};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::measurement::{HostPart, Interval, StallEffect, mean};
+use steadfast_domain::rate::Arrivals;
 use steadfast_domain::settings::HostList;
+use steadfast_domain::stimulus::Pace;
 use steadfast_domain::text::number;
 use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, Op, Step};
 use steadfast_engine::{PreparedStep, StopSignal};
@@ -39,6 +41,10 @@ struct MeasureOutput<'a> {
     /// Rates and response times of each operation, and of reads, writes and discards together
     /// (`all`) if there are several.
     results: Vec<OperationFigures>,
+    /// Rate at which I/Os were due, per second; null for a load without a rate.
+    offered_iops: Option<f64>,
+    /// False if the target completed fewer I/Os than were due; null for a load without a rate.
+    kept_up: Option<bool>,
     /// I/Os that the device saw meanwhile and that were not of this command.
     foreign_ios: Vec<ForeignIo>,
 }
@@ -266,6 +272,7 @@ fn rows<'a>(
             demand: asked.demand.to_string(),
             run,
             elapsed: answer.measurement.elapsed,
+            rate: answer.offered_iops.zip(answer.kept_up),
             results: &answer.results,
         })
     };
@@ -281,6 +288,7 @@ struct MeasuredTarget {
 impl MeasuredTarget {
     fn answer<'a>(&'a self, armed: &'a ArmedTarget) -> MeasureOutput<'a> {
         let measurement = &self.measurement;
+        let pace = self.step.load.stimulus().map_or(Pace::Closed, |stimulus| stimulus.pace);
         MeasureOutput {
             device: armed.rig.device(),
             engine: armed.rig.engine(),
@@ -289,6 +297,8 @@ impl MeasuredTarget {
             iops: measurement.iops(),
             bytes_per_second: measurement.bytes_per_second(),
             results: figures::figures(measurement),
+            offered_iops: pace.offered_iops(),
+            kept_up: measurement.kept_up(pace),
             foreign_ios: measurement.foreign_ios(&self.step),
         }
     }
@@ -428,11 +438,20 @@ fn asked(arguments: &MeasureArguments) -> anyhow::Result<SingleLoad> {
         }
     };
     let demand = file.as_ref().and_then(|file| file.demand);
+    let demand = arguments.demand.or(demand).unwrap_or(Demand::new(1, 1));
+    let pace = match arguments.rate {
+        Some(rate) => {
+            let arrivals = arguments.arrivals.map(Arrivals::from).unwrap_or_default();
+            rate.pace(&streams, demand.threads, arrivals).map_err(|why| misuse(&why))?
+        }
+        None => Pace::Closed,
+    };
     let data_pattern = file.map(|file| file.data_pattern);
     Ok(SingleLoad {
         name,
         streams,
-        demand: arguments.demand.or(demand).unwrap_or(Demand::new(1, 1)),
+        pace,
+        demand,
         data_pattern: arguments.data_pattern.clone().or(data_pattern).unwrap_or_default(),
         active_range_percent: arguments.active_range,
         ramp: arguments.ramp,
@@ -479,6 +498,7 @@ fn text(target: &str, asked: &SingleLoad, runs: &[&MeasureOutput<'_>], numbers: 
 fn remarks_of(answer: &MeasureOutput<'_>) -> Vec<String> {
     let measurement = answer.measurement;
     let mut lines: Vec<String> = by_host(measurement).into_iter().collect();
+    lines.extend(rate_of(answer));
     if let Some((user, system)) = measurement.cpu_ns_per_io() {
         lines.push(format!(
             "CPU per I/O: {} ns user, {} ns system",
@@ -503,6 +523,25 @@ fn remarks_of(answer: &MeasureOutput<'_>) -> Vec<String> {
         lines.push(format!("Began with the other targets, {late} after the agreed moment"));
     }
     lines
+}
+
+/// Returns the offered rate and what was achieved of it; `None` for a load without a rate.
+fn rate_of(answer: &MeasureOutput<'_>) -> Option<String> {
+    let (offered, achieved) = (answer.offered_iops?, answer.iops?);
+    let rates = format!(
+        "{} IOPS offered, {} achieved ({:.2} %)",
+        number(offered, 1),
+        number(achieved, 1),
+        100.0 * achieved / offered
+    );
+    Some(if answer.kept_up == Some(false) {
+        format!(
+            "COULD NOT KEEP UP: {rates}; response times count from when each I/O was due and grow \
+             with the time of the step"
+        )
+    } else {
+        format!("Rate: {rates}; response times count from when each I/O was due")
+    })
 }
 
 fn count(count: u64) -> String {
@@ -616,6 +655,7 @@ mod tests {
         let asked = SingleLoad {
             name: pattern.to_string(),
             streams: pattern.streams(),
+            pace: Pace::Closed,
             demand: Demand::new(1, 1),
             data_pattern: Default::default(),
             active_range_percent: 100,

@@ -1,0 +1,167 @@
+//! Rates at which I/Os are offered to a device, whether or not earlier ones have completed.
+
+use crate::measurement::Measurement;
+use crate::stimulus::{IoStream, Op, Pace};
+use crate::text::excerpt;
+use crate::units::Nanos;
+use std::fmt;
+use std::str::FromStr;
+
+/// Period in which the I/Os of a pace are counted: a rate is kept to a thousandth of an I/O per
+/// second.
+const PERIOD: Nanos = Nanos::from_secs(1000);
+
+/// Highest rate of one thread, in I/Os per second (our choice: more than one thread can issue).
+pub const THREAD_RATE_MAX: f64 = 1e6;
+
+/// An offered rate.
+///
+/// ```
+/// use steadfast_domain::rate::OfferedRate;
+/// assert_eq!("20000".parse(), Ok(OfferedRate::Iops(20_000.0)));
+/// assert_eq!("150MB/s".parse(), Ok(OfferedRate::MegabytesPerSecond(150.0)));
+/// assert!("0".parse::<OfferedRate>().is_err());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum OfferedRate {
+    /// I/Os per second.
+    Iops(f64),
+    /// MB (10^6 bytes) per second.
+    MegabytesPerSecond(f64),
+}
+
+/// Times at which I/Os arrive at a rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Arrivals {
+    /// At random, independently of one another: exponential gaps.
+    #[default]
+    Poisson,
+    /// Evenly spaced.
+    Fixed,
+}
+
+/// Error for a text that is not a rate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{}' is not a rate above 0; write it like 20000 (IOPS) or 150MB/s", excerpt(.0))]
+pub struct RateError(String);
+
+impl FromStr for OfferedRate {
+    type Err = RateError;
+    fn from_str(text: &str) -> Result<Self, RateError> {
+        let lower = text.trim().to_ascii_lowercase();
+        let megabytes = lower.strip_suffix("mb/s");
+        let number = megabytes.or(lower.strip_suffix("iops")).unwrap_or(&lower).trim();
+        let rate = number.parse::<f64>().ok().filter(|rate| *rate >= 0.001 && rate.is_finite());
+        let rate = rate.ok_or_else(|| RateError(text.to_owned()))?;
+        Ok(if megabytes.is_some() {
+            OfferedRate::MegabytesPerSecond(rate)
+        } else {
+            OfferedRate::Iops(rate)
+        })
+    }
+}
+
+impl fmt::Display for OfferedRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OfferedRate::Iops(rate) => write!(f, "{rate} IOPS"),
+            OfferedRate::MegabytesPerSecond(rate) => write!(f, "{rate} MB/s"),
+        }
+    }
+}
+
+impl OfferedRate {
+    /// Returns the rate in I/Os per second for I/Os drawn from these streams; `None` if they move
+    /// no bytes and the rate is in bytes.
+    pub fn iops(self, streams: &[IoStream]) -> Option<f64> {
+        match self {
+            OfferedRate::Iops(rate) => Some(rate),
+            OfferedRate::MegabytesPerSecond(rate) => {
+                let size = |s: &IoStream| if s.op == Op::Flush { 0.0 } else { s.size.0 as f64 };
+                let weight: f64 = streams.iter().map(|s| f64::from(s.weight)).sum();
+                let bytes: f64 = streams.iter().map(|s| f64::from(s.weight) * size(s)).sum();
+                (bytes > 0.0).then(|| rate * 1e6 * weight / bytes)
+            }
+        }
+    }
+
+    /// Returns the pace of a load of these streams by `threads` threads.
+    ///
+    /// # Errors
+    /// A sentence, if the rate is less than an I/O in 1,000 s or more than the threads can issue.
+    pub fn pace(
+        self,
+        streams: &[IoStream],
+        threads: u32,
+        arrivals: Arrivals,
+    ) -> Result<Pace, String> {
+        let iops = self.iops(streams).ok_or("the load moves no bytes: give a rate in IOPS")?;
+        if iops > THREAD_RATE_MAX * f64::from(threads) {
+            let needed = (iops / THREAD_RATE_MAX).ceil();
+            return Err(format!(
+                "{self} is more than {threads} threads can issue ({THREAD_RATE_MAX} IOPS each): \
+                 use {needed} threads, such as --demand T{needed}Q32"
+            ));
+        }
+        let ios = (iops * PERIOD.as_secs_f64()).round() as u64;
+        if ios == 0 {
+            return Err(format!("{self} is less than one I/O in {PERIOD}"));
+        }
+        Ok(match arrivals {
+            Arrivals::Poisson => Pace::Poisson { ios, per: PERIOD },
+            Arrivals::Fixed => Pace::Fixed { ios, per: PERIOD },
+        })
+    }
+}
+
+impl Pace {
+    /// Returns the offered rate in I/Os per second; `None` if the load has none of its own.
+    pub fn offered_iops(self) -> Option<f64> {
+        match self {
+            Pace::Closed | Pace::Burst { .. } => None,
+            Pace::Fixed { ios, per } | Pace::Poisson { ios, per } => {
+                Some(ios as f64 / per.as_secs_f64())
+            }
+        }
+    }
+}
+
+impl Measurement {
+    /// Returns true if a load with this pace completed as many I/Os as were offered, but for 1 %
+    /// and, of random arrivals, three standard deviations of their number; `None` if it has no
+    /// rate.
+    pub fn kept_up(&self, pace: Pace) -> Option<bool> {
+        let offered = pace.offered_iops()? * self.elapsed.as_secs_f64();
+        let spread = if matches!(pace, Pace::Poisson { .. }) { 3.0 * offered.sqrt() } else { 0.0 };
+        let done: u64 = self.streams.iter().map(|stream| stream.tally.ios).sum();
+        let flushes = self.writes_alone.as_ref().map_or(0, |_| self.direction(Op::Flush).ios);
+        Some((done - flushes) as f64 + 1.0 >= offered - spread - 0.01 * offered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notation::AccessPattern;
+
+    #[test]
+    fn a_rate_in_bytes_counts_the_mean_size() {
+        let streams = "RND 4K RW50".parse::<AccessPattern>().unwrap().streams();
+        let rate: OfferedRate = "40.96 MB/s".parse().unwrap();
+        assert_eq!(rate.iops(&streams), Some(10_000.0));
+        let pace = rate.pace(&streams, 1, Arrivals::Fixed).unwrap();
+        assert_eq!(pace, Pace::Fixed { ios: 10_000_000, per: PERIOD });
+        assert_eq!(pace.offered_iops(), Some(10_000.0));
+    }
+
+    #[test]
+    fn impossible_rates_are_refused() {
+        for bad in ["0", "-5", "nan", "inf", "", "5 GB", "0MB/s", "1e-9"] {
+            assert!(bad.parse::<OfferedRate>().is_err(), "{bad}");
+        }
+        let streams = "RND 4K R".parse::<AccessPattern>().unwrap().streams();
+        let rate: OfferedRate = "1500000IOPS".parse().unwrap();
+        assert!(rate.pace(&streams, 1, Arrivals::Poisson).unwrap_err().contains("T2Q32"));
+        assert!(rate.pace(&streams, 2, Arrivals::Poisson).is_ok());
+    }
+}
