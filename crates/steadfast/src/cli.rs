@@ -49,6 +49,7 @@ use steadfast_runner::calibrate::CalibrationPoint;
 /// touched only after its serial number was given with --yes-destroy.
 #[derive(Debug, Parser)]
 #[command(name = "steadfast", version, after_long_help = exit::HELP, max_term_width = 100)]
+#[command(mut_args(heading::grouped), mut_subcommands(heading::group))]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -61,13 +62,21 @@ pub struct Cli {
 #[derive(Debug, Args)]
 pub struct GlobalArguments {
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long, global = true, hide = true)]
+    #[arg(long, global = true, hide = true)]
     json: bool,
     /// Print results, warnings and errors only
-    #[arg(help_heading = heading::OUTPUT, long, short, global = true)]
+    #[arg(long, short, global = true)]
     pub quiet: bool,
     /// Colors on the terminal: auto (on a terminal, unless NO_COLOR is set), always or never
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "WHEN", global = true, value_enum, default_value_t, hide_possible_values = true, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        global = true,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     pub color: ColorChoice,
 }
 
@@ -390,7 +399,7 @@ fn process_number(text: &str) -> Result<u32, String> {
 #[derive(Debug, Args)]
 pub struct DevicesArguments {
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -400,7 +409,7 @@ pub struct DoctorArguments {
     /// A block device, a file, or sim:NAME (a simulated drive); it is not written to
     pub device: String,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -416,10 +425,10 @@ pub struct PlanArguments {
     #[arg(help_heading = heading::METHOD, long, value_name = "METHOD")]
     pub purge: Option<PurgeChoice>,
     /// Print every step; otherwise steps that repeat are summed up
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub verbose: bool,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -432,7 +441,7 @@ pub struct RunArguments {
     pub hosts: hosts::HostsArguments,
     /// Where the result goes: the run directory, which must not exist; with several targets,
     /// the directory of their run directories
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// With several targets, what begins at the same moment on all of them: every step
     /// (steps), the first step of every phase (phases), or only the first one (start).
@@ -456,18 +465,18 @@ pub struct RunArguments {
     #[arg(help_heading = heading::METHOD, long, value_name = "ACTION")]
     pub purge_failed: Option<PurgeFailure>,
     /// Let this group read the files written; otherwise only root can read what root writes
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "GROUP")]
+    #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub prometheus: Option<PathBuf>,
     /// Print every step; otherwise steps that repeat are summed up. Not on a terminal, which
     /// shows the run live
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub verbose: bool,
     /// Print JSON: the findings when the run ends
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -573,18 +582,18 @@ pub struct MeasureArguments {
     #[arg(help_heading = heading::LOAD, long)]
     pub engine: Option<EngineName>,
     /// Keep fio's job files and output in this directory
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// Write every run as a Markdown table
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub export_markdown: Option<PathBuf>,
     /// Write every run as CSV
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub export_csv: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -629,7 +638,7 @@ pub struct CalibrateArguments {
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Option<String>,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -658,7 +667,7 @@ pub struct ResumeArguments {
     #[arg(long)]
     pub verbose: bool,
     /// Print JSON: the findings when the run ends
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -669,7 +678,7 @@ pub struct RestoreArguments {
     /// calibrate and capture left behind
     pub run_dir: Option<PathBuf>,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -693,7 +702,7 @@ pub struct StudyArguments {
     /// A run directory, or results of another tool, which are printed
     pub run_dir: PathBuf,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -705,12 +714,17 @@ pub struct ReportArguments {
     pub runs: Vec<PathBuf>,
     /// Where the result goes: the directory for the report of another tool's results, which
     /// are printed without it; a run's report goes into the run directory
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Formats of the report; text is printed
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "FORMATS", value_delimiter = ',', default_value = "html,pdf,csv,json")]
+    #[arg(
+        long,
+        value_name = "FORMATS",
+        value_delimiter = ',',
+        default_value = "html,pdf,csv,json"
+    )]
     pub format: Vec<Format>,
 }
 
@@ -732,7 +746,7 @@ pub struct CompareArguments {
     pub runs: Vec<PathBuf>,
     /// Where the result goes: a directory for compare.html, compare.pdf and the tables as CSV,
     /// or one file ending in .html, .pdf, .json, .csv or .parquet
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR|FILE")]
+    #[arg(long, short, value_name = "DIR|FILE")]
     pub output: Option<PathBuf>,
     /// Every number of all runs as one long table instead: run, metric, point, size, mix,
     /// direction, unit, value. CSV goes to standard output without -o
@@ -741,7 +755,7 @@ pub struct CompareArguments {
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -762,7 +776,7 @@ pub struct CheckArguments {
     pub allow: Vec<String>,
     /// Where the result goes: a directory for check.html and check.pdf; default: the run
     /// directory
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR", conflicts_with = "no_report")]
+    #[arg(long, short, value_name = "DIR", conflicts_with = "no_report")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
@@ -770,7 +784,7 @@ pub struct CheckArguments {
     #[arg(long)]
     pub no_report: bool,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -781,7 +795,7 @@ pub struct IdentifyAnyArguments {
     #[arg(required = true, num_args = 1.., value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -860,7 +874,7 @@ pub struct CaptureArguments {
     #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub rotate_time: Option<Nanos>,
     /// Where the result goes: the trace file
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,

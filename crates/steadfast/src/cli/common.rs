@@ -26,10 +26,10 @@ pub struct TargetArguments {
 #[derive(Debug, Default, Args)]
 pub struct WritingArguments {
     /// Overwrite an existing regular file
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub force: bool,
     /// Let this group read the files written; otherwise only root can read what root writes
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "GROUP")]
+    #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
 }
 
@@ -37,10 +37,16 @@ pub struct WritingArguments {
 #[derive(Debug, Args)]
 pub struct ReportFiles {
     /// Where the result goes: a directory for a report; created if missing
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Formats of the report
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "FORMATS", value_delimiter = ',', default_value = "html,pdf,csv,json", requires = "output")]
+    #[arg(
+        long,
+        value_name = "FORMATS",
+        value_delimiter = ',',
+        default_value = "html,pdf,csv,json",
+        requires = "output"
+    )]
     pub format: Vec<Format>,
     #[command(flatten)]
     pub writing: WritingArguments,

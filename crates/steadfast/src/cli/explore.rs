@@ -1,7 +1,6 @@
 //! The command line of `steadfast explore`.
 
 use super::common::WritingArguments;
-use super::heading;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -21,7 +20,7 @@ pub struct ExploreArguments {
     #[arg(long)]
     pub no_cache: bool,
     /// Where the result goes: one self-contained page of the first views; nothing is served
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,

@@ -1,7 +1,6 @@
 //! The command line of `export parquet`.
 
 use super::common::WritingArguments;
-use super::heading;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -12,7 +11,7 @@ pub struct ParquetArguments {
     #[arg(required = true, value_name = "RUN_DIR")]
     pub runs: Vec<PathBuf>,
     /// Where the result goes: the Parquet file
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     /// One row for each second of each step; otherwise one for each step
     #[arg(long)]

@@ -1,7 +1,6 @@
 //! The command line of captures of many hosts: fold, merge, hosts.
 
 use super::common::WritingArguments;
-use super::heading;
 use super::selection::{FilterArguments, Selection};
 use clap::Args;
 use std::path::PathBuf;
@@ -33,12 +32,12 @@ pub struct FoldArguments {
     #[arg(long)]
     pub skip_unreadable: bool,
     /// Where the result goes: the fold file
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -49,7 +48,7 @@ pub struct IdentifyArguments {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -60,7 +59,7 @@ pub struct MergeArguments {
     #[arg(required = true, value_name = "FOLD")]
     pub files: Vec<PathBuf>,
     /// Where the result goes: the fold file
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
@@ -68,7 +67,7 @@ pub struct MergeArguments {
     #[arg(long)]
     pub accept_damage: bool,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -88,6 +87,6 @@ pub struct HostsArguments {
     #[arg(long)]
     pub outliers: bool,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }

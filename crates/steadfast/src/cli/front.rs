@@ -24,7 +24,7 @@ pub struct FrontArguments {
     #[arg(long, value_name = "BYTES", requires = "plan", value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
     /// Where the result goes: the run directory, which must not exist
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Serial number of the device that may be overwritten (its kernel name if it has none)
     #[arg(help_heading = heading::TARGET, long, value_name = "SERIAL")]
@@ -46,13 +46,13 @@ pub struct FrontArguments {
     #[arg(long)]
     pub hold_c_states: bool,
     /// Facts for the report that steadfast cannot read; key=value, or a file of such lines
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE|KEY=VALUE")]
+    #[arg(long, value_name = "FILE|KEY=VALUE")]
     pub meta: Vec<String>,
     /// Let this group read the files written; otherwise only root can read what root writes
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "GROUP")]
+    #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
     /// Print JSON: the findings, or with --plan the plan
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -81,10 +81,10 @@ pub struct CrystalDiskMarkArguments {
           value_parser = steadfast_domain::units::parse_percent)]
     pub mix: Option<u8>,
     /// Write the result as a file of the other tool
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub result: Option<PathBuf>,
     /// Overwrite an existing regular file
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub force: bool,
     /// Report a result that the other tool saved; nothing is tested
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "result", "plan"])]
@@ -195,7 +195,7 @@ pub struct ExportFioArguments {
     #[arg(long, value_name = "FILE")]
     pub filename: Option<String>,
     /// Where the result goes: the job file; default: standard output
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,

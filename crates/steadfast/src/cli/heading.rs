@@ -1,4 +1,7 @@
-//! Headings of option groups in `--help`, in the order in which they appear.
+//! Headings of option groups in `--help`, in the order in which they appear. The attribute of
+//! an option names its heading; those that stand under one heading in every command are listed here.
+
+use clap::{Arg, Command};
 
 /// The device, and the consent to overwrite it.
 pub const TARGET: &str = "Target";
@@ -12,3 +15,19 @@ pub const CAPTURED: &str = "Captured workload";
 pub const SELECTION: &str = "Selection of captured I/Os";
 /// Files and printed output.
 pub const OUTPUT: &str = "Output";
+
+/// Gives the options of a command and of its subcommands their headings.
+pub fn group(command: Command) -> Command {
+    command.mut_args(grouped).mut_subcommands(group)
+}
+
+/// Gives an option of every command its heading.
+pub fn grouped(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "color" | "export_csv" | "export_markdown" | "force" | "format" | "group" | "json"
+        | "keep" | "meta" | "output" | "prometheus" | "quiet" | "result" | "verbose" => {
+            arg.help_heading(OUTPUT)
+        }
+        _ => arg,
+    }
+}

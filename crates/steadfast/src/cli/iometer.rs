@@ -2,7 +2,6 @@
 
 use super::common::{WritingArguments, more_than_nothing};
 use super::front::FrontArguments;
-use super::heading;
 use super::procedure::ProcedureArguments;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -35,10 +34,10 @@ pub struct IometerArguments {
     #[command(flatten)]
     pub front: FrontArguments,
     /// Write the result as a file of the other tool; in the form of the configuration's version
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE", conflicts_with = "plan")]
+    #[arg(long, short, value_name = "FILE", conflicts_with = "plan")]
     pub result: Option<PathBuf>,
     /// Overwrite an existing regular file
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub force: bool,
     /// Measured time; of every test, instead of the file's (Iometer's /t)
     #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
@@ -113,10 +112,10 @@ pub struct ReportResultsArguments {
     pub file: PathBuf,
     /// Where the result goes: the directory for the report (JSON, CSV, HTML, PDF); default: text
     /// on the screen
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Print JSON: the findings
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub writing: WritingArguments,
@@ -126,7 +125,7 @@ pub struct ReportResultsArguments {
 #[derive(Debug, Args)]
 pub struct ConfigurationArguments {
     /// Where the result goes: the configuration; /dev/stdout prints it
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     /// Version of Iometer that is to read the file
     #[arg(long, value_name = "VERSION", value_enum, default_value_t)]

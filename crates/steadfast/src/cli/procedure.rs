@@ -107,7 +107,7 @@ pub struct ProcedureArguments {
     pub set: Vec<String>,
     /// Facts for the report that steadfast cannot read; key=value, or a file of such lines
     /// (vendor, model, sponsor, nand, form-factor, note, ...)
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE|KEY=VALUE")]
+    #[arg(long, value_name = "FILE|KEY=VALUE")]
     pub meta: Vec<String>,
     #[command(flatten)]
     pub replay: ReplayArguments,

@@ -2,7 +2,6 @@
 //! drives, at which time of day, and how far it can be trusted.
 
 use super::common::{AxisArguments, SharesArguments};
-use super::heading;
 use super::selection::Selection;
 use clap::{Args, ValueEnum};
 use steadfast_analysis::questions::delta::DeltaRank;
@@ -31,7 +30,7 @@ pub struct GroupsArguments {
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub top: usize,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -119,7 +118,7 @@ pub struct HotArguments {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub top: usize,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -129,7 +128,7 @@ pub struct DrivesArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -142,7 +141,7 @@ pub struct ProfileArguments {
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub step: Nanos,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -152,7 +151,7 @@ pub struct DoctorArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -162,7 +161,7 @@ pub struct LocalityArguments {
     #[command(flatten)]
     pub selection: Selection,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -176,6 +175,6 @@ pub struct ShapeArguments {
     #[command(flatten)]
     pub axis: AxisArguments,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }

@@ -144,6 +144,6 @@ pub struct VerifyArguments {
     #[command(flatten)]
     pub report: ReportFiles,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }

@@ -1,7 +1,6 @@
 //! TKperf's command line: its long options have one dash.
 
 use crate::cli::common::{EngineName, WritingArguments, more_than_nothing};
-use crate::cli::heading;
 use crate::cli::hosts::HostsArguments;
 use clap::{Args, ValueEnum};
 use std::ffi::{OsStr, OsString};
@@ -158,7 +157,7 @@ pub struct OurArguments {
     pub hosts: HostsArguments,
     /// Where the result goes: the run directory, or with --read and -xml the directory of the
     /// report; default: NAME
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Purge method; `steadfast run --help` lists them
     #[arg(long, value_name = "METHOD")]
@@ -179,7 +178,7 @@ pub struct OurArguments {
     #[arg(long)]
     pub engine: Option<EngineName>,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 

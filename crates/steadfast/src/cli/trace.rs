@@ -2,7 +2,6 @@
 
 use super::common::{AxisArguments, Format, ReportFiles, SharesArguments, WritingArguments};
 use super::fleet::{FoldArguments, HostsArguments, IdentifyArguments, MergeArguments};
-use super::heading;
 use super::questions::{
     DoctorArguments, DrivesArguments, GroupsArguments, HitsName, HotArguments, LocalityArguments,
     ProfileArguments, RankName, ShapeArguments,
@@ -130,7 +129,7 @@ pub struct StreamsArguments {
     #[command(flatten)]
     pub shares: SharesArguments,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -142,7 +141,7 @@ pub struct StepsArguments {
     #[command(flatten)]
     pub axis: AxisArguments,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -156,7 +155,7 @@ pub struct MapArguments {
     #[command(flatten)]
     pub axis: AxisArguments,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -169,7 +168,7 @@ pub struct ProcessesArguments {
     #[arg(long, value_name = "FACETS", value_enum, default_value_t)]
     pub by: ProcessFacet,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -205,7 +204,7 @@ pub struct HitsArguments {
     #[command(flatten)]
     pub axis: AxisArguments,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -238,7 +237,7 @@ pub struct CompareArguments {
     #[command(flatten)]
     pub axis: AxisArguments,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -273,7 +272,7 @@ pub enum WorkloadCommand {
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -305,12 +304,12 @@ pub struct DeriveArguments {
     #[arg(long, value_name = "FILE")]
     pub replay_representation: Option<PathBuf>,
     /// Where the result goes: the workload file (TOML, editable by hand)
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -327,12 +326,17 @@ pub struct ReportArguments {
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     pub show: HitsName,
     /// Where the result goes: the directory for the report; created if missing
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Formats of the report; text is printed
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "FORMATS", value_delimiter = ',', default_value = "html,pdf,csv,json")]
+    #[arg(
+        long,
+        value_name = "FORMATS",
+        value_delimiter = ',',
+        default_value = "html,pdf,csv,json"
+    )]
     pub format: Vec<Format>,
 }
 
@@ -348,7 +352,7 @@ pub struct SelfTestArguments {
     #[command(flatten)]
     pub report: ReportFiles,
     /// Print JSON: the findings
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -372,12 +376,12 @@ pub struct ImportArguments {
     #[arg(long, value_name = "DATE")]
     pub began: Option<Moment>,
     /// Where the result goes: the trace file
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
     /// Print JSON
-    #[arg(help_heading = heading::OUTPUT, long)]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -407,7 +411,7 @@ pub struct RecoverArguments {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Where the result goes: the new trace file
-    #[arg(help_heading = heading::OUTPUT, long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub writing: WritingArguments,
