@@ -79,7 +79,7 @@ impl<S> Cube<S> {
 }
 
 /// A cell of the open step.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct OpenCell<S> {
     /// Sums.
     pub sums: S,
@@ -98,7 +98,8 @@ pub struct CubeBuilder<S> {
     /// Begin and width of the open step; the width is 0 if none is open.
     begin_ns: u64,
     lasts_ns: u64,
-    open: Vec<Option<Box<OpenCell<S>>>>,
+    /// Cells of the open step, by key.
+    open: Vec<OpenCell<S>>,
     touched: Vec<u32>,
     done: Cube<S>,
 }
@@ -172,15 +173,12 @@ impl<S: CellSums> CubeBuilder<S> {
     fn cell(&mut self, key: u32) -> &mut OpenCell<S> {
         let at = key as usize;
         if at >= self.open.len() {
-            self.open.resize_with(at + 1, || None);
+            self.open.resize_with(at + 1, OpenCell::default);
         }
-        let buckets = self.buckets;
-        let cell = self.open[at].get_or_insert_with(|| {
-            let counts = DenseCounts::new(buckets);
-            Box::new(OpenCell { sums: S::default(), counts, is_open: false })
-        });
+        let cell = &mut self.open[at];
         if !cell.is_open {
             cell.is_open = true;
+            cell.counts.provide(self.buckets);
             self.touched.push(key);
         }
         cell
@@ -189,7 +187,7 @@ impl<S: CellSums> CubeBuilder<S> {
     /// Stores the cells of the open step.
     pub fn close(&mut self) {
         for key in self.touched.drain(..) {
-            let Some(cell) = &mut self.open[key as usize] else { continue };
+            let cell = &mut self.open[key as usize];
             cell.is_open = false;
             self.done.cells.push(KeyCell {
                 step: self.step,
@@ -198,6 +196,12 @@ impl<S: CellSums> CubeBuilder<S> {
                 counts: self.done.counts.keep(&mut cell.counts),
             });
         }
+    }
+
+    /// Closes the open step and takes all closed cells away, with their keys and sums.
+    pub fn take_closed(&mut self) -> impl Iterator<Item = (u32, S)> + use<S> {
+        self.close();
+        mem::take(&mut self.done.cells).into_iter().map(|cell| (cell.key, cell.sums))
     }
 
     /// Merges `together` adjacent steps, which must be 1 unless the cube begins at time 0, and all

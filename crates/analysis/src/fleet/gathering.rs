@@ -1,9 +1,11 @@
-//! The fold from single I/Os to the cells of a fold file.
+//! The fold from single I/Os to the cells of a fold file: a cube of which each step is written as
+//! soon as it is over.
 
 use super::file::FoldOptions;
-use crate::cells::{BusyInStep, CubeCell, Dimensions, FLAGS, Who};
+use crate::cells::{BusyInStep, CubeCell, Dimensions, Who};
+use crate::cube::{CellSums, CubeBuilder};
 use crate::fold::{AnnotatedRows, Fold};
-use crate::sums::response::ResponseHistogram;
+use crate::sums::io_sums::{IoSums, SumColumns};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -28,12 +30,19 @@ const OVERHANG_STEPS: u64 = 1000;
 /// Device, layer, operation, sequentiality, size, and originator.
 type Key = (u16, Layer, IoOp, bool, u32, Who);
 
-/// A cell that is being filled.
-#[derive(Default)]
-struct Open {
-    cell: CubeCell,
-    responses: ResponseHistogram,
-    queued: ResponseHistogram,
+/// Sums of a cell.
+#[derive(Debug, Default)]
+struct FoldSums {
+    sums: IoSums,
+    /// I/Os that end beyond their device.
+    beyond: u64,
+}
+
+impl CellSums for FoldSums {
+    fn merge(&mut self, other: &Self) {
+        self.sums.merge(&other.sums);
+        self.beyond += other.beyond;
+    }
 }
 
 /// The cells of a capture under construction.
@@ -47,7 +56,9 @@ pub(super) struct Gathering {
     /// Sizes of the devices in bytes; `None` if unknown.
     sizes: Vec<Option<u64>>,
     step: u64,
-    open: FxHashMap<Key, Open>,
+    open: CubeBuilder<FoldSums>,
+    /// Numbers of the keys of the open step.
+    numbers: FxHashMap<Key, u32>,
     /// Latest busy interval that may still be extended, by device and layer.
     carried: BTreeMap<(u16, Layer), (u64, u64)>,
     busy: BTreeMap<(u64, u16, Layer), u64>,
@@ -71,13 +82,16 @@ impl Gathering {
     pub fn new(options: &FoldOptions, conditions: &CaptureConditions) -> Result<Self, TraceError> {
         let (step_ns, columns) = (options.step_ns, options.columns(conditions));
         let sizes = conditions.devices.iter().map(|device| device.capacity.map(|size| size.0));
+        let began_ns = conditions.began_unix_ns.unwrap_or(0);
+        let first = began_ns / step_ns;
         Ok(Gathering {
             step_ns,
-            began_ns: conditions.began_unix_ns.unwrap_or(0),
+            began_ns,
             told: options.told(),
             sizes: sizes.collect(),
             step: 0,
-            open: FxHashMap::default(),
+            open: CubeBuilder::new(step_ns, first..first + u64::from(u32::MAX), 0),
+            numbers: FxHashMap::default(),
             carried: BTreeMap::new(),
             busy: BTreeMap::new(),
             cube: CubeWriter::fold(Vec::new(), columns, step_ns, conditions)?,
@@ -139,14 +153,21 @@ impl Gathering {
         batch.layer(row) == Layer::Block && size.is_some_and(|size| end > size)
     }
 
-    fn take_row(&mut self, rows: &AnnotatedRows<'_>, row: usize) -> Result<(), TraceError> {
+    fn take_row(
+        &mut self,
+        rows: &AnnotatedRows<'_>,
+        columns: &SumColumns<'_>,
+        row: usize,
+    ) -> Result<(), TraceError> {
         let at = rows.batch.issued_ns(row).saturating_add(self.began_ns);
         if at / self.step_ns != self.step {
             self.close()?;
             self.step = at / self.step_ns;
         }
         let (key, is_beyond) = (self.key(rows, row), self.is_beyond(rows, row));
-        if self.open.len() >= CELLS_MAX && !self.open.contains_key(&key) {
+        let next = self.numbers.len() as u32;
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number as usize >= CELLS_MAX {
             let what = format!(
                 "a step of {} has more than {CELLS_MAX} streams of files, threads and processes; \
                  choose narrower steps, or leave some out with --no-files, --no-threads or \
@@ -155,7 +176,12 @@ impl Gathering {
             );
             return Err(TraceError::TooFine(what));
         }
-        self.open.entry(key).or_default().add(rows, row, at, is_beyond);
+        let Some(cell) = self.open.at(at, number) else {
+            let what = "too many steps; choose wider ones with --step";
+            return Err(TraceError::TooFine(what.into()));
+        };
+        cell.sums.sums.add(columns, row);
+        cell.sums.beyond += u64::from(is_beyond);
         let side = (key.0, key.1);
         let shifted = |time: u64| time.saturating_add(self.began_ns);
         let (from, to) = rows.busy[row];
@@ -197,52 +223,52 @@ impl Gathering {
 
     /// Writes the cells of the current step.
     fn close(&mut self) -> Result<(), TraceError> {
-        let mut cells: Vec<(Key, Open)> = self.open.drain().collect();
-        cells.sort_unstable_by_key(|(key, _)| *key);
-        self.cells += cells.len() as u64;
+        let mut keys: Vec<(Key, u32)> = self.numbers.drain().collect();
+        let mut sums: Vec<FoldSums> = Vec::new();
+        sums.resize_with(keys.len(), FoldSums::default);
+        for (number, closed) in self.open.take_closed() {
+            sums[number as usize] = closed;
+        }
+        keys.sort_unstable_by_key(|(key, _)| *key);
+        self.cells += keys.len() as u64;
         let begin_ns = self.step.saturating_mul(self.step_ns);
-        cells.into_iter().try_for_each(|(key, open)| self.cube.add(open.cell(key, begin_ns)))
+        keys.into_iter().try_for_each(|(key, number)| {
+            let sums = std::mem::take(&mut sums[number as usize]);
+            self.cube.add(sums.cell(key, begin_ns, self.began_ns))
+        })
     }
 }
 
-impl Open {
-    fn add(&mut self, rows: &AnnotatedRows<'_>, row: usize, at: u64, is_beyond: bool) {
-        let (batch, cell) = (rows.batch, &mut self.cell);
-        cell.span_ns = match cell.ios {
-            0 => (at, at),
-            _ => (cell.span_ns.0.min(at), cell.span_ns.1.max(at)),
-        };
-        cell.ios += 1;
-        let queued = Some(batch.queued_ns(row)).filter(|queued| *queued > 0);
-        if let Some(response) = rows.response_ns(row) {
-            self.responses.add(response);
-            if let Some(queued) = queued {
-                cell.both_queued_ns = cell.both_queued_ns.saturating_add(queued);
-                cell.both_response_ns = cell.both_response_ns.saturating_add(response);
-            }
-        }
-        if let Some(queued) = queued {
-            self.queued.add(queued);
-        }
-        let depth = rows.depth[row];
-        cell.depth_sum += u64::from(depth);
-        cell.depths += u64::from(depth > 0);
-        cell.depth_max = cell.depth_max.max(depth);
-        cell.offsets |= batch.offset(row);
-        cell.beyond += u64::from(is_beyond);
-        cell.merged += u64::from(batch.merged(row));
-        cell.contents.add(batch, row);
-        let bits = batch.flags(row);
-        for bit in 0..FLAGS {
-            cell.flags[bit] += u64::from(bits >> bit & 1);
-        }
-    }
-
-    fn cell(self, key: Key, begin_ns: u64) -> CubeCell {
+impl FoldSums {
+    /// Returns the cell of a key in the step that begins at `begin_ns`. Issue times in the sums count
+    /// from `began_ns`.
+    fn cell(self, key: Key, begin_ns: u64, began_ns: u64) -> CubeCell {
         let (device, layer, op, sequential, bytes, who) = key;
-        let (responses, queued) = (self.responses.times(), self.queued.times());
-        let named = CubeCell { begin_ns, device, layer, op, sequential, bytes, who, ..self.cell };
-        CubeCell { responses, queued, ..named }
+        let FoldSums { sums, beyond } = self;
+        let (first, last) = sums.span_ns.unwrap_or_default();
+        CubeCell {
+            begin_ns,
+            device,
+            layer,
+            op,
+            sequential,
+            bytes,
+            who,
+            ios: sums.count(),
+            span_ns: (first.saturating_add(began_ns), last.saturating_add(began_ns)),
+            responses: sums.responses.times(),
+            queued: sums.queued.times(),
+            both_queued_ns: sums.together.queued_ns,
+            both_response_ns: sums.together.response_ns,
+            depth_sum: sums.depth_sum,
+            depths: sums.depths,
+            depth_max: sums.depth_max,
+            offsets: sums.offsets,
+            flags: sums.flags,
+            beyond,
+            merged: sums.merged,
+            contents: sums.contents,
+        }
     }
 }
 
@@ -251,7 +277,8 @@ impl Fold for Gathering {
         Fields::ALL.and(Fields::BUSY)
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        rows.iter().try_for_each(|row| self.take_row(rows, row))
+        let columns = SumColumns::new(rows, true);
+        rows.iter().try_for_each(|row| self.take_row(rows, &columns, row))
     }
     /// A capture is folded in one piece; only fold files can be merged.
     fn merge(&mut self, _: Self) -> Result<(), TraceError> {

@@ -18,10 +18,17 @@ pub struct DenseCounts {
 }
 
 impl DenseCounts {
+    /// Makes room for buckets below `buckets`.
+    pub fn provide(&mut self, buckets: usize) {
+        debug_assert!(buckets <= BUCKETS_MAX);
+        self.counts.resize(buckets, 0);
+    }
+
     /// Creates `buckets` empty buckets.
     pub fn new(buckets: usize) -> Self {
-        debug_assert!(buckets <= BUCKETS_MAX);
-        DenseCounts { counts: vec![0; buckets], filled: Vec::new() }
+        let mut counts = DenseCounts::default();
+        counts.provide(buckets);
+        counts
     }
 
     /// Adds one to a bucket.
