@@ -11,7 +11,7 @@ use std::time::Duration;
 use steadfast_domain::settings::HostList;
 use steadfast_domain::{Bytes, Device};
 use steadfast_engine::StopSignal;
-use steadfast_engine::fio::{FioHosts, HostsOptions};
+use steadfast_engine::fio::{FioHosts, FioOptions};
 use steadfast_host::HostsConsent;
 use steadfast_runner::Rig;
 use steadfast_runner::hosts::HostsRig;
@@ -60,7 +60,7 @@ pub fn rig(
              read from; omit --hosts-plain to write"
         ),
     };
-    let engine = FioHosts::new(remote, stop.clone(), HostsOptions::in_directory(directory))
+    let engine = FioHosts::new(remote, stop.clone(), FioOptions::in_directory(directory))
         .map_err(|halt| anyhow!("{target}: no engine can be started: {halt}"))?;
     Ok(Box::new(HostsRig::new(engine, stop.clone())))
 }

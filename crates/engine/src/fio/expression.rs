@@ -5,11 +5,12 @@
 //! and not by its manual alone.
 
 use crate::draw::DrawPlan;
+use crate::prepared::StepRefusal;
 use crate::start::{StepStart, WorkDone};
 use std::collections::BTreeMap;
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Pace, Zone};
-use steadfast_domain::{Bytes, IoStream, Nanos, Op, Order, Stimulus};
+use steadfast_domain::{Bytes, IoStream, Load, Nanos, Op, Order, Stimulus};
 
 /// Maximum number of jobs of a load.
 const THREADS_LIMIT: u32 = 2048;
@@ -47,6 +48,35 @@ pub(super) struct FioCallSpec {
     pub time: Option<Nanos>,
     /// Seed of its addresses and data.
     pub seed: u64,
+}
+
+/// Returns the stimulus of a load that fio can express.
+pub(super) fn single_stimulus(load: &Load) -> Result<&Stimulus, StepRefusal> {
+    match load {
+        Load::Stimulus(stimulus) => Ok(stimulus),
+        Load::Together(_) => Err(StepRefusal(
+            "fio does not report loads that are applied at once separately; use the engine uring \
+             on one host"
+                .to_owned(),
+        )),
+        Load::Script(script) => Err(StepRefusal(format!(
+            "script '{}': fio replays only its own logs, does not issue every I/O at its due time \
+             and does not report how late each was; use the engine uring on one host",
+            script.name
+        ))),
+    }
+}
+
+/// A call that ends more than this before its time has failed.
+const SHORT: Nanos = Nanos::from_millis(50);
+
+impl FioCallSpec {
+    /// Returns true if a call of this length and so many I/Os did what was requested.
+    pub(super) fn is_done(&self, ran: Nanos, ios: u64) -> bool {
+        let in_time = self.time.is_some_and(|time| ran + SHORT >= time);
+        let in_full = self.ios.is_some_and(|limit| ios >= limit);
+        ios > 0 && (in_time || in_full)
+    }
 }
 
 /// A stimulus as options of fio.
@@ -98,6 +128,15 @@ impl IoLimits {
 }
 
 impl Expression {
+    /// Returns the transfer size of reads and of writes; `None` for several, or without I/Os.
+    pub(super) fn size_by_direction(&self) -> [Option<u64>; 2] {
+        let mut sizes = [None, None];
+        for (op, size) in self.ops.iter().zip(&self.sizes) {
+            sizes[usize::from(*op == Op::Write)] = *size;
+        }
+        sizes
+    }
+
     /// Expresses a stimulus from its beginning.
     ///
     /// Errors: why fio cannot apply it.

@@ -1,13 +1,49 @@
 //! Storage of job files and answers.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use steadfast_domain::Halt;
 use steadfast_host::{Directory, FileError, ReadAccess};
 
-/// Opens the directory for job files and answers, once for all steps. With a run, it is the entry
-/// of the run's directory named by the last component of `path`; otherwise it is `path` itself.
-/// Returns the directory and the number of the next job file.
-pub(super) fn open(run: Option<&Directory>, path: &Path) -> Result<(Directory, u32), FileError> {
+/// The directory for job files and answers of an engine.
+#[derive(Debug)]
+pub(super) struct FioFiles {
+    /// Its path. In the directory of a run, only the last component counts.
+    path: PathBuf,
+    /// Directory of the run, if the files are stored in one.
+    run: Option<Directory>,
+    /// The directory; open from the first step on.
+    kept: Option<Directory>,
+    /// Number of the next job file.
+    pub number: u32,
+}
+
+impl FioFiles {
+    pub(super) fn new(path: PathBuf) -> Self {
+        FioFiles { path, run: None, kept: None, number: 0 }
+    }
+
+    /// From now on, the files go into the directory of a run.
+    pub(super) fn keep_in(&mut self, run: &Directory) {
+        self.run = Some(run.clone());
+    }
+
+    /// Opens the directory, once for all steps, and continues the numbering of the job files in
+    /// it.
+    pub(super) fn open(&mut self) -> Result<Directory, Halt> {
+        if let Some(kept) = &self.kept {
+            return Ok(kept.clone());
+        }
+        let opened = open(self.run.as_ref(), &self.path);
+        let (kept, number) = opened.map_err(|error| Halt::Ledger(error.to_string()))?;
+        self.number = number;
+        self.kept = Some(kept.clone());
+        Ok(kept)
+    }
+}
+
+/// Returns the directory, in that of a run or by itself, and the number of the next job file.
+fn open(run: Option<&Directory>, path: &Path) -> Result<(Directory, u32), FileError> {
     let kept = match (run, path.file_name()) {
         (Some(run), Some(name)) => make_in(run, name)?,
         _ => Directory::make(path, ReadAccess::Usual)?,

@@ -11,12 +11,14 @@ mod export;
 mod expression;
 mod files;
 mod hosts;
+mod options;
 mod process;
 mod running;
 mod version;
 
 pub use export::job;
-pub use hosts::{FioHosts, HostsOptions};
+pub use hosts::FioHosts;
+pub use options::{FioIoEngine, FioOptions};
 
 use crate::engine::{Engine, TargetEngine};
 use crate::handover::{Handover, goes_on, hand_over};
@@ -26,18 +28,18 @@ use crate::stall::unless_void;
 use crate::start::StepStart;
 use crate::stop::StopSignal;
 use crate::zones::check_zones;
-use expression::{Expression, FioTarget};
+use expression::{Expression, FioTarget, single_stimulus};
+use files::FioFiles;
 use process::FioProcess;
 use running::{FioContext, FioLoad};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Halt, Load, Measurement, Step, Stimulus, caveats,
 };
-use steadfast_host::{Directory, FileError, Target, find_program};
-use version::{ask, installed};
+use steadfast_host::{Directory, Target};
+use version::ask;
 
 /// Longest wait for the outstanding I/Os of a load that is ended.
 const END_PATIENCE: Duration = Duration::from_secs(60);
@@ -48,52 +50,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Maximum number of output lines of fio quoted in caveats.
 const QUOTES_LIMIT: usize = 10;
 
-/// Options of a [`Fio`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FioOptions {
-    /// The program: a name to be found on the path, or a path.
-    pub program: PathBuf,
-    /// Directory for job files and answers, created when the first step begins and used by this
-    /// engine alone. In a run ([`TargetEngine::keep_files_in`]), only its last component counts.
-    pub directory: PathBuf,
-    /// fio's own engine (`io_uring` or `libaio`). `None` selects the kernel interface that
-    /// [`crate::native::Native`] would use on this target.
-    pub interface: Option<FioIoEngine>,
-    /// A step with more failed I/Os than this is void.
-    pub fault_limit: u64,
-}
-
-impl FioOptions {
-    /// Returns the options for the installed fio, with its files in `directory`.
-    pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
-        FioOptions {
-            program: PathBuf::from("fio"),
-            directory: directory.into(),
-            interface: None,
-            fault_limit: 100,
-        }
-    }
-}
-
-/// The engine of fio that carries the I/Os.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FioIoEngine {
-    /// `io_uring`, with registered buffers and files.
-    IoUring,
-    /// `libaio`.
-    Libaio,
-}
-
-impl FioIoEngine {
-    /// Returns fio's name of the engine.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FioIoEngine::IoUring => "io_uring",
-            FioIoEngine::Libaio => "libaio",
-        }
-    }
-}
-
 /// Applies loads to an armed target through fio.
 pub struct Fio {
     target: Target,
@@ -102,12 +58,8 @@ pub struct Fio {
     interface: FioIoEngine,
     /// Version, such as `fio-3.33`.
     version: String,
-    /// Number of the next job file.
-    number: u32,
-    /// Directory of the run, if the files are stored in one.
-    run_directory: Option<Directory>,
-    /// Directory for job files and answers; open from the first step on.
-    kept: Option<Directory>,
+    /// Job files and answers.
+    files: FioFiles,
     running: Option<FioLoad>,
     stranded: Vec<FioProcess>,
     quoted: BTreeSet<String>,
@@ -119,12 +71,7 @@ impl Fio {
     ///
     /// Errors: fio is missing, older than 3.20, or lacks that engine.
     pub fn new(target: Target, stop: StopSignal, mut options: FioOptions) -> Result<Self, Halt> {
-        // Every call runs the program whose version is recorded. If it does not exist, the first
-        // call reports that.
-        if let Ok(path) = find_program(&options.program) {
-            options.program = path;
-        }
-        let version = installed(&options.program).map_err(Halt::Refused)?;
+        let version = options.locate()?;
         // fio registers its buffers, which count as locked memory.
         raise_locked_memory_limit();
         let interface = match options.interface {
@@ -144,12 +91,10 @@ impl Fio {
         Ok(Fio {
             target,
             stop,
+            files: FioFiles::new(options.directory.clone()),
             options,
             interface,
             version,
-            number: 0,
-            run_directory: None,
-            kept: None,
             running: None,
             stranded: Vec::new(),
             quoted: BTreeSet::new(),
@@ -183,37 +128,9 @@ impl Fio {
     }
 
     fn express(&self, load: &Load) -> Result<Expression, StepRefusal> {
-        let stimulus = match load {
-            Load::Stimulus(stimulus) => stimulus,
-            Load::Together(_) => {
-                return Err(StepRefusal(
-                    "fio does not report loads that are applied at once separately; use the \
-                     engine uring"
-                        .to_owned(),
-                ));
-            }
-            Load::Script(script) => {
-                return Err(StepRefusal(format!(
-                    "script '{}': fio replays only its own logs, does not issue every I/O at its \
-                     due time and does not report how late each was; use the engine uring",
-                    script.name
-                )));
-            }
-        };
+        let stimulus = single_stimulus(load)?;
         let expression = Expression::new(stimulus, &self.facts())?;
         refuse_memory(stimulus).map_or(Ok(expression), |why| Err(StepRefusal(why)))
-    }
-
-    /// Opens the directory, once for all steps, and continues the numbering of the job files in
-    /// it.
-    fn make_directory(&mut self) -> Result<Directory, FileError> {
-        if let Some(kept) = &self.kept {
-            return Ok(kept.clone());
-        }
-        let (kept, number) = files::open(self.run_directory.as_ref(), &self.options.directory)?;
-        self.number = number;
-        self.kept = Some(kept.clone());
-        Ok(kept)
     }
 
     fn refuse_stranded(&mut self) -> Result<(), Halt> {
@@ -255,7 +172,7 @@ impl Fio {
             Handover::New => self.end_load(),
         }
         self.refuse_stranded()?;
-        let kept = self.make_directory().map_err(|error| Halt::Ledger(error.to_string()))?;
+        let kept = self.files.open()?;
         // A load that should be continued but has ended meanwhile starts again.
         let expression = match expression {
             Some(expression) => expression,
@@ -275,7 +192,7 @@ impl Fio {
             target: &self.target,
             fault_limit: self.options.fault_limit,
             stop: &self.stop,
-            number: &mut self.number,
+            number: &mut self.files.number,
         };
         (means, &mut self.stranded)
     }
@@ -315,7 +232,7 @@ impl Engine for Fio {
         let (step, expression) = prepared.into_parts();
         let step = &step;
         let mut running = self.load_for(step, expression, start)?;
-        let kept = self.make_directory().map_err(|error| Halt::Ledger(error.to_string()))?;
+        let kept = self.files.open()?;
         let (mut means, stranded) = self.means(&kept);
         let result = running.measure(step, &mut means, watch);
         let result = result.and_then(|measurement| unless_void(measurement, step));
@@ -347,7 +264,7 @@ impl TargetEngine for Fio {
         std::mem::take(&mut self.caveats)
     }
     fn keep_files_in(&mut self, run: &Directory) {
-        self.run_directory = Some(run.clone());
+        self.files.keep_in(run);
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use steadfast_host::{Directory, ReadAccess};
@@ -79,19 +79,7 @@ impl FioProcess {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        // SAFETY: between fork and exec only system calls are made, on plain
-        // integers.
-        unsafe {
-            command.pre_exec(move || {
-                if inherited.iter().any(|number| libc::fcntl(*number, libc::F_SETFD, 0) == -1)
-                    || libc::fchdir(directory) == -1
-                    || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1
-                {
-                    return Err(io::Error::last_os_error());
-                }
-                Ok(())
-            });
-        }
+        confine(&mut command, inherited, directory);
         let mut child = command.spawn()?;
         let (sender, said) = channel();
         if let Some(pipe) = child.stdout.take() {
@@ -145,13 +133,13 @@ impl FioProcess {
     /// Ends the process: asks it to end, waits for its outstanding I/Os, then kills it. Returns
     /// it if it still hangs in the kernel.
     pub(super) fn end(mut self, patience: Duration) -> Option<FioProcess> {
-        self.signal(libc::SIGTERM);
+        signal(&self.child, libc::SIGTERM);
         // Its output must be read, or it could not end.
         let begun = Instant::now();
         while begun.elapsed() < patience && self.hear(LOOK) != FioOutputEvent::Closed {}
         let left = patience.saturating_sub(begun.elapsed());
         if !self.is_over(left) {
-            self.signal(libc::SIGKILL);
+            signal(&self.child, libc::SIGKILL);
             if !self.is_over(patience) {
                 return Some(self);
             }
@@ -163,11 +151,36 @@ impl FioProcess {
     pub(super) fn is_over(&mut self, patience: Duration) -> bool {
         !matches!(self.ended(patience), Ok(None))
     }
+}
 
-    fn signal(&self, signal: i32) {
-        let Ok(id) = i32::try_from(self.child.id()) else { return };
-        // SAFETY: the child has not been waited for, so the ID is still its own.
-        unsafe { libc::kill(id, signal) };
+/// Lets a child keep some descriptors, work in a directory, and die with the thread that starts it.
+pub(super) fn confine<const N: usize>(command: &mut Command, kept: [i32; N], directory: i32) {
+    // SAFETY: between fork and exec only system calls are made, on plain integers.
+    unsafe {
+        command.pre_exec(move || {
+            if kept.iter().any(|number| libc::fcntl(*number, libc::F_SETFD, 0) == -1)
+                || libc::fchdir(directory) == -1
+                || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1
+            {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Sends a signal to a child.
+pub(super) fn signal(child: &Child, signal: i32) {
+    let Ok(id) = i32::try_from(child.id()) else { return };
+    // SAFETY: the child has not been waited for, so the ID is still its own.
+    unsafe { libc::kill(id, signal) };
+}
+
+/// Returns why an I/O failed, by its error number.
+pub(super) fn fault_text(errno: i32) -> String {
+    match errno {
+        0 => "transfer that moved fewer bytes than requested".to_owned(),
+        errno => io::Error::from_raw_os_error(errno).to_string(),
     }
 }
 

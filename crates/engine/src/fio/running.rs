@@ -7,7 +7,7 @@
 use super::answer::{self, FioReport};
 use super::counts::FioCounts;
 use super::expression::{Expression, FioCallSpec};
-use super::process::{FioCall, FioOutput, FioOutputEvent, FioProcess, ending};
+use super::process::{FioCall, FioOutput, FioOutputEvent, FioProcess, ending, fault_text};
 use crate::handover::ActiveLoad;
 use crate::stall::{LateWakeup, Watchdog};
 use crate::stop::StopSignal;
@@ -16,7 +16,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::{Interval, Silence, Stall, UnmeasuredIos};
-use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus};
+use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Step, Stimulus};
 use steadfast_host::{Directory, NewFile, OverwritePolicy, ReadAccess, Target};
 
 /// Interval between checks for a stop by a waiting accounting thread.
@@ -36,9 +36,6 @@ const SLACK: Nanos = Nanos::from_millis(200);
 
 /// A shorter interval is marked partial.
 pub(super) const WHOLE: Nanos = Nanos::from_millis(950);
-
-/// A call that ends more than this before its time has failed.
-pub(super) const SHORT: Nanos = Nanos::from_millis(50);
 
 /// Longest overrun of a call of fio before the load is called off.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -122,10 +119,7 @@ impl FioLoad {
         let Some(stimulus) = step.load.stimulus() else {
             return Err(Halt::Refused(format!("{}: the step was not prepared", step.place)));
         };
-        let mut sizes = [None, None];
-        for (op, size) in expression.ops.iter().zip(&expression.sizes) {
-            sizes[usize::from(*op == Op::Write)] = *size;
-        }
+        let sizes = expression.size_by_direction();
         let now = Instant::now();
         let mut running = FioLoad {
             stimulus: stimulus.clone(),
@@ -326,9 +320,7 @@ impl FioLoad {
     fn check_length(&mut self, step: &Step, means: &mut FioContext<'_>) -> Result<(), Halt> {
         let ran = self.latest.elapsed.saturating_sub(self.before_call.elapsed);
         let ios = self.latest.ios() - self.before_call.ios() + self.latest.faults;
-        let in_time = self.part.time.is_some_and(|time| ran + SHORT >= time);
-        let in_full = self.part.ios.is_some_and(|limit| ios >= limit);
-        if ios > 0 && (in_time || in_full) {
+        if self.part.is_done(ran, ios) {
             return Ok(());
         }
         let asked = match (self.part.time, self.part.ios) {
@@ -513,10 +505,7 @@ impl FioLoad {
             return halt;
         }
         let errno = self.latest.first_error;
-        let why = match errno {
-            0 => "transfer that moved fewer bytes than requested".to_owned(),
-            errno => io::Error::from_raw_os_error(errno).to_string(),
-        };
+        let why = fault_text(errno);
         if matches!(errno, libc::ENODEV | libc::ENXIO) || means.target.has_vanished() {
             return Halt::DeviceGone { device: means.target.device().path.clone(), why };
         }

@@ -7,19 +7,19 @@
 use super::super::answer::{self, FioReport};
 use super::super::counts::FioCounts;
 use super::super::expression::{Expression, FioCallSpec};
-use super::super::process::ending;
-use super::super::running::{SHORT, keep};
+use super::super::process::{confine, ending, fault_text, signal};
+use super::super::running::keep;
 use crate::stop::StopSignal;
 use std::ffi::CStr;
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Seek};
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use steadfast_domain::{Halt, Nanos, Op};
+use steadfast_domain::{Halt, Nanos};
 use steadfast_host::Directory;
 
 /// Interval between checks of a running client.
@@ -111,10 +111,9 @@ impl HostWork<'_> {
         // commands, and whoever may rename a directory above a file could replace it.
         let memory =
             |error: io::Error| Halt::Refused(format!("cannot create fio's job in memory: {error}"));
-        let mut job = in_memory(c"job").map_err(memory)?;
+        let job = steadfast_host::sealed_text(&text).map_err(memory)?;
         let mut output = in_memory(c"answers").map_err(memory)?;
         let mut words = in_memory(c"words").map_err(memory)?;
-        job.write_all(text.as_bytes()).map_err(memory)?;
         keep(self.directory, &file("fio"), &text)?;
         let child = self
             .begin(&job, &output, &words)
@@ -150,19 +149,7 @@ impl HostWork<'_> {
             .stdout(output.try_clone()?)
             .stderr(words.try_clone()?)
             .process_group(0);
-        // SAFETY: between fork and exec only system calls are made, on plain integers.
-        unsafe {
-            command.pre_exec(move || {
-                if libc::fcntl(job, libc::F_SETFD, 0) == -1
-                    || libc::fcntl(directory, libc::F_SETFD, 0) == -1
-                    || libc::fchdir(directory) == -1
-                    || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1
-                {
-                    return Err(io::Error::last_os_error());
-                }
-                Ok(())
-            });
-        }
+        confine(&mut command, [job, directory], directory);
         command.spawn()
     }
 
@@ -238,10 +225,7 @@ impl HostWork<'_> {
         if faults > self.fault_limit {
             return Err(self.faults(faults, after.first_error));
         }
-        let mut sizes = [None, None];
-        for (op, size) in self.expression.ops.iter().zip(&self.expression.sizes) {
-            sizes[usize::from(*op == Op::Write)] = *size;
-        }
+        let sizes = self.expression.size_by_direction();
         if let Some(last) = answers.last()
             && let Err(why) = answer::check_final(last, &sizes)
         {
@@ -249,9 +233,7 @@ impl HostWork<'_> {
         }
         let ran: Nanos = after.elapsed.saturating_sub(before.elapsed);
         let ios = after.ios() - before.ios() + faults;
-        let in_time = part.time.is_some_and(|time| ran + SHORT >= time);
-        let in_full = part.ios.is_some_and(|limit| ios >= limit);
-        if ios > 0 && (in_time || in_full) {
+        if part.is_done(ran, ios) {
             return Ok(());
         }
         Err(self.failed(&format!("ended early, after {ran} and {ios} I/Os")))
@@ -262,11 +244,7 @@ impl HostWork<'_> {
     }
 
     fn faults(&self, count: u64, errno: i32) -> Halt {
-        let why = match errno {
-            0 => "transfer that moved fewer bytes than requested".to_owned(),
-            errno => io::Error::from_raw_os_error(errno).to_string(),
-        };
-        let first = format!("{why} (on host {})", self.host);
+        let first = format!("{} (on host {})", fault_text(errno), self.host);
         Halt::Faults { place: self.place.to_owned(), count, first }
     }
 }
@@ -292,12 +270,6 @@ fn content(file: &mut File) -> io::Result<String> {
 
 /// Ends a client: on SIGINT it requests its server to end the load.
 fn end(child: &mut Child) {
-    let signal = |child: &Child, signal: i32| {
-        if let Ok(id) = i32::try_from(child.id()) {
-            // SAFETY: the child has not been waited for, so the ID is still its own.
-            unsafe { libc::kill(id, signal) };
-        }
-    };
     signal(child, libc::SIGINT);
     let begun = Instant::now();
     while begun.elapsed() < FAREWELL {

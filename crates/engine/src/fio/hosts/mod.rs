@@ -9,9 +9,11 @@ mod client;
 mod merged;
 mod share;
 
-use super::expression::{Expression, FioTarget};
+use super::expression::{Expression, FioTarget, single_stimulus};
+use super::files::FioFiles;
+use super::options::FioOptions;
 use super::running::{slug, unix_nanos};
-use super::{files, version};
+use super::version;
 use crate::engine::Engine;
 use crate::prepared::{PreparedStep, StepRefusal};
 use crate::start::StepStart;
@@ -20,13 +22,12 @@ use client::{HostResult, HostWork};
 use merged::HostShare;
 use share::HostLoads;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use steadfast_domain::measurement::{CommonStart, HostPart, Interval};
 use steadfast_domain::{
     Caveat, CaveatKind, Halt, Load, Measurement, Nanos, Step, Stimulus, caveats,
 };
-use steadfast_host::{Directory, RemoteTarget, find_program};
+use steadfast_host::{Directory, RemoteTarget};
 
 /// Time from the agreement to the common start of all hosts: the logins are done, but fio still
 /// has to send the job and create its threads.
@@ -41,38 +42,15 @@ const LAGGING: f64 = 0.8;
 /// Time by which a ramp is extended so that it ends with a report; reports come once a second.
 const REPORT: Nanos = Nanos::from_millis(1300);
 
-/// Options of a [`FioHosts`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostsOptions {
-    /// The client: a name to be found on the path, or a path.
-    pub program: PathBuf,
-    /// Directory for job files and answers, used by this engine alone.
-    pub directory: PathBuf,
-    /// A step in which one host has more failed I/Os than this is void.
-    pub fault_limit: u64,
-}
-
-impl HostsOptions {
-    /// Returns the options for the installed fio, with its files in `directory`.
-    pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
-        let program = PathBuf::from("fio");
-        HostsOptions { program, directory: directory.into(), fault_limit: 100 }
-    }
-}
-
 /// Applies loads from several hosts to a device that they share.
 pub struct FioHosts {
     target: RemoteTarget,
     stop: StopSignal,
-    options: HostsOptions,
+    options: FioOptions,
     /// Version of the client.
     version: String,
-    /// Number of the next step's files; 0 until the directory has been read.
-    number: u32,
-    /// The directory of the run, if the files are kept in one.
-    run_directory: Option<Directory>,
-    /// Keeps job files and answers; open from the first step on.
-    kept: Option<Directory>,
+    /// Job files and answers.
+    files: FioFiles,
     /// Load left running by a cut, with the work done by each host.
     chain: Option<(Stimulus, Vec<StepStart>)>,
     said: BTreeSet<String>,
@@ -88,12 +66,9 @@ impl FioHosts {
     pub fn new(
         target: RemoteTarget,
         stop: StopSignal,
-        mut options: HostsOptions,
+        mut options: FioOptions,
     ) -> Result<Self, Halt> {
-        if let Ok(path) = find_program(&options.program) {
-            options.program = path;
-        }
-        let version = version::installed(&options.program).map_err(Halt::Refused)?;
+        let version = options.locate()?;
         for host in &target.hosts {
             if let Some(fio) = &host.fio {
                 version::known(fio, "fio")
@@ -103,11 +78,9 @@ impl FioHosts {
         let mut engine = FioHosts {
             target,
             stop,
+            files: FioFiles::new(options.directory.clone()),
             options,
             version,
-            number: 0,
-            run_directory: None,
-            kept: None,
             chain: None,
             said: BTreeSet::new(),
             caveats: Vec::new(),
@@ -128,7 +101,7 @@ impl FioHosts {
 
     /// From now on, files that the engine keeps go into the directory of a run.
     pub fn keep_files_in(&mut self, run: &Directory) {
-        self.run_directory = Some(run.clone());
+        self.files.keep_in(run);
     }
 
     /// Returns the caveats that arose since the last call.
@@ -193,23 +166,7 @@ impl FioHosts {
     }
 
     fn express(&self, load: &Load) -> Result<HostLoads, StepRefusal> {
-        let stimulus = match load {
-            Load::Stimulus(stimulus) => stimulus,
-            Load::Script(_) => {
-                return Err(StepRefusal(
-                    "fio cannot issue every I/O of a script at its due time; replay from one \
-                     host, with the engine uring"
-                        .to_owned(),
-                ));
-            }
-            Load::Together(_) => {
-                return Err(StepRefusal(
-                    "fio does not report loads that are applied at once separately; use one host, \
-                     with the engine uring"
-                        .to_owned(),
-                ));
-            }
-        };
+        let stimulus = single_stimulus(load)?;
         let device = self.target.device();
         let facts = FioTarget {
             path: &device.path,
@@ -247,22 +204,6 @@ impl FioHosts {
             all &= host.begin_at(moment).map_err(|error| Halt::Refused(error.to_string()))?;
         }
         Ok(all.then_some(moment))
-    }
-
-    /// Opens the directory for the files of a step, and numbers them.
-    fn name_files(&mut self) -> Result<(Directory, u32), Halt> {
-        let kept = match &self.kept {
-            Some(kept) => kept.clone(),
-            None => {
-                let opened = files::open(self.run_directory.as_ref(), &self.options.directory);
-                let (kept, number) = opened.map_err(|error| Halt::Ledger(error.to_string()))?;
-                self.number = number;
-                self.kept = Some(kept.clone());
-                kept
-            }
-        };
-        self.number += 1;
-        Ok((kept, self.number - 1))
     }
 
     /// Runs the load on all hosts at the same time, with one thread here per client.
@@ -399,7 +340,9 @@ impl Engine for FioHosts {
             return Err(Halt::Refused(format!("{}: the step was not prepared", step.place)));
         };
         self.target.look_again().map_err(|error| Halt::Refused(error.to_string()))?;
-        let (directory, number) = self.name_files()?;
+        let directory = self.files.open()?;
+        let number = self.files.number;
+        self.files.number += 1;
         let starts = self.starts(&step, &stimulus, start);
         // A continued load has had its ramp; a ramp ends with a report.
         let ramp = if step.continues { Nanos::ZERO } else { stimulus.ramp };
