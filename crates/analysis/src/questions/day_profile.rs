@@ -4,6 +4,7 @@ use crate::cells::{Dimensions, FilteredCells};
 use crate::clock::{CaptureClock, DAY_NS, hour_and_minute};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::sums::step_width::made_of;
 use std::collections::BTreeMap;
 use std::mem;
@@ -15,19 +16,7 @@ use steadfast_tracefile::observed_time::ObservedTime;
 use steadfast_tracefile::parquet::{Field, Fields};
 
 /// Maximum number of intervals of all days together.
-const INTERVALS_MAX: usize = 1 << 20;
-
-/// Sums of one interval on one day.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct DayInterval {
-    ios: u64,
-    reads: u64,
-    writes: u64,
-    bytes: u64,
-    responses: u64,
-    response_sum_ns: u64,
-    response_max_ns: u64,
-}
+const INTERVALS_MAX: usize = 1 << 18;
 
 /// The days of a capture, divided into intervals.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +24,7 @@ pub struct DayProfile {
     clock: CaptureClock,
     width_ns: u64,
     /// Intervals by day and by position in the day.
-    intervals: BTreeMap<(u64, u64), DayInterval>,
+    intervals: BTreeMap<(u64, u64), IoSums>,
 }
 
 impl DayProfile {
@@ -54,7 +43,7 @@ impl DayProfile {
         Ok(DayProfile { clock, width_ns, intervals: BTreeMap::new() })
     }
 
-    fn at(&mut self, at_ns: u64) -> Result<&mut DayInterval, TraceError> {
+    fn at(&mut self, at_ns: u64) -> Result<&mut IoSums, TraceError> {
         let day = self.clock.day(at_ns);
         let number = self.clock.time_of_day_ns(at_ns) / self.width_ns;
         if self.intervals.len() >= INTERVALS_MAX && !self.intervals.contains_key(&(day, number)) {
@@ -62,6 +51,14 @@ impl DayProfile {
             return Err(TraceError::TooFine(what));
         }
         Ok(self.intervals.entry((day, number)).or_default())
+    }
+
+    /// Adds sums of I/Os, if there are any, to the interval of a time.
+    fn settle(&mut self, at_ns: u64, sums: &IoSums) -> Result<(), TraceError> {
+        if sums.span_ns.is_some() {
+            self.at(at_ns)?.merge(sums);
+        }
+        Ok(())
     }
 
     /// Returns the times around a time that belong to the same interval of the same day.
@@ -91,60 +88,40 @@ impl DayProfile {
         let begin = number * self.width_ns;
         let (first, last) = (observed.first_ns()?, observed.end_ns()?);
         let (mut all, mut observed_ns, mut days, mut rates) =
-            (DayInterval::default(), 0u64, 0, Vec::new());
+            (IoSums::default(), 0u64, 0, Vec::new());
         for day in self.clock.day(first)..=self.clock.day(last) {
             let observed_on_day_ns = self.observed_ns(day, begin, observed);
             if observed_on_day_ns == 0 {
                 continue;
             }
-            let found = self.intervals.get(&(day, number)).copied().unwrap_or_default();
+            let found = self.intervals.get(&(day, number));
             days += 1;
             observed_ns = observed_ns.saturating_add(observed_on_day_ns);
             // A day on which the interval was observed only briefly must not count as quietest or
             // busiest.
             if observed_on_day_ns >= self.width_ns / 2 {
-                rates.push(found.ios as f64 * 1e9 / observed_on_day_ns as f64);
+                let ios = found.map_or(0, IoSums::count);
+                rates.push(ios as f64 * 1e9 / observed_on_day_ns as f64);
             }
-            all.merge(&found);
+            all.merge(found.unwrap_or(&IoSums::default()));
         }
         let seconds = observed_ns as f64 / 1e9;
+        let of_op = |sums: &[u64; 5], op: IoOp| sums[op as usize];
+        let (reads, writes) = (of_op(&all.ios, IoOp::Read), of_op(&all.ios, IoOp::Write));
+        let bytes = of_op(&all.bytes, IoOp::Read).saturating_add(of_op(&all.bytes, IoOp::Write));
         (days > 0).then(|| ProfileFigures {
             begin_ns: begin,
             days,
             observed_ns,
-            count: all.ios,
-            iops: all.ios as f64 / seconds,
+            count: all.count(),
+            iops: all.count() as f64 / seconds,
             iops_least: rates.iter().copied().reduce(f64::min),
             iops_most: rates.iter().copied().reduce(f64::max),
-            bytes_per_second: all.bytes as f64 / seconds,
-            read_share: (all.reads + all.writes > 0)
-                .then(|| all.reads as f64 / (all.reads + all.writes) as f64),
-            response_mean_ns: all.response_sum_ns.checked_div(all.responses),
-            response_max_ns: (all.responses > 0).then_some(all.response_max_ns),
+            bytes_per_second: bytes as f64 / seconds,
+            read_share: (reads + writes > 0).then(|| reads as f64 / (reads + writes) as f64),
+            response_mean_ns: all.responses.sum_ns.checked_div(all.responses.count),
+            response_max_ns: (all.responses.count > 0).then_some(all.responses.max_ns),
         })
-    }
-}
-
-impl DayInterval {
-    fn merge(&mut self, other: &DayInterval) {
-        self.ios = self.ios.saturating_add(other.ios);
-        self.reads = self.reads.saturating_add(other.reads);
-        self.writes = self.writes.saturating_add(other.writes);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.responses = self.responses.saturating_add(other.responses);
-        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
-        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
-    }
-
-    fn of(op: IoOp, ios: u64, bytes: u64) -> DayInterval {
-        let moves = matches!(op, IoOp::Read | IoOp::Write);
-        DayInterval {
-            ios,
-            reads: if op == IoOp::Read { ios } else { 0 },
-            writes: if op == IoOp::Write { ios } else { 0 },
-            bytes: if moves { bytes } else { 0 },
-            ..DayInterval::default()
-        }
     }
 }
 
@@ -164,25 +141,17 @@ impl Fold for DayProfile {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         // Consecutive I/Os mostly fall into the same interval.
-        let (mut within, mut found) = (0..0, DayInterval::default());
+        let columns = SumColumns::new(rows, false);
+        let (mut within, mut found) = (0..0, IoSums::default());
         for row in rows.iter() {
             let at_ns = rows.batch.issued_ns(row);
             if !within.contains(&at_ns) {
-                if found.ios > 0 {
-                    self.at(within.start)?.merge(&mem::take(&mut found));
-                }
+                self.settle(within.start, &mem::take(&mut found))?;
                 within = self.within(at_ns);
             }
-            let mut one = DayInterval::of(rows.batch.op(row), 1, u64::from(rows.batch.bytes(row)));
-            if let Some(response) = rows.response_ns(row) {
-                (one.responses, one.response_sum_ns, one.response_max_ns) = (1, response, response);
-            }
-            found.merge(&one);
+            found.add(&columns, row);
         }
-        if found.ios > 0 {
-            self.at(within.start)?.merge(&found);
-        }
-        Ok(())
+        self.settle(within.start, &found)
     }
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
@@ -207,13 +176,7 @@ impl FoldCells for DayProfile {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
-            let one = DayInterval {
-                responses: cell.responses.count,
-                response_sum_ns: cell.responses.sum_ns,
-                response_max_ns: cell.responses.max_ns,
-                ..DayInterval::of(cell.op, cell.ios, cell.amount())
-            };
-            self.at(cell.begin_ns)?.merge(&one);
+            self.at(cell.begin_ns)?.add_cell(cell, cells.told.single_ios);
         }
         Ok(())
     }
@@ -342,14 +305,9 @@ mod tests {
             };
             found.take(&rows).unwrap();
             let mut one_by_one = DayProfile::new(clock(), width_ns).unwrap();
-            for io in &ios {
-                let interval = one_by_one.at(io.issued_ns).unwrap();
-                interval.merge(&DayInterval {
-                    responses: 1,
-                    response_sum_ns: io.response_ns,
-                    response_max_ns: io.response_ns,
-                    ..DayInterval::of(io.op, 1, io.bytes.into())
-                });
+            let columns = SumColumns::new(&rows, false);
+            for (row, io) in ios.iter().enumerate() {
+                one_by_one.at(io.issued_ns).unwrap().add(&columns, row);
             }
             assert_eq!(found, one_by_one);
         }

@@ -4,8 +4,10 @@ use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::questions::compare::{SideKey, host_name};
+use crate::sums::io_sums::{IoSums, SumColumns};
+use crate::tables::bounded_table::BoundedTable;
+use crate::tables::recent_cache::RecentCache;
 use std::collections::{BTreeMap, BTreeSet};
-use std::mem;
 use steadfast_domain::io_event::MergeCounts;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 use steadfast_tracefile::error::TraceError;
@@ -16,24 +18,13 @@ use steadfast_tracefile::parquet::{Field, Fields};
 /// unknown.
 const PAIRS_MAX: usize = 1 << 17;
 
-/// Entries of the caches of drives and of pairs of drive and process.
+/// Entries of the cache of pairs of drive and process.
 const LATELY: usize = 64;
-
-/// I/Os and bytes of a drive.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct DriveUse {
-    ios: u64,
-    read: u64,
-    written: u64,
-}
-
-/// I/Os and bytes of a drive that are not yet added to the table.
-type PendingUse = (SideKey, DriveUse);
 
 /// The drives with I/Os.
 #[derive(Debug, Clone)]
 pub struct Drives {
-    drives: BTreeMap<SideKey, DriveUse>,
+    drives: BoundedTable<SideKey, IoSums>,
     pairs: BTreeSet<(SideKey, u32)>,
     /// Recently seen pairs, indexed by process number and device.
     lately: [Option<(SideKey, u32)>; LATELY],
@@ -52,7 +43,8 @@ impl Drives {
     /// Creates an empty table that keeps at most `most` pairs of drive and process.
     pub fn keeping(most: usize) -> Self {
         Drives {
-            drives: BTreeMap::new(),
+            // Room for every device index at every layer.
+            drives: BoundedTable::keeping(1 << 18),
             pairs: BTreeSet::new(),
             lately: [None; LATELY],
             most,
@@ -62,8 +54,9 @@ impl Drives {
 
     /// Returns a row for each drive, followed by a row for all of them.
     pub fn listing(&self, conditions: &CaptureConditions) -> Vec<DriveFigures> {
-        let mut rows: Vec<DriveFigures> = self
-            .drives
+        let drives: BTreeMap<SideKey, &IoSums> =
+            self.drives.iter().map(|(side, used)| (*side, used)).collect();
+        let mut rows: Vec<DriveFigures> = drives
             .iter()
             .map(|(side, used)| {
                 let device = conditions.devices.get(usize::from(side.device));
@@ -75,30 +68,32 @@ impl Drives {
                     capacity: device.and_then(|device| device.capacity).map(|size| size.0),
                     processes: self.known(processes.count()),
                     merging: merging(conditions, *side),
-                    used: *used,
+                    used: (*used).clone(),
                 }
             })
             .collect();
-        rows.push(self.all(&rows, conditions));
+        rows.push(self.all(&rows, &drives, conditions));
         rows
     }
 
-    fn all(&self, rows: &[DriveFigures], conditions: &CaptureConditions) -> DriveFigures {
-        let used = self.drives.values().fold(DriveUse::default(), |sum, one| DriveUse {
-            ios: sum.ios.saturating_add(one.ios),
-            read: sum.read.saturating_add(one.read),
-            written: sum.written.saturating_add(one.written),
-        });
+    fn all(
+        &self,
+        rows: &[DriveFigures],
+        drives: &BTreeMap<SideKey, &IoSums>,
+        conditions: &CaptureConditions,
+    ) -> DriveFigures {
+        let mut used = IoSums::default();
+        drives.values().for_each(|one| used.merge(one));
         // The same process number on two hosts means two processes.
         let named = self.pairs.iter().filter(|(_, pid)| *pid > 0);
         let of_host = |side: &SideKey| host_name(conditions, side.device);
         let pids: BTreeSet<(String, u32)> =
             named.map(|(side, pid)| (of_host(side), *pid)).collect();
         // A drive that is seen at two layers counts once in the total size.
-        let devices: BTreeSet<u16> = self.drives.keys().map(|side| side.device).collect();
+        let devices: BTreeSet<u16> = drives.keys().map(|side| side.device).collect();
         let sizes: Option<Vec<u64>> = devices
             .iter()
-            .map(|device| rows_of(rows, &self.drives, *device).and_then(|row| row.capacity))
+            .map(|device| rows_of(rows, drives, *device).and_then(|row| row.capacity))
             .collect();
         DriveFigures {
             name: match devices.len() {
@@ -121,27 +116,6 @@ impl Drives {
         // If no I/O names a process, the source does not record processes.
         let named = self.pairs.iter().any(|(_, pid)| *pid > 0);
         (named && !self.processes_unknown).then_some(count as u64)
-    }
-
-    /// Returns the cache entry of a drive, and flushes the entry that it replaces.
-    #[inline]
-    fn hand<'h>(
-        &mut self,
-        at_hand: &'h mut [PendingUse; LATELY],
-        side: SideKey,
-    ) -> &'h mut DriveUse {
-        let hand = &mut at_hand[usize::from(side.device) % LATELY];
-        if hand.0 != side {
-            self.settle(mem::replace(hand, (side, DriveUse::default())));
-        }
-        &mut hand.1
-    }
-
-    /// Adds a cache entry to the table.
-    fn settle(&mut self, (side, used): PendingUse) {
-        if used.ios > 0 {
-            self.drives.entry(side).or_default().merge(&used);
-        }
     }
 
     #[inline]
@@ -177,7 +151,7 @@ fn merging(conditions: &CaptureConditions, side: SideKey) -> Option<MergeCounts>
 
 fn rows_of<'r>(
     rows: &'r [DriveFigures],
-    drives: &BTreeMap<SideKey, DriveUse>,
+    drives: &BTreeMap<SideKey, &IoSums>,
     device: u16,
 ) -> Option<&'r DriveFigures> {
     let at = drives.keys().position(|side| side.device == device)?;
@@ -204,17 +178,15 @@ impl Fold for Drives {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
-        let (pid, op) = (rows.batch.narrow(Field::Pid), rows.batch.narrow(Field::Op));
-        let bytes = rows.batch.narrow(Field::Bytes);
-        let nothing = (SideKey { device: 0, layer: Layer::Block }, DriveUse::default());
-        let mut at_hand = [nothing; LATELY];
+        let (columns, pid) = (SumColumns::new(rows, false), rows.batch.narrow(Field::Pid));
+        let mut lately = RecentCache::new();
         for row in rows.iter() {
             let side = SideKey { device: device.at(row) as u16, layer: layer.layer(row) };
-            let hand = self.hand(&mut at_hand, side);
-            hand.add(op.op(row), 1, u64::from(bytes.at(row)));
+            let place =
+                self.drives.place_lately(&mut lately, (u64::from(side.device), side), || side);
+            self.drives.at(place).add(&columns, row);
             self.see((side, pid.at(row)));
         }
-        at_hand.into_iter().for_each(|hand| self.settle(hand));
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
@@ -224,8 +196,8 @@ impl Fold for Drives {
         Ok(self)
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
-        for (side, used) in other.drives {
-            self.drives.entry(side).or_default().merge(&used);
+        for (side, used) in other.drives.iter() {
+            self.drives.tally(*side).merge(used);
         }
         self.processes_unknown |= other.processes_unknown;
         self.pairs.append(&mut other.pairs);
@@ -238,29 +210,12 @@ impl FoldCells for Drives {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             let side = SideKey { device: cell.device, layer: cell.layer };
-            self.drives.entry(side).or_default().add(cell.op, cell.ios, cell.amount());
+            self.drives.tally(side).add_cell(cell, cells.told.single_ios);
             self.see((side, cell.who.pid));
         }
         self.processes_unknown |= !cells.told.processes && !cells.cells.is_empty();
         self.forget_if_too_many();
         Ok(())
-    }
-}
-
-impl DriveUse {
-    #[inline]
-    fn add(&mut self, op: IoOp, ios: u64, bytes: u64) {
-        let (read, written) = match op {
-            IoOp::Read => (bytes, 0),
-            IoOp::Write => (0, bytes),
-            _ => (0, 0),
-        };
-        self.merge(&DriveUse { ios, read, written });
-    }
-    fn merge(&mut self, other: &DriveUse) {
-        self.ios = self.ios.saturating_add(other.ios);
-        self.read = self.read.saturating_add(other.read);
-        self.written = self.written.saturating_add(other.written);
     }
 }
 
@@ -279,17 +234,17 @@ pub struct DriveFigures {
     pub processes: Option<u64>,
     /// Requests merged and split on the drive; `None` if they were not counted.
     pub merging: Option<MergeCounts>,
-    used: DriveUse,
+    used: IoSums,
 }
 
 impl DriveFigures {
     /// Returns the number of I/Os of all operations.
     pub fn count(&self) -> u64 {
-        self.used.ios
+        self.used.count()
     }
     /// Returns the bytes read and the bytes written.
     pub fn bytes(&self) -> (u64, u64) {
-        (self.used.read, self.used.written)
+        (self.used.bytes[IoOp::Read as usize], self.used.bytes[IoOp::Write as usize])
     }
 }
 
@@ -304,15 +259,15 @@ json_columns! {
     /// Capacity; null if unknown.
     CAPACITY = "capacity", "Capacity MB", Megabytes(0), MaybeWhole(|d| d.capacity);
     /// I/Os.
-    COUNT = "count", "I/Os", Plain(0), Whole(|d| d.used.ios);
+    COUNT = "count", "I/Os", Plain(0), Whole(DriveFigures::count);
     /// Processes with I/Os on the drive; null if unknown.
     PROCESSES = "processes", "Processes", Plain(0), MaybeWhole(|d| d.processes);
     /// Data read.
-    READ = "read", "MB read", Megabytes(1), Whole(|d| d.used.read);
+    READ = "read", "MB read", Megabytes(1), Whole(|d| d.bytes().0);
     /// Data written.
-    WRITTEN = "written", "MB written", Megabytes(1), Whole(|d| d.used.written);
+    WRITTEN = "written", "MB written", Megabytes(1), Whole(|d| d.bytes().1);
     /// Data read and written.
-    TOTAL = "total", "MB", Megabytes(1), Whole(|d| d.used.read.saturating_add(d.used.written));
+    TOTAL = "total", "MB", Megabytes(1), Whole(|d| d.bytes().0.saturating_add(d.bytes().1));
     /// Merged requests; null if they were not counted.
     MERGED = "merged", "merged", Plain(0), MaybeWhole(|d| d.merging.map(|m| m.merged));
     /// Split requests; null if they were not counted.
