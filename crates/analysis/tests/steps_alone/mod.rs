@@ -292,6 +292,7 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
             "queue-times",
             "queue-times-processes",
             "read-out-0",
+            "response-heat",
             "reuse-times",
             "runs",
             "utilisation",
