@@ -215,21 +215,26 @@ static __always_inline void report(struct journey *journey, __u64 now, int faile
 	submit(record, journey->sector << 8 | lap);
 }
 
-static __always_inline __u32 enter(__u32 device)
+static __always_inline __u32 enter(__u32 device, __u64 now)
 {
-	return __sync_fetch_and_add(&counters.outstanding[device & (DEVICES_MAX - 1)], 1) + 1;
+	__u32 depth = __sync_fetch_and_add(&counters.outstanding[device & (DEVICES_MAX - 1)], 1) + 1;
+
+	if (depth == 1)
+		count_busy(device, now, 1);
+	return depth;
 }
 
-static __always_inline void leave(__u32 device)
+static __always_inline void leave(__u32 device, __u64 now)
 {
-	__sync_fetch_and_add(&counters.outstanding[device & (DEVICES_MAX - 1)], -1);
+	if (__sync_fetch_and_add(&counters.outstanding[device & (DEVICES_MAX - 1)], -1) == 1)
+		count_busy(device, now, 0);
 }
 
 /* Gives up an I/O whose place is taken by another one: its completion was not
  * seen. */
 static __noinline void give_up(struct journey *journey)
 {
-	leave(journey->device);
+	leave(journey->device, bpf_ktime_get_ns());
 	if (!journey->issued_ns || journey->before)
 		return;
 	count(&counters.unended);
@@ -378,14 +383,15 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 		journey = begin_at_issue(rq, device);
 	if (!journey)
 		return 0;
+	__u64 now = bpf_ktime_get_ns();
 	if (!journey->outstanding) {
 		journey->outstanding = 1;
-		journey->depth = enter(device);
+		journey->depth = enter(device, now);
 	}
 	/* Issued again after a requeue: keep the time of the first issue. */
 	if (journey->issued_ns)
 		return 0;
-	journey->issued_ns = bpf_ktime_get_ns();
+	journey->issued_ns = now;
 	journey->before = gate.state == GATE_NOT_YET;
 	journey->sector = rq->__sector;
 	journey->bytes = rq->__data_len;
@@ -407,7 +413,7 @@ int BPF_PROG(on_rq_requeue, struct request *rq)
 		return 0;
 	journey->outstanding = 0;
 	journey->submitter.flags |= FLAG_REQUEUED;
-	leave(journey->device);
+	leave(journey->device, bpf_ktime_get_ns());
 	count(&counters.requeues);
 	return 0;
 }
@@ -451,7 +457,7 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 		return 0;
 	}
 	if (journey->outstanding)
-		leave(journey->device);
+		leave(journey->device, now);
 	/* On a device without FUA, the kernel sends a flush after such a write. */
 	if ((journey->submitter.flags & FLAG_FUA) && !HAS(rq->cmd_flags, __REQ_FUA) && bytes) {
 		__u64 key = key_of(rq);
@@ -476,7 +482,7 @@ static __always_inline void bio_issued(struct bio *bio, int device)
 	journey->op = op_of(bio->bi_opf);
 	journey->cpu = bpf_get_smp_processor_id();
 	journey->device = device;
-	journey->depth = enter(device);
+	journey->depth = enter(device, journey->issued_ns);
 	journey->outstanding = 1;
 	journey->before = gate.state == GATE_NOT_YET;
 	judge_order(journey);
@@ -525,7 +531,7 @@ int BPF_PROG(on_bio_complete, struct request_queue *q, struct bio *bio)
 
 	if (!journey)
 		return 0;
-	leave(journey->device);
+	leave(journey->device, now);
 	finish(journey, now, bio->bi_status, journey->bytes);
 	forget(place);
 	return 0;

@@ -61,6 +61,8 @@ static __always_inline void enter(struct call *call, __u64 offset, __u64 asked)
 	if (!settings.step_ns || call->before)
 		return;
 	call->depth = __sync_fetch_and_add(outstanding, 1) + 1;
+	if (call->depth == 1)
+		count_busy(record->device, record->issued_ns, 1);
 	if (!asked)
 		return;
 	call->begin = place_in_file(record, offset);
@@ -70,8 +72,12 @@ static __always_inline void enter(struct call *call, __u64 offset, __u64 asked)
 
 static __always_inline void leave(struct call *call)
 {
-	if (settings.step_ns && call->depth && !(call->judged & LEFT_EARLY))
-		__sync_fetch_and_add(&counters.outstanding[call->record.device & (DEVICES_MAX - 1)], -1);
+	__u32 device = call->record.device & (DEVICES_MAX - 1);
+
+	if (!settings.step_ns || !call->depth || (call->judged & LEFT_EARLY))
+		return;
+	if (__sync_fetch_and_add(&counters.outstanding[device], -1) == 1)
+		count_busy(device, bpf_ktime_get_ns(), 0);
 }
 
 /* Stops counting a call as outstanding whose completion will not be seen. */

@@ -207,6 +207,46 @@ static __always_inline __u64 step_of(__u64 time)
 	return time > gate.began_ns ? (time - gate.began_ns) / settings.step_ns : 0;
 }
 
+/* Steps whose busy time is kept until the loader has read it. */
+#define BUSY_STEPS 4096
+
+/* Busy time of a device in a step, by its begins and ends. */
+struct busy_step {
+	/* Ends minus begins, each as the time since the step began. */
+	__s64 sum_ns;
+	/* Begins minus ends: 1 if the device stays busy beyond the step. */
+	__s64 lasting;
+};
+
+/* A ring of steps for each device. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, DEVICES_MAX * BUSY_STEPS);
+	__type(key, __u32);
+	__type(value, struct busy_step);
+} busy_steps SEC(".maps");
+
+/* Counts the time at which a device becomes busy, or idle. */
+static __always_inline void count_busy(__u32 device, __u64 now, int begins)
+{
+	__u64 step = 0, since = 0;
+
+	if (!settings.step_ns || settings.process)
+		return;
+	if (gate.state != GATE_NOT_YET && now > gate.began_ns) {
+		since = now - gate.began_ns;
+		step = since / settings.step_ns;
+		since -= step * settings.step_ns;
+	}
+	__u32 at = device * BUSY_STEPS + (step & (BUSY_STEPS - 1));
+	struct busy_step *busy = bpf_map_lookup_elem(&busy_steps, &at);
+
+	if (!busy)
+		return;
+	__sync_fetch_and_add(&busy->sum_ns, begins ? -since : since);
+	__sync_fetch_and_add(&busy->lasting, begins ? 1 : -1);
+}
+
 /* Counts an I/O in the step in which it was issued; returns 0 if there is no
  * room. */
 static __always_inline int count_in_step(struct step_io *io, int shared)

@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{
-    CapturedCgroup, FileName, Layer, MergeCounts, StreamInStep,
+    CapturedCgroup, DeviceBusyStep, FileName, Layer, MergeCounts, StreamInStep,
 };
 
 /// A running capture. Dropping it detaches the probes.
@@ -181,6 +181,14 @@ impl Capture {
     pub fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
         let Capture { sources, names, .. } = self;
         sources.iter_mut().try_for_each(|source| source.take_steps(names, into))
+    }
+    /// Appends the busy time of the devices in the steps that ended since the last call. Nothing is
+    /// appended if only one process is captured.
+    ///
+    /// # Errors
+    /// A source has failed.
+    pub fn take_busy(&mut self, into: &mut Vec<DeviceBusyStep>) -> Result<(), CaptureError> {
+        self.sources.iter_mut().try_for_each(|source| source.take_busy(into))
     }
     /// Returns the counters so far.
     ///

@@ -1,9 +1,9 @@
 //! Sources of events, and their counters.
 
 use crate::error::CaptureError;
-use steadfast_domain::IoEvent;
 use crate::process_names::ProcessNames;
-use steadfast_domain::io_event::{IncompleteIos, StreamInStep};
+use steadfast_domain::IoEvent;
+use steadfast_domain::io_event::{DeviceBusyStep, IncompleteIos, StreamInStep};
 
 /// Counters of a capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,6 +30,13 @@ pub struct CaptureCounters {
 }
 
 impl CaptureCounters {
+    /// Adds a kind of I/O or a figure that the source could not follow.
+    #[cfg(feature = "ebpf")]
+    pub(crate) fn with_unseen(mut self, unseen: Option<(String, u64)>) -> CaptureCounters {
+        self.unseen.extend(unseen);
+        self
+    }
+
     /// Returns the sums of these counters and of another source's.
     pub(crate) fn and(mut self, other: CaptureCounters) -> CaptureCounters {
         self.lost += other.lost;
@@ -71,6 +78,10 @@ pub(crate) trait EventSource {
         _names: &mut ProcessNames,
         _into: &mut Vec<StreamInStep>,
     ) -> Result<(), CaptureError> {
+        Ok(())
+    }
+    /// Appends the busy time of the steps that ended since the last call.
+    fn take_busy(&mut self, _into: &mut Vec<DeviceBusyStep>) -> Result<(), CaptureError> {
         Ok(())
     }
     /// Calls `show` for every cgroup an event may refer to, with the number in events and the

@@ -328,6 +328,19 @@ impl StreamInStep {
     }
 }
 
+/// Time within a capture step in which a device had an I/O outstanding.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceBusyStep {
+    /// Number of the step since the capture began.
+    pub step: u64,
+    /// Device: index into [`CaptureConditions::devices`].
+    pub device: u16,
+    /// Layer at which the I/Os were captured.
+    pub layer: Layer,
+    /// Busy time, in nanoseconds.
+    pub busy_ns: u64,
+}
+
 /// A device whose I/Os were captured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
@@ -752,6 +765,9 @@ pub struct CaptureConditions {
     /// True if threads were captured as well as processes.
     #[serde(skip_serializing_if = "is_false")]
     pub threads: bool,
+    /// True if the busy time of each capture step was recorded in place of single I/Os.
+    #[serde(skip_serializing_if = "is_false")]
+    pub busy_time: bool,
     /// Cgroups of the processes that submitted I/Os; `None` if cgroups were not captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroups: Option<Vec<CapturedCgroup>>,

@@ -164,6 +164,7 @@ impl Recording {
             kernel: host.kernel,
             devices: devices.iter().map(Found::captured).collect(),
             threads: self.step.is_none(),
+            busy_time: self.step.is_some() && self.process.is_none(),
             cgroups: self.cgroups.then(Vec::new),
             merging: self.merges.then(|| vec![MergeCounts::default(); devices.len()]),
             paths: self.paths.then_some((0, 0)),

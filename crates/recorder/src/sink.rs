@@ -7,7 +7,7 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use steadfast_capture::{Capture, CaptureError, ContentSampler};
-use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::io_event::{DeviceBusyStep, StreamInStep};
 use steadfast_domain::{CaptureConditions, IoEvent};
 use steadfast_tracefile::parquet::TraceWriter;
 use steadfast_tracefile::{StepWriter, TraceError};
@@ -49,6 +49,7 @@ pub(crate) enum Sink {
         writer: Box<StepWriter<BufWriter<File>>>,
         step_ns: u64,
         parts: Vec<StreamInStep>,
+        busy: Vec<DeviceBusyStep>,
         taken: Instant,
         /// I/Os in all parts so far.
         ios: u64,
@@ -68,6 +69,7 @@ impl Sink {
                 writer: Box::new(StepWriter::new(file, conditions)?),
                 step_ns,
                 parts: Vec::new(),
+                busy: Vec::new(),
                 taken: Instant::now(),
                 ios: 0,
             },
@@ -129,10 +131,14 @@ impl Sink {
                 writer.write(events)?;
                 Ok(events.len() as u64)
             }
-            Sink::Steps { writer, parts, ios, .. } => {
+            Sink::Steps { writer, parts, busy, ios, .. } => {
                 parts.clear();
                 capture.take_steps(parts)?;
+                busy.clear();
+                capture.take_busy(busy)?;
                 watch.look();
+                busy.iter_mut().for_each(|part| part.device = watch.device(part.device));
+                writer.add_busy(busy);
                 parts.iter_mut().for_each(|part| part.device = watch.device(part.device));
                 writer.add(parts);
                 let new = parts.iter().map(|part| part.ios).sum::<u64>();

@@ -202,6 +202,7 @@ fn conditions(
         operating_system: alike(all, |one| one.operating_system.clone()),
         kernel: alike(all, |one| one.kernel.clone()),
         threads: all.iter().any(|one| one.threads),
+        busy_time: all.iter().all(|one| one.busy_time),
         cgroups: None,
         merging: merging(all, places, devices.len()),
         paths: paths(all),

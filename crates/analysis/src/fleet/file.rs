@@ -52,6 +52,7 @@ impl FoldOptions {
             files: self.files,
             merges: conditions.merging.is_some(),
             content: conditions.content.is_some(),
+            busy: true,
             single_ios: true,
         }
     }

@@ -155,7 +155,7 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
             self.options.ok_or_else(|| TraceError::Unsuitable("no captures to write".into()))?;
         self.captures.sort_by(|(one, _), (other, _)| one.order().cmp(&other.order()));
         let columns = self.captures.iter().map(|(member, _)| options.columns(&member.conditions));
-        let single_ios = CubeColumns { single_ios: true, ..CubeColumns::default() };
+        let single_ios = CubeColumns { busy: true, single_ios: true, ..CubeColumns::default() };
         let columns = columns.fold(single_ios, CubeColumns::and);
         let of_all = CaptureConditions::default();
         let mut writer = CubeWriter::fold(sink, columns, options.step_ns, &of_all)?;

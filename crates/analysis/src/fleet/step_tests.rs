@@ -9,7 +9,7 @@ use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use steadfast_domain::io_event::StreamInStep;
-use steadfast_domain::{CaptureConditions, IoOp, Layer, FineHistogram};
+use steadfast_domain::{CaptureConditions, FineHistogram, IoOp, Layer};
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::{StepWriter, Trace, TraceError};
 

@@ -189,6 +189,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
         match (&self.folded, what) {
             (None, NotRecorded::Processes) | (Some(_), NotRecorded::QueueTimes) => Ok(()),
+            (None, NotRecorded::BusyTime) if self.conditions.busy_time => Ok(()),
             // Filtered I/Os kept devices busy too, so a filtered fold does not know busy time.
             (Some(folded), NotRecorded::BusyTime) if folded.filter.is_none() => Ok(()),
             (Some(folded), NotRecorded::Processes) => {

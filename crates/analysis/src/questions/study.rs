@@ -152,8 +152,7 @@ impl Study {
         let tells_processes =
             !captured.is_several() && captured.tells(NotRecorded::Processes).is_ok();
         let by = [Facet::Process, Facet::Stream];
-        let mut processes =
-            tells_processes.then(|| (ProcessTable::default(), Groups::by(&by)));
+        let mut processes = tells_processes.then(|| (ProcessTable::default(), Groups::by(&by)));
         if let Some((all, streams)) = &mut processes {
             more.push(all);
             more.push(streams);
@@ -231,8 +230,7 @@ impl Study {
             found
         });
         Ok(Study {
-            is_of_fold: single_ios.is_none()
-                && captured.tells(NotRecorded::QueueTimes).is_ok(),
+            is_of_fold: single_ios.is_none() && captured.tells(NotRecorded::QueueTimes).is_ok(),
             drives,
             evidence: Evidence::seen(captured, totals.account, quality),
             tells_busy_time: captured.tells_busy_time(pass, steps.values()),

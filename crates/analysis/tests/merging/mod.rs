@@ -21,7 +21,7 @@ use steadfast_analysis::questions::shape::LoadShape;
 use steadfast_analysis::questions::steps::Steps;
 use steadfast_analysis::{AnnotatedRows, Fold, ShareMeasure, StreamTable};
 use steadfast_domain::io_event::{CommandName, StreamInStep};
-use steadfast_domain::{IoEvent, IoOp, Layer, FineHistogram};
+use steadfast_domain::{FineHistogram, IoEvent, IoOp, Layer};
 use steadfast_tracefile::{Batch, StreamKey};
 
 const STEP_NS: u64 = 200_000;

@@ -201,11 +201,7 @@ fn in_steps(seconds: u64) -> StudyOptions {
 
 /// What is left of a step without single I/Os.
 fn without_single_ios(step: &CaptureStep) -> CaptureStep {
-    CaptureStep {
-        busy_ns: 0,
-        queued: Default::default(),
-        ..step.clone()
-    }
+    CaptureStep { busy_ns: 0, queued: Default::default(), ..step.clone() }
 }
 
 fn derivations(options: &StudyOptions) -> (Derivation, Derivation) {
@@ -296,6 +292,7 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
             "queue-times",
             "queue-times-processes",
             "read-out-0",
+            "response-heat",
             "reuse-times",
             "runs",
             "utilisation",

@@ -116,6 +116,19 @@ impl AttachedPrograms {
         Ok(())
     }
 
+    /// Returns an element of an array, and sets it to zeros unless it is.
+    pub(super) fn take_element(&self, map: &str, at: u32) -> Result<Vec<u8>, CaptureError> {
+        let found = self.object.maps().find(|found| found.name() == map);
+        let found = found.ok_or_else(|| missing(map))?;
+        let value = found.lookup(&at.to_ne_bytes(), MapFlags::ANY).map_err(load_error)?;
+        let value = value.ok_or_else(|| missing(map))?;
+        if value.iter().any(|byte| *byte != 0) {
+            let zeros = vec![0; value.len()];
+            found.update(&at.to_ne_bytes(), &zeros, MapFlags::ANY).map_err(load_error)?;
+        }
+        Ok(value)
+    }
+
     /// Makes `map` the only entry of `into`, a map of maps. On return, no program uses the previous
     /// entry any more.
     pub(super) fn place(&self, map: &str, into: &str) -> Result<(), CaptureError> {

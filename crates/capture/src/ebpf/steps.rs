@@ -4,12 +4,18 @@
 use super::plain::{self, PlainData};
 use super::programs::AttachedPrograms;
 use crate::error::CaptureError;
+use crate::options::CaptureOptions;
 use crate::process_names::ProcessNames;
-use steadfast_domain::io_event::{CommandName, StreamInStep};
+use steadfast_domain::io_event::{CommandName, DeviceBusyStep, StreamInStep};
 use steadfast_domain::{FineHistogram, IoEvent, IoOp, Layer};
 
 /// Names of the two tables, which are used alternately.
 pub(super) const TABLES: [&str; 2] = ["steps_a", "steps_b"];
+/// Name of the map of busy times, and the steps that it holds for each device.
+pub(super) const BUSY: &str = "busy_steps";
+const BUSY_STEPS: u64 = 4096;
+/// Time after the end of a step in which programs may still count its busy time.
+const BUSY_LATE_NS: u64 = 20_000_000;
 /// Buckets of response times: four per power of two, from 2^10 ns on.
 const BUCKETS: usize = 96;
 
@@ -20,11 +26,82 @@ pub(super) struct StepTables {
     in_use: usize,
     /// I/Os outstanding when the capture ended; true if sequential.
     rest: Vec<(IoEvent, bool)>,
+    busy: BusyTimes,
+}
+
+/// Progress in reading the busy time of the devices.
+#[derive(Default)]
+struct BusyTimes {
+    /// The first step that was not read.
+    next: u64,
+    /// By device: positive if it was busy at the end of the last step that was read.
+    lasting: Vec<i64>,
+    /// Steps that were overwritten before they were read.
+    missed: u64,
+    closed_ns: Option<u64>,
 }
 
 impl StepTables {
-    pub(super) fn new(step_ns: u64, layer: Layer) -> Self {
-        StepTables { step_ns: step_ns.max(1), layer, in_use: 0, rest: Vec::new() }
+    pub(super) fn new(step_ns: u64, layer: Layer, options: &CaptureOptions) -> Self {
+        // The I/Os of one process do not say when a device is busy.
+        let devices = if options.process.is_some() { 0 } else { options.devices.len() };
+        let busy = BusyTimes { lasting: vec![0; devices], ..BusyTimes::default() };
+        StepTables { step_ns: step_ns.max(1), layer, in_use: 0, rest: Vec::new(), busy }
+    }
+
+    /// Sets the duration of the capture: busy time is known up to there.
+    pub(super) fn close(&mut self, lasted_ns: u64) {
+        self.busy.closed_ns = Some(lasted_ns);
+    }
+
+    /// Returns the steps whose busy time was overwritten before it was read, if there are any.
+    pub(super) fn busy_missed(&self) -> Option<(String, u64)> {
+        let what = "capture steps without busy time, which was overwritten before it was read";
+        (self.busy.missed > 0).then(|| (what.to_owned(), self.busy.missed))
+    }
+
+    /// Appends the busy time of the steps that ended since the last call.
+    pub(super) fn take_busy(
+        &mut self,
+        programs: &AttachedPrograms,
+        lasted_ns: u64,
+        into: &mut Vec<DeviceBusyStep>,
+    ) -> Result<(), CaptureError> {
+        let StepTables { step_ns, layer, busy, .. } = self;
+        let (until_ns, end) = match busy.closed_ns {
+            Some(closed_ns) => (closed_ns, closed_ns.div_ceil(*step_ns)),
+            None => {
+                let until_ns = lasted_ns.saturating_sub(BUSY_LATE_NS);
+                (until_ns, until_ns / *step_ns)
+            }
+        };
+        let missed = lasted_ns / *step_ns + 1 > busy.next + BUSY_STEPS;
+        for step in busy.next..end {
+            // A step that was overwritten has been read with the one that took its place.
+            if missed && step >= busy.next + BUSY_STEPS {
+                break;
+            }
+            let width_ns = (until_ns - (step * *step_ns).min(until_ns)).min(*step_ns);
+            for (device, lasting) in (0u16..).zip(&mut busy.lasting) {
+                let at = u64::from(device) * BUSY_STEPS + step % BUSY_STEPS;
+                let Some(found) = plain::read::<BusySum>(&programs.take_element(BUSY, at as u32)?)
+                else {
+                    continue;
+                };
+                *lasting += found.lasting;
+                let whole = if *lasting > 0 { width_ns.cast_signed() } else { 0 };
+                let busy_ns = (found.sum_ns + whole).clamp(0, width_ns.cast_signed());
+                if busy_ns > 0 && !missed {
+                    let busy_ns = busy_ns.cast_unsigned();
+                    into.push(DeviceBusyStep { step, device, layer: *layer, busy_ns });
+                }
+            }
+        }
+        if missed {
+            busy.missed += end.saturating_sub(busy.next);
+        }
+        busy.next = busy.next.max(end);
+        Ok(())
     }
 
     /// Swaps the tables and appends the content of the one that was in use.
@@ -71,6 +148,17 @@ impl StepTables {
         self.rest.push((event, sequential));
     }
 }
+
+/// `struct busy_step` of the programs.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct BusySum {
+    sum_ns: i64,
+    lasting: i64,
+}
+
+// SAFETY: integers, no padding.
+unsafe impl PlainData for BusySum {}
 
 /// `struct step_key` of the programs.
 #[repr(C)]
@@ -206,6 +294,9 @@ mod tests {
         };
         let found = key.with(&tally(&[]), Layer::Block, &mut ProcessNames::default());
         assert_eq!((found.step, found.bytes, found.device, found.pid), (77, 4096, 15, 4_194_303));
-        assert_eq!((found.op, found.sequential, found.command.to_string()), (IoOp::Write, true, "dd".into()));
+        assert_eq!(
+            (found.op, found.sequential, found.command.to_string()),
+            (IoOp::Write, true, "dd".into())
+        );
     }
 }

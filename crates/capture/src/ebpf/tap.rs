@@ -5,11 +5,12 @@ use super::plain::{self, PlainData};
 use super::programs::{AttachedPrograms, load_error, missing};
 use super::rings::{RingRecord, RingSizes, Rings};
 use super::steps::{self, StepTables};
+use crate::clock::monotonic_ns;
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
 use crate::process_names::ProcessNames;
 use crate::source::{CaptureCounters, EventSource};
-use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::io_event::{DeviceBusyStep, StreamInStep};
 use steadfast_domain::{IoEvent, Layer};
 
 /// Loaded programs and their rings.
@@ -32,7 +33,8 @@ impl ProbeSession {
         let sizes = RingSizes::sharing(options.ring_bytes)?;
         let programs = AttachedPrograms::load(object, wanted, |name, map| {
             sizes.prepare(name, map)?;
-            let tables = steps::TABLES.contains(&name) && options.step_ns.is_none();
+            let is_of_steps = steps::TABLES.contains(&name) || name == steps::BUSY;
+            let tables = is_of_steps && options.step_ns.is_none();
             let numbers = name == cgroups::NUMBERS && !options.cgroups;
             if tables || numbers {
                 map.set_max_entries(1).map_err(load_error)?;
@@ -43,7 +45,7 @@ impl ProbeSession {
             Ok(())
         })?;
         let rings = Rings::of(&programs, sizes)?;
-        let turns = options.step_ns.map(|width| StepTables::new(width, layer));
+        let turns = options.step_ns.map(|width| StepTables::new(width, layer, options));
         Ok(ProbeSession { rings, programs, began_ns: 0, turns })
     }
 
@@ -105,8 +107,11 @@ impl<T: CapturedLayer> EventSource for T {
     }
 
     fn close(&mut self) -> Result<(), CaptureError> {
-        let tap = self.tap();
-        tap.programs.close(tap.began_ns)
+        let tap = self.tap_mut();
+        tap.programs.close(tap.began_ns)?;
+        let lasted_ns = monotonic_ns().saturating_sub(tap.began_ns);
+        tap.turns.iter_mut().for_each(|turns| turns.close(lasted_ns));
+        Ok(())
     }
 
     fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
@@ -122,6 +127,12 @@ impl<T: CapturedLayer> EventSource for T {
         turns.as_mut().map_or(Ok(()), |turns| turns.take(programs, names, into))
     }
 
+    fn take_busy(&mut self, into: &mut Vec<DeviceBusyStep>) -> Result<(), CaptureError> {
+        let ProbeSession { programs, turns, began_ns, .. } = self.tap_mut();
+        let lasted_ns = monotonic_ns().saturating_sub(*began_ns);
+        turns.as_mut().map_or(Ok(()), |turns| turns.take_busy(programs, lasted_ns, into))
+    }
+
     fn cgroups(&self, show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {
         cgroups::numbered(&self.tap().programs, show)
     }
@@ -133,6 +144,7 @@ impl<T: CapturedLayer> EventSource for T {
             kernel_ns: (cost.runs > 0).then_some(cost.nanos),
             kernel_runs: cost.runs,
             ..self.counted()?
-        })
+        }
+        .with_unseen(self.tap().turns.as_ref().and_then(StepTables::busy_missed)))
     }
 }

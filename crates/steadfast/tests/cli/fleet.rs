@@ -7,12 +7,9 @@ use std::fs;
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{
-    CapturePart, CapturedDevice, CommandName, RESPONSE_UNKNOWN, StreamInStep,
-    flags,
+    CapturePart, CapturedDevice, CommandName, RESPONSE_UNKNOWN, StreamInStep, flags,
 };
-use steadfast_domain::{
-    Bytes, CaptureConditions, IoEvent, IoOp, Layer, FineHistogram, TimeZone,
-};
+use steadfast_domain::{Bytes, CaptureConditions, FineHistogram, IoEvent, IoOp, Layer, TimeZone};
 use steadfast_tracefile::{StepWriter, TraceWriter};
 
 const SECOND: u64 = 1_000_000_000;

@@ -113,7 +113,9 @@ fn processes_added_up_in_the_kernel_are_those_of_every_io() {
         let groups = [added, every].map(|here| answer(here, &told)["groups"].clone());
         let counts = groups.map(|groups| {
             let counts = groups.as_array().unwrap().iter();
-            counts.map(|group| (group["command"].to_string(), group["count"].as_u64())).collect::<Vec<_>>()
+            counts
+                .map(|group| (group["command"].to_string(), group["count"].as_u64()))
+                .collect::<Vec<_>>()
         });
         assert_eq!(counts[0], counts[1], "{by}");
     }
@@ -121,8 +123,19 @@ fn processes_added_up_in_the_kernel_are_those_of_every_io() {
     let compared = ["trace", "compare", one.to_str().unwrap(), "trace.parquet", "--by", "process"];
     let text = succeed(added, &compared);
     assert!(text.contains("python3") && text.contains("dd"), "{text}");
-    // Percentiles of a step.
-    let steps = answer(added, &["trace", "steps", "trace.parquet", "--step", "1s", "--json"]);
-    let steps = steps["steps"].as_array().unwrap();
-    assert!(steps.iter().any(|step| step["response_p99_ns"].is_u64()), "{steps:?}");
+    assert!(steps_of(added).iter().any(|step| step["response_p99_ns"].is_u64()));
+    // The captures stamp every I/O, one a little later than the other.
+    let (ours, theirs) = (busy_seconds(added), busy_seconds(every));
+    assert!(ours > 0.1 && (ours / theirs - 1.0).abs() < 0.1, "busy for {ours} s and {theirs} s");
+}
+
+fn steps_of(here: &Path) -> Vec<Value> {
+    let found = answer(here, &["trace", "steps", "trace.parquet", "--step", "100ms", "--json"]);
+    found["steps"].as_array().unwrap().clone()
+}
+
+/// Time for which the device was busy, by the utilization of every step.
+fn busy_seconds(here: &Path) -> f64 {
+    let shares = steps_of(here).into_iter().map(|step| step["utilisation"].as_f64().unwrap());
+    shares.map(|share| share * 0.1).sum()
 }

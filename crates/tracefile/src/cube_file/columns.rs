@@ -25,8 +25,10 @@ pub struct CubeColumns {
     pub merges: bool,
     /// Sampled content.
     pub content: bool,
+    /// Busy time.
+    pub busy: bool,
     /// True if the cells are sums of single I/Os of any hosts, as a fold has them: with host, issue
-    /// times, queue times, all flags and busy time.
+    /// times, queue times and all flags.
     pub single_ios: bool,
 }
 
@@ -41,6 +43,7 @@ impl CubeColumns {
             files: self.files || other.files,
             merges: self.merges || other.merges,
             content: self.content || other.content,
+            busy: self.busy || other.busy,
             single_ios: self.single_ios || other.single_ios,
         }
     }
@@ -175,8 +178,12 @@ macro_rules! histogram {
         [
             CubeColumn {
                 dictionary: false,
-                ..CubeColumn::new($buckets, Store::Buckets { of: |cell| &cell.$times }, HeldIn::Cells)
-                    .only($is_there)
+                ..CubeColumn::new(
+                    $buckets,
+                    Store::Buckets { of: |cell| &cell.$times },
+                    HeldIn::Cells,
+                )
+                .only($is_there)
             },
             CubeColumn {
                 dictionary: false,
@@ -236,17 +243,13 @@ pub(super) const RESPONSE_BUCKET: &str = "response_bucket";
 
 const RESPONSES: [CubeColumn; 2] =
     histogram!(RESPONSE_BUCKET, "response_bucket_ios", responses, ALWAYS);
-const QUEUED: [CubeColumn; 2] =
-    histogram!("queued_bucket", "queued_bucket_ios", queued, OF_FOLD);
+const QUEUED: [CubeColumn; 2] = histogram!("queued_bucket", "queued_bucket_ios", queued, OF_FOLD);
 
 /// All columns, in file order.
 const ALL: [CubeColumn; 49] = [
     CubeColumn::new("host", Store::Host, HeldIn::All).only(OF_FOLD),
     CubeColumn::new("disk", Store::Disk, HeldIn::All),
-    CubeColumn {
-        dictionary: false,
-        ..CubeColumn::new("step", number!(64, step), HeldIn::All)
-    },
+    CubeColumn { dictionary: false, ..CubeColumn::new("step", number!(64, step), HeldIn::All) },
     CubeColumn::new("device", number!(16, cell.device), HeldIn::All),
     CubeColumn::new(
         "layer",
@@ -332,7 +335,8 @@ const ALL: [CubeColumn; 49] = [
     sum!("compressed_bytes", 64, contents.compressed_bytes, OF_CONTENT),
     CubeColumn {
         dictionary: false,
-        ..CubeColumn::new("busy_ns", number!(64, busy_ns), HeldIn::Busy).only(OF_FOLD)
+        ..CubeColumn::new("busy_ns", number!(64, busy_ns), HeldIn::Busy)
+            .only(|columns| columns.busy)
     },
 ];
 

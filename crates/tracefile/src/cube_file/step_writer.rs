@@ -1,6 +1,6 @@
 //! Writes the cube file of a capture of steps.
 
-use super::cell::CubeCell;
+use super::cell::{BusyInStep, CubeCell};
 use super::columns::CubeColumns;
 use super::reader::CubeRows;
 use super::writer::CubeWriter;
@@ -8,7 +8,8 @@ use crate::error::TraceError;
 use std::collections::BTreeMap;
 use std::io::Write;
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::{StepStreamKey, StreamInStep};
+use steadfast_domain::Layer;
+use steadfast_domain::io_event::{DeviceBusyStep, StepStreamKey, StreamInStep};
 
 /// The columns that the kernel's sums fill.
 pub(super) const COLUMNS: CubeColumns = CubeColumns {
@@ -18,6 +19,7 @@ pub(super) const COLUMNS: CubeColumns = CubeColumns {
     files: false,
     merges: false,
     content: false,
+    busy: false,
     single_ios: false,
 };
 
@@ -27,6 +29,7 @@ pub struct StepWriter<W: Write + Send> {
     cube: CubeWriter<W>,
     step_ns: u64,
     waiting: BTreeMap<u64, BTreeMap<StepStreamKey, StreamInStep>>,
+    busy: BTreeMap<(u64, u16, Layer), u64>,
     rows: u64,
 }
 
@@ -36,10 +39,12 @@ impl<W: Write + Send> StepWriter<W> {
     /// # Errors
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
+        let columns = CubeColumns { busy: conditions.busy_time, ..COLUMNS };
         Ok(StepWriter {
-            cube: CubeWriter::new(sink, COLUMNS, conditions)?,
+            cube: CubeWriter::new(sink, columns, conditions)?,
             step_ns: conditions.step_ns.unwrap_or(1),
             waiting: BTreeMap::new(),
+            busy: BTreeMap::new(),
             rows: 0,
         })
     }
@@ -54,6 +59,13 @@ impl<W: Write + Send> StepWriter<W> {
                     step.insert(part.key(), part.clone());
                 }
             }
+        }
+    }
+
+    /// Adds busy time of devices. It is written if the conditions have `busy_time`.
+    pub fn add_busy(&mut self, parts: &[DeviceBusyStep]) {
+        for part in parts {
+            *self.busy.entry((part.step, part.device, part.layer)).or_default() += part.busy_ns;
         }
     }
 
@@ -78,6 +90,11 @@ impl<W: Write + Send> StepWriter<W> {
             self.rows += 1;
             self.cube.add(CubeCell::from_step(row, begin_ns, (begin_ns, begin_ns)))?;
         }
+        let later = self.busy.split_off(&(step, 0, Layer::Block));
+        for ((step, device, layer), busy_ns) in std::mem::replace(&mut self.busy, later) {
+            let begin_ns = step.saturating_mul(self.step_ns);
+            self.cube.add_busy(BusyInStep { begin_ns, device, layer, busy_ns })?;
+        }
         self.cube.flush()
     }
 
@@ -88,6 +105,7 @@ impl<W: Write + Send> StepWriter<W> {
     pub fn copy(&mut self, rows: CubeRows) -> Result<(), TraceError> {
         self.rows += rows.cells.len() as u64;
         rows.cells.into_iter().try_for_each(|cell| self.cube.add(cell))?;
+        rows.busy.into_iter().try_for_each(|busy| self.cube.add_busy(busy))?;
         self.cube.flush()
     }
 

@@ -16,6 +16,7 @@ const EVERY: CubeColumns = CubeColumns {
     files: true,
     merges: true,
     content: true,
+    busy: true,
     single_ios: true,
 };
 
@@ -125,7 +126,8 @@ fn columns_that_were_not_recorded_are_absent() {
         columns::columns_of(step_writer::COLUMNS).iter().map(|column| column.name).collect();
     assert!(absent.iter().all(|name| !columns.contains(name)), "{columns:?}");
     let found = whole(bytes).read(0).unwrap().cells;
-    let process = Who { tid: 0, thread: CommandName::default(), cgroup: 0, inode: 0, ..cells()[1].who };
+    let process =
+        Who { tid: 0, thread: CommandName::default(), cgroup: 0, inode: 0, ..cells()[1].who };
     assert_eq!(found[1].who, process);
     assert_eq!((found[1].depths, found[0].depths), (11, 0), "known wherever any is");
     assert_eq!(found[1].span_ns, (3 * STEP_NS, 4 * STEP_NS - 1), "the bounds of the step");
