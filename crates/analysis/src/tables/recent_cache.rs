@@ -13,6 +13,12 @@ pub(crate) const PLACES: usize = 1 << 10;
 #[derive(Debug)]
 pub struct RecentCache<K, V>([Option<(K, V)>; PLACES]);
 
+impl<K: Copy + PartialEq, V: Copy> Default for RecentCache<K, V> {
+    fn default() -> Self {
+        RecentCache::new()
+    }
+}
+
 impl<K: Copy + PartialEq, V: Copy> RecentCache<K, V> {
     /// Creates an empty cache.
     #[inline]
