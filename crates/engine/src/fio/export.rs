@@ -136,3 +136,35 @@ fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
     let one = |rate: u128| if rate > 0 { rate.to_string() } else { String::new() };
     Ok(format!("rate_iops={},{}\n", one(reads), one(writes)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::notation::AccessPattern;
+    use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
+    use steadfast_domain::{Demand, IoStream};
+
+    fn options_of(streams: Vec<IoStream>, pace: Pace) -> Result<String, String> {
+        let range = ActiveRange::new(Bytes(0), Bytes::mib(64));
+        let until = LoadLimits::time(Nanos::SECOND);
+        let stimulus = Stimulus::new(streams, range, Demand::new(2, 4), until).pace(pace);
+        job(&stimulus, "j", false, "/dev/x", (Bytes::mib(64), 512))
+    }
+
+    #[test]
+    fn durability_and_arrivals_become_options() {
+        let streams = |text: &str| text.parse::<AccessPattern>().unwrap().streams();
+        let poisson = Pace::Poisson { ios: 500, per: Nanos::SECOND };
+        for (pattern, pace, line) in [
+            ("RND 4K W FUA", Pace::Closed, "sync=dsync"),
+            ("RND 8K W SYNC", Pace::Closed, "sync=dsync"),
+            ("RND 4K RW30 FLUSH/8", Pace::Closed, "fdatasync=8"),
+            ("RND 4K W", poisson, "rate_process=poisson"),
+        ] {
+            let text = options_of(streams(pattern), pace).unwrap();
+            assert!(text.lines().any(|own| own == line), "{pattern}: {text}");
+        }
+        let mixed = [streams("RND 4K W FUA"), streams("RND 8K W")].concat();
+        assert!(options_of(mixed, Pace::Closed).unwrap_err().contains("equally durable"));
+    }
+}

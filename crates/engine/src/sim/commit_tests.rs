@@ -31,8 +31,8 @@ fn a_commit_takes_the_write_and_its_flush() {
     let m = run(&mut exact(None), load("RND 4K W FLUSH/1", "T1Q1", LoadLimits::ios(500)));
     let (writes, flushes) = (m.direction(Op::Write), m.direction(Op::Flush));
     assert_eq!((writes.ios, flushes.ios, writes.bytes), (500, 500, Bytes(500 * 4096)));
-    let commit = Some(Nanos(COMMAND + LINK + FLUSH));
-    assert_eq!((writes.response_min, writes.response_max), (commit, commit.unwrap()));
+    let commit = Nanos(COMMAND + LINK + FLUSH);
+    assert_eq!((writes.response_min, writes.response_max), (Some(commit), commit));
     assert_eq!(flushes.response_min, Some(Nanos(FLUSH)));
     let alone = m.writes_alone.unwrap();
     assert_eq!((alone.ios, alone.response_mean()), (500, Some(Nanos(COMMAND + LINK))));

@@ -135,7 +135,8 @@ fn durability(options: &mut SectionOptions<'_>) -> Option<Durability> {
         }
     };
     let every = ["fsync", "fdatasync"].map(|name| {
-        let every = options.count(name, u32::MAX).and_then(NonZeroU32::new);
+        let every = options.number(name).and_then(|every| u32::try_from(every).ok());
+        let every = every.and_then(NonZeroU32::new);
         every.map(|every| (name, every))
     });
     match (sync, every) {
