@@ -181,7 +181,7 @@ pub(super) fn gaps(study: &Study, singles: &SingleIoResults) -> Table {
     let rows = shape_figures::streams(&singles.shape, &study.streams_over_time, over);
     let names = ["gaps", "Times between the I/Os of a stream", "I/O stream"];
     let rows = rows.into_iter().map(|row| (row.stream.clone(), row));
-    table(names, &StreamShape::OF_REPORT, rows)
+    table(names, StreamShape::OF_REPORT, rows)
 }
 
 /// Returns the sequential runs by length.
