@@ -127,15 +127,18 @@ impl Pace {
 }
 
 impl Measurement {
+    /// Returns the I/Os of the load's own streams, without the flushes that follow its writes.
+    pub fn drawn_ios(&self) -> u64 {
+        let all: u64 = self.streams.iter().map(|stream| stream.tally.ios).sum();
+        all - self.writes_alone.as_ref().map_or(0, |_| self.direction(Op::Flush).ios)
+    }
     /// Returns true if a load with this pace completed as many I/Os as were offered, but for 1 %
     /// and, of random arrivals, three standard deviations of their number; `None` if it has no
     /// rate.
     pub fn kept_up(&self, pace: Pace) -> Option<bool> {
         let offered = pace.offered_iops()? * self.elapsed.as_secs_f64();
         let spread = if matches!(pace, Pace::Poisson { .. }) { 3.0 * offered.sqrt() } else { 0.0 };
-        let done: u64 = self.streams.iter().map(|stream| stream.tally.ios).sum();
-        let flushes = self.writes_alone.as_ref().map_or(0, |_| self.direction(Op::Flush).ios);
-        Some((done - flushes) as f64 + 1.0 >= offered - spread - 0.01 * offered)
+        Some(self.drawn_ios() as f64 + 1.0 >= offered - spread - 0.01 * offered)
     }
 }
 

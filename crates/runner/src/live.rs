@@ -67,7 +67,7 @@ impl RunPosition {
         self.advance_apart(measurement);
         self.done.time += measurement.elapsed;
         self.done.bytes += measurement.bytes();
-        self.done.ios += measurement.streams.iter().map(|s| s.tally.ios).sum::<u64>();
+        self.done.ios += measurement.drawn_ios();
         self.cursors.extend(measurement.cursors.clone());
         self.script = measurement.replay.as_ref().map_or(ScriptPosition::default(), |r| r.position);
     }
