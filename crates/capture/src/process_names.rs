@@ -39,6 +39,7 @@ impl ProcessNames {
     }
 
     /// Returns the name of the process of a thread, by the rule of [`Self::complete`].
+    #[cfg(feature = "ebpf")]
     pub(crate) fn of_thread(&mut self, pid: u32, thread: CommandName) -> CommandName {
         if thread.is_empty() {
             return thread;

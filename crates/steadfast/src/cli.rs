@@ -821,8 +821,8 @@ pub struct CaptureArguments {
     /// Capture time; default: until Ctrl-C
     #[arg(long, value_name = "TIME", value_parser = more_than_nothing::<Nanos>)]
     pub duration: Option<Nanos>,
-    /// Record only totals per I/O stream and capture step of this width (100us to
-    /// 1h), added up in the kernel, instead of every I/O
+    /// Record only totals per process, I/O stream and capture step of this width
+    /// (100us to 1h), added up in the kernel, instead of every I/O
     #[arg(long, value_name = "TIME")]
     pub totals_every: Option<Nanos>,
     /// I/Os of this process only; by its number
