@@ -231,7 +231,7 @@ static __always_inline void count_busy(__u32 device, __u64 now, int begins)
 {
 	__u64 step = 0, since = 0;
 
-	if (!settings.step_ns || settings.process)
+	if (!settings.step_ns || settings.process || gate.state == GATE_CLOSED)
 		return;
 	if (gate.state != GATE_NOT_YET && now > gate.began_ns) {
 		since = now - gate.began_ns;

@@ -8,7 +8,7 @@
 use crate::kernel_counts::KernelOpCount;
 use crate::measurement::Measurement;
 use crate::step::{Load, Step};
-use crate::stimulus::Op;
+use crate::stimulus::{Op, Stimulus};
 use crate::units::Bytes;
 use serde::Serialize;
 
@@ -60,7 +60,9 @@ impl Measurement {
         [Op::Read, Op::Write].into_iter().any(|op| {
             let (own, seen) = (self.own_counts(op), kernel.direction(op));
             let allowance = self.allowance(step, own);
-            let more = seen.ios.saturating_sub(own.ios);
+            // The kernel may count a flush as an empty write.
+            let flushes = if op == Op::Write { self.own_counts(Op::Flush).ios } else { 0 };
+            let more = seen.ios.saturating_sub(own.ios + flushes);
             own.bytes > 0
                 && seen.bytes.abs_diff(own.bytes) <= allowance.bytes
                 && more > allowance.ios.max(own.ios / 10)
@@ -96,9 +98,17 @@ fn outstanding(load: &Load) -> u64 {
     match load {
         Load::Script(script) => script.demand.outstanding(),
         Load::Stimulus(_) | Load::Together(_) => {
-            load.stimuli().iter().map(|stimulus| stimulus.demand.outstanding()).sum()
+            load.stimuli().iter().map(uncommitted).sum()
         }
     }
+}
+
+/// Returns the maximum number of I/Os of a load that have begun and are in no tally: outstanding,
+/// or written and waiting for their flush.
+fn uncommitted(stimulus: &Stimulus) -> u64 {
+    let demand = stimulus.demand;
+    let group = stimulus.flush_every().map_or(0, |every| u64::from(every.get()));
+    demand.outstanding().max(group * u64::from(demand.threads))
 }
 
 /// Returns the size of the largest I/O of a load, in bytes.

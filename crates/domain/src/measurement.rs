@@ -41,10 +41,14 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Returns the I/Os completed per second, all operations; `None` for an interval of no length.
+    /// Returns the tallies of the operations that move data or discard it. Flushes are no part of
+    /// the rates and response times of all I/Os, as in [`Measurement::total`].
+    pub fn moving(&self) -> impl Iterator<Item = &IntervalTally> {
+        self.tallies.iter().filter(|tally| tally.op != Op::Flush)
+    }
+    /// Returns the I/Os completed per second, without flushes; `None` for an interval of no length.
     pub fn iops(&self) -> Option<f64> {
-        let ios: u64 = self.tallies.iter().map(|t| t.ios).sum();
-        rate(ios, self.end.saturating_sub(self.begin))
+        rate(self.ios(), self.end.saturating_sub(self.begin))
     }
     /// Returns the bytes transferred per second, all operations; `None` for an interval of no
     /// length.
@@ -52,21 +56,21 @@ impl Interval {
         let bytes: u64 = self.tallies.iter().map(|t| t.bytes.0).sum();
         rate(bytes, self.end.saturating_sub(self.begin))
     }
-    /// Returns the mean response time of all operations, rounded to a nanosecond; `None` if nothing
+    /// Returns the mean response time without flushes, rounded to a nanosecond; `None` if nothing
     /// completed.
     pub fn response_mean(&self) -> Option<Nanos> {
         mean(Nanos(self.response_sum()), self.ios())
     }
-    /// Returns the mean response time of all operations in milliseconds, not rounded; `None` if
+    /// Returns the mean response time without flushes in milliseconds, not rounded; `None` if
     /// nothing completed.
     pub fn response_mean_ms(&self) -> Option<f64> {
         mean_ms(Nanos(self.response_sum()), self.ios())
     }
     fn ios(&self) -> u64 {
-        self.tallies.iter().map(|t| t.ios).sum()
+        self.moving().map(|t| t.ios).sum()
     }
     fn response_sum(&self) -> u64 {
-        self.tallies.iter().map(|t| t.response_sum.0).sum()
+        self.moving().map(|t| t.response_sum.0).sum()
     }
 }
 

@@ -99,7 +99,7 @@ impl OfferedRate {
         if iops > THREAD_RATE_MAX * f64::from(threads) {
             let needed = (iops / THREAD_RATE_MAX).ceil();
             return Err(format!(
-                "{self} is more than {threads} threads can issue ({THREAD_RATE_MAX} IOPS each): \
+                "{self} is more than T{threads} can issue ({THREAD_RATE_MAX} IOPS a thread): \
                  use {needed} threads, such as --demand T{needed}Q32"
             ));
         }
@@ -138,7 +138,11 @@ impl Measurement {
     pub fn kept_up(&self, pace: Pace) -> Option<bool> {
         let offered = pace.offered_iops()? * self.elapsed.as_secs_f64();
         let spread = if matches!(pace, Pace::Poisson { .. }) { 3.0 * offered.sqrt() } else { 0.0 };
-        Some(self.drawn_ios() as f64 + 1.0 >= offered - spread - 0.01 * offered)
+        // Writes that are written and wait for their flush have kept up.
+        let writes = self.direction(Op::Write).ios;
+        let written = self.writes_alone.as_ref().map_or(writes, |alone| alone.ios.max(writes));
+        let done = (self.drawn_ios() + written - writes) as f64;
+        Some(done + 1.0 >= offered - spread - 0.01 * offered)
     }
 }
 

@@ -455,6 +455,9 @@ impl Stimulus {
     }
 }
 
+/// Maximum number of writes that share a flush (our choice: they are kept until it completes).
+const WRITES_PER_FLUSH_MAX: u32 = 1 << 16;
+
 /// Returns the number of writes after which a thread that applies these streams flushes.
 pub fn flush_every(streams: &[IoStream]) -> Option<NonZeroU32> {
     streams.iter().find_map(|stream| match stream.durability {
@@ -469,6 +472,14 @@ fn durability_fault(streams: &[IoStream]) -> Option<String> {
         return Some(format!("'{stream}' is no write, so nothing can make it durable"));
     }
     let every = flush_every(streams)?;
+    if every.get() > WRITES_PER_FLUSH_MAX {
+        return Some(format!("FLUSH/{every}: at most {WRITES_PER_FLUSH_MAX} writes share a flush"));
+    }
+    if streams.iter().any(|s| s.op == Op::Flush && s.weight > 0) {
+        return Some(format!(
+            "a stream of flushes and FLUSH/{every} cannot be in one load: leave one of them out"
+        ));
+    }
     let differs = |s: &&IoStream| s.op == Op::Write && s.durability != Durability::Flush(every);
     streams.iter().find(differs).map(|stream| {
         format!("'{stream}' needs FLUSH/{every}: all writes of a load share their flushes")

@@ -118,6 +118,13 @@ impl IntervalAccount {
         }
     }
 
+    /// Counts an I/O of a stream whose I/Os have no common size.
+    #[inline(always)]
+    pub fn count_sized(&mut self, stream: u32, response_ns: u64, bytes: u64) {
+        self.count(stream, response_ns);
+        self.streams[stream as usize].moved += bytes;
+    }
+
     /// Counts an I/O that moved `missing` bytes less than its stream's size, such as the last one
     /// before a limit in bytes.
     #[cold]

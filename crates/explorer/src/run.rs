@@ -489,8 +489,8 @@ fn intervals(measurement: &Measurement) -> IntervalSeries {
             interval.tallies.iter().filter(|t| t.op == wanted).map(|t| t.ios).sum()
         };
         let mut histogram = steadfast_domain::CoarseHistogram::default();
-        interval.tallies.iter().for_each(|tally| histogram.merge(&tally.histogram));
-        let longest = interval.tallies.iter().filter(|t| t.ios > 0).map(|t| t.response_max.0).max();
+        interval.moving().for_each(|tally| histogram.merge(&tally.histogram));
+        let longest = interval.moving().filter(|t| t.ios > 0).map(|t| t.response_max.0).max();
         found.t.push(interval.begin.as_secs_f64());
         found.seconds.push(interval.end.saturating_sub(interval.begin).as_secs_f64());
         found.reads.push(ios(steadfast_domain::Op::Read));

@@ -1,13 +1,14 @@
 //! Facts of a block device that a capture needs: its number, its request queue, its partition.
 
 use crate::error::HostError;
+use crate::identity::kernel_write_cache;
 use crate::mounts::{Mount, mounts};
 use crate::node::SysfsNode;
 use crate::roots::SystemRoots;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Bytes, Device};
+use steadfast_domain::{Bytes, Device, WriteCache};
 
 /// Number, queue type and partition of a block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,10 +41,14 @@ pub fn block_queue(device: &Device, roots: &SystemRoots) -> Option<BlockQueue> {
 }
 
 /// Returns true if the kernel passes FUA writes on to the device, false if it writes and flushes
-/// instead; `None` for a file or a simulated drive.
+/// instead; `None` for a file, a simulated drive, and a device without a volatile cache, which
+/// needs neither.
 pub fn has_fua(device: &Device, roots: &SystemRoots) -> Option<bool> {
     let node = SysfsNode::named(&device.name, roots)?;
-    node.whole().number::<u8>("queue/fua").map(|fua| fua != 0)
+    let whole = node.whole();
+    let is_volatile = kernel_write_cache(&whole) == Some(WriteCache::Enabled);
+    let fua = whole.number::<u8>("queue/fua").filter(|_| is_volatile)?;
+    Some(fua != 0)
 }
 
 /// Returns the kernel's sequence number of the disk that currently has this major and minor

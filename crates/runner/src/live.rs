@@ -64,7 +64,7 @@ impl RunPosition {
             self.done = WorkDone::default();
             self.done_apart.clear();
         }
-        self.advance_apart(measurement);
+        self.advance_apart(step, measurement);
         self.done.time += measurement.elapsed;
         self.done.bytes += measurement.bytes();
         self.done.ios += measurement.drawn_ios();
@@ -75,12 +75,17 @@ impl RunPosition {
 
 impl RunPosition {
     /// Concurrent loads end independently: one that has ended is not started again.
-    fn advance_apart(&mut self, measurement: &Measurement) {
+    fn advance_apart(&mut self, step: &Step, measurement: &Measurement) {
         self.done_apart.resize(measurement.parts.len(), WorkDone::default());
-        for (done, (streams, _)) in self.done_apart.iter_mut().zip(measurement.apart()) {
+        let loads = step.load.stimuli();
+        let parts = self.done_apart.iter_mut().zip(measurement.apart());
+        for (at, (done, (streams, _))) in parts.enumerate() {
             done.time += measurement.elapsed;
             done.bytes += Bytes(streams.iter().map(|s| s.tally.bytes.0).sum());
-            done.ios += streams.iter().map(|s| s.tally.ios).sum::<u64>();
+            // The last tally of a load that flushes after its writes is that of the flushes.
+            let flushes = loads.get(at).is_some_and(|load| load.flush_every().is_some());
+            let drawn = &streams[..streams.len().saturating_sub(usize::from(flushes))];
+            done.ios += drawn.iter().map(|s| s.tally.ios).sum::<u64>();
         }
     }
 }

@@ -31,6 +31,8 @@ pub struct DeviceRig {
     caveats: Vec<Caveat>,
     /// The kernel's counters at the cut that left a load running.
     at_cut: Option<KernelCounters>,
+    /// True if the run has its caveat on FUA writes.
+    has_told_fua: bool,
 }
 
 impl DeviceRig {
@@ -38,8 +40,10 @@ impl DeviceRig {
     fn note_emulated_fua(&mut self, step: &Step) {
         let device = self.engine.target().device();
         let forced = step.load.streams().any(|stream| stream.durability.is_forced());
-        let known = self.caveats.iter().any(|caveat| caveat.id == ids::FUA_EMULATED);
-        if known || !forced || steadfast_host::has_fua(device, &self.roots) != Some(false) {
+        if self.has_told_fua
+            || !forced
+            || steadfast_host::has_fua(device, &self.roots) != Some(false)
+        {
             return;
         }
         let text = format!(
@@ -48,6 +52,7 @@ impl DeviceRig {
             device.path
         );
         let remedy = "Read the response times of FUA as those of a write and a flush.";
+        self.has_told_fua = true;
         self.caveats.push(Caveat::new(CaveatKind::Remark, ids::FUA_EMULATED, text, remedy));
     }
 
@@ -65,6 +70,7 @@ impl DeviceRig {
             seat: None,
             caveats: Vec::new(),
             at_cut: None,
+            has_told_fua: false,
         }
     }
 }

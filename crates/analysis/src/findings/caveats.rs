@@ -40,7 +40,7 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
     let kept = study.totals.conditions.step_ns.unwrap_or(study.totals.step_ns);
     let busy = if study.tells_busy_time { "" } else { "disk utilization, " };
     let text = format!(
-        "The capture kept the I/O streams of every capture step of {}, but no single I/Os. These \
+        "The capture kept the I/O streams of every process and step of {}, but no single I/Os. These \
          need single I/Os and are omitted: queue times, {busy}threads, \
          cgroups and files, LBA range hit maps, working set and reuse.",
         Nanos(kept)

@@ -210,7 +210,7 @@ impl FoldCells for Drives {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             let side = SideKey { device: cell.device, layer: cell.layer };
-            self.drives.tally(side).add_cell(cell, cells.told.single_ios);
+            self.drives.tally(side).add_cell(cell, cells.told.single_ios, false);
             self.see((side, cell.who.pid));
         }
         self.processes_unknown |= !cells.told.processes && !cells.cells.is_empty();

@@ -545,7 +545,8 @@ impl FoldCells for Groups {
         self.merges_unknown |= !cells.told.merges;
         for cell in cells.cells {
             let key = self.key_of_cell(cell);
-            self.groups.tally(key).add_cell(cell, cells.told.single_ios);
+            let percentiles = self.percentiles;
+            self.groups.tally(key).add_cell(cell, cells.told.single_ios, percentiles);
         }
         Ok(())
     }

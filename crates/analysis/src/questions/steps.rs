@@ -410,7 +410,8 @@ impl StepFigures {
             qd_max: (step.depths > 0).then_some(step.depth_max),
             queued: step.queued,
             utilisation: devices
-                .filter(|devices| *devices > 0 && is_known)
+                // A step with I/Os was busy: without busy time, that is unknown.
+                .filter(|devices| *devices > 0 && is_known && (step.busy_ns > 0 || step.ios() == 0))
                 .map(|devices| busy_share(step.busy_ns, observed_ns, devices)),
             threads: None,
             processors: None,

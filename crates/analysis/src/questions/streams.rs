@@ -388,8 +388,11 @@ impl Fold for StreamTable {
 impl FoldCells for StreamTable {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
-            self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes))
-                .add_cell(cell, cells.told.single_ios);
+            self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes)).add_cell(
+                cell,
+                cells.told.single_ios,
+                true,
+            );
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! [`IoSums`] of I/Os that share a stream, a process, a device or several of these.
 
-use crate::cells::{CubeCell, FLAGS};
+use crate::cells::{CubeCell, FLAGS, Times};
 use crate::fold::AnnotatedRows;
 use crate::sums::content::Contents;
 use crate::sums::queue_time::{QueueResponseSums, QueueTimeSums};
@@ -183,15 +183,19 @@ impl IoSums {
     }
 
     /// Adds a cell of a step file or a fold file. `knows_flags` is false for sums of the kernel,
-    /// which record no flag except failures.
-    pub(crate) fn add_cell(&mut self, cell: &CubeCell, knows_flags: bool) {
+    /// which record no flag except failures; `percentiles` says whether histograms are kept.
+    pub(crate) fn add_cell(&mut self, cell: &CubeCell, knows_flags: bool, percentiles: bool) {
+        let take = |ours: &mut ResponseHistogram, times: &Times| match percentiles {
+            true => ours.take_times(times),
+            false => ours.take_sum(times.count, times.sum_ns, times.max_ns),
+        };
         let op = cell.op as usize;
         self.ios[op] = self.ios[op].saturating_add(cell.ios);
         self.bytes[op] = self.bytes[op].saturating_add(cell.amount());
         let sequential = if cell.sequential { cell.ios } else { 0 };
         self.sequential = self.sequential.saturating_add(sequential);
-        self.responses.take_times(&cell.responses);
-        self.queued.take_times(&cell.queued);
+        take(&mut self.responses, &cell.responses);
+        take(&mut self.queued, &cell.queued);
         self.together.merge(QueueResponseSums::of_cell(cell));
         self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
         self.depths = self.depths.saturating_add(cell.depths);

@@ -14,8 +14,9 @@ pub(super) const TABLES: [&str; 2] = ["steps_a", "steps_b"];
 /// Name of the map of busy times, and the steps that it holds for each device.
 pub(super) const BUSY: &str = "busy_steps";
 const BUSY_STEPS: u64 = 4096;
-/// Time after the end of a step in which programs may still count its busy time.
-const BUSY_LATE_NS: u64 = 20_000_000;
+/// Time after the end of a step in which programs may still count its busy time: a program may be
+/// preempted, or its processor stolen. At most a quarter of the steps that the map holds.
+const BUSY_LATE_NS: u64 = 1_000_000_000;
 /// Buckets of response times: four per power of two, from 2^10 ns on.
 const BUCKETS: usize = 96;
 
@@ -36,6 +37,8 @@ struct BusyTimes {
     next: u64,
     /// By device: positive if it was busy at the end of the last step that was read.
     lasting: Vec<i64>,
+    /// The first step whose slot held no older step as well when it was read.
+    known_from: u64,
     /// Steps that were overwritten before they were read.
     missed: u64,
     closed_ns: Option<u64>,
@@ -71,16 +74,21 @@ impl StepTables {
         let (until_ns, end) = match busy.closed_ns {
             Some(closed_ns) => (closed_ns, closed_ns.div_ceil(*step_ns)),
             None => {
-                let until_ns = lasted_ns.saturating_sub(BUSY_LATE_NS);
+                let late_ns = BUSY_LATE_NS.min(BUSY_STEPS / 4 * *step_ns);
+                let until_ns = lasted_ns.saturating_sub(late_ns);
                 (until_ns, until_ns / *step_ns)
             }
         };
-        let missed = lasted_ns / *step_ns + 1 > busy.next + BUSY_STEPS;
-        for step in busy.next..end {
-            // A step that was overwritten has been read with the one that took its place.
-            if missed && step >= busy.next + BUSY_STEPS {
-                break;
-            }
+        let now = busy.closed_ns.unwrap_or(lasted_ns) / *step_ns;
+        if now >= busy.next + BUSY_STEPS {
+            // The slots up to that of the current step hold older steps as well.
+            busy.known_from = now + 1;
+        }
+        let first = busy.next.max((now + 1).saturating_sub(BUSY_STEPS)).min(end.max(busy.next));
+        busy.missed += first - busy.next;
+        for step in first..end {
+            let is_known = step >= busy.known_from;
+            busy.missed += u64::from(!is_known);
             let width_ns = (until_ns - (step * *step_ns).min(until_ns)).min(*step_ns);
             for (device, lasting) in (0u16..).zip(&mut busy.lasting) {
                 let at = u64::from(device) * BUSY_STEPS + step % BUSY_STEPS;
@@ -91,14 +99,11 @@ impl StepTables {
                 *lasting += found.lasting;
                 let whole = if *lasting > 0 { width_ns.cast_signed() } else { 0 };
                 let busy_ns = (found.sum_ns + whole).clamp(0, width_ns.cast_signed());
-                if busy_ns > 0 && !missed {
+                if busy_ns > 0 && is_known {
                     let busy_ns = busy_ns.cast_unsigned();
                     into.push(DeviceBusyStep { step, device, layer: *layer, busy_ns });
                 }
             }
-        }
-        if missed {
-            busy.missed += end.saturating_sub(busy.next);
         }
         busy.next = busy.next.max(end);
         Ok(())

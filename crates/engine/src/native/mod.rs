@@ -482,7 +482,7 @@ fn refuse_groups(stimulus: &Stimulus, backend: Backend) -> Option<String> {
     (backend == Backend::Threads && stimulus.demand.depth > 1).then(|| {
         format!(
             "FLUSH/{every} with several outstanding writes per thread needs io_uring or Linux AIO, \
-             and this host has neither: use FLUSH/1 or a queue depth of 1"
+             which cannot be used here: use FLUSH/1 or a queue depth of 1"
         )
     })
 }

@@ -484,7 +484,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             } else {
                 if counting {
                     let response = self.clock.nanos(now.saturating_sub(began));
-                    account.count(commits.alone_stream(), response);
+                    account.count_sized(commits.alone_stream(), response, size.into());
                 }
                 let write = UncommittedWrite { stream, size, missing, began };
                 flushes = commits.written(completion.slot, write);
@@ -551,8 +551,8 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             commits.flushing(slot, now);
         }
         let io = &mut self.slots[slot as usize];
-        *io = WorkerSlot { began: now, expected: 0, op: Op::Flush, ..*io };
         let (offset, buffer) = (0, std::ptr::null_mut());
+        *io = WorkerSlot { began: now, expected: 0, op: Op::Flush, offset, size: 0, ..*io };
         self.queue.push(Request { slot, op: Op::Flush, fua: false, offset, size: 0, buffer });
         self.outstanding += 1;
     }

@@ -271,7 +271,8 @@ impl RunningLoad {
                 return false;
             }
             if time == SettleTime::Measured {
-                window.account.count(commits.alone_stream() + first, now - io.since);
+                let alone = commits.alone_stream() + first;
+                window.account.count_sized(alone, now - io.since, io.size.into());
             }
             let OutstandingIo { stream, size, short: missing, since: began, .. } = io;
             return commits.written(place, UncommittedWrite { stream, size, missing, began });

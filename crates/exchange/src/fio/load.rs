@@ -134,11 +134,15 @@ fn durability(options: &mut SectionOptions<'_>) -> Option<Durability> {
             return None;
         }
     };
-    let every = ["fsync", "fdatasync"].map(|name| {
-        let every = options.number(name).and_then(|every| u32::try_from(every).ok());
-        let every = every.and_then(NonZeroU32::new);
-        every.map(|every| (name, every))
-    });
+    let mut every = [None; 2];
+    for (every, name) in every.iter_mut().zip(["fsync", "fdatasync"]) {
+        let Some(writes) = options.number(name) else { continue };
+        let Ok(writes) = u32::try_from(writes) else {
+            options.refuse(name, "it is more writes than can be counted");
+            return None;
+        };
+        *every = NonZeroU32::new(writes).map(|writes| (name, writes));
+    }
     match (sync, every) {
         (false, [None, None]) => Some(Durability::Cached),
         (true, [None, None]) => Some(Durability::Sync),

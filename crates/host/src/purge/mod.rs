@@ -110,7 +110,7 @@ fn verify(
     took: Nanos,
 ) -> Result<Purge, HostError> {
     if matches!(done, PurgeOutcome::Unknown) {
-        let remarks = [plan.remark.clone(), no_discard(&target.device().name)];
+        let remarks = [no_discard(&target.device().name), plan.remark.clone()];
         let remarks: Vec<String> = remarks.into_iter().filter(|one| !one.is_empty()).collect();
         return Ok(Purge::none(&remarks.join("; ")));
     }

@@ -56,7 +56,7 @@ fn second(interval: &Interval, before: Nanos, enough: f64, gap: bool) -> SecondV
     let length = length(interval);
     let is_enough = length.0 as f64 >= enough;
     let mut histogram = CoarseHistogram::default();
-    interval.tallies.iter().for_each(|tally| histogram.merge(&tally.histogram));
+    interval.moving().for_each(|tally| histogram.merge(&tally.histogram));
     let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
     SecondValues {
         at: Nanos(before.0 + interval.begin.0 + length.0 / 2),
@@ -64,7 +64,7 @@ fn second(interval: &Interval, before: Nanos, enough: f64, gap: bool) -> SecondV
         mb_per_second: interval.bytes_per_second().filter(|_| is_enough).map(|rate| rate / 1e6),
         median: ms(histogram.supported_quantile(0.5)),
         upper: UPPER.map(|(_, fraction)| ms(histogram.supported_quantile(fraction))),
-        longest: ms(interval.tallies.iter().map(|tally| tally.response_max).max()),
+        longest: ms(interval.moving().map(|tally| tally.response_max).max()),
         gap,
     }
 }

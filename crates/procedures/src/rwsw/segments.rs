@@ -162,8 +162,9 @@ pub fn streams_table(composite: &CapturedComposite) -> Table {
 /// did not count streams separately.
 pub fn stream_counts(step: &Step, measurement: &Measurement) -> Vec<f64> {
     let streams = step.load.stimulus().map(|s| s.streams.as_slice()).unwrap_or_default();
-    if measurement.streams.len() == streams.len() {
-        measurement.streams.iter().map(|s| s.tally.ios as f64).collect()
+    let flushes = step.load.stimulus().is_some_and(|load| load.flush_every().is_some());
+    if measurement.streams.len() == streams.len() + usize::from(flushes) {
+        measurement.streams[..streams.len()].iter().map(|s| s.tally.ios as f64).collect()
     } else {
         streams.iter().map(|s| f64::from(s.weight)).collect()
     }

@@ -97,7 +97,9 @@ impl Attempt {
         self.apart.resize_with(measurement.parts.len(), Attempt::default);
         for (own, (streams, elapsed)) in self.apart.iter_mut().zip(measurement.apart()) {
             for stream in streams {
-                own.total.merge(&stream.tally);
+                if stream.op != Op::Flush {
+                    own.total.merge(&stream.tally);
+                }
                 match stream.op {
                     Op::Read => own.reads.merge(&stream.tally),
                     Op::Write => own.writes.merge(&stream.tally),

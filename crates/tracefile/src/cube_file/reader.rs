@@ -56,7 +56,9 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
         for (number, group) in groups.into_iter().enumerate() {
             match &group.sum {
                 Some(sum) if !sum.is_intact(&source)? => damaged.push(sum.damage(0, number)),
-                _ if !has_column(&group.metadata, &element_of(RESPONSE_BUCKET)) => {
+                sum if !has_column(&group.metadata, &element_of(RESPONSE_BUCKET))
+                    || sum.is_some() && is_nullable(&group.metadata, "step") =>
+                {
                     return Err(TraceError::unreleased());
                 }
                 _ => intact.push(group),
@@ -225,6 +227,11 @@ fn column_of<'g>(group: &'g RowGroupMetaData, path: &str) -> Option<&'g ColumnCh
 
 fn has_column(group: &RowGroupMetaData, path: &str) -> bool {
     column_of(group, path).is_some()
+}
+
+/// Returns true if a column of our own files may have nulls, as in files of unreleased versions.
+fn is_nullable(group: &RowGroupMetaData, path: &str) -> bool {
+    column_of(group, path).is_some_and(|column| column.column_descr().max_def_level() > 0)
 }
 
 fn set_numbers(

@@ -143,14 +143,16 @@ fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Ve
         for interval in measurement.intervals.iter().filter(|interval| !interval.partial) {
             let sum: u64 = interval.tallies.iter().map(|t| t.response_sum.0).sum();
             let longest = interval.tallies.iter().map(|t| t.response_max).max();
+            // A replay has the flushes of its capture, which count as its other I/Os do.
+            let ios: u64 = interval.tallies.iter().map(|t| t.ios).sum();
             let length = interval.end.saturating_sub(interval.begin);
             moments.push(ReplayPoint {
                 at: captured_at(
                     before + (interval.begin.as_secs_f64() + interval.end.as_secs_f64()) / 2.0,
                 ),
-                iops: interval.iops(),
+                iops: (length.0 > 0).then(|| ios as f64 / length.as_secs_f64()),
                 mb_per_second: interval.bytes_per_second().map(|rate| rate / 1e6),
-                art: interval.response_mean_ms(),
+                art: (ios > 0).then(|| sum as f64 / ios as f64 / 1e6),
                 mrt: longest.map(Nanos::as_millis_f64),
                 outstanding: (length.0 > 0).then(|| sum as f64 / length.0 as f64),
                 ..ReplayPoint::default()

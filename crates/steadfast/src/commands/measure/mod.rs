@@ -309,7 +309,9 @@ impl MeasuredTarget {
         let failed = measurement.fault_count;
         let flushed = measurement.direction(Op::Flush).ios;
         let issued = failed + measurement.total().ios + flushed;
-        if failed * FAILED_SHARE >= issued && failed > 0 {
+        // After a failed flush none of its writes is durable.
+        let unflushed = measurement.faults.iter().any(|fault| fault.op == Op::Flush);
+        if failed > 0 && (unflushed || failed * FAILED_SHARE >= issued) {
             terminal::complain(&format!(
                 "steadfast: {target}: {failed} of {issued} I/Os failed; see the kernel log (dmesg) \
                  and the drive's error log (smartctl -x)"
@@ -438,7 +440,9 @@ fn asked(arguments: &MeasureArguments) -> anyhow::Result<SingleLoad> {
         }
     };
     let demand = file.as_ref().and_then(|file| file.demand);
-    let demand = arguments.demand.or(demand).unwrap_or(Demand::new(1, 1));
+    // A rate needs room for I/Os that are not completed when the next are due.
+    let usual = Demand::new(1, if arguments.rate.is_some() { 256 } else { 1 });
+    let demand = arguments.demand.or(demand).unwrap_or(usual);
     let pace = match arguments.rate {
         Some(rate) => {
             let arrivals = arguments.arrivals.map(Arrivals::from).unwrap_or_default();

@@ -72,7 +72,8 @@ fn print_table(
     };
     let mut table = lines(columns.clone()).peekable();
     let is_too_wide = table.peek().is_some_and(|head| head.chars().count() > terminal::width());
-    if !(io::stdout().is_terminal() && is_too_wide) {
+    let has_more = columns.len() > StepFigures::USUAL_COLUMNS;
+    if !(has_more && io::stdout().is_terminal() && is_too_wide) {
         return terminal::print_lines(table.chain([width]));
     }
     let (usual, more) = columns.split_at(StepFigures::USUAL_COLUMNS);
