@@ -97,9 +97,7 @@ impl Measurement {
 fn outstanding(load: &Load) -> u64 {
     match load {
         Load::Script(script) => script.demand.outstanding(),
-        Load::Stimulus(_) | Load::Together(_) => {
-            load.stimuli().iter().map(uncommitted).sum()
-        }
+        Load::Stimulus(_) | Load::Together(_) => load.stimuli().iter().map(uncommitted).sum(),
     }
 }
 

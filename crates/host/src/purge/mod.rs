@@ -110,9 +110,7 @@ fn verify(
     took: Nanos,
 ) -> Result<Purge, HostError> {
     if matches!(done, PurgeOutcome::Unknown) {
-        let remarks = [no_discard(&target.device().name), plan.remark.clone()];
-        let remarks: Vec<String> = remarks.into_iter().filter(|one| !one.is_empty()).collect();
-        return Ok(Purge::none(&remarks.join("; ")));
+        return Ok(Purge::none(&no_discard(&target.device().name)));
     }
     let read = places.look_after(target)?;
     let mut remarks = vec![plan.remark.clone()];

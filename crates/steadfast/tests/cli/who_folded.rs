@@ -196,11 +196,11 @@ fn what_a_fold_left_out_is_refused_by_name() {
     fold("--no-files", "f.fold");
     fold("--no-processes", "p.fold");
     let groups = |file: &'static str, by: &'static str| ["trace", "groups", file, "--by", by];
-    refuse(here, &groups("t.fold", "thread"), &["without threads", "--no-threads"]);
-    refuse(here, &groups("p.fold", "thread"), &["without threads"]);
-    refuse(here, &groups("f.fold", "file"), &["without files", "--no-files"]);
-    refuse(here, &["trace", "groups", "t.fold", "--tid", "7"], &["without threads"]);
-    refuse(here, &["trace", "streams", "f.fold", "--file", "12"], &["without files"]);
+    refuse(here, &groups("t.fold", "thread"), &["no threads", "--no-threads"]);
+    refuse(here, &groups("p.fold", "thread"), &["no threads"]);
+    refuse(here, &groups("f.fold", "file"), &["no files", "--no-files"]);
+    refuse(here, &["trace", "groups", "t.fold", "--tid", "7"], &["no threads"]);
+    refuse(here, &["trace", "streams", "f.fold", "--file", "12"], &["no files"]);
     let parts = ["trace", "merge", "t.fold", "f.fold", "-o", "x.fold"];
     refuse(here, &parts, &["different options", "without threads", "without files"]);
     // Without files there are no paths either.
