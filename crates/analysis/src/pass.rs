@@ -119,7 +119,7 @@ pub(crate) struct Annotator {
     sequencer: Sequencer,
     filter: Filter,
     times: TimeSums,
-    arrivals: Option<Arrivals>,
+    arrivals: Option<LastArrivals>,
     /// The earliest time that the next I/O may get in [`AnnotatedRows::order_ns`]; `None` if no fold asks
     /// for it.
     order_ns: Option<u64>,
@@ -150,7 +150,7 @@ impl Annotator {
                 .telling_after(fields.has_neighbors())
                 .telling_busy(tells_busy)
                 .leaving_recorded(true),
-            arrivals: fields.has_neighbors().then(Arrivals::default),
+            arrivals: fields.has_neighbors().then(LastArrivals::default),
             order_ns: fields.has_order().then_some(0),
             filter: pass.filter.clone(),
             times: TimeSums::default(),
@@ -349,7 +349,7 @@ impl PassOptions {
 
 /// Time of the last I/O of each stream.
 #[derive(Default)]
-struct Arrivals {
+struct LastArrivals {
     /// Recently seen streams, by hash of their key.
     lately: Vec<Option<(StreamKey, u64)>>,
     others: HashMap<StreamKey, u64>,
@@ -358,7 +358,7 @@ struct Arrivals {
 /// Number of slots for recently seen streams.
 const LATELY: usize = 256;
 
-impl Arrivals {
+impl LastArrivals {
     /// Fills in the gaps of the rows that pass the filter.
     fn tell(&mut self, next: &mut AnnotatedBatch) {
         self.lately.resize(LATELY, None);

@@ -171,6 +171,16 @@ mod tests {
     }
 
     #[test]
+    fn flushes_that_the_kernel_counts_as_writes_are_no_split() {
+        let mut flushed = kernel(|k| k.writes = 2016);
+        let tally = Tally { ios: 1008, ..Tally::default() };
+        flushed.streams.push(StreamTally { op: Op::Flush, tally });
+        assert!(!flushed.is_split(&step()));
+        flushed.kernel.as_mut().unwrap().writes = 3024;
+        assert!(flushed.is_split(&step()));
+    }
+
+    #[test]
     fn foreign_ios_are_named_by_direction_and_are_no_split() {
         let reads = kernel(|k| (k.reads, k.read_bytes) = (18_328, Bytes(18_328 * 512)));
         let found = reads.foreign_ios(&step());

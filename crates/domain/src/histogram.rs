@@ -154,9 +154,8 @@ impl<const BITS: u32> Histogram<BITS> {
         })
     }
 
-    /// Returns the same as [`Self::quantile`], but `None` if fewer than [`TAIL_MIN`] I/Os lie beyond it,
-    /// because so small a tail is chance, or if it lies in the last bucket, which has no upper
-    /// limit.
+    /// Returns the same as [`Self::quantile`], but `None` if fewer than [`TAIL_MIN`] I/Os lie beyond
+    /// it, or if it lies in the last bucket, which has no upper limit.
     pub fn supported_quantile(&self, fraction: f64) -> Option<Nanos> {
         let rank = self.rank(fraction)?;
         let found = self.quantile(fraction).filter(|_| self.total() - rank >= TAIL_MIN)?;

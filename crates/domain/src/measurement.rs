@@ -568,6 +568,25 @@ mod tests {
     }
 
     #[test]
+    fn rates_and_means_of_an_interval_leave_its_flushes_out() {
+        let tally = |op, ios, response_sum| IntervalTally {
+            op,
+            ios,
+            bytes: Bytes(0),
+            response_sum: Nanos(response_sum),
+            response_max: Nanos(0),
+            histogram: CoarseHistogram::default(),
+        };
+        let interval = Interval {
+            begin: Nanos::ZERO,
+            end: Nanos::from_secs(2),
+            partial: false,
+            tallies: vec![tally(Op::Write, 100, 900), tally(Op::Flush, 100, 10_000)],
+        };
+        assert_eq!((interval.iops(), interval.response_mean()), (Some(50.0), Some(Nanos(9))));
+    }
+
+    #[test]
     fn intervals_without_a_completion_are_silences_of_a_load_that_is_not_paced() {
         let interval = |begin: u64, ios: u64| {
             let tally = IntervalTally {

@@ -162,6 +162,27 @@ mod tests {
     }
 
     #[test]
+    fn writes_that_wait_for_their_flush_have_kept_up() {
+        use crate::measurement::StreamTally;
+        use crate::{Op, Tally};
+        let tally = |ios| Tally { ios, ..Tally::default() };
+        let measured = |commits, written| Measurement {
+            elapsed: Nanos::from_secs(10),
+            streams: vec![
+                StreamTally { op: Op::Write, tally: tally(commits) },
+                StreamTally { op: Op::Flush, tally: tally(15) },
+            ],
+            writes_alone: Some(tally(written)),
+            ..Measurement::default()
+        };
+        let pace = Pace::Fixed { ios: 100, per: Nanos::SECOND };
+        assert_eq!(measured(960, 1000).drawn_ios(), 960);
+        assert_eq!(measured(960, 1000).kept_up(pace), Some(true));
+        assert_eq!(measured(960, 980).kept_up(pace), Some(false));
+        assert_eq!(measured(960, 1000).kept_up(Pace::Closed), None);
+    }
+
+    #[test]
     fn impossible_rates_are_refused() {
         for bad in ["0", "-5", "nan", "inf", "", "5 GB", "0MB/s", "1e-9"] {
             assert!(bad.parse::<OfferedRate>().is_err(), "{bad}");

@@ -566,6 +566,23 @@ mod tests {
     }
 
     #[test]
+    fn a_load_flushes_in_one_way_after_a_bounded_number_of_writes() {
+        let fault = |streams: Vec<IoStream>| {
+            let range = ActiveRange::first(100, Bytes::mib(1), 512);
+            Stimulus::new(streams, range, Demand::new(1, 1), LoadLimits::ios(1)).fault()
+        };
+        let write = |every| {
+            let durability = Durability::Flush(NonZeroU32::new(every).unwrap());
+            IoStream { durability, ..IoStream::new(Op::Write, Order::Random, Bytes(4096)) }
+        };
+        let flush = IoStream::new(Op::Flush, Order::Random, Bytes(4096));
+        assert_eq!(fault(vec![write(1 << 16)]), None);
+        assert!(fault(vec![write((1 << 16) + 1)]).unwrap().contains("65536"));
+        assert!(fault(vec![write(8), flush]).unwrap().contains("stream of flushes"));
+        assert!(fault(vec![write(8), write(4)]).unwrap().contains("FLUSH/8"));
+    }
+
+    #[test]
     fn segments_take_what_fits_into_each_of_them_alike() {
         let stream = |size| IoStream::new(Op::Read, Order::Random, size);
         let fault = |stream| scattered(stream, Vec::new()).fault();

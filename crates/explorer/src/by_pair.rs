@@ -115,7 +115,7 @@ pub struct PairTablesBuilder {
     times: CubeBuilder<PairSums>,
     hits: CubeBuilder<()>,
     seconds: CubeBuilder<()>,
-    /// Whether there were at most [`PAIRS_MAX`] pairs so far.
+    /// True if there were at most [`PAIRS_MAX`] pairs so far.
     is_whole: bool,
 }
 

@@ -68,7 +68,7 @@ impl AddressRanges {
         AddressRanges { low, range_bytes, ranges }
     }
 
-    /// Returns fewer ranges, each of which combines several.
+    /// Combines adjacent ranges so that `ranges` of them remain.
     pub fn combined(self, ranges: usize) -> Self {
         let range_bytes = self.range_bytes.saturating_mul((self.ranges / ranges) as u64);
         AddressRanges { range_bytes, ranges, ..self }

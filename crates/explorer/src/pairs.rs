@@ -69,7 +69,7 @@ impl PairNumbers {
         })
     }
 
-    /// Returns the number of a pair of which a half may be missing.
+    /// Returns the number of a pair. Its stream, its process or both may be missing.
     pub fn number_of(&mut self, key: PartKey) -> u32 {
         number_of(&mut self.numbers, &mut self.keys, key)
     }

@@ -299,7 +299,7 @@ fn form(findings: &Findings, number: usize, printed: &ReportTime, desk: &mut Typ
         let content = |one: &PrintedExhibit<'_>| match one {
             PrintedExhibit::Plot(plot) => {
                 let mut content = plot_content(plot, drawn(plot), desk);
-                // The template takes this one if its evidence is narrow enough to stand beside it.
+                // The template uses this drawing if the tables fit beside it.
                 if plots == 1 && shown.len() > 1 {
                     content["tall"] = desk.put_plot(svg_tall(plot)).into();
                 }

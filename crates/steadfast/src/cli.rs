@@ -537,7 +537,8 @@ pub struct MeasureArguments {
     /// What is measured; the loads of several targets begin together.
     #[command(flatten)]
     pub target: TargetArguments,
-    /// Threads and outstanding I/Os per thread, such as T4Q32; default: the workload's, or T1Q1
+    /// Threads and outstanding I/Os per thread, such as T4Q32; default: the workload's, or
+    /// T1Q1 (T1Q256 with --rate)
     #[arg(help_heading = heading::LOAD, long, value_name = "TnQm")]
     pub demand: Option<Demand>,
     /// Offer I/Os at this rate, whether or not earlier ones have completed: I/Os per second, or

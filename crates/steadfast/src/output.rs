@@ -230,7 +230,7 @@ fn of_crystaldiskmark(file: &Path) -> anyhow::Result<Findings> {
     Ok(crystaldiskmark::findings(&saved, &regular::source(file, &bytes), SOFTWARE))
 }
 
-/// The forms of a report that nobody chose.
+/// Default formats of a report.
 pub const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
 
 /// Writes the forms asked for into a directory; returns the files.

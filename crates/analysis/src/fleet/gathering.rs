@@ -1,5 +1,5 @@
-//! The fold from single I/Os to the cells of a fold file: a cube of which each step is written as
-//! soon as it is over.
+//! Adds up single I/Os to the cells of a fold file in a cube. Each step is written as soon as it is
+//! over.
 
 use super::file::FoldOptions;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, Who};

@@ -11,7 +11,7 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{OmittedFile, SharedMedium, footer, is_same_capture};
 
 /// Source of a capture's cells.
-enum CellSource<R> {
+enum AdmittedCells<R> {
     /// A capture folded by this process.
     Memory(CubeFile<Cursor<Vec<u8>>>),
     /// A fold file and its name.
@@ -21,7 +21,7 @@ enum CellSource<R> {
 /// Folded captures to be written as one fold file.
 pub struct Merge<R> {
     options: Option<FoldOptions>,
-    captures: Vec<(Member, CellSource<R>)>,
+    captures: Vec<(Member, AdmittedCells<R>)>,
     /// Index of the capture that a file belongs to, by the digest of the file.
     of_file: BTreeMap<String, usize>,
     /// Index of a capture by its ID, if it has one.
@@ -52,7 +52,7 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if another fold of a part of the same capture was added.
     pub fn add(&mut self, folded: Folded) -> Result<Option<String>, TraceError> {
-        self.admit(folded.member, CellSource::Memory(folded.cube))
+        self.admit(folded.member, AdmittedCells::Memory(folded.cube))
     }
 
     /// Adds all captures of a fold file. Returns a message for each duplicate, which is ignored.
@@ -72,7 +72,7 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         let name: Rc<str> = Rc::from(name);
         let mut duplicates = Vec::new();
         for (member, cube) in description.captures.into_iter().zip(cubes) {
-            duplicates.extend(self.admit(member, CellSource::FoldFile(cube, Rc::clone(&name)))?);
+            duplicates.extend(self.admit(member, AdmittedCells::FoldFile(cube, Rc::clone(&name)))?);
         }
         self.left_out.extend(description.left_out);
         Ok(duplicates)
@@ -111,7 +111,7 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
     fn admit(
         &mut self,
         member: Member,
-        cells: CellSource<R>,
+        cells: AdmittedCells<R>,
     ) -> Result<Option<String>, TraceError> {
         let with_file = member.files.iter().find_map(|file| self.of_file.get(&file.digest));
         if let Some(&index) = with_file {
@@ -162,8 +162,8 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
         let mut captures = Vec::with_capacity(self.captures.len());
         for (member, cells) in self.captures {
             match cells {
-                CellSource::Memory(cube) => append_all(&mut writer, &cube)?,
-                CellSource::FoldFile(cube, name) => append_all(&mut writer, &cube)
+                AdmittedCells::Memory(cube) => append_all(&mut writer, &cube)?,
+                AdmittedCells::FoldFile(cube, name) => append_all(&mut writer, &cube)
                     .map_err(|error| TraceError::Unsuitable(format!("{name}: {error}")))?,
             }
             captures.push(member);

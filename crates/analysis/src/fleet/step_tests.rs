@@ -8,7 +8,7 @@ use crate::questions::steps::CaptureStep;
 use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use std::collections::BTreeMap;
 use std::io::Cursor;
-use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::io_event::{DeviceBusyStep, StreamInStep};
 use steadfast_domain::{CaptureConditions, FineHistogram, IoOp, Layer};
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::{StepWriter, Trace, TraceError};
@@ -226,6 +226,26 @@ fn a_file_cut_anywhere_is_read_and_recovered_as_far_as_it_goes() {
         assert!(groups + 1 == seen.len(), "{groups} row groups in {length} bytes");
     }
     assert_eq!(seen, [0, 11, 21]);
+}
+
+#[test]
+fn busy_time_may_fill_an_hour_and_is_unknown_where_it_was_missed() {
+    let hour = 3_600_000_000_000;
+    let conditions = CaptureConditions {
+        step_ns: Some(hour),
+        busy_time: true,
+        lasted_ns: 2 * hour,
+        devices: vec![Default::default()],
+        ..conditions()
+    };
+    let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
+    writer.add(&[row(0, IoOp::Read, false, 4096, 10), row(1, IoOp::Read, false, 4096, 10)]);
+    writer.add_busy(&[DeviceBusyStep { step: 0, busy_ns: hour, ..DeviceBusyStep::default() }]);
+    let file = open(writer.finish(&conditions).unwrap());
+    let found = file.steps(&PassOptions::default(), Some(hour)).unwrap().found;
+    let shares: Vec<Option<f64>> =
+        found.figures(&conditions).map(|figures| figures.utilisation).collect();
+    assert_eq!(shares, [Some(1.0), None]);
 }
 
 #[test]

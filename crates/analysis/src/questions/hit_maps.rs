@@ -20,10 +20,10 @@ const HIT_CELLS_MAX: usize = 1 << 25;
 /// Number of steps of a map whose width is not given.
 const HIT_STEPS: usize = 60;
 
-/// What hit maps show, and how finely.
+/// Quantity and resolution of hit maps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HitMapsChoice {
-    /// What is counted.
+    /// Quantity of a cell.
     pub shown: HitMapQuantity,
     /// Number of LBA ranges into which a device is divided.
     pub ranges: usize,
@@ -114,7 +114,7 @@ struct RangeHit {
     value: RangeHitValue,
 }
 
-/// What is told of it.
+/// Values of a range in a step, by the quantity that the map shows.
 #[derive(Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 enum RangeHitValue {

@@ -185,9 +185,12 @@ impl IoSums {
     /// Adds a cell of a step file or a fold file. `knows_flags` is false for sums of the kernel,
     /// which record no flag except failures; `percentiles` says whether histograms are kept.
     pub(crate) fn add_cell(&mut self, cell: &CubeCell, knows_flags: bool, percentiles: bool) {
-        let take = |ours: &mut ResponseHistogram, times: &Times| match percentiles {
-            true => ours.take_times(times),
-            false => ours.take_sum(times.count, times.sum_ns, times.max_ns),
+        let take = |ours: &mut ResponseHistogram, times: &Times| {
+            if percentiles {
+                ours.take_times(times);
+            } else {
+                ours.take_sum(times.count, times.sum_ns, times.max_ns);
+            }
         };
         let op = cell.op as usize;
         self.ios[op] = self.ios[op].saturating_add(cell.ios);

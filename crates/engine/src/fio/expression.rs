@@ -71,7 +71,8 @@ pub(super) fn single_stimulus(load: &Load) -> Result<&Stimulus, StepRefusal> {
 const SHORT: Nanos = Nanos::from_millis(50);
 
 impl FioCallSpec {
-    /// Returns true if a call of this length and so many I/Os did what was requested.
+    /// Returns true if a call that ran this long and did this many I/Os reached its time or its
+    /// number of I/Os.
     pub(super) fn is_done(&self, ran: Nanos, ios: u64) -> bool {
         let in_time = self.time.is_some_and(|time| ran + SHORT >= time);
         let in_full = self.ios.is_some_and(|limit| ios >= limit);

@@ -8,7 +8,7 @@ use steadfast_host::{Directory, FileError, ReadAccess};
 /// The directory for job files and answers of an engine.
 #[derive(Debug)]
 pub(super) struct FioFiles {
-    /// Its path. In the directory of a run, only the last component counts.
+    /// Path of the directory. In the directory of a run, only the last component is used.
     path: PathBuf,
     /// Directory of the run, if the files are stored in one.
     run: Option<Directory>,

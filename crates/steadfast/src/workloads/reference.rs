@@ -28,11 +28,11 @@ struct SssiExample {
     example: &'static str,
     /// Names of the workloads that hold what is known of it.
     workloads: &'static [&'static str],
-    /// Its public data, in words.
+    /// Description of its public data.
     public: &'static str,
-    /// Estimates in these workloads, in words.
+    /// Description of the estimates in these workloads.
     estimated: &'static str,
-    /// Data that nobody published, in words.
+    /// Description of the unpublished data.
     missing: &'static str,
 }
 

@@ -8,23 +8,23 @@ use steadfast_domain::{Device, Findings, Host, Outcome, Settings, Step};
 /// A run to be exported.
 #[derive(Debug, Clone)]
 pub struct ExportedRun<'r> {
-    /// Its directory.
+    /// Run directory.
     pub directory: &'r str,
-    /// Wall-clock time at which it began, in milliseconds since 1970 (UTC).
+    /// Wall-clock time at which the run began, in milliseconds since 1970 (UTC).
     pub began_unix_ms: u64,
-    /// Name and version of the program that began it.
+    /// Name and version of the program that began the run.
     pub software: &'r str,
-    /// Name of its engine.
+    /// Name of the engine.
     pub engine: &'r str,
-    /// Its settings.
+    /// Settings of the run.
     pub settings: &'r Settings,
     /// The device.
     pub device: &'r Device,
     /// The host; `None` if no process opened the run.
     pub host: Option<&'r Host>,
-    /// Its findings.
+    /// Findings of the run.
     pub findings: &'r Findings,
-    /// Its finished steps, in order.
+    /// Finished steps, in order.
     pub steps: Vec<(&'r Step, &'r Outcome)>,
 }
 
