@@ -95,6 +95,7 @@ impl StepsResult {
         self.steps.iter().map(move |(at, step)| {
             let contents = self.contents.get(&at).copied().unwrap_or_default();
             StepFigures::of(at, &step, (self.width_ns, &self.observed), self.devices)
+                .without_missed_busy_time(conditions)
                 .with_content(ContentFigures::new(contents, told))
                 .with_threads(self.threads.as_ref().and_then(|threads| threads.count(at)))
                 .with_processors(conditions, self.width_ns)
@@ -656,7 +657,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let mut observed = self.observed_by_host(&pass.filter);
         let host = host_name(self.conditions(), key.device);
         let observed = observed.remove(&host).unwrap_or_default();
-        let figures = |(at, step)| StepFigures::of(at, step, (width_ns, &observed), devices);
+        let figures = |(at, step)| {
+            StepFigures::of(at, step, (width_ns, &observed), devices)
+                .without_missed_busy_time(self.conditions())
+        };
         steps.iter().map(|(at, step)| figures((*at, step))).collect()
     }
 

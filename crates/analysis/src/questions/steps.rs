@@ -410,13 +410,19 @@ impl StepFigures {
             qd_max: (step.depths > 0).then_some(step.depth_max),
             queued: step.queued,
             utilisation: devices
-                // A step with I/Os was busy: without busy time, that is unknown.
-                .filter(|devices| *devices > 0 && is_known && (step.busy_ns > 0 || step.ios() == 0))
+                .filter(|devices| *devices > 0 && is_known)
                 .map(|devices| busy_share(step.busy_ns, observed_ns, devices)),
             threads: None,
             processors: None,
             content: ContentFigures::default(),
         }
+    }
+
+    /// Returns the figures without a busy time that the kernel's sums lack. A step with I/Os was
+    /// busy, so its busy time was missed.
+    pub fn without_missed_busy_time(self, conditions: &CaptureConditions) -> Self {
+        let is_missed = conditions.busy_time && self.count > 0 && self.utilisation == Some(0.0);
+        StepFigures { utilisation: self.utilisation.filter(|_| !is_missed), ..self }
     }
 
     /// Returns the figures with the number of threads that had I/Os in the step.

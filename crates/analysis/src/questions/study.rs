@@ -273,6 +273,7 @@ impl Study {
         let (width, devices) = (self.totals.step_ns, self.devices_busy());
         self.steps.iter().map(move |(at, step)| {
             StepFigures::of(*at, step, (width, &self.totals.observed), devices)
+                .without_missed_busy_time(&self.totals.conditions)
                 .with_content(self.content_of(*at))
                 .with_threads(self.threads_of(*at))
                 .with_processors(&self.totals.conditions, width)
