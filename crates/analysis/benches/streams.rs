@@ -88,8 +88,8 @@ fn ask(path: &Path) -> Fallible<()> {
         timed("streams", || Ok(captured.streams(&pass)?.account.kept))?;
         let choice = (options.by, options.threshold);
         timed("map", || Ok(captured.map(&pass, None, choice)?.account.kept))?;
-        timed("derive", || Ok(Derivation::of(&captured, &options, false)?.totals.account.kept))?;
-        timed("study", || Ok(Study::of(&captured, &options)?.totals.account.kept))?;
+        timed("derive", || Ok(Derivation::read(&captured, &options, false)?.totals.account.kept))?;
+        timed("study", || Ok(Study::read(&captured, &options)?.totals.account.kept))?;
         if is_asked("steps") {
             let (from, to) = captured.span_ns(&pass)?;
             let width_ns = (to - from) / 1_000_000;

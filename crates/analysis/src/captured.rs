@@ -91,10 +91,10 @@ impl StepsResult {
     /// Returns the figures of every step in ascending order. `conditions` decide whether shares of
     /// duplicate blocks are exact or lower bounds.
     pub fn figures(&self, conditions: &CaptureConditions) -> impl Iterator<Item = StepFigures> {
-        let told = DuplicateAccuracy::of(conditions);
+        let told = DuplicateAccuracy::from_conditions(conditions);
         self.steps.iter().map(move |(at, step)| {
             let contents = self.contents.get(&at).copied().unwrap_or_default();
-            StepFigures::of(at, &step, (self.width_ns, &self.observed), self.devices)
+            StepFigures::new(at, &step, (self.width_ns, &self.observed), self.devices)
                 .without_missed_busy_time(conditions)
                 .with_content(ContentFigures::new(contents, told))
                 .with_threads(self.threads.as_ref().and_then(|threads| threads.count(at)))
@@ -125,7 +125,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn open(medium: R) -> Result<Self, TraceError> {
         let source = SharedMedium::new(medium)?;
         let found = footer(&source)?;
-        Self::of(source, found)
+        Self::from_footer(source, found)
     }
 
     /// Opens a file by its recovery blocks if its footer is damaged.
@@ -135,12 +135,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn recover(medium: R) -> Result<Self, TraceError> {
         let source = SharedMedium::new(medium)?;
         let found = footer_or_blocks(&source)?;
-        Self::of(source, found)
+        Self::from_footer(source, found)
     }
 
-    fn of(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
+    fn from_footer(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         if found.is_fold() {
-            let fleet = Fleet::of_file(FoldFile::of(source, found)?)?;
+            let fleet = Fleet::of_file(FoldFile::from_footer(source, found)?)?;
             Ok(Captured { kept: CaptureContent::Fleet(Box::new(fleet)), crew: None })
         } else if found.holds_only_sums() {
             SummedCapture::of_steps(source, found).map(Self::from)
@@ -216,7 +216,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         left_out.sort();
         left_out.dedup();
         Ok(Captured {
-            kept: CaptureContent::Fleet(Box::new(Fleet::of(members, left_out)?)),
+            kept: CaptureContent::Fleet(Box::new(Fleet::new(members, left_out)?)),
             crew: None,
         })
     }
@@ -551,7 +551,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let span_ns = self.span_ns(pass)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
         let (mut steps, mut sides) = (steps_over(pass, span_ns, width_ns), SideSet::default());
-        let mut contents = ContentSteps::of(self.conditions(), width_ns);
+        let mut contents = ContentSteps::for_capture(self.conditions(), width_ns);
         let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut sides];
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
         let mut threads = self.thread_steps(width_ns);
@@ -571,7 +571,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// threads of different hosts have the same numbers.
     pub fn thread_steps(&self, width_ns: u64) -> Option<ThreadSteps> {
         match &self.kept {
-            CaptureContent::Ios(trace) => ThreadSteps::of(trace.conditions(), width_ns),
+            CaptureContent::Ios(trace) => ThreadSteps::new(trace.conditions(), width_ns),
             CaptureContent::Sums(_) | CaptureContent::Fleet(_) => None,
         }
     }
@@ -593,7 +593,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let account = self.run(pass, &mut folds)?;
         let span_ns = self.span_of(pass, &account)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
-        let keys = CumulativeWorkload::of(&table, by, threshold).keys();
+        let keys = CumulativeWorkload::new(&table, by, threshold).keys();
         let series = self.series(pass, over_time.as_ref(), (width_ns, &keys))?;
         Ok(PassResult { found: StreamMapResult { width_ns, keys, series }, account })
     }
@@ -658,7 +658,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let host = host_name(self.conditions(), key.device);
         let observed = observed.remove(&host).unwrap_or_default();
         let figures = |(at, step)| {
-            StepFigures::of(at, step, (width_ns, &observed), devices)
+            StepFigures::new(at, step, (width_ns, &observed), devices)
                 .without_missed_busy_time(self.conditions())
         };
         steps.iter().map(|(at, step)| figures((*at, step))).collect()

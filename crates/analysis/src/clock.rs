@@ -33,7 +33,10 @@ pub struct ClockPeriod {
 impl CaptureClock {
     /// Returns the clock of a capture in the given zone, or else in its own, or else in UTC.
     /// Returns `None` if the capture does not record when it began.
-    pub fn of(conditions: &CaptureConditions, zone: Option<&TimeZone>) -> Option<CaptureClock> {
+    pub fn from_conditions(
+        conditions: &CaptureConditions,
+        zone: Option<&TimeZone>,
+    ) -> Option<CaptureClock> {
         let began = conditions.began_unix_ns?;
         let utc = TimeZone::fixed(0, Some("UTC"));
         let zone = zone.or(conditions.zone.as_ref()).unwrap_or(&utc);
@@ -334,12 +337,17 @@ pub struct MomentResolver<'c> {
 
 impl<'c> MomentResolver<'c> {
     /// Creates a calendar for a capture that lasts from `begin_ns` to `end_ns`.
-    pub fn of(
+    pub fn new(
         conditions: &'c CaptureConditions,
         zone: Option<&TimeZone>,
         (begin_ns, end_ns): (u64, u64),
     ) -> Self {
-        MomentResolver { conditions, clock: CaptureClock::of(conditions, zone), begin_ns, end_ns }
+        MomentResolver {
+            conditions,
+            clock: CaptureClock::from_conditions(conditions, zone),
+            begin_ns,
+            end_ns,
+        }
     }
 
     /// Returns the spans between two moments. Two times of day select that time on every day of the
@@ -498,7 +506,7 @@ mod tests {
     fn spans(from: &str, to: &str) -> Result<Vec<(u64, u64)>, String> {
         let conditions = conditions();
         let given = |text: &str| (!text.is_empty()).then(|| text.parse::<Moment>().unwrap());
-        let calendar = MomentResolver::of(&conditions, None, (0, conditions.lasted_ns));
+        let calendar = MomentResolver::new(&conditions, None, (0, conditions.lasted_ns));
         let (from, to) = (given(from), given(to));
         calendar.spans(from.as_ref(), to.as_ref()).map_err(|error| error.to_string())
     }
@@ -527,7 +535,7 @@ mod tests {
 
     #[test]
     fn a_clock_has_the_captures_zone() {
-        let clock = CaptureClock::of(&conditions(), None).unwrap();
+        let clock = CaptureClock::from_conditions(&conditions(), None).unwrap();
         assert_eq!(clock.date_time(0), "2026-11-20 23:00:00");
         assert_eq!(clock.date_time(HOUR + 1_500_000_000), "2026-11-21 00:00:01.5");
         assert_eq!(clock.in_table(0, 60 * SECOND_NS, (0, HOUR / 2)), "23:00:00");
@@ -537,10 +545,10 @@ mod tests {
         assert_eq!(texts, ["23:00:00", "23:00:00.1"]);
         let utc = TimeZone::fixed(0, None);
         assert_eq!(
-            CaptureClock::of(&conditions(), Some(&utc)).unwrap().date_time(0),
+            CaptureClock::from_conditions(&conditions(), Some(&utc)).unwrap().date_time(0),
             "2026-11-20 22:00:00"
         );
-        assert_eq!(CaptureClock::of(&CaptureConditions::default(), None), None);
+        assert_eq!(CaptureClock::from_conditions(&CaptureConditions::default(), None), None);
         for day in [0, 59, 60, 11_016, 20_783, 47_540] {
             let parts: Vec<u64> = date(day).split('-').map(|part| part.parse().unwrap()).collect();
             assert_eq!(day_of(parts[0], parts[1], parts[2]), Some(day));
@@ -579,7 +587,7 @@ mod tests {
         let refused = spans("2h", "1h").unwrap_err();
         assert!(refused.contains("--from 2 h is not before --to 1 h; swap them"), "{refused}");
         let without = CaptureConditions::default();
-        let calendar = MomentResolver::of(&without, None, (0, HOUR));
+        let calendar = MomentResolver::new(&without, None, (0, HOUR));
         assert!(calendar.spans(Some(&Moment::TimeOfDay(0)), None).is_err());
     }
 
@@ -603,7 +611,7 @@ mod tests {
     fn a_night_on_which_summer_time_ends_has_an_hour_twice() {
         // 2026-10-24 12:00 CEST; at 2026-10-25 01:00 UTC it is 02:00 CET.
         let conditions = with_change(1_792_836_000, (1_792_890_000, 3600), 7200);
-        let calendar = MomentResolver::of(&conditions, None, (0, conditions.lasted_ns));
+        let calendar = MomentResolver::new(&conditions, None, (0, conditions.lasted_ns));
         let span = |from: &str, to: &str| {
             let (from, to): (Moment, Moment) = (from.parse().unwrap(), to.parse().unwrap());
             calendar.spans(Some(&from), Some(&to)).unwrap()
@@ -618,7 +626,7 @@ mod tests {
         // A single moment is the first of the two.
         let first = span("2026-10-25 02:15", "2026-10-25 03:00");
         assert_eq!(first, [(change - 45 * minute, change + HOUR)]);
-        let clock = CaptureClock::of(&conditions, None).unwrap();
+        let clock = CaptureClock::from_conditions(&conditions, None).unwrap();
         assert_eq!(clock.date_time(change - 1), "2026-10-25 02:59:59.999999999");
         assert_eq!(clock.date_time(change), "2026-10-25 02:00:00");
         let around = (change - HOUR, change + HOUR);
@@ -626,7 +634,7 @@ mod tests {
         assert_eq!(clock.in_table(change - minute, minute, around), "02:59:00 +02:00");
         // In a fixed zone the clock shows every time once.
         let zone: TimeZone = "+01:00".parse().unwrap();
-        let fixed = MomentResolver::of(&conditions, Some(&zone), (0, conditions.lasted_ns));
+        let fixed = MomentResolver::new(&conditions, Some(&zone), (0, conditions.lasted_ns));
         let time = Some("02:15".parse::<Moment>().unwrap());
         let to = Some("02:30".parse::<Moment>().unwrap());
         let found = fixed.spans(time.as_ref(), to.as_ref()).unwrap();
@@ -637,7 +645,7 @@ mod tests {
     fn a_night_on_which_summer_time_begins_lacks_an_hour() {
         // 2026-03-28 12:00 CET; at 2026-03-29 01:00 UTC it is 03:00 CEST.
         let conditions = with_change(1_774_695_600, (1_774_746_000, 7200), 3600);
-        let calendar = MomentResolver::of(&conditions, None, (0, conditions.lasted_ns));
+        let calendar = MomentResolver::new(&conditions, None, (0, conditions.lasted_ns));
         let spans = |from: &str, to: &str| {
             let (from, to): (Moment, Moment) = (from.parse().unwrap(), to.parse().unwrap());
             calendar.spans(Some(&from), Some(&to))
@@ -652,12 +660,12 @@ mod tests {
         let found = spans("2026-03-29 02:30", "2026-03-29 04:00").unwrap();
         assert_eq!(found, [(change, change + HOUR)]);
         assert!(spans("2026-03-29 02:10", "2026-03-29 02:50").is_err());
-        let clock = CaptureClock::of(&conditions, None).unwrap();
+        let clock = CaptureClock::from_conditions(&conditions, None).unwrap();
         assert_eq!(clock.date_time(change), "2026-03-29 03:00:00");
         // A change before the capture holds from its beginning.
         let mut later = conditions.clone();
         later.began_unix_ns = Some(1_774_800_000 * SECOND_NS);
-        let clock = CaptureClock::of(&later, None).unwrap();
+        let clock = CaptureClock::from_conditions(&later, None).unwrap();
         assert_eq!((clock.spells().len(), clock.zone(0).offset_s), (1, 7200));
     }
 }

@@ -74,7 +74,7 @@ impl<S> Cube<S> {
 
     /// Iterates over the histogram of a cell by bucket. A bucket may occur several times.
     pub fn counts(&self, cell: &KeyCell<S>) -> impl Iterator<Item = (usize, u32)> + '_ {
-        self.counts.of(cell.counts)
+        self.counts.at(cell.counts)
     }
 }
 

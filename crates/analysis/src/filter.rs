@@ -349,14 +349,14 @@ impl Filter {
     /// Returns the columns that the filter reads.
     pub(crate) fn fields(&self) -> Fields {
         let process = match self.process {
-            Some(ProcessSelector::Pid(_)) => Fields::of(&[Field::Pid]),
-            Some(ProcessSelector::Command(_)) => Fields::of(&[Field::Command]),
+            Some(ProcessSelector::Pid(_)) => Fields::new(&[Field::Pid]),
+            Some(ProcessSelector::Command(_)) => Fields::new(&[Field::Command]),
             None => Fields::NONE,
         };
         let asked = [
-            (self.thread.is_some(), Fields::of(&[Field::Tid])),
-            (!self.cgroups.is_empty(), Fields::of(&[Field::Cgroup])),
-            (!self.files.is_empty(), Fields::of(&[Field::Inode, Field::Device, Field::Layer])),
+            (self.thread.is_some(), Fields::new(&[Field::Tid])),
+            (!self.cgroups.is_empty(), Fields::new(&[Field::Cgroup])),
+            (!self.files.is_empty(), Fields::new(&[Field::Inode, Field::Device, Field::Layer])),
         ];
         let asked = asked.into_iter().filter(|(is, _)| *is);
         asked.fold(process, |fields, (_, more)| fields.and(more))
@@ -488,7 +488,8 @@ fn either(what: &str, names: impl Iterator<Item = String>) -> Option<String> {
 /// Formats a span as in `from 10 s to 25.5 s`, with the time on the clock of the host if its zone
 /// is known.
 fn span_told((from, to): &(u64, u64), conditions: &CaptureConditions) -> String {
-    let clock = CaptureClock::of(conditions, None).filter(|_| conditions.zone.is_some());
+    let clock =
+        CaptureClock::from_conditions(conditions, None).filter(|_| conditions.zone.is_some());
     let told = |ns: u64| match &clock {
         Some(clock) => format!("{} s ({})", ns as f64 / 1e9, clock.date_time(ns)),
         None => format!("{} s", ns as f64 / 1e9),

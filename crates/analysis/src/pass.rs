@@ -72,7 +72,7 @@ pub struct PassAccount {
 }
 
 /// The columns that a pass itself reads.
-const OWN: Fields = Fields::of(&[
+const OWN: Fields = Fields::new(&[
     Field::Issued,
     Field::Response,
     Field::Offset,
@@ -136,8 +136,8 @@ pub(crate) struct Annotator {
 }
 
 impl Annotator {
-    pub(crate) fn of(pass: &PassOptions, conditions: &CaptureConditions, fields: Fields) -> Self {
-        let sequencer = Sequencer::new(pass.window).with(DepthSource::of(conditions));
+    pub(crate) fn new(pass: &PassOptions, conditions: &CaptureConditions, fields: Fields) -> Self {
+        let sequencer = Sequencer::new(pass.window).with(DepthSource::from_conditions(conditions));
         let sequencer = match &pass.start {
             Some(start) => sequencer.going_on(&start.neighbors),
             None => sequencer,
@@ -291,7 +291,7 @@ impl PassOptions {
                 Some(start) => order.beginning_at(start.group, start.at_ns),
                 None => order,
             },
-            judge: Annotator::of(self, trace.conditions(), fields),
+            judge: Annotator::new(self, trace.conditions(), fields),
             judged: AnnotatedBatch::default(),
             trace,
         }

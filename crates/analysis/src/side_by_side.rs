@@ -35,7 +35,7 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
     else {
         return pass.run_placed(trace, place, folds);
     };
-    let work = SharedPass::of(pass, (trace, place), fields_of(folds), threads);
+    let work = SharedPass::new(pass, (trace, place), fields_of(folds), threads);
     let tasks = parts.iter_mut().map(|parts| Box::new(|| work.take_part(parts)) as PoolTask<'_>);
     crew.side_by_side(tasks.collect());
     let account = work.finish()?;
@@ -112,15 +112,15 @@ enum PassTask {
 }
 
 impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
-    fn of(
+    fn new(
         pass: &PassOptions,
         (trace, place): (&'t Trace<R>, Option<&MergeMapping>),
         fields: Fields,
         threads: usize,
     ) -> Self {
         let line = ReorderBuffer::new(trace.earliest_to_come()).waiting_at_most(pass.waiting_max);
-        let fields = pass.fields(fields).and(Fields::of(&[Field::Issued]));
-        let mut judge = Annotator::of(pass, trace.conditions(), fields);
+        let fields = pass.fields(fields).and(Fields::new(&[Field::Issued]));
+        let mut judge = Annotator::new(pass, trace.conditions(), fields);
         judge.place = place.cloned();
         let queue = OrderedStage { line, judge };
         let (first, from_ns) = match &pass.start {

@@ -73,7 +73,7 @@ fn the_hit_map_is_read_out_as_the_tutorial_prints_it() {
             ranges: 1000,
             threshold: threshold.parse().unwrap(),
         };
-        ReadOut::of(&capture, &PassOptions::default(), &choice).unwrap().found
+        ReadOut::read(&capture, &PassOptions::default(), &choice).unwrap().found
     };
     let found = read_out("0%");
     assert_eq!((found.len(), found[0].range_bytes), (1, DEVICE / 1000));
@@ -200,7 +200,7 @@ fn an_endless_io_ends_the_pass_not_the_memory() {
     PassOptions::default().run(&trace, &mut [&mut steps]).unwrap();
     let error = steps.finish().unwrap_err().to_string();
     assert!(error.contains("wider"), "{error}");
-    let study = Study::of(&trace.into(), &StudyOptions::default()).unwrap();
+    let study = Study::read(&trace.into(), &StudyOptions::default()).unwrap();
     assert!(study.steps.len() < 300, "{} steps", study.steps.len());
 }
 
@@ -234,7 +234,7 @@ fn ios(captured: &Captured<Cursor<Vec<u8>>>) -> u64 {
 #[test]
 fn a_study_shows_every_picture_and_adds_up() {
     let trace = server(80);
-    let study = Study::of(&trace, &StudyOptions::default()).unwrap();
+    let study = Study::read(&trace, &StudyOptions::default()).unwrap();
     let in_steps: u64 = study.steps.values().map(|step| step.ios()).sum();
     assert_eq!(in_steps, ios(&trace));
     let sides: u64 =
@@ -284,7 +284,7 @@ fn an_empty_selection_is_an_error_that_says_so() {
         pass: PassOptions { filter, ..PassOptions::default() },
         ..StudyOptions::default()
     };
-    let error = Study::of(&trace, &options).err().unwrap().to_string();
+    let error = Study::read(&trace, &options).err().unwrap().to_string();
     assert!(error.contains("filter"), "{error}");
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Cgroups {
 
 impl Cgroups {
     /// Returns an empty set of cgroups of the hierarchy mounted at `place`.
-    pub(crate) fn of(place: PathBuf) -> Self {
+    pub(crate) fn new(place: PathBuf) -> Self {
         let mount = File::open(&place).ok();
         Cgroups { place, mount, found: Vec::new(), numbers: Vec::new(), known: HashMap::new() }
     }

@@ -62,7 +62,7 @@ impl Capture {
     /// remedy for each.
     pub fn begin(options: &CaptureOptions) -> Result<Capture, CaptureError> {
         check(options)?;
-        let cgroup_setup = CgroupSetup::of(options)?;
+        let cgroup_setup = CgroupSetup::from_options(options)?;
         let mut opened = Vec::new();
         if options.layers.contains(&Layer::Block) {
             opened.push(open(options, &cgroup_setup)?);
@@ -81,10 +81,10 @@ impl Capture {
             closed_monotonic_ns: None,
             remarks,
             names: ProcessNames::default(),
-            cgroups: cgroup_setup.place.map(Cgroups::of),
-            paths: options
-                .paths
-                .then(|| FilePaths::of(options, monotonic_ns().saturating_sub(began_monotonic_ns))),
+            cgroups: cgroup_setup.place.map(Cgroups::new),
+            paths: options.paths.then(|| {
+                FilePaths::new(options, monotonic_ns().saturating_sub(began_monotonic_ns))
+            }),
             merging: options.merges.then(|| vec![MergeCounts::default(); options.devices.len()]),
         })
     }
@@ -220,7 +220,7 @@ struct CgroupSetup {
 
 impl CgroupSetup {
     #[cfg(feature = "ebpf")]
-    fn of(options: &CaptureOptions) -> Result<CgroupSetup, CaptureError> {
+    fn from_options(options: &CaptureOptions) -> Result<CgroupSetup, CaptureError> {
         if !options.cgroups {
             return Ok(CgroupSetup::default());
         }
@@ -236,7 +236,7 @@ impl CgroupSetup {
     }
 
     #[cfg(not(feature = "ebpf"))]
-    fn of(_: &CaptureOptions) -> Result<CgroupSetup, CaptureError> {
+    fn from_options(_: &CaptureOptions) -> Result<CgroupSetup, CaptureError> {
         Ok(CgroupSetup::default())
     }
 }

@@ -122,7 +122,7 @@ pub(crate) struct FilePaths {
 
 impl FilePaths {
     /// Creates the table for the files of these devices; `lasted_ns` is the age of the capture.
-    pub(crate) fn of(options: &CaptureOptions, lasted_ns: u64) -> Self {
+    pub(crate) fn new(options: &CaptureOptions, lasted_ns: u64) -> Self {
         let devices = (0u16..).zip(&options.devices);
         let systems = devices.flat_map(|(device, listened)| {
             listened.file_systems.iter().map(move |system| {

@@ -172,7 +172,7 @@ impl OpCounts {
         self.reads + self.writes + self.discards + self.flushes
     }
     /// Returns the number of I/Os with this operation.
-    pub const fn of(self, op: Op) -> u64 {
+    pub const fn get(self, op: Op) -> u64 {
         match op {
             Op::Read => self.reads,
             Op::Write => self.writes,

@@ -357,7 +357,7 @@ impl Default for Amount {
 impl Amount {
     /// Returns the amount in bytes on a target with this capacity. A share is rounded down to whole
     /// units of `unit` bytes.
-    pub fn of(self, capacity: Bytes, unit: u64) -> Bytes {
+    pub fn resolve(self, capacity: Bytes, unit: u64) -> Bytes {
         match self {
             Amount::Bytes(bytes) => bytes,
             Amount::Ppm(ppm) => {
@@ -499,11 +499,11 @@ impl SequenceLoad {
             }
             (Amount::Bytes(from), _) => Bytes(from.0.next_multiple_of(sector)),
             (share, Some(block)) => {
-                let exact = share.of(capacity, 1).0;
+                let exact = share.resolve(capacity, 1).0;
                 let unit = block.0.max(sector);
                 Bytes(exact.checked_next_multiple_of(unit).unwrap_or(u64::MAX))
             }
-            (share, None) => share.of(capacity, sector),
+            (share, None) => share.resolve(capacity, sector),
         };
         if from >= capacity {
             return Err(LoadError::Other(format!(
@@ -514,7 +514,7 @@ impl SequenceLoad {
         let left = capacity - from;
         let length = match self.extent.length {
             None => left,
-            Some(length) => match length.of(capacity, sector) {
+            Some(length) => match length.resolve(capacity, sector) {
                 length if length <= left => length,
                 _ if self.extent.clipped => left,
                 length => {
@@ -539,7 +539,7 @@ impl SequenceLoad {
         sector: u64,
         range: ActiveRange,
     ) -> Result<Option<Bytes>, LoadError> {
-        let amount = self.until.bytes.map(|amount| amount.of(capacity, sector));
+        let amount = self.until.bytes.map(|amount| amount.resolve(capacity, sector));
         let laps = self.until.laps.map(|laps| self.whole_transfers(range).0.saturating_mul(laps));
         let least = amount.into_iter().chain(laps.map(Bytes)).min();
         match least {

@@ -242,16 +242,19 @@ impl StepMeter {
                 meters.push(StreamMeter::new(Op::Write, 0, false));
             }
         }
-        StepMeter::of(meters.into(), false)
+        StepMeter::with_streams(meters.into(), false)
     }
 
     /// Creates the meter of a step that plays a script.
     pub fn of_script() -> Self {
         let ops = Op::ALL.into_iter().chain(Op::ALL).chain([Op::Flush]).enumerate();
-        StepMeter::of(ops.map(|(at, op)| StreamMeter::new(op, 0, at < SERVED)).collect(), true)
+        StepMeter::with_streams(
+            ops.map(|(at, op)| StreamMeter::new(op, 0, at < SERVED)).collect(),
+            true,
+        )
     }
 
-    fn of(streams: Box<[StreamMeter]>, is_script: bool) -> Self {
+    fn with_streams(streams: Box<[StreamMeter]>, is_script: bool) -> Self {
         let (intervals, lateness, threads) = (Vec::new(), Vec::new(), Vec::new());
         StepMeter { streams, is_script, intervals, lateness, threads }
     }

@@ -56,7 +56,7 @@ pub trait Engine: Send {
         start: &StepStart,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        let prepared = self.prepare(step).map_err(|refusal| refusal.of(step))?;
+        let prepared = self.prepare(step).map_err(|refusal| refusal.at_step(step))?;
         self.apply(prepared, start, watch)
     }
 

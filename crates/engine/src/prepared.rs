@@ -14,7 +14,7 @@ pub struct StepRefusal(pub String);
 
 impl StepRefusal {
     /// Returns the refusal as the end of a run at this step.
-    pub fn of(self, step: &Step) -> Halt {
+    pub fn at_step(self, step: &Step) -> Halt {
         Halt::Refused(format!("{}: {self}", step.place))
     }
 }

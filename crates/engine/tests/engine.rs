@@ -1090,7 +1090,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
 struct OpenCounter(File);
 
 impl OpenCounter {
-    fn of(path: &Path) -> OpenCounter {
+    fn new(path: &Path) -> OpenCounter {
         use std::os::fd::FromRawFd;
         let path = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
         // SAFETY: the path ends with a zero byte; the descriptor is new and has no other owner.
@@ -1113,7 +1113,7 @@ fn the_file_of_a_data_pattern_is_read_once_however_often_its_load_is_cut() {
     let scratch = Scratch::new(8 << 20);
     let path = scratch.directory.path().join("content");
     fs::write(&path, b"steadfast").unwrap();
-    let mut opens = OpenCounter::of(&path);
+    let mut opens = OpenCounter::new(&path);
     let mut engine = engine(scratch.target());
     let end = LoadLimits::time(Nanos::from_millis(400));
     let mut wanted = stimulus("RND 4K W", "T1Q4", 8 << 20, end);

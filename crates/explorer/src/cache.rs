@@ -31,7 +31,7 @@ impl FileFingerprint {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
-    pub fn of(file: &File) -> io::Result<Self> {
+    pub fn from_file(file: &File) -> io::Result<Self> {
         let found = file.metadata()?;
         let mut tail = Vec::new();
         let mut reader = file;

@@ -91,7 +91,7 @@ pub fn open_all(
             None => named.push(vec![opened]),
         }
     }
-    named.into_iter().map(|parts| ExploredCapture::of(parts, crew)).collect()
+    named.into_iter().map(|parts| ExploredCapture::new(parts, crew)).collect()
 }
 
 fn open(path: &Path) -> Result<(CaptureFile, Captured<File>), ExploreError> {
@@ -102,7 +102,7 @@ fn open(path: &Path) -> Result<(CaptureFile, Captured<File>), ExploreError> {
     }
     let file = File::open(path).map_err(|error| cannot(format!("it cannot be opened: {error}")))?;
     let broken = |error: std::io::Error| cannot(error.to_string());
-    let identity = FileFingerprint::of(&file).map_err(broken)?;
+    let identity = FileFingerprint::from_file(&file).map_err(broken)?;
     let medium = file.try_clone().map_err(broken)?;
     let captured = Captured::open(medium).map_err(|error| cannot(error.to_string()))?;
     captured.tells(NotRecorded::SingleIos).map_err(|error| cannot(steps_alone(&error)))?;
@@ -114,7 +114,7 @@ fn steps_alone(error: &TraceError) -> String {
 }
 
 impl ExploredCapture {
-    fn of(
+    fn new(
         parts: Vec<(CaptureFile, Captured<File>)>,
         crew: Option<&Arc<dyn ThreadPool>>,
     ) -> Result<Self, ExploreError> {
@@ -220,7 +220,7 @@ impl ExploredCapture {
     }
 
     fn make(&self) -> Result<Index, String> {
-        let index = Index::of(&self.captured, &self.progress);
+        let index = Index::read(&self.captured, &self.progress);
         let index = index.map_err(|error| format!("{}: {error}", self.name))?;
         // If the file changed while it was read, the index belongs to neither version.
         self.captured().map_err(|refusal| refusal.text)?;

@@ -228,7 +228,7 @@ impl TimeCells {
                         .counts(cell)
                         .for_each(|(at, count)| column.counts[at] += u64::from(count));
                 }
-                for part in self.shares.of(begin..end) {
+                for part in self.shares.in_cells(begin..end) {
                     self.shares.add(part, &mut column.streams, &mut column.processes);
                 }
                 each(begin / wide - from / wide, &column);
@@ -363,7 +363,7 @@ impl EmptyLike for CellsFold {
 
 impl Fold for CellsFold {
     fn fields(&self) -> Fields {
-        let own = Fields::of(&[
+        let own = Fields::new(&[
             Field::Issued,
             Field::Op,
             Field::Bytes,
@@ -374,7 +374,7 @@ impl Fold for CellsFold {
             Field::Layer,
         ]);
         let own = own.and(Contents::FIELDS).and(Fields::BUSY);
-        if self.by.processes { own.and(Fields::of(&[Field::Pid, Field::Command])) } else { own }
+        if self.by.processes { own.and(Fields::new(&[Field::Pid, Field::Command])) } else { own }
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {

@@ -99,7 +99,7 @@ impl Index {
     /// # Errors
     /// Returns the errors of [`Captured::run`], for example if the capture cannot be read or kept
     /// no single I/Os.
-    pub fn of(
+    pub fn read(
         captured: &Captured<File>,
         progress: &Arc<IndexProgress>,
     ) -> Result<Self, TraceError> {
@@ -111,7 +111,7 @@ impl Index {
         let places_every = Some((rows / stretches::MOST).max(stretches::IOS_LEAST));
         let pass = PassOptions { filter, places_every, ..PassOptions::default() };
         let reach = captured.reach().unwrap_or(1 << 40);
-        let quality = Completeness::of(captured.conditions());
+        let quality = Completeness::from_conditions(captured.conditions());
         let mut making = IndexBuilder::new(end_ns, reach, quality, Arc::clone(progress));
         let account = captured.run(&pass, &mut [&mut making])?;
         making.finish(captured, account)

@@ -60,7 +60,7 @@ pub struct AddressRanges {
 impl AddressRanges {
     /// The columns of single I/Os that [`Self::touched`] needs.
     pub const FIELDS: Fields =
-        Fields::of(&[Field::Issued, Field::Offset, Field::Bytes, Field::Op, Field::Layer]);
+        Fields::new(&[Field::Issued, Field::Offset, Field::Bytes, Field::Op, Field::Layer]);
 
     /// Divides the addresses from `low` to `high`.
     pub fn new((low, high): (u64, u64), ranges: usize) -> Self {
@@ -264,7 +264,7 @@ impl EmptyLike for SecondsFold {
 
 impl Fold for SecondsFold {
     fn fields(&self) -> Fields {
-        Fields::of(&[Field::Issued])
+        Fields::new(&[Field::Issued])
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
@@ -294,7 +294,7 @@ mod tests {
 
     /// Returns step, key and counts of each cell after a fold over some I/Os.
     fn folded<F: Fold>(mut fold: F, events: &[IoEvent], cube: fn(F) -> CubeBuilder<()>) -> Listed {
-        let (batch, all) = (Batch::of(events), vec![true; events.len()]);
+        let (batch, all) = (Batch::from_events(events), vec![true; events.len()]);
         let rows = AnnotatedRows {
             batch: &batch,
             sequential: &all,

@@ -208,7 +208,7 @@ pub struct PairFilter<'f>(&'f Filter);
 impl<'f> PairFilter<'f> {
     /// Returns the filter if it differs from the usual one only in operations, streams and
     /// processes.
-    pub fn of(filter: &'f Filter, usual: &Filter) -> Option<Self> {
+    pub fn new(filter: &'f Filter, usual: &Filter) -> Option<Self> {
         let rest = Filter { ops: Vec::new(), streams: Vec::new(), process: None, ..filter.clone() };
         (rest == *usual).then_some(PairFilter(filter))
     }
@@ -270,12 +270,14 @@ mod tests {
         let usual = Filter::default();
         let by = |process| Filter { process, ops: vec![IoOp::Read], ..Filter::default() };
         let named = by(Some(ProcessSelector::Command("x".into())));
-        let passing = PairFilter::of(&named, &usual).unwrap();
+        let passing = PairFilter::new(&named, &usual).unwrap();
         assert!(passing.lets(&key(512, 7)));
         assert!(
-            !PairFilter::of(&by(Some(ProcessSelector::Pid(8))), &usual).unwrap().lets(&key(512, 7))
+            !PairFilter::new(&by(Some(ProcessSelector::Pid(8))), &usual)
+                .unwrap()
+                .lets(&key(512, 7))
         );
         let devices = Filter { devices: vec![0], ..named };
-        assert!(PairFilter::of(&devices, &usual).is_none());
+        assert!(PairFilter::new(&devices, &usual).is_none());
     }
 }

@@ -63,7 +63,7 @@ pub struct RankedParts {
 
 impl RankedParts {
     /// Returns the parts of a range of cells.
-    pub fn of(&self, cells: Range<usize>) -> &[KeyCell<PartSums>] {
+    pub fn in_cells(&self, cells: Range<usize>) -> &[KeyCell<PartSums>] {
         self.parts.steps(cells)
     }
 
@@ -267,7 +267,10 @@ mod tests {
         let shares = parts.finish(&pairs);
         let mut streams = vec![KeySum::default(); shares.streams.keys.len() + 1];
         let mut processes = vec![KeySum::default(); shares.processes.keys.len() + 1];
-        shares.of(0..100).iter().for_each(|part| shares.add(part, &mut streams, &mut processes));
+        shares
+            .in_cells(0..100)
+            .iter()
+            .for_each(|part| shares.add(part, &mut streams, &mut processes));
         let sum = |sums: &[KeySum]| {
             sums.iter().map(|sum| (sum.ios, sum.bytes)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
         };

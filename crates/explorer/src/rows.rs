@@ -15,7 +15,7 @@ pub const KEPT_MOST: usize = (32 << 20) / IO_BYTES;
 const ALL_MOST: usize = (48 << 20) / IO_BYTES;
 
 /// Fields that any question reads.
-const FIELDS: Fields = Fields::of(&[
+const FIELDS: Fields = Fields::new(&[
     Field::Issued,
     Field::Response,
     Field::Queued,

@@ -35,7 +35,10 @@ impl<'c> IoSelection<'c> {
     /// # Errors
     /// Returns a [`HttpError`] with status 400 if the query is invalid, and the errors of
     /// [`ExploredCapture::index`] if there is no index.
-    pub fn of(capture: &'c ExploredCapture, query: &QueryString) -> Result<Self, HttpError> {
+    pub fn from_query(
+        capture: &'c ExploredCapture,
+        query: &QueryString,
+    ) -> Result<Self, HttpError> {
         let index = capture.index()?;
         let window_ns = window(query, index.end_ns)?;
         let filter = filter(query, capture.conditions())?;
@@ -62,7 +65,7 @@ impl<'c> IoSelection<'c> {
 
     /// Returns the filter if it is by operations, streams or processes only.
     pub fn passing(&self) -> Option<PairFilter<'_>> {
-        let passing = PairFilter::of(&self.filter, &self.usual())?;
+        let passing = PairFilter::new(&self.filter, &self.usual())?;
         (!self.is_unfiltered()).then_some(passing)
     }
 

@@ -239,7 +239,7 @@ mod tests {
         let events: Vec<IoEvent> = (0..3 * PAIRS_MAX as u32)
             .map(|n| IoEvent { pid: n * 7 % 2048, bytes: 512, ..IoEvent::default() })
             .collect();
-        let (batch, all) = (Batch::of(&events), vec![true; events.len()]);
+        let (batch, all) = (Batch::from_events(&events), vec![true; events.len()]);
         let (depth, busy) = (vec![1; events.len()], vec![(0, 0); events.len()]);
         let rows = AnnotatedRows {
             batch: &batch,

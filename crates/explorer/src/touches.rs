@@ -39,7 +39,7 @@ impl ProcessHits {
     }
 
     /// Returns the processes that hit a range, with their hits.
-    pub fn of(&self, range: usize) -> Vec<(Option<ProcessKey>, u64)> {
+    pub fn in_range(&self, range: usize) -> Vec<(Option<ProcessKey>, u64)> {
         let touches = self.0.iter().map(|(key, counts)| (*key, counts[range].into()));
         touches.filter(|(_, count)| *count > 0).collect()
     }
@@ -67,7 +67,7 @@ impl EmptyLike for ProcessHitsFold {
 
 impl Fold for ProcessHitsFold {
     fn fields(&self) -> Fields {
-        AddressRanges::FIELDS.and(Fields::of(&[Field::Pid, Field::Command]))
+        AddressRanges::FIELDS.and(Fields::new(&[Field::Pid, Field::Command]))
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
@@ -105,6 +105,6 @@ mod tests {
             touches.add(Some(ProcessKey { pid, command: CommandName::default() }), [(3, 1)]);
         }
         assert_eq!(touches.by_range()[3], PROCESSES_MAX as u64 + 503);
-        assert!(touches.of(3).contains(&(None, 503)));
+        assert!(touches.in_range(3).contains(&(None, 503)));
     }
 }

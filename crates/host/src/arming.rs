@@ -160,7 +160,7 @@ impl ArmCandidate<'_> {
     fn file(self, confirmation: Option<&str>) -> Result<Target, ArmRefusal> {
         let (roots, keep) = (self.roots, self.keep);
         let name = PathBuf::from(&self.found.name);
-        let id = FileId::of(self.anchor.metadata());
+        let id = FileId::from_metadata(self.anchor.metadata());
         let ids = self.refuse_shared_file(id)?.ids;
         let mut target = self.open(AccessMode::Write)?;
         verify_length(&target)?;
@@ -190,7 +190,7 @@ impl ArmCandidate<'_> {
             .anchor
             .open()
             .map_err(|e| HostError::io("open it for reading", Path::new(&self.found.path), e))?;
-        let mut openers = FileOpeners::of(&reading);
+        let mut openers = FileOpeners::count(&reading);
         // An open handle on an overlay's file also counts as an opener of the file in its layer.
         drop(reading);
         let sight = match DeviceProbe::take(self.roots) {
@@ -207,7 +207,7 @@ impl ArmCandidate<'_> {
                 .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
                 .open(&path)
                 .map_err(|e| HostError::io("open it by another inode", &path, e))?;
-            openers.add(&FileOpeners::of(&reading));
+            openers.add(&FileOpeners::count(&reading));
         }
         if openers.are_none() {
             return Ok(inodes);
@@ -365,7 +365,7 @@ struct FileOpeners {
 }
 
 impl FileOpeners {
-    fn of(reading: &File) -> FileOpeners {
+    fn count(reading: &File) -> FileOpeners {
         let writers =
             patiently(|| locks::writers(reading), |writers| *writers != WriterPresence::Somebody);
         FileOpeners { writers, alone: locks::is_alone(reading) }
@@ -465,7 +465,7 @@ fn refuse_company(
     }
     let mut files = stack.files.clone();
     let nodes = stack.nodes.iter().filter_map(|node| fs::metadata(node.path(roots)).ok());
-    files.extend(nodes.map(|metadata| FileId::of(&metadata)));
+    files.extend(nodes.map(|metadata| FileId::from_metadata(&metadata)));
     // udev's programs lock a device briefly.
     let held = patiently(
         || locks_of(files.clone(), roots),
@@ -702,7 +702,7 @@ fn refuse_kept_file(
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             other => other.map_err(|e| HostError::io("examine it", path, e))?,
         };
-        if ids.contains(&FileId::of(&metadata)) {
+        if ids.contains(&FileId::from_metadata(&metadata)) {
             return kept("to be kept".into());
         }
         let is_inside = || Ok::<_, HostError>(lies_in(name, &metadata)? || has_inside(path, ids)?);
@@ -718,7 +718,7 @@ fn refuse_kept_file(
 fn lies_in(name: &Path, kept: &fs::Metadata) -> Result<bool, HostError> {
     for above in name.ancestors().skip(1) {
         let metadata = fs::metadata(above).map_err(|e| HostError::io("examine it", above, e))?;
-        if FileId::of(&metadata) == FileId::of(kept) {
+        if FileId::from_metadata(&metadata) == FileId::from_metadata(kept) {
             return Ok(true);
         }
     }
@@ -733,7 +733,9 @@ fn has_inside(directory: &Path, ids: &BTreeSet<FileId>) -> Result<bool, HostErro
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             other => other.map_err(|e| HostError::io("examine it", &path, e))?,
         };
-        if ids.contains(&FileId::of(&metadata)) || metadata.is_dir() && has_inside(&path, ids)? {
+        if ids.contains(&FileId::from_metadata(&metadata))
+            || metadata.is_dir() && has_inside(&path, ids)?
+        {
             return Ok(true);
         }
     }

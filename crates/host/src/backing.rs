@@ -20,7 +20,7 @@ pub(crate) struct FileId {
 }
 
 impl FileId {
-    pub fn of(metadata: &Metadata) -> Self {
+    pub fn from_metadata(metadata: &Metadata) -> Self {
         FileId { device: metadata.dev(), inode: metadata.ino() }
     }
 }

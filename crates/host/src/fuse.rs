@@ -49,7 +49,7 @@ fn serves(process: &Path, files: &BTreeSet<FileId>) -> io::Result<bool> {
             let Some(metadata) = processes::stat_link(&link.path())? else { continue };
             let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
             is_server |= metadata.file_type().is_char_device() && number == DEVICE;
-            has_file |= metadata.is_file() && files.contains(&FileId::of(&metadata));
+            has_file |= metadata.is_file() && files.contains(&FileId::from_metadata(&metadata));
         }
     }
     Ok(is_server && has_file)

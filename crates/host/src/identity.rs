@@ -84,7 +84,7 @@ fn describe_file(
     Ok(Device {
         path: path.to_string_lossy().into_owned(),
         model: on.map(|on| format!("file on {on}")),
-        in_use: backs(FileId::of(metadata), roots),
+        in_use: backs(FileId::from_metadata(metadata), roots),
         name: name.to_string_lossy().into_owned(),
         transport: Transport::File,
         serial: None,

@@ -229,7 +229,7 @@ impl MountTable {
     /// Returns the place of an open file; `None` if no mount table shows it.
     fn place_of(&self, file: &File) -> Option<FilePlace> {
         let mount = self.mount_of(file)?;
-        let id = FileId::of(&file.metadata().ok()?);
+        let id = FileId::from_metadata(&file.metadata().ok()?);
         let name = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
         // For a file opened in another root directory, the name may have more components before
         // the mount point; find the suffix that leads to the file.
@@ -239,7 +239,7 @@ impl MountTable {
         for relative in whole.into_iter().chain(ends) {
             let found = find_below(mount, &relative).ok();
             let metadata = found.and_then(|found| found.metadata().ok());
-            if metadata.is_some_and(|metadata| FileId::of(&metadata) == id) {
+            if metadata.is_some_and(|metadata| FileId::from_metadata(&metadata) == id) {
                 return Some(FilePlace {
                     number: mount.number,
                     path: join(&mount.root, &relative),
@@ -272,7 +272,7 @@ impl MountTable {
     /// Returns the reason if they cannot be determined.
     pub fn inodes(&self, file: &File) -> Result<Inodes, String> {
         let metadata = file.metadata().map_err(|error| error.to_string())?;
-        let id = FileId::of(&metadata);
+        let id = FileId::from_metadata(&metadata);
         require_followable(file)?;
         if self.overlays.is_empty() && is_plain(file) {
             let mut inodes = Inodes::single(id);
@@ -302,7 +302,7 @@ impl MountTable {
             }
             require_followable(&found)?;
             numbers.insert((place.device(), metadata.ino()));
-            inodes.ids.insert(FileId::of(&metadata));
+            inodes.ids.insert(FileId::from_metadata(&metadata));
             let below = self.places_below(&place)?;
             if !below.is_empty() {
                 self.require_origin(&place, &below, &metadata)?;
@@ -477,9 +477,9 @@ impl MountTable {
 
     /// Opens (`O_PATH`) the file with this ID by a path, in any root directory.
     pub fn open_as(&self, id: FileId, path: &Path) -> Option<File> {
-        self.candidates(path)
-            .into_iter()
-            .find(|file| file.metadata().is_ok_and(|metadata| FileId::of(&metadata) == id))
+        self.candidates(path).into_iter().find(|file| {
+            file.metadata().is_ok_and(|metadata| FileId::from_metadata(&metadata) == id)
+        })
     }
 
     /// Opens (`O_PATH`) what a path refers to in each root directory.
@@ -676,7 +676,7 @@ const LAYER_ENTRIES_MAX: usize = 1 << 20;
 /// Returns the names of a file below a directory, without leading slash. Other mounts below it are
 /// skipped, as they are not part of the layer.
 fn names_in(directory: &File, metadata: &Metadata) -> io::Result<Vec<PathBuf>> {
-    let id = FileId::of(metadata);
+    let id = FileId::from_metadata(metadata);
     let top = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
     let mount = mount_id_of(directory);
     let mut found = Vec::new();
@@ -700,7 +700,7 @@ fn names_in(directory: &File, metadata: &Metadata) -> io::Result<Vec<PathBuf>> {
                 Err(error) if is_absent(&error) => continue,
                 other => other?,
             };
-            if FileId::of(&seen) == id {
+            if FileId::from_metadata(&seen) == id {
                 found.push(name);
                 if found.len() as u64 == metadata.nlink() {
                     return Ok(found);

@@ -53,7 +53,7 @@ pub(crate) fn is_alone(reading: &File) -> bool {
 /// Returns true if a process holds a lock (flock(2)) on a file. Reads `/proc/locks` and takes no
 /// lock itself. `None` if that cannot be determined.
 pub fn is_locked(roots: &SystemRoots, file: &File) -> Option<bool> {
-    let own = FileId::of(&file.metadata().ok()?);
+    let own = FileId::from_metadata(&file.metadata().ok()?);
     // On btrfs and overlays, the list has the device number of the mount, not that of `stat`.
     let mounted = mount_number(roots, file).map(|device| FileId { device, ..own });
     let files: BTreeSet<FileId> = mounted.into_iter().chain([own]).collect();

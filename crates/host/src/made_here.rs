@@ -23,7 +23,7 @@ pub(crate) fn remember(file: &File) -> io::Result<()> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let flags = libc::O_PATH | libc::O_CLOEXEC;
     let handle = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let id = FileId::of(&handle.metadata()?);
+    let id = FileId::from_metadata(&handle.metadata()?);
     let made = ScratchFile { id, _handle: handle, is_armed: false };
     MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner).push(made);
     Ok(())

@@ -58,7 +58,7 @@ pub struct ScratchMark {
 /// Reads the mark of the file at a path; `None` if the file has no mark of the current version.
 /// [`ScratchMark::misfit`] checks whether the mark matches the file.
 pub fn scratch_mark(path: &Path) -> Option<ScratchMark> {
-    ScratchMark::of(&open_plain(path).ok()?)
+    ScratchMark::read(&open_plain(path).ok()?)
 }
 
 /// Opens a file for reading; does not block if the path is a pipe.
@@ -67,7 +67,7 @@ fn open_plain(path: &Path) -> io::Result<File> {
 }
 
 impl ScratchMark {
-    pub(crate) fn of(file: &File) -> Option<Self> {
+    pub(crate) fn read(file: &File) -> Option<Self> {
         Self::parse(&read(file)?)
     }
 
@@ -263,7 +263,7 @@ impl MarkKeeper {
     /// user has confirmed that its content may be lost.
     pub fn begin(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        let mark = match ScratchMark::of(file) {
+        let mark = match ScratchMark::read(file) {
             Some(mark) if mark.misfit(&metadata).is_none() => mark,
             _ => {
                 require_times(file)?;

@@ -71,11 +71,11 @@ pub(crate) fn first_roots(roots: &SystemRoots) -> Result<Vec<Mount>, HostError> 
 pub(crate) fn mounts_everywhere(roots: &SystemRoots) -> Result<Vec<Mount>, HostError> {
     let mut all = mounts(roots)?;
     let mut seen: BTreeSet<MountView> =
-        MountView::of(&roots.proc.join("self")).into_iter().collect();
+        MountView::read(&roots.proc.join("self")).into_iter().collect();
     processes::visit_threads(roots, |process, thread| {
         let table = thread.join("mountinfo");
         let looked = processes::look(process, roots, || {
-            let view = MountView::of(thread)?;
+            let view = MountView::read(thread)?;
             if seen.contains(&view) {
                 Ok(None)
             } else {
@@ -102,7 +102,7 @@ struct MountView {
 }
 
 impl MountView {
-    fn of(process: &Path) -> io::Result<MountView> {
+    fn read(process: &Path) -> io::Result<MountView> {
         let namespace = fs::read_link(process.join("ns/mnt"))?;
         let root = fs::metadata(process.join("root"))?;
         Ok(MountView { namespace, root: (root.dev(), root.ino()) })

@@ -613,7 +613,7 @@ impl SwapAreas {
         for candidate in layers.candidates(Path::new(printed)) {
             let Ok(metadata) = candidate.metadata() else { continue };
             if metadata.is_file() && is_swap_file(&candidate).unwrap_or(false) {
-                self.files.insert(FileId::of(&metadata));
+                self.files.insert(FileId::from_metadata(&metadata));
                 is_found = true;
             }
         }

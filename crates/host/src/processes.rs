@@ -193,7 +193,7 @@ impl OpenFileQuery {
         if metadata.file_type().is_block_device() {
             self.numbers.contains(&number)
         } else {
-            self.files.contains(&FileId::of(metadata))
+            self.files.contains(&FileId::from_metadata(metadata))
         }
     }
 }
@@ -486,8 +486,9 @@ mod tests {
     fn openers_and_shared_mappings_of_a_file_are_found() {
         let machine = MachineFixture::new();
         machine.write("file", "x");
-        let sought =
-            OpenFileQuery::files([FileId::of(&fs::metadata(machine.path("file")).unwrap())].into());
+        let sought = OpenFileQuery::files(
+            [FileId::from_metadata(&fs::metadata(machine.path("file")).unwrap())].into(),
+        );
         let told = |writing| openers(&sought, &machine.roots, writing).unwrap();
         machine.process(7);
         machine.write("proc/7/comm", "letter\u{1b}[2J\n");
@@ -587,7 +588,8 @@ mod tests {
         let path = directory.path().join("file");
         fs::write(&path, vec![0; LENGTH]).unwrap();
         let file = fs::File::options().read(true).write(true).open(&path).unwrap();
-        let sought = OpenFileQuery::files([FileId::of(&file.metadata().unwrap())].into());
+        let sought =
+            OpenFileQuery::files([FileId::from_metadata(&file.metadata().unwrap())].into());
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let map = |flags, file| {
             // SAFETY: the kernel chooses the places, and what lies there is only moved.

@@ -120,7 +120,7 @@ fn named_below(node: &SysfsNode) -> Vec<String> {
 
 /// Returns the nonce in a scratch file's mark; `None` if the mark does not match the file.
 fn mark(file: &File, metadata: &Metadata) -> Option<String> {
-    ScratchMark::of(file).filter(|mark| mark.misfit(metadata).is_none()).map(|mark| mark.nonce)
+    ScratchMark::read(file).filter(|mark| mark.misfit(metadata).is_none()).map(|mark| mark.nonce)
 }
 
 /// Returns the proof of a loop device's backing file; `None` if that is a block device, whose

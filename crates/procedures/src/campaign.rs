@@ -33,7 +33,7 @@ pub(crate) const WSAT: ProcedureSpec = ProcedureSpec {
     name: NAMES[0],
     summary: "WSAT of each of the six standard workloads of PTS 2.0.x, with a table over all",
     parameters: &[CAMPAIGN_WORKLOADS],
-    make: |asked| boxed(Suite::of(&WSAT_KIND, plans("wsat", asked.settings)?, asked)),
+    make: |asked| boxed(Suite::new(&WSAT_KIND, plans("wsat", asked.settings)?, asked)),
 };
 
 /// Entry of the DIRTH campaign in the list of procedures.
@@ -41,7 +41,7 @@ pub(crate) const DIRTH: ProcedureSpec = ProcedureSpec {
     name: NAMES[1],
     summary: "DIRTH of each of the six standard workloads of PTS 2.0.x, with a table over all",
     parameters: &[CAMPAIGN_WORKLOADS],
-    make: |asked| boxed(Suite::of(&DIRTH_KIND, plans("dirth", asked.settings)?, asked)),
+    make: |asked| boxed(Suite::new(&DIRTH_KIND, plans("dirth", asked.settings)?, asked)),
 };
 
 const WSAT_KIND: SuiteKind = SuiteKind {

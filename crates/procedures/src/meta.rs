@@ -36,7 +36,7 @@ impl UserFact {
         }
     }
     /// Returns the value that the user gave, or `None`.
-    pub(crate) fn of(self, settings: &Settings) -> Option<String> {
+    pub(crate) fn value(self, settings: &Settings) -> Option<String> {
         settings.meta.get(self.key()).cloned()
     }
 }

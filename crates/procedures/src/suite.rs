@@ -45,7 +45,7 @@ pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "several procedures on one device, in one plan and one report",
     parameters: &[PROCEDURES],
-    make: |asked| boxed(Suite::of(&SUITE, plans(asked.settings)?, asked)),
+    make: |asked| boxed(Suite::new(&SUITE, plans(asked.settings)?, asked)),
 };
 
 /// Texts and tables of a suite or a campaign.
@@ -187,7 +187,7 @@ impl Suite {
     /// # Errors
     /// Returns [`ProcedureError`] if a part is unknown or cannot run with these settings, or if no
     /// part has one of the given parameters.
-    pub(crate) fn of(
+    pub(crate) fn new(
         kind: &'static SuiteKind,
         plans: Vec<PartPlan>,
         asked: &ProcedureRequest<'_>,
@@ -368,7 +368,7 @@ mod tests {
     fn suite(change: impl FnOnce(&mut Settings)) -> Suite {
         let settings = settings(change);
         let asked = asked(&OFFER, &settings, GEOMETRY, &[]);
-        Suite::of(&SUITE, plans(&settings).unwrap(), &asked).unwrap()
+        Suite::new(&SUITE, plans(&settings).unwrap(), &asked).unwrap()
     }
 
     fn set(settings: &mut Settings, name: &str, value: &str) {

@@ -97,7 +97,7 @@ fn bodies<'a>(
             once.has(only);
         }
         // Exhibits on page one or at the head of a part are not repeated.
-        once.of(&findings.summary);
+        once.unprinted(&findings.summary);
         let results = once.of_pages(&findings.form_pages);
         let chapters = once.of_pages(&findings.chapters);
         HtmlPart { number, of_many, findings, results, chapters }
@@ -172,7 +172,7 @@ fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
             escape(caveat.remedy)
         );
     }
-    exhibits(out, &DuplicateFilter::default().of(&on_page_one(findings).0));
+    exhibits(out, &DuplicateFilter::default().unprinted(&on_page_one(findings).0));
     front(out, findings);
     if let Some(tests) = summary::tests(findings) {
         draw_table(out, &tests);
@@ -289,7 +289,7 @@ fn contents(out: &mut String, bodies: &[HtmlPart<'_>]) {
 /// Writes the summary tables: the report's own, or else those of its parts.
 fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
     let (_, others) = on_page_one(findings);
-    let own = DuplicateFilter::default().of(&others);
+    let own = DuplicateFilter::default().unprinted(&others);
     if !own.is_empty() {
         out.push_str("<section class=\"result\">\n<h2>Summary</h2>\n");
         exhibits(out, &own);
@@ -299,7 +299,7 @@ fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
         for part in parts.iter().filter(|part| !part.summary.is_empty()) {
             let title = escape(&part.title);
             let _ = writeln!(out, "<section class=\"result\">\n<h2>Summary: {title}</h2>");
-            exhibits(out, &DuplicateFilter::default().of(&part.summary));
+            exhibits(out, &DuplicateFilter::default().unprinted(&part.summary));
             out.push_str("</section>\n");
         }
     }
@@ -315,7 +315,7 @@ fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bo
     conclusion(out, part);
     front(out, part);
     if with_summary {
-        exhibits(out, &DuplicateFilter::default().of(&part.summary));
+        exhibits(out, &DuplicateFilter::default().unprinted(&part.summary));
     }
     out.push_str("</section>\n");
 }

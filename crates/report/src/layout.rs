@@ -76,7 +76,7 @@ impl<'a> DuplicateFilter<'a> {
     }
 
     /// Returns those of the exhibits that were not printed before.
-    pub fn of(&mut self, exhibits: &'a [Exhibit]) -> Vec<PrintedExhibit<'a>> {
+    pub fn unprinted(&mut self, exhibits: &'a [Exhibit]) -> Vec<PrintedExhibit<'a>> {
         exhibits.iter().filter_map(|exhibit| self.shown(exhibit)).collect()
     }
 
@@ -86,7 +86,7 @@ impl<'a> DuplicateFilter<'a> {
         pages: &'a [Page],
     ) -> Vec<(usize, &'a Page, Vec<PrintedExhibit<'a>>)> {
         let all = pages.iter().enumerate().map(|(at, page)| {
-            let mut shown = self.of(&page.exhibits);
+            let mut shown = self.unprinted(&page.exhibits);
             let is_remark = |one: &PrintedExhibit<'_>| {
                 matches!(one, PrintedExhibit::Text(_) | PrintedExhibit::Nothing(_))
             };

@@ -167,12 +167,12 @@ fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
         .map(|badge| json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.to }));
     let mut once = DuplicateFilter::default();
     let (first, others) = on_page_one(findings);
-    let tables = exhibits(&once.of(&first), desk);
-    let mut summaries = exhibits(&once.of(&others), desk);
+    let tables = exhibits(&once.unprinted(&first), desk);
+    let mut summaries = exhibits(&once.unprinted(&others), desk);
     if borrows(findings) {
         for part in parts(findings) {
             let mut once = DuplicateFilter::default();
-            let of_part = exhibits(&once.of(&part.summary), desk);
+            let of_part = exhibits(&once.unprinted(&part.summary), desk);
             if !of_part.is_empty() {
                 summaries.push(json!({ "kind": "heading", "text": part.title }));
                 summaries.extend(of_part);
@@ -253,7 +253,7 @@ fn section<'a>(
     if let ([only], false) = (keys.as_slice(), is_part) {
         once.has(only);
     }
-    let summary = once.of(&findings.summary);
+    let summary = once.unprinted(&findings.summary);
     let summary = if is_part && !borrows { exhibits(&summary, desk) } else { Vec::new() };
     let keys: Vec<&str> = keys.iter().map(|plot| plot.id.as_str()).collect();
     let results = pages(once.of_pages(&findings.form_pages), (&keys, desk), |_| String::new());

@@ -78,7 +78,10 @@ impl Outline {
     /// # Errors
     ///
     /// The procedure halts.
-    pub fn of(procedure: &dyn Procedure, bytes_per_second: Option<u64>) -> Result<Self, Halt> {
+    pub fn rehearse(
+        procedure: &dyn Procedure,
+        bytes_per_second: Option<u64>,
+    ) -> Result<Self, Halt> {
         let best = rehearse(procedure, DriveOutlook::Best, bytes_per_second)?;
         let worst = rehearse(procedure, DriveOutlook::Worst, bytes_per_second)?;
         Ok(Outline {
@@ -167,7 +170,7 @@ struct PlanPosition {
 }
 
 impl PlanPosition {
-    fn of(procedure: &dyn Procedure, outlook: DriveOutlook) -> Self {
+    fn new(procedure: &dyn Procedure, outlook: DriveOutlook) -> Self {
         PlanPosition { plan: rehearse(procedure, outlook, None).unwrap_or_default(), at: 0 }
     }
 
@@ -237,10 +240,10 @@ const LONGEST: f64 = 1e9;
 
 impl Forecast {
     /// Rehearses a procedure that is about to be conducted.
-    pub fn of(procedure: &dyn Procedure) -> Self {
+    pub fn new(procedure: &dyn Procedure) -> Self {
         Forecast {
-            best: PlanPosition::of(procedure, DriveOutlook::Best),
-            worst: PlanPosition::of(procedure, DriveOutlook::Worst),
+            best: PlanPosition::new(procedure, DriveOutlook::Best),
+            worst: PlanPosition::new(procedure, DriveOutlook::Worst),
             under_way: (0, Nanos::ZERO),
             beyond: None,
             carried: 0,
@@ -364,14 +367,14 @@ mod tests {
     fn an_outline_has_the_rounds_and_what_is_written_before_them() {
         let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
         let iops = procedure(&Settings::new("iops", 1), geometry, &[]).unwrap();
-        let outline = Outline::of(iops.as_ref(), None).unwrap();
+        let outline = Outline::rehearse(iops.as_ref(), None).unwrap();
         assert_eq!((outline.best_rounds, outline.worst_rounds), (5, 25));
         assert_eq!(outline.rounds, BTreeMap::from([("rounds".to_owned(), (5, 25))]));
         assert_eq!(outline.unknown_time_bytes, Bytes::gib(2));
         let round = outline.stretches.iter().find(|s| s.round == 25).unwrap();
         assert_eq!((round.step_count(), round.time_ns), (56, Some(Nanos::from_secs(56 * 60))));
         assert_eq!(outline.best_time_ns, Nanos::from_secs(5 * 56 * 60));
-        let assumed = Outline::of(iops.as_ref(), Some(1 << 30)).unwrap();
+        let assumed = Outline::rehearse(iops.as_ref(), Some(1 << 30)).unwrap();
         assert_eq!(assumed.unknown_time_bytes, Bytes(0));
         assert_eq!(assumed.best_time_ns, Nanos::from_secs(5 * 56 * 60 + 2));
     }
@@ -422,7 +425,7 @@ mod tests {
     fn past_the_best_case_what_is_left_is_this_round_and_what_follows() {
         let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
         let latency = procedure(&Settings::new("latency", 1), geometry, &[]).unwrap();
-        let mut forecast = Forecast::of(latency.as_ref());
+        let mut forecast = Forecast::new(latency.as_ref());
         let sixth = |s: &&PlannedStep| s.phase == "rounds" && s.round == 6 && s.point == 8;
         let planned = forecast.worst.plan.steps.iter().find(sixth).unwrap().clone();
         let place = StepPlace::new(&planned.phase, planned.round, planned.point, "");

@@ -260,7 +260,7 @@ impl<'a> LiveBench<'a> {
     }
 
     fn run(&mut self, step: &Step) -> Result<Measurement, Halt> {
-        let prepared = self.rig.prepare(step).map_err(|refusal| refusal.of(step))?;
+        let prepared = self.rig.prepare(step).map_err(|refusal| refusal.at_step(step))?;
         if !step.continues {
             self.end_load();
         }

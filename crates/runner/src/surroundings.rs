@@ -32,7 +32,7 @@ pub struct HostRequests {
 
 impl HostRequests {
     /// Returns the requests in a run's settings.
-    pub fn of(settings: &Settings) -> Self {
+    pub fn from_settings(settings: &Settings) -> Self {
         HostRequests {
             hold_idle_states: settings.hold_c_states,
             power_command: settings.power_command.clone(),
@@ -149,7 +149,7 @@ impl Surroundings {
     fn begin_power(&mut self) -> Option<Check> {
         let source = match &self.wishes.power_command {
             Some(command) => PowerSource::command(command)?,
-            None => PowerSource::of(&self.device, &self.roots)?,
+            None => PowerSource::find(&self.device, &self.roots)?,
         };
         let from = source.describe();
         Some(match PowerMeter::start(source) {

@@ -40,8 +40,8 @@ fn main() -> Fallible<()> {
 /// Runs on a target and prints what its journals tell.
 fn look(name: &str, target: &Path, more: &[&str]) -> Fallible<()> {
     println!("\n### {name}\n");
-    separate(&TimedRun::of(&SEPARATE, target, more)?);
-    continuing(&TimedRun::of(&[&CUT[..], &[CUT_ENDS]].concat(), target, more)?);
+    separate(&TimedRun::new(&SEPARATE, target, more)?);
+    continuing(&TimedRun::new(&[&CUT[..], &[CUT_ENDS]].concat(), target, more)?);
     Ok(())
 }
 
@@ -53,7 +53,7 @@ struct TimedRun {
 }
 
 impl TimedRun {
-    fn of(procedure: &[&str], target: &Path, more: &[&str]) -> Fallible<TimedRun> {
+    fn new(procedure: &[&str], target: &Path, more: &[&str]) -> Fallible<TimedRun> {
         let scratch = tempfile::tempdir()?;
         let out = scratch.path().join("run");
         let began = Instant::now();

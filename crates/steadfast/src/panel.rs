@@ -280,7 +280,7 @@ impl RunPanel {
         let panel = RunPanel {
             view,
             name,
-            forecast: Forecast::of(procedure),
+            forecast: Forecast::new(procedure),
             verdict: None,
             place: None,
             stop,

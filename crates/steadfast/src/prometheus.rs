@@ -114,7 +114,7 @@ impl MetricsExporter {
         TargetMetrics {
             exporter: self,
             at: state.targets.len() - 1,
-            forecast: Forecast::of(procedure),
+            forecast: Forecast::new(procedure),
             began: Instant::now(),
         }
     }

@@ -54,11 +54,11 @@ impl FilteredCapture {
         layers: LayerDefault,
     ) -> anyhow::Result<Self> {
         let first = files.first().map_or(Path::new(""), PathBuf::as_path);
-        Self::of(first, open_each(files)?, filter, layers)
+        Self::new(first, open_each(files)?, filter, layers)
     }
 
     /// The files of one capture, called by the first of them.
-    pub fn of(
+    pub fn new(
         path: &Path,
         parts: Vec<Captured<File>>,
         filter: &FilterArguments,
@@ -81,7 +81,7 @@ impl FilteredCapture {
     /// The moment of an event mark, perhaps with an offset (`backup+5min`).
     pub fn mark(&self, mark: &str) -> anyhow::Result<u64> {
         let calendar =
-            MomentResolver::of(self.conditions(), None, (self.captured.begin_ns(), u64::MAX));
+            MomentResolver::new(self.conditions(), None, (self.captured.begin_ns(), u64::MAX));
         let found = calendar.moment(&Moment::Mark(mark.to_owned()), 0);
         found.with_context(|| self.name.clone())
     }
@@ -268,7 +268,7 @@ pub fn filtered(
     layers: LayerDefault,
     (conditions, span_ns): (&CaptureConditions, (u64, u64)),
 ) -> anyhow::Result<Filter> {
-    let calendar = MomentResolver::of(conditions, arguments.time_zone.as_ref(), span_ns);
+    let calendar = MomentResolver::new(conditions, arguments.time_zone.as_ref(), span_ns);
     let mut filter = filter(arguments, conditions, calendar).with_context(|| name.to_owned())?;
     if layers == LayerDefault::One && conditions.layers.len() > 1 && arguments.layer.is_none() {
         filter.layer = Some(Layer::Block);

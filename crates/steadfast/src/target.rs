@@ -214,7 +214,7 @@ pub struct SimulationOptions {
 
 impl SimulationOptions {
     /// Without a gap.
-    pub fn of(seed: u64) -> Self {
+    pub fn with_seed(seed: u64) -> Self {
         SimulationOptions { seed, gap: None }
     }
 }

@@ -18,7 +18,7 @@ pub struct OutputRule {
 
 impl OutputRule {
     /// What the command line says.
-    pub fn of(arguments: &WritingArguments) -> anyhow::Result<OutputRule> {
+    pub fn from_arguments(arguments: &WritingArguments) -> anyhow::Result<OutputRule> {
         let readers = readers_named(arguments.group.as_deref())?;
         let existing =
             if arguments.force { OverwritePolicy::Overwrite } else { OverwritePolicy::Keep };

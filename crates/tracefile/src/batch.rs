@@ -182,7 +182,7 @@ impl Batch {
     }
 
     /// Builds a batch of all columns from events.
-    pub fn of(events: &[IoEvent]) -> Batch {
+    pub fn from_events(events: &[IoEvent]) -> Batch {
         let mut batch = Batch::default();
         batch.extend(events);
         batch
@@ -565,7 +565,7 @@ mod tests {
 
     /// A batch without the columns that hold only the default value, as read from a file.
     fn read(events: &[IoEvent]) -> Batch {
-        let mut batch = Batch::of(events);
+        let mut batch = Batch::from_events(events);
         for (at, column) in batch.wide.iter_mut().enumerate() {
             if column.iter().all(|value| *value == wide_absent(at)) {
                 column.clear();

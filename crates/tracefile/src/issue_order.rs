@@ -68,9 +68,9 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
 impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     /// Creates a reader at the beginning of a trace.
     pub fn new(trace: TraceRef<'t, R>, fields: Fields) -> Self {
-        let fields = fields.and(Fields::of(&[Field::Issued]));
+        let fields = fields.and(Fields::new(&[Field::Issued]));
         let line = ReorderBuffer::new(trace.earliest_to_come());
-        let batches = TraceBatches::of(trace, fields);
+        let batches = TraceBatches::new(trace, fields);
         IssueOrder { line, batches, from_ns: 0, groups: usize::MAX, ended: false }
     }
 

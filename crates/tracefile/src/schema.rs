@@ -245,7 +245,7 @@ impl Fields {
     /// All columns.
     pub const ALL: Fields = Fields((1 << COLUMNS) - 1);
     /// Returns the set of these columns.
-    pub const fn of(fields: &[Field]) -> Fields {
+    pub const fn new(fields: &[Field]) -> Fields {
         let mut bits = 0;
         let mut at = 0;
         while at < fields.len() {

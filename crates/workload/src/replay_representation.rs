@@ -229,7 +229,7 @@ impl ReplayRepresentation {
             data_pattern: step.data_pattern(),
             ..WorkloadStep::default()
         });
-        steps.map(|step| step.of(applied)).filter(|step| !step.ios.is_empty()).collect()
+        steps.map(|step| step.with_streams(applied)).filter(|step| !step.ios.is_empty()).collect()
     }
 
     /// Returns one thread with the average queue depth of all I/Os, rounded up and at least 1;

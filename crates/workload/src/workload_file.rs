@@ -82,11 +82,11 @@ impl WorkloadStep {
             ios: keys.iter().zip(cells).map(|(key, cell)| (*key, cell.ios)).collect(),
             ..WorkloadStep::default()
         });
-        steps.map(|step| step.of(|_| true)).filter(|step| !step.ios.is_empty()).collect()
+        steps.map(|step| step.with_streams(|_| true)).filter(|step| !step.ios.is_empty()).collect()
     }
 
     /// Drops the streams that are not applied or have no I/Os in this step.
-    pub(crate) fn of(mut self, applied: impl Fn(&StreamKey) -> bool) -> Self {
+    pub(crate) fn with_streams(mut self, applied: impl Fn(&StreamKey) -> bool) -> Self {
         self.ios.retain(|(key, ios)| *ios > 0 && applied(key));
         self
     }

@@ -26,7 +26,7 @@ use synthetic::{SECOND, by_completion, key, known, opened, server};
 fn a_trace_becomes_a_replay_representation_and_a_workload() {
     let trace = server(80);
     let options = StudyOptions { step_ns: Some(10 * SECOND), ..StudyOptions::default() };
-    let derived = Derivation::of(&trace, &options, true).unwrap();
+    let derived = Derivation::read(&trace, &options, true).unwrap();
     let mut text = Vec::new();
     ReplayRepresentation::from_derivation(&derived, "shop").unwrap().write(&mut text).unwrap();
     let (read, warnings) = ReplayRepresentation::read(&text[..]).unwrap();
@@ -80,7 +80,7 @@ fn the_tutorials_seven_steps_keep_their_own_data_out_and_in() {
 
 fn native(source: &StepSource<'_, Cursor<Vec<u8>>>) -> NativeSteps {
     let choice = StepChoice { step_ns: Some(SECOND), ..StepChoice::default() };
-    NativeSteps::of(source, &choice).unwrap()
+    NativeSteps::read(source, &choice).unwrap()
 }
 
 /// Three seconds of four threads. What was written compresses to a quarter with every second block a
@@ -128,7 +128,7 @@ fn compression_duplicates_and_threads_are_those_of_each_captured_step() {
     };
     let capture: Captured<_> = opened(&events, conditions).into();
     let options = StudyOptions { step_ns: Some(SECOND), ..StudyOptions::default() };
-    let derived = Derivation::of(&capture, &options, true).unwrap();
+    let derived = Derivation::read(&capture, &options, true).unwrap();
     let mut text = Vec::new();
     ReplayRepresentation::from_derivation(&derived, "w").unwrap().write(&mut text).unwrap();
     let (read, _) = ReplayRepresentation::read(&text[..]).unwrap();
@@ -158,7 +158,7 @@ fn every_flipped_bit_of_a_workload_file_is_refused_named_or_without_effect() {
     let mut table = StreamTable::new();
     let trace = opened(&known(), CaptureConditions::default());
     PassOptions::default().run(&trace, &mut [&mut table]).unwrap();
-    let workload = CumulativeWorkload::of(&table, ShareMeasure::Count, Threshold(20_000));
+    let workload = CumulativeWorkload::new(&table, ShareMeasure::Count, Threshold(20_000));
     let ios = workload.streams.iter().map(|stream| (stream.key(), stream.count)).collect();
     let step = WorkloadStep { lasts: Nanos(2 * SECOND), ios, ..WorkloadStep::default() };
     let file = WorkloadFile {

@@ -42,7 +42,7 @@ pub(crate) struct DataTransfers<'r> {
 
 impl<'r> DataTransfers<'r> {
     /// Prepares the search for the transfers of a device.
-    pub(crate) fn of(rows: &AnnotatedRows<'r>, device: u16) -> Self {
+    pub(crate) fn new(rows: &AnnotatedRows<'r>, device: u16) -> Self {
         DataTransfers {
             of: device,
             kept: rows.kept,

@@ -70,7 +70,7 @@ pub enum DepthSource {
 impl DepthSource {
     /// Returns the source that suits the conditions of a capture. A capture of a single process
     /// cannot be counted from, because the I/Os of other processes are missing.
-    pub fn of(conditions: &CaptureConditions) -> DepthSource {
+    pub fn from_conditions(conditions: &CaptureConditions) -> DepthSource {
         match conditions.in_part {
             _ if conditions.rounded_times => DepthSource::Unknown,
             Some(part) if part.unended > 0 && conditions.process.is_none() => DepthSource::Counted,
@@ -230,7 +230,7 @@ impl Sequencer {
     /// stays in the cache, and its I/Os are similar.
     fn find_runs(&mut self, batch: &Batch, rows: Range<usize>) {
         self.find_kinds(batch, rows.clone());
-        let places = ExtentColumns::of(batch, rows.clone());
+        let places = ExtentColumns::new(batch, rows.clone());
         let sequential = &mut self.sequential[rows.clone()];
         let after = self.after.get_mut(rows).unwrap_or_default();
         for (lookback, rows) in self.recent.iter_mut().zip(self.kinds.each()) {
@@ -292,7 +292,7 @@ impl Sequencer {
 
     /// Processes the I/Os one by one; counts the queue depth if `counts` is set.
     fn follow_each(&mut self, batch: &Batch, counts: bool) {
-        let times = TimeColumns::of(batch);
+        let times = TimeColumns::new(batch);
         for row in 0..batch.len() {
             let Some((place, issued, completed)) = times.of_row(row) else { continue };
             let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
@@ -318,7 +318,7 @@ impl Sequencer {
     /// Tracks the I/Os that are outstanding beyond the end of a batch whose depths are all
     /// recorded. Depths of a later batch may have to be counted.
     fn enter_last(&mut self, batch: &Batch, responses: i64) {
-        let times = TimeColumns::of(batch);
+        let times = TimeColumns::new(batch);
         // An upper bound: the bitwise OR is no less than the longest response time.
         let longest = responses.cast_unsigned();
         let Some(last) = batch.len().checked_sub(1).map(|row| times.issued.at(row)) else { return };
@@ -349,7 +349,7 @@ struct TimeColumns<'b> {
 }
 
 impl<'b> TimeColumns<'b> {
-    fn of(batch: &'b Batch) -> Self {
+    fn new(batch: &'b Batch) -> Self {
         TimeColumns {
             issued: batch.wide(Field::Issued),
             response: batch.wide(Field::Response),
@@ -569,7 +569,7 @@ struct ExtentColumns<'b> {
 }
 
 impl<'b> ExtentColumns<'b> {
-    fn of(batch: &'b Batch, rows: Range<usize>) -> Self {
+    fn new(batch: &'b Batch, rows: Range<usize>) -> Self {
         ExtentColumns {
             offset: batch.wide(Field::Offset).part(rows.clone()),
             bytes: batch.narrow(Field::Bytes).part(rows.clone()),
@@ -624,7 +624,7 @@ mod tests {
 
     fn judged(window: usize, events: &[IoEvent]) -> Vec<bool> {
         let mut sequencer = Sequencer::new(window);
-        sequencer.follow(&Batch::of(events));
+        sequencer.follow(&Batch::from_events(events));
         sequencer.sequential
     }
 
@@ -760,7 +760,7 @@ mod tests {
                 for (number, length) in [60, 5000, 1, 2500, 0, AT_ONCE].into_iter().enumerate() {
                     let (part, later) = left.split_at(left.len().min(length));
                     left = later;
-                    sequencer.follow(&Batch::of(part));
+                    sequencer.follow(&Batch::from_events(part));
                     found.extend(sequencer.after.iter().map(|after| after.run));
                     let told = sequencer.after.iter().map(|after| after.run > 0);
                     assert!(told.eq(sequencer.sequential.iter().copied()));
@@ -786,7 +786,7 @@ mod tests {
             ..IoEvent::default()
         };
         let mut sequencer = Sequencer::new(1);
-        sequencer.follow(&Batch::of(&[
+        sequencer.follow(&Batch::from_events(&[
             io(0, 100, 0),
             io(10, 20, 0),
             io(20, 5, 0),
@@ -812,14 +812,14 @@ mod tests {
 
     #[test]
     fn missed_completions_do_not_stay_outstanding() {
-        let batch = Batch::of(&with_ends_missed());
+        let batch = Batch::from_events(&with_ends_missed());
         let mut recorded = Sequencer::new(1);
         recorded.follow(&batch);
         assert_eq!(recorded.depth[999], 14);
         let part = IncompleteIos { unended: 10, ..IncompleteIos::default() };
         let mut conditions =
             CaptureConditions { in_part: Some(part), ..CaptureConditions::default() };
-        let mut counted = Sequencer::new(1).with(DepthSource::of(&conditions));
+        let mut counted = Sequencer::new(1).with(DepthSource::from_conditions(&conditions));
         counted.follow(&batch);
         let known = |depth: &&u32| **depth > 0;
         assert_eq!(counted.depth.iter().filter(known).count(), 990);
@@ -828,7 +828,7 @@ mod tests {
         assert_eq!(counted.depth.iter().filter(|depth| **depth == 4).count(), 990 - 3 - 30);
         assert_eq!(counted.depths_counted, 990);
         conditions.process = Some(7);
-        assert_eq!(DepthSource::of(&conditions), DepthSource::Recorded);
+        assert_eq!(DepthSource::from_conditions(&conditions), DepthSource::Recorded);
     }
 
     #[test]
@@ -862,7 +862,7 @@ mod tests {
             let mut sequencer = Sequencer::new(1).telling_busy(busy).telling_after(after);
             let mut found = Vec::new();
             for (number, events) in events.chunks(150).enumerate() {
-                sequencer.follow(&Batch::of(events));
+                sequencer.follow(&Batch::from_events(events));
                 found.extend_from_slice(&sequencer.depth);
                 if number % 5 == 4 {
                     let sequenced = sequencer.neighbors();
@@ -889,14 +889,14 @@ mod tests {
         };
         let mut events: Vec<IoEvent> = (0..count + 100).map(io).collect();
         let mut counted = Sequencer::new(1).with(DepthSource::Counted);
-        counted.follow(&Batch::of(&events));
+        counted.follow(&Batch::from_events(&events));
         let (recorded, others) = events.split_at_mut(count as usize);
         for (event, depth) in recorded.iter_mut().zip(&counted.depth) {
             event.depth = (*depth).max(1);
         }
         let mut sequencer = Sequencer::new(1).telling_busy(false);
-        sequencer.follow(&Batch::of(recorded));
-        sequencer.follow(&Batch::of(others));
+        sequencer.follow(&Batch::from_events(recorded));
+        sequencer.follow(&Batch::from_events(others));
         assert_eq!(sequencer.depth, counted.depth[count as usize..]);
         assert!(sequencer.depth[0] > 46, "{}", sequencer.depth[0]);
     }
@@ -904,7 +904,7 @@ mod tests {
     #[test]
     fn nobody_has_busy_time_where_nobody_asks() {
         let io = |issued_ns| IoEvent { issued_ns, response_ns: 900, ..IoEvent::default() };
-        let batch = |length| Batch::of(&(0..length).map(io).collect::<Vec<_>>());
+        let batch = |length| Batch::from_events(&(0..length).map(io).collect::<Vec<_>>());
         let mut sequencer = Sequencer::new(1);
         sequencer.follow(&batch(5));
         assert_ne!(sequencer.busy, [(0, 0); 5]);
@@ -918,9 +918,9 @@ mod tests {
     #[test]
     fn rounded_times_tell_neither_depth_nor_busy_time() {
         let conditions = CaptureConditions { rounded_times: true, ..CaptureConditions::default() };
-        let mut sequencer = Sequencer::new(1).with(DepthSource::of(&conditions));
+        let mut sequencer = Sequencer::new(1).with(DepthSource::from_conditions(&conditions));
         let io = |issued_ns| IoEvent { issued_ns, response_ns: 900, ..IoEvent::default() };
-        sequencer.follow(&Batch::of(&[io(0), io(0), io(100)]));
+        sequencer.follow(&Batch::from_events(&[io(0), io(0), io(100)]));
         assert_eq!((sequencer.depth, sequencer.busy), (vec![0; 3], vec![(0, 0); 3]));
         assert_eq!(sequencer.depths_counted, 0);
     }
@@ -929,7 +929,7 @@ mod tests {
     fn busy_time_is_the_union_of_what_was_outstanding() {
         let io = |issued_ns, response_ns| IoEvent { issued_ns, response_ns, ..IoEvent::default() };
         let mut sequencer = Sequencer::new(1);
-        sequencer.follow(&Batch::of(&[io(0, 100), io(50, 100), io(60, 10), io(300, 7)]));
+        sequencer.follow(&Batch::from_events(&[io(0, 100), io(50, 100), io(60, 10), io(300, 7)]));
         assert_eq!(sequencer.busy, [(0, 100), (100, 150), (0, 0), (300, 307)]);
     }
 }

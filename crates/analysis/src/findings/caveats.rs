@@ -7,7 +7,7 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::{Caveat, CaveatKind, Nanos};
 
 /// Returns all caveats of a study; those of the capture come first.
-pub(super) fn of(study: &Study) -> Vec<Caveat> {
+pub(super) fn all(study: &Study) -> Vec<Caveat> {
     let chosen = [
         no_single_ios(study),
         layers_mixed(study),

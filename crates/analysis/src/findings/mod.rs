@@ -65,7 +65,7 @@ pub fn self_test(study: &Study, software: &str) -> Findings {
         digest: digest(study),
         software: software.to_owned(),
         ending: ending(study),
-        caveats: caveats::of(study),
+        caveats: caveats::all(study),
         summary: summary(study),
         form_pages: form_pages(study),
         long_tables: long_tables(study),

@@ -35,7 +35,7 @@ struct Timeline {
 }
 
 impl Timeline {
-    fn of(study: &Study) -> Timeline {
+    fn from_study(study: &Study) -> Timeline {
         let width_ns = study.totals.step_ns;
         let (first, last) = (study.totals.span_ns.0 / width_ns, study.totals.span_ns.1 / width_ns);
         // The axis of a whole capture starts at 0, that of a part at the part.
@@ -183,7 +183,7 @@ fn stream_names(study: &Study) -> Vec<String> {
 
 /// Plots the share of each stream in each segment.
 pub(super) fn distribution(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let (title, y) = match study.totals.options.by {
         ShareMeasure::Count => ("I/O streams distribution v segments", "Share of I/Os (%)"),
         ShareMeasure::Bytes => ("I/O streams distribution v segments", "Share of bytes (%)"),
@@ -210,7 +210,7 @@ pub(super) fn distribution(study: &Study) -> Plot {
 
 /// Plots IOPS and throughput.
 pub(super) fn rates(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "IOPS and throughput v time";
     let mut plot = over_time(study, &clock, PlotKind::Lines, "iops-v-time", title, "IOPS");
     plot.y_right = Some(Axis::new("Throughput (MB/s)", Scale::Linear));
@@ -220,7 +220,7 @@ pub(super) fn rates(study: &Study) -> Plot {
 
 /// Plots the mean, the 99th percentile if known, and the maximum of the response time.
 pub(super) fn response_times(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "Response time v time";
     let mut plot =
         over_time(study, &clock, PlotKind::Lines, "response-v-time", title, "Response time (ms)");
@@ -242,7 +242,7 @@ pub(super) fn response_times(study: &Study) -> Plot {
 /// Plots mean and maximum queue depth and, where they are known, the threads and the depth of each:
 /// outstanding I/Os are thread count x queue depth.
 pub(super) fn outstanding(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "Outstanding I/Os (OIO) v time";
     let plot =
         over_time(study, &clock, PlotKind::Lines, "oio-v-time", title, "I/Os outstanding at issue");
@@ -270,7 +270,7 @@ pub(super) fn outstanding(study: &Study) -> Plot {
 
 /// Plots processor use and I/O wait of the captured host.
 pub(super) fn processors(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "Processor use and I/O wait of the captured server";
     let plot =
         over_time(study, &clock, PlotKind::Lines, "processors-v-time", title, "Processor time (%)")
@@ -291,7 +291,7 @@ pub(super) fn processors(study: &Study) -> Plot {
 
 /// Plots the IO Stream Map by frequency, with response times.
 pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "IO Stream Map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-frequency", title, "IOPS");
     let per_second = |step, cell: &SeriesCell| clock.per_second(step, cell.ios as f64);
@@ -309,7 +309,7 @@ pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
 
 /// Plots the IO Stream Map by amount transferred, with queue depths.
 pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "IO Stream Map by amount transferred";
     let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-amount", title, "MB/s");
     let per_second = |step, cell: &SeriesCell| clock.per_second(step, Bytes(cell.bytes).as_mb());
@@ -325,7 +325,7 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
 
 /// Plots the I/Os of each process over time.
 pub(super) fn process_map(study: &Study, processes: &ProcessResults) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "Process map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "process-map", title, "IOPS");
     let names: Vec<String> = processes.shown.iter().map(ToString::to_string).collect();
@@ -384,7 +384,7 @@ fn ranges_over_time(
     (id, title, values): (&str, String, Axis),
     value: impl Fn(usize, usize) -> Option<f64>,
 ) -> Option<Plot> {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let origin_ns = clock.origin.saturating_mul(study.totals.step_ns);
     let at = |step: usize| {
         let time = map.begin_ns.saturating_add(map.width_ns.saturating_mul(step as u64));
@@ -439,7 +439,7 @@ pub(super) fn window(study: &Study, window: &DetailWindow, number: usize) -> Plo
 
 /// Plots response times over time as shades, with percentiles as lines.
 pub(super) fn response_heat(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let classes: BTreeMap<u64, BTreeMap<u32, u64>> =
         study.steps.iter().map(|(at, step)| (*at, response_classes(step))).collect();
     let used = || classes.values().flat_map(BTreeMap::keys).copied();
@@ -480,7 +480,7 @@ const PERCENTILES: [(&str, f64); 3] = [("50 %", 0.5), ("99 %", 0.99), ("99.9 %",
 
 /// Plots the queue depths at issue over time.
 pub(super) fn depths_over_time(study: &Study, singles: &SingleIoResults) -> Option<Plot> {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let depths = singles.shape.depths();
     let last =
         (0..DEPTH_CLASSES).rev().find(|class| depths.values().any(|counts| counts[*class] > 0))?;
@@ -498,7 +498,7 @@ pub(super) fn depths_over_time(study: &Study, singles: &SingleIoResults) -> Opti
 
 /// Plots the share of time with at least one I/O outstanding.
 pub(super) fn utilisation(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "Disk utilization";
     let plot = over_time(study, &clock, PlotKind::Lines, "utilisation", title, "Busy (%)")
         .caption("Time with at least one I/O outstanding; the rest is disk idle time.");
@@ -515,7 +515,7 @@ pub(super) fn utilisation(study: &Study) -> Plot {
 
 /// Plots the share of sequential reads and writes.
 pub(super) fn sequentiality(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "I/O sequentiality";
     let plot =
         over_time(study, &clock, PlotKind::Lines, "sequentiality", title, "Sequential I/Os (%)");
@@ -535,7 +535,7 @@ pub(super) fn sequentiality(study: &Study) -> Plot {
 
 /// Plots the compression ratio of written data.
 pub(super) fn compression(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "Compression of written data";
     let plot = over_time(study, &clock, PlotKind::Lines, "compression", title, "Ratio")
         .caption("Bytes of the blocks that were read back, over their bytes compressed by zstd.");
@@ -545,9 +545,9 @@ pub(super) fn compression(study: &Study) -> Plot {
 
 /// Plots the share of duplicates in written data.
 pub(super) fn duplicates(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "Duplicates in written data";
-    let caption = match DuplicateAccuracy::of(&study.totals.conditions) {
+    let caption = match DuplicateAccuracy::from_conditions(&study.totals.conditions) {
         DuplicateAccuracy::Exactly => "Blocks equal to one that was written before in the capture.",
         DuplicateAccuracy::InPart => {
             "Blocks equal to one that was read back before: a lower bound, because not every block \
@@ -565,7 +565,7 @@ pub(super) fn duplicates(study: &Study) -> Plot {
 
 /// Plots operations over time.
 pub(super) fn operations(study: &Study) -> Plot {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     let title = "Reads and writes";
     let plot = over_time(study, &clock, PlotKind::Stacked, "operations", title, "IOPS");
     let used = |op: &IoOp| study.steps.values().any(|step| step.ops[*op as usize].ios > 0);
@@ -656,7 +656,7 @@ pub(super) fn response_histogram(study: &Study) -> Plot {
 
 /// Plots IOPS, MB/s, response times and queue depths of each device and layer on one time axis.
 pub(super) fn sides(study: &Study) -> Vec<Plot> {
-    let clock = Timeline::of(study);
+    let clock = Timeline::from_study(study);
     type Value = fn(&CaptureStep) -> Option<f64>;
     let measures: [(&str, &str, &str, Value); 4] = [
         ("sides-iops", "IOPS", "IOPS", |step| Some(step.ios() as f64)),

@@ -30,7 +30,7 @@ impl Common {
     ///
     /// # Errors
     /// Returns [`TraceError::TooFine`] if there are more than 65,534 devices.
-    pub fn of(all: &[&CaptureConditions]) -> Result<Common, TraceError> {
+    pub fn merge(all: &[&CaptureConditions]) -> Result<Common, TraceError> {
         let earliest = all.iter().filter_map(|one| one.began_unix_ns).min();
         let axis = earliest.map(|earliest| earliest / HOUR_NS * HOUR_NS);
         let devices = devices(all);

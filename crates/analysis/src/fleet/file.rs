@@ -143,7 +143,7 @@ impl<R: Read + Seek + Send + 'static> FoldFile<R> {
     /// # Errors
     /// Returns [`TraceError::Io`] if reading fails, or [`TraceError::Unsuitable`] if the file is
     /// damaged.
-    pub(crate) fn of(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
+    pub(crate) fn from_footer(source: SharedMedium<R>, found: Footer) -> Result<Self, TraceError> {
         let Some(text) = &found.fold else {
             return Err(damaged("its end: a part is missing, or something was added"));
         };

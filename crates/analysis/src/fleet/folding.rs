@@ -53,7 +53,7 @@ pub fn fold<R: Read + Seek + Send + 'static>(
     }
     let conditions = captured.conditions();
     let mut gathering = Gathering::new(options, conditions)?;
-    let mut content = PartContent::of(captured, pass);
+    let mut content = PartContent::read(captured, pass);
     let mut folds: Vec<&mut dyn Fold> = vec![&mut gathering];
     folds.extend(content.fold());
     let account = captured.run(pass, &mut folds)?;

@@ -100,7 +100,7 @@ pub struct Hosts {
 
 impl Hosts {
     /// Creates an empty fold for captures with these conditions.
-    pub fn of(conditions: &CaptureConditions) -> Self {
+    pub fn from_conditions(conditions: &CaptureConditions) -> Self {
         // Grouped by operation too, because the sequential share covers only reads and writes.
         let most = GROUPS_MAX * IoOp::ALL.len();
         Hosts { groups: Groups::keeping(most, &[Facet::Host, Facet::Op]).with_hosts(conditions) }
@@ -136,7 +136,7 @@ impl Hosts {
         let of_host = |(host, done): (u16, Done)| {
             let host = host_name(conditions, host);
             let observed_ns = observed.get(&host).map_or(0, ObservedTime::total_ns);
-            HostFigures::of(host, done, conditions, observed_ns)
+            HostFigures::new(host, done, conditions, observed_ns)
         };
         let mut hosts: Vec<HostFigures> = self.done().into_iter().map(of_host).collect();
         let value = |host: &HostFigures| host.ranked(rank);
@@ -207,7 +207,7 @@ pub struct HostFigures {
 }
 
 impl HostFigures {
-    fn of(
+    fn new(
         host: String,
         Done { all: tally, sequential }: Done,
         conditions: &CaptureConditions,

@@ -104,14 +104,14 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     /// Opens the captures of a fold file.
     ///
     /// # Errors
-    /// Returns the errors of [`Self::of`].
+    /// Returns the errors of [`Self::new`].
     pub(crate) fn of_file(file: FoldFile<R>) -> Result<Self, TraceError> {
         let FoldFile { description, cubes } = file;
         let captures = description.captures.iter().zip(cubes);
         let members = captures.map(|(member, cube)| {
             Of::Sums(Box::new(SummedCapture::of_fold(&description.options, member, cube)))
         });
-        Self::of(members.collect(), description.left_out)
+        Self::new(members.collect(), description.left_out)
     }
 
     /// Combines these captures.
@@ -119,14 +119,14 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if captures of one device overlap in time, or
     /// [`TraceError::TooFine`] if there are too many devices.
-    pub(crate) fn of(
+    pub(crate) fn new(
         mut members: Vec<Of<R>>,
         left_out: Vec<OmittedFile>,
     ) -> Result<Self, TraceError> {
         members.sort_by_key(Of::order);
         no_capture_twice(&members)?;
         let all: Vec<&CaptureConditions> = members.iter().map(Of::conditions).collect();
-        let Common { mut conditions, places } = Common::of(&all)?;
+        let Common { mut conditions, places } = Common::merge(&all)?;
         let filters = members.iter().filter_map(|member| match member {
             Of::Sums(sums) => sums.filter().cloned(),
             Of::Ios(_) => None,

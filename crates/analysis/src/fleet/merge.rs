@@ -43,7 +43,7 @@ impl<R> Default for Merge<R> {
 
 impl<R: Read + Seek + Send + 'static> Merge<R> {
     /// Creates an empty merge for captures with these options.
-    pub fn of(options: &FoldOptions) -> Self {
+    pub fn new(options: &FoldOptions) -> Self {
         Merge { options: Some(options.clone()), ..Merge::default() }
     }
 
@@ -67,7 +67,7 @@ impl<R: Read + Seek + Send + 'static> Merge<R> {
             let what = "not a fold file; make one with: steadfast trace fold";
             return Err(TraceError::Unsuitable(what.into()));
         }
-        let FoldFile { description, cubes } = FoldFile::of(source, found)?;
+        let FoldFile { description, cubes } = FoldFile::from_footer(source, found)?;
         self.check_options(&description.options)?;
         let name: Rc<str> = Rc::from(name);
         let mut duplicates = Vec::new();

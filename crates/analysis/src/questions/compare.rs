@@ -164,7 +164,7 @@ impl EmptyLike for SideSet {
 
 impl Fold for SideSet {
     fn fields(&self) -> Fields {
-        Fields::of(&[Field::Device, Field::Layer])
+        Fields::new(&[Field::Device, Field::Layer])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for first in (0..rows.kept.len()).step_by(PART_MAX) {
@@ -323,7 +323,7 @@ impl Fold for Sides {
         STEP_FIELDS
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let columns = StepColumns::of(rows);
+        let columns = StepColumns::new(rows);
         for row in rows.iter() {
             let (device, layer) = columns.side(row);
             match self.steps(SideKey { device, layer })? {
@@ -392,7 +392,7 @@ mod tests {
         let events: Vec<IoEvent> = numbers.clone().map(event).collect();
         let busy: Vec<(u64, u64)> = numbers.map(|at| (at * 70, at * 70 + 90 + at % 60)).collect();
         let rows = AnnotatedRows {
-            batch: &Batch::of(&events),
+            batch: &Batch::from_events(&events),
             sequential: &vec![false; events.len()],
             depth: &vec![3; events.len()],
             busy: &busy,

@@ -108,7 +108,7 @@ pub struct CumulativeWorkload {
 
 impl CumulativeWorkload {
     /// Selects the streams at or above a threshold.
-    pub fn of(table: &StreamTable, by: ShareMeasure, threshold: Threshold) -> Self {
+    pub fn new(table: &StreamTable, by: ShareMeasure, threshold: Threshold) -> Self {
         let total = table.total();
         let streams = table
             .iter()

@@ -137,7 +137,7 @@ impl EmptyLike for DayProfile {
 
 impl Fold for DayProfile {
     fn fields(&self) -> Fields {
-        Fields::of(&[Field::Issued, Field::Op, Field::Bytes, Field::Response])
+        Fields::new(&[Field::Issued, Field::Op, Field::Bytes, Field::Response])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         // Consecutive I/Os mostly fall into the same interval.
@@ -277,7 +277,7 @@ mod tests {
             zone: Some(TimeZone { offset_s: 7200, name: None, changes }),
             ..CaptureConditions::default()
         };
-        CaptureClock::of(&conditions, None).unwrap()
+        CaptureClock::from_conditions(&conditions, None).unwrap()
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
         for width_ns in [HOUR_NS, HOUR_NS * 6, HOUR_NS / 60] {
             let mut found = DayProfile::new(clock(), width_ns).unwrap();
             let rows = AnnotatedRows {
-                batch: &Batch::of(&ios),
+                batch: &Batch::from_events(&ios),
                 sequential: &vec![false; ios.len()],
                 depth: &vec![1; ios.len()],
                 busy: &[],

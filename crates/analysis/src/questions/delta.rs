@@ -153,7 +153,7 @@ pub struct DeltaSide {
 
 impl DeltaSide {
     /// Creates a side from the groups of a capture and its observed time.
-    pub fn of(groups: &Groups, conditions: &CaptureConditions, observed: ObservedTime) -> Self {
+    pub fn new(groups: &Groups, conditions: &CaptureConditions, observed: ObservedTime) -> Self {
         // Device numbers differ between captures; names are the same in both.
         DeltaSide {
             groups: groups.by_name(conditions),
@@ -209,7 +209,7 @@ pub struct Delta {
 }
 
 impl DeltaFigures {
-    fn of(side: &DeltaSide, group: Option<&GroupFigures>) -> DeltaFigures {
+    fn new(side: &DeltaSide, group: Option<&GroupFigures>) -> DeltaFigures {
         let rate = |amount: u64| side.observed.per_second(amount as f64);
         let Some(group) = group else {
             return DeltaFigures { iops: rate(0), bytes_per_second: rate(0), ..Default::default() };
@@ -247,8 +247,8 @@ pub fn deltas(sides: &[DeltaSide; 2], rank: DeltaRank) -> Vec<Delta> {
     names.dedup();
     let delta = |name: &String| Delta {
         name: name.clone(),
-        a: DeltaFigures::of(a, a.groups.get(name)),
-        b: DeltaFigures::of(b, b.groups.get(name)),
+        a: DeltaFigures::new(a, a.groups.get(name)),
+        b: DeltaFigures::new(b, b.groups.get(name)),
     };
     let mut deltas: Vec<Delta> = names.into_iter().map(delta).collect();
     let change = |delta: &Delta| {
@@ -263,7 +263,7 @@ pub fn deltas(sides: &[DeltaSide; 2], rank: DeltaRank) -> Vec<Delta> {
 
 /// Returns the figures of all groups together.
 pub fn total(sides: &[DeltaSide; 2]) -> Delta {
-    let [a, b] = sides.each_ref().map(|side| DeltaFigures::of(side, Some(&side.total)));
+    let [a, b] = sides.each_ref().map(|side| DeltaFigures::new(side, Some(&side.total)));
     Delta { name: "all".into(), a, b }
 }
 

@@ -174,7 +174,7 @@ impl EmptyLike for Drives {
 
 impl Fold for Drives {
     fn fields(&self) -> Fields {
-        Fields::of(&[Field::Device, Field::Layer, Field::Pid, Field::Op, Field::Bytes])
+        Fields::new(&[Field::Device, Field::Layer, Field::Pid, Field::Op, Field::Bytes])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));

@@ -65,7 +65,7 @@ struct GroupNames<'c> {
 }
 
 impl<'c> GroupNames<'c> {
-    fn of(groups: &Groups, conditions: &'c CaptureConditions) -> Self {
+    fn new(groups: &Groups, conditions: &'c CaptureConditions) -> Self {
         let by_file = groups.facets().contains(&Facet::File);
         let files = if by_file { &conditions.files[..] } else { &[] };
         let merges = groups.tells_merges(conditions);
@@ -77,9 +77,9 @@ impl Groups {
     /// Returns one row per group, the largest share first.
     pub fn listing(&self, by: ShareMeasure, conditions: &CaptureConditions) -> Vec<GroupFigures> {
         let total = self.total();
-        let named = GroupNames::of(self, conditions);
+        let named = GroupNames::new(self, conditions);
         let figures =
-            |(key, tally): (&GroupKey, &IoSums)| GroupFigures::of(*key, tally, &total, &named);
+            |(key, tally): (&GroupKey, &IoSums)| GroupFigures::new(*key, tally, &total, &named);
         let mut rows: Vec<GroupFigures> = self.iter().map(figures).collect();
         rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
         rows
@@ -88,7 +88,7 @@ impl Groups {
     /// Returns the groups by display name. Groups of the same name are merged, for example cgroups
     /// of one path that belong to a service that was restarted.
     pub fn by_name(&self, conditions: &CaptureConditions) -> BTreeMap<String, GroupFigures> {
-        let (total, named) = (self.total(), GroupNames::of(self, conditions));
+        let (total, named) = (self.total(), GroupNames::new(self, conditions));
         let mut groups: BTreeMap<String, GroupFigures> = BTreeMap::new();
         for group in self.listing(ShareMeasure::Count, conditions) {
             let name = group.name();
@@ -96,7 +96,7 @@ impl Groups {
                 None => group,
                 Some(GroupFigures { key, mut tally, .. }) => {
                     tally.merge(&group.tally);
-                    GroupFigures::of(key, &tally, &total, &named)
+                    GroupFigures::new(key, &tally, &total, &named)
                 }
             };
             groups.insert(name, both);
@@ -107,12 +107,12 @@ impl Groups {
     /// Returns the figures of all groups together.
     pub fn total_figures(&self, conditions: &CaptureConditions) -> GroupFigures {
         let total = self.total();
-        GroupFigures::of(GroupKey::default(), &total, &total, &GroupNames::of(self, conditions))
+        GroupFigures::new(GroupKey::default(), &total, &total, &GroupNames::new(self, conditions))
     }
 }
 
 impl GroupFigures {
-    fn of(
+    fn new(
         key: GroupKey,
         tally: &IoSums,
         total: &IoSums,
@@ -132,7 +132,10 @@ impl GroupFigures {
                 .filter(|(_, inode)| *inode > 0)
                 .map(|(device, _)| device_name(conditions, device)),
             tells_merges: *merges,
-            content: ContentFigures::new(tally.contents, DuplicateAccuracy::of(conditions)),
+            content: ContentFigures::new(
+                tally.contents,
+                DuplicateAccuracy::from_conditions(conditions),
+            ),
             count: tally.count(),
             share_of_count: share(tally.count(), total.count()),
             amount: tally.amount(),

@@ -216,7 +216,7 @@ struct GroupCoder<'r> {
 }
 
 impl<'r> GroupCoder<'r> {
-    fn of(rows: &'r AnnotatedRows<'r>, asked: FacetMask) -> Self {
+    fn new(rows: &'r AnnotatedRows<'r>, asked: FacetMask) -> Self {
         let place = [Field::Layer, Field::Cgroup, Field::Device, Field::Cpu];
         GroupCoder {
             asked,
@@ -447,7 +447,7 @@ impl Groups {
     /// Adds rows by [`GroupCode`]; builds a key only if the code is not cached.
     fn take_by_code(&mut self, rows: &AnnotatedRows<'_>, mask: FacetMask) {
         let columns = SumColumns::new(rows, self.percentiles);
-        let coder = GroupCoder::of(rows, mask);
+        let coder = GroupCoder::new(rows, mask);
         // Moved out because `self.key` borrows `self`.
         let mut groups = mem::replace(&mut self.groups, BoundedTable::keeping(0));
         let mut cache = RecentCache::new();
@@ -487,20 +487,20 @@ impl EmptyLike for Groups {
 
 impl Fold for Groups {
     fn fields(&self) -> Fields {
-        let always = Fields::of(&[Field::Depth, Field::Flags, Field::Merged])
+        let always = Fields::new(&[Field::Depth, Field::Flags, Field::Merged])
             .and(IoSums::FIELDS)
             .and(Contents::FIELDS);
         self.by.iter().fold(always, |fields, facet| {
             fields.and(match facet {
-                Facet::Host => Fields::of(&[Field::Device]),
-                Facet::Device => Fields::of(&[Field::Device, Field::Layer]),
-                Facet::Process | Facet::Command => Fields::of(&[Field::Pid, Field::Command]),
+                Facet::Host => Fields::new(&[Field::Device]),
+                Facet::Device => Fields::new(&[Field::Device, Field::Layer]),
+                Facet::Process | Facet::Command => Fields::new(&[Field::Pid, Field::Command]),
                 Facet::Thread => {
-                    Fields::of(&[Field::Pid, Field::Command, Field::Tid, Field::Thread])
+                    Fields::new(&[Field::Pid, Field::Command, Field::Tid, Field::Thread])
                 }
-                Facet::Cgroup => Fields::of(&[Field::Cgroup]),
-                Facet::File => Fields::of(&[Field::Device, Field::Layer, Field::Inode]),
-                Facet::Cpu => Fields::of(&[Field::Cpu]),
+                Facet::Cgroup => Fields::new(&[Field::Cgroup]),
+                Facet::File => Fields::new(&[Field::Device, Field::Layer, Field::Inode]),
+                Facet::Cpu => Fields::new(&[Field::Cpu]),
                 Facet::Stream | Facet::Op => Fields::NONE,
             })
         })
@@ -591,7 +591,7 @@ mod tests {
     fn groups_are_equal_by_code_and_by_key() {
         let ios = ios();
         let rows = AnnotatedRows {
-            batch: &Batch::of(&ios),
+            batch: &Batch::from_events(&ios),
             sequential: &ios.iter().map(|io| io.response_ns % 3 == 0).collect::<Vec<_>>(),
             depth: &vec![2; ios.len()],
             busy: &[],

@@ -51,7 +51,7 @@ impl HitMaps {
     /// # Errors
     /// Returns [`TraceError::TooFine`] if the maps need too much memory, and the errors of
     /// [`Captured::run`].
-    pub fn of<R: Read + Seek + Send + 'static>(
+    pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &PassOptions,
         choice: &HitMapsChoice,
@@ -64,7 +64,7 @@ impl HitMaps {
         }
         let account = captured.run(pass, &mut folds)?;
         let span = captured.span_of(pass, &account)?;
-        let keys = CumulativeWorkload::of(&table, ShareMeasure::Count, threshold).keys();
+        let keys = CumulativeWorkload::new(&table, ShareMeasure::Count, threshold).keys();
         let steps = match step_ns {
             None => HitSteps::over(span, HIT_STEPS),
             Some(_) => HitSteps::of_width(span, captured.width(step_ns, span, HIT_STEPS_MAX)?),
@@ -79,7 +79,7 @@ impl HitMaps {
             )));
         }
         let new = |device| {
-            let end = ends.of(device, captured.conditions());
+            let end = ends.end(device, captured.conditions());
             HitMap::new(device, end, ranges, steps).showing(shown, &keys)
         };
         let mut maps: Vec<HitMap> = ends.devices().map(new).collect();
@@ -134,7 +134,7 @@ enum RangeHitValue {
 
 impl DeviceHits {
     /// Returns what was hit in the map of a device.
-    pub fn of(device: String, map: &HitMap, shown: HitMapQuantity) -> Self {
+    pub fn new(device: String, map: &HitMap, shown: HitMapQuantity) -> Self {
         let value = |range: usize, step: usize| {
             let [reads, writes] = [IoOp::Read, IoOp::Write].map(|op| map.hits(op, range, step));
             match shown {

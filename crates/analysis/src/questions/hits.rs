@@ -252,7 +252,7 @@ impl HitMap {
         mut plane: impl FnMut(usize, DataTransfer) -> usize,
     ) {
         let (moving, issued) =
-            (DataTransfers::of(rows, self.device), rows.batch.wide(Field::Issued));
+            (DataTransfers::new(rows, self.device), rows.batch.wide(Field::Issued));
         let (mut step, mut within) = (None, 0..0);
         moving.each(|row, moved| {
             let Some(moved) = moved else {
@@ -287,7 +287,7 @@ impl EmptyLike for HitMap {
 
 impl Fold for HitMap {
     fn fields(&self) -> Fields {
-        Fields::of(&[
+        Fields::new(&[
             Field::Issued,
             Field::Offset,
             Field::Bytes,
@@ -345,7 +345,7 @@ impl DeviceEnds {
     }
 
     /// Returns the size of a device, or the end of what was touched if the size is unknown.
-    pub fn of(&self, device: u16, conditions: &CaptureConditions) -> u64 {
+    pub fn end(&self, device: u16, conditions: &CaptureConditions) -> u64 {
         let told = conditions.devices.get(usize::from(device)).and_then(|device| device.capacity);
         let touched = self.0.get(&device).copied().unwrap_or(1);
         told.map_or(touched, |bytes| bytes.0).max(1)
@@ -368,10 +368,10 @@ impl EmptyLike for DeviceEnds {
 
 impl Fold for DeviceEnds {
     fn fields(&self) -> Fields {
-        Fields::of(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
+        Fields::new(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let (moving, device) = (DataTransfers::of(rows, 0), rows.batch.narrow(Field::Device));
+        let (moving, device) = (DataTransfers::new(rows, 0), rows.batch.narrow(Field::Device));
         let layer = rows.batch.narrow(Field::Layer);
         // Ends of the first devices; 0 stands for no I/O.
         let mut ends = [0; FIRST_DEVICES];

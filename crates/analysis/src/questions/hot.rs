@@ -170,7 +170,7 @@ impl HotRanges {
         }
         let range = |at: usize| {
             let found = processes.remove(&at).unwrap_or_default();
-            HotRange::of(self, at, found, all)
+            HotRange::new(self, at, found, all)
         };
         order.into_iter().map(range).collect()
     }
@@ -195,7 +195,7 @@ impl EmptyLike for HotRanges {
 
 impl Fold for HotRanges {
     fn fields(&self) -> Fields {
-        Fields::of(&[
+        Fields::new(&[
             Field::Offset,
             Field::Bytes,
             Field::Op,
@@ -206,7 +206,7 @@ impl Fold for HotRanges {
         ])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let (moving, pid) = (DataTransfers::of(rows, self.device), rows.batch.narrow(Field::Pid));
+        let (moving, pid) = (DataTransfers::new(rows, self.device), rows.batch.narrow(Field::Pid));
         let mut at_hand = vec![PendingHits::default(); AT_HAND];
         moving.each(|row, moved| {
             let Some(moved) = moved else { return };
@@ -268,7 +268,7 @@ pub struct HotProcess {
 }
 
 impl HotRange {
-    fn of(ranges: &HotRanges, at: usize, mut found: Vec<(ProcessKey, u64)>, all: u64) -> Self {
+    fn new(ranges: &HotRanges, at: usize, mut found: Vec<(ProcessKey, u64)>, all: u64) -> Self {
         let RangeHits { reads, writes, bytes } = ranges.ranges[at];
         let begin = ranges.range_bytes.saturating_mul(at as u64);
         found.sort_by_key(|(process, count)| (Reverse(*count), *process));

@@ -112,7 +112,7 @@ impl ProcessTable {
         let total = total + self.unlisted().count();
         let mut keys: Vec<_> = self.iter().collect();
         keys.sort_by_key(|(key, tally)| (Reverse(tally.count()), **key));
-        keys.into_iter().map(|(key, tally)| ProcessFigures::of(key, tally, total)).collect()
+        keys.into_iter().map(|(key, tally)| ProcessFigures::new(key, tally, total)).collect()
     }
 }
 
@@ -124,7 +124,7 @@ impl EmptyLike for ProcessTable {
 
 impl Fold for ProcessTable {
     fn fields(&self) -> Fields {
-        IoSums::FIELDS.and(Fields::of(&[Field::Pid, Field::Command]))
+        IoSums::FIELDS.and(Fields::new(&[Field::Pid, Field::Command]))
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (columns, pid) = (SumColumns::new(rows, false), rows.batch.narrow(Field::Pid));
@@ -192,7 +192,7 @@ pub struct ProcessFigures {
 }
 
 impl ProcessFigures {
-    fn of(key: &ProcessKey, tally: &IoSums, total: u64) -> Self {
+    fn new(key: &ProcessKey, tally: &IoSums, total: u64) -> Self {
         ProcessFigures {
             process: key.to_string(),
             pid: (key.pid > 0).then_some(key.pid),

@@ -39,7 +39,7 @@ pub struct Completeness {
 
 impl Completeness {
     /// Creates empty counts for a capture of these devices.
-    pub fn of(conditions: &CaptureConditions) -> Self {
+    pub fn from_conditions(conditions: &CaptureConditions) -> Self {
         let sizes = conditions.devices.iter().map(|device| device.capacity.map(|size| size.0));
         Completeness { sizes: sizes.collect(), ..Completeness::default() }
     }
@@ -129,7 +129,7 @@ impl EmptyLike for Completeness {
 
 impl Fold for Completeness {
     fn fields(&self) -> Fields {
-        Fields::of(&[
+        Fields::new(&[
             Field::Response,
             Field::Queued,
             Field::Depth,

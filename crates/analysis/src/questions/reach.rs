@@ -230,10 +230,10 @@ impl EmptyLike for WorkingSet {
 
 impl Fold for WorkingSet {
     fn fields(&self) -> Fields {
-        Fields::of(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
+        Fields::new(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        DataTransfers::of(rows, self.device).each(|_, moved| {
+        DataTransfers::new(rows, self.device).each(|_, moved| {
             if let Some(moved) = moved {
                 self.see(moved.op, moved.from, moved.bytes);
             }

@@ -62,7 +62,7 @@ impl ReadOut {
     /// # Errors
     /// Returns [`TraceError::TooFine`] if there are too many streams and ranges, and the errors of
     /// [`Captured::run`].
-    pub fn of<R: Read + Seek + Send + 'static>(
+    pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &PassOptions,
         choice: &ReadOutChoice,
@@ -71,7 +71,7 @@ impl ReadOut {
         let pass = PassOptions { filter, ..pass.clone() };
         let (mut ends, mut table) = (DeviceEnds::default(), StreamTable::new());
         captured.run(&pass, &mut [&mut ends, &mut table])?;
-        let keys = CumulativeWorkload::of(&table, ShareMeasure::Bytes, choice.threshold).keys();
+        let keys = CumulativeWorkload::new(&table, ShareMeasure::Bytes, choice.threshold).keys();
         let devices: Vec<u16> = ends.devices().collect();
         let counters = (keys.len() + 1).saturating_mul(choice.ranges).saturating_mul(devices.len());
         if counters > COUNTERS_MAX {

@@ -181,8 +181,8 @@ impl EmptyLike for SeriesOverTime {
 
 impl Fold for SeriesOverTime {
     fn fields(&self) -> Fields {
-        let own = Fields::of(&[Field::Issued, Field::Op, Field::Bytes]);
-        if self.by_process { own.and(Fields::of(&[Field::Pid, Field::Command])) } else { own }
+        let own = Fields::new(&[Field::Issued, Field::Op, Field::Bytes]);
+        if self.by_process { own.and(Fields::new(&[Field::Pid, Field::Command])) } else { own }
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {

@@ -285,7 +285,7 @@ impl Fold for LoadShape {
             Field::Depth,
             Field::Response,
         ];
-        Fields::of(&columns).and(Fields::NEIGHBORS)
+        Fields::new(&columns).and(Fields::NEIGHBORS)
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         self.take_depths(rows)?;

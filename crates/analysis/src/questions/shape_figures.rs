@@ -45,7 +45,7 @@ impl ShapeResult {
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] if the capture kept no single I/Os, and the errors of
     /// [`Captured::map`].
-    pub fn of<R: Read + Seek + Send + 'static>(
+    pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &PassOptions,
         asked: Option<u64>,
@@ -59,7 +59,7 @@ impl ShapeResult {
         let account = captured.run(pass, &mut folds)?;
         let span_ns = captured.span_of(pass, &account)?;
         let width_ns = captured.width(asked, span_ns, STEPS_MAX as u64)?;
-        let keys = CumulativeWorkload::of(&table, by, threshold).keys();
+        let keys = CumulativeWorkload::new(&table, by, threshold).keys();
         let series = captured.series(pass, gathered.as_ref(), (width_ns, &keys))?;
         let (mut shape, mut sides) = (LoadShape::new(width_ns, &keys), SideSet::default());
         let mut steps = steps_over(pass, span_ns, width_ns);
@@ -83,7 +83,7 @@ impl ShapeResult {
         let depths = self.shape.depths();
         let steps = self.steps.steps.iter();
         let width = self.steps.width_ns;
-        steps.map(|(at, step)| StepShape::of((at, width), &step, depths.get(&at))).collect()
+        steps.map(|(at, step)| StepShape::new((at, width), &step, depths.get(&at))).collect()
     }
 }
 
@@ -283,7 +283,7 @@ pub struct StepShape {
 }
 
 impl StepShape {
-    fn of(
+    fn new(
         (at, width_ns): (u64, u64),
         step: &CaptureStep,
         depths: Option<&[u64; DEPTH_CLASSES]>,

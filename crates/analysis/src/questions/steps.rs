@@ -263,7 +263,7 @@ impl Fold for Steps {
         STEP_FIELDS
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let columns = StepColumns::of(rows);
+        let columns = StepColumns::new(rows);
         rows.iter().try_for_each(|row| self.take_row(&columns, row))
     }
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
@@ -302,7 +302,7 @@ pub(crate) struct StepColumns<'r> {
 }
 
 impl<'r> StepColumns<'r> {
-    pub(crate) fn of(rows: &AnnotatedRows<'r>) -> Self {
+    pub(crate) fn new(rows: &AnnotatedRows<'r>) -> Self {
         let batch = rows.batch;
         StepColumns {
             issued: batch.wide(Field::Issued),
@@ -326,7 +326,7 @@ impl<'r> StepColumns<'r> {
 }
 
 /// Columns from which capture steps are computed.
-pub(crate) const STEP_FIELDS: Fields = Fields::of(&[
+pub(crate) const STEP_FIELDS: Fields = Fields::new(&[
     Field::Issued,
     Field::Op,
     Field::Bytes,
@@ -387,7 +387,7 @@ impl StepFigures {
     /// Computes the figures of a step from its number, its width and the observed time. `devices`
     /// is the number of devices by whose time the busy time is divided; `None` if busy time is
     /// unknown.
-    pub fn of(
+    pub fn new(
         number: u64,
         step: &CaptureStep,
         (width_ns, observed): (u64, &ObservedTime),

@@ -179,7 +179,7 @@ impl EmptyLike for StreamSteps {
 
 impl Fold for StreamSteps {
     fn fields(&self) -> Fields {
-        Fields::of(&[Field::Issued, Field::Op, Field::Bytes])
+        Fields::new(&[Field::Issued, Field::Op, Field::Bytes])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let issued = rows.batch.wide(Field::Issued);
@@ -189,7 +189,7 @@ impl Fold for StreamSteps {
                 return Ok(());
             }
             let range = first..rows.kept.len().min(first + AT_ONCE);
-            let (chunk, issued) = (StreamChunk::of(rows, range.clone()), issued.part(range));
+            let (chunk, issued) = (StreamChunk::new(rows, range.clone()), issued.part(range));
             chunk.keys(&mut keys);
             let of_rows = keys.iter().zip(issued).zip(chunk.kept()).filter(|(_, kept)| **kept);
             if self.is_in_hand(&hand, issued) {

@@ -299,7 +299,7 @@ impl StreamTable {
     pub fn total_figures(&self, by: ShareMeasure) -> JsonRow<StreamFigures> {
         let total = self.total();
         let of_none = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
-        let figures = StreamFigures::of(of_none, &total, &total, by);
+        let figures = StreamFigures::new(of_none, &total, &total, by);
         JsonRow::new(&StreamFigures::OF_TOTAL, figures)
     }
 
@@ -307,7 +307,7 @@ impl StreamTable {
     pub fn listing(&self, by: ShareMeasure) -> Vec<StreamFigures> {
         let total = self.total();
         let mut rows: Vec<StreamFigures> =
-            self.iter().map(|(key, tally)| StreamFigures::of(key, tally, &total, by)).collect();
+            self.iter().map(|(key, tally)| StreamFigures::new(key, tally, &total, by)).collect();
         rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
         rows
     }
@@ -350,7 +350,7 @@ impl EmptyLike for StreamTable {
 
 impl Fold for StreamTable {
     fn fields(&self) -> Fields {
-        Fields::of(&[
+        Fields::new(&[
             Field::Op,
             Field::Bytes,
             Field::Offset,
@@ -364,7 +364,7 @@ impl Fold for StreamTable {
         let mut space = std::mem::take(&mut self.space);
         for first in (0..rows.kept.len()).step_by(AT_ONCE) {
             let range = first..rows.kept.len().min(first + AT_ONCE);
-            self.take_chunk(&StreamChunk::of(rows, range), &mut space);
+            self.take_chunk(&StreamChunk::new(rows, range), &mut space);
         }
         space.sums.settle(&self.keys, &mut self.tallies);
         self.space = space;
@@ -468,7 +468,7 @@ pub struct StreamFigures {
 }
 
 impl StreamFigures {
-    fn of(key: StreamKey, tally: &IoSums, total: &IoSums, by: ShareMeasure) -> Self {
+    fn new(key: StreamKey, tally: &IoSums, total: &IoSums, by: ShareMeasure) -> Self {
         let share =
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         let share_of_count = share(tally.count(), total.count());
@@ -674,7 +674,7 @@ mod tests {
         for keeps in [1, 3] {
             let mut table = StreamTable::new();
             let mut tallies: HashMap<StreamKey, IoSums> = HashMap::new();
-            for batch in batches.iter().map(|events| Batch::of(events)) {
+            for batch in batches.iter().map(|events| Batch::from_events(events)) {
                 let length = batch.len() as u64;
                 let sequential: Vec<bool> =
                     (0..length).map(|row| mix64(row).is_multiple_of(4)).collect();

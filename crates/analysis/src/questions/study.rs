@@ -141,13 +141,13 @@ impl Study {
     /// Studies a capture. Results that need single I/Os are left out if none were kept.
     ///
     /// # Errors
-    /// Same as [`CaptureTotals::of`].
-    pub fn of<R: Read + Seek + Send + 'static>(
+    /// Same as [`CaptureTotals::read`].
+    pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
     ) -> Result<Self, TraceError> {
-        let mut singles = FirstPassFolds::of(captured, options);
-        let mut quality = Completeness::of(captured.conditions());
+        let mut singles = FirstPassFolds::new(captured, options);
+        let mut quality = Completeness::from_conditions(captured.conditions());
         let mut more = singles.as_mut().map(FirstPassFolds::in_first_pass).unwrap_or_default();
         let tells_processes =
             !captured.is_several() && captured.tells(NotRecorded::Processes).is_ok();
@@ -179,7 +179,7 @@ impl Study {
         };
         let until_ns = until(pass, totals.span_ns, totals.step_ns);
         let mut sides = Sides::new(totals.step_ns, until_ns).with_further();
-        let mut contents = ContentSteps::of(captured.conditions(), totals.step_ns);
+        let mut contents = ContentSteps::for_capture(captured.conditions(), totals.step_ns);
         let mut threads = captured.thread_steps(totals.step_ns);
         let mut day = day_profile(captured, &totals);
         let files = files(captured, options)?;
@@ -272,7 +272,7 @@ impl Study {
     pub fn step_figures(&self) -> impl Iterator<Item = StepFigures> + '_ {
         let (width, devices) = (self.totals.step_ns, self.devices_busy());
         self.steps.iter().map(move |(at, step)| {
-            StepFigures::of(*at, step, (width, &self.totals.observed), devices)
+            StepFigures::new(*at, step, (width, &self.totals.observed), devices)
                 .without_missed_busy_time(&self.totals.conditions)
                 .with_content(self.content_of(*at))
                 .with_threads(self.threads_of(*at))
@@ -294,7 +294,7 @@ impl Study {
 
     /// Returns the measurements of the blocks written in a step.
     pub fn content_of(&self, step: u64) -> ContentFigures {
-        let told = DuplicateAccuracy::of(&self.totals.conditions);
+        let told = DuplicateAccuracy::from_conditions(&self.totals.conditions);
         let contents = self.contents.get(&step).copied().unwrap_or_default();
         ContentFigures::new(contents, told)
     }
@@ -320,7 +320,7 @@ struct SecondPassFolds {
 
 impl FirstPassFolds {
     /// Returns `None` if the capture kept no single I/Os.
-    fn of<R: Read + Seek + Send + 'static>(
+    fn new<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
     ) -> Option<FirstPassFolds> {
@@ -345,12 +345,12 @@ impl FirstPassFolds {
     fn pictures(&self, totals: &CaptureTotals) -> SecondPassFolds {
         let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
         let map = |device: &u16| {
-            let end = self.ends.of(*device, &self.conditions);
+            let end = self.ends.end(*device, &self.conditions);
             HitMap::new(*device, end, self.options.ranges, steps)
                 .showing(self.options.hits, &totals.workload.keys())
         };
         let hot = |device: &u16| {
-            HotRanges::new(*device, self.ends.of(*device, &self.conditions), HOT_RANGES)
+            HotRanges::new(*device, self.ends.end(*device, &self.conditions), HOT_RANGES)
         };
         let bytes = LOCALITY_BYTES / self.devices.len().max(1);
         let locality = |device: &u16| Locality::keeping(bytes.min(LOCALITY_OF_DEVICE), *device);
@@ -449,7 +449,7 @@ fn read_outs<R: Read + Seek + Send + 'static>(
     if pass.filter.devices.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(ReadOut::of(captured, &pass, &choice)?.found)
+    Ok(ReadOut::read(captured, &pass, &choice)?.found)
 }
 
 /// Measure whose maximum is searched.

@@ -26,7 +26,7 @@ pub struct ThreadSteps {
 impl ThreadSteps {
     /// Creates an empty fold over steps of `width_ns` nanoseconds, or returns `None` if the capture
     /// recorded no threads.
-    pub(crate) fn of(conditions: &CaptureConditions, width_ns: u64) -> Option<Self> {
+    pub(crate) fn new(conditions: &CaptureConditions, width_ns: u64) -> Option<Self> {
         conditions.threads.then(|| Self::keeping(PAIRS_MAX, width_ns))
     }
 
@@ -60,7 +60,7 @@ impl EmptyLike for ThreadSteps {
 
 impl Fold for ThreadSteps {
     fn fields(&self) -> Fields {
-        Fields::of(&[Field::Issued, Field::Tid])
+        Fields::new(&[Field::Issued, Field::Tid])
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let batch = rows.batch;

@@ -91,7 +91,7 @@ impl CaptureTotals {
     /// Returns [`TraceError::Unsuitable`] if no I/O passes the filter, [`TraceError::TooFine`] if
     /// the steps are too narrow for a picture, and the errors of [`Captured::width`] and
     /// [`Captured::run`].
-    pub fn of<R: Read + Seek + Send + 'static>(
+    pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
         more: Vec<&mut dyn Fold>,
@@ -107,11 +107,11 @@ impl CaptureTotals {
         }
     }
 
-    /// Does the same as [`Self::of`], but uses wider steps if those asked for are too narrow for a
+    /// Does the same as [`Self::read`], but uses wider steps if those asked for are too narrow for a
     /// picture.
     ///
     /// # Errors
-    /// Same as [`Self::of`], except for steps that are too narrow.
+    /// Same as [`Self::read`], except for steps that are too narrow.
     pub fn widened<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
@@ -120,12 +120,12 @@ impl CaptureTotals {
         let (mut streams, mut sides_seen) = (StreamTable::new(), SideSet::default());
         let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut sides_seen];
         folds.extend(more.into_iter().map(|fold| fold as &mut dyn Fold));
-        let mut content = PartContent::of(captured, &options.pass);
+        let mut content = PartContent::read(captured, &options.pass);
         folds.extend(content.fold());
         let account = captured.run(&options.pass, &mut folds)?;
         let span_ns = captured.span_of(&options.pass, &account)?;
         let (step_ns, fine_ns) = picture_width(captured, options.step_ns, span_ns)?;
-        let workload = CumulativeWorkload::of(&streams, options.by, options.threshold);
+        let workload = CumulativeWorkload::new(&streams, options.by, options.threshold);
         Ok(CaptureTotals {
             options: options.clone(),
             conditions: content.conditions(captured.conditions()),
@@ -199,8 +199,8 @@ impl Derivation {
     /// `with_steps` is set.
     ///
     /// # Errors
-    /// Same as [`CaptureTotals::of`].
-    pub fn of<R: Read + Seek + Send + 'static>(
+    /// Same as [`CaptureTotals::read`].
+    pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         options: &StudyOptions,
         with_steps: bool,
@@ -208,7 +208,7 @@ impl Derivation {
         let (pass, asked) = (&options.pass, options.step_ns);
         let mut gathered = captured.gathering(pass, asked, PICTURE_STEPS_MAX);
         let more = gathered.iter_mut().map(|fold| fold as &mut dyn Fold);
-        let totals = CaptureTotals::of(captured, options, more.collect())?;
+        let totals = CaptureTotals::read(captured, options, more.collect())?;
         let keys = totals.workload.keys();
         let series = captured.series(pass, gathered.as_ref(), (totals.step_ns, &keys))?;
         let mut derivation = Derivation {
@@ -229,7 +229,7 @@ impl Derivation {
     ) -> Result<(), TraceError> {
         let conditions = captured.conditions();
         let mut steps = self.totals.steps();
-        let mut contents = ContentSteps::of(conditions, self.totals.step_ns);
+        let mut contents = ContentSteps::for_capture(conditions, self.totals.step_ns);
         let mut folds: Vec<&mut dyn Fold> = vec![&mut steps];
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
         captured.run(&self.totals.options.pass, &mut folds)?;

@@ -41,12 +41,12 @@ impl Evidence {
     ///
     /// # Errors
     /// Same as [`Captured::run`].
-    pub fn of<R: Read + Seek + Send + 'static>(
+    pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &PassOptions,
     ) -> Result<Self, TraceError> {
-        let mut quality = Completeness::of(captured.conditions());
-        let mut content = PartContent::of(captured, pass);
+        let mut quality = Completeness::from_conditions(captured.conditions());
+        let mut content = PartContent::read(captured, pass);
         let mut folds: Vec<&mut dyn Fold> = vec![&mut quality];
         folds.extend(content.fold());
         let account = captured.run(pass, &mut folds)?;
@@ -188,7 +188,7 @@ impl Evidence {
     /// counted.
     fn ends_missed(&self) -> Option<Caveat> {
         let missed = self.conditions.in_part.map_or(0, |part| part.unended);
-        let depths = match (self.keeps_single_ios, DepthSource::of(&self.conditions)) {
+        let depths = match (self.keeps_single_ios, DepthSource::from_conditions(&self.conditions)) {
             (true, DepthSource::Counted) => {
                 "Queue depths were counted from issue and response times; these I/Os are never \
                  counted as outstanding."
@@ -243,13 +243,13 @@ impl Evidence {
             "The source reports no queue depth for {counted} I/Os{of}; it was counted from issue \
              and response times."
         );
-        let is_recorded = DepthSource::of(&self.conditions) == DepthSource::Recorded;
+        let is_recorded = DepthSource::from_conditions(&self.conditions) == DepthSource::Recorded;
         remark(is_recorded && counted > 0, ids::DEPTH_COUNTED, text, ANEW)
     }
 
     fn depths_unknown(&self) -> Option<Caveat> {
         let text = "The source's times are rounded: queue depth and busy time are unknown.";
-        let unknown = DepthSource::of(&self.conditions) == DepthSource::Unknown;
+        let unknown = DepthSource::from_conditions(&self.conditions) == DepthSource::Unknown;
         remark(unknown, ids::DEPTH_UNKNOWN, text.to_owned(), ANEW)
     }
 

@@ -12,7 +12,7 @@ use steadfast_domain::io_event::{ContentSample, Share};
 /// blocks that were not sampled stay those of the whole capture.
 fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditions {
     let mut conditions = conditions.clone();
-    let told = DuplicateAccuracy::of(&conditions);
+    let told = DuplicateAccuracy::from_conditions(&conditions);
     conditions.compression_ratio = ContentFigures::new(chosen, told).ratio;
     conditions.duplicate_share = None;
     conditions.content = conditions.content.map(|all| ContentSample {
@@ -57,7 +57,7 @@ pub enum DuplicateAccuracy {
 
 impl DuplicateAccuracy {
     /// Returns the accuracy of a capture.
-    pub fn of(conditions: &CaptureConditions) -> Self {
+    pub fn from_conditions(conditions: &CaptureConditions) -> Self {
         if conditions.content.is_some_and(|sample| sample.tells_parts_exactly()) {
             DuplicateAccuracy::Exactly
         } else {

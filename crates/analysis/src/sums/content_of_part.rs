@@ -17,7 +17,7 @@ pub(crate) struct PartContent {
 
 impl PartContent {
     /// Prepares the sums.
-    pub(crate) fn of<R: Read + Seek + Send + 'static>(
+    pub(crate) fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &PassOptions,
     ) -> Self {

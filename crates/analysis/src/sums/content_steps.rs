@@ -26,13 +26,13 @@ impl ContentSteps {
     }
 
     /// Creates an empty fold if the capture sampled content, otherwise returns `None`.
-    pub fn of(conditions: &CaptureConditions, width_ns: u64) -> Option<Self> {
+    pub fn for_capture(conditions: &CaptureConditions, width_ns: u64) -> Option<Self> {
         conditions.content.map(|_| Self::new(width_ns))
     }
 
     /// Returns the figures by step number; steps without a sampled block are absent.
     pub fn figures(&self, conditions: &CaptureConditions) -> BTreeMap<u64, ContentFigures> {
-        let told = DuplicateAccuracy::of(conditions);
+        let told = DuplicateAccuracy::from_conditions(conditions);
         self.steps
             .iter()
             .map(|(step, contents)| (*step, ContentFigures::new(*contents, told)))
@@ -90,7 +90,7 @@ impl EmptyLike for ContentSteps {
 
 impl Fold for ContentSteps {
     fn fields(&self) -> Fields {
-        Fields::of(&[Field::Issued]).and(Contents::FIELDS)
+        Fields::new(&[Field::Issued]).and(Contents::FIELDS)
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for row in rows.iter().filter(|row| rows.batch.sampled_blocks(*row) > 0) {

@@ -50,7 +50,7 @@ impl IoSums {
     /// The columns of single I/Os that [`Self::add`] needs. Sums of other columns stay zero if
     /// these are not read.
     pub const FIELDS: Fields =
-        Fields::of(&[Field::Issued, Field::Op, Field::Bytes, Field::Response, Field::Queued]);
+        Fields::new(&[Field::Issued, Field::Op, Field::Bytes, Field::Response, Field::Queued]);
 
     /// Returns the number of I/Os of all operations.
     pub fn count(&self) -> u64 {

@@ -94,7 +94,7 @@ impl SparseCounts {
     }
 
     /// Iterates over the counts of a histogram by bucket. A bucket may occur several times.
-    pub fn of(&self, place: CountsPlace) -> impl Iterator<Item = (usize, u32)> + '_ {
+    pub fn at(&self, place: CountsPlace) -> impl Iterator<Item = (usize, u32)> + '_ {
         let entries = self.entries.get(place.0 as usize..).unwrap_or_default();
         let split = |entry: &u32| ((entry >> COUNT_BITS) as usize, entry & COUNT_MAX);
         entries.iter().take_while(|entry| **entry != 0).map(split)
@@ -139,10 +139,10 @@ mod tests {
         let mut joined = sparse.clone();
         let there = joined.append(sparse);
         for place in [first, there(first)] {
-            let counts: Vec<_> = joined.of(place).collect();
+            let counts: Vec<_> = joined.at(place).collect();
             assert_eq!(counts, [(3, 1), (1023, COUNT_MAX), (1023, 5)]);
         }
-        assert_eq!(joined.of(there(second)).collect::<Vec<_>>(), [(7, 2)]);
-        assert_eq!(joined.of(there(CountsPlace::EMPTY)).count(), 0);
+        assert_eq!(joined.at(there(second)).collect::<Vec<_>>(), [(7, 2)]);
+        assert_eq!(joined.at(there(CountsPlace::EMPTY)).count(), 0);
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct StreamChunk<'r> {
 
 impl<'r> StreamChunk<'r> {
     /// Returns the rows of a range of at most [`AT_ONCE`] rows.
-    pub(crate) fn of(rows: &AnnotatedRows<'r>, range: Range<usize>) -> Self {
+    pub(crate) fn new(rows: &AnnotatedRows<'r>, range: Range<usize>) -> Self {
         let batch = rows.batch;
         StreamChunk {
             op: batch.narrow(Field::Op).part(range.clone()),

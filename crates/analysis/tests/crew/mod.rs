@@ -59,8 +59,8 @@ fn told(captured: &Captured<Cursor<Vec<u8>>>, pass: &PassOptions) -> Vec<String>
     let steps = captured.steps(pass, Some(SECOND / 10)).unwrap();
     let map = captured.map(pass, None, (ShareMeasure::Count, Threshold::USUAL)).unwrap();
     let options = StudyOptions { pass: pass.clone(), ..StudyOptions::default() };
-    let derived = Derivation::of(captured, &options, true).unwrap();
-    let study = Study::of(captured, &options).unwrap();
+    let derived = Derivation::read(captured, &options, true).unwrap();
+    let study = Study::read(captured, &options).unwrap();
     let mut groups = Groups::by(&[Facet::Process, Facet::Stream]);
     let mut locality = Locality::keeping(100_003, 0);
     captured.run(pass, &mut [&mut groups, &mut locality]).unwrap();

@@ -104,14 +104,14 @@ fn told(bytes: Vec<u8>, with_report: bool) -> Result<FileAnswers, TraceError> {
     let (mut drives, mut ends) = (Drives::default(), DeviceEnds::default());
     captured.run(&pass, &mut [&mut groups, &mut drives, &mut ends])?;
     let mut hot: Vec<HotRanges> =
-        ends.devices().map(|at| HotRanges::new(at, ends.of(at, &conditions), 100)).collect();
+        ends.devices().map(|at| HotRanges::new(at, ends.end(at, &conditions), 100)).collect();
     for ranges in &mut hot {
         captured.run(&pass, &mut [ranges])?;
     }
     let streams = captured.streams(&pass)?.found.listing(ShareMeasure::Count);
     let steps = captured.steps(&pass, Some(100_000_000))?.found;
     let steps: Vec<_> = steps.figures(&conditions).collect();
-    let limits = Evidence::of(&captured, &pass)?.limits();
+    let limits = Evidence::read(&captured, &pass)?.limits();
     let hottest: Vec<_> = hot.iter().map(|ranges| ranges.hottest(10)).collect();
     let mut answers = vec![
         format!("{:?}", groups.listing(ShareMeasure::Count, &conditions)),
@@ -119,7 +119,7 @@ fn told(bytes: Vec<u8>, with_report: bool) -> Result<FileAnswers, TraceError> {
         format!("{streams:?} {steps:?} {hottest:?}"),
     ];
     if with_report {
-        let study = Study::of(&captured, &StudyOptions::default())?;
+        let study = Study::read(&captured, &StudyOptions::default())?;
         answers.push(serde_json::to_string(&findings(&study, "test")).unwrap());
     }
     let integrity = captured.integrity();

@@ -97,7 +97,7 @@ fn any_parts() -> impl Strategy<Value = PartitionedIos> {
         ios.sort_by_key(|(io, _)| io.issued_ns);
         let plain: Vec<IoEvent> = ios.iter().map(|(io, _)| *io).collect();
         PartitionedIos {
-            batch: Batch::of(&plain),
+            batch: Batch::from_events(&plain),
             part_of: ios.iter().map(|(_, part)| *part).collect(),
             sums: sums.iter().map(|(io, ios, part)| (sum_of(io, *ios), *part)).collect(),
             order,
@@ -217,7 +217,7 @@ proptest! {
             ..Default::default()
         };
         merges!(parts, Drives::keeping(most), |drives: Drives| drives.listing(&conditions));
-        merges!(parts, Completeness::of(&conditions), |quality| quality);
+        merges!(parts, Completeness::from_conditions(&conditions), |quality| quality);
     }
 
     #[test]
@@ -231,7 +231,7 @@ proptest! {
             began_unix_ns: Some(86_399_999_000_000),
             ..Default::default()
         };
-        let clock = CaptureClock::of(&conditions, None).unwrap();
+        let clock = CaptureClock::from_conditions(&conditions, None).unwrap();
         let new = || DayProfile::new(clock.clone(), STEP_NS * 5).unwrap();
         merges!(parts, new(), |days| days);
     }
@@ -299,7 +299,7 @@ fn of_too_many_streams_the_same_are_kept_in_any_order() {
     let sizes = || (1..=600u32).chain((1..=9).map(|n| n * 4096));
     let folded = |events: Vec<IoEvent>| {
         let mut table = StreamTable::keeping(12);
-        let batch = Batch::of(&events);
+        let batch = Batch::from_events(&events);
         let (no, none) = (vec![false; events.len()], vec![0; events.len()]);
         let (busy, kept) = (vec![(0, 0); events.len()], vec![true; events.len()]);
         let (batch, sequential, depth) = (&batch, &no[..], &none[..]);

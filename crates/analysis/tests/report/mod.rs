@@ -73,7 +73,7 @@ fn days(hours: u64) -> (ReportCapture, CaptureClock) {
         marks: Vec::new(),
         ..conditions(hours * 36)
     };
-    let clock = CaptureClock::of(&conditions, None).unwrap();
+    let clock = CaptureClock::from_conditions(&conditions, None).unwrap();
     (captured(&events, conditions), clock)
 }
 
@@ -84,7 +84,7 @@ fn options(clock: Option<CaptureClock>) -> StudyOptions {
 #[test]
 fn a_capture_of_more_than_a_day_has_a_profile_of_it() {
     let (captured, clock) = days(61);
-    let study = Study::of(&captured, &options(Some(clock.clone()))).unwrap();
+    let study = Study::read(&captured, &options(Some(clock.clone()))).unwrap();
     let found = findings(&study, "test");
     let mut profile = DayProfile::new(clock, HOUR).unwrap();
     captured.run(&PassOptions::default(), &mut [&mut profile]).unwrap();
@@ -100,9 +100,9 @@ fn a_capture_of_more_than_a_day_has_a_profile_of_it() {
     let band = &drawn[0];
     assert_eq!(band.upper[7], wanted[7].iops_most);
     // Neither a clock that is not known nor a capture of a day and a bit has one.
-    assert!(Study::of(&captured, &options(None)).unwrap().day.is_none());
+    assert!(Study::read(&captured, &options(None)).unwrap().day.is_none());
     let (short, clock) = days(35);
-    let study = Study::of(&short, &options(Some(clock))).unwrap();
+    let study = Study::read(&short, &options(Some(clock))).unwrap();
     assert!(page(&findings(&study, "test"), "Time of day").is_none());
 }
 
@@ -150,7 +150,7 @@ fn threads_cgroups_and_files_are_those_of_the_groups_the_others_added_up() {
     let filter = Filter { layer: Some(Layer::Block), ..Filter::default() };
     let options =
         StudyOptions { pass: PassOptions { filter, ..PassOptions::default() }, ..options(None) };
-    let found = findings(&Study::of(&captured, &options).unwrap(), "test");
+    let found = findings(&Study::read(&captured, &options).unwrap(), "test");
     let kinds = [
         ("threads", Facet::Thread, Layer::Block),
         ("cgroups", Facet::Cgroup, Layer::Block),
@@ -187,7 +187,7 @@ fn what_was_not_recorded_has_no_table() {
         ..conditions
     };
     events.iter_mut().for_each(|event| (event.layer, event.inode) = (Layer::Block, 0));
-    let study = Study::of(&captured(&events, bare), &options(None)).unwrap();
+    let study = Study::read(&captured(&events, bare), &options(None)).unwrap();
     assert!(page(&findings(&study, "test"), "Threads, cgroups and files").is_none());
 }
 
@@ -195,7 +195,7 @@ fn what_was_not_recorded_has_no_table() {
 fn miss_ratio_curves_are_those_of_trace_locality_and_words_where_there_are_none() {
     let events: Vec<IoEvent> = SyntheticServer::new(60, 500).collect();
     let captured = captured(&events, conditions(60));
-    let mut study = Study::of(&captured, &options(None)).unwrap();
+    let mut study = Study::read(&captured, &options(None)).unwrap();
     let mut folds = [Locality::new(0), Locality::new(1)];
     let [first, second] = &mut folds;
     captured.run(&PassOptions::default(), &mut [first as &mut dyn Fold, second]).unwrap();
@@ -270,7 +270,7 @@ fn database() -> Vec<IoEvent> {
 #[test]
 fn page_one_says_who_did_what_when_and_how_it_felt() {
     let captured = captured(&database(), conditions(600));
-    let found = findings(&Study::of(&captured, &options(None)).unwrap(), "test");
+    let found = findings(&Study::read(&captured, &options(None)).unwrap(), "test");
     assert_eq!(
         (found.title.as_str(), &found.front.tables[..]),
         ("Captured Workload", &["answers".to_owned()][..])
@@ -334,7 +334,7 @@ fn page_one_has_no_line_for_what_the_capture_does_not_tell() {
         event.response_ns = steadfast_domain::io_event::RESPONSE_UNKNOWN;
     }
     let captured = captured(&events, CaptureConditions::default());
-    let found = findings(&Study::of(&captured, &options(None)).unwrap(), "test");
+    let found = findings(&Study::read(&captured, &options(None)).unwrap(), "test");
     let Some(Exhibit::Table(answers)) = found.summary.first() else { panic!("no answers") };
     let heads: Vec<&str> =
         answers.rows.iter().map(|row| row.head.as_str()).filter(|head| !head.is_empty()).collect();

@@ -114,7 +114,7 @@ fn both_of(every: StepsCapture) -> (StepsCapture, StepsCapture) {
 
 fn studies(options: &StudyOptions) -> (Study, Study) {
     let (trace, steps) = both();
-    (Study::of(&trace, options).unwrap(), Study::of(&steps, options).unwrap())
+    (Study::read(&trace, options).unwrap(), Study::read(&steps, options).unwrap())
 }
 
 /// A server of which every other I/O was seen at the file-system layer.
@@ -129,9 +129,9 @@ fn layers_are_told_apart_alike() {
         let pass =
             PassOptions { filter: Filter { layer, ..Filter::default() }, ..PassOptions::default() };
         let options = StudyOptions { pass, ..in_steps(5) };
-        let every = Study::of(&trace, &options).unwrap();
-        let alone = Study::of(&steps, &options).unwrap();
-        let derived = [&trace, &steps].map(|file| Derivation::of(file, &options, false).unwrap());
+        let every = Study::read(&trace, &options).unwrap();
+        let alone = Study::read(&steps, &options).unwrap();
+        let derived = [&trace, &steps].map(|file| Derivation::read(file, &options, false).unwrap());
         assert_eq!(derived[0].totals.workload, derived[1].totals.workload);
         assert_eq!(derived[0].streams_over_time.steps(), derived[1].streams_over_time.steps());
         let ios = |study: &Study| -> Vec<_> {
@@ -206,7 +206,7 @@ fn without_single_ios(step: &CaptureStep) -> CaptureStep {
 
 fn derivations(options: &StudyOptions) -> (Derivation, Derivation) {
     let (trace, steps) = both();
-    let of = |file| Derivation::of(file, options, true).unwrap();
+    let of = |file| Derivation::read(file, options, true).unwrap();
     (of(&trace), of(&steps))
 }
 

@@ -110,7 +110,7 @@ fn line(device: &CostDevice, point: &CostPoint, pairs: usize) -> Fallible<String
         without.push(alone(device, &point.load)?);
         with.push(ours::run(device, &point.load, step_ns)?);
     }
-    let (without, with) = (CostMedian::of(&without), CostMedian::of(&with));
+    let (without, with) = (CostMedian::new(&without), CostMedian::new(&with));
     Ok(format!(
         " {} | {:.0} | {:.0} | {:.1} | {:.1} | {:.1} | {:.0} | {:.0} | {:.1} | {:.0} |",
         if point.steps { "steps of 1 s" } else { "every I/O" },
@@ -142,7 +142,7 @@ struct CostMedian {
 }
 
 impl CostMedian {
-    fn of(runs: &[CostRun]) -> CostMedian {
+    fn new(runs: &[CostRun]) -> CostMedian {
         let per_recorded = |value: fn(&CostRun) -> u64| {
             median(runs, |run| value(run) as f64 / run.recorded.max(1) as f64)
         };
@@ -199,7 +199,7 @@ fn compare(name: &str, device: &CostDevice, load: &CostLoad, rounds: usize) -> F
         runs[2].push(bpftrace::run(device, load, BpftraceOutput::Line)?);
         runs[3].push(bpftrace::run(device, load, BpftraceOutput::Count)?);
     }
-    let [nothing, ours, lines, counts] = runs.map(|runs| CostMedian::of(&runs));
+    let [nothing, ours, lines, counts] = runs.map(|runs| CostMedian::new(&runs));
     println!("| {name} | nothing | {:.0} | | {:.1} | | | | | |", nothing.iops, nothing.p99_us);
     for (recorder, it) in [("capture", &ours), ("bpftrace", &lines)] {
         println!(

@@ -33,7 +33,7 @@ struct ProgramSelection {
 }
 
 impl ProgramSelection {
-    fn of(options: &CaptureOptions, io_start: bool) -> Self {
+    fn from_options(options: &CaptureOptions, io_start: bool) -> Self {
         ProgramSelection {
             io_start,
             requests: options.devices.iter().any(|device| !device.bio_based),
@@ -79,8 +79,8 @@ impl BlockSource {
         cgroups: Option<CgroupHierarchy>,
     ) -> Result<Self, CaptureError> {
         let io_start = kernel_knows("btf_trace_block_io_start")?;
-        let needed = ProgramSelection::of(options, io_start);
-        let settings = BlockProgramSettings::of(options, !io_start, cgroups);
+        let needed = ProgramSelection::from_options(options, io_start);
+        let settings = BlockProgramSettings::from_options(options, !io_start, cgroups);
         let layer = (options, Layer::Block);
         let tap = ProbeSession::load(&PROGRAMS.0, &needed.programs(), &settings, layer)?;
         Ok(BlockSource { tap, description: needed.describe() })

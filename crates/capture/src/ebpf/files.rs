@@ -53,7 +53,7 @@ impl FileSource {
         cgroups: Option<CgroupHierarchy>,
     ) -> Result<Self, CaptureError> {
         let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
-        let settings = FileProgramSettings::of(options, by_entry, cgroups)?;
+        let settings = FileProgramSettings::from_options(options, by_entry, cgroups)?;
         let wanted: Vec<&str> = set.programs.iter().map(String::as_str).collect();
         let tap = ProbeSession::load(set.file, &wanted, &settings, (options, Layer::FileSystem))?;
         let FilePrograms { description, keeps_unended, .. } = set;
@@ -214,7 +214,7 @@ struct FileProgramSettings {
 unsafe impl PlainData for FileProgramSettings {}
 
 impl FileProgramSettings {
-    fn of(
+    fn from_options(
         options: &CaptureOptions,
         by_entry: bool,
         cgroups: Option<CgroupHierarchy>,

@@ -197,7 +197,7 @@ pub(super) struct BlockProgramSettings {
 unsafe impl PlainData for BlockProgramSettings {}
 
 impl BlockProgramSettings {
-    pub(super) fn of(
+    pub(super) fn from_options(
         options: &CaptureOptions,
         by_bio: bool,
         cgroups: Option<CgroupHierarchy>,

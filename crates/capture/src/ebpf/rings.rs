@@ -80,7 +80,10 @@ pub(super) struct Rings {
 }
 
 impl Rings {
-    pub(super) fn of(programs: &AttachedPrograms, sizes: RingSizes) -> Result<Rings, CaptureError> {
+    pub(super) fn open(
+        programs: &AttachedPrograms,
+        sizes: RingSizes,
+    ) -> Result<Rings, CaptureError> {
         let processors = sizes.processors as usize;
         let positions =
             SharedMapping::new(programs.map("positions")?, processors * size_of::<RingPosition>())?;

@@ -44,7 +44,7 @@ impl ProbeSession {
             }
             Ok(())
         })?;
-        let rings = Rings::of(&programs, sizes)?;
+        let rings = Rings::open(&programs, sizes)?;
         let turns = options.step_ns.map(|width| StepTables::new(width, layer, options));
         Ok(ProbeSession { rings, programs, began_ns: 0, turns })
     }

@@ -75,7 +75,7 @@ const SECTOR: u64 = 512;
 
 impl TracepointLayout {
     /// Parses the tracepoint's `format` file; returns `None` if a required field is missing.
-    pub(super) fn of(kind: TracepointKind, format: &str) -> Option<TracepointLayout> {
+    pub(super) fn parse(kind: TracepointKind, format: &str) -> Option<TracepointLayout> {
         let field = |name| format::field(format, name);
         Some(TracepointLayout {
             kind,
@@ -136,7 +136,7 @@ impl NewTaskLayout {
     pub(super) const TRACEPOINT: &str = "task/task_newtask";
 
     /// Parses the `format` file of `task_newtask`; returns `None` if a field is missing.
-    pub(super) fn of(format: &str) -> Option<NewTaskLayout> {
+    pub(super) fn parse(format: &str) -> Option<NewTaskLayout> {
         let field = |name| format::field(format, name);
         Some(NewTaskLayout {
             number: format::number(format)?,

@@ -34,7 +34,7 @@ struct Requester {
 }
 
 impl Requester {
-    fn of(seen: &TracepointEvent) -> Self {
+    fn from_event(seen: &TracepointEvent) -> Self {
         Requester { process: seen.process, thread: seen.thread, command: seen.command }
     }
 }
@@ -153,7 +153,7 @@ impl PendingIos {
     }
 
     fn ask_for_flush(&mut self, seen: &TracepointEvent) {
-        let asker = Requester::of(seen);
+        let asker = Requester::from_event(seen);
         if seen.flags & (flags::PREFLUSH | flags::FUA) == 0 {
             return;
         }
@@ -171,7 +171,7 @@ impl PendingIos {
     fn asker(&mut self, seen: &TracepointEvent) -> Requester {
         let flushes = self.flushes.get_mut(&seen.device).filter(|_| seen.op == IoOp::Flush);
         let asked = flushes.and_then(|flushes| flushes.waits.take().or(flushes.after_write));
-        asked.unwrap_or_else(|| Requester::of(seen))
+        asked.unwrap_or_else(|| Requester::from_event(seen))
     }
 
     /// Starts an I/O. If an issued I/O is still recorded under this key, its completion was missed;

@@ -281,7 +281,7 @@ fn begin_event(
     }
     let format = fs::read_to_string(place.join("format"))
         .map_err(|error| failed("read the layout of", &place, &error))?;
-    let layout = TracepointLayout::of(kind, &format).ok_or_else(|| {
+    let layout = TracepointLayout::parse(kind, &format).ok_or_else(|| {
         CaptureError::new(
             format!("cannot parse the kernel's layout of {name}"),
             "report this with the content of its format file",
@@ -300,7 +300,7 @@ fn begin_event(
 /// that ends before it can be looked up in /proc counts as a process.
 fn listen_to_beginnings(instance: &TraceInstance) -> Option<NewTaskLayout> {
     let place = instance.place.join("events").join(NewTaskLayout::TRACEPOINT);
-    let layout = NewTaskLayout::of(&fs::read_to_string(place.join("format")).ok()?)?;
+    let layout = NewTaskLayout::parse(&fs::read_to_string(place.join("format")).ok()?)?;
     let enable = format!("events/{}/enable", NewTaskLayout::TRACEPOINT);
     instance.set(&enable, "1").ok().map(|()| layout)
 }

@@ -85,7 +85,7 @@ fn added(parts: &[StreamInStep]) -> BTreeMap<FileStream, FileStreamSums> {
 fn single(mut events: Vec<IoEvent>) -> BTreeMap<FileStream, FileStreamSums> {
     events.sort_by_key(|event| event.issued_ns);
     let mut sequencer = Sequencer::new(WINDOW);
-    sequencer.follow(&Batch::of(&events));
+    sequencer.follow(&Batch::from_events(&events));
     let mut streams: BTreeMap<FileStream, FileStreamSums> = BTreeMap::new();
     for (row, event) in events.iter().enumerate() {
         let stream = (event.op, sequencer.sequential[row], event.bytes);

@@ -100,7 +100,7 @@ struct ScratchCgroup(PathBuf);
 
 impl ScratchCgroup {
     /// Creates a cgroup in the captured hierarchy.
-    fn of(capture: &Capture) -> Option<ScratchCgroup> {
+    fn new(capture: &Capture) -> Option<ScratchCgroup> {
         let words = |remark: &String| {
             let (place, _) = remark.strip_prefix("The cgroups are those of ")?.split_once(" (")?;
             Some(PathBuf::from(place))
@@ -144,7 +144,7 @@ fn a_process_in_a_cgroup_is_captured_with_its_path() {
             .spawn()
             .unwrap();
         pid = child.id();
-        cgroup = ScratchCgroup::of(capture).filter(|cgroup| cgroup.holds(pid));
+        cgroup = ScratchCgroup::new(capture).filter(|cgroup| cgroup.holds(pid));
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"go\n").unwrap();
         assert!(child.wait().unwrap().success());
         super::apply(&direct(&device.path));

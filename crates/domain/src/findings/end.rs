@@ -35,7 +35,7 @@ pub enum EndState {
 
 impl EndState {
     /// Returns the end state for `verdict`, which is `None` if nothing is judged.
-    pub fn of(ended: bool, verdict: Option<&Verdict>) -> Self {
+    pub fn new(ended: bool, verdict: Option<&Verdict>) -> Self {
         match verdict {
             _ if !ended => EndState::Unfinished,
             None => EndState::Complete,
@@ -97,12 +97,12 @@ mod tests {
     fn what_is_judged_ends_as_its_verdict_says_and_what_has_not_ended_has_no_verdict() {
         let (flat, steep, short) =
             (verdict(&[1.0, 1.0, 1.0]), verdict(&[1.0, 2.0, 3.0]), verdict(&[1.0]));
-        let of = |verdict: &Verdict| EndState::of(true, Some(verdict));
+        let of = |verdict: &Verdict| EndState::new(true, Some(verdict));
         assert_eq!(of(&flat), EndState::Steady);
         assert_eq!(of(&steep), EndState::NotSteady);
         assert_eq!(of(&short), EndState::Void, "nothing was judged");
-        assert_eq!(EndState::of(false, Some(&flat)), EndState::Unfinished);
-        assert_eq!(EndState::of(true, None), EndState::Complete);
+        assert_eq!(EndState::new(false, Some(&flat)), EndState::Unfinished);
+        assert_eq!(EndState::new(true, None), EndState::Complete);
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Metric {
         })
     }
     /// Sets transfer size and read percentage from a pattern.
-    pub fn of(self, pattern: &AccessPattern) -> Self {
+    pub fn with_pattern(self, pattern: &AccessPattern) -> Self {
         let (size, read_percent) = (Some(pattern.size), Some(pattern.read_percent));
         Metric { size, read_percent, ..self }
     }
@@ -112,7 +112,9 @@ mod tests {
     #[test]
     fn a_metric_is_what_all_of_its_names_say() {
         let pattern = AccessPattern::random(Bytes::kib(4), 65);
-        let of = |value| Metric::new("art", "RND 4K RW65", Some(value), "ms").unwrap().of(&pattern);
+        let of = |value| {
+            Metric::new("art", "RND 4K RW65", Some(value), "ms").unwrap().with_pattern(&pattern)
+        };
         assert!(of(1.0).is_same(&of(2.0)));
         assert!(!of(1.0).is_same(&of(1.0).only(Some(Op::Read))));
         assert!(Metric::new("art", "x", Some(f64::NAN), "ms").is_none());

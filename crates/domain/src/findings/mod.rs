@@ -200,7 +200,7 @@ impl Findings {
     /// Sets the verdict and the end state that follows from it; an unfinished run remains
     /// unfinished.
     pub fn judged(self, verdict: Option<Verdict>) -> Self {
-        let end = EndState::of(self.end.is_final(), verdict.as_ref());
+        let end = EndState::new(self.end.is_final(), verdict.as_ref());
         Findings { end, verdict, ..self }
     }
     /// Adds numbers and plots to page one; plots are given by ID.

@@ -52,7 +52,7 @@ impl Default for DirectionSum {
 
 impl FioCounts {
     /// Returns the counts of an answer added to those of earlier calls.
-    pub(super) fn of(answer: &FioReport, before: &FioCounts) -> FioCounts {
+    pub(super) fn add(answer: &FioReport, before: &FioCounts) -> FioCounts {
         let mut counts = before.clone();
         let mut ran = 0;
         counts.threads.resize(answer.sections.len(), ThreadTimes::default());

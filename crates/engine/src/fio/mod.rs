@@ -176,7 +176,7 @@ impl Fio {
         // A load that should be continued but has ended meanwhile starts again.
         let expression = match expression {
             Some(expression) => expression,
-            None => self.express(&step.load).map_err(|refusal| refusal.of(step))?,
+            None => self.express(&step.load).map_err(|refusal| refusal.at_step(step))?,
         };
         if let Some(begins) = start.begins {
             steadfast_host::wait_until(begins);

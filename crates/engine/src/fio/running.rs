@@ -267,7 +267,7 @@ impl FioLoad {
             Ok(answer) => answer,
             Err(why) => return Err(self.unreadable(&why, step, means)),
         };
-        let counts = FioCounts::of(&answer, &self.before_call);
+        let counts = FioCounts::add(&answer, &self.before_call);
         if counts.ios() > self.before_call.ios() {
             self.is_under_way = true;
         }

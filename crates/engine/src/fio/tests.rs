@@ -45,7 +45,7 @@ fn facts() -> FioTarget<'static> {
 fn a_recorded_answer_is_read_as_it_stands() {
     let answer = answer::read(MIXED, 2).unwrap();
     answer::check_final(&answer, &[Some(4096), Some(4096)]).unwrap();
-    let counts = FioCounts::of(&answer, &FioCounts::default());
+    let counts = FioCounts::add(&answer, &FioCounts::default());
     assert_eq!(counts.elapsed, Nanos::from_millis(1207));
     let reads = counts.direction(Op::Read).tally();
     assert_eq!((reads.ios, reads.bytes), (4468 + 4462, Bytes((4468 + 4462) * 4096)));
@@ -65,7 +65,7 @@ fn a_recorded_answer_is_read_as_it_stands() {
 
 #[test]
 fn an_interval_is_the_difference_of_two_answers() {
-    let of = |text| FioCounts::of(&answer::read(text, 2).unwrap(), &FioCounts::default());
+    let of = |text| FioCounts::add(&answer::read(text, 2).unwrap(), &FioCounts::default());
     let (before, after) = (of(RUNNING), of(MIXED));
     let part = after.since(&before);
     assert_eq!(part.elapsed, Nanos::from_millis(1207 - 221));
@@ -85,7 +85,7 @@ fn an_interval_is_the_difference_of_two_answers() {
     assert_eq!(nothing.direction(Op::Read).tally().response_min, None);
     assert_eq!(nothing.interval_tallies(), []);
     // The same over two calls of fio.
-    let twice = FioCounts::of(&answer::read(MIXED, 2).unwrap(), &after);
+    let twice = FioCounts::add(&answer::read(MIXED, 2).unwrap(), &after);
     assert_eq!((twice.ios(), twice.elapsed), (2 * after.ios(), Nanos::from_millis(2414)));
 }
 

@@ -66,7 +66,7 @@ pub(super) struct LoadDimensions {
 
 impl LoadDimensions {
     /// Sizing of a stimulus: on the threads backend, one thread per outstanding I/O.
-    pub(super) fn of(stimulus: &Stimulus, backend: Backend) -> LoadDimensions {
+    pub(super) fn from_stimulus(stimulus: &Stimulus, backend: Backend) -> LoadDimensions {
         let demand = stimulus.demand;
         let (threads, depth) = match backend {
             Backend::Threads => (demand.threads.saturating_mul(demand.depth), 1),

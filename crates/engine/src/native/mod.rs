@@ -245,7 +245,7 @@ impl Native {
 
     fn prepare_stimulus(&mut self, stimulus: &Stimulus) -> Result<PreparedLoad, StepRefusal> {
         let backend = self.backend_for(stimulus.streams.iter().any(|s| s.op == Op::Discard));
-        let sizing = LoadDimensions::of(stimulus, backend);
+        let sizing = LoadDimensions::from_stimulus(stimulus, backend);
         let refusal = stimulus
             .fault()
             .or_else(|| self.refuse_place(stimulus))
@@ -570,7 +570,7 @@ impl Native {
         // A load that should be continued but has ended meanwhile starts again.
         let prepared = match prepared {
             Some(prepared) => prepared,
-            None => self.prepare_load(&step.load).map_err(|refusal| refusal.of(step))?,
+            None => self.prepare_load(&step.load).map_err(|refusal| refusal.at_step(step))?,
         };
         self.begin(&step.load, prepared, start, agree)
     }

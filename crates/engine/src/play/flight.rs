@@ -24,7 +24,7 @@ struct SlotRange {
 
 impl SlotRange {
     #[inline]
-    fn of(io: &DueIo) -> SlotRange {
+    fn from_io(io: &DueIo) -> SlotRange {
         if io.op == Op::Flush {
             return SlotRange::default();
         }
@@ -49,7 +49,7 @@ impl SlotRange {
 /// Returns true if two I/Os overlap and at least one of them alters data.
 #[inline]
 pub(super) fn conflict(one: &DueIo, other: &DueIo) -> bool {
-    SlotRange::of(one).conflicts(&SlotRange::of(other))
+    SlotRange::from_io(one).conflicts(&SlotRange::from_io(other))
 }
 
 /// Outstanding I/Os by slot.
@@ -81,7 +81,7 @@ impl OutstandingRanges {
 
     #[inline]
     pub(super) fn add(&mut self, slot: u32, io: &DueIo) {
-        let range = SlotRange::of(io);
+        let range = SlotRange::from_io(io);
         self.slots[slot as usize] = range;
         self.used += 1;
         match range.cells() {
@@ -104,7 +104,7 @@ impl OutstandingRanges {
     /// data.
     #[inline]
     pub(super) fn overlaps(&self, io: &DueIo) -> bool {
-        let range = SlotRange::of(io);
+        let range = SlotRange::from_io(io);
         let may = self.wide > 0
             || range.cells().is_none_or(|mut cells| cells.any(|cell| self.grid[cell] > 0));
         may && self.slots.iter().any(|other| other.conflicts(&range))

@@ -91,7 +91,7 @@ impl ScriptReader {
     /// submitted.
     fn fault(&mut self, io: &DueIo) -> Option<String> {
         self.delivered.count(io.op);
-        if self.delivered.of(io.op) > self.load.counts.of(io.op) {
+        if self.delivered.get(io.op) > self.load.counts.get(io.op) {
             return Some(self.changed());
         }
         let load = &self.load;

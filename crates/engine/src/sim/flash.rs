@@ -86,7 +86,7 @@ impl FlashDies {
         FlashDies {
             now: 0,
             programmed: 0,
-            times: FlashTimings::of(spec, 1.0, 1.0),
+            times: FlashTimings::new(spec, 1.0, 1.0),
             dies: vec![DieTimes::default(); spec.dies as usize].into(),
             channels: vec![0; spec.channels as usize].into(),
             unit_bits: spec.unit_pages.trailing_zeros(),
@@ -253,7 +253,7 @@ impl Flash for FlashDies {
 
 impl FlashTimings {
     /// Returns a drive's durations; `slowness` scales all of them, `wear` only programs.
-    fn of(spec: &DriveSpec, slowness: f64, wear: f64) -> Self {
+    fn new(spec: &DriveSpec, slowness: f64, wear: f64) -> Self {
         let scaled = |ns: u32, by: f64| (f64::from(ns) * by).round() as u64;
         let program = slowness * wear;
         FlashTimings {
@@ -274,6 +274,6 @@ impl FlashTimings {
         let chance = mix64(seed ^ mix64(spell)) as f64 / u64::MAX as f64;
         let spread = if spec.is_exact { 0.0 } else { SPELL_SPREAD };
         let slowness = 1.0 + spread * (2.0 * chance - 1.0);
-        (FlashTimings::of(spec, slowness, wear), (spell + 1) * SPELL_NS)
+        (FlashTimings::new(spec, slowness, wear), (spell + 1) * SPELL_NS)
     }
 }

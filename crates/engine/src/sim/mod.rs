@@ -178,7 +178,7 @@ impl SimulatedSsd {
         prepared
             .map_or_else(|| self.prepare_load(&step.load), Ok)
             .and_then(|prepared| SimulatedRun::begin(&step.load, prepared, start, self.clock))
-            .map_err(|refusal| refusal.of(step))
+            .map_err(|refusal| refusal.at_step(step))
     }
 
     /// Runs a load up to a virtual time. Returns true if it is complete.

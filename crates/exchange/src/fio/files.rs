@@ -27,7 +27,7 @@ pub(super) struct FileNames {
 }
 
 impl FileNames {
-    pub fn of(options: &mut SectionOptions<'_>) -> FileNames {
+    pub fn from_options(options: &mut SectionOptions<'_>) -> FileNames {
         FileNames {
             job: options.name().to_owned(),
             given: names_in(options.text("filename").unwrap_or_default()),

@@ -43,7 +43,7 @@ const AT_ONCE_MAX: usize = 256;
 pub fn files(file: &JobFile) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for section in &file.sections {
-        let names = FileNames::of(&mut SectionOptions::of(section));
+        let names = FileNames::from_options(&mut SectionOptions::check(section));
         if names.are_given() {
             all.extend(names.of_thread(0));
         }
@@ -62,7 +62,7 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
     let (mut errors, mut remarks) = (Vec::new(), Vec::new());
     let mut sections = Vec::new();
     for section in &file.sections {
-        let mut options = SectionOptions::of(section);
+        let mut options = SectionOptions::check(section);
         let waits = options.flag("stonewall");
         let reports_together = options.flag("group_reporting");
         let parsed = job(&mut options, assumed);

@@ -68,7 +68,7 @@ pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -
     }
     let depth = depth(options, assumed.ioengine);
     let threads = options.count("numjobs", DEMAND_MAX).unwrap_or(1);
-    let files = FileNames::of(options);
+    let files = FileNames::from_options(options);
     let increment = options.amount("offset_increment").filter(|amount| !is_zero(*amount));
     let least = streams.iter().map(|stream| stream.size.0).min().unwrap_or(512);
     let mut extent = extent(options, least);

@@ -37,7 +37,7 @@ pub(super) struct SectionOptions<'s> {
 
 impl<'s> SectionOptions<'s> {
     /// Returns the options of a section after checking the support for each.
-    pub fn of(section: &'s JobSection) -> Self {
+    pub fn check(section: &'s JobSection) -> Self {
         let of: BTreeMap<&str, &JobOption> =
             section.options.iter().map(|option| (canonical(&option.name), option)).collect();
         let mut options =

@@ -54,7 +54,11 @@ pub fn answer(
     order.sort_by_key(|at| (Reverse(by_range[*at]), *at));
     order.truncate(limit);
     let range = |number: usize| {
-        hot_range((addresses.begin(number), addresses.begin(number + 1)), touches.of(number), all)
+        hot_range(
+            (addresses.begin(number), addresses.begin(number + 1)),
+            touches.in_range(number),
+            all,
+        )
     };
     Ok(order.into_iter().map(range).collect())
 }

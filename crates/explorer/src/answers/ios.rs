@@ -47,7 +47,7 @@ pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<IoList
         return Err(HttpError::bad(what));
     }
     let limit = query.within("limit", LIMIT, LIMIT_MOST)?;
-    let fields = Fields::of(&[Field::Pid, Field::Command, Field::Flags]);
+    let fields = Fields::new(&[Field::Pid, Field::Command, Field::Flags]);
     let pass = selection.pass(selection.span_of_passing());
     let mut ios = selection.captured()?.ios(&pass, fields)?;
     let (mut seen, mut rows) = (0, Vec::new());

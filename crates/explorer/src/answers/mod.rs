@@ -52,7 +52,7 @@ pub fn answer(
     if let Some(known) = capture.answered(&question) {
         return Ok(known);
     }
-    let mut selection = IoSelection::of(capture, query)?;
+    let mut selection = IoSelection::from_query(capture, query)?;
     // Files exist only at the file-system layer, whichever layer is counted elsewhere.
     let is_of_files = query.one("by")? == Some("file") || query.one("view")? == Some("file");
     if is_of_files && query.one("layer")?.is_none() {

@@ -35,7 +35,7 @@ pub fn answer(
     }
     let choice = ReadOutChoice { from_ns, to_ns, ranges: RANGES, threshold: Threshold(0) };
     let pass = selection.pass(selection.window_ns);
-    let mut found = ReadOut::of(selection.captured()?, &pass, &choice)?.found;
+    let mut found = ReadOut::read(selection.captured()?, &pass, &choice)?.found;
     // One device is chosen or the only one; without I/Os there is none.
     let streams = found.pop().map_or(Vec::new(), |read_out| read_out.streams);
     let streams = streams.iter().take(limit).map(PlaceFigures::from).collect();

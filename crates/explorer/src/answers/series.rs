@@ -242,10 +242,10 @@ pub fn steps(selection: &IoSelection<'_>, query: &QueryString) -> Result<StepsAn
     let any_response = found.iter().any(|(_, step, _)| step.responses > 0);
     let devices = selection.devices().filter(|_| any_response);
     let conditions = selection.capture.conditions();
-    let told = DuplicateAccuracy::of(conditions);
+    let told = DuplicateAccuracy::from_conditions(conditions);
     let observed = selection.observed(&scoped)?;
     let figures = found.iter().map(|(number, step, contents)| {
-        StepFigures::of(*number, step, (axis.width_ns, &observed), devices)
+        StepFigures::new(*number, step, (axis.width_ns, &observed), devices)
             .with_content(ContentFigures::new(*contents, told))
             .with_processors(conditions, axis.width_ns)
     });

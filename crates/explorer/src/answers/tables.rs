@@ -89,7 +89,7 @@ fn derived(
     query: &QueryString,
 ) -> Result<CumulativeWorkload, HttpError> {
     let table = stream_table(selection)?;
-    Ok(CumulativeWorkload::of(&table, by(query)?, threshold(query, Threshold::USUAL)?))
+    Ok(CumulativeWorkload::new(&table, by(query)?, threshold(query, Threshold::USUAL)?))
 }
 
 /// Answers `workload` with the file that `steadfast workload derive` writes.

@@ -87,7 +87,7 @@ fn ata(log: &Value) -> LogReading {
     let statistic = |page, name| statistic(log, page, name);
     let sector = named(log, &["logical_block_size"]);
     let sectors = statistic(1, "Logical Sectors Written");
-    let attributes = SmartAttributes::of(log);
+    let attributes = SmartAttributes::from_json(log);
     LogReading {
         host_written: sectors
             .zip(sector)
@@ -134,7 +134,7 @@ fn ata_self_test(log: &Value) -> Option<SelfTest> {
 struct SmartAttributes(Vec<(String, u64)>);
 
 impl SmartAttributes {
-    fn of(log: &Value) -> Self {
+    fn from_json(log: &Value) -> Self {
         if log.get("in_smartctl_database").and_then(Value::as_bool) != Some(true) {
             return SmartAttributes(Vec::new());
         }

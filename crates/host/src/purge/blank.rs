@@ -35,7 +35,7 @@ enum PlaceContent {
 }
 
 impl PlaceContent {
-    fn of(block: &[u8]) -> PlaceContent {
+    fn classify(block: &[u8]) -> PlaceContent {
         match block.split_first() {
             Some((first, rest)) if rest.iter().all(|byte| byte == first) => match first {
                 0 => PlaceContent::Zero,
@@ -63,13 +63,13 @@ impl SamplePlaces {
             if target.file().read_exact_at(block, *offset).is_err() {
                 continue;
             }
-            *content = PlaceContent::of(block);
+            *content = PlaceContent::classify(block);
             if matches!(content, PlaceContent::Something(_)) {
                 continue;
             }
             mark(block, self.seed ^ *offset);
             if target.file().write_all_at(block, *offset).is_ok() {
-                *content = PlaceContent::of(block);
+                *content = PlaceContent::classify(block);
                 self.marked += 1;
             }
         }
@@ -101,7 +101,7 @@ impl SamplePlaces {
             })?;
             let held = matches!(before, PlaceContent::Something(_));
             read.written_before += u32::from(held);
-            match PlaceContent::of(block) {
+            match PlaceContent::classify(block) {
                 PlaceContent::Zero => read.zero += 1,
                 PlaceContent::Constant => read.constant += 1,
                 after => read.unchanged += u32::from(held && after == *before),
@@ -155,11 +155,11 @@ mod tests {
     #[test]
     fn content_is_told_from_a_repeated_byte() {
         let mut block = [0u8; 512];
-        assert_eq!(PlaceContent::of(&block), PlaceContent::Zero);
-        assert_eq!(PlaceContent::of(&[0xff; 512]), PlaceContent::Constant);
+        assert_eq!(PlaceContent::classify(&block), PlaceContent::Zero);
+        assert_eq!(PlaceContent::classify(&[0xff; 512]), PlaceContent::Constant);
         block[511] = 1;
-        assert!(matches!(PlaceContent::of(&block), PlaceContent::Something(_)));
+        assert!(matches!(PlaceContent::classify(&block), PlaceContent::Something(_)));
         mark(&mut block, 1);
-        assert!(matches!(PlaceContent::of(&block), PlaceContent::Something(_)));
+        assert!(matches!(PlaceContent::classify(&block), PlaceContent::Something(_)));
     }
 }

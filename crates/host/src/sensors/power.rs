@@ -41,7 +41,7 @@ impl PowerSource {
 
     /// Returns `power1_average` or `power1_input` of the device's own hwmon device, if it has one.
     /// Other monitors of the host measure more than the device; the user must select those.
-    pub fn of(device: &Device, roots: &SystemRoots) -> Option<Self> {
+    pub fn find(device: &Device, roots: &SystemRoots) -> Option<Self> {
         let monitors = own_monitors(device, roots);
         ["power1_average", "power1_input"]
             .iter()
@@ -305,9 +305,9 @@ mod tests {
         let disk = machine.nvme(0, 1, 1000);
         let device = describe(&disk, &disk.path(&machine.roots), &machine.roots);
         machine.write("sys/class/hwmon/hwmon0/power1_input", "250000000\n");
-        assert_eq!(PowerSource::of(&device, &machine.roots), None);
+        assert_eq!(PowerSource::find(&device, &machine.roots), None);
         machine.set(&disk, "device/hwmon3/power1_input", "7250000\n");
-        let source = PowerSource::of(&device, &machine.roots).unwrap();
+        let source = PowerSource::find(&device, &machine.roots).unwrap();
         assert_eq!(source.read(), Ok(7250.0));
         machine.set(&disk, "device/hwmon3/power1_input", "many\n");
         assert!(source.read().is_err());

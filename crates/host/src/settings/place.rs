@@ -32,7 +32,7 @@ pub(super) enum DeviceLookup {
 }
 
 impl DeviceSetting {
-    fn of(setting: HostSetting, whole: &SysfsNode, roots: &SystemRoots) -> DeviceSetting {
+    fn locate(setting: HostSetting, whole: &SysfsNode, roots: &SystemRoots) -> DeviceSetting {
         DeviceSetting { setting, name: whole.name.clone(), identity: identity(whole, roots) }
     }
 
@@ -127,7 +127,7 @@ pub(super) fn change_of(
     roots: &SystemRoots,
 ) -> HostChange {
     HostChange {
-        setting: DeviceSetting::of(setting, whole, roots).to_string(),
+        setting: DeviceSetting::locate(setting, whole, roots).to_string(),
         before: before.to_owned(),
         after: after.to_owned(),
         boot_id: boot_id(roots),

@@ -16,7 +16,7 @@ pub(crate) fn frame(
     record: &Record,
     header: FormHeader,
 ) -> Findings {
-    let end = EndState::of(record.has_ended(), None);
+    let end = EndState::new(record.has_ended(), None);
     Findings {
         method: method_text(choices),
         headline: disclosure::headline(choices, record),

@@ -48,7 +48,7 @@ pub(crate) trait ProcedureReport: Sized + 'static {
     }
     /// Returns the state in which the run ended.
     fn end(run: &StudiedRun<'_, Self>) -> EndState {
-        EndState::of(run.record.has_ended(), Self::verdict(run).as_ref())
+        EndState::new(run.record.has_ended(), Self::verdict(run).as_ref())
     }
     /// Returns the procedure's own caveats that precede the common ones.
     fn caveats(_: &StudiedRun<'_, Self>) -> Vec<Caveat> {

@@ -437,13 +437,13 @@ mod tests {
     fn a_mean_needs_every_step() {
         let with = |mw| sensed(|s| s.power_milliwatts = Some(mw));
         let (a, b, none) = (with(3000.0), with(5000.0), sensed(|_| ()));
-        let both = SecondaryMeans::of(&[&a, &b]);
+        let both = SecondaryMeans::new(&[&a, &b]);
         assert_eq!(both.power_milliwatts, Some(4000.0));
         assert_eq!(both.iops_per_watt(Some(8000.0)), Some(2000.0));
-        assert_eq!(SecondaryMeans::of(&[&a, &none]).power_milliwatts, None);
-        assert_eq!(SecondaryMeans::of(&[]), SecondaryMeans::default());
+        assert_eq!(SecondaryMeans::new(&[&a, &none]).power_milliwatts, None);
+        assert_eq!(SecondaryMeans::new(&[]), SecondaryMeans::default());
         let idle = with(0.0);
-        assert_eq!(SecondaryMeans::of(&[&idle]).iops_per_watt(Some(1.0)), None);
+        assert_eq!(SecondaryMeans::new(&[&idle]).iops_per_watt(Some(1.0)), None);
     }
 
     /// The tutorial's layout: 0.5 to 16 KiB on the left, 32 to 1024 on the right.
@@ -576,7 +576,7 @@ mod tests {
             iops: measurement.iops(),
             art: tally.response_mean_ms(),
             tally: &tally,
-            sensed: SecondaryMeans::of(&[&measurement]),
+            sensed: SecondaryMeans::new(&[&measurement]),
         };
         let table = points_table("p", "P", &[point]);
         assert_eq!(table.rows.len(), 9);

@@ -30,7 +30,7 @@ impl<T> TypedColumn<T> {
         TypedColumn { heading, cell: CellSource::Cell(cell) }
     }
 
-    fn of(&self, row: &T) -> Cell {
+    fn render(&self, row: &T) -> Cell {
         match self.cell {
             CellSource::Number { decimals, value } => Cell::number(value(row), decimals),
             CellSource::Count(count) => Cell::number(count(row).map(|n| n as f64), 0),
@@ -41,7 +41,7 @@ impl<T> TypedColumn<T> {
 
 /// Returns the row of one value.
 pub(crate) fn typed_row<T>(head: impl Into<String>, columns: &[TypedColumn<T>], row: &T) -> Row {
-    Row::new(head, columns.iter().map(|column| column.of(row)))
+    Row::new(head, columns.iter().map(|column| column.render(row)))
 }
 
 /// Returns a table with these columns and no row yet.

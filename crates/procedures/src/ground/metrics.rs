@@ -51,7 +51,7 @@ impl MeasuredPoint<'_> {
         }
         all.extend(self.sensed().into_iter().flatten());
         match &self.pattern {
-            Some(pattern) => all.into_iter().map(|metric| metric.of(pattern)).collect(),
+            Some(pattern) => all.into_iter().map(|metric| metric.with_pattern(pattern)).collect(),
             None => all,
         }
     }
@@ -130,7 +130,7 @@ impl MeasuredPoint<'_> {
     }
 
     fn sensed(&self) -> [Option<Metric>; 5] {
-        let sensed = SecondaryMeans::of(self.steps);
+        let sensed = SecondaryMeans::new(self.steps);
         let metric = |name: &str, value, unit: &str| Metric::new(name, self.point, value, unit);
         let percent = |share: Option<f64>| share.map(|share| share * 100.0);
         [

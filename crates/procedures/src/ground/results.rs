@@ -46,7 +46,7 @@ pub struct PointResult {
 
 impl LoopResults {
     /// Computes the results of a loop from a record.
-    pub fn of(mixed_loop: &MixedLoop, record: &Record) -> Self {
+    pub fn new(mixed_loop: &MixedLoop, record: &Record) -> Self {
         let rounds = mixed_loop.rounds_of(record);
         let verdict = mixed_loop.verdict(&rounds);
         let reported = reported(&verdict, &rounds);
@@ -108,7 +108,7 @@ fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> PointResult {
         art_of_reads: measured.direction(Op::Read).response_mean_ms(),
         art_of_writes: measured.direction(Op::Write).response_mean_ms(),
         tally: measured.total(),
-        secondary: SecondaryMeans::of(measurements),
+        secondary: SecondaryMeans::new(measurements),
         metrics: measured.metrics(),
     }
 }

@@ -25,7 +25,7 @@ pub struct SecondaryMeans {
 
 impl SecondaryMeans {
     /// Computes the means over the steps. A value that one step lacks is `None`.
-    pub fn of(measurements: &[&Measurement]) -> Self {
+    pub fn new(measurements: &[&Measurement]) -> Self {
         let mean = |value: &dyn Fn(&Measurement) -> Option<f64>| {
             mean(measurements.iter().map(|m| value(m)))
         };

@@ -32,12 +32,12 @@ const QUICK_STEP_TIME: Nanos = Nanos::from_secs(1);
 /// # Errors
 /// Returns [`ProcedureError`] if the device or the settings do not permit the method.
 pub fn ground(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
-    ProcedureSetup::new(asked, of(asked.settings.profile, asked.settings.class))
+    ProcedureSetup::new(asked, for_profile(asked.settings.profile, asked.settings.class))
 }
 
 /// Returns the method of a profile and a class. Its active range is in one piece even if the
 /// document scatters it (PTS-C 1.x): `scattered` builds the methods of the combinations.
-pub fn of(profile: Profile, class: Class) -> Method {
+pub fn for_profile(profile: Profile, class: Class) -> Method {
     let mut method = of_class(class);
     match (profile, class) {
         (Profile::Pts20, _) => {}

@@ -198,7 +198,7 @@ enum PtsWorkloadForm {
 
 impl PtsWorkload {
     /// Creates a workload of one access pattern.
-    pub const fn of(pattern: AccessPattern) -> Self {
+    pub const fn from_pattern(pattern: AccessPattern) -> Self {
         PtsWorkload { form: PtsWorkloadForm::Pattern(pattern) }
     }
 
@@ -250,7 +250,7 @@ impl PtsWorkload {
                  sector size of {sector} bytes"
             )));
         }
-        Ok(PtsWorkload::of(pattern))
+        Ok(PtsWorkload::from_pattern(pattern))
     }
 
     fn composite(
@@ -566,8 +566,10 @@ mod tests {
 
     #[test]
     fn recommended_demand_follows_order_and_class() {
-        let enterprise =
-            method::of(steadfast_domain::Profile::Pts20, steadfast_domain::Class::Enterprise);
+        let enterprise = method::for_profile(
+            steadfast_domain::Profile::Pts20,
+            steadfast_domain::Class::Enterprise,
+        );
         let demand = |name: &str| {
             chosen(&[("workload", name)]).unwrap().recommended_demand(&enterprise).to_string()
         };

@@ -24,7 +24,7 @@ impl CapturedComposite {
     /// # Errors
     /// Returns [`ProcedureError`] if there is no workload, or if it has no single I/Os and none of its
     /// streams can be applied to the device.
-    pub fn of(settings: &Settings, geometry: Geometry) -> Result<Self, ProcedureError> {
+    pub fn from_settings(settings: &Settings, geometry: Geometry) -> Result<Self, ProcedureError> {
         let Some(workload) = settings.workload.as_deref() else {
             return Err(ProcedureError(format!(
                 "{} needs a captured workload; give --workload FILE or --workload NAME",

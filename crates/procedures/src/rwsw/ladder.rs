@@ -37,7 +37,7 @@ impl DemandLadder {
     ///
     /// # Errors
     /// Returns [`ProcedureError`] if the value is invalid.
-    pub fn of(parameter: &Parameter, settings: &Settings) -> Result<Self, ProcedureError> {
+    pub fn parse(parameter: &Parameter, settings: &Settings) -> Result<Self, ProcedureError> {
         parameter.parse(settings, demands).map(|demands| DemandLadder { demands })
     }
 
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn every_count_has_as_few_threads_as_give_it() {
         let settings = Settings::new("rwsw-dirth", 1);
-        let ladder = DemandLadder::of(&OUTSTANDING, &settings).unwrap();
+        let ladder = DemandLadder::parse(&OUTSTANDING, &settings).unwrap();
         let counts: Vec<u64> = ladder.demands.iter().map(|d| d.outstanding()).collect();
         assert_eq!(counts, [1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1]);
         assert_eq!(ladder.demands[0], Demand::new(32, 32));

@@ -48,7 +48,7 @@ pub const CONTENT: Parameter = Parameter {
 /// # Errors
 /// Returns [`ProcedureError`] if the device or the settings do not permit the method.
 pub fn ground(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
-    let method = of(asked.settings.profile, asked.settings.class);
+    let method = for_profile(asked.settings.profile, asked.settings.class);
     let own = CONTENT.parse(asked.settings, |text| match text {
         "settings" => Some(false),
         "workload" => Some(true),
@@ -68,8 +68,8 @@ pub fn writes_as_captured(settings: &Settings) -> bool {
 
 /// Returns the method of a profile and a class. Active range, write cache and criteria are those of
 /// the PTS (AR100 enterprise, AR75 client: SNIA tutorial, RWSW).
-fn of(profile: Profile, class: Class) -> Method {
-    let method = method::of(profile, class);
+fn for_profile(profile: Profile, class: Class) -> Method {
+    let method = method::for_profile(profile, class);
     match method.lesser {
         Some(_) => method,
         None => Method {

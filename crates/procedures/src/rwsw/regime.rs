@@ -96,7 +96,7 @@ impl PreconditioningPlan {
                 composite.workload.name
             )));
         }
-        let ladder = ladder.then(|| DemandLadder::of(&OUTSTANDING, settings)).transpose()?;
+        let ladder = ladder.then(|| DemandLadder::parse(&OUTSTANDING, settings)).transpose()?;
         let demand = ladder.as_ref().map_or(demand, DemandLadder::highest);
         let regime = PreconditioningPlan { wipc, steady: None, ladder };
         let steady = steady.then(|| steady_composite(ground, composite, demand, (&regime, false)));

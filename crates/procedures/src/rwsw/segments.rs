@@ -40,7 +40,7 @@ pub struct RwswSegment {
 
 impl RwswSegment {
     /// Computes the results of a segment from its steps.
-    pub fn of(name: impl Into<String>, steps: &[&Measurement]) -> Self {
+    pub fn new(name: impl Into<String>, steps: &[&Measurement]) -> Self {
         let mut tally = Tally::default();
         steps.iter().for_each(|m| tally.merge(&m.total()));
         let mean_of =
@@ -51,7 +51,7 @@ impl RwswSegment {
             mb_per_second: mean_of(&|m| m.mb_per_second()),
             art: mean_of(&|m| m.total().response_mean_ms()),
             tally,
-            sensed: SecondaryMeans::of(steps),
+            sensed: SecondaryMeans::new(steps),
         }
     }
 
@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn a_segment_has_its_rate_per_watt_and_the_processors_use() {
         let (one, two, silent) = (step(3000, Some(7e3)), step(5000, Some(9e3)), step(1, None));
-        let segment = RwswSegment::of("A", &[&one, &two]);
+        let segment = RwswSegment::new("A", &[&one, &two]);
         let cells = |segment: &RwswSegment| {
             let table = segments_table("T", "Segment", std::slice::from_ref(segment));
             let names: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
@@ -398,7 +398,7 @@ mod tests {
         ] {
             assert!(figures.contains(&(id.to_owned(), Some(value))), "{figures:?}");
         }
-        let part = RwswSegment::of("B", &[&one, &silent]);
+        let part = RwswSegment::new("B", &[&one, &silent]);
         assert_eq!(cells(&part), [Some(1.0), None, None, None, None]);
     }
 }

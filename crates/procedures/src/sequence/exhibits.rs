@@ -31,7 +31,7 @@ impl ProcedureReport for SequenceProcedure {
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(), SequenceResults::of(self, record));
+        let (choices, results) = (self.choices(), SequenceResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -116,7 +116,7 @@ impl ProcedureReport for SequenceProcedure {
 
 /// Returns the form that the tool itself prints; `None` if it has none.
 fn own_form(run: &SequenceRun<'_>) -> Option<(&'static str, Vec<Exhibit>)> {
-    figures::of(&run.test.sequence, &run.results)
+    figures::tool_exhibits(&run.test.sequence, &run.results)
 }
 
 /// Returns the first exhibit of the tool's own form, or all steps.

@@ -9,7 +9,10 @@ use steadfast_domain::load_words::pace_text;
 
 /// Returns the exhibits for the users of a tool; `None` if it has none of its own. The first
 /// exhibit is also part of the summary.
-pub(super) fn of(sequence: &Sequence, results: &SequenceResults<'_>) -> Option<ToolExhibits> {
+pub(super) fn tool_exhibits(
+    sequence: &Sequence,
+    results: &SequenceResults<'_>,
+) -> Option<ToolExhibits> {
     match sequence.tool.as_str() {
         "atto" => Some(atto::figures(results)),
         "crystaldiskmark" => Some(crystaldiskmark::figures(results)),

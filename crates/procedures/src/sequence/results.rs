@@ -46,7 +46,7 @@ pub struct Attempt {
 
 impl<'a> SequenceResults<'a> {
     /// Computes the results from a record.
-    pub fn of(sequenced: &'a SequenceProcedure, record: &Record) -> Self {
+    pub fn new(sequenced: &'a SequenceProcedure, record: &Record) -> Self {
         let of = |role| {
             let steps = sequenced.steps.iter().filter(move |p| p.step.role == role);
             steps.map(|planned| measured(planned, record)).collect()

@@ -292,7 +292,7 @@ fn method_of(sequence: &Sequence, settings: &Settings) -> Method {
         lesser: Some(if sequence.purges() { LESSER_PURGED } else { LESSER }),
         write_cache: None,
         active_range_percent: 100,
-        ..method::of(Profile::Pts20, settings.class)
+        ..method::for_profile(Profile::Pts20, settings.class)
     }
 }
 

@@ -37,7 +37,7 @@ impl FillOnce {
             document: "fill",
             revision: "Fill",
             lesser: Some("FILL: not a method of the PTS"),
-            ..method::of(Profile::Pts20, asked.settings.class)
+            ..method::for_profile(Profile::Pts20, asked.settings.class)
         };
         let demand = asked.settings.demand_or(DEMAND);
         Ok(FillOnce { ground: ProcedureSetup::new(asked, method)?, demand })

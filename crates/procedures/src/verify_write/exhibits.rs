@@ -27,7 +27,7 @@ impl ProcedureReport for VerifyWrite {
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), VerifyWriteResults::of(self, record));
+        let (choices, results) = (self.choices(record), VerifyWriteResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 

@@ -24,7 +24,7 @@ pub struct VerifyWriteResults<'a> {
 
 impl<'a> VerifyWriteResults<'a> {
     /// Computes the results of the last attempt in a record.
-    pub fn of(test: &VerifyWrite, record: &'a Record) -> Self {
+    pub fn new(test: &VerifyWrite, record: &'a Record) -> Self {
         let current = current_attempt(record);
         let pass = |base: &str| -> Vec<&'a Measurement> {
             let steps = last_attempt(record, base).into_iter();

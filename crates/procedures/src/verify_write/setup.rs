@@ -46,7 +46,7 @@ impl VerifyWrite {
             revision: "Verify-write",
             lesser: Some("VERIFY-WRITE: a check of the data, not a method of the PTS"),
             // The class decides the write cache and the active range.
-            ..method::of(Profile::Pts20, settings.class)
+            ..method::for_profile(Profile::Pts20, settings.class)
         };
         let ground = ProcedureSetup::new(
             &ProcedureRequest { settings: &settings, ..asked.clone() },

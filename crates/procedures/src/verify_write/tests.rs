@@ -95,7 +95,7 @@ fn a_run_that_broke_off_has_no_verdict() {
     let test = made(|_| ()).unwrap();
     let mut broken = record(&test.ground.settings, Vec::new());
     broken.entries.pop();
-    assert_eq!(VerifyWriteResults::of(&test, &broken).end, EndState::Unfinished);
+    assert_eq!(VerifyWriteResults::new(&test, &broken).end, EndState::Unfinished);
     assert_eq!(test.study(&broken).end, EndState::Unfinished);
 }
 

@@ -54,11 +54,11 @@ struct NamedSetting {
 }
 
 impl NamedSetting {
-    fn of(setting: &Setting, label: String) -> NamedSetting {
+    fn new(setting: &Setting, label: String) -> NamedSetting {
         NamedSetting { id: setting.id.clone(), label, value: setting.value.clone() }
     }
     fn plain(setting: &Setting) -> NamedSetting {
-        NamedSetting::of(setting, setting.label.clone())
+        NamedSetting::new(setting, setting.label.clone())
     }
 }
 
@@ -71,7 +71,7 @@ fn of_block(block: &FormBlock) -> Vec<NamedSetting> {
         seen.push(&row.label);
         if row.role == Role::Setting {
             let number = if same > 0 { format!(" ({})", same + 1) } else { String::new() };
-            named.push(NamedSetting::of(row, format!("{}{number} ({})", row.label, block.title)));
+            named.push(NamedSetting::new(row, format!("{}{number} ({})", row.label, block.title)));
         }
     }
     named
@@ -81,7 +81,7 @@ fn of_block(block: &FormBlock) -> Vec<NamedSetting> {
 fn of_facts(facts: &Facts) -> impl Iterator<Item = NamedSetting> {
     let settings = facts.rows.iter().filter(|row| row.role == Role::Setting);
     settings.map(|row| match &facts.noun {
-        Some(noun) => NamedSetting::of(row, format!("{noun} {}", row.label)),
+        Some(noun) => NamedSetting::new(row, format!("{noun} {}", row.label)),
         None => NamedSetting::plain(row),
     })
 }

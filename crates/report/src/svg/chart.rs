@@ -53,7 +53,7 @@ pub struct ChartGrid {
 impl ChartGrid {
     /// Returns the grid of cells whose rows are these series; `folded` is true if a cell is already
     /// the maximum of several values.
-    pub fn of(
+    pub fn new(
         label: &str,
         series: &[String],
         (cells, folded): (&[Vec<Option<f64>>], bool),
@@ -115,7 +115,7 @@ struct ChartSeries {
 
 impl Chart {
     /// Returns the chart of a drawing with these looks of its series.
-    pub fn of(plot: &Plot, frame: &PlotFrame, looks: &[SeriesLook], zoom: bool) -> Chart {
+    pub fn new(plot: &Plot, frame: &PlotFrame, looks: &[SeriesLook], zoom: bool) -> Chart {
         let area = &frame.area;
         let numbers = !matches!(plot.x.scale, Scale::Categories(_));
         let right = frame.rulers.right.as_ref().zip(plot.y_right.as_ref());
@@ -124,14 +124,14 @@ impl Chart {
             zoom: zoom && numbers,
             solid: false,
             grid: None,
-            x: ChartAxis::of(&plot.x, &frame.rulers.x),
-            y: ChartAxis::of(&plot.y, &frame.rulers.y),
-            right: right.map(|(ruler, axis)| ChartAxis::of(axis, ruler)),
+            x: ChartAxis::new(&plot.x, &frame.rulers.x),
+            y: ChartAxis::new(&plot.y, &frame.rulers.y),
+            right: right.map(|(ruler, axis)| ChartAxis::new(axis, ruler)),
             series: plot
                 .series
                 .iter()
                 .zip(looks)
-                .map(|(s, look)| ChartSeries::of(plot, s, look))
+                .map(|(s, look)| ChartSeries::new(plot, s, look))
                 .collect(),
         }
     }
@@ -157,8 +157,8 @@ impl Chart {
             y: heights.iter().map(|height| Some(rounded(*height))).collect(),
             upper: Vec::new(),
         });
-        let lines = lines.iter().map(|(series, look)| ChartSeries::of(plot, series, look));
-        Chart { series: layers.chain(lines).collect(), ..Chart::of(plot, frame, &[], false) }
+        let lines = lines.iter().map(|(series, look)| ChartSeries::new(plot, series, look));
+        Chart { series: layers.chain(lines).collect(), ..Chart::new(plot, frame, &[], false) }
     }
 
     /// Returns the chart of cells with lines over them.
@@ -170,12 +170,12 @@ impl Chart {
         grid: ChartGrid,
     ) -> Chart {
         let lines =
-            over.iter().zip(looks).map(|(series, look)| ChartSeries::of(plot, series, look));
+            over.iter().zip(looks).map(|(series, look)| ChartSeries::new(plot, series, look));
         Chart {
             series: lines.collect(),
             grid: Some(grid),
             right: None,
-            ..Chart::of(plot, frame, &[], false)
+            ..Chart::new(plot, frame, &[], false)
         }
     }
 
@@ -193,17 +193,17 @@ impl Chart {
             area: [0.0; 4],
             zoom: false,
             solid: true,
-            x: ChartAxis::of(&plot.x, &Ruler::new(&plot.x.scale, &[])),
-            y: ChartAxis::of(&plot.y, y),
+            x: ChartAxis::new(&plot.x, &Ruler::new(&plot.x.scale, &[])),
+            y: ChartAxis::new(&plot.y, y),
             right: None,
             grid: None,
-            series: series.map(|(index, s)| ChartSeries::of(plot, s, &look(index))).collect(),
+            series: series.map(|(index, s)| ChartSeries::new(plot, s, &look(index))).collect(),
         }
     }
 }
 
 impl ChartAxis {
-    fn of(axis: &Axis, ruler: &Ruler) -> ChartAxis {
+    fn new(axis: &Axis, ruler: &Ruler) -> ChartAxis {
         let (low, high, log) = ruler.span();
         let names = match &axis.scale {
             Scale::Categories(names) => names.clone(),
@@ -217,7 +217,7 @@ impl ChartAxis {
 }
 
 impl ChartSeries {
-    fn of(plot: &Plot, series: &Series, look: &SeriesLook) -> ChartSeries {
+    fn new(plot: &Plot, series: &Series, look: &SeriesLook) -> ChartSeries {
         // A band is already thinned: its creator reduces both edges in the same way.
         let is_band = !series.upper.is_empty();
         let points = if is_band { series.points.clone() } else { envelope(&series.points) };
@@ -301,12 +301,12 @@ mod tests {
         cells[3][999] = Some(123_456.0);
         cells[4][0..3].fill(None);
         let names: Vec<String> = (0..200).map(|row| format!("{row} %")).collect();
-        let grid = ChartGrid::of("LBA", &names, (&cells, false));
+        let grid = ChartGrid::new("LBA", &names, (&cells, false));
         assert!(grid.folded && grid.values[0].len() * grid.values.len() <= CELLS);
         assert_eq!((grid.values[3].last(), grid.values[4][0]), (Some(&Some(123_500.0)), None));
         assert_eq!((grid.names.len(), grid.names[7].as_str()), (100, "14 %"));
         assert_eq!((grid.columns, grid.together), (1000, 3));
-        let small = ChartGrid::of("", &["a".into()], (&[vec![Some(7.0), None]], false));
+        let small = ChartGrid::new("", &["a".into()], (&[vec![Some(7.0), None]], false));
         assert_eq!((small.folded, small.values), (false, vec![vec![Some(7.0), None]]));
     }
 

@@ -52,7 +52,7 @@ enum CellColors {
 }
 
 impl CellColors {
-    fn of(plot: &Plot, values: &[f64]) -> CellColors {
+    fn new(plot: &Plot, values: &[f64]) -> CellColors {
         match &plot.y.scale {
             Scale::Categories(names) => CellColors::Colors(names.clone()),
             _ => CellColors::Shades(shade_ruler(plot, values)),
@@ -100,9 +100,9 @@ fn of_category(place: usize, name: &str) -> String {
 
 pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     let (over, rows): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.right);
-    let cells = HeatMapCells::of(plot, &rows);
+    let cells = HeatMapCells::new(plot, &rows);
     let values: Vec<f64> = cells.values.iter().flatten().flatten().copied().collect();
-    let shading = CellColors::of(plot, &values);
+    let shading = CellColors::new(plot, &values);
     let x = match plot.x.scale {
         Scale::Categories(_) => Ruler::across(&plot.x, &[]),
         _ => Ruler::exact(&plot.x, cells.range.0, cells.range.1),
@@ -137,7 +137,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     frame.marks(&mut drawing);
     frame.legend(&mut drawing);
     let looks: Vec<SeriesLook> = (0..over.len()).map(over_cells).collect();
-    let grid = ChartGrid::of(rows, &cells.names, (&cells.values, cells.folded));
+    let grid = ChartGrid::new(rows, &cells.names, (&cells.values, cells.folded));
     let chart = Chart::of_cells(plot, &frame, &over, &looks, grid);
     (drawing, Some(chart))
 }
@@ -209,7 +209,7 @@ fn rows_axis(names: &[String]) -> Axis {
 }
 
 impl HeatMapCells {
-    fn of(plot: &Plot, series_of_rows: &[&Series]) -> HeatMapCells {
+    fn new(plot: &Plot, series_of_rows: &[&Series]) -> HeatMapCells {
         let mut xs: Vec<f64> =
             series_of_rows.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
         xs.retain(|x| x.is_finite() && x.abs() < 1e18);
@@ -357,7 +357,7 @@ mod tests {
         let plot = Plot::new(PlotKind::HeatMap, "m", "m", axis("x"), axis("hits"))
             .with(row("foot", [Some(0.0), Some(64.0), None]))
             .with(row("head", [Some(32.0), Some(f64::NAN), Some(63.9)]));
-        let cells = HeatMapCells::of(&plot, &plot.series.iter().collect::<Vec<_>>());
+        let cells = HeatMapCells::new(&plot, &plot.series.iter().collect::<Vec<_>>());
         assert_eq!((cells.columns, cells.range), (4, (10.0, 50.0)));
         let colors: Vec<[u8; 3]> = (0..SHADES).map(shade_color).collect();
         let png = picture((cells.columns, &colors), &cells.values, |v| Some(shade_of(v / 64.0)));
@@ -402,8 +402,8 @@ mod tests {
                 .with(row("head", [None, Some(7.0)]))
         };
         let colors = of(Scale::Categories(names));
-        let cells = HeatMapCells::of(&colors, &colors.series.iter().collect::<Vec<_>>());
-        let shading = CellColors::of(&colors, &[]);
+        let cells = HeatMapCells::new(&colors, &colors.series.iter().collect::<Vec<_>>());
+        let shading = CellColors::new(&colors, &[]);
         let png = picture((2, &shading.palette()), &cells.values, |v| shading.place(v)).unwrap();
         // 7 is not a category.
         assert_eq!(decoded(&png, 2, 2), [[0, 0], [1, 2]]);

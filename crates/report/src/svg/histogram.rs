@@ -40,7 +40,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     frame.axes(&mut drawing);
     frame.marks(&mut drawing);
     frame.legend(&mut drawing);
-    let chart = Chart::of(plot, &frame, &looks, false);
+    let chart = Chart::new(plot, &frame, &looks, false);
     (drawing, Some(chart))
 }
 

@@ -46,7 +46,7 @@ pub fn draw(plot: &Plot, size: DrawingSize) -> (SvgDrawing, Option<Chart>) {
     frame.axes(&mut drawing);
     frame.marks(&mut drawing);
     frame.legend(&mut drawing);
-    let chart = Chart::of(plot, &frame, &looks, true);
+    let chart = Chart::new(plot, &frame, &looks, true);
     (drawing, Some(chart))
 }
 

@@ -164,7 +164,7 @@ fn measured(number: u32, factor: f64) -> (String, Findings) {
         let range = Some((value * 0.99, value * 1.01));
         let iops = Metric::new("iops", &pattern.to_string(), Some(value), "IOPS").unwrap();
         let art = Metric::new("art", &pattern.to_string(), Some(1e3 / value), "ms").unwrap();
-        [iops.ranging(range).of(&pattern), art.of(&pattern)]
+        [iops.ranging(range).with_pattern(&pattern), art.with_pattern(&pattern)]
     };
     let all = (0..8).flat_map(|size| (0..7).map(move |mix| (size, mix)));
     found.metrics = all.flat_map(|(size, mix)| cell(size, mix)).collect();
@@ -211,7 +211,9 @@ fn power_and_processor_use_change_on_a_page_of_their_own() {
             Metric::new("iops-per-watt", &point, Some(1e6 / milliwatts), "IOPS/W"),
             Metric::new("cpu-system", &point, cpu, "%"),
         ];
-        found.metrics.extend(more.into_iter().flatten().map(|metric| metric.of(&pattern)));
+        found
+            .metrics
+            .extend(more.into_iter().flatten().map(|metric| metric.with_pattern(&pattern)));
         (name, found)
     };
     let runs = [with(0, 2000.0, Some(3.0)), with(1, 4000.0, None)];

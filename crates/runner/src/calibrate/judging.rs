@@ -36,7 +36,7 @@ pub struct CalibrationReading {
 
 impl CalibrationReading {
     /// Returns the reading of a run; `None` if no I/O completed.
-    pub fn of(measurement: &Measurement) -> Option<CalibrationReading> {
+    pub fn from_measurement(measurement: &Measurement) -> Option<CalibrationReading> {
         let total = measurement.total();
         Some(CalibrationReading {
             iops: measurement.iops().filter(|iops| *iops > 0.0)?,

@@ -211,7 +211,8 @@ impl Calibration {
             for engine in turns {
                 let measurement = self.apply(engine, &self.step(point, repeat, number), arena)?;
                 let nothing = || CalibrateError::Nothing { point: point.clone(), engine };
-                let reading = CalibrationReading::of(&measurement).ok_or_else(nothing)?;
+                let reading =
+                    CalibrationReading::from_measurement(&measurement).ok_or_else(nothing)?;
                 arena.tell(&CalibrationEvent::Read { point, repeat, engine, reading: &reading });
                 match engine {
                     CalibrationEngine::Uring => uring.push(reading),
@@ -229,7 +230,8 @@ impl Calibration {
         arena: &mut A,
     ) -> Result<Measurement, A::Error> {
         let mut rig = arena.rig(engine)?;
-        let prepared = rig.prepare(step).map_err(|why| CalibrateError::Halted(why.of(step)))?;
+        let prepared =
+            rig.prepare(step).map_err(|why| CalibrateError::Halted(why.at_step(step)))?;
         let once = once(rig.as_mut(), prepared, self.may_write, &mut arena.journal(), &mut |_| ());
         arena.tell(&CalibrationEvent::Beside { checks: &once.checks, caveats: &once.caveats });
         match once.failure() {

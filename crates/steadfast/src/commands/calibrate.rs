@@ -50,7 +50,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitState> {
     let mut bench = CalibrationTarget {
         named,
         consent,
-        course: SimulationOptions::of(arguments.seed),
+        course: SimulationOptions::with_seed(arguments.seed),
         stop: target::stop_on_signals()?,
         directory: kept.path().to_owned(),
         repeats: arguments.runs,

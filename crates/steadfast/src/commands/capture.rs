@@ -32,7 +32,7 @@ fn said(error: RecordError) -> anyhow::Error {
 }
 
 fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
-    let OutputRule { existing, readers } = OutputRule::of(&arguments.writing)?;
+    let OutputRule { existing, readers } = OutputRule::from_arguments(&arguments.writing)?;
     Ok(Recording {
         devices: arguments.device.clone(),
         mounts: arguments.mount.clone(),

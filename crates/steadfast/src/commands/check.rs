@@ -127,7 +127,7 @@ fn shelf(arguments: &CheckArguments, run: Option<&Directory>) -> anyhow::Result<
         return Ok(None);
     }
     if let Some(output) = &arguments.output {
-        let rule = OutputRule::of(&arguments.writing)?;
+        let rule = OutputRule::from_arguments(&arguments.writing)?;
         return OutputDir::named(output, rule, &["check.html", "check.pdf"]).map(Some);
     }
     Ok(run.map(OutputDir::of_run))

@@ -15,15 +15,18 @@ use steadfast_tracefile::table::table_file;
 
 /// Compares the runs and writes or prints the comparison.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
-    let rule = OutputRule::of(&arguments.writing)?;
+    let rule = OutputRule::from_arguments(&arguments.writing)?;
     if let Some(format) = long_format(arguments)? {
         return long(arguments, format, rule);
     }
     if !(2..=COMPARED_MAX).contains(&arguments.runs.len()) {
         return Err(misuse(CompareError::Count(arguments.runs.len())));
     }
-    let place =
-        arguments.output.as_deref().map(|output| ComparisonOutput::of(output, rule)).transpose()?;
+    let place = arguments
+        .output
+        .as_deref()
+        .map(|output| ComparisonOutput::open(output, rule))
+        .transpose()?;
     let mut found = Vec::new();
     for run in &arguments.runs {
         found.push((run.as_path(), output::findings_of(run)?));
@@ -148,7 +151,7 @@ enum ComparisonFormat {
 
 impl ComparisonOutput {
     /// Opens a directory for all formats or a file for one.
-    fn of(output: &Path, rule: OutputRule) -> anyhow::Result<ComparisonOutput> {
+    fn open(output: &Path, rule: OutputRule) -> anyhow::Result<ComparisonOutput> {
         let ending = output.extension().and_then(|ending| ending.to_str());
         let form = match ending.filter(|_| !output.is_dir()) {
             Some("html") => ComparisonFormat::Html,

@@ -21,7 +21,7 @@ pub const FIO_DIRECTORY: &str = "fio";
 /// Returns the purge and host changes that the settings request. Never touches the disk that holds
 /// the run directory.
 pub fn wishes(settings: &Settings, directory: &Path) -> HostRequests {
-    let mut wishes = HostRequests::of(settings);
+    let mut wishes = HostRequests::from_settings(settings);
     wishes.purge.keep = vec![directory.to_owned()];
     wishes
 }

@@ -31,7 +31,9 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
     };
     // Refuse an existing result file before the run.
     let result = match (&arguments.result, arguments.front.plan) {
-        (Some(path), false) => Some(OutputRule::of(&arguments.writing())?.begin_text(path)?),
+        (Some(path), false) => {
+            Some(OutputRule::from_arguments(&arguments.writing())?.begin_text(path)?)
+        }
         _ => None,
     };
     let conducted = front::conduct(&arguments.front, preset.sequence())?;
@@ -46,7 +48,7 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
     let shelf = match &arguments.front.output {
         Some(path) => Some(OutputDir::named(
             path,
-            OutputRule::of(&arguments.writing())?,
+            OutputRule::from_arguments(&arguments.writing())?,
             &output::names(&output::FORMATS),
         )?),
         None => None,

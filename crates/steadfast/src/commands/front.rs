@@ -100,7 +100,7 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
             &settings,
             foreseen,
             arguments.assume,
-            plan::PlanDetail::of(arguments.json),
+            plan::PlanDetail::new(arguments.json),
         )?;
         return Ok(SequenceOutcome { state, directory: None });
     }
@@ -125,7 +125,7 @@ pub fn conduct_several(
         if arguments.plan {
             check_readable(arguments, &settings, target)?;
             terminal::print(&format!("{target}:"))?;
-            let wanted = plan::PlanDetail::of(false);
+            let wanted = plan::PlanDetail::new(false);
             plan::show(&settings, device.clone(), arguments.assume, wanted)?;
         } else {
             print_remarks(&settings);

@@ -53,7 +53,7 @@ pub enum PlanDetail {
 
 impl PlanDetail {
     /// Returns `Json` or `Summary`.
-    pub fn of(json: bool) -> Self {
+    pub fn new(json: bool) -> Self {
         if json { PlanDetail::Json } else { PlanDetail::Summary }
     }
 }
@@ -91,7 +91,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
         if let [_] = chosen.target.names.as_slice() {
             return show(&settings, device, arguments.assume, wanted);
         }
-        targets.push(PlanOutput::of(&settings, device, arguments.assume)?);
+        targets.push(PlanOutput::rehearse(&settings, device, arguments.assume)?);
     }
     if arguments.json {
         terminal::print_json(&PlanTargetsOutput { targets })?;
@@ -105,14 +105,14 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
 
 impl PlanOutput {
     /// Rehearses a run twice: with a steady state reached at once, and never.
-    fn of(
+    fn rehearse(
         settings: &Settings,
         device: Device,
         assume: Option<Bytes>,
     ) -> anyhow::Result<PlanOutput> {
         let procedure = steadfast_procedures::procedure(settings, geometry(&device), &[])?;
         refuse_impossible(procedure.as_ref(), &device)?;
-        let mut outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
+        let mut outline = Outline::rehearse(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
         if settings.purge == PurgeChoice::Method(PurgeMethod::Nothing) {
             outline.stretches.retain(|stretch| stretch.phase != PURGE);
         }
@@ -152,7 +152,7 @@ pub fn show(
     assume: Option<Bytes>,
     wanted: PlanDetail,
 ) -> anyhow::Result<ExitState> {
-    let answer = PlanOutput::of(settings, device, assume)?;
+    let answer = PlanOutput::rehearse(settings, device, assume)?;
     match (wanted, settings.sequence.as_deref()) {
         (PlanDetail::Json, _) => terminal::print_json(&answer)?,
         (_, Some(sequence)) => terminal::print(&sequence_text(&answer, sequence))?,

@@ -36,7 +36,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
         return Err(misuse("--faster: give a number above 0, such as 2"));
     }
     let names = output::names(&arguments.report.format);
-    let rule = OutputRule::of(&arguments.report.writing)?;
+    let rule = OutputRule::from_arguments(&arguments.report.writing)?;
     let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
     let original = FilteredCapture::files(slice::from_ref(&arguments.original), &arguments.filter)?;
@@ -51,7 +51,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     };
     let pair = || format!("{} and {}", arguments.original.display(), arguments.replayed.display());
     let found =
-        Fidelity::of(&original.captured, &replayed.captured, &options).with_context(pair)?;
+        Fidelity::compare(&original.captured, &replayed.captured, &options).with_context(pair)?;
     let shown = findings(&found, SOFTWARE);
     if arguments.json {
         terminal::print_findings(&shown)?
@@ -149,5 +149,5 @@ fn map(
         map: Some(rule),
         ..ScriptOptions::new("original", space)
     };
-    Ok(TraceScript::of(&original.captured, &options)?.map().clone())
+    Ok(TraceScript::prepare(&original.captured, &options)?.map().clone())
 }

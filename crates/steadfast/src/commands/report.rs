@@ -29,7 +29,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
 
 /// Reports results of other tools: a file, a directory, or one file per round.
 fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
-    let rule = OutputRule::of(&arguments.writing)?;
+    let rule = OutputRule::from_arguments(&arguments.writing)?;
     let shelf = match &arguments.output {
         Some(path) => Some(OutputDir::named(path, rule, &output::names(&arguments.format))?),
         None => None,

@@ -111,7 +111,7 @@ fn restore_all(failures: &mut Vec<String>) -> anyhow::Result<RestoreOutput> {
     for left in left_behind()? {
         for (change, undone) in left.undo(&mut |change| undo(change)) {
             match undone {
-                Ok(undone) => answer.changes.push(RestoredChange::of(&change, undone)),
+                Ok(undone) => answer.changes.push(RestoredChange::new(&change, undone)),
                 Err(halt) => failures.push(format!("{}: {halt}", change.setting)),
             }
         }
@@ -130,7 +130,7 @@ fn put_back(
 ) -> anyhow::Result<ExitState> {
     let mut answer = RestoreOutput::default();
     let restored = run::restore(run_dir, wall_clock_unix_ms(), meant, &mut |change| {
-        answer.changes.push(RestoredChange::of(change, undo(change)?));
+        answer.changes.push(RestoredChange::new(change, undo(change)?));
         Ok(())
     });
     if restored.is_ok() || !answer.changes.is_empty() {
@@ -146,7 +146,7 @@ fn undo(change: &HostChange) -> Result<UndoOutcome, Halt> {
 }
 
 impl RestoredChange {
-    fn of(change: &HostChange, undone: UndoOutcome) -> Self {
+    fn new(change: &HostChange, undone: UndoOutcome) -> Self {
         let (outcome, why) = match undone {
             UndoOutcome::PutBack => ("put-back", None),
             UndoOutcome::AlreadySo => ("already-so", None),

@@ -255,7 +255,7 @@ fn text_of(file: &Path) -> anyhow::Result<String> {
 
 /// Reports a TKperf log.
 fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::Result<ExitState> {
-    let rule = OutputRule::of(&arguments.writing)?;
+    let rule = OutputRule::from_arguments(&arguments.writing)?;
     let names = output::names(&output::FORMATS);
     let shelf = out.map(|out| OutputDir::named(out, rule, &names)).transpose()?;
     let findings = output::of_tkperf(log)?;

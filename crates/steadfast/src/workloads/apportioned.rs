@@ -77,7 +77,7 @@ fn common_origin(each: &[ProcedureArguments]) -> anyhow::Result<Nanos> {
     let mut first = None::<Nanos>;
     for own in each {
         let files: Vec<PathBuf> = own.workload.iter().map(PathBuf::from).collect();
-        let opened = SelectedSource::of(&files, &own.replay.filter)?;
+        let opened = SelectedSource::open(&files, &own.replay.filter)?;
         let begins = exact::first_due(&opened, &own.replay)?;
         first = Some(first.map_or(begins, |first| first.min(begins)));
     }

@@ -11,7 +11,7 @@ pub(super) fn capture_steps(
     opened: &SelectedSource,
     choice: &StepChoice,
 ) -> Result<NativeSteps, ReplayError> {
-    NativeSteps::of(
+    NativeSteps::read(
         &match &opened.source {
             WorkloadSource::Capture(captured) => StepSource::Capture(captured),
             WorkloadSource::Workload(file) => StepSource::Workload(file),

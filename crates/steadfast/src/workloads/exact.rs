@@ -35,7 +35,7 @@ pub(super) fn workload(
     let replay = &chosen.replay;
     let named = || opened.name.clone();
     let options = options(&opened, replay, device)?;
-    let script = TraceScript::of(single_ios(&opened)?, &options).with_context(named)?;
+    let script = TraceScript::prepare(single_ios(&opened)?, &options).with_context(named)?;
     let load = load(&script, replay, demand(chosen.threads, chosen.depth));
     let choice = step_choice(&opened, replay);
     let native = capture_steps(&opened, &choice).with_context(named)?;
@@ -174,7 +174,7 @@ pub(super) fn first_due(
         map: Some(MapRule::Wrap),
         ..ScriptOptions::new(opened.title.clone(), space)
     };
-    let script = TraceScript::of(single_ios(opened)?, &options);
+    let script = TraceScript::prepare(single_ios(opened)?, &options);
     Ok(Nanos(script.with_context(|| opened.name.clone())?.origin_ns()))
 }
 
@@ -238,7 +238,7 @@ pub fn reopen(run: &mut RunPlan) -> anyhow::Result<()> {
         origin_ns: Some(source.counted_from.0),
         ..ScriptOptions::new(kept.name.clone(), space(&run.device))
     };
-    let script = TraceScript::of(&captured, &options).with_context(|| name.clone())?;
+    let script = TraceScript::prepare(&captured, &options).with_context(|| name.clone())?;
     let found = ScriptLoad {
         timing: kept.timing,
         overlaps: kept.overlaps,

@@ -58,7 +58,7 @@ pub fn asked(
         return Err(misuse(format!("--exact is for {NATIVE}; omit it with {procedure}")));
     }
     let files: Vec<PathBuf> = chosen.workload.iter().map(PathBuf::from).collect();
-    let opened = SelectedSource::of(&files, &replay.filter)?;
+    let opened = SelectedSource::open(&files, &replay.filter)?;
     let mut workload = if replay.exact {
         exact::workload(opened, chosen, device)?
     } else {
@@ -94,7 +94,7 @@ fn stepwise(
 
 /// Returns the capture steps in the form that a workload file stores.
 pub fn kept_steps(arguments: &DeriveArguments) -> anyhow::Result<Vec<WorkloadStep>> {
-    let opened = SelectedSource::of(&arguments.selection.files, &arguments.selection.filter)?;
+    let opened = SelectedSource::open(&arguments.selection.files, &arguments.selection.filter)?;
     let choice = StepChoice {
         pass: opened.pass.clone(),
         by: arguments.shares.of,

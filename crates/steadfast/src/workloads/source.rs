@@ -51,7 +51,7 @@ pub(super) struct SelectedSource {
 
 impl SelectedSource {
     /// Opens the named files or reference workload.
-    pub(super) fn of(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
+    pub(super) fn open(files: &[PathBuf], filter: &FilterArguments) -> anyhow::Result<Self> {
         let first = files.first().map_or(Path::new(""), PathBuf::as_path);
         if let (Some(text), [_]) = (reference_named(first), files) {
             let file = WorkloadFile::read(text).with_context(|| first.display().to_string())?;

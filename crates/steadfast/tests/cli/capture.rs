@@ -33,11 +33,11 @@ impl RunningCapture {
     }
 
     fn on(test: &str, directory: &Path, device: &str, more: &[&str]) -> Option<RunningCapture> {
-        RunningCapture::of(test, directory, &[&["--device", device], more].concat())
+        RunningCapture::start(test, directory, &[&["--device", device], more].concat())
     }
 
     /// The same with the options that name what is captured.
-    fn of(test: &str, directory: &Path, what: &[&str]) -> Option<RunningCapture> {
+    fn start(test: &str, directory: &Path, what: &[&str]) -> Option<RunningCapture> {
         let errors = directory.join("capture.txt");
         let mut child = steadfast()
             .current_dir(directory)
@@ -375,7 +375,7 @@ fn a_mount_is_captured_by_its_files() {
     let [first, rest @ ..] = points.as_slice() else { return skip(test, "tmpfs is not mounted") };
     let mounts = points.iter().flat_map(|point| ["--mount", point.to_str().unwrap()]);
     let what: Vec<&str> = mounts.chain(["--paths"]).collect();
-    let Some(capture) = RunningCapture::of(test, here, &what) else { return };
+    let Some(capture) = RunningCapture::start(test, here, &what) else { return };
     let file = first.join("on-memory");
     File::create(&file).unwrap().write_all_at(&[7; 12_288], 4096).unwrap();
     for point in rest {
@@ -431,7 +431,7 @@ fn a_fuse_mount_is_captured_by_its_calls() {
     let mounted = Unmounted(point);
     let what = ["--mount", mounted.0.to_str().unwrap()];
     let capture =
-        (!said.is_empty()).then(|| RunningCapture::of(test, scratch.path(), &what)).flatten();
+        (!said.is_empty()).then(|| RunningCapture::start(test, scratch.path(), &what)).flatten();
     let events = capture.map(|capture| {
         let file = File::options().read(true).write(true).open(mounted.0.join("file")).unwrap();
         (0..10).for_each(|block| file.write_all_at(&[7; 4096], block * 4096).unwrap());

@@ -227,7 +227,7 @@ impl<'ast> Visit<'ast> for ModuleVisitor<'_> {
 }
 
 impl ModuleTree {
-    fn of(source: &Path) -> ModuleTree {
+    fn read(source: &Path) -> ModuleTree {
         let mut tree = ModuleTree::default();
         let roots = ["lib.rs", "main.rs"].map(|name| source.join(name));
         let root = roots.iter().find(|root| root.exists()).unwrap();
@@ -329,7 +329,7 @@ fn told(circle: &[&Path], source: &Path) -> String {
 fn no_two_files_of_a_crate_need_each_other() {
     for name in FREE {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
-        let tree = ModuleTree::of(&source);
+        let tree = ModuleTree::read(&source);
         let needs = tree.needs();
         let edges: usize = needs.values().map(BTreeSet::len).sum();
         assert!(edges > tree.0.len(), "{name}: {edges} edges cannot be all");
@@ -352,7 +352,7 @@ fn a_circle_is_found_through_a_re_export_and_not_through_a_declaration() {
         write("a/mod.rs", "pub mod inner; pub use inner::A; #[cfg(test)] mod tests;");
         write("a/inner.rs", "use crate::b; pub struct A; fn f() { println!(\"{}\", b::B) }");
         write("b.rs", b);
-        let tree = ModuleTree::of(room.path());
+        let tree = ModuleTree::read(room.path());
         circle(&tree.needs()).map(|circle| told(&circle, room.path()))
     };
     assert_eq!(found("pub const B: u8 = 1;"), None);

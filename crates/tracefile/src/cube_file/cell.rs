@@ -157,7 +157,7 @@ pub struct Contents {
 
 impl Contents {
     /// The columns that hold the measurements.
-    pub const FIELDS: Fields = Fields::of(&[
+    pub const FIELDS: Fields = Fields::new(&[
         Field::SampledBlocks,
         Field::DuplicateBlocks,
         Field::SampledBytes,

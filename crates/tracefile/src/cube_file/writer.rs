@@ -46,7 +46,7 @@ struct DeviceNames {
 }
 
 impl DeviceNames {
-    fn of(conditions: &CaptureConditions) -> Self {
+    fn from_conditions(conditions: &CaptureConditions) -> Self {
         let text = |text: &str| ByteArray::from(text);
         DeviceNames {
             host: text(conditions.host.as_deref().unwrap_or_default()),
@@ -77,7 +77,7 @@ impl<W: Write + Send> CubeWriter<W> {
             columns,
             properties: Arc::new(properties),
             step_ns: conditions.step_ns.unwrap_or(1).max(1),
-            names: DeviceNames::of(conditions),
+            names: DeviceNames::from_conditions(conditions),
             rows: Vec::new(),
             buckets: 0,
         })
@@ -96,7 +96,7 @@ impl<W: Write + Send> CubeWriter<W> {
     ) -> Result<Self, TraceError> {
         let writer = Self::new(sink, columns, &fold_conditions(step_ns))?;
         let output = writer.output.without_blocks();
-        Ok(CubeWriter { output, names: DeviceNames::of(of), ..writer })
+        Ok(CubeWriter { output, names: DeviceNames::from_conditions(of), ..writer })
     }
 
     /// Adds the sums of a cell.
@@ -144,7 +144,7 @@ impl<W: Write + Send> CubeWriter<W> {
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if the conditions cannot be written as JSON.
     pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
-        self.names = DeviceNames::of(conditions);
+        self.names = DeviceNames::from_conditions(conditions);
         self.output.update(conditions)
     }
 
@@ -278,7 +278,7 @@ fn write_columns<W: Write + Send>(
                 open.typed::<ByteArrayType>().write_batch(&values, levels, None)?;
             }
             Store::Buckets { of } => {
-                lists = ListLevels::of(column.held, rows, |row| of(&row.cell).buckets.len());
+                lists = ListLevels::new(column.held, rows, |row| of(&row.cell).buckets.len());
                 let buckets = held.iter().flat_map(|row| &of(&row.cell).buckets);
                 let values: Vec<i32> = buckets.map(|(bucket, _)| i32::from(*bucket)).collect();
                 let (def, rep) = (Some(&lists.definition[..]), Some(&lists.repetition[..]));
@@ -311,7 +311,7 @@ struct ListLevels {
 }
 
 impl ListLevels {
-    fn of(held: HeldIn, rows: &[CubeRow], length: impl Fn(&CubeRow) -> usize) -> Self {
+    fn new(held: HeldIn, rows: &[CubeRow], length: impl Fn(&CubeRow) -> usize) -> Self {
         let mut levels = ListLevels::default();
         for row in rows {
             match length(row) {

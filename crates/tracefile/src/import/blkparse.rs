@@ -113,7 +113,7 @@ impl BlkparseImport {
         let time_ns = nanoseconds(words[3]).ok_or_else(|| {
             format!("expected seconds with a fraction, found '{}'", excerpt(words[3]))
         })?;
-        let what = BlkparseIo::of(action, words)?;
+        let what = BlkparseIo::parse(action, words)?;
         let inside = bracketed(line);
         let done = action == BlktraceAction::Completed;
         Ok(Some(BlktraceEvent {
@@ -179,7 +179,7 @@ struct BlkparseIo {
 
 impl BlkparseIo {
     /// Parses `W 160 + 8 [x]`. A flush has no location: `FN [x]`, `FWS 0 [0]`.
-    fn of(action: BlktraceAction, words: &[&str]) -> Result<Self, String> {
+    fn parse(action: BlktraceAction, words: &[&str]) -> Result<Self, String> {
         let letters = words.get(6).copied().unwrap_or_default();
         let first = words.get(7).and_then(|word| word.parse::<u64>().ok());
         let sectors = match (words.get(8), words.get(9)) {

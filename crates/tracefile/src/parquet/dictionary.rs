@@ -36,7 +36,7 @@ struct TupleValues<T, const N: usize> {
 }
 
 impl<T: ColumnValue> Dictionary<T> {
-    pub(super) fn of(values: Vec<T>) -> Self {
+    pub(super) fn new(values: Vec<T>) -> Self {
         let mut first = Box::new([T::of_number(0); CODES]);
         let short = values.len().min(CODES);
         first[..short].copy_from_slice(&values[..short]);
@@ -89,9 +89,9 @@ impl<T: ColumnValue> Dictionary<T> {
         if T::IS_NUMBER && width != self.width {
             self.width = width;
             self.together = match width {
-                1 => TupleTable::Eight(TupleValues::of(&self.values, width)),
-                2 => TupleTable::Four(TupleValues::of(&self.values, width)),
-                3 | 4 => TupleTable::Two(TupleValues::of(&self.values, width)),
+                1 => TupleTable::Eight(TupleValues::new(&self.values, width)),
+                2 => TupleTable::Four(TupleValues::new(&self.values, width)),
+                3 | 4 => TupleTable::Two(TupleValues::new(&self.values, width)),
                 _ => TupleTable::None,
             };
         }
@@ -123,7 +123,7 @@ impl<T: ColumnValue> TupleTable<T> {
 
 impl<T: ColumnValue, const N: usize> TupleValues<T, N> {
     /// Builds the table for indices of `width` bits; N indices form a code of at most eight bits.
-    fn of(values: &[T], width: usize) -> Box<Self> {
+    fn new(values: &[T], width: usize) -> Box<Self> {
         let (mut tuples, mut lacking) = ([[T::of_number(0); N]; CODES], [false; CODES]);
         for (code, (tuple, lacks)) in tuples.iter_mut().zip(&mut lacking).enumerate() {
             for (at, value) in tuple.iter_mut().enumerate() {
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn places_of_every_width_are_looked_up_however_many_at_once() {
         let values: Vec<i32> = (0..900).map(|at| 1_000_003 * at).collect();
-        let mut dictionary = Dictionary::of(values.clone());
+        let mut dictionary = Dictionary::new(values.clone());
         for width in (1..=9).chain([4, 3, 1]) {
             let places: Vec<u64> = (0..1208).map(|at| mix64(at) & ((1 << width) - 1)).collect();
             let wanted: Vec<i32> = places.iter().map(|place| values[*place as usize]).collect();
@@ -196,7 +196,7 @@ mod tests {
                 let lacking = if alone { (1 << width) - 1 } else { known as u64 };
                 let mut places = vec![0; 40];
                 places[wrong] = lacking;
-                let mut dictionary = Dictionary::of(values.clone());
+                let mut dictionary = Dictionary::new(values.clone());
                 let outcome = dictionary.take(&mut packed(&places, width), 40, &mut Vec::new());
                 assert!(outcome.is_err(), "{width} bits, {known} values, row {wrong}");
             }

@@ -56,7 +56,7 @@ enum PageValues {
 impl<T: ColumnValue> ColumnPages<T> {
     /// Opens a column chunk; `nullable` says whether a row may lack a value.
     pub(super) fn new(packed: PackedPages, nullable: bool) -> Self {
-        let dictionary = Dictionary::of(Vec::new());
+        let dictionary = Dictionary::new(Vec::new());
         ColumnPages { packed, nullable, dictionary, page: None, levels: Vec::new() }
     }
 
@@ -111,7 +111,7 @@ impl<T: ColumnValue> ColumnPages<T> {
                 Page::DictionaryPage { buf, num_values, .. } => {
                     let mut values = Vec::new();
                     take_plain(&mut buf.clone(), num_values as usize, &mut values)?;
-                    self.dictionary = Dictionary::of(values);
+                    self.dictionary = Dictionary::new(values);
                 }
                 page => self.page = Some(OpenPage::open::<T>(&page, self.nullable)?),
             }

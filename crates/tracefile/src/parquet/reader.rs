@@ -135,7 +135,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
     /// Returns the end of the trace from the issue times of all I/Os, for a file that records it
     /// nowhere else.
     fn end_of_ios(&self) -> Result<u64, TraceError> {
-        let mut batches = self.batches(Fields::of(&[Field::Issued]));
+        let mut batches = self.batches(Fields::new(&[Field::Issued]));
         let (mut batch, mut end) = (Batch::default(), 0);
         while batches.read(ROWS_AT_ONCE, &mut batch)? > 0 {
             let ends = (0..batch.len()).map(|row| batch.issued_ns(row).saturating_add(1));
@@ -216,7 +216,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
 
     /// Returns the events in file order.
     pub fn batches(&self, fields: Fields) -> TraceBatches<'_, R> {
-        TraceBatches::of(TraceRef::Borrowed(self), fields)
+        TraceBatches::new(TraceRef::Borrowed(self), fields)
     }
 }
 
@@ -334,7 +334,7 @@ pub struct TraceBatches<'t, R> {
 }
 
 impl<'t, R: Read + Seek + Send + 'static> TraceBatches<'t, R> {
-    pub(crate) fn of(trace: TraceRef<'t, R>, fields: Fields) -> Self {
+    pub(crate) fn new(trace: TraceRef<'t, R>, fields: Fields) -> Self {
         TraceBatches { trace, fields, group: 0, open: None }
     }
 

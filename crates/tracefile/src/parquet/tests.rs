@@ -233,7 +233,7 @@ fn an_empty_trace_is_a_trace() {
 fn only_columns_asked_for_are_read() {
     let trace = Trace::open(Cursor::new(file(&events(101), 50))).unwrap();
     let mut batch = Batch::default();
-    trace.batches(Fields::of(&[Field::Bytes])).read(50, &mut batch).unwrap();
+    trace.batches(Fields::new(&[Field::Bytes])).read(50, &mut batch).unwrap();
     assert!(batch.bytes(0) > 0);
     assert_eq!((batch.offset(0), batch.response_ns(0), batch.pid(0)), (0, u64::MAX, 0));
 }

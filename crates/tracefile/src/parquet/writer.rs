@@ -195,7 +195,7 @@ impl FileColumns {
                     chunk.compressed_size() > chunk.uncompressed_size() / 5 * 4
                 });
             let fields: Vec<Field> = gain_little.map(|(field, _)| *field).collect();
-            self.as_they_are = Fields::of(&fields);
+            self.as_they_are = Fields::new(&fields);
         }
     }
 }

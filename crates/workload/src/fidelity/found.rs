@@ -35,7 +35,7 @@ impl Fidelity {
     /// Returns [`ReplayError::Empty`] if nothing of a capture is chosen, and
     /// [`ReplayError::Trace`] if a capture cannot be read, the speed factor is not positive, or
     /// steps of one width cannot be made of both.
-    pub fn of<A, B>(
+    pub fn compare<A, B>(
         original: &Captured<A>,
         replay: &Captured<B>,
         options: &FidelityOptions,
@@ -56,8 +56,8 @@ impl Fidelity {
         let step_ns = common_width(original, replay, options, longest)?;
         let widths = [(step_ns as f64 * faster).round() as u64, step_ns];
         let sides = [
-            FidelitySide::of(original, of_original, spans[0], widths[0])?,
-            FidelitySide::of(replay, of_replay, spans[1], widths[1])?,
+            FidelitySide::read(original, of_original, spans[0], widths[0])?,
+            FidelitySide::read(replay, of_replay, spans[1], widths[1])?,
         ];
         let tell_ios =
             [original.tells(NotRecorded::SingleIos), replay.tells(NotRecorded::SingleIos)];

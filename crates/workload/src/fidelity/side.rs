@@ -47,7 +47,7 @@ pub(super) fn span_ns<R: Read + Seek + Send + 'static>(
 }
 
 impl FidelitySide {
-    pub(super) fn of<R: Read + Seek + Send + 'static>(
+    pub(super) fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &PassOptions,
         span_ns: (u64, u64),
@@ -101,7 +101,7 @@ fn of_ios<R: Read + Seek + Send + 'static>(
     let mut streams = StreamTable::new();
     let mut depths = vec![0u64; FineHistogram::LEN];
     let (mut steps, mut devices) = (BTreeMap::new(), BTreeMap::new());
-    let mut ios = captured.ios(pass, streams.fields().and(Fields::of(&[Field::Device])))?;
+    let mut ios = captured.ios(pass, streams.fields().and(Fields::new(&[Field::Device])))?;
     while let Some(rows) = ios.next_rows()? {
         streams.take(&rows)?;
         for row in rows.iter() {

@@ -139,7 +139,7 @@ impl AddressMap {
         let granules = self.space.granules();
         let number = match &self.moves {
             AddressMove::Same | AddressMove::Wrap => granule,
-            AddressMove::Pack(ranks) => ranks.of(granule),
+            AddressMove::Pack(ranks) => ranks.rank(granule),
             AddressMove::Scale(captured) => {
                 let scaled = u128::from(granule) * u128::from(granules) / u128::from(*captured);
                 u64::try_from(scaled).unwrap_or(u64::MAX)

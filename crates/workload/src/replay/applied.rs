@@ -187,7 +187,7 @@ mod tests {
     fn native() -> NativeSteps {
         let text = ReplayRepresentation::read(EXPORT.as_bytes()).unwrap().0;
         let source = StepSource::<NoFile>::Representation(&text);
-        NativeSteps::of(&source, &StepChoice::default()).unwrap()
+        NativeSteps::read(&source, &StepChoice::default()).unwrap()
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
         };
         let read = WorkloadFile::read(&file.to_string()).unwrap();
         let source = StepSource::<NoFile>::Workload(&read);
-        let again = NativeSteps::of(&source, &StepChoice::default()).unwrap();
+        let again = NativeSteps::read(&source, &StepChoice::default()).unwrap();
         assert_eq!(again.steps, native.steps);
         assert_eq!(
             again.applied(Provenance::default()).steps,

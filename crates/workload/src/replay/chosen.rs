@@ -9,7 +9,7 @@ use steadfast_domain::{IoOp, Op};
 use steadfast_tracefile::parquet::{Field, Fields};
 
 /// Columns that a script needs in addition to those that every pass reads.
-pub(super) const FIELDS: Fields = Fields::of(&[Field::Queued, Field::Flags, Field::Pid]);
+pub(super) const FIELDS: Fields = Fields::new(&[Field::Queued, Field::Flags, Field::Pid]);
 
 /// A playable I/O as it was captured.
 #[derive(Debug, Clone, Copy)]

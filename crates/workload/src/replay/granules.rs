@@ -75,7 +75,7 @@ impl GranuleRanks {
 
     /// Returns the number of touched granules before this one.
     #[inline]
-    pub fn of(&self, granule: u64) -> u64 {
+    pub fn rank(&self, granule: u64) -> u64 {
         let (number, word, bit) = place(granule);
         let at = self.pieces.partition_point(|piece| piece.number < number);
         match self.pieces.get(at) {
@@ -118,7 +118,7 @@ mod tests {
         granules.touch(5 * GRANULE - 512, 7 * GRANULE + 512).unwrap();
         let ranks = granules.ranked();
         assert_eq!(ranks.total(), 5);
-        assert_eq!([0, 4, 5, 6, 7].map(|granule| ranks.of(granule)), [0, 1, 2, 3, 4]);
+        assert_eq!([0, 4, 5, 6, 7].map(|granule| ranks.rank(granule)), [0, 1, 2, 3, 4]);
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
             prop_assert_eq!(ranks.total(), touched.len() as u64);
             for probe in touched.iter().flat_map(|granule| [*granule, granule + 1, granule * 2]) {
                 let before: BTreeSet<_> = touched.range(..probe).collect();
-                prop_assert_eq!(ranks.of(probe), before.len() as u64);
+                prop_assert_eq!(ranks.rank(probe), before.len() as u64);
             }
         }
     }

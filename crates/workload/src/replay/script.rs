@@ -40,7 +40,7 @@ pub fn at_threshold<R: Read + Seek + Send + 'static>(
         let filter = pass.filter.told(captured.conditions());
         return Err(ReplayError::Empty { events: account.events, filter });
     }
-    let workload = CumulativeWorkload::of(&table, by, threshold);
+    let workload = CumulativeWorkload::new(&table, by, threshold);
     if workload.streams.is_empty() {
         return Err(ReplayError::BelowThreshold(threshold.to_string()));
     }
@@ -62,14 +62,14 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     /// Returns [`ReplayError::SingleIosNeeded`] if the capture kept only sums,
     /// [`ReplayError::Trace`] if it cannot be read, and another variant if the chosen I/Os cannot
     /// be played as requested.
-    pub fn of(captured: &Captured<R>, options: &ScriptOptions) -> Result<Self, ReplayError> {
+    pub fn prepare(captured: &Captured<R>, options: &ScriptOptions) -> Result<Self, ReplayError> {
         if let Some(step_ns) = captured.conditions().step_ns {
             return Err(ReplayError::SingleIosNeeded(Nanos(step_ns)));
         }
         let trace = captured.shared_trace()?;
-        let mut survey = ReplaySurvey::of(&trace, options)?;
+        let mut survey = ReplaySurvey::read(&trace, options)?;
         let plan = Arc::new(survey.plan(trace.conditions(), options)?);
-        let summary = Summary::of(ReplayPlayer::new(&trace, &plan), options.pass.window)?;
+        let summary = Summary::play(ReplayPlayer::new(&trace, &plan), options.pass.window)?;
         let landed = summary.landed;
         survey.left_out.too_large = landed.too_large;
         if summary.moving(options.leave_out) == 0 {

@@ -156,7 +156,7 @@ impl NativeSteps {
     /// # Errors
     /// Returns [`ReplayError::Trace`] if the source cannot be read, [`ReplayError::NoSteps`] if it
     /// has no steps, and another variant if the choice leaves nothing to replay.
-    pub fn of<R: Read + Seek + Send + 'static>(
+    pub fn read<R: Read + Seek + Send + 'static>(
         source: &StepSource<'_, R>,
         choice: &StepChoice,
     ) -> Result<Self, ReplayError> {
@@ -288,11 +288,11 @@ fn of_capture<R: Read + Seek + Send + 'static>(
     let asked = choice.step_ns.or(conditions.step_ns);
     let usual = captured.width(asked, span_ns, STEPS_MAX as u64)?;
     let width_ns = if asked.is_none() { usual.max(NARROWEST_NS) } else { usual };
-    let workload = CumulativeWorkload::of(&table, choice.by, choice.threshold);
+    let workload = CumulativeWorkload::new(&table, choice.by, choice.threshold);
     let keys = workload.keys();
     let mut steps = steps_over(pass, span_ns, width_ns);
     let mut series = SeriesOverTime::new(width_ns, &SeriesSelection::Streams(keys.clone()));
-    let mut contents = ContentSteps::of(conditions, width_ns);
+    let mut contents = ContentSteps::for_capture(conditions, width_ns);
     let mut threads = captured.thread_steps(width_ns);
     let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut series];
     folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
@@ -538,7 +538,7 @@ mod tests {
         threshold: &str,
     ) -> Result<NativeSteps, ReplayError> {
         let threshold = threshold.parse().unwrap();
-        NativeSteps::of(source, &StepChoice { threshold, ..StepChoice::default() })
+        NativeSteps::read(source, &StepChoice { threshold, ..StepChoice::default() })
     }
 
     fn export() -> ReplayRepresentation {
@@ -588,7 +588,7 @@ mod tests {
         let of = |filter| {
             let pass = PassOptions { filter, ..PassOptions::default() };
             let choice = StepChoice { pass, ..StepChoice::default() };
-            NativeSteps::of::<NoFile>(&StepSource::Representation(&text), &choice)
+            NativeSteps::read::<NoFile>(&StepSource::Representation(&text), &choice)
         };
         let from = Filter::default().between(Some(300_000_000_000), None);
         let native = of(from).unwrap();

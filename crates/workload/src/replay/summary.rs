@@ -74,7 +74,7 @@ pub struct OpSize {
 }
 
 impl Summary {
-    pub(super) fn of<R: Read + Seek + Send + 'static>(
+    pub(super) fn play<R: Read + Seek + Send + 'static>(
         mut player: ReplayPlayer<R>,
         window: usize,
     ) -> Result<Self, TraceError> {
@@ -230,7 +230,7 @@ impl SequentialCounter {
     }
 
     fn judge(&mut self) {
-        self.sequencer.follow(&Batch::of(&self.pending));
+        self.sequencer.follow(&Batch::from_events(&self.pending));
         self.ios += self.pending.len() as u64;
         self.sequential += self.sequencer.sequential.iter().filter(|is| **is).count() as u64;
         self.pending.clear();

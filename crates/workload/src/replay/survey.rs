@@ -44,7 +44,7 @@ pub(super) struct ReplaySurvey {
 }
 
 impl ReplaySurvey {
-    pub(super) fn of<R: Read + Seek + Send + 'static>(
+    pub(super) fn read<R: Read + Seek + Send + 'static>(
         trace: &Trace<R>,
         options: &ScriptOptions,
     ) -> Result<Self, ReplayError> {

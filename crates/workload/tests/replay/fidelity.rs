@@ -9,7 +9,7 @@ use steadfast_workload::fidelity::{Fidelity, FidelityOptions, findings};
 use steadfast_workload::replay::{MapRule, ReplayError, ReplayTarget, ScriptOptions, TraceScript};
 
 fn compared(original: &[IoEvent], replay: &[IoEvent], options: &FidelityOptions) -> Fidelity {
-    Fidelity::of(&of(original), &of(replay), options).unwrap()
+    Fidelity::compare(&of(original), &of(replay), options).unwrap()
 }
 
 fn in_issue_order() -> Vec<IoEvent> {
@@ -162,7 +162,7 @@ fn a_replay_twice_as_fast_is_true_to_the_scaled_trace() {
     assert_eq!(pair.starts.max_ns, 10_006 * 5_000);
     assert_eq!(pair.gaps.as_ref().unwrap().ks, 1.0);
     assert!(matches!(
-        Fidelity::of(
+        Fidelity::compare(
             &of(&known()),
             &of(&known()),
             &FidelityOptions { faster: 0.0, ..FidelityOptions::default() }
@@ -176,7 +176,7 @@ fn a_replay_twice_as_fast_is_true_to_the_scaled_trace() {
 fn offsets_are_compared_as_the_replay_mapped_them() {
     let space = ReplayTarget { size: Bytes::gib(1), logical_sector: 512 };
     let asked = ScriptOptions { map: Some(MapRule::Wrap), ..options(space) };
-    let script = TraceScript::of(&of(&known()), &asked).unwrap();
+    let script = TraceScript::prepare(&of(&known()), &asked).unwrap();
     let mut replay = in_issue_order();
     let mut playing = script.open();
     let mut ios = Vec::with_capacity(20_000);
@@ -212,9 +212,9 @@ fn sums_are_compared_as_far_as_they_tell() {
     let (original, sums) = (of(&two_steps()), step_file(&two_steps()));
     let options = FidelityOptions::default();
     for found in [
-        Fidelity::of(&original, &sums, &options).unwrap(),
-        Fidelity::of(&sums, &original, &options).unwrap(),
-        Fidelity::of(&sums, &sums, &options).unwrap(),
+        Fidelity::compare(&original, &sums, &options).unwrap(),
+        Fidelity::compare(&sums, &original, &options).unwrap(),
+        Fidelity::compare(&sums, &sums, &options).unwrap(),
     ] {
         assert!(found.devices.is_none());
         assert_eq!(found.step_ns, SECOND);
@@ -230,7 +230,7 @@ fn sums_are_compared_as_far_as_they_tell() {
         assert!(findings.ending.contains("did not keep single I/Os"));
     }
     let narrow = FidelityOptions { step_ns: Some(SECOND / 2), ..options };
-    let refusal = Fidelity::of(&sums, &original, &narrow).unwrap_err().to_string();
+    let refusal = Fidelity::compare(&sums, &original, &narrow).unwrap_err().to_string();
     assert!(refusal.contains("multiple"), "{refusal}");
 }
 
@@ -246,7 +246,7 @@ fn the_exhibits_show_both_on_one_axis() {
     });
     let lossy = CaptureConditions { lost: 9, ..conditions };
     let replay = opened(&late, lossy).into();
-    let found = Fidelity::of(&original, &replay, &FidelityOptions::default()).unwrap();
+    let found = Fidelity::compare(&original, &replay, &FidelityOptions::default()).unwrap();
     let findings = findings(&found, "test");
     let ids: Vec<&str> = plots(&findings).map(|plot| plot.id.as_str()).collect();
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{ids:?}");
@@ -282,6 +282,6 @@ fn the_exhibits_show_both_on_one_axis() {
 
 #[test]
 fn nothing_chosen_is_refused() {
-    let refusal = Fidelity::of(&of(&known()), &of(&[]), &FidelityOptions::default());
+    let refusal = Fidelity::compare(&of(&known()), &of(&[]), &FidelityOptions::default());
     assert!(matches!(refusal, Err(ReplayError::Empty { events: 0, .. })));
 }

@@ -41,7 +41,7 @@ fn of_events(
     events: &[IoEvent],
     options: &ScriptOptions,
 ) -> Result<TraceScript<Memory>, ReplayError> {
-    TraceScript::of(&of(events), options)
+    TraceScript::prepare(&of(events), options)
 }
 
 fn of(events: &[IoEvent]) -> Captured<Memory> {
@@ -411,11 +411,11 @@ fn a_script_is_of_one_device_at_one_layer() {
     let mut events = vec![io(0, IoOp::Read, 0, 4096), io(10, IoOp::Read, 0, 4096)];
     events[1].device = 1;
     let trace = || -> Captured<Memory> { opened(&events, conditions.clone()).into() };
-    let text = TraceScript::of(&trace(), &options(LARGE)).err().unwrap().to_string();
+    let text = TraceScript::prepare(&trace(), &options(LARGE)).err().unwrap().to_string();
     assert!(text.contains("2 devices (sda, sdb)") && text.contains("--device"), "{text}");
     let filter = Filter::default().on("sdb", &conditions).unwrap();
     let pass = PassOptions { filter, ..PassOptions::default() };
-    let one = TraceScript::of(&trace(), &ScriptOptions { pass, ..options(LARGE) }).unwrap();
+    let one = TraceScript::prepare(&trace(), &ScriptOptions { pass, ..options(LARGE) }).unwrap();
     assert_eq!(one.summary().ios, 1);
     events[1] = IoEvent { device: 0, layer: Layer::FileSystem, ..events[1] };
     let text = refusal(&events, &options(LARGE));
@@ -434,7 +434,8 @@ fn what_the_capture_lacks_is_said_of_the_replay() {
         in_part: Some(IncompleteIos { begun_before: 5, ..IncompleteIos::default() }),
         ..CaptureConditions::default()
     };
-    let script = TraceScript::of(&opened(&known(), conditions).into(), &options(LARGE)).unwrap();
+    let script =
+        TraceScript::prepare(&opened(&known(), conditions).into(), &options(LARGE)).unwrap();
     assert!(said(&script, "events-lost").contains("lost 17 events"));
     assert!(said(&script, "skipped").contains("3 times"));
     assert!(said(&script, "replay-incomplete").starts_with("5 I/Os"));
@@ -549,11 +550,11 @@ fn step_file(events: &[IoEvent]) -> Captured<Memory> {
 fn single_ios_and_their_sums_make_the_same_steps() {
     let trace = of(&two_steps());
     let choice = StepChoice { step_ns: Some(SECOND), ..StepChoice::default() };
-    expect_two_steps(&NativeSteps::of(&StepSource::Capture(&trace), &choice).unwrap());
+    expect_two_steps(&NativeSteps::read(&StepSource::Capture(&trace), &choice).unwrap());
     let file = step_file(&two_steps());
     let source = StepSource::Capture(&file);
-    expect_two_steps(&NativeSteps::of(&source, &choice).unwrap());
-    let unasked = NativeSteps::of(&source, &StepChoice::default()).unwrap();
+    expect_two_steps(&NativeSteps::read(&source, &choice).unwrap());
+    let unasked = NativeSteps::read(&source, &StepChoice::default()).unwrap();
     assert_eq!(unasked.steps[0].lasted, Nanos::SECOND, "the width that was kept");
 }
 
@@ -567,7 +568,7 @@ fn cut() -> PassOptions {
 fn a_step_that_a_filter_of_time_cuts_lasts_as_long_as_what_passes() {
     let choice = StepChoice { pass: cut(), step_ns: Some(SECOND), ..StepChoice::default() };
     let trace = of_two_steps();
-    let native = NativeSteps::of(&StepSource::Capture(&trace), &choice).unwrap();
+    let native = NativeSteps::read(&StepSource::Capture(&trace), &choice).unwrap();
     let [first, second] = &native.steps[..] else { panic!("{:?}", native.steps) };
     assert_eq!((first.began, first.lasted), (Nanos::ZERO, Nanos(SECOND / 2)));
     assert_eq!((first.ios, first.rate()), (Some(2), 4.0));
@@ -580,7 +581,7 @@ fn a_step_that_a_filter_of_time_cuts_lasts_as_long_as_what_passes() {
 fn a_step_of_kept_sums_that_passes_as_a_whole_lasts_its_whole_width() {
     let choice = StepChoice { pass: cut(), step_ns: Some(SECOND), ..StepChoice::default() };
     let file = step_file(&two_steps());
-    let native = NativeSteps::of(&StepSource::Capture(&file), &choice).unwrap();
+    let native = NativeSteps::read(&StepSource::Capture(&file), &choice).unwrap();
     // The first begins before the filter lets anything pass.
     let [only] = &native.steps[..] else { panic!("{:?}", native.steps) };
     assert_eq!((only.ios, only.lasted, only.rate()), (Some(3), Nanos::SECOND, 3.0));
@@ -606,23 +607,23 @@ fn streams_below_the_threshold_are_left_out_of_steps_with_their_count() {
     let trace = of(&two_steps());
     let threshold = "50%".parse().unwrap();
     let choice = StepChoice { step_ns: Some(SECOND), threshold, ..StepChoice::default() };
-    let native = NativeSteps::of(&StepSource::Capture(&trace), &choice).unwrap();
+    let native = NativeSteps::read(&StepSource::Capture(&trace), &choice).unwrap();
     assert_eq!((native.steps.len(), native.left_out()), (1, (3, Some(Bytes(24_576)))));
     let by_bytes = StepChoice { by: ShareMeasure::Bytes, ..choice.clone() };
-    let native = NativeSteps::of(&StepSource::Capture(&trace), &by_bytes).unwrap();
+    let native = NativeSteps::read(&StepSource::Capture(&trace), &by_bytes).unwrap();
     assert_eq!(native.workload.streams[0].key(), key("RND 8K W"));
     assert_eq!(native.left_out(), (4, Some(Bytes(16_384))));
     let text = &native.caveats.iter().find(|c| c.id == "replay-streams-left-out").unwrap().text;
     assert!(text.starts_with("4 of 7 I/Os"), "{text}");
     let none = Filter::default().between(Some(90 * SECOND), None);
     let pass = PassOptions { filter: none, ..PassOptions::default() };
-    let empty = NativeSteps::of(&StepSource::Capture(&trace), &StepChoice { pass, ..choice });
+    let empty = NativeSteps::read(&StepSource::Capture(&trace), &StepChoice { pass, ..choice });
     assert!(matches!(empty, Err(ReplayError::Empty { events: 7, .. })));
 }
 
 #[test]
 fn single_ios_of_a_step_file_are_refused() {
-    let refusal = TraceScript::of(&step_file(&two_steps()), &options(LARGE)).err().unwrap();
+    let refusal = TraceScript::prepare(&step_file(&two_steps()), &options(LARGE)).err().unwrap();
     let text = refusal.to_string();
     assert!(text.contains("no single I/O") && text.contains("replay its steps instead"), "{text}");
     assert!(matches!(refusal, ReplayError::SingleIosNeeded(Nanos::SECOND)));
@@ -640,7 +641,7 @@ fn damage_met_while_playing_is_an_error_of_the_script() {
     let reads_left = Arc::clone(&medium.reads_left);
     reads_left.store(usize::MAX, std::sync::atomic::Ordering::Relaxed);
     let captured = Captured::open(medium).unwrap();
-    let script = TraceScript::of(&captured, &options(LARGE)).unwrap();
+    let script = TraceScript::prepare(&captured, &options(LARGE)).unwrap();
     let mut playing = script.open();
     assert!(playing.fill(&mut Vec::with_capacity(1024)).unwrap() > 0);
     reads_left.store(0, std::sync::atomic::Ordering::Relaxed);

@@ -41,7 +41,7 @@ pub(super) struct Distances {
 
 impl Distances {
     /// Computes the results for all followed blocks, which are the share `rate` of all blocks.
-    pub(super) fn of(followed: &SampledAccesses, rate: f64) -> Self {
+    pub(super) fn new(followed: &SampledAccesses, rate: f64) -> Self {
         let size = |step| 2f64.powf(f64::from(step) / f64::from(PER_DOUBLING)).round();
         let sizes: Vec<f64> = (0..=SIZES).map(size).collect();
         let mut found = Distances {
@@ -56,7 +56,7 @@ impl Distances {
             overwrite: ReuseTimes::default(),
         };
         followed.blocks().for_each(|(_, accesses)| found.times(accesses));
-        let mut stack = LruStack::of(found.blocks as usize);
+        let mut stack = LruStack::with_blocks(found.blocks as usize);
         let mut part = Vec::new();
         let bounds = bounds(followed, found.accesses);
         for (from, to) in bounds.iter().zip(&bounds[1..]) {
@@ -189,7 +189,7 @@ struct LruStack {
 
 impl LruStack {
     /// Creates a stack for `blocks` blocks, none of them touched.
-    fn of(blocks: usize) -> Self {
+    fn with_blocks(blocks: usize) -> Self {
         // Places are reassigned when all are used. With twice as many as blocks this is rare.
         let places = blocks.saturating_mul(2).max(64);
         LruStack {
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn distances_are_those_of_a_list_whatever_places_are_given_anew() {
-        let (mut stack, mut list) = (LruStack::of(37), Vec::new());
+        let (mut stack, mut list) = (LruStack::with_blocks(37), Vec::new());
         for at in 0..3001 {
             let block = ((mix64(at) % 37) * (mix64(at + 1) % 37) / 37) as u32;
             let found = list.iter().rev().position(|kept| *kept == block);

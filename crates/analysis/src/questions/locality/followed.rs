@@ -77,7 +77,7 @@ impl SampledAccesses {
         let mut accesses = Vec::new();
         for page in mem::take(&mut other.pages) {
             for (hash, packed) in PackedBlocks(&page) {
-                for access in PackedAccesses::of(packed) {
+                for access in PackedAccesses::new(packed) {
                     accesses.push((hash, access));
                     if accesses.len() == PAGE {
                         self.take(&mut accesses);
@@ -124,7 +124,7 @@ impl SampledAccesses {
     /// are not included.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, PackedAccesses<'_>)> {
         let blocks = self.pages.iter().flat_map(|page| PackedBlocks(page));
-        blocks.map(|(hash, packed)| (hash, PackedAccesses::of(packed)))
+        blocks.map(|(hash, packed)| (hash, PackedAccesses::new(packed)))
     }
 }
 
@@ -210,7 +210,7 @@ impl BlockPacker {
 
 /// Merges packed accesses with new ones and packs the result.
 fn merge(out: &mut Vec<u8>, before: &[u8], new: &[HashedAccess]) {
-    let (mut before, mut last) = (PackedAccesses::of(before).peekable(), 0);
+    let (mut before, mut last) = (PackedAccesses::new(before).peekable(), 0);
     let mut put = |access: u64| {
         varint::put(out, ((access >> 1) - last) << 1 | access & 1);
         last = access >> 1;
@@ -245,7 +245,7 @@ pub(super) struct PackedAccesses<'p> {
 }
 
 impl<'p> PackedAccesses<'p> {
-    fn of(packed: &'p [u8]) -> Self {
+    fn new(packed: &'p [u8]) -> Self {
         PackedAccesses { packed, time: 0 }
     }
 }

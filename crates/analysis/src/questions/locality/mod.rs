@@ -96,10 +96,14 @@ impl Locality {
 
     /// Like [`Self::new`], with `most` bytes of memory.
     pub fn keeping(most: usize, device: u16) -> Self {
-        Self::of(device, Arc::new(Mutex::new(SampledAccesses::new(most))), Arc::default())
+        Self::with_sample(device, Arc::new(Mutex::new(SampledAccesses::new(most))), Arc::default())
     }
 
-    fn of(device: u16, sample: Arc<Mutex<SampledAccesses>>, touched: Arc<TouchCounts>) -> Self {
+    fn with_sample(
+        device: u16,
+        sample: Arc<Mutex<SampledAccesses>>,
+        touched: Arc<TouchCounts>,
+    ) -> Self {
         Locality {
             device,
             sample,
@@ -145,7 +149,7 @@ impl Locality {
         let mut sample = locked(&self.sample);
         sample.pack();
         let rate = sample.limit().map_or(1.0, |limit| limit as f64 / 2f64.powi(64));
-        let found = Distances::of(&sample, rate);
+        let found = Distances::new(&sample, rate);
         let is_drawn = sample.limit().is_none() || found.blocks >= BLOCKS_MIN;
         let curve = if is_drawn { found.curve(self.reads, self.writes) } else { Vec::new() };
         // A trace without times still has an order, but no durations.
@@ -189,13 +193,13 @@ fn locked(sample: &Mutex<SampledAccesses>) -> MutexGuard<'_, SampledAccesses> {
 impl EmptyLike for Locality {
     /// Returns an empty part that shares the sample of this one.
     fn alike(&self) -> Self {
-        Self::of(self.device, Arc::clone(&self.sample), Arc::clone(&self.touched))
+        Self::with_sample(self.device, Arc::clone(&self.sample), Arc::clone(&self.touched))
     }
 }
 
 impl Fold for Locality {
     fn fields(&self) -> Fields {
-        Fields::of(&[
+        Fields::new(&[
             Field::Issued,
             Field::Device,
             Field::Layer,
@@ -213,7 +217,7 @@ impl Fold for Locality {
         }
         let before = self.touched.so_far();
         let (mut blocks, mut ios) = (0, 0);
-        DataTransfers::of(rows, self.device).each(|row, moved| {
+        DataTransfers::new(rows, self.device).each(|row, moved| {
             let Some(moved) = moved else { return };
             let is_write = moved.op == IoOp::Write;
             let (first, last) = (moved.from / BLOCK, (moved.end() - 1) / BLOCK);
@@ -396,7 +400,7 @@ mod tests {
     }
 
     fn taken(mut fold: Locality, ios: &[IoEvent]) -> Locality {
-        let batch = Batch::of(ios);
+        let batch = Batch::from_events(ios);
         let rows = AnnotatedRows {
             batch: &batch,
             sequential: &vec![false; ios.len()],
@@ -592,7 +596,7 @@ mod tests {
         let few: Vec<IoEvent> = (0..3).map(one).collect();
         assert_eq!(folded(&few, 1 << 16).accesses, 3 * ((1 << 20) - 1));
         let many: Vec<IoEvent> = (0..300).map(one).collect();
-        let batch = Batch::of(&many);
+        let batch = Batch::from_events(&many);
         let rows = AnnotatedRows {
             batch: &batch,
             sequential: &vec![false; many.len()],

@@ -179,7 +179,7 @@ impl FioHosts {
         // Checked for one host first, so that a refusal concerns the load as given.
         Expression::new(stimulus, &facts).map_err(StepRefusal)?;
         let hosts: Vec<String> = self.target.hosts.iter().map(|h| h.name.clone()).collect();
-        HostLoads::of(stimulus, &hosts, &facts).map_err(StepRefusal)
+        HostLoads::split(stimulus, &hosts, &facts).map_err(StepRefusal)
     }
 
     /// Returns the start of each host: where a cut left it, or its share of the work done.

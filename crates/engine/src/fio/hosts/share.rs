@@ -23,7 +23,7 @@ pub(super) struct HostLoads {
 
 impl HostLoads {
     /// Divides a stimulus among hosts.
-    pub(super) fn of(
+    pub(super) fn split(
         stimulus: &Stimulus,
         hosts: &[String],
         facts: &FioTarget<'_>,
@@ -186,7 +186,7 @@ mod tests {
     fn hosts_draw_differently_and_go_on_where_they_stood() {
         let load = sequential(LoadLimits::time(Nanos::from_secs(60)));
         let hosts = ["a".to_owned(), "b".to_owned()];
-        let shares = HostLoads::of(&load, &hosts, &facts()).unwrap();
+        let shares = HostLoads::split(&load, &hosts, &facts()).unwrap();
         let starts: Vec<StepStart> =
             (0..2).map(|at| start_of(&StepStart::default(), at, 2)).collect();
         let fresh = shares.expressions(&starts, Nanos::ZERO, None);

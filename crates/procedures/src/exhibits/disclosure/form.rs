@@ -110,9 +110,9 @@ pub fn form_header(form: ReportForm, choices: &RunChoices<'_>, record: &Record) 
         test,
         subtitle: form.subtitle,
         revision: choices.method.revision.to_owned(),
-        vendor: UserFact::Vendor.of(settings),
-        model: UserFact::Model.of(settings).or_else(|| device.and_then(|d| d.model.clone())),
-        sponsor: UserFact::Sponsor.of(settings),
+        vendor: UserFact::Vendor.value(settings),
+        model: UserFact::Model.value(settings).or_else(|| device.and_then(|d| d.model.clone())),
+        sponsor: UserFact::Sponsor.value(settings),
         blocks,
     }
 }
@@ -124,7 +124,7 @@ fn known(label: &str, told: Option<String>, found: Option<String>) -> Setting {
 }
 
 fn platform_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
-    let meta = |of: UserFact| of.of(choices.settings);
+    let meta = |fact: UserFact| fact.value(choices.settings);
     let (host, engine, software) = match record.opening() {
         Some((_, host, engine, software)) => (host.clone(), Some(engine), Some(software)),
         None => (Host::default(), None, None),
@@ -151,14 +151,14 @@ fn short_engine(engine: &str) -> &str {
 /// Returns the ID of the run: given by the user, or the first twelve digits of the journal's
 /// SHA-256. It contains nothing about the platform.
 fn test_id(record: &Record, choices: &RunChoices<'_>) -> Setting {
-    let told = UserFact::TestId.of(choices.settings);
+    let told = UserFact::TestId.value(choices.settings);
     let origin = if told.is_some() { Origin::Chosen } else { Origin::Found };
     let digits = || record.digest.get(..12).map(str::to_owned);
     Setting::outcome("Test ID No.", told.or_else(digits)).by(origin)
 }
 
 fn device_rows(record: &Record, choices: &RunChoices<'_>) -> SettingRows {
-    let meta = |of: UserFact| of.of(choices.settings);
+    let meta = |fact: UserFact| fact.value(choices.settings);
     let device = record.opening().map(|(device, ..)| device);
     let of = |f: &dyn Fn(&Device) -> Option<String>| device.and_then(f);
     vec![
@@ -243,7 +243,7 @@ fn form_amounts(choices: &RunChoices<'_>) -> String {
 
 /// Returns the user's note for the form.
 pub fn note_row(choices: &RunChoices<'_>) -> Setting {
-    known("Note", UserFact::Note.of(choices.settings), None)
+    known("Note", UserFact::Note.value(choices.settings), None)
 }
 
 /// Returns the amount of workload-independent preconditioning: `2 × User Capacity`.

@@ -93,7 +93,7 @@ impl ProcedureReport for Dirth {
     const FRONT_PLOTS: &'static [&'static str] = &["demand-intensity", "total-oio"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), DirthResults::of(self, record));
+        let (choices, results) = (self.choices(record), DirthResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -268,7 +268,9 @@ impl ProcedureReport for Dirth {
             ];
             let all = all.into_iter().flatten();
             match run.test.workload.pattern() {
-                Some(pattern) => all.map(|metric| metric.of(&pattern)).collect::<Vec<_>>(),
+                Some(pattern) => {
+                    all.map(|metric| metric.with_pattern(&pattern)).collect::<Vec<_>>()
+                }
                 None => all.collect(),
             }
         };
@@ -796,7 +798,7 @@ fn secondary_table(run: &DirthRun<'_>) -> Table {
             iops: point.measurement.and_then(Measurement::iops),
             art: tally.response_mean_ms(),
             tally,
-            sensed: SecondaryMeans::of(point.measurement.as_slice()),
+            sensed: SecondaryMeans::new(point.measurement.as_slice()),
         });
     }
     let title = "Secondary metrics of the chosen points";

@@ -38,7 +38,7 @@ pub struct PointHistogram<'a> {
 
 impl<'a> DirthResults<'a> {
     /// Computes the results from a record.
-    pub fn of(dirth: &Dirth, record: &'a Record) -> Self {
+    pub fn new(dirth: &Dirth, record: &'a Record) -> Self {
         let preconditioning = steps_of(record, PRECONDITIONING);
         let rounds = rounds_of(dirth, record);
         let selection = points::select(&dirth.matrix, &rounds, dirth.art_ceiling);

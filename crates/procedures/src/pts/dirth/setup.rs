@@ -134,7 +134,7 @@ impl Dirth {
     /// # Errors
     /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Dirth::of(Some(&WORKLOAD), ground)
+        Dirth::new(Some(&WORKLOAD), ground)
     }
 
     /// Creates DIRTH of the JESD219 composite.
@@ -142,10 +142,10 @@ impl Dirth {
     /// # Errors
     /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn composite(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Dirth::of(None, ground)
+        Dirth::new(None, ground)
     }
 
-    fn of(own: Option<&Parameter>, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
+    fn new(own: Option<&Parameter>, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let workload = PtsWorkload::chosen(own, &MIX_JESD219, &ground.settings, ground.geometry)?;
         let settings = &ground.settings;
         check(settings)?;

@@ -198,7 +198,7 @@ fn a_gap_before_a_histogram_repeats_its_hour_of_writes() {
         ]
     );
     let record = record(&dirth.ground.settings, bench.entries);
-    let results = DirthResults::of(&dirth, &record);
+    let results = DirthResults::new(&dirth, &record);
     assert!(results.histograms.iter().all(|h| h.measurement.is_some()));
     let in_the_writes = |point: u32| {
         let mut bench = scripted(saturating);

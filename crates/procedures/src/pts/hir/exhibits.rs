@@ -57,7 +57,7 @@ impl ProcedureReport for Hir {
     const FRONT_PLOTS: &'static [&'static str] = &["recovery-curves", "pc-minutes"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), HirResults::of(self, record));
+        let (choices, results) = (self.choices(record), HirResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 

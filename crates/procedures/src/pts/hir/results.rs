@@ -36,7 +36,7 @@ pub struct AccessSeries<'a> {
 
 impl<'a> HirResults<'a> {
     /// Computes the results of the last attempt in a record.
-    pub fn of(hir: &Hir, record: &'a Record) -> Self {
+    pub fn new(hir: &Hir, record: &'a Record) -> Self {
         let current = current_attempt(record);
         let of_phase = |base: &str| -> Vec<(&'a Step, &'a Outcome)> {
             last_attempt(record, base)
@@ -54,8 +54,8 @@ impl<'a> HirResults<'a> {
             .iter()
             .map(|idle| WaitState {
                 idle: *idle,
-                accesses: AccessSeries::of(of_phase(&wait_phase(*idle)), origin),
-                baseline: AccessSeries::of(of_phase(&baseline_phase(*idle)), origin),
+                accesses: AccessSeries::new(of_phase(&wait_phase(*idle)), origin),
+                baseline: AccessSeries::new(of_phase(&baseline_phase(*idle)), origin),
             })
             .collect();
         HirResults {
@@ -73,7 +73,7 @@ impl<'a> HirResults<'a> {
 }
 
 impl<'a> AccessSeries<'a> {
-    fn of(steps: Vec<(&'a Step, &'a Outcome)>, origin_ms: u64) -> Self {
+    fn new(steps: Vec<(&'a Step, &'a Outcome)>, origin_ms: u64) -> Self {
         let points = steps
             .iter()
             .map(|(_, outcome)| {
@@ -109,7 +109,7 @@ impl<'a> AccessSeries<'a> {
 
     /// Returns power, temperature and processor use during the accesses.
     pub fn secondary(&self) -> SecondaryMeans {
-        SecondaryMeans::of(&self.measurements().collect::<Vec<_>>())
+        SecondaryMeans::new(&self.measurements().collect::<Vec<_>>())
     }
 
     fn measurements(&self) -> impl Iterator<Item = &'a Measurement> {

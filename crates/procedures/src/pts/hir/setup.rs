@@ -73,7 +73,7 @@ impl Hir {
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
         check(settings)?;
-        let workload = PtsWorkload::of(PATTERN);
+        let workload = PtsWorkload::from_pattern(PATTERN);
         let demand = settings.demand_or(workload.recommended_demand(&ground.method));
         let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.minute)?;
         let label = workload.to_string();

@@ -109,7 +109,7 @@ fn iops_are_of_the_access_and_x_is_wall_time() {
     };
     hir.conduct(&mut bench).unwrap();
     let record = record(&hir.ground.settings, bench.entries);
-    let results = HirResults::of(&hir, &record);
+    let results = HirResults::new(&hir, &record);
     let wait = &results.waits[0];
     let minutes = |seconds: f64| seconds / 60.0;
     assert_eq!(
@@ -136,7 +136,7 @@ fn a_gap_in_a_wait_state_begins_anew_with_the_purge() {
         hir.conduct(&mut bench).unwrap();
         let purges = bench.entries.iter().filter(|e| matches!(e, JournalEntry::Purged(_))).count();
         let record = record(&hir.ground.settings, bench.entries);
-        let results = HirResults::of(&hir, &record);
+        let results = HirResults::new(&hir, &record);
         assert!(results.waits.iter().all(|w| w.accesses.steps.len() == 4));
         assert!(results.verdict.steady);
         (purges, results.verdict.window)

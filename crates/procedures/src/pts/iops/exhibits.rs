@@ -133,7 +133,7 @@ impl ProcedureReport for Iops {
     const FRONT_PLOTS: &'static [&'static str] = &["matrix-2d", "tails"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(), LoopResults::of(&self.mixed_loop, record));
+        let (choices, results) = (self.choices(), LoopResults::new(&self.mixed_loop, record));
         StudiedRun { test: self, record, choices, results }
     }
 

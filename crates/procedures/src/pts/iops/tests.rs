@@ -138,7 +138,7 @@ fn a_mixed_step_counts_reads_plus_writes() {
     let iops = test(|_| ());
     iops.conduct(&mut bench).unwrap();
     let record = record(&iops, bench.entries);
-    let results = LoopResults::of(&iops.mixed_loop, &record);
+    let results = LoopResults::new(&iops.mixed_loop, &record);
     let cell = results.cell(&AccessPattern::random(Bytes::kib(4), 65)).unwrap();
     assert_eq!(cell.iops.mean, Some(3000.0));
     assert_eq!(results.cells.len(), 56);

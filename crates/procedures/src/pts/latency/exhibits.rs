@@ -122,7 +122,7 @@ impl ProcedureReport for Latency {
     const FRONT_PLOTS: &'static [&'static str] = &["confidence", "convergence-average"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(), LoopResults::of(&self.mixed_loop, record));
+        let (choices, results) = (self.choices(), LoopResults::new(&self.mixed_loop, record));
         StudiedRun { test: self, record, choices, results }
     }
 

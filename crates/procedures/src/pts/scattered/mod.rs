@@ -148,7 +148,7 @@ fn by_method(settings: &Settings, combination: &RangeCombination) -> Method {
     Method {
         active_range_percent: combination.percent,
         scatter: Some(combination.scatter),
-        ..method::of(settings.profile, settings.class)
+        ..method::for_profile(settings.profile, settings.class)
     }
 }
 

@@ -62,7 +62,7 @@ impl ProcedureReport for Throughput {
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let of_size = |size: &'a SizeLoop| (size, LoopResults::of(&size.mixed_loop, record));
+        let of_size = |size: &'a SizeLoop| (size, LoopResults::new(&size.mixed_loop, record));
         let (choices, results) = (self.choices(), self.loops.iter().map(of_size).collect());
         StudiedRun { test: self, record, choices, results }
     }

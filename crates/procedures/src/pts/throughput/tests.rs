@@ -65,7 +65,7 @@ fn megabytes_are_decimal_and_of_one_direction() {
     let entries = conducted(&test, writes_at_half);
     let record = record(&test.ground.settings, entries);
     let results: Vec<LoopResults> =
-        test.loops.iter().map(|size| LoopResults::of(&size.mixed_loop, &record)).collect();
+        test.loops.iter().map(|size| LoopResults::new(&size.mixed_loop, &record)).collect();
     let rate = |n: usize, pattern: AccessPattern| {
         results[n].cell(&pattern).unwrap().mb_per_second.mean.unwrap()
     };
@@ -128,7 +128,7 @@ fn a_gap_voids_a_round_of_its_own_size_only() {
     let windows: Vec<_> = test
         .loops
         .iter()
-        .map(|size| LoopResults::of(&size.mixed_loop, &record).verdict.window)
+        .map(|size| LoopResults::new(&size.mixed_loop, &record).verdict.window)
         .collect();
     assert_eq!(windows, [Some((1, 5)), Some((3, 7))]);
     let findings = test.study(&record);

@@ -95,7 +95,7 @@ impl ProcedureReport for Wsat {
     const FRONT_PLOTS: &'static [&'static str] = &["seconds", "seconds-response"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), WsatResults::of(self, record));
+        let (choices, results) = (self.choices(record), WsatResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -480,7 +480,7 @@ impl WsatAxis {
             WsatAxis::Fills => Axis::new("Drive fills (written / user capacity)", Scale::Linear),
         }
     }
-    fn of(self, run: &WsatRun<'_>, minute: &WsatMinute) -> f64 {
+    fn position(self, run: &WsatRun<'_>, minute: &WsatMinute) -> f64 {
         match self {
             WsatAxis::Time => minute.time * between::time_axis("Time", run.test.ground.minute).1,
             WsatAxis::Written => minute.written_gb,
@@ -495,7 +495,7 @@ type WsatMinuteValue = fn(&WsatMinute) -> Option<f64>;
 fn curve(run: &WsatRun<'_>, against: WsatAxis, value: WsatMinuteValue) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::new();
     for minute in &run.results.minutes {
-        let x = against.of(run, minute);
+        let x = against.position(run, minute);
         if minute.gap && !points.is_empty() {
             // A line across a gap would show values that were not measured.
             points.push((x, None));

@@ -98,7 +98,7 @@ impl MergedSteps {
 
 impl<'a> WsatResults<'a> {
     /// Computes the results from a record.
-    pub fn of(wsat: &Wsat, record: &'a Record) -> Self {
+    pub fn new(wsat: &Wsat, record: &'a Record) -> Self {
         let steps = steps_of(record, PHASE);
         let verdict = wsat.between().map(|between| between.verdict(&steps));
         let histogram = last_attempt(record, HISTOGRAM)
@@ -142,7 +142,7 @@ impl<'a> WsatResults<'a> {
     pub fn secondary(&self) -> SecondaryMeans {
         let measurements: Vec<&Measurement> =
             self.steps.iter().map(|(_, outcome)| &outcome.measurement).collect();
-        SecondaryMeans::of(&measurements)
+        SecondaryMeans::new(&measurements)
     }
 }
 

@@ -130,7 +130,7 @@ impl Wsat {
     /// # Errors
     /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Wsat::of(Some(&WORKLOAD), ground)
+        Wsat::new(Some(&WORKLOAD), ground)
     }
 
     /// Creates WSAT of the JESD219 composite.
@@ -138,10 +138,10 @@ impl Wsat {
     /// # Errors
     /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn composite(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        Wsat::of(None, ground)
+        Wsat::new(None, ground)
     }
 
-    fn of(own: Option<&Parameter>, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
+    fn new(own: Option<&Parameter>, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let workload = PtsWorkload::chosen(own, &MIX_WRITES, &ground.settings, ground.geometry)?;
         let (settings, geometry) = (&ground.settings, ground.geometry);
         let demand = settings.demand_or(workload.recommended_demand(&ground.method));

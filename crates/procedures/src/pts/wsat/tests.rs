@@ -187,7 +187,7 @@ fn a_gap_before_the_histogram_repeats_it() {
     let phases: Vec<_> = all[all.len() - 2..].iter().map(|s| s.place.phase.as_str()).collect();
     assert_eq!(phases, ["histogram", "histogram (attempt 2)"]);
     let record = record(&wsat.ground.settings, bench.entries);
-    let results = WsatResults::of(&wsat, &record);
+    let results = WsatResults::new(&wsat, &record);
     assert!(results.histogram.is_some());
     let findings = wsat.study(&record);
     let gap = findings.caveats.iter().find(|c| c.id == "gap").unwrap();
@@ -204,7 +204,7 @@ fn written_bytes_fills_and_response_times_are_added_up() {
     bench.response = |_| Some(Nanos::from_millis(3));
     wsat.conduct(&mut bench).unwrap();
     let record = record(&wsat.ground.settings, bench.entries);
-    let results = WsatResults::of(&wsat, &record);
+    let results = WsatResults::new(&wsat, &record);
     let last = results.minutes.last().unwrap();
     // 1000 writes of 8 KiB per second for 240 s.
     assert!((last.written_gb - 1000.0 * 8192.0 * 240.0 / 1e9).abs() < 1e-9);

@@ -88,7 +88,7 @@ impl ProcedureReport for Xsr {
     const FRONT_PLOTS: &'static [&'static str] = &["tp-all", "recovery"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), XsrResults::of(self, record));
+        let (choices, results) = (self.choices(record), XsrResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 

@@ -64,7 +64,7 @@ pub struct XsrMinute {
 
 impl<'a> XsrResults<'a> {
     /// Computes the results of the last attempt in a record.
-    pub fn of(xsr: &Xsr, record: &'a Record) -> Self {
+    pub fn new(xsr: &Xsr, record: &'a Record) -> Self {
         let mut time = Nanos::ZERO;
         let current = current_attempt(record);
         let segments: Vec<SegmentResult<'a>> = xsr
@@ -170,7 +170,7 @@ impl SegmentResult<'_> {
     pub fn secondary(&self) -> SecondaryMeans {
         let measurements: Vec<&Measurement> =
             self.steps.iter().map(|(_, o)| &o.measurement).collect();
-        SecondaryMeans::of(&measurements)
+        SecondaryMeans::new(&measurements)
     }
 }
 

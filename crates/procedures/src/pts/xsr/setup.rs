@@ -104,7 +104,7 @@ impl Xsr {
         let segment = |phase: &'static str, pattern: AccessPattern, demand, time: &Parameter| {
             Ok::<_, ProcedureError>(XsrSegment {
                 phase,
-                workload: PtsWorkload::of(pattern),
+                workload: PtsWorkload::from_pattern(pattern),
                 demand,
                 time: time.time(settings)?,
             })

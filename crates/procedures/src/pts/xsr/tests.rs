@@ -52,7 +52,7 @@ fn recovery_is_the_first_minute_at_the_first_segments_average() {
         let mut bench = scripted(recovering);
         xsr.conduct(&mut bench).unwrap();
         let record = record(&xsr.ground.settings, bench.entries);
-        let results = XsrResults::of(&xsr, &record);
+        let results = XsrResults::new(&xsr, &record);
         let rate = results.segments[0].average().unwrap();
         assert!((rate - 500.0 * 1.048_576).abs() < 1e-6, "{rate}");
         (results.recovery, xsr.study(&record).ending)
@@ -107,7 +107,7 @@ fn a_gap_begins_the_test_anew_with_the_purge() {
         let purges = bench.entries.iter().filter(|e| matches!(e, JournalEntry::Purged(_))).count();
         let last = steps(&bench.entries).last().unwrap().place.phase.clone();
         let record = record(&xsr.ground.settings, bench.entries);
-        let results = XsrResults::of(&xsr, &record);
+        let results = XsrResults::new(&xsr, &record);
         let minutes: Vec<usize> = results.segments.iter().map(|s| s.minutes.len()).collect();
         assert_eq!(minutes, [480, 360, 480], "only the last attempt counts");
         (purges, last)
@@ -131,7 +131,7 @@ fn an_attempt_that_was_just_begun_anew_shows_nothing_of_the_old_one() {
     entries.truncate(anew.unwrap() + 3);
     let mut record = record(&xsr.ground.settings, entries);
     record.entries.pop();
-    let results = XsrResults::of(&xsr, &record);
+    let results = XsrResults::new(&xsr, &record);
     let minutes: Vec<usize> = results.segments.iter().map(|s| s.minutes.len()).collect();
     assert_eq!((minutes, results.recovery), (vec![3, 0, 0], RecoveryTime::NotMeasured));
 }

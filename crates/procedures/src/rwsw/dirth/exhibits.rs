@@ -41,7 +41,7 @@ pub struct RwswDirthResults<'a> {
 }
 
 impl<'a> RwswDirthResults<'a> {
-    fn of(dirth: &RwswDirth, record: &'a Record) -> Self {
+    fn new(dirth: &RwswDirth, record: &'a Record) -> Self {
         let steady = steps_of(record, STEADY);
         let run = last_attempt(record, DEMAND);
         let demands: Vec<_> = dirth
@@ -79,7 +79,7 @@ impl<'a> RwswDirthResults<'a> {
 
     fn segments(&self) -> Vec<RwswSegment> {
         let segment = |(outstanding, m): &(u64, &Measurement)| {
-            RwswSegment::of(outstanding.to_string(), &[*m])
+            RwswSegment::new(outstanding.to_string(), &[*m])
         };
         self.ascending().iter().map(segment).collect()
     }
@@ -132,7 +132,7 @@ impl ProcedureReport for RwswDirth {
     const FRONT_PLOTS: &'static [&'static str] = &["outstanding"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), RwswDirthResults::of(self, record));
+        let (choices, results) = (self.choices(record), RwswDirthResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -223,7 +223,7 @@ impl ProcedureReport for RwswDirth {
     fn figures(run: &RwswDirthRun<'_>) -> Vec<KeyFigure> {
         let Some(demand) = run.results.chosen else { return Vec::new() };
         let held =
-            run.results.histogram.map(|m| RwswSegment::of(format!("MaxIOPS at {demand}"), &[m]));
+            run.results.histogram.map(|m| RwswSegment::new(format!("MaxIOPS at {demand}"), &[m]));
         let swept = run.results.at(demand.outstanding()).and_then(Measurement::iops);
         let label = format!("MaxIOPS at {demand}, in the sweep");
         let mut figures: Vec<KeyFigure> = held.iter().flat_map(key_figures).collect();

@@ -90,11 +90,12 @@ impl RwswDirth {
     /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
-        let composite = CapturedComposite::of(settings, ground.geometry)?.with_streams()?;
+        let composite =
+            CapturedComposite::from_settings(settings, ground.geometry)?.with_streams()?;
         check_ending(settings)?;
         check_demand(settings, ", or change them with --set outstanding=32,8,1")?;
         let regime = PreconditioningPlan::chosen(settings)?;
-        let ladder = DemandLadder::of(&OUTSTANDING, settings)?;
+        let ladder = DemandLadder::parse(&OUTSTANDING, settings)?;
         Ok(RwswDirth {
             steady: steady_composite(&ground, &composite, ladder.highest(), (&regime, true))?,
             art_ceiling: ART_CEILING

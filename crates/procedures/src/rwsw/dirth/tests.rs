@@ -85,7 +85,7 @@ fn a_gap_in_the_loop_of_demands_or_before_the_histogram_repeats_it() {
 
 #[test]
 fn the_best_stays_below_the_ceiling_where_any_demand_does() {
-    let ladder = DemandLadder::of(&OUTSTANDING, &Settings::new("rwsw-dirth", 1)).unwrap();
+    let ladder = DemandLadder::parse(&OUTSTANDING, &Settings::new("rwsw-dirth", 1)).unwrap();
     assert_eq!(best(&ladder, &[], Nanos::from_millis(5)), Demand::new(32, 32), "a rehearsal");
 }
 

@@ -100,7 +100,7 @@ fn of_script(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Vec<Stream
         });
         StreamComparison {
             name: name.to_owned(),
-            captured: script.counts.of(op) as f64,
+            captured: script.counts.get(op) as f64,
             captured_bytes: None,
             replayed: ios as f64,
             replayed_bytes: bytes as f64,

@@ -53,7 +53,7 @@ impl ProcedureReport for Replay {
         ReportEntry::Secondary,
         ReportEntry::Facts(|run| {
             let measurements: Vec<&Measurement> = run.results.measurements().collect();
-            let rows = secondary::rows(&SecondaryMeans::of(&measurements), None);
+            let rows = secondary::rows(&SecondaryMeans::new(&measurements), None);
             Facts::new("Over the whole replay").rows(rows)
         }),
         ReportEntry::Csv(moments_table),
@@ -61,7 +61,7 @@ impl ProcedureReport for Replay {
     const FRONT_PLOTS: &'static [&'static str] = &["iops-throughput-time", "response-time"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(), RwswReplayResults::of(self, record));
+        let (choices, results) = (self.choices(), RwswReplayResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -154,7 +154,7 @@ impl ProcedureReport for Replay {
         let tail = ms(tally.percentile(FIVE_NINES));
         let measured: Vec<&Measurement> = run.results.measurements().collect();
         let whole =
-            RwswSegment { iops: rate(tally.ios as f64), ..RwswSegment::of("Replay", &measured) };
+            RwswSegment { iops: rate(tally.ios as f64), ..RwswSegment::new("Replay", &measured) };
         let mut figures = vec![
             KeyFigure::new("iops", "Replayed", rate(tally.ios as f64), "IOPS"),
             KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),

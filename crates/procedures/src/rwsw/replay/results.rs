@@ -53,7 +53,7 @@ pub struct RwswReplayResults<'a> {
 
 impl<'a> RwswReplayResults<'a> {
     /// Computes the results from a record.
-    pub fn of(replay: &Replay, record: &'a Record) -> Self {
+    pub fn new(replay: &Replay, record: &'a Record) -> Self {
         let steps = steps_of(record, PHASE);
         let replayed = match &replay.course {
             ReplayContent::Steps(planned) => of_steps(replay, planned, &steps),

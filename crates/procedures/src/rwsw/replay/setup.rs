@@ -126,7 +126,7 @@ impl Replay {
     /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
     pub fn on(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
-        let composite = CapturedComposite::of(settings, ground.geometry)?;
+        let composite = CapturedComposite::from_settings(settings, ground.geometry)?;
         check_ending(settings)?;
         if composite.workload.script.is_none() {
             check_demand(settings, ": every capture step has its own")?;

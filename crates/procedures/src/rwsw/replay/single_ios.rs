@@ -35,7 +35,7 @@ struct ReplaySums {
 }
 
 impl ReplaySums {
-    fn of(results: &RwswReplayResults<'_>) -> Self {
+    fn new(results: &RwswReplayResults<'_>) -> Self {
         let mut sum = ReplaySums::default();
         let parts = results.measurements().filter_map(|m: &Measurement| m.replay.as_deref());
         parts.for_each(|part| sum.add(part));
@@ -65,7 +65,7 @@ pub(super) fn caveats(
     record: &Record,
     results: &RwswReplayResults<'_>,
 ) -> Vec<Caveat> {
-    let sum = ReplaySums::of(results);
+    let sum = ReplaySums::new(results);
     let mut caveats = Vec::new();
     let uncounted = script.counts.total().saturating_sub(results.played() + sum.left_out);
     if record.has_ended() && sum.left_out + sum.fua_left_out + uncounted > 0 {
@@ -114,7 +114,7 @@ pub(super) fn caveats(
 
 /// Returns the number of I/Os that were left out by choice.
 pub(super) fn left_out(results: &RwswReplayResults<'_>) -> u64 {
-    ReplaySums::of(results).left_out
+    ReplaySums::new(results).left_out
 }
 
 /// Returns the response times of an operation, measured from submission.
@@ -128,7 +128,7 @@ pub(super) fn served(results: &RwswReplayResults<'_>, op: Op) -> Tally {
 
 /// Returns the facts on how many I/Os were played, left out and late.
 pub(super) fn facts(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Facts {
-    let sum = ReplaySums::of(results);
+    let sum = ReplaySums::new(results);
     let late = sum.mean().map(|mean| format!("{:.3} ms", mean.as_millis_f64()));
     Facts::new("Single I/Os").rows([
         Setting::identity("SHA-256 of the I/Os", &script.digest),
@@ -196,7 +196,7 @@ fn pace(seconds: &[IntervalLateness]) -> ReplayPace {
 /// Returns start errors and the verdict; `None` for a closed loop, which has no due times.
 pub(super) fn punctuality(script: &ScriptLoad, results: &RwswReplayResults<'_>) -> Option<Facts> {
     (script.timing != Timing::Closed).then_some(())?;
-    let ReplaySums { late, .. } = ReplaySums::of(results);
+    let ReplaySums { late, .. } = ReplaySums::new(results);
     let seconds: Vec<IntervalLateness> = seconds(results).collect();
     let micros = |nanos: Nanos| format!("{:.1} us", nanos.0 as f64 / 1e3);
     let at = |share: f64| late.histogram.supported_quantile(share).map(micros);

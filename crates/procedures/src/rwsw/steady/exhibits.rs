@@ -205,7 +205,7 @@ impl ProcedureReport for SteadyStreams {
                 .results
                 .judged
                 .iter()
-                .flat_map(|judged| key_figures(&RwswSegment::of("Window", &judged.reported())))
+                .flat_map(|judged| key_figures(&RwswSegment::new("Window", &judged.reported())))
                 .collect(),
         }
     }
@@ -278,12 +278,12 @@ fn segments(test: &SteadyStreams, judged: &[JudgedRun<'_>]) -> Vec<RwswSegment> 
         RwswWsatKind::Individual => judged
             .iter()
             .filter(|run| !run.steps.is_empty())
-            .map(|run| RwswSegment::of(run.run.label.clone(), &run.reported()))
+            .map(|run| RwswSegment::new(run.run.label.clone(), &run.reported()))
             .collect(),
         RwswWsatKind::Multi => {
             let measured = judged.iter().flat_map(JudgedRun::measured);
             measured
-                .map(|(step, o)| RwswSegment::of(step.place.round.to_string(), &[&o.measurement]))
+                .map(|(step, o)| RwswSegment::new(step.place.round.to_string(), &[&o.measurement]))
                 .collect()
         }
     }

@@ -50,7 +50,7 @@ impl SteadyStreams {
     /// # Errors
     /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
     pub fn multi(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        SteadyStreams::of(RwswWsatKind::Multi, ground)
+        SteadyStreams::new(RwswWsatKind::Multi, ground)
     }
 
     /// Creates Individual Streams WSAT.
@@ -58,12 +58,13 @@ impl SteadyStreams {
     /// # Errors
     /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the test.
     pub fn individual(ground: ProcedureSetup) -> Result<Self, ProcedureError> {
-        SteadyStreams::of(RwswWsatKind::Individual, ground)
+        SteadyStreams::new(RwswWsatKind::Individual, ground)
     }
 
-    fn of(kind: RwswWsatKind, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
+    fn new(kind: RwswWsatKind, ground: ProcedureSetup) -> Result<Self, ProcedureError> {
         let settings = &ground.settings;
-        let composite = CapturedComposite::of(settings, ground.geometry)?.with_streams()?;
+        let composite =
+            CapturedComposite::from_settings(settings, ground.geometry)?.with_streams()?;
         check_ending(settings)?;
         let regime = PreconditioningPlan::chosen(settings)?;
         let runs = match kind {

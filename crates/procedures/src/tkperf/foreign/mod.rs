@@ -71,7 +71,7 @@ fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
         ForeignKind::ZoneIops => "HDD IOPS",
         ForeignKind::ZoneThroughput => "HDD Throughput",
     };
-    let studied = TkperfTestResult::of(test);
+    let studied = TkperfTestResult::new(test);
     let mut caveats = worth::caveats(test, &studied);
     caveats.extend(studied.not_steady());
     let findings = Findings {

@@ -35,7 +35,7 @@ pub(super) struct TkperfTestResult<'a> {
 }
 
 impl<'a> TkperfTestResult<'a> {
-    pub fn of(test: &'a ForeignTest) -> Self {
+    pub fn new(test: &'a ForeignTest) -> Self {
         let verdict = tracked(test.kind).map(|pattern| verdict(test, &pattern));
         let reported = reported(test, verdict.as_ref());
         let mut patterns: Vec<AccessPattern> = Vec::new();

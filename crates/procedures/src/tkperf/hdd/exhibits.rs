@@ -28,7 +28,7 @@ impl ProcedureReport for ZoneTest {
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(), HddResults::of(self, record));
+        let (choices, results) = (self.choices(), HddResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 

@@ -41,7 +41,7 @@ pub struct ZoneSpread {
 
 impl HddResults {
     /// Computes the results from a record.
-    pub fn of(test: &ZoneTest, record: &Record) -> Self {
+    pub fn new(test: &ZoneTest, record: &Record) -> Self {
         let points = test.kind.points().into_iter().zip(1..);
         let points = points.map(|(pattern, number)| point(test, record, pattern, number));
         HddResults { points: points.collect() }

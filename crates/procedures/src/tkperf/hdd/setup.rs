@@ -74,7 +74,7 @@ impl ZoneTest {
     /// # Errors
     /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn iops(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        ZoneTest::of(ZoneTestKind::Iops, asked)
+        ZoneTest::new(ZoneTestKind::Iops, asked)
     }
 
     /// Creates the test of throughput in each zone.
@@ -82,16 +82,16 @@ impl ZoneTest {
     /// # Errors
     /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
     pub fn throughput(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
-        ZoneTest::of(ZoneTestKind::Throughput, asked)
+        ZoneTest::new(ZoneTestKind::Throughput, asked)
     }
 
-    fn of(kind: ZoneTestKind, asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+    fn new(kind: ZoneTestKind, asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
         let instead = "it ends after its last zone; omit --steady-state and --max-rounds";
         check_no_rounds(asked.settings, instead)?;
         let method = Method {
             document: "TKperf 2.x, hdd mode",
             lesser: Some("TKPERF HDD MODE: the method of TKperf 2.x, not of the PTS"),
-            ..method::of(Profile::Tkperf, asked.settings.class)
+            ..method::for_profile(Profile::Tkperf, asked.settings.class)
         };
         let ground = ProcedureSetup::new(asked, method)?;
         let count = ZONES.parse(&ground.settings, |text| {

@@ -101,7 +101,7 @@ fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
 
 /// Returns the remaining time in seconds, computed from the journal as the progress panel does.
 fn time_left(procedure: &dyn Procedure, contents: &LedgerContents) -> Option<f64> {
-    let mut forecast = Forecast::of(procedure);
+    let mut forecast = Forecast::new(procedure);
     for line in &contents.lines {
         if let JournalEntry::Applied { step, outcome } = &line.entry {
             forecast.begin(step);

@@ -26,7 +26,7 @@ pub fn run(arguments: &ExportCommandArguments) -> anyhow::Result<ExitState> {
 
 fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
     // Refuse an impossible output file before the work.
-    let file = OutputRule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let file = OutputRule::from_arguments(&arguments.writing)?.begin(&arguments.output)?;
     let mut directories = Vec::new();
     for run in &arguments.runs {
         directories.extend(RunGroup::runs_in(run)?);

@@ -44,7 +44,7 @@ fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
     let shelf = match &arguments.output {
         Some(path) => Some(OutputDir::named(
             path,
-            OutputRule::of(&arguments.writing)?,
+            OutputRule::from_arguments(&arguments.writing)?,
             &output::names(&output::FORMATS),
         )?),
         None => None,
@@ -67,7 +67,7 @@ fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitS
     let device = foreseen(arguments)?;
     // Read tests may depend on the content of an existing file.
     let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
-    let ready = PlannedConfig::of(arguments, file, u64::from(device.logical_sector), is_new)?;
+    let ready = PlannedConfig::new(arguments, file, u64::from(device.logical_sector), is_new)?;
     let result = result(arguments)?;
     let conducted = front::conduct(&arguments.front, ready.plan.sequence.clone())?;
     if let Some(result) = result {
@@ -151,7 +151,7 @@ fn foreseen(arguments: &IometerArguments) -> anyhow::Result<Device> {
 /// Opens the result file, if one is requested, so that an impossible name is refused before the
 /// run.
 fn result(arguments: &IometerArguments) -> anyhow::Result<Option<TextOutput>> {
-    let rule = OutputRule::of(&arguments.writing())?;
+    let rule = OutputRule::from_arguments(&arguments.writing())?;
     Ok(arguments.result.as_ref().map(|path| rule.begin_text(path)).transpose()?)
 }
 
@@ -196,7 +196,7 @@ fn not_written(arguments: &IometerArguments, directory: &Path) -> String {
 
 fn hold(readies: &[PlannedConfig], records: &[Record], result: TextOutput) -> anyhow::Result<()> {
     let taken = readies.iter().zip(records).map(|(ready, record)| MeasuredConfig { ready, record });
-    result.hold(results::of(&taken.collect::<Vec<_>>()).as_bytes())
+    result.hold(results::render(&taken.collect::<Vec<_>>()).as_bytes())
 }
 
 /// Writes the results of runs that finished earlier.

@@ -22,7 +22,7 @@ pub struct PlannedConfig {
 
 impl PlannedConfig {
     /// Plans the configuration of a file.
-    pub fn of(
+    pub fn new(
         arguments: &IometerArguments,
         file: &Path,
         sector: u64,

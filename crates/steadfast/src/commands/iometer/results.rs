@@ -30,7 +30,7 @@ pub struct MeasuredConfig<'a> {
 }
 
 /// Returns the content of the file. All runs are of the same configuration.
-pub fn of(taken: &[MeasuredConfig<'_>]) -> String {
+pub fn render(taken: &[MeasuredConfig<'_>]) -> String {
     let Some(MeasuredConfig { ready: first, record }) = taken.first() else { return String::new() };
     let setup = first.config.setup.clone().unwrap_or_default();
     let recorded = match setup.record.unwrap_or(RecordedRows::All) {

@@ -106,7 +106,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
         Some(_) => hosts::check_engine(arguments.engine)?,
         None => refuse_unclear(arguments, &asked)?,
     }
-    let rule = OutputRule::of(&arguments.writing)?;
+    let rule = OutputRule::from_arguments(&arguments.writing)?;
     let file = |path: &Option<PathBuf>| path.as_ref().map(|path| rule.begin_text(path)).transpose();
     let (markdown, csv) = (file(&arguments.export_markdown)?, file(&arguments.export_csv)?);
     let stop = target::stop_on_signals()?;
@@ -360,7 +360,7 @@ fn rig_here(
     } else {
         (target::find_to_read(target, arguments.target.size, &asked.name)?, Consent::Read)
     };
-    target::rig(mover, &named, &consent, &[], SimulationOptions::of(arguments.seed), stop)
+    target::rig(mover, &named, &consent, &[], SimulationOptions::with_seed(arguments.seed), stop)
 }
 
 /// Arms a target that several hosts share.

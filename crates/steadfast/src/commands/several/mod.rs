@@ -191,7 +191,7 @@ fn finish(group: &RunGroup, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<Exi
             None => Ok(None),
         };
         let procedure = end.and_then(|end| end.procedure.as_deref());
-        came.push(TargetOutcome::of(member, directory, procedure, outcome));
+        came.push(TargetOutcome::new(member, directory, procedure, outcome));
     }
     report(group, &came, json)?;
     Ok(ExitState::worst(came.iter().map(|one| one.state)))
@@ -207,7 +207,7 @@ struct TargetOutcome<'a> {
 }
 
 impl<'a> TargetOutcome<'a> {
-    fn of(
+    fn new(
         member: &'a GroupMember,
         directory: PathBuf,
         procedure: Option<&dyn Procedure>,

@@ -88,7 +88,7 @@ fn conduct_one(
 pub fn phases(runs: &[ReadyRun]) -> anyhow::Result<Vec<String>> {
     let mut phases: Vec<String> = Vec::new();
     for run in runs {
-        for stretch in Outline::of(run.procedure.as_ref(), None)?.stretches {
+        for stretch in Outline::rehearse(run.procedure.as_ref(), None)?.stretches {
             if !phases.contains(&stretch.phase) {
                 phases.push(stretch.phase);
             }

@@ -11,7 +11,8 @@ pub fn clock(
     filter: &FilterArguments,
     asked: TimeAxis,
 ) -> Option<CaptureClock> {
-    CaptureClock::of(conditions, filter.time_zone.as_ref()).filter(|_| asked == TimeAxis::Clock)
+    CaptureClock::from_conditions(conditions, filter.time_zone.as_ref())
+        .filter(|_| asked == TimeAxis::Clock)
 }
 
 /// Row labels of a table over time.
@@ -23,7 +24,7 @@ pub struct StepTimeFormat {
 
 impl StepTimeFormat {
     /// Returns the axis for steps over a span; relative if the capture has no clock.
-    pub fn of(
+    pub fn new(
         conditions: &CaptureConditions,
         filter: &FilterArguments,
         asked: TimeAxis,

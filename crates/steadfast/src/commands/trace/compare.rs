@@ -71,7 +71,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
         say_unlisted(capture, &answer);
         account.get_or_insert(answer.account);
         for side in &answer.found.sides {
-            let mut figures = SideFigures::of(capture, side, step_ns, shift);
+            let mut figures = SideFigures::new(capture, side, step_ns, shift);
             if all.len() > 1 {
                 figures.name = format!("{}: {}", capture.name, figures.name);
             }
@@ -93,7 +93,7 @@ fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<FilteredCapture>
     let filter = &arguments.selection.filter;
     // Requests of programs and the device I/Os they cause must not be added up.
     let layers = if arguments.by.is_some() { LayerDefault::One } else { LayerDefault::Each };
-    let of = |(path, parts)| FilteredCapture::of(path, parts, filter, layers);
+    let of = |(path, parts)| FilteredCapture::new(path, parts, filter, layers);
     no_file_twice(arguments.selection.files.iter().chain(&arguments.after))?;
     if !arguments.after.is_empty() {
         let sides = [&arguments.selection.files, &arguments.after].into_iter();
@@ -188,7 +188,7 @@ fn axis(arguments: &CompareArguments, all: &[FilteredCapture], step_ns: u64) -> 
     let earliest = all.iter().min_by_key(|capture| capture.conditions().began_unix_ns);
     let conditions = earliest.map(|capture| capture.conditions().clone()).unwrap_or_default();
     let end = all.iter().map(|capture| capture.captured.end_ns()).max().unwrap_or(0);
-    StepTimeFormat::of(&conditions, &arguments.selection.filter, time, (step_ns, (0, end)))
+    StepTimeFormat::new(&conditions, &arguments.selection.filter, time, (step_ns, (0, end)))
 }
 
 fn missing(capture: &FilteredCapture) -> Vec<String> {
@@ -207,7 +207,7 @@ fn say_unlisted(capture: &FilteredCapture, answer: &PassResult<SidesResult>) {
 }
 
 impl SideFigures {
-    fn of(capture: &FilteredCapture, side: &SideSteps, width: u64, shift: i64) -> SideFigures {
+    fn new(capture: &FilteredCapture, side: &SideSteps, width: u64, shift: i64) -> SideFigures {
         let mut figures = capture.captured.figures_of_side(&capture.pass, side, width);
         for step in &mut figures {
             step.begin_ns = step.begin_ns.saturating_add_signed(shift);

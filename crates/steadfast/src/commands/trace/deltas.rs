@@ -41,7 +41,7 @@ pub fn run(
     by: Facet,
     mut both: [FilteredCapture; 2],
 ) -> anyhow::Result<ExitState> {
-    let rule = OutputRule::of(&arguments.report.writing)?;
+    let rule = OutputRule::from_arguments(&arguments.report.writing)?;
     let names = output::names(&arguments.report.format);
     let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
@@ -54,7 +54,7 @@ pub fn run(
         observed_ns[at] = observed.total_ns();
         caveats.extend(limits(['A', 'B'][at], &evidence));
         account.get_or_insert(evidence.account);
-        sides.push(DeltaSide::of(&groups, capture.conditions(), observed));
+        sides.push(DeltaSide::new(&groups, capture.conditions(), observed));
     }
     let sides: [DeltaSide; 2] = sides.try_into().ok().context("two captures are compared")?;
     let compared = CaptureComparison {
@@ -197,7 +197,7 @@ fn folded(capture: &FilteredCapture, by: Facet) -> anyhow::Result<(Groups, Evide
     let PassResult { found, .. } = capture.answer(|captured, pass| {
         let facets = delta::facets(by);
         let mut groups = Groups::by(&facets).with_hosts(captured.conditions());
-        let mut quality = Completeness::of(captured.conditions());
+        let mut quality = Completeness::from_conditions(captured.conditions());
         let account = captured.run(pass, &mut [&mut groups, &mut quality])?;
         let evidence = Evidence::seen(captured, account, quality);
         Ok(PassResult { found: (groups, evidence), account })

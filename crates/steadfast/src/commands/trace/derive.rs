@@ -68,7 +68,7 @@ pub fn run(arguments: &WorkloadArguments) -> anyhow::Result<ExitState> {
 fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
     let path = arguments.selection.file();
     let name = path.display().to_string();
-    let rule = OutputRule::of(&arguments.writing)?;
+    let rule = OutputRule::from_arguments(&arguments.writing)?;
     let begin = |path: &Option<PathBuf>| path.as_deref().map(|path| rule.begin_text(path));
     let output = begin(&arguments.output).transpose()?;
     let steps = begin(&arguments.replay_representation).transpose()?;
@@ -176,7 +176,7 @@ fn from_trace(
     let selected = FilteredCapture::open(&arguments.selection)?;
     let options = selected.options(arguments.shares.of, arguments.shares.threshold, arguments.step);
     let derivation =
-        selected.ask(|captured, _| Derivation::of(captured, &options, output.is_some()))?;
+        selected.ask(|captured, _| Derivation::read(captured, &options, output.is_some()))?;
     if derivation.totals.mixes_layers() {
         bail!(
             "{}: a workload comes from one layer; omit --layer both, or give --layer filesystem",

@@ -26,7 +26,7 @@ pub fn schema() -> schemars::Schema {
 /// Prints the limits of a capture.
 pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
-    let evidence = selected.ask(Evidence::of)?;
+    let evidence = selected.ask(Evidence::read)?;
     let content = DoctorContent { limits: evidence.limits(), quality: evidence.quality };
     if arguments.json {
         selected.print(evidence.account, content)?

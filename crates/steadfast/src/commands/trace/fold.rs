@@ -55,7 +55,7 @@ struct FoldInput {
 
 /// Folds captures into a file.
 pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
-    let output = OutputRule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let output = OutputRule::from_arguments(&arguments.writing)?.begin(&arguments.output)?;
     let options = FoldOptions {
         step_ns: arguments.step.0,
         processes: !arguments.no_processes,
@@ -63,7 +63,7 @@ pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
         threads: !arguments.no_processes && !arguments.no_threads,
         files: !arguments.no_files,
     };
-    let (mut merge, mut twice) = (Merge::of(&options), Vec::new());
+    let (mut merge, mut twice) = (Merge::new(&options), Vec::new());
     for files in captures(arguments, &mut merge, &mut twice)? {
         match folded(&files, arguments, &options) {
             Ok(folded) => twice.extend(merge.add(folded)?),
@@ -81,7 +81,7 @@ pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
 
 /// Merges fold files.
 pub fn merge(arguments: &MergeArguments) -> anyhow::Result<ExitState> {
-    let output = OutputRule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let output = OutputRule::from_arguments(&arguments.writing)?.begin(&arguments.output)?;
     let (mut merge, mut twice) = (Merge::default(), Vec::new());
     for path in &arguments.files {
         let shown = path.display();
@@ -144,7 +144,7 @@ fn folded(
 ) -> anyhow::Result<Folded> {
     let parts = files.iter().map(|file| open(&file.path)).collect::<anyhow::Result<Vec<_>>>()?;
     let first = files.first().context("name a trace")?;
-    let selected = FilteredCapture::of(&first.path, parts, &arguments.filter, LayerDefault::Each)?;
+    let selected = FilteredCapture::new(&first.path, parts, &arguments.filter, LayerDefault::Each)?;
     let identities = files.iter().map(|file| file.identity.clone()).collect();
     selected.ask(|captured, pass| fold(captured, identities, pass, options))
 }
@@ -178,7 +178,7 @@ fn finish(
     output: NewFile,
     (json, accept_damage): (bool, bool),
 ) -> anyhow::Result<ExitState> {
-    let content = FoldContent::of(&merge, twice, &output.path());
+    let content = FoldContent::new(&merge, twice, &output.path());
     if content.captures == 0 && content.left_out.is_empty() {
         return Err(misuse("there is no capture to fold"));
     }
@@ -202,7 +202,7 @@ fn finish(
 }
 
 impl FoldContent {
-    fn of(merge: &Merge<File>, twice: Vec<String>, path: &Path) -> Self {
+    fn new(merge: &Merge<File>, twice: Vec<String>, path: &Path) -> Self {
         let hosts: BTreeSet<_> =
             merge.captures().map(|one| one.conditions.host.as_deref()).collect();
         let sum = |of: fn(&Member) -> u64| merge.captures().map(of).sum();

@@ -70,11 +70,11 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
         threshold: arguments.threshold.unwrap_or(Threshold::USUAL),
     };
     let PassResult { found: HitMaps { steps, streams, maps }, account } =
-        selected.answer(|captured, pass| HitMaps::of(captured, pass, &choice))?;
+        selected.answer(|captured, pass| HitMaps::read(captured, pass, &choice))?;
     let conditions = selected.conditions();
     let name = |map: &HitMap| device_name(conditions, map.device());
     if arguments.json {
-        let maps = maps.iter().map(|map| DeviceHits::of(name(map), map, shown)).collect();
+        let maps = maps.iter().map(|map| DeviceHits::new(name(map), map, shown)).collect();
         selected.print(
             account,
             HitsContent { step_ns: steps.width_ns, streams, maps, read_out: None },
@@ -82,8 +82,12 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
         return Ok(selected.ending());
     }
     let over = (steps.width_ns, account.span_ns.unwrap_or_default());
-    let axis =
-        StepTimeFormat::of(conditions, &arguments.selection.filter, arguments.axis.time_axis, over);
+    let axis = StepTimeFormat::new(
+        conditions,
+        &arguments.selection.filter,
+        arguments.axis.time_axis,
+        over,
+    );
     for map in &maps {
         let name = printable(&name(map)).into_owned();
         let picture = match &streams {
@@ -110,7 +114,7 @@ fn read_out(
     let conditions = selected.conditions();
     let span_ns = (selected.captured.begin_ns(), selected.captured.end_ns());
     let zone = arguments.selection.filter.time_zone.as_ref();
-    let from_ns = MomentResolver::of(conditions, zone, span_ns).moment(at, 0);
+    let from_ns = MomentResolver::new(conditions, zone, span_ns).moment(at, 0);
     let from_ns = from_ns.with_context(|| selected.name.clone())?;
     let step_ns = arguments.axis.step.map_or(READ_OUT_NS, |step| step.0);
     let choice = ReadOutChoice {
@@ -120,7 +124,7 @@ fn read_out(
         threshold: arguments.threshold.unwrap_or(Threshold(0)),
     };
     let PassResult { found, account } =
-        selected.answer(|captured, pass| ReadOut::of(captured, pass, &choice))?;
+        selected.answer(|captured, pass| ReadOut::read(captured, pass, &choice))?;
     let name = |read_out: &ReadOut| device_name(conditions, read_out.device);
     if arguments.json {
         let device = |read_out: &ReadOut| DeviceReadOut {
@@ -137,8 +141,12 @@ fn read_out(
         return Ok(selected.ending());
     }
     let over = (step_ns.min(READ_OUT_NS), span_ns);
-    let axis =
-        StepTimeFormat::of(conditions, &arguments.selection.filter, arguments.axis.time_axis, over);
+    let axis = StepTimeFormat::new(
+        conditions,
+        &arguments.selection.filter,
+        arguments.axis.time_axis,
+        over,
+    );
     for read_out in &found {
         terminal::print(&format!(
             "{}: {} from {}, {} ranges of {}\n{}\n",

@@ -26,7 +26,7 @@ pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let conditions = selected.conditions();
     let PassResult { found, account } = selected.answer(|captured, pass| {
-        let mut found = Hosts::of(conditions);
+        let mut found = Hosts::from_conditions(conditions);
         let account = captured.run(pass, &mut [found.fold()])?;
         Ok(PassResult { found, account })
     })?;

@@ -48,7 +48,7 @@ pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
     let mut ends = DeviceEnds::default();
     selected.ask(|captured, pass| captured.run(pass, &mut [&mut ends]))?;
     let (conditions, ranges) = (selected.conditions(), usize::try_from(arguments.ranges)?);
-    let new = |device| HotRanges::new(device, ends.of(device, conditions), ranges);
+    let new = |device| HotRanges::new(device, ends.end(device, conditions), ranges);
     let PassResult { found, account } = selected.answer(|captured, pass| {
         let mut found: Vec<HotRanges> = ends.devices().map(new).collect();
         let account = captured.run_each(pass, &mut found)?;
@@ -60,7 +60,7 @@ pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
         ranges: ranges.ranges(),
         range_bytes: ranges.range_bytes(),
         touched: ranges.touched(),
-        hottest: ranges.hottest(arguments.top).into_iter().map(HotRangeContent::of).collect(),
+        hottest: ranges.hottest(arguments.top).into_iter().map(HotRangeContent::new).collect(),
     };
     let content = HotContent { devices: found.iter().map(device).collect() };
     if arguments.json {
@@ -77,7 +77,7 @@ pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
 }
 
 impl HotRangeContent {
-    fn of(range: HotRange) -> Self {
+    fn new(range: HotRange) -> Self {
         HotRangeContent { processes: range.processes.clone(), range }
     }
 }

@@ -39,7 +39,7 @@ pub fn schema() -> schemars::Schema {
 /// Prints the capture of each file.
 pub fn run(arguments: &IdentifyArguments) -> anyhow::Result<ExitState> {
     let files: Vec<IdentifiedTraceFile> =
-        arguments.files.iter().map(|path| IdentifiedTraceFile::of(path)).collect();
+        arguments.files.iter().map(|path| IdentifiedTraceFile::identify(path)).collect();
     let unread = files.iter().any(|file| file.error.is_some());
     if arguments.json {
         terminal::print_json(&IdentifyContent { files })?
@@ -51,7 +51,7 @@ pub fn run(arguments: &IdentifyArguments) -> anyhow::Result<ExitState> {
 }
 
 impl IdentifiedTraceFile {
-    fn of(path: &Path) -> Self {
+    fn identify(path: &Path) -> Self {
         let nothing = IdentifiedTraceFile {
             file: path.to_owned(),
             kind: None,

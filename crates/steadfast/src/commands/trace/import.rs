@@ -25,7 +25,7 @@ const BEGINNING: usize = 4096;
 
 /// Reads all files and writes one trace.
 pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
-    let output = OutputRule::of(&arguments.writing)?.begin(&arguments.output)?;
+    let output = OutputRule::from_arguments(&arguments.writing)?.begin(&arguments.output)?;
     let mut inputs = Vec::new();
     let mut found = None;
     let mut first = Vec::new();

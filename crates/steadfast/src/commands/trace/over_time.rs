@@ -95,7 +95,7 @@ pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
         let over = (found.width_ns, account.span_ns.unwrap_or_default());
         let filter = &arguments.selection.filter;
         let axis =
-            StepTimeFormat::of(selected.conditions(), filter, arguments.axis.time_axis, over);
+            StepTimeFormat::new(selected.conditions(), filter, arguments.axis.time_axis, over);
         print_table(shown, &axis)?;
     }
     Ok(selected.ending())
@@ -128,21 +128,21 @@ pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
     let choice = (arguments.shares.of, arguments.shares.threshold);
     let PassResult { found, account } =
         selected.answer(|captured, pass| captured.map(pass, asked, choice))?;
-    let content = MapContent::of(&found);
+    let content = MapContent::new(&found);
     if arguments.json {
         selected.print(account, content)?
     } else {
         let over = (content.step_ns, account.span_ns.unwrap_or_default());
         let filter = &arguments.selection.filter;
         let axis =
-            StepTimeFormat::of(selected.conditions(), filter, arguments.axis.time_axis, over);
+            StepTimeFormat::new(selected.conditions(), filter, arguments.axis.time_axis, over);
         terminal::print(&content.lines(arguments.shares.of, &axis))?;
     }
     Ok(selected.ending())
 }
 
 impl MapContent {
-    fn of(StreamMapResult { width_ns, keys, series }: &StreamMapResult) -> Self {
+    fn new(StreamMapResult { width_ns, keys, series }: &StreamMapResult) -> Self {
         let names = keys.iter().map(ToString::to_string).chain(["others".to_owned()]);
         let step = |(at, cells): (&u64, &Vec<SeriesCell>)| MapStep {
             begin_ns: at.saturating_mul(*width_ns),

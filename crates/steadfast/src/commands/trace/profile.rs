@@ -27,7 +27,7 @@ pub fn schema() -> schemars::Schema {
 pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let zone = arguments.selection.filter.time_zone.as_ref();
-    let clock = CaptureClock::of(selected.conditions(), zone).with_context(|| {
+    let clock = CaptureClock::from_conditions(selected.conditions(), zone).with_context(|| {
         format!(
             "{} has no start time, so times of day are unavailable; use: steadfast trace steps",
             selected.name

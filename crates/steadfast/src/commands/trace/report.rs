@@ -12,7 +12,11 @@ use steadfast_analysis::{Study, StudyOptions, findings};
 /// Writes the report of a capture in every chosen format.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.format);
-    let shelf = OutputDir::named(&arguments.output, OutputRule::of(&arguments.writing)?, &names)?;
+    let shelf = OutputDir::named(
+        &arguments.output,
+        OutputRule::from_arguments(&arguments.writing)?,
+        &names,
+    )?;
     let selected = FilteredCapture::open(&arguments.selection)?;
     let options = StudyOptions {
         hits: arguments.show.into(),
@@ -23,7 +27,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
         ),
         ..selected.options(arguments.shares.of, arguments.shares.threshold, arguments.axis.step)
     };
-    let study = selected.ask(|captured, _| Study::of(captured, &options))?;
+    let study = selected.ask(|captured, _| Study::read(captured, &options))?;
     let findings = findings(&study, SOFTWARE);
     for file in output::write(&shelf, &findings, &arguments.format)? {
         terminal::print(&file.display().to_string())?;

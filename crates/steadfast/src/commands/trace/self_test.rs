@@ -14,7 +14,7 @@ use steadfast_analysis::{Study, StudyOptions};
 /// Prints the four reports or writes them.
 pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.report.format);
-    let rule = OutputRule::of(&arguments.report.writing)?;
+    let rule = OutputRule::from_arguments(&arguments.report.writing)?;
     let shelf = arguments.report.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
     let selected = FilteredCapture::open(&arguments.selection)?;
@@ -26,7 +26,7 @@ pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
         ),
         ..selected.options(arguments.shares.of, arguments.shares.threshold, arguments.axis.step)
     };
-    let study = selected.ask(|captured, _| Study::of(captured, &options))?;
+    let study = selected.ask(|captured, _| Study::read(captured, &options))?;
     let findings = self_test(&study, SOFTWARE);
     if arguments.json {
         terminal::print_findings(&findings)?;

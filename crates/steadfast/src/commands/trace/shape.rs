@@ -38,7 +38,7 @@ pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
     let asked = arguments.axis.step.map(|step| step.0);
     let choice = (arguments.shares.of, arguments.shares.threshold);
     let PassResult { found, account } = selected.answer(|captured, pass| {
-        let (found, account) = ShapeResult::of(captured, pass, asked, choice)?;
+        let (found, account) = ShapeResult::read(captured, pass, asked, choice)?;
         Ok(PassResult { found, account })
     })?;
     let content = ShapeContent {
@@ -54,7 +54,7 @@ pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
     }
     let filter = &arguments.selection.filter;
     let over = (content.step_ns, account.span_ns.unwrap_or_default());
-    let axis = StepTimeFormat::of(selected.conditions(), filter, arguments.axis.time_axis, over);
+    let axis = StepTimeFormat::new(selected.conditions(), filter, arguments.axis.time_axis, over);
     terminal::print(&content.lines(&axis))?;
     Ok(selected.ending())
 }

@@ -33,7 +33,7 @@ pub fn schema() -> schemars::Schema {
 pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
     let selected = FilteredCapture::open(&arguments.selection)?;
     let PassResult { found, account } = selected.answer(|captured, pass| captured.streams(pass))?;
-    let content = StreamsContent::of(&found, arguments);
+    let content = StreamsContent::new(&found, arguments);
     if arguments.json {
         selected.print(account, content)?
     } else {
@@ -43,7 +43,7 @@ pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
 }
 
 impl StreamsContent {
-    fn of(table: &StreamTable, arguments: &StreamsArguments) -> Self {
+    fn new(table: &StreamTable, arguments: &StreamsArguments) -> Self {
         StreamsContent {
             by: arguments.shares.of,
             threshold_percent: f64::from(arguments.shares.threshold.0) / 1e4,
