@@ -22,8 +22,8 @@ use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use steadfast_analysis::crew::{PoolTask, ThreadPool};
 use steadfast_analysis::questions::steps::Steps;
+use steadfast_analysis::thread_pool::{PoolTask, ThreadPool};
 use steadfast_analysis::{
     Captured, Derivation, Fold, PassOptions, StreamTable, Study, StudyOptions,
 };

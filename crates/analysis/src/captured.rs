@@ -2,10 +2,10 @@
 //! steps. Both answer the same questions. A question that needs single I/Os fails with one error,
 //! [`NotRecorded`], if these were not kept.
 
-use crate::crew::ThreadPool;
 use crate::filter::Filter;
 use crate::fleet::{CellTotals, Fleet, FoldFile, Of, SummedCapture};
 use crate::fold::Fold;
+use crate::parallel_pass;
 use crate::pass::{AnnotatedBatches, PassAccount, PassOptions};
 use crate::questions::compare::{SideSet, SideSteps, Sides, SidesResult, host_name};
 use crate::questions::cumulative::{CumulativeWorkload, Threshold};
@@ -14,11 +14,11 @@ use crate::questions::steps::{CaptureStep, STEPS_MAX, StepFigures, Steps};
 use crate::questions::stream_steps::{CELLS_MAX, StreamSteps};
 use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use crate::questions::threads::ThreadSteps;
-use crate::side_by_side;
 use crate::sums::content::{ContentFigures, Contents, DuplicateAccuracy};
 use crate::sums::content_steps::ContentSteps;
 use crate::sums::packed_steps::PackedSteps;
 use crate::sums::step_width::{step_width, step_width_of};
+use crate::thread_pool::ThreadPool;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -375,7 +375,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     ) -> Result<PassAccount, TraceError> {
         match &self.kept {
             CaptureContent::Ios(trace) => match &self.crew {
-                Some(crew) => side_by_side::run(pass, (trace.as_ref(), None), folds, crew.as_ref()),
+                Some(crew) => {
+                    parallel_pass::run(pass, (trace.as_ref(), None), folds, crew.as_ref())
+                }
                 _ => pass.run(trace, folds),
             },
             CaptureContent::Sums(file) => {

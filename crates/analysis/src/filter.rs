@@ -3,8 +3,8 @@
 //! sequential I/O into a random one.
 
 use crate::cells::{BusyInStep, CubeCell, Dimensions};
+use crate::cgroup_owner::owner_of_cgroup;
 use crate::clock::CaptureClock;
-use crate::owner::owner_of_cgroup;
 use crate::questions::compare::{cgroup_name, device_name, host_name};
 use crate::questions::streams::StreamKey;
 use steadfast_domain::io_event::CapturedDevice;

@@ -1,8 +1,8 @@
 //! The cgroups of a capture: their paths, and their numbers in the events of all sources.
 
+use crate::counters::EventSource;
 use crate::error::CaptureError;
 use crate::handles::{self, HandleNumber};
-use crate::source::EventSource;
 use crate::tree;
 use std::collections::HashMap;
 use std::fs::{self, File};

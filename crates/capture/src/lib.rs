@@ -8,6 +8,7 @@
 mod cgroups;
 mod clock;
 mod content;
+mod counters;
 #[cfg(feature = "ebpf")]
 mod ebpf;
 mod error;
@@ -15,24 +16,23 @@ mod handles;
 mod options;
 mod paths;
 mod process_names;
-mod source;
 mod tracefs;
 mod tree;
 
 pub use content::{ContentSampler, SampledDevice};
+pub use counters::CaptureCounters;
 pub use error::CaptureError;
 pub use options::{
     CaptureDevice, CaptureFileSystem, CaptureOptions, DEVICES_MAX, FileCaptureMode, STEP_NS,
     SourceName, WHOLE_DISK, usual_buffer,
 };
-pub use source::CaptureCounters;
 pub use tracefs::remove_left_behind;
 
 use cgroups::Cgroups;
 use clock::monotonic_ns;
+use counters::EventSource;
 use paths::FilePaths;
 use process_names::ProcessNames;
-use source::EventSource;
 use std::path::PathBuf;
 use std::sync::Arc;
 use steadfast_domain::IoEvent;

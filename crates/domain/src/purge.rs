@@ -1,6 +1,6 @@
 //! Purge: the method requested, the method used, and the result of reading the device back.
 
-use crate::nearest::UnknownName;
+use crate::suggestion::UnknownName;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;

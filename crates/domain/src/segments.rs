@@ -1,7 +1,7 @@
 //! [`ActiveRange`]: the bytes that a stimulus may touch; with [`Segments`], equal pieces at random
 //! places only (the active range amount and segments of PTS-C 1.x).
 
-use crate::mix::mix64;
+use crate::random_bits::mix64;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -1,10 +1,10 @@
 //! [`Settings`]: everything that a user chose for a run before it began.
 
 use crate::applied::AppliedWorkload;
-use crate::nearest::UnknownName;
 use crate::purge::{PurgeChoice, PurgeFailure};
 use crate::sequence::Sequence;
 use crate::stimulus::{DataPattern, Demand};
+use crate::suggestion::UnknownName;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -297,11 +297,11 @@ macro_rules! names {
             }
         }
         impl std::str::FromStr for $type {
-            type Err = $crate::nearest::UnknownName;
+            type Err = $crate::suggestion::UnknownName;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $($name => Ok($value),)+
-                    _ => Err($crate::nearest::UnknownName { kind: $kind, given: text.to_owned(), choices: $choices }),
+                    _ => Err($crate::suggestion::UnknownName { kind: $kind, given: text.to_owned(), choices: $choices }),
                 }
             }
         }

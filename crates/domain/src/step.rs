@@ -1,6 +1,6 @@
 //! A [`Step`]: a load and its position in a procedure.
 
-pub use crate::mix::mix64;
+pub use crate::random_bits::mix64;
 use crate::script::ScriptLoad;
 use crate::stimulus::{IoStream, Stimulus};
 use crate::units::Nanos;

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use steadfast_analysis::crew::{PoolTask, ThreadPool};
+use steadfast_analysis::thread_pool::{PoolTask, ThreadPool};
 use steadfast_domain::IoEvent;
 use steadfast_explorer::answers::answer;
 use steadfast_explorer::cache::IndexStore;

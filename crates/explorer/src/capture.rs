@@ -4,7 +4,7 @@
 use crate::cache::{self, FileFingerprint, IndexStore};
 use crate::index::{Index, IndexProgress};
 use crate::refusal::HttpError;
-use crate::rows::RecentRows;
+use crate::row_cache::RecentRows;
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};

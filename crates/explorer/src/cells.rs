@@ -3,9 +3,9 @@
 //! I/Os.
 
 use crate::busy::BusyTime;
-use crate::keys::KeySum;
-use crate::pairs::{Breakdowns, CountedIo, PairBatcher, PairKey, PairNumbers};
-use crate::parts::{PartCounter, RankedParts};
+use crate::key_sums::KeySum;
+use crate::pair_numbers::{Breakdowns, CountedIo, PairBatcher, PairKey, PairNumbers};
+use crate::part_counter::{PartCounter, RankedParts};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder};

@@ -1,10 +1,10 @@
 //! A page that works without the explorer: one file with the page, its script, its style and the
 //! answers of its first views.
 
+use crate::explorer_items::{ExplorerItem, ExplorerItems};
 use crate::page;
 use crate::query::QueryString;
 use crate::refusal::HttpError;
-use crate::shown::{ExplorerItem, ExplorerItems};
 
 /// Largest size of a page: 5 MB.
 const BYTES_MAX: usize = 5_000_000;

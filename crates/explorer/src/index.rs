@@ -1,16 +1,16 @@
 //! The [`Index`] of a capture: the result of one pass over all I/Os, from which most questions are
 //! answered without a second one. Several threads build it, each for its own share of the I/Os.
 
-use crate::by_pair::{PairTables, PairTablesBuilder};
 use crate::cells::{CellSpec, TimeCells, TimeCellsBuilder};
+use crate::index_segments::{self, IndexSegments, ThreadCheckpoints};
 use crate::maps::{
     AddressRanges, COLUMNS, ColumnAxis, FINE_COLUMNS, IndexMaps, IndexMapsBuilder, RANGES,
     TouchedRanges,
 };
-use crate::pairs::{Breakdowns, PairBatcher};
+use crate::pair_numbers::{Breakdowns, PairBatcher};
+use crate::pair_tables::{PairTables, PairTablesBuilder};
+use crate::pair_tallies::PairTallies;
 use crate::query::usual_layer;
-use crate::stretches::{self, IndexSegments, ThreadCheckpoints};
-use crate::tallies::PairTallies;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -108,7 +108,7 @@ impl Index {
         let end_ns = captured.end_ns().max(1);
         let layer = usual_layer(captured.conditions());
         let filter = Filter { layer, ..Filter::default() };
-        let places_every = Some((rows / stretches::MOST).max(stretches::IOS_LEAST));
+        let places_every = Some((rows / index_segments::MOST).max(index_segments::IOS_LEAST));
         let pass = PassOptions { filter, places_every, ..PassOptions::default() };
         let reach = captured.reach().unwrap_or(1 << 40);
         let quality = Completeness::from_conditions(captured.conditions());

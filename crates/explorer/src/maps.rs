@@ -2,7 +2,7 @@
 //! issue times within the second. Each is a cube whose histograms have a bucket for every address
 //! range or part of a second.
 
-use crate::pairs::CountedIo;
+use crate::pair_numbers::CountedIo;
 use serde::{Deserialize, Serialize};
 use steadfast_analysis::cube::{Cube, CubeBuilder};
 use steadfast_analysis::{AnnotatedRows, EmptyLike, Fold, ParallelFold};

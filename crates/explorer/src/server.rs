@@ -2,10 +2,10 @@
 //! foreign `Host` or `Origin`, or with a method other than GET and HEAD are rejected before
 //! anything else is done.
 
+use crate::explorer_items::ExplorerItems;
 use crate::page;
 use crate::query::QueryString;
 use crate::refusal::HttpError;
-use crate::shown::ExplorerItems;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};

@@ -12,22 +12,22 @@
 //! has the mark of [`crate::create_scratch`] and is unchanged since this program wrote it. Any
 //! other file needs a confirmation by its full path ([`Device::confirmation`]) or file name.
 
-use crate::anchor::PinnedPath;
 use crate::backing::FileId;
+use crate::created_files::{is_made_here, is_new};
 use crate::error::HostError;
 use crate::fuse;
 use crate::identity::{self, describe, inspect_anchored};
 use crate::layers::{Inodes, MountTable};
 use crate::locks::{self, WriterPresence};
-use crate::made_here::{is_made_here, is_new};
-use crate::mark::{self, MarkStatus};
 use crate::mounts::mounts;
-use crate::node::SysfsNode;
 use crate::occupancy::{DeviceProbe, DeviceStack, DeviceUse, UseKind};
+use crate::pinned_path::PinnedPath;
 use crate::processes::{self, OpenFileQuery};
 use crate::refusal::ArmRefusal;
-use crate::roots::{SystemRoots, file_name, listed as listed_in};
+use crate::scratch_mark::{self, MarkStatus};
 use crate::signatures;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, file_name, listed as listed_in};
 use crate::target::{self, AccessMode, Target};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -166,8 +166,8 @@ impl ArmCandidate<'_> {
         verify_length(&target)?;
         lock(&target, ids, roots)?;
         let ids = self.refuse_newcomers(id, &target)?;
-        let standing =
-            mark::standing(target.file()).map_err(|e| HostError::io("examine it", &name, e))?;
+        let standing = scratch_mark::standing(target.file())
+            .map_err(|e| HostError::io("examine it", &name, e))?;
         if standing != MarkStatus::Ours {
             refuse_kept_file(&name, &ids, keep)?;
             if standing != MarkStatus::Unmarked || !is_new(id) {

@@ -4,8 +4,8 @@
 //! container may name the same file.
 
 use crate::error::HostError;
-use crate::node::SysfsNode;
-use crate::roots::SystemRoots;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::SystemRoots;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;

@@ -4,7 +4,7 @@
 //! slaves, and two drivers of RAID controllers name the level of a volume. What lies behind any
 //! other controller is hidden from Linux.
 
-use crate::node::SysfsNode;
+use crate::sysfs_node::SysfsNode;
 use steadfast_domain::{Bytes, DiskArray};
 
 /// Returns the array that a whole device is; `None` if nothing reports one. `name` returns what a

@@ -3,8 +3,8 @@
 //! The kernel's exclusive open detects neither.
 
 use crate::error::HostError;
-use crate::node::{SysfsNode, parse_device_number};
-use crate::roots::SystemRoots;
+use crate::sysfs_node::{SysfsNode, parse_device_number};
+use crate::system_roots::SystemRoots;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;

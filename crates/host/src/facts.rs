@@ -1,9 +1,9 @@
 //! Facts of this machine for the report's page on the test system.
 
+use crate::host_settings::governors;
 use crate::identity::controllers;
-use crate::node::SysfsNode;
-use crate::roots::{SystemRoots, file_name, read_number, read_text};
-use crate::settings::governors;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, file_name, read_number, read_text};
 use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Bytes, Device, Host, Transport};

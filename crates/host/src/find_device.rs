@@ -3,8 +3,8 @@
 use crate::arming::title;
 use crate::error::HostError;
 use crate::identity::{describe, inspect};
-use crate::node::SysfsNode;
-use crate::roots::SystemRoots;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::SystemRoots;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 

@@ -3,7 +3,7 @@
 use crate::backing::FileId;
 use crate::error::HostError;
 use crate::processes;
-use crate::roots::SystemRoots;
+use crate::system_roots::SystemRoots;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;

@@ -8,13 +8,13 @@
 //! then identifies exactly what will be overwritten, and a resumed run cannot confuse two
 //! namespaces or partitions.
 
-use crate::anchor::PinnedPath;
 use crate::backing::FileId;
 use crate::disk_array;
 use crate::error::HostError;
-use crate::node::SysfsNode;
 use crate::occupancy::{self, DeviceProbe};
-use crate::roots::{SystemRoots, entries, file_name, is_padding, read_text};
+use crate::pinned_path::PinnedPath;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, entries, file_name, is_padding, read_text};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 //! killed, so that nothing has to be restored.
 
 use crate::error::HostError;
-use crate::roots::SystemRoots;
+use crate::system_roots::SystemRoots;
 use crate::tool::command;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};

@@ -9,7 +9,7 @@
 
 use crate::backing::FileId;
 use crate::mounts::{Mount, mount_id, mount_id_of, unescape};
-use crate::roots::SystemRoots;
+use crate::system_roots::SystemRoots;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, File, Metadata, OpenOptions};

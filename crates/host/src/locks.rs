@@ -3,7 +3,7 @@
 use crate::backing::FileId;
 use crate::mounts::{mount_id_of, mounts};
 use crate::processes::has_flock;
-use crate::roots::SystemRoots;
+use crate::system_roots::SystemRoots;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;

@@ -2,8 +2,8 @@
 //! directory.
 
 use crate::backing::LoopStatus;
-use crate::node::SysfsNode;
-use crate::roots::SystemRoots;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::SystemRoots;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! Mounts in all mount namespaces, and the devices of their file systems.
 
 use crate::error::HostError;
-use crate::node::{SysfsNode, parse_device_number};
 use crate::processes;
-use crate::roots::{SystemRoots, entries, file_name};
+use crate::sysfs_node::{SysfsNode, parse_device_number};
+use crate::system_roots::{SystemRoots, entries, file_name};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::fs::{self, File};

@@ -5,7 +5,7 @@
 
 use crate::backing::FileId;
 use crate::error::HostError;
-use crate::roots::{SystemRoots, file_name, read_text};
+use crate::system_roots::{SystemRoots, file_name, read_text};
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io::{self, Read};

@@ -3,9 +3,9 @@
 
 use crate::backing::LoopStatus;
 use crate::error::HostError;
-use crate::mark::ScratchMark;
-use crate::node::SysfsNode;
-use crate::roots::{SystemRoots, read_text};
+use crate::scratch_mark::ScratchMark;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, read_text};
 use crate::target::Target;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -194,7 +194,7 @@ pub fn wait_until(then: Nanos) -> Nanos {
 mod tests {
     use super::*;
     use crate::machine::MachineFixture;
-    use crate::node::SysfsNode;
+    use crate::sysfs_node::SysfsNode;
 
     #[test]
     fn a_file_is_known_whatever_path_leads_to_it() {

@@ -1,19 +1,19 @@
 //! Scratch files: files that this program creates to be overwritten.
 //!
-//! A scratch file has a mark ([`crate::mark`]). As long as its content is what this program wrote,
+//! A scratch file has a mark ([`crate::scratch_mark`]). As long as its content is what this program wrote,
 //! it may be overwritten without a confirmation. Any other file is the user's own, and overwriting
 //! it needs one. On a file system without extended attributes, a scratch file is unmarked and also
 //! needs a confirmation.
 
-use crate::anchor::PinnedPath;
 use crate::arming::{Consent, arm};
+use crate::created_files;
 use crate::error::HostError;
 use crate::files::{Directory, FileError, ReadAccess};
 use crate::identity::inspect;
-use crate::made_here;
-use crate::mark;
+use crate::pinned_path::PinnedPath;
 use crate::refusal::ArmRefusal;
-use crate::roots::SystemRoots;
+use crate::scratch_mark;
+use crate::system_roots::SystemRoots;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -57,8 +57,8 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
         .map_err(|e| HostError::io("create it", path, e))?;
     let made = allocate(&file, path, size);
     if made.is_ok() {
-        let _ = mark::put_on(&file);
-        made_here::remember(&file).map_err(|e| HostError::io("examine it", path, e))?;
+        let _ = scratch_mark::put_on(&file);
+        created_files::remember(&file).map_err(|e| HostError::io("examine it", path, e))?;
     } else {
         directory.remove_own(name, &file);
     }
@@ -168,7 +168,7 @@ mod tests {
 
         let path = directory.path().join("scratch");
         create_scratch(&path, Bytes(4096)).unwrap();
-        if mark::scratch_mark(&path).is_none() {
+        if scratch_mark::scratch_mark(&path).is_none() {
             let told = "SKIPPED: only_a_marked_file_is_made_anew: no extended attributes here\n";
             io::stderr().write_all(told.as_bytes()).unwrap();
             return;

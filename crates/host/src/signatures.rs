@@ -8,8 +8,8 @@
 use crate::backing::open_node;
 use crate::error::HostError;
 use crate::extents;
-use crate::node::SysfsNode;
-use crate::roots::SystemRoots;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::SystemRoots;
 use crate::tool::{self, WIPEFS};
 use serde::Deserialize;
 use std::collections::BTreeSet;

@@ -1,12 +1,12 @@
 //! [`Target`]: an open handle on a device, armed for reading or for overwriting. Only
 //! [`crate::arm`] creates one, from a [`PinnedPath`].
 
-use crate::anchor::PinnedPath;
 use crate::backing::open_node;
 use crate::locks::clear_flags;
-use crate::mark::MarkKeeper;
-use crate::node::SysfsNode;
-use crate::roots::SystemRoots;
+use crate::pinned_path::PinnedPath;
+use crate::scratch_mark::MarkKeeper;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::SystemRoots;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};

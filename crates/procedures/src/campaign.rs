@@ -4,13 +4,13 @@
 //! A campaign is a suite whose parts are workloads. Each part is the procedure as it runs alone:
 //! it purges, preconditions by its own rule, and has its own seed.
 
-use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::Parameter;
 use crate::parts::PartFindings;
+use crate::procedure_error::ProcedureError;
+use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::workload::{self, WORKLOADS};
 use crate::pts::{dirth, wsat};
 use crate::suite::{PartPlan, Suite, SuiteKind};
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::findings::{Cell, Exhibit, Metric, Row, Table};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Findings, Settings, suggestion};

@@ -3,14 +3,14 @@
 
 use crate::ground::asked::ProcedureRequest;
 use crate::ground::ranges;
-use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::{self, Parameter};
+use crate::procedure_error::ProcedureError;
+use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::method::ground;
 use crate::pts::{dirth, hir, iops, latency, scattered, throughput, wsat, xsr};
 use crate::rwsw::{self, method::ground as captured};
 use crate::sequence::SequenceProcedure;
 use crate::tkperf::hdd;
-use crate::unsuitable::ProcedureError;
 use crate::verify_write::VerifyWrite;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::text::excerpt;

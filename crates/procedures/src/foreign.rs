@@ -4,8 +4,8 @@
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::pages::{page, rounds_axis};
 use crate::pts::method::TWENTY_TEN;
+use crate::report_notation::rounds_text;
 use crate::sequence::tables::PERCENTILES;
-use crate::words::rounds_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Metric, Origin, Page,

@@ -19,29 +19,29 @@ mod catalogue;
 mod exhibits;
 pub mod foreign;
 pub mod ground;
-mod meta;
-mod offer;
 mod origin;
 mod parameters;
 mod parts;
 pub mod presets;
+mod procedure_error;
+mod procedure_spec;
 pub mod pts;
+mod report_notation;
 pub mod rwsw;
 pub mod sequence;
 pub mod suite;
 #[cfg(test)]
 mod testing;
 pub mod tkperf;
-mod unsuitable;
+mod user_facts;
 mod verify_write;
-mod words;
 
 pub use ground::asked::ProcedureRequest;
-pub use meta::{META_KEYS, check_meta};
-pub use offer::{ProcedureConstructor, ProcedureSpec};
 pub use parameters::Parameter;
+pub use procedure_error::ProcedureError;
+pub use procedure_spec::{ProcedureConstructor, ProcedureSpec};
 pub use pts::workload::zone_shift_of;
-pub use unsuitable::ProcedureError;
+pub use user_facts::{META_KEYS, check_meta};
 
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{Procedure, Settings};
@@ -69,8 +69,8 @@ pub const PROCEDURES: &[ProcedureSpec] = &{
 /// Returns the procedure with this name, or `None` if there is none.
 ///
 /// ```
-/// assert!(steadfast_procedures::offer("iops").is_some());
-/// assert!(steadfast_procedures::offer("io").is_none());
+/// assert!(steadfast_procedures::procedure_spec("iops").is_some());
+/// assert!(steadfast_procedures::procedure_spec("io").is_none());
 /// ```
 pub fn offer(name: &str) -> Option<&'static ProcedureSpec> {
     catalogue::find(PROCEDURES, name).ok()

@@ -1,6 +1,6 @@
 //! Parameters that only some procedures have: `--set NAME=VALUE`.
 
-use crate::unsuitable::ProcedureError;
+use crate::procedure_error::ProcedureError;
 use steadfast_domain::findings::{Facts, OptionalText, Origin, Setting};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Caveat, CaveatKind, Nanos, Profile, Settings, caveats as ids, suggestion};

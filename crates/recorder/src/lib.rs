@@ -6,21 +6,21 @@
 //! running capture.
 #![warn(missing_docs)]
 
+mod capture_result;
 mod disk_watch;
 mod error;
 mod marks;
 mod open_file;
 mod processors;
 mod progress;
-mod recorded;
 mod recording;
 mod session;
 mod sink;
 
+pub use capture_result::{CostPerIo, Recorded, Written};
 pub use error::{MarkError, RecordError};
 pub use marks::{Marked, mark, mark_name};
 pub use progress::{RecordingEvent, RecordingProgress, UnderWay};
-pub use recorded::{CostPerIo, Recorded, Written};
 pub use recording::{Output, Recording};
 pub use session::record;
 pub use steadfast_capture::{CaptureCounters, FileCaptureMode, SourceName, remove_left_behind};

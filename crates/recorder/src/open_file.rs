@@ -1,8 +1,8 @@
 //! The file that a capture is writing.
 
+use crate::capture_result::Written;
 use crate::disk_watch::DiskWatch;
 use crate::error::RecordError;
-use crate::recorded::Written;
 use crate::recording::Output;
 use crate::sink::{Sink, SinkError};
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! Progress reports of a running capture.
 
-use crate::recorded::Written;
+use crate::capture_result::Written;
 use steadfast_domain::Nanos;
 
 /// An event in the course of a capture.

@@ -1,12 +1,12 @@
 //! The loop of a capture: polling, counting and rotation of files.
 
+use crate::capture_result::Recorded;
 use crate::disk_watch::DiskWatch;
 use crate::error::RecordError;
 use crate::marks::MarkFile;
 use crate::open_file::OpenFile;
 use crate::processors::ProcessorLog;
 use crate::progress::{RecordingEvent, RecordingProgress, UnderWay};
-use crate::recorded::Recorded;
 use crate::recording::{self, Recording};
 use std::ops::RangeInclusive;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Writers of a capture's rows: single I/Os or capture steps.
 
+use crate::capture_result::Written;
 use crate::disk_watch::DiskWatch;
-use crate::recorded::Written;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;

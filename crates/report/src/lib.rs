@@ -16,11 +16,11 @@ mod limits;
 mod number;
 mod parts;
 mod pdf;
+mod several_targets;
 mod summary;
 mod svg;
 mod text;
 pub mod text_table;
-mod together;
 
 pub use compare::{COMPARED_MAX, CompareError, compare, metrics};
 pub use csv::{csv, field as csv_field, tables};
@@ -31,10 +31,10 @@ pub use limits::{
     CheckVerdict, Limit, LimitVerdict, Limits, LimitsError, TableNames, check, names, names_text,
 };
 pub use pdf::{pdf, pdf_form};
+pub use several_targets::{FinishedTarget, findings_together};
 pub use summary::end_text;
 pub use svg::svg;
 pub use text::text;
-pub use together::{FinishedTarget, findings_together};
 
 /// Facts about a report that are not in the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The directory of several runs. `targets.json` lists them, so that they can be resumed together.
 
 use crate::ledger::{self, Ledger, LedgerError, refuse_foreign};
-use crate::together::StartSync;
+use crate::start_together::StartSync;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};

@@ -6,37 +6,37 @@
 //! up time and bytes, from which [`forecast`] computes how long a run takes. Outside a run,
 //! [`once()`] applies one step, and [`calibrate`] compares two engines.
 
+mod applied_settings;
 pub mod calibrate;
 pub mod forecast;
 mod group;
 pub mod host_changes;
 pub mod hosts;
 pub mod ledger;
+pub mod ledger_check;
 pub mod live;
-pub mod once;
 mod outage;
 mod physical;
 pub mod progress;
-pub mod real;
-pub mod recognition;
+pub mod real_rig;
 pub mod rehearsal;
 pub mod rig;
 pub mod run;
 pub mod run_plan;
-mod settled;
-pub mod simulated;
+pub mod simulated_rig;
+pub mod single_step;
+pub mod start_together;
 mod surroundings;
-pub mod together;
 
 pub use forecast::{Forecast, Outline, TimeLeft};
 pub use group::{GroupMember, RunGroup, plain_name, refuse_taken, same_device};
 pub use host_changes::HostChanges;
 pub use ledger::{ClockReading, Ledger, LedgerError};
 pub use live::LiveBench;
-pub use once::{SingleLoad, SingleLoadResult, once};
 pub use progress::{ProgressSink, RunEvent};
 pub use rehearsal::{DriveOutlook, PlannedStep, StepPlan, refusal, rehearse, steps_of};
 pub use rig::Rig;
 pub use run_plan::RunPlan;
+pub use single_step::{SingleLoad, SingleLoadResult, once};
+pub use start_together::{StartSync, StartTicket, meeting};
 pub use surroundings::HostRequests;
-pub use together::{StartSync, StartTicket, meeting};

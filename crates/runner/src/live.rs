@@ -5,12 +5,12 @@
 //! until its entries are used up. Each journaled step must equal the requested one (load, seed,
 //! place); otherwise the run is refused, as the procedure is not the one that started.
 
+use crate::applied_settings::SettledConditions;
 use crate::host_changes::close;
 use crate::ledger::{ClockReading, JournalLine, Ledger, LedgerError, is_measured};
 use crate::outage;
 use crate::progress::{ProgressSink, RunEvent};
 use crate::rig::Rig;
-use crate::settled::SettledConditions;
 use std::collections::{BTreeMap, VecDeque};
 use steadfast_domain::record::{Check, HostChange, RereadOccasion};
 use steadfast_domain::replayed::ScriptPosition;

@@ -1,8 +1,8 @@
 //! A [`Rig`]: a device with everything that is needed to test it.
 
 use crate::ledger::ClockReading;
+use crate::start_together::StartTicket;
 use crate::surroundings::HostRequests;
-use crate::together::StartTicket;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{

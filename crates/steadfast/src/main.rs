@@ -1,25 +1,25 @@
 //! `steadfast`: SSD performance tests by the SNIA method, from purge to report.
 
-mod asked;
 mod cli;
 mod commands;
-mod crew;
 mod exit;
+mod filtered_capture;
 mod hosts;
+mod input_file;
 mod output;
-mod panel;
+mod output_files;
+mod panel_trend;
+mod progress_panel;
 mod prometheus;
-mod recognize;
-mod regular;
-mod remarks;
-mod selected;
+mod recognize_file;
+mod rig_remarks;
+mod run_settings;
 mod signals;
-mod tags;
+mod tags_file;
 mod target;
 mod terminal;
-mod trend;
+mod thread_pool;
 mod workloads;
-mod writing;
 
 use cli::Command;
 use std::process::ExitCode;

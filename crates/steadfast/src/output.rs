@@ -1,11 +1,11 @@
 //! What lies in a run directory when a run ends.
 
-use crate::asked::SOFTWARE;
 use crate::cli::Format;
-use crate::recognize::{RecognizedFile, expect, recognize};
-use crate::regular;
+use crate::input_file;
+use crate::output_files::OutputDir;
+use crate::recognize_file::{RecognizedFile, expect, recognize};
+use crate::run_settings::SOFTWARE;
 use crate::terminal;
-use crate::writing::OutputDir;
 use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Caveat, CaveatKind, Findings, Procedure, caveats};
@@ -14,7 +14,7 @@ use steadfast_exchange::{crystaldiskmark, iometer, results};
 use steadfast_host::{Directory, read_regular};
 use steadfast_report::ReportTime;
 use steadfast_runner::ledger::{Ledger, LedgerContents};
-use steadfast_runner::real::wall_clock_unix_ms;
+use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::run::amendments;
 
 /// Returns true if the files that a run writes last are there.
@@ -150,7 +150,7 @@ pub fn results_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
         if !path.is_file() {
             continue;
         }
-        let recognized = crate::recognize::recognize_file(&path)?;
+        let recognized = crate::recognize_file::recognize_file(&path)?;
         let kind = recognized.and_then(|found| found.kind).filter(|kind| kind.has_results());
         found.extend(kind.map(|kind| (path, kind)));
         if found.len() > ROUNDS_MAX {
@@ -217,17 +217,17 @@ pub fn of_tkperf(log: &Path) -> anyhow::Result<Findings> {
 
 /// Findings of a file of results of Iometer.
 pub fn of_iometer(file: &Path) -> anyhow::Result<Findings> {
-    let bytes = regular::foreign(file)?;
+    let bytes = input_file::foreign(file)?;
     expect(file, &bytes, "a result of Iometer", &[FileKind::IometerCsv])?;
     let runs = iometer::results::read(&bytes).with_context(|| file.display().to_string())?;
-    Ok(iometer::findings(&runs, &regular::source(file, &bytes), SOFTWARE))
+    Ok(iometer::findings(&runs, &input_file::source(file, &bytes), SOFTWARE))
 }
 
 /// Findings of a result that CrystalDiskMark saved.
 fn of_crystaldiskmark(file: &Path) -> anyhow::Result<Findings> {
-    let bytes = regular::foreign(file)?;
+    let bytes = input_file::foreign(file)?;
     let saved = crystaldiskmark::read(&bytes).with_context(|| file.display().to_string())?;
-    Ok(crystaldiskmark::findings(&saved, &regular::source(file, &bytes), SOFTWARE))
+    Ok(crystaldiskmark::findings(&saved, &input_file::source(file, &bytes), SOFTWARE))
 }
 
 /// Default formats of a report.

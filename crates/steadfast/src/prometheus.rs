@@ -2,8 +2,8 @@
 //! anew, whole, at most once a second. docs/formats.md has the list of metrics.
 
 use crate::exit::misuse;
+use crate::output_files::{OutputRule, readers_named};
 use crate::terminal;
-use crate::writing::{OutputRule, readers_named};
 use anyhow::bail;
 use std::fmt::Write as _;
 use std::fs;
@@ -106,7 +106,7 @@ impl MetricsExporter {
                 known(&device.serial),
                 known(&device.firmware),
                 escaped(name),
-                escaped(crate::asked::SOFTWARE)
+                escaped(crate::run_settings::SOFTWARE)
             ),
             running: true,
             ..TargetSample::default()

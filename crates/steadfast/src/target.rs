@@ -14,8 +14,8 @@ use steadfast_engine::native::{Native, NativeOptions};
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drives};
 use steadfast_host::{Consent, Directory, ReadAccess, SystemRoots};
 use steadfast_runner::Rig;
-use steadfast_runner::real::{DeviceRig, wall_clock_unix_ms};
-use steadfast_runner::simulated::SimulatedRig;
+use steadfast_runner::real_rig::{DeviceRig, wall_clock_unix_ms};
+use steadfast_runner::simulated_rig::SimulatedRig;
 
 pub use crate::signals::stop_on_signals;
 

@@ -3,11 +3,11 @@
 use super::common::{Common, host_of};
 use super::file::FoldFile;
 use super::summed_capture::{CellTotals, SummedCapture};
-use crate::crew::ThreadPool;
 use crate::filter::Filter;
 use crate::fold::Fold;
+use crate::parallel_pass;
 use crate::pass::{PassAccount, PassOptions};
-use crate::side_by_side;
+use crate::thread_pool::ThreadPool;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::sync::Arc;
@@ -269,7 +269,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
             account.merge(&match member {
                 Of::Ios(trace) => match crew {
                     Some(crew) => {
-                        side_by_side::run(pass, (trace.as_ref(), Some(place)), folds, crew)?
+                        parallel_pass::run(pass, (trace.as_ref(), Some(place)), folds, crew)?
                     }
                     None => pass.run_placed(trace, Some(place), folds)?,
                 },

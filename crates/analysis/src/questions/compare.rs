@@ -2,8 +2,8 @@
 //! device and layer on one time axis.
 
 use crate::cells::{Dimensions, FilteredCells};
+use crate::cgroup_owner::owner_of_cgroup;
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
-use crate::owner::owner_of_cgroup;
 use crate::questions::steps::{CaptureStep, STEP_FIELDS, StepColumns, Steps};
 use crate::sums::step_width::made_of;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};

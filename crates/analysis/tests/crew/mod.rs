@@ -5,10 +5,10 @@ use crate::synthetic::{SECOND, SyntheticServer, by_completion, conditions};
 use crate::written;
 use std::io::Cursor;
 use std::sync::Arc;
-use steadfast_analysis::crew::{PoolTask, ThreadPool};
 use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_analysis::questions::locality::Locality;
+use steadfast_analysis::thread_pool::{PoolTask, ThreadPool};
 use steadfast_analysis::{
     AnnotatedRows, Captured, Derivation, EmptyLike, Filter, Fold, ParallelFold, PassOptions,
     ShareMeasure, Study, StudyOptions, findings,

@@ -6,9 +6,9 @@ use super::programs::{AlignedBytes, kernel_knows};
 use super::record::{BlockProgramCounters, BlockProgramSettings, BlockRecord, InFlightBucket};
 use super::tap::{CapturedLayer, ProbeSession};
 use super::wait::wait_until;
+use crate::counters::{CaptureCounters, EventSource};
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
-use crate::source::{CaptureCounters, EventSource};
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::{IoEvent, Layer};
 

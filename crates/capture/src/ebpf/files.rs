@@ -9,9 +9,9 @@ use super::rings::RingRecord;
 use super::tap::{CapturedLayer, ProbeSession};
 use super::wait::wait_until;
 use super::{calls, entries};
+use crate::counters::{CaptureCounters, EventSource};
 use crate::error::CaptureError;
 use crate::options::{CaptureOptions, FileCaptureMode};
-use crate::source::{CaptureCounters, EventSource};
 use steadfast_domain::io_event::{CommandName, IncompleteIos, Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::{IoEvent, IoOp};
 

@@ -6,10 +6,10 @@ use super::programs::{AttachedPrograms, load_error, missing};
 use super::rings::{RingRecord, RingSizes, Rings};
 use super::steps::{self, StepTables};
 use crate::clock::monotonic_ns;
+use crate::counters::{CaptureCounters, EventSource};
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
 use crate::process_names::ProcessNames;
-use crate::source::{CaptureCounters, EventSource};
 use steadfast_domain::io_event::{DeviceBusyStep, StreamInStep};
 use steadfast_domain::{IoEvent, Layer};
 

@@ -15,9 +15,9 @@ mod pages;
 mod tasks;
 
 use crate::clock::monotonic_ns;
+use crate::counters::{CaptureCounters, EventSource};
 use crate::error::CaptureError;
 use crate::options::{CaptureDevice, CaptureOptions};
-use crate::source::{CaptureCounters, EventSource};
 use event::{NewTaskLayout, TracepointEvent, TracepointKind, TracepointLayout};
 use journeys::PendingIos;
 use pages::PageEvents;

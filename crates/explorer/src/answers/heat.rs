@@ -4,7 +4,7 @@ use crate::index::CELLS_ENOUGH;
 use crate::maps::{
     AddressRanges, ColumnAxis, FINE_RANGES, HitsFold, PARTS, RANGES, SECOND, SecondsFold, hit_key,
 };
-use crate::pairs::Breakdowns;
+use crate::pair_numbers::Breakdowns;
 use crate::query::QueryString;
 use crate::refusal::HttpError;
 use crate::selection::{IoSelection, axis};

@@ -2,10 +2,10 @@
 
 use super::tables::edges;
 use crate::maps::RANGES;
+use crate::process_hits::ProcessHitsFold;
 use crate::query::QueryString;
 use crate::refusal::HttpError;
 use crate::selection::IoSelection;
-use crate::touches::ProcessHitsFold;
 use serde::Serialize;
 use std::cmp::Reverse;
 use steadfast_analysis::questions::processes::ProcessKey;

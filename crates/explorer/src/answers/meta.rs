@@ -2,7 +2,7 @@
 
 use crate::capture::ExploredCapture;
 use crate::index::Index;
-use crate::keys::{KeySum, process_id, stream_id};
+use crate::key_sums::{KeySum, process_id, stream_id};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

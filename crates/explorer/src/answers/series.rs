@@ -1,8 +1,8 @@
 //! Series over time, and capture steps.
 
 use crate::cells::{ColumnSums, TimeCellTotals};
-use crate::keys::{KeySum, process_id, stream_id};
-use crate::pairs::Breakdowns;
+use crate::key_sums::{KeySum, process_id, stream_id};
+use crate::pair_numbers::Breakdowns;
 use crate::query::QueryString;
 use crate::refusal::HttpError;
 use crate::selection::{CellWindow, IoSelection};
@@ -99,7 +99,7 @@ fn narrow(
         SeriesBreakdown::Stream => filter.streams = vec![key.parse::<StreamKey>()?],
         SeriesBreakdown::Process => filter.process = Some(ProcessSelector::named(key)),
         SeriesBreakdown::Op => {
-            let named = crate::keys::op_named(key);
+            let named = crate::key_sums::op_named(key);
             let what = || HttpError::bad(format!("'{key}' is no operation"));
             filter.ops = vec![named.ok_or_else(what)?];
         }

@@ -4,9 +4,9 @@
 use super::programs::{RunningProgram, programs};
 use super::subject::CheckSubject;
 use super::topic::{CheckTopic, counted};
-use crate::node::SysfsNode;
-use crate::roots::{SystemRoots, entries, read_text};
 use crate::sensors::{DatalessIos, ProcessorTimes, counters_of, dataless_ios_of, processor_times};
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, entries, read_text};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;

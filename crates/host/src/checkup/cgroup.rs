@@ -2,8 +2,8 @@
 
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
-use crate::node::SysfsNode;
 use crate::sensors::OwnCgroups;
+use crate::sysfs_node::SysfsNode;
 use std::collections::BTreeSet;
 use steadfast_domain::Bytes;
 use steadfast_domain::record::Check;

@@ -4,7 +4,7 @@ use super::subject::CheckSubject;
 use super::topic::CheckTopic;
 use crate::device_log::NvmeFacts;
 use crate::identity::controllers;
-use crate::roots::{entries, file_name, read_number, read_text};
+use crate::system_roots::{entries, file_name, read_number, read_text};
 use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Transport;

@@ -19,7 +19,7 @@ mod tests;
 mod timers;
 mod topic;
 
-use crate::roots::SystemRoots;
+use crate::system_roots::SystemRoots;
 use std::time::Duration;
 use steadfast_domain::Device;
 use steadfast_domain::record::Check;

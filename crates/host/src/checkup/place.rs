@@ -3,8 +3,8 @@
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
 use crate::mounts::mounts;
-use crate::node::SysfsNode;
 use crate::occupancy::{DeviceProbe, UseKind, disks_below, disks_of_path};
+use crate::sysfs_node::SysfsNode;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::Check;

@@ -2,8 +2,8 @@
 
 use super::subject::CheckSubject;
 use super::topic::{CheckTopic, counted};
-use crate::roots::{SystemRoots, entries, file_name, read_number, read_text};
-use crate::settings::governors;
+use crate::host_settings::governors;
+use crate::system_roots::{SystemRoots, entries, file_name, read_number, read_text};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Running programs.
 
-use crate::roots::{SystemRoots, entries, file_name, read_text};
+use crate::system_roots::{SystemRoots, entries, file_name, read_text};
 
 /// A running program.
 pub(super) struct RunningProgram {

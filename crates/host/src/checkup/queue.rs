@@ -3,8 +3,8 @@
 use super::subject::CheckSubject;
 use super::topic::{CheckTopic, counted};
 use crate::device_log::{LbaFormat, NvmeFacts};
-use crate::node::KERNEL_SECTOR;
-use crate::roots::entries;
+use crate::sysfs_node::KERNEL_SECTOR;
+use crate::system_roots::entries;
 use steadfast_domain::record::Check;
 use steadfast_domain::{Bytes, Transport};
 

@@ -2,9 +2,9 @@
 
 use crate::facts::pci_function;
 use crate::identity::controllers;
-use crate::node::SysfsNode;
 use crate::occupancy::disks_of_path;
-use crate::roots::SystemRoots;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::SystemRoots;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 

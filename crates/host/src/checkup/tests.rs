@@ -1,7 +1,7 @@
 use super::*;
 use crate::identity::describe;
 use crate::machine::MachineFixture;
-use crate::node::SysfsNode;
+use crate::sysfs_node::SysfsNode;
 use steadfast_domain::record::CheckState::{self, Attention, Bad, Good, Unknown};
 
 /// PCI function of the machine's NVMe controller 0.

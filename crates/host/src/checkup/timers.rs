@@ -4,9 +4,9 @@
 use super::programs::runs;
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
-use crate::node::SysfsNode;
 use crate::occupancy::disks_below;
-use crate::roots::{SystemRoots, entries, file_name, read_text};
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, entries, file_name, read_text};
 use crate::tool::{self, SYSTEMCTL};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -13,8 +13,8 @@ mod smart;
 
 use crate::error::HostError;
 use crate::identity::controllers;
-use crate::node::SysfsNode;
-use crate::roots::{SystemRoots, file_name};
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, file_name};
 use crate::tool::InstalledTools;
 use steadfast_domain::{Device, Transport};
 

@@ -7,7 +7,7 @@
 
 use super::calls;
 use crate::mounts::mounts;
-use crate::roots::SystemRoots;
+use crate::system_roots::SystemRoots;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};

@@ -8,9 +8,9 @@ use super::ability::PurgeSupport;
 use super::work::PurgeContext;
 use crate::ata_security::{ANSWER, AtaSecurity, PASSWORD, set_password};
 use crate::error::HostError;
-use crate::node::SysfsNode;
-use crate::roots::SystemRoots;
-use crate::settings;
+use crate::host_settings;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::SystemRoots;
 use crate::tool::{HDPARM, Tools};
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
@@ -54,7 +54,7 @@ pub(super) fn abilities(
         identity.refuse_security(&device, enhanced)?;
         Ok(AtaPurgeAction::SecurityErase {
             option: if enhanced { "--security-erase-enhanced" } else { "--security-erase" },
-            password: settings::password_change(whole, roots),
+            password: host_settings::password_change(whole, roots),
             minutes: if enhanced { identity.enhanced_minutes } else { identity.minutes },
         })
     };

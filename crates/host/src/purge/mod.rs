@@ -21,8 +21,8 @@ mod work;
 pub use work::{PurgeOrder, PurgeProgress, PurgeWatch};
 
 use crate::error::HostError;
-use crate::roots::SystemRoots;
 use crate::scratch;
+use crate::system_roots::SystemRoots;
 use crate::target::Target;
 use crate::tool::{HDPARM, InstalledTools, NVME, Tools};
 use blank::SamplePlaces;

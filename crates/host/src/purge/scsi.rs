@@ -7,8 +7,8 @@
 use super::ability::PurgeSupport;
 use super::work::PurgeContext;
 use crate::error::HostError;
-use crate::node::SysfsNode;
-use crate::roots::{SystemRoots, entries, read_number};
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, entries, read_number};
 use crate::tool::{SG_FORMAT, SG_OPCODES, SG_REQUESTS, SG_SANITIZE, SG_TURS, Tool, Tools};
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;

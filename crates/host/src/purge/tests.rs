@@ -1,7 +1,7 @@
 use super::*;
 use crate::identity::{describe, inspect};
 use crate::machine::MachineFixture;
-use crate::node::SysfsNode;
+use crate::sysfs_node::SysfsNode;
 use crate::target::AccessMode;
 use crate::transcript::Transcript;
 use std::fs;

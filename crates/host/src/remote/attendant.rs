@@ -8,10 +8,10 @@
 use super::view::{HostVerdict, HostView};
 use crate::arming::{Consent, arm, verify_still_free};
 use crate::identity::{confirmation, inspect};
-use crate::node::SysfsNode;
 use crate::refusal::ArmRefusal;
-use crate::roots::{SystemRoots, read_text};
 use crate::sensors::kernel_counters;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, read_text};
 use crate::target::Target;
 use crate::tool::{command, find_program};
 use serde::Serialize;

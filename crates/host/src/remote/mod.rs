@@ -14,7 +14,7 @@ mod view;
 use crate::arming::{Consent, arm};
 use crate::files::Directory;
 use crate::identity::{confirmation, devices};
-use crate::roots::{SystemRoots, read_text};
+use crate::system_roots::{SystemRoots, read_text};
 use crate::target::Target;
 use crate::tool::command;
 use program::ProgramImage;

@@ -1,7 +1,7 @@
 //! The control groups that this program runs in: their limits, and how long a processor quota has
 //! throttled it. Versions 1 and 2 (Documentation/admin-guide/cgroup-v1 and -v2).
 
-use crate::roots::{SystemRoots, read_number, read_text};
+use crate::system_roots::{SystemRoots, read_number, read_text};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::measurement::CpuThrottling;

@@ -1,7 +1,7 @@
 //! Activity of the whole host: use of each processor, interrupts and network packets.
 
 use super::processors::{ProcessorTimes, parse_line};
-use crate::roots::SystemRoots;
+use crate::system_roots::SystemRoots;
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;

@@ -6,8 +6,8 @@ mod monitors;
 mod power;
 mod processors;
 
-use crate::node::{KERNEL_SECTOR, SysfsNode};
-use crate::roots::{SystemRoots, read_number};
+use crate::sysfs_node::{KERNEL_SECTOR, SysfsNode};
+use crate::system_roots::{SystemRoots, read_number};
 use monitors::own_monitors;
 use std::fs;
 use steadfast_domain::measurement::KernelCounters;

@@ -1,8 +1,8 @@
 //! Hardware monitors (hwmon) of a device.
 
 use crate::identity::controllers;
-use crate::node::SysfsNode;
-use crate::roots::{SystemRoots, entries, file_name};
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, entries, file_name};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 

@@ -5,7 +5,7 @@
 //! not used: they state the vendor's limits and not the drive's consumption.
 
 use super::monitors::own_monitors;
-use crate::roots::{SystemRoots, read_number};
+use crate::system_roots::{SystemRoots, read_number};
 use crate::tool;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

@@ -1,6 +1,6 @@
 //! Processor times of the whole host, from `/proc/stat`.
 
-use crate::roots::SystemRoots;
+use crate::system_roots::SystemRoots;
 use std::fs;
 use steadfast_domain::measurement::HostCpu;
 

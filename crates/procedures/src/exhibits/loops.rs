@@ -5,7 +5,7 @@ use crate::exhibits::disclosure;
 use crate::ground::choices::RunChoices;
 use crate::ground::results::LoopResults;
 use crate::ground::rounds::{MixedLoop, RoundValues};
-use crate::words::{decimals, number, rounds_text, slug};
+use crate::report_notation::{decimals, number, rounds_text, slug};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Column, Exhibit, Facts, Origin, Page, Plot, PlotKind, Row, Scale,

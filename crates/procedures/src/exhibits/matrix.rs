@@ -1,7 +1,7 @@
 //! Values of a loop over block sizes and read/write mixes, as tables and plots.
 
 use crate::ground::results::{LoopResults, PointResult};
-use crate::words::mix_name;
+use crate::report_notation::mix_name;
 use steadfast_domain::findings::{Axis, Cell as TableCell, Row, Scale, Series, Stroke, Table};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Nanos};

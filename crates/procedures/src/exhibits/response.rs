@@ -7,7 +7,7 @@
 //! power of two of nanoseconds that is at least as wide as every histogram bucket, so that no
 //! count is split.
 
-use crate::words::number;
+use crate::report_notation::number;
 use std::borrow::Borrow;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{

@@ -11,7 +11,7 @@ use super::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::exhibits::disclosure::SettingRows;
 use crate::ground::results::PointResult;
 use crate::ground::secondary::SecondaryMeans;
-use crate::words::number;
+use crate::report_notation::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting, Table};
 use steadfast_domain::measurement::{LogDelta, StallEffect};

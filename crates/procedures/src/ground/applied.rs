@@ -1,7 +1,7 @@
 //! Workloads that a procedure can apply, and the alignment of their offsets.
 
 use crate::parameters::Parameter;
-use crate::unsuitable::ProcedureError;
+use crate::procedure_error::ProcedureError;
 use std::fmt::Display;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;

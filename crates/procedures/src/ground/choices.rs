@@ -3,7 +3,7 @@
 use super::method::{CoveredRange, Method};
 use crate::origin;
 use crate::parameters::{Parameter, choose_demand};
-use crate::words::each_once;
+use crate::report_notation::each_once;
 use steadfast_domain::findings::{Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{Geometry, SettingName};

@@ -1,8 +1,8 @@
 //! Requirements of a method. The numbers are in the module of their specification
 //! (`pts::method`).
 
-use crate::unsuitable::ProcedureError;
-use crate::words::number;
+use crate::procedure_error::ProcedureError;
+use crate::report_notation::number;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Bytes, Criteria, Demand, Nanos, Segments, Settings, StepPlace, WriteCache};

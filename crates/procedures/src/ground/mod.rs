@@ -19,7 +19,7 @@ pub mod secondary;
 pub mod stretch;
 
 use crate::parameters::Parameter;
-use crate::unsuitable::ProcedureError;
+use crate::procedure_error::ProcedureError;
 use applied::{ApplicableWorkload, aligned, alignment, alignment_name};
 use asked::ProcedureRequest;
 use choices::RunChoices;

@@ -2,7 +2,7 @@
 //! IOPS, throughput and latency tests use it.
 
 use super::ProcedureSetup;
-use crate::unsuitable::ProcedureError;
+use crate::procedure_error::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::steady_state::{TrackPoint, judge_every};

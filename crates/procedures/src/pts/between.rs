@@ -13,8 +13,8 @@ use crate::ground::ProcedureSetup;
 use crate::ground::applied::ApplicableWorkload;
 use crate::ground::stretch::NO_END;
 use crate::parameters::Parameter;
-use crate::unsuitable::ProcedureError;
-use crate::words::{decimals, reservation_text};
+use crate::procedure_error::ProcedureError;
+use crate::report_notation::{decimals, reservation_text};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, Origin, Plot, PlotKind, Row, Scale, Series, Setting,

@@ -3,7 +3,7 @@
 use crate::ground::ProcedureSetup;
 use crate::ground::asked::ProcedureRequest;
 use crate::ground::method::Method;
-use crate::unsuitable::ProcedureError;
+use crate::procedure_error::ProcedureError;
 use steadfast_domain::{Class, Criteria, Demand, Nanos, Profile, WriteCache};
 
 /// Full name of the PTS.

@@ -2,7 +2,7 @@
 
 use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning::amount;
-use crate::words::number;
+use crate::report_notation::number;
 use steadfast_domain::findings::{
     Axis, Exhibit, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke,
 };

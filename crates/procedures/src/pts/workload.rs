@@ -5,7 +5,7 @@
 use crate::ground::applied::{self, ApplicableWorkload, alignment, alignment_name};
 use crate::ground::method::Method;
 use crate::parameters::Parameter;
-use crate::unsuitable::ProcedureError;
+use crate::procedure_error::ProcedureError;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::Origin;
 use steadfast_domain::notation::AccessPattern;

@@ -3,7 +3,7 @@
 
 use crate::ground::ProcedureSetup;
 use crate::ground::applied::ApplicableWorkload;
-use crate::unsuitable::ProcedureError;
+use crate::procedure_error::ProcedureError;
 use std::fmt;
 use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
 use steadfast_domain::settings::Geometry;

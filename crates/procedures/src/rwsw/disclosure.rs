@@ -9,7 +9,7 @@ use crate::exhibits::pages::page;
 use crate::ground::ProcedureSetup;
 use crate::ground::applied::ApplicableWorkload;
 use crate::ground::choices::RunChoices;
-use crate::words::number;
+use crate::report_notation::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, Origin, Page, Setting};
 use steadfast_domain::{Caveat, CaveatKind, Settings};

@@ -4,7 +4,7 @@
 use super::composite::CapturedComposite;
 use crate::ground::ProcedureSetup;
 use crate::parameters::Parameter;
-use crate::unsuitable::ProcedureError;
+use crate::procedure_error::ProcedureError;
 use steadfast_domain::{Bench, Demand, Halt, Outcome, Settings, StepPlace};
 
 /// Maximum number of outstanding I/Os per thread, and of threads: T32Q32 is the highest demand of

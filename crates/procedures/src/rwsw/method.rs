@@ -4,9 +4,9 @@ use crate::ground::ProcedureSetup;
 use crate::ground::asked::ProcedureRequest;
 use crate::ground::method::Method;
 use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
 use crate::pts::between::{BETWEEN_TIME, LEAST_FILLS, MEASURED_LAST};
 use crate::pts::method;
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Class, Profile, Settings};
 

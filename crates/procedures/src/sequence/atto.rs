@@ -1,7 +1,7 @@
 //! ATTO's chart and table: the rates of writes and reads by transfer size.
 
 use super::results::{MeasuredStep, SequenceResults, ToolExhibits};
-use crate::words::each_once;
+use crate::report_notation::each_once;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };

@@ -2,7 +2,7 @@
 //! MB/s (10^6 bytes per second).
 
 use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
-use crate::words::each_once;
+use crate::report_notation::each_once;
 use steadfast_domain::findings::{Cell, Exhibit, Row, Table};
 
 /// Dimensions that the preset gives its steps.

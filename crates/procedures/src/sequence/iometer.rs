@@ -2,7 +2,7 @@
 //! and response time by queue depth.
 
 use super::results::{Attempt, MeasuredStep, SequenceResults, ToolExhibits};
-use crate::words::each_once;
+use crate::report_notation::each_once;
 use steadfast_domain::Nanos;
 use steadfast_domain::findings::{
     Axis, Cell, Exhibit, Plot, PlotKind, Row, Scale, Series, Stroke, Table,

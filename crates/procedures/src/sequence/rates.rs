@@ -1,7 +1,7 @@
 //! Loads with a pace: the requested and the reached rate.
 
 use super::results::{Attempt, MeasuredStep, SequenceResults};
-use crate::words::number;
+use crate::report_notation::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::load_words::{asked_rate_of_load, pace_text};

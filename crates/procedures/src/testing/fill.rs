@@ -10,8 +10,8 @@ use crate::ground::asked::ProcedureRequest;
 use crate::ground::choices::RunChoices;
 use crate::ground::method::Method;
 use crate::ground::rounds::check_no_rounds;
+use crate::procedure_error::ProcedureError;
 use crate::pts::method;
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::findings::{KeyFigure, Origin, Setting, Table};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{

@@ -2,8 +2,8 @@
 
 use crate::catalogue::asked;
 use crate::ground::ProcedureSetup;
+use crate::procedure_error::ProcedureError;
 use crate::pts::method;
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::measurement::StreamTally;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Amendment, Geometry};

@@ -2,8 +2,8 @@
 //! in a run of ours. What concerns files, devices and programs is tested with the binary.
 
 use crate::parts::begins;
+use crate::procedure_error::ProcedureError;
 use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
-use crate::unsuitable::ProcedureError;
 use std::collections::HashSet;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Page, PlotKind, Table};

@@ -9,12 +9,12 @@ use crate::exhibits::pages::page;
 use crate::ground::ProcedureSetup;
 use crate::ground::asked::ProcedureRequest;
 use crate::ground::choices::RunChoices;
-use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::{self, Parameter};
 use crate::parts::{self, PartFindings, SuitePart, part_amendments};
+use crate::procedure_error::ProcedureError;
+use crate::procedure_spec::{ProcedureSpec, boxed};
 use crate::pts::{method, throughput};
-use crate::unsuitable::ProcedureError;
-use crate::words::own;
+use crate::report_notation::own;
 use steadfast_domain::findings::{Exhibit, Facts, FormHeader, Origin, Page, Setting};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{

@@ -5,7 +5,7 @@ use super::results::VerifyWriteResults;
 use super::setup::{READS, VerifyWrite, WRITES};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
-use crate::words::number;
+use crate::report_notation::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
 use steadfast_domain::{Bytes, Caveat, CaveatKind, EndState, Measurement, Nanos, Record, Step};

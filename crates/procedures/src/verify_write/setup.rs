@@ -7,8 +7,8 @@ use crate::ground::choices::RunChoices;
 use crate::ground::method::Method;
 use crate::ground::rounds::check_no_rounds;
 use crate::ground::stretch::ContinuousLoad;
+use crate::procedure_error::ProcedureError;
 use crate::pts::method;
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand, Profile, Record, Settings, Step};
 

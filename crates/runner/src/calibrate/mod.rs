@@ -7,8 +7,8 @@ pub use judging::{CalibrationReading, Comparison, Judgement, agree, median_run};
 pub use point::CalibrationPoint;
 
 use crate::host_changes::HostChanges;
-use crate::once::once;
 use crate::rig::Rig;
+use crate::single_step::once;
 use std::fmt;
 use steadfast_domain::record::Check;
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits};

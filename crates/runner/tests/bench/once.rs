@@ -12,7 +12,7 @@ use steadfast_runner::calibrate::{
     CalibrationPoint, Judgement, agree,
 };
 use steadfast_runner::host_changes::left_behind;
-use steadfast_runner::simulated::SimulatedRig;
+use steadfast_runner::simulated_rig::SimulatedRig;
 use steadfast_runner::{HostChanges, Rig, SingleLoad, SingleLoadResult, once};
 
 fn single(pattern: AccessPattern) -> SingleLoad {

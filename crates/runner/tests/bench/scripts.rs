@@ -12,7 +12,7 @@ use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_runner::progress::NoProgress;
 use steadfast_runner::run::{RunOutcome, conduct};
-use steadfast_runner::simulated::SimulatedRig;
+use steadfast_runner::simulated_rig::SimulatedRig;
 use steadfast_runner::{Ledger, Rig};
 
 const IOS: u64 = 40_000;

@@ -2,14 +2,14 @@
 //! target, run directory.
 
 use super::conduct::{FIO_DIRECTORY, ProcedureRun, wishes};
-use crate::asked::{SOFTWARE, check_engine};
 use crate::cli::EngineName;
 use crate::exit::{ExitState, misuse};
 use crate::hosts;
+use crate::output_files::readers_named;
 use crate::prometheus::MetricsExporter;
+use crate::run_settings::{SOFTWARE, check_engine};
 use crate::target::{self, EngineChoice, SimulationOptions, TargetRef};
 use crate::terminal;
-use crate::writing::readers_named;
 use anyhow::bail;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
@@ -17,7 +17,7 @@ use steadfast_domain::settings::{Geometry, HostList};
 use steadfast_domain::{Bytes, Device, Procedure, Sequence, Settings, Step, Transport};
 use steadfast_engine::StopSignal;
 use steadfast_host::{Consent, HostsConsent, ReadAccess};
-use steadfast_runner::real::wall_clock_unix_ms;
+use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::{Ledger, Rig, RunPlan, plain_name, refuse_taken};
 
 /// Name of the engine that runs on other hosts.

@@ -4,7 +4,7 @@ use super::restore;
 use crate::cli::CalibrateArguments;
 use crate::exit::{ExitState, misuse};
 use crate::target::{self, EngineChoice, FioDirectory, SimulationOptions, TargetRef};
-use crate::{remarks, terminal};
+use crate::{rig_remarks, terminal};
 use serde::Serialize;
 use std::path::PathBuf;
 use steadfast_domain::{Device, text};
@@ -145,7 +145,7 @@ impl CalibrationContext for CalibrationTarget {
                 "{point}, {repeat} of {}, {engine}: {:.0} IOPS",
                 self.repeats, reading.iops
             )),
-            CalibrationEvent::Beside { checks, caveats } => remarks::say(checks, caveats),
+            CalibrationEvent::Beside { checks, caveats } => rig_remarks::say(checks, caveats),
         }
     }
 }

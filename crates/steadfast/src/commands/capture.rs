@@ -1,9 +1,9 @@
 //! `steadfast capture`: records a server's block I/O in a trace file.
 
-use crate::asked::SOFTWARE;
 use crate::cli::{CaptureArguments, CaptureFiles, CaptureSource};
 use crate::exit::{ExitState, misuse};
-use crate::writing::OutputRule;
+use crate::output_files::OutputRule;
+use crate::run_settings::SOFTWARE;
 use crate::{target, terminal};
 use steadfast_domain::Nanos;
 use steadfast_domain::io_event::{CapturedCgroup, ContentSample, MergeCounts};

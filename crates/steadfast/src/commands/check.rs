@@ -2,7 +2,7 @@
 
 use crate::cli::CheckArguments;
 use crate::exit::{ExitState, misuse};
-use crate::writing::{OutputDir, OutputRule};
+use crate::output_files::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use anyhow::Context;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use steadfast_domain::Findings;
 use steadfast_host::{Directory, read_regular};
 use steadfast_report::{CheckVerdict, Limit, Limits, ReportTime, TableNames};
 use steadfast_runner::Ledger;
-use steadfast_runner::real::wall_clock_unix_ms;
+use steadfast_runner::real_rig::wall_clock_unix_ms;
 
 /// Maximum size of a limits file in bytes; a limit has about 100.
 const LIMITS_MAX: u64 = 16 << 20;

@@ -1,16 +1,16 @@
 //! `steadfast compare`: several runs side by side.
 
-use crate::asked::SOFTWARE;
 use crate::cli::{CompareArguments, LongFormat};
 use crate::exit::{ExitState, misuse};
-use crate::writing::{OutputDir, OutputRule};
+use crate::output_files::{OutputDir, OutputRule};
+use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
 use anyhow::bail;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_host::NewFile;
 use steadfast_report::{COMPARED_MAX, CompareError, ReportTime};
-use steadfast_runner::real::wall_clock_unix_ms;
+use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_tracefile::table::table_file;
 
 /// Compares the runs and writes or prints the comparison.

@@ -2,10 +2,10 @@
 
 use crate::commands::replay;
 use crate::exit::ExitState;
-use crate::panel::RunPanel;
+use crate::output_files::OutputDir;
+use crate::progress_panel::RunPanel;
 use crate::prometheus::{MetricsExporter, ProgressTee};
-use crate::writing::OutputDir;
-use crate::{asked::SOFTWARE, output, terminal};
+use crate::{output, run_settings::SOFTWARE, terminal};
 use anyhow::bail;
 use std::path::Path;
 use steadfast_domain::{Findings, Load, Procedure, Settings, Step};

@@ -1,11 +1,11 @@
 //! `steadfast crystaldiskmark`: its tests, and its result files read and written.
 
 use super::front;
-use crate::asked::SOFTWARE;
 use crate::cli::front::CrystalDiskMarkArguments;
 use crate::exit::ExitState;
-use crate::recognize::expect;
-use crate::writing::{OutputDir, OutputRule};
+use crate::output_files::{OutputDir, OutputRule};
+use crate::recognize_file::expect;
+use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
 use std::path::Path;
 use steadfast_domain::findings::{Cell, Exhibit, Table};

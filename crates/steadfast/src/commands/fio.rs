@@ -3,7 +3,7 @@
 use super::front;
 use crate::cli::front::{FioArguments, FrontArguments};
 use crate::exit::{ExitState, misuse};
-use crate::recognize::expect;
+use crate::recognize_file::expect;
 use anyhow::bail;
 use std::path::Path;
 use steadfast_domain::{Bytes, Sequence};

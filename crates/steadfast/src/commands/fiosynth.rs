@@ -3,7 +3,7 @@
 use super::front;
 use crate::cli::front::FioSynthArguments;
 use crate::exit::ExitState;
-use crate::recognize::expect;
+use crate::recognize_file::expect;
 use std::path::{Component, Path, PathBuf};
 use steadfast_exchange::fiosynth::{DriveScale, FioSynthSuite, TemplateSource, sequence};
 use steadfast_exchange::identify::FileKind;

@@ -6,10 +6,10 @@
 use super::begin::{RunRequest, default_seed, reading};
 use super::plan;
 use super::several::{self, ConcurrentRuns};
-use crate::asked::{given, meta};
 use crate::cli::front::FrontArguments;
 use crate::exit::{ExitState, misuse};
-pub use crate::regular::{foreign as read, source};
+pub use crate::input_file::{foreign as read, source};
+use crate::run_settings::{given, meta};
 use crate::target::{self, MissingTargetFile};
 use crate::{hosts, output, terminal};
 use anyhow::anyhow;

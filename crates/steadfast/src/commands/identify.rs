@@ -2,8 +2,8 @@
 
 use crate::cli::IdentifyAnyArguments;
 use crate::exit::ExitState;
-use crate::recognize::recognize_file;
-use crate::{output, selected, terminal};
+use crate::recognize_file::recognize_file;
+use crate::{filtered_capture, output, terminal};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::text::printable;
@@ -103,7 +103,7 @@ fn parquet(
     of: impl Fn(Option<&str>, &str, Option<String>) -> IdentifiedFile,
 ) -> IdentifiedFile {
     let name = path.display();
-    match selected::open(path) {
+    match filtered_capture::open(path) {
         Ok(captured) if captured.is_several() => {
             let command = format!("steadfast trace hosts {name}");
             of(Some("fold"), "a fold of captures", Some(command))

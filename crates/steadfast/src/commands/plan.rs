@@ -1,9 +1,9 @@
 //! `steadfast plan`: prints the steps of a run and its duration.
 
 use super::begin::geometry;
-use crate::asked::{add_purge, settings};
 use crate::cli::{self, PlanArguments};
 use crate::exit::ExitState;
+use crate::run_settings::{add_purge, settings};
 use crate::target::{self, TargetRef};
 use crate::{terminal, workloads};
 use anyhow::bail;

@@ -1,11 +1,11 @@
 //! `steadfast replay verify`: compares a replay with its capture.
 
-use crate::asked::SOFTWARE;
 use crate::cli::replay::{ReplayCommand, ReplayCommandArguments, VerifyArguments};
 use crate::cli::trace::FilterArguments;
 use crate::exit::{ExitState, misuse};
-use crate::selected::{self, FilteredCapture};
-use crate::writing::{OutputDir, OutputRule};
+use crate::filtered_capture::{self, FilteredCapture};
+use crate::output_files::{OutputDir, OutputRule};
+use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
 use anyhow::Context;
 use std::slice;
@@ -93,7 +93,7 @@ fn is_same(found: &Fidelity) -> bool {
 /// host's udev looks at a device that was closed after writing.
 fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     let filter = &arguments.filter;
-    let replayed = selected::open(&arguments.replayed)?;
+    let replayed = filtered_capture::open(&arguments.replayed)?;
     let conditions = replayed.conditions();
     let marked = |name: &str| {
         // A mark reaches every capture, also those of other targets. The target of a replay into a

@@ -2,7 +2,7 @@
 
 use crate::cli::{Format, ReportArguments};
 use crate::exit::{ExitState, misuse};
-use crate::writing::{OutputDir, OutputRule};
+use crate::output_files::{OutputDir, OutputRule};
 use crate::{output, terminal};
 use steadfast_runner::Ledger;
 

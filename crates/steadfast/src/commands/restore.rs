@@ -10,7 +10,7 @@ use steadfast_domain::Halt;
 use steadfast_domain::record::HostChange;
 use steadfast_host::{SystemRoots, UndoOutcome};
 use steadfast_runner::host_changes::{self, AbandonedChanges, HostChanges};
-use steadfast_runner::real::wall_clock_unix_ms;
+use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::run;
 
 /// A change, and what became of it.

@@ -14,9 +14,9 @@ use steadfast_domain::{Device, Proof, Transport};
 use steadfast_engine::StopSignal;
 use steadfast_host::{Consent, HostsConsent, SystemRoots};
 use steadfast_runner::ledger::LedgerContents;
-use steadfast_runner::real::wall_clock_unix_ms;
+use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::run::amend;
-use steadfast_runner::{Ledger, Rig, RunPlan, recognition};
+use steadfast_runner::{Ledger, Rig, RunPlan, ledger_check};
 
 /// A resumed run whose device is armed. Nothing was changed except a torn last line of the
 /// journal.
@@ -117,7 +117,7 @@ fn refuse_other_directory(
     arguments: &ResumeArguments,
     contents: &LedgerContents,
 ) -> anyhow::Result<()> {
-    let doubts = recognition::directory_doubts(contents, &arguments.run_dir);
+    let doubts = ledger_check::directory_doubts(contents, &arguments.run_dir);
     let is_read = reading(&contents.plan.settings).is_some();
     if is_read || doubts.is_empty() || !arguments.yes_destroy.is_empty() {
         return Ok(());
@@ -172,7 +172,7 @@ fn recognize(
 ) -> anyhow::Result<DeviceConfirmation> {
     let TargetRef::Real(device) = named else { return Ok(DeviceConfirmation::Simulated) };
     let now = Box::new(steadfast_host::proof(device, &SystemRoots::real())?);
-    let doubts = recognition::doubts(contents, &arguments.run_dir, device, &now)
+    let doubts = ledger_check::doubts(contents, &arguments.run_dir, device, &now)
         .with_context(|| format!("{}: cannot be examined", device.path))?;
     let expected = what_to_type(device)?;
     let is_file = device.transport == Transport::File;
@@ -248,7 +248,7 @@ fn amendment(
     if !arguments.stop {
         return Ok(None);
     }
-    match recognition::complete_rounds(&contents.lines) {
+    match ledger_check::complete_rounds(&contents.lines) {
         0 => bail!(
             "{}: no round is complete, so there is nothing to report; resume without --stop",
             shown(&arguments.run_dir)

@@ -2,9 +2,9 @@
 
 use super::begin::{RunRequest, default_seed};
 use super::several::{self, ConcurrentRuns};
-use crate::asked::{add_purge, settings};
 use crate::cli::RunArguments;
 use crate::exit::ExitState;
+use crate::run_settings::{add_purge, settings};
 use crate::{hosts, workloads};
 use steadfast_runner::StartSync;
 

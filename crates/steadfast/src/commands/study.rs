@@ -2,7 +2,7 @@
 
 use crate::cli::{Format, StudyArguments};
 use crate::exit::ExitState;
-use crate::writing::OutputDir;
+use crate::output_files::OutputDir;
 use crate::{output, terminal};
 use steadfast_runner::Ledger;
 

@@ -1,12 +1,12 @@
 //! `steadfast tkperf`: accepts TKperf's command line.
 
-use crate::asked::SOFTWARE;
 use crate::cli::hosts::HostsArguments;
 use crate::cli::tkperf::{DiskTest, Mode, OurArguments, SsdTest, TkperfArguments};
 use crate::cli::{self, Command};
 use crate::commands::{plan, run as whole_run};
 use crate::exit::{ExitState, misuse};
-use crate::writing::{OutputDir, OutputRule};
+use crate::output_files::{OutputDir, OutputRule};
+use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
 use clap::ValueEnum;
 use std::fmt::Display;

@@ -4,7 +4,7 @@ use super::derived::{capture_steps, provenance, step_choice};
 use super::source::{SelectedSource, WorkloadSource};
 use crate::cli::ProcedureArguments;
 use crate::cli::replay::ReplayArguments;
-use crate::selected;
+use crate::filtered_capture;
 use anyhow::{Context, bail};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -224,7 +224,7 @@ pub fn reopen(run: &mut RunPlan) -> anyhow::Result<()> {
             path.display()
         );
     }
-    let (name, captured) = selected::capture(&files)?;
+    let (name, captured) = filtered_capture::capture(&files)?;
     let pass = PassOptions {
         filter: filter_of(source.chosen.clone()),
         window: source.window,

@@ -4,7 +4,7 @@
 use super::reference;
 use crate::cli::trace::FilterArguments;
 use crate::exit::misuse;
-use crate::selected::{FilteredCapture, LayerDefault, filtered, named};
+use crate::filtered_capture::{FilteredCapture, LayerDefault, filtered, named};
 use crate::terminal;
 use anyhow::{Context, bail};
 use std::fs::File;

@@ -14,7 +14,7 @@ use steadfast_engine::StopSignal;
 use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_runner::progress::NoProgress;
 use steadfast_runner::run::{RunOutcome, conduct};
-use steadfast_runner::simulated::SimulatedRig;
+use steadfast_runner::simulated_rig::SimulatedRig;
 use steadfast_runner::{Ledger, Rig, RunPlan};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/recompute.py");

@@ -8,7 +8,7 @@ use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_DEMAND;
 use crate::origin::{given, said};
 use crate::parameters;
-use crate::words::{number, own};
+use crate::report_notation::{number, own};
 use std::collections::BTreeSet;
 use steadfast_domain::findings::{Facts, Origin, Setting};
 use steadfast_domain::notation::AccessPattern;

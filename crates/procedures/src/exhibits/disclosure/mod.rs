@@ -18,7 +18,7 @@ pub use form::{
 };
 pub use front::front;
 
-use crate::words::reservation_text;
+use crate::report_notation::reservation_text;
 use steadfast_domain::findings::Setting;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Demand, Step, Verdict};

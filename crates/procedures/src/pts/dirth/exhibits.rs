@@ -24,7 +24,7 @@ use crate::ground::secondary::SecondaryMeans;
 use crate::pts::between::{self, check_exhibits, evidence};
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::pts::workload;
-use crate::words::{mix_name, number};
+use crate::report_notation::{mix_name, number};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, KeyFigure, Marker, Metric, Origin, Page, Plot, PlotKind, Row,

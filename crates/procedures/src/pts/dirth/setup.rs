@@ -9,9 +9,9 @@ use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
 use crate::pts::between::{self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_FIRST};
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, PtsWorkload, ZONE_SHIFT};
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Bytes, Demand, Nanos, Record, Settings, Step, StepPlace};
 

@@ -9,7 +9,7 @@ use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::ground::metrics::MeasuredPoint;
 use crate::pts::between::{self, check_exhibits, evidence};
-use crate::words::reservation_text;
+use crate::report_notation::reservation_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Metric, Origin, Plot, PlotKind, Row, Scale, Series,

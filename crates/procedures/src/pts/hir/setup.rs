@@ -5,11 +5,11 @@ use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::ground::choices::RunChoices;
 use crate::ground::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
 use crate::pts::between::{
     self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
 };
 use crate::pts::workload::{ALIGNMENT, PtsWorkload};
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Bytes, Demand, Nanos, Record, Settings, Step, StepPlace};

@@ -19,7 +19,7 @@ use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::results::{LoopResults, PointResult};
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
-use crate::words::mix_name;
+use crate::report_notation::mix_name;
 use steadfast_domain::findings::{Axis, KeyFigure, Metric, Page, Plot, PlotKind, Scale};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Caveat, Profile, Record, Step, Tally, Verdict};

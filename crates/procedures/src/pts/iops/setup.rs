@@ -6,9 +6,9 @@ use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::rounds::{self, MixedLoop};
 use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
 use crate::pts::scattered::RangedTest;
 use crate::pts::workload::ALIGNMENT;
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Profile};
 

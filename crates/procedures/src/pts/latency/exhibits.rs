@@ -21,7 +21,7 @@ use crate::ground::results::LoopResults;
 use crate::ground::rounds;
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
-use crate::words::mix_name;
+use crate::report_notation::mix_name;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Exhibit, KeyFigure, Metric, Page, Plot, PlotKind, Scale, Table,

@@ -7,8 +7,8 @@ use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::rounds::{self, MixedLoop};
 use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
 use crate::pts::scattered::RangedTest;
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Class, Demand, Measurement, Profile, Settings};
 

@@ -17,7 +17,7 @@ use crate::ground::metrics::MeasuredPoint;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::pts::between::{self, check_exhibits, evidence};
 use crate::pts::workload;
-use crate::words::{number, reservation_text};
+use crate::report_notation::{number, reservation_text};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Marker, Metric, Page, Plot, PlotKind, Row,

@@ -7,11 +7,11 @@ use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::preconditioning::{self, PRECONDITION};
 use crate::ground::stretch::{ContinuousLoad, NO_END};
 use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
 use crate::pts::between::{
     self, BETWEEN_TIME, CycleLayout, CyclicLoad, FillRequirement, LEAST_FILLS, MEASURED_LAST,
 };
 use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_WRITES, PtsWorkload, ZONE_SHIFT};
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::settings::{Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::LoadLimits;

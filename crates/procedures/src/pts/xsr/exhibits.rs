@@ -12,7 +12,7 @@ use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::ground::choices::RunChoices;
 use crate::ground::metrics::MeasuredPoint;
 use crate::pts::between::time_axis;
-use crate::words::number;
+use crate::report_notation::number;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Marker, Metric, Origin, Plot, PlotKind, Scale, Series,
     Setting, Stroke, Table,

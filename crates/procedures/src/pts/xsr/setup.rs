@@ -6,8 +6,8 @@ use crate::ground::choices::RunChoices;
 use crate::ground::rounds::check_no_rounds;
 use crate::ground::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
 use crate::pts::workload::{ALIGNMENT, PtsWorkload, SEQUENTIAL_DEMAND};
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand, Nanos, Record, Step};
 

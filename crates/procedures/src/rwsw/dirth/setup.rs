@@ -7,6 +7,7 @@ use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
 use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning;
 use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
 use crate::pts::between::{self, CyclicLoad};
 use crate::pts::dirth::most;
 use crate::rwsw::composite::CapturedComposite;
@@ -15,7 +16,6 @@ use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check
 use crate::rwsw::regime::{
     PRECONDITIONING, PreconditioningPlan, STEADY, quick_fill_text, steady_composite,
 };
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::{Demand, Measurement, Nanos, Record, Step, StepPlace};
 
 /// Phase of the loop of demands.

@@ -5,6 +5,7 @@ use crate::ground::applied::ALIGNMENT;
 use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning;
 use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
 use crate::pts::between;
 use crate::rwsw::composite::{CapturedComposite, StepStreams};
 use crate::rwsw::ladder::OUTSTANDING;
@@ -12,7 +13,6 @@ use crate::rwsw::method::{
     BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending, writes_as_captured,
 };
 use crate::rwsw::regime::{BEFORE_REPLAY, LADDER, PreconditioningPlan, STEADY};
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::script::ScriptLoad;
 use steadfast_domain::stimulus::{LoadLimits, Pace};

@@ -8,13 +8,13 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::ground::applied::ApplicableWorkload;
 use crate::pts::between::{self, CyclicLoad, check_exhibits, evidence, steps_of};
+use crate::report_notation::reservation_text;
 use crate::rwsw::composite::CapturedComposite;
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{
     RwswSegment, distribution, iops_over_time, iops_response, key_figures, segments_table,
     stream_counts, streams_table, throughput_power,
 };
-use crate::words::reservation_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, KeyFigure, Origin, Page, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
@@ -191,10 +191,10 @@ impl ProcedureReport for SteadyStreams {
         match run.test.kind {
             RwswWsatKind::Individual => {
                 let rate = |s: &RwswSegment| {
-                    KeyFigure::new(&crate::words::slug(&s.name), &s.name, s.iops, "IOPS")
+                    KeyFigure::new(&crate::report_notation::slug(&s.name), &s.name, s.iops, "IOPS")
                 };
                 let per_watt = |s: &RwswSegment| {
-                    let id = format!("{}-per-watt", crate::words::slug(&s.name));
+                    let id = format!("{}-per-watt", crate::report_notation::slug(&s.name));
                     let label = format!("{}, rate per watt", s.name);
                     KeyFigure::new(&id, label, s.iops_per_watt(), "IOPS/W")
                 };

@@ -6,6 +6,7 @@ use crate::ground::applied::ALIGNMENT;
 use crate::ground::choices::RunChoices;
 use crate::ground::preconditioning;
 use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
 use crate::pts::between::{self, CyclicLoad};
 use crate::pts::workload::SEQUENTIAL_DEMAND;
 use crate::rwsw::composite::{CapturedComposite, SingleStream};
@@ -13,7 +14,6 @@ use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_ending};
 use crate::rwsw::regime::{
     PRECONDITIONING, PreconditioningPlan, cycle, quick_fill_text, steady_composite,
 };
-use crate::unsuitable::ProcedureError;
 use steadfast_domain::{Bytes, Demand, IoStream, Step};
 
 /// Parameters of `multi-wsat`.

@@ -7,7 +7,7 @@ use crate::exhibits::tkperf::{
     self, SaturatedMinute, TkperfPoint, TkperfTest, ZoneCurve, write_saturation,
 };
 use crate::ground::secondary::mean;
-use crate::words::mix_name;
+use crate::report_notation::mix_name;
 use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Page, Row, Table};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, ForeignKind, ForeignMeasured};

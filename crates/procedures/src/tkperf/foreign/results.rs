@@ -3,7 +3,7 @@
 use crate::exhibits::tkperf::TkperfPoint;
 use crate::ground::secondary::mean;
 use crate::pts::method::TWENTY_TEN;
-use crate::words::rounds_text;
+use crate::report_notation::rounds_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::{TrackPoint, judge_every};

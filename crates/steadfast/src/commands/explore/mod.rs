@@ -5,8 +5,8 @@ mod store;
 
 use crate::cli::explore::ExploreArguments;
 use crate::exit::{ExitState, misuse};
-use crate::writing::OutputRule;
-use crate::{crew, signals, terminal};
+use crate::output_files::OutputRule;
+use crate::{signals, terminal, thread_pool};
 use anyhow::{Context, bail};
 use runs::RunDirectory;
 use std::io;
@@ -18,9 +18,9 @@ use steadfast_domain::units::Bytes;
 use steadfast_engine::StopSignal;
 use steadfast_explorer::cache::IndexStore;
 use steadfast_explorer::capture::{ExploredCapture, IndexOrigin, open_all};
+use steadfast_explorer::explorer_items::{ExplorerItem, ExplorerItems};
 use steadfast_explorer::export;
 use steadfast_explorer::server::Server;
-use steadfast_explorer::shown::{ExplorerItem, ExplorerItems};
 use store::IndexCache;
 
 /// Interval between progress updates of an index.
@@ -64,7 +64,7 @@ fn shown(paths: &[PathBuf]) -> anyhow::Result<ExplorerItems> {
             return Err(misuse(format!("{} is named twice", run.display())));
         }
     }
-    let captures = open_all(&files, Some(&crew::of_all_processors()))?;
+    let captures = open_all(&files, Some(&thread_pool::of_all_processors()))?;
     let mut items: Vec<ExplorerItem> =
         captures.into_iter().map(|capture| ExplorerItem::Capture(Box::new(capture))).collect();
     for run in runs {

@@ -1,10 +1,10 @@
 //! `steadfast export fio`: steps of a run as fio job files.
 
-use crate::asked::SOFTWARE;
 use crate::cli::front::ExportFioArguments;
 use crate::exit::{ExitState, misuse};
+use crate::output_files::OutputRule;
+use crate::run_settings::SOFTWARE;
 use crate::terminal;
-use crate::writing::OutputRule;
 use anyhow::bail;
 use std::path::Path;
 use steadfast_domain::{Device, JournalEntry, Load, Step};

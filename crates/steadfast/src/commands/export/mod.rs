@@ -2,11 +2,11 @@
 
 mod fio;
 
-use crate::asked::SOFTWARE;
 use crate::cli::export::ParquetArguments;
 use crate::cli::front::{ExportCommand, ExportCommandArguments};
 use crate::exit::ExitState;
-use crate::writing::OutputRule;
+use crate::output_files::OutputRule;
+use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
 use anyhow::Context;
 use std::fs::File;

@@ -1,13 +1,13 @@
 //! `steadfast iometer export`: our steps as an Iometer configuration.
 
-use crate::asked::settings;
 use crate::cli::ProcedureArguments;
 use crate::cli::iometer::{
     ConfigurationArguments, ExportArguments, ExportRunArguments, IcfVersion,
 };
 use crate::commands::begin::geometry;
 use crate::exit::{ExitState, misuse};
-use crate::writing::OutputRule;
+use crate::output_files::OutputRule;
+use crate::run_settings::settings;
 use crate::{target, terminal};
 use anyhow::bail;
 use std::collections::HashSet;

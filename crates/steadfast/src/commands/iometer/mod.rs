@@ -9,7 +9,7 @@ use crate::cli::iometer::{
     IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
 };
 use crate::exit::{ExitState, misuse};
-use crate::writing::{OutputDir, OutputRule, TextOutput};
+use crate::output_files::{OutputDir, OutputRule, TextOutput};
 use crate::{output, terminal};
 use anyhow::bail;
 use ready::PlannedConfig;

@@ -2,7 +2,7 @@
 
 use crate::cli::iometer::IometerArguments;
 use crate::commands::front;
-use crate::recognize::expect;
+use crate::recognize_file::expect;
 use std::path::Path;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{IoStream, Op, Order, Sequence, SequenceStep};

@@ -4,14 +4,14 @@ mod figures;
 mod watch;
 
 use super::{begin, restore, several};
-use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
 use crate::hosts;
+use crate::output_files::OutputRule;
+use crate::run_settings::check_engine;
 use crate::target::{self, EngineChoice, FioDirectory, SimulationOptions};
 use crate::workloads;
-use crate::writing::OutputRule;
-use crate::{remarks, terminal};
+use crate::{rig_remarks, terminal};
 use anyhow::Context;
 use figures::{OperationFigures, OperationSpread, RunRow};
 use serde::Serialize;
@@ -201,7 +201,7 @@ fn measure_once(
     seat(&mut ready);
     let mut all = Ok(());
     for (target, step, once) in apply(ready, asked.alters(), run, watch) {
-        remarks::say(&once.checks, &once.caveats);
+        rig_remarks::say(&once.checks, &once.caveats);
         if let Some(halt) = once.failure() {
             all = all.and(Err(anyhow::Error::new(halt).context(target)));
         }
@@ -636,7 +636,7 @@ mod tests {
     use steadfast_domain::Bytes;
     use steadfast_domain::notation::AccessPattern;
     use steadfast_engine::sim::{SimulatedSsd, drives};
-    use steadfast_runner::simulated::SimulatedRig;
+    use steadfast_runner::simulated_rig::SimulatedRig;
 
     #[test]
     fn one_of_several_runs_is_printed_as_several() {

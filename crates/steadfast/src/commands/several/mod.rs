@@ -15,8 +15,8 @@ use super::resumed_run::ResumedRun;
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
 use crate::output::{has_report, say_complete};
+use crate::output_files::{OutputDir, OutputRule, readers_named};
 use crate::prometheus::MetricsExporter;
-use crate::writing::{OutputDir, OutputRule, readers_named};
 use crate::{output, target, terminal};
 use anyhow::{Context, bail};
 use serde::Serialize;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Findings, Procedure, Settings};
 use steadfast_host::{Directory, OverwritePolicy};
 use steadfast_report::{FinishedTarget, end_text, findings_together, text_table};
-use steadfast_runner::together::shared_host;
+use steadfast_runner::start_together::shared_host;
 use steadfast_runner::{GroupMember, Ledger, RunGroup, StartSync, refuse_taken};
 use threads::{ReadyRun, RunEnd};
 

@@ -1,8 +1,8 @@
 //! Conducts each run in its own thread.
 
-use crate::asked::SOFTWARE;
-use crate::panel::RunPanel;
+use crate::progress_panel::RunPanel;
 use crate::prometheus::{MetricsExporter, ProgressTee};
+use crate::run_settings::SOFTWARE;
 use indicatif::MultiProgress;
 use std::path::PathBuf;
 use steadfast_domain::{Caveat, Halt, JournalEntry, Note, Procedure};

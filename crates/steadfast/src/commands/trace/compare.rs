@@ -7,7 +7,7 @@ use super::deltas;
 use crate::cli::TimeAxis;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
-use crate::selected::{self, FilteredCapture, LayerDefault, open};
+use crate::filtered_capture::{self, FilteredCapture, LayerDefault, open};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -43,7 +43,7 @@ struct SideFigures {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<CompareContent>()
+    filtered_capture::schema_of::<CompareContent>()
 }
 
 /// Prints drives, layers or captures on one time axis.

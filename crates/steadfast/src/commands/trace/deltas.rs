@@ -1,11 +1,11 @@
 //! `trace compare --by`: differences between two captures, largest first.
 
 use super::columns::listed;
-use crate::asked::SOFTWARE;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
-use crate::selected::{self, FilteredCapture};
-use crate::writing::{OutputDir, OutputRule};
+use crate::filtered_capture::{self, FilteredCapture};
+use crate::output_files::{OutputDir, OutputRule};
+use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
 use anyhow::Context;
 use serde::Serialize;
@@ -100,7 +100,7 @@ fn show(
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<DeltasContent<'_>>()
+    filtered_capture::schema_of::<DeltasContent<'_>>()
 }
 
 fn lines(arguments: &CompareArguments, compared: &CaptureComparison<'_>) -> String {

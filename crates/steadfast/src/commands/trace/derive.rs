@@ -4,10 +4,10 @@
 use super::columns::listed;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
 use crate::exit::ExitState;
-use crate::selected::FilteredCapture;
+use crate::filtered_capture::FilteredCapture;
+use crate::output_files::{OutputRule, TextOutput};
 use crate::terminal;
 use crate::workloads::{self, reference};
-use crate::writing::{OutputRule, TextOutput};
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::io::Read;

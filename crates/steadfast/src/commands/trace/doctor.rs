@@ -2,7 +2,7 @@
 
 use crate::cli::questions::DoctorArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, FilteredCapture};
+use crate::filtered_capture::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::questions::quality::Completeness;
@@ -20,7 +20,7 @@ struct DoctorContent {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<DoctorContent>()
+    filtered_capture::schema_of::<DoctorContent>()
 }
 
 /// Prints the limits of a capture.

@@ -2,9 +2,9 @@
 
 use crate::cli::fleet::{FoldArguments, MergeArguments};
 use crate::exit::{ExitState, misuse};
-use crate::selected::{FilteredCapture, LayerDefault, open};
+use crate::filtered_capture::{FilteredCapture, LayerDefault, open};
+use crate::output_files::OutputRule;
 use crate::terminal;
-use crate::writing::OutputRule;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::collections::BTreeSet;

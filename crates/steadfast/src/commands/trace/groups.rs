@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::{DrivesArguments, GroupsArguments};
 use crate::exit::ExitState;
-use crate::selected::{self, FilteredCapture};
+use crate::filtered_capture::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
@@ -23,7 +23,7 @@ struct GroupsContent {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<GroupsContent>()
+    filtered_capture::schema_of::<GroupsContent>()
 }
 
 /// Prints I/Os grouped by the chosen attributes.
@@ -85,7 +85,7 @@ struct DrivesContent {
 
 /// Returns the schema of the JSON output.
 pub fn schema_of_drives() -> schemars::Schema {
-    selected::schema_of::<DrivesContent>()
+    filtered_capture::schema_of::<DrivesContent>()
 }
 
 /// Prints the drives of a capture.

@@ -4,7 +4,7 @@ use super::axis::StepTimeFormat;
 use super::columns::listed;
 use crate::cli::trace::HitsArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, FilteredCapture};
+use crate::filtered_capture::{self, FilteredCapture};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -53,7 +53,7 @@ const ROWS: usize = 25;
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<HitsContent>()
+    filtered_capture::schema_of::<HitsContent>()
 }
 
 /// Prints hits by LBA range over time.

@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::fleet::HostsArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, FilteredCapture};
+use crate::filtered_capture::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
@@ -18,7 +18,7 @@ struct HostsContent {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<HostsContent>()
+    filtered_capture::schema_of::<HostsContent>()
 }
 
 /// Prints the hosts of captures.

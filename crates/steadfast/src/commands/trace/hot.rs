@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::HotArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, FilteredCapture};
+use crate::filtered_capture::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
@@ -39,7 +39,7 @@ struct HotRangeContent {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<HotContent>()
+    filtered_capture::schema_of::<HotContent>()
 }
 
 /// Prints the hottest ranges of every device with reads or writes.

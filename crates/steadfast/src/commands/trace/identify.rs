@@ -2,7 +2,7 @@
 
 use crate::cli::fleet::IdentifyArguments;
 use crate::exit::ExitState;
-use crate::selected::open;
+use crate::filtered_capture::open;
 use crate::terminal;
 use serde::Serialize;
 use std::path::{Path, PathBuf};

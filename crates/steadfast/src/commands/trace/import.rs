@@ -1,11 +1,11 @@
 //! `steadfast trace import`: converts traces of other tools to trace files.
 
-use crate::asked::SOFTWARE;
 use crate::cli::trace::{ImportArguments, ImportFormat};
 use crate::exit::{ExitState, misuse};
-use crate::recognize::recognize;
+use crate::output_files::OutputRule;
+use crate::recognize_file::recognize;
+use crate::run_settings::SOFTWARE;
 use crate::terminal;
-use crate::writing::OutputRule;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde::Serialize;

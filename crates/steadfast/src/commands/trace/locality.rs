@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::LocalityArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, FilteredCapture};
+use crate::filtered_capture::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
@@ -31,7 +31,7 @@ struct DeviceLocality {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<LocalityContent>()
+    filtered_capture::schema_of::<LocalityContent>()
 }
 
 /// Prints the locality of every device with reads or writes.

@@ -4,7 +4,7 @@ use super::axis::StepTimeFormat;
 use super::columns::{aligned, aligned_lines, texts};
 use crate::cli::trace::{MapArguments, StepsArguments};
 use crate::exit::ExitState;
-use crate::selected::{self, FilteredCapture};
+use crate::filtered_capture::{self, FilteredCapture};
 use crate::terminal;
 use serde::{Serialize, Serializer};
 use std::io::{self, IsTerminal};
@@ -38,7 +38,7 @@ impl Serialize for LazyStepFigures<'_> {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<StepsContent<'_>>()
+    filtered_capture::schema_of::<StepsContent<'_>>()
 }
 
 /// Prints the steps as a table, and their width. On a terminal that is too narrow for it, the
@@ -118,7 +118,7 @@ struct MapStep {
 
 /// Returns the schema of the JSON output.
 pub fn schema_of_map() -> schemars::Schema {
-    selected::schema_of::<MapContent>()
+    filtered_capture::schema_of::<MapContent>()
 }
 
 /// Prints streams over time.

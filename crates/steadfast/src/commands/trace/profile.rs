@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::ProfileArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, FilteredCapture};
+use crate::filtered_capture::{self, FilteredCapture};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -20,7 +20,7 @@ struct ProfileContent {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<ProfileContent>()
+    filtered_capture::schema_of::<ProfileContent>()
 }
 
 /// Prints the load by time of day.

@@ -2,9 +2,9 @@
 
 use crate::cli::trace::RecoverArguments;
 use crate::exit::ExitState;
-use crate::selected::named;
+use crate::filtered_capture::named;
+use crate::output_files::OutputRule;
 use crate::terminal;
-use crate::writing::OutputRule;
 use anyhow::Context;
 use std::fs::File;
 use std::io::{BufWriter, Write};

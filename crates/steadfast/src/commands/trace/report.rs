@@ -1,11 +1,11 @@
 //! `trace report`: writes the report of a capture.
 
 use super::axis;
-use crate::asked::SOFTWARE;
 use crate::cli::trace::ReportArguments;
 use crate::exit::ExitState;
-use crate::selected::FilteredCapture;
-use crate::writing::{OutputDir, OutputRule};
+use crate::filtered_capture::FilteredCapture;
+use crate::output_files::{OutputDir, OutputRule};
+use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
 use steadfast_analysis::{Study, StudyOptions, findings};
 

@@ -2,11 +2,11 @@
 //! captured on the working server and applies nothing.
 
 use super::axis;
-use crate::asked::SOFTWARE;
 use crate::cli::trace::SelfTestArguments;
 use crate::exit::ExitState;
-use crate::selected::FilteredCapture;
-use crate::writing::{OutputDir, OutputRule};
+use crate::filtered_capture::FilteredCapture;
+use crate::output_files::{OutputDir, OutputRule};
+use crate::run_settings::SOFTWARE;
 use crate::{output, terminal};
 use steadfast_analysis::findings::self_test;
 use steadfast_analysis::{Study, StudyOptions};

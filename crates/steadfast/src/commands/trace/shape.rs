@@ -5,7 +5,7 @@ use super::axis::StepTimeFormat;
 use super::columns::{aligned, listed};
 use crate::cli::questions::ShapeArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, FilteredCapture};
+use crate::filtered_capture::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::captured::PassResult;
@@ -29,7 +29,7 @@ struct ShapeContent {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<ShapeContent>()
+    filtered_capture::schema_of::<ShapeContent>()
 }
 
 /// Prints the shape of the load.

@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::trace::{ProcessFacet, ProcessesArguments, StreamsArguments};
 use crate::exit::ExitState;
-use crate::selected::{self, FilteredCapture};
+use crate::filtered_capture::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_analysis::StreamTable;
@@ -26,7 +26,7 @@ struct StreamsContent {
 
 /// Returns the schema of the JSON output.
 pub fn schema() -> schemars::Schema {
-    selected::schema_of::<StreamsContent>()
+    filtered_capture::schema_of::<StreamsContent>()
 }
 
 /// Prints the I/O streams of a capture.
@@ -75,7 +75,7 @@ struct ProcessesContent {
 
 /// Returns the schema of the JSON output.
 pub fn schema_of_processes() -> schemars::Schema {
-    selected::schema_of::<ProcessesContent>()
+    filtered_capture::schema_of::<ProcessesContent>()
 }
 
 /// Prints the processes of a capture.

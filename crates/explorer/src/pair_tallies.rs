@@ -2,8 +2,8 @@
 //! stretch of time, from which the tables are derived. They are stored compressed.
 
 use crate::maps::{RANGES, TouchedRanges};
-use crate::pairs::{CountedIo, PairFilter, PairKey, PairNumbers};
-use crate::touches::{ProcessHits, RangeCounts};
+use crate::pair_numbers::{CountedIo, PairFilter, PairKey, PairNumbers};
+use crate::process_hits::{ProcessHits, RangeCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
@@ -229,7 +229,7 @@ fn unreadable(error: impl std::fmt::Display) -> TraceError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pairs::{Breakdowns, PairBatcher};
+    use crate::pair_numbers::{Breakdowns, PairBatcher};
     use steadfast_domain::IoEvent;
     use steadfast_tracefile::Batch;
 

@@ -2,7 +2,7 @@
 //! up what is kept and reads only the two edges of the window. The merged tables of several
 //! adjacent stretches are kept as well.
 
-use crate::tallies::PackedTables;
+use crate::pair_tallies::PackedTables;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;

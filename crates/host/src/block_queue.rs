@@ -3,8 +3,8 @@
 use crate::error::HostError;
 use crate::identity::kernel_write_cache;
 use crate::mounts::{Mount, mounts};
-use crate::node::SysfsNode;
-use crate::roots::SystemRoots;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::SystemRoots;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

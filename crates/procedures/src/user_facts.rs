@@ -1,6 +1,6 @@
 //! Facts about drive and platform that only the user knows and that reports print.
 
-use crate::unsuitable::ProcedureError;
+use crate::procedure_error::ProcedureError;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Settings, suggestion};
 

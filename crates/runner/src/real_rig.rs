@@ -3,8 +3,8 @@
 use crate::ledger::ClockReading;
 use crate::physical;
 use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig};
+use crate::start_together::StartTicket;
 use crate::surroundings::{HostRequests, Surroundings};
-use crate::together::StartTicket;
 use std::time::Duration;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::record::{Check, HostChange};

@@ -21,8 +21,8 @@ pub use wanted::{conditions, plan_changes};
 
 use crate::ata_security::{PASSWORD, clear_password};
 use crate::error::HostError;
-use crate::node::SysfsNode;
-use crate::roots::{SystemRoots, entries, read_text};
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, entries, read_text};
 use crate::tool::InstalledTools;
 use place::{DeviceLookup, DeviceSetting, change_of};
 use setting::{HostSetting, NO_PASSWORD, PASSWORD_SET};

@@ -3,8 +3,8 @@
 use super::place::change_of;
 use super::setting::HostSetting;
 use crate::identity::{kernel_write_cache, parse_write_cache};
-use crate::node::SysfsNode;
-use crate::roots::SystemRoots;
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::SystemRoots;
 use crate::target::Target;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Conditions, Transport, WriteCache};

@@ -2,7 +2,7 @@
 
 use crate::ground::asked::ProcedureRequest;
 use crate::parameters::Parameter;
-use crate::unsuitable::ProcedureError;
+use crate::procedure_error::ProcedureError;
 use steadfast_domain::Procedure;
 
 /// Constructor of a procedure.

@@ -1,9 +1,9 @@
 //! What a person sees while a run runs: a live panel on a terminal, plain lines
 //! elsewhere, both on standard error.
 
+use crate::panel_trend::Trend;
 use crate::terminal::NoControlEcho;
-use crate::trend::Trend;
-use crate::{remarks, terminal};
+use crate::{rig_remarks, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
@@ -13,7 +13,7 @@ use steadfast_domain::{
 };
 use steadfast_engine::StopSignal;
 use steadfast_host::PurgeProgress;
-use steadfast_runner::real::wall_clock_unix_ms;
+use steadfast_runner::real_rig::wall_clock_unix_ms;
 use steadfast_runner::{Forecast, ProgressSink, RunEvent, TimeLeft};
 
 /// How often the panel of a simulated run is redrawn at most: its seconds are short.
@@ -533,7 +533,7 @@ impl ProgressSink for RunPanel {
     fn tell(&mut self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Examined(checks) => {
-                checks.iter().filter_map(remarks::of_check).for_each(|line| self.say(&line));
+                checks.iter().filter_map(rig_remarks::of_check).for_each(|line| self.say(&line));
             }
             RunEvent::Replaying { steps } => {
                 self.replays = true;

@@ -3,8 +3,8 @@
 use super::setting::HostSetting;
 use crate::error::HostError;
 use crate::identity::describe;
-use crate::node::SysfsNode;
-use crate::roots::{SystemRoots, read_text};
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, read_text};
 use std::fmt;
 use steadfast_domain::record::HostChange;
 

@@ -3,8 +3,8 @@
 use crate::ata_security::{self, PASSWORD};
 use crate::error::HostError;
 use crate::identity::controllers;
-use crate::node::SysfsNode;
-use crate::roots::{SystemRoots, entries, file_name};
+use crate::sysfs_node::SysfsNode;
+use crate::system_roots::{SystemRoots, entries, file_name};
 use crate::tool::{self, InstalledTools, NVME};
 use std::fs;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! A block device in sysfs: its directory, and the devices above, below and next to it.
 
 use crate::error::HostError;
-use crate::roots::{SystemRoots, entries, file_name, listed, read_number, read_text};
+use crate::system_roots::{SystemRoots, entries, file_name, listed, read_number, read_text};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};

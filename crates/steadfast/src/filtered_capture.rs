@@ -2,10 +2,10 @@
 //! which of its I/Os count.
 
 use crate::cli::trace::{FilterArguments, LayerChoice, Selection};
-use crate::crew;
 use crate::exit::{ExitState, misuse};
-use crate::recognize::recognize_file;
-use crate::{tags, terminal};
+use crate::recognize_file::recognize_file;
+use crate::thread_pool;
+use crate::{tags_file, terminal};
 use anyhow::{Context, bail};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -181,7 +181,7 @@ fn open_each(files: &[PathBuf]) -> anyhow::Result<Vec<Captured<File>>> {
 /// Reads files as one capture; says on standard error what they lack.
 fn joined(name: &str, parts: Vec<Captured<File>>) -> anyhow::Result<Captured<File>> {
     let captured = Captured::several(parts).with_context(|| name.to_owned())?;
-    let captured = captured.with_crew(crew::of_all_processors());
+    let captured = captured.with_crew(thread_pool::of_all_processors());
     say_if_several(name, &captured);
     say_what_is_missing(name, captured.recovery(), captured.conditions());
     say_if_unchecked(name, &captured.integrity());
@@ -322,7 +322,7 @@ fn filter(
         filter = filter.of_host(host, conditions)?;
     }
     if let Some(tags) = &arguments.tags {
-        filter = filter.of_hosts_among(&tags::hosts_of(tags, &arguments.role)?, conditions)?;
+        filter = filter.of_hosts_among(&tags_file::hosts_of(tags, &arguments.role)?, conditions)?;
     }
     Ok(filter)
 }

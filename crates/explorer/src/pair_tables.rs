@@ -5,7 +5,7 @@
 
 use crate::cells::{BUCKETS, CellSpec, PairSums, TimeCells, TimeCellsBuilder, count_buckets};
 use crate::maps::{FINE_RANGES, PARTS, RANGES, SECOND, TouchedRanges, hit_key, second_part};
-use crate::pairs::{Breakdowns, CountedIo, PairFilter, PairKey, PairNumbers};
+use crate::pair_numbers::{Breakdowns, CountedIo, PairFilter, PairKey, PairNumbers};
 use serde::{Deserialize, Serialize};
 use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder};
 

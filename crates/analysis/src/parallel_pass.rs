@@ -3,9 +3,9 @@
 //! (sequentiality, queue depth) is computed by one thread at a time in file order, so that the
 //! result does not depend on the number of threads.
 
-use crate::crew::{PoolTask, ThreadPool};
 use crate::fold::{Fold, FoldPart};
 use crate::pass::{AnnotatedBatch, Annotator, PassAccount, PassOptions, fields_of};
+use crate::thread_pool::{PoolTask, ThreadPool};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{Read, Seek};
 use std::mem;

@@ -1,7 +1,7 @@
 //! [`PartCounter`]: the I/Os of each cell by stream and process, counted by pair number.
 
-use crate::keys::KeySum;
-use crate::pairs::{PairNumbers, PartKey};
+use crate::key_sums::KeySum;
+use crate::pair_numbers::{PairNumbers, PartKey};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -243,7 +243,7 @@ fn places<K: Copy + Eq + Hash>(keys: &[K]) -> HashMap<K, u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pairs::Breakdowns;
+    use crate::pair_numbers::Breakdowns;
     use steadfast_domain::IoOp;
     use steadfast_domain::io_event::CommandName;
 

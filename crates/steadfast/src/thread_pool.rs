@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
 use steadfast_analysis::ThreadPool;
-use steadfast_analysis::crew::PoolTask;
+use steadfast_analysis::thread_pool::PoolTask;
 
 /// More threads than this take memory and gain nothing: one thread at a time puts I/Os in
 /// order.
