@@ -500,7 +500,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
                 true => format!(
                     "no I/O passes the filter ({}); the processes are listed by: steadfast trace \
                      processes",
-                    pass.filter.told(self.conditions()).unwrap_or_default()
+                    pass.filter.describe(self.conditions()).unwrap_or_default()
                 ),
                 false => "no I/O passes the filter; widen it".to_owned(),
             })

@@ -59,7 +59,7 @@ pub struct FilteredCells<'a> {
     /// Width of a step, in nanoseconds.
     pub step_ns: u64,
     /// Dimensions that the cells distinguish.
-    pub told: Dimensions,
+    pub dimensions: Dimensions,
     /// The cells.
     pub cells: &'a [CubeCell],
     /// Busy time by step, device and layer.

@@ -83,7 +83,7 @@ impl Filter {
     }
 
     /// Returns the dimensions that cells need for this filter.
-    pub(crate) fn asked(&self) -> Dimensions {
+    pub(crate) fn dimensions(&self) -> Dimensions {
         Dimensions {
             processes: self.process.is_some(),
             threads: self.thread.is_some(),
@@ -324,14 +324,14 @@ impl Filter {
     }
 
     /// Describes the filter in words, or returns `None` if it lets everything pass.
-    pub fn told(&self, conditions: &CaptureConditions) -> Option<String> {
+    pub fn describe(&self, conditions: &CaptureConditions) -> Option<String> {
         let device = |number: &u16| device_name(conditions, *number);
         let process = self.process.as_ref().map(|process| match process {
             ProcessSelector::Pid(pid) => format!("process {pid}"),
             ProcessSelector::Command(name) => format!("command {name}"),
         });
         let parts = [
-            either("issued ", self.spans_ns.iter().map(|span| span_told(span, conditions))),
+            either("issued ", self.spans_ns.iter().map(|span| describe_span(span, conditions))),
             process,
             self.thread.map(|tid| format!("thread {tid}")),
             either("cgroup ", self.cgroups.iter().map(|(name, _)| name.clone())),
@@ -487,7 +487,7 @@ fn either(what: &str, names: impl Iterator<Item = String>) -> Option<String> {
 
 /// Formats a span as in `from 10 s to 25.5 s`, with the time on the clock of the host if its zone
 /// is known.
-fn span_told((from, to): &(u64, u64), conditions: &CaptureConditions) -> String {
+fn describe_span((from, to): &(u64, u64), conditions: &CaptureConditions) -> String {
     let clock =
         CaptureClock::from_conditions(conditions, None).filter(|_| conditions.zone.is_some());
     let told = |ns: u64| match &clock {
@@ -509,7 +509,7 @@ mod tests {
     #[test]
     fn a_filter_is_told_in_words() {
         let conditions = CaptureConditions::default();
-        assert_eq!(Filter::default().told(&conditions), None);
+        assert_eq!(Filter::default().describe(&conditions), None);
         let filter = Filter {
             process: Some(ProcessSelector::named("postgres")),
             ops: vec![IoOp::Read, IoOp::Flush],
@@ -519,14 +519,14 @@ mod tests {
         };
         let filter = filter.between(Some(10_000_000_000), Some(25_500_000_000));
         assert_eq!(
-            filter.told(&conditions).as_deref(),
+            filter.describe(&conditions).as_deref(),
             Some(
                 "issued from 10 s to 25.5 s; command postgres; operation read or flush; on device \
                  3; layer block"
             )
         );
         let until = Filter::default().between(None, Some(2_000_000_000));
-        assert_eq!(until.told(&conditions).as_deref(), Some("issued before 2 s"));
+        assert_eq!(until.describe(&conditions).as_deref(), Some("issued before 2 s"));
     }
 
     #[test]

@@ -652,7 +652,7 @@ mod tests {
     use super::*;
     use crate::machine::MachineFixture;
 
-    fn told(machine: &MachineFixture, name: &str) -> Vec<String> {
+    fn uses_of(machine: &MachineFixture, name: &str) -> Vec<String> {
         seen_uses(&SysfsNode::named(name, &machine.roots).unwrap(), &machine.roots)
     }
 
@@ -667,9 +667,9 @@ mod tests {
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.partition(&disk, "sda2", "8:2", 100);
         machine.mount(&[("8:1", "/boot", "ext4", "/dev/sda1")]);
-        assert_eq!(told(&machine, "sda"), ["sda1: mounted on /boot"]);
-        assert_eq!(told(&machine, "sda1"), ["mounted on /boot"]);
-        assert_eq!(told(&machine, "sda2"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "sda"), ["sda1: mounted on /boot"]);
+        assert_eq!(uses_of(&machine, "sda1"), ["mounted on /boot"]);
+        assert_eq!(uses_of(&machine, "sda2"), Vec::<String>::new());
     }
 
     /// An isohybrid image: its second partition lies in the first.
@@ -693,28 +693,32 @@ mod tests {
         for (used, other) in [("sda1", "sda2"), ("sda2", "sda1")] {
             let number = if used == "sda1" { "8:1" } else { "8:2" };
             machine.mount(&[(number, "/mnt", "iso9660", &format!("/dev/{used}"))]);
-            assert_eq!(told(&machine, other), [format!("{used}: mounted on /mnt")]);
-            assert_eq!(told(&machine, "sda3"), Vec::<String>::new());
+            assert_eq!(uses_of(&machine, other), [format!("{used}: mounted on /mnt")]);
+            assert_eq!(uses_of(&machine, "sda3"), Vec::<String>::new());
         }
         machine.mount(&[]);
         let swap = |name: &str| {
             machine.write("proc/swaps", format!("head\n/dev/{name} partition 9 0 -2\n"));
         };
         swap("sda1");
-        assert_eq!(told(&machine, "sda2"), ["sda1: swap"]);
+        assert_eq!(uses_of(&machine, "sda2"), ["sda1: swap"]);
         swap("sda3");
-        assert_eq!(told(&machine, "sda2"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "sda2"), Vec::<String>::new());
         machine.write("proc/swaps", "head\n");
         let held = machine.block("virtual/block/dm-0", "252:0", 9);
         machine.stack(&held, &efi);
-        assert_eq!(told(&machine, "sda1"), ["sda2: held by dm-0"]);
+        assert_eq!(uses_of(&machine, "sda1"), ["sda2: held by dm-0"]);
         // The sector behind the last one is another's.
         machine.place(&efi, 131_072 + 64 - 1, 1);
-        assert_eq!(told(&machine, "sda1"), ["sda2: held by dm-0"]);
+        assert_eq!(uses_of(&machine, "sda1"), ["sda2: held by dm-0"]);
         machine.place(&efi, 131_072 + 64, 1);
-        assert_eq!(told(&machine, "sda1"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "sda1"), Vec::<String>::new());
         fs::remove_file(free.directory.join("start")).unwrap();
-        assert!(told(&machine, "sda1")[0].starts_with("unknown"), "{:?}", told(&machine, "sda1"));
+        assert!(
+            uses_of(&machine, "sda1")[0].starts_with("unknown"),
+            "{:?}",
+            uses_of(&machine, "sda1")
+        );
     }
 
     #[test]
@@ -726,17 +730,17 @@ mod tests {
         machine.partition(&disk, "sda5", "8:5", 1000);
         machine.partition(&disk, "sda6", "8:6", 1000);
         machine.mount(&[("8:6", "/home", "ext4", "/dev/sda6")]);
-        assert_eq!(told(&machine, "sda2"), ["sda6: mounted on /home"]);
+        assert_eq!(uses_of(&machine, "sda2"), ["sda6: mounted on /home"]);
         for free in ["sda1", "sda5"] {
-            assert_eq!(told(&machine, free), Vec::<String>::new(), "{free}");
+            assert_eq!(uses_of(&machine, free), Vec::<String>::new(), "{free}");
         }
         machine.mount(&[("8:2", "/odd", "ext4", "/dev/sda2")]);
-        assert_eq!(told(&machine, "sda5"), ["sda2: mounted on /odd"]);
+        assert_eq!(uses_of(&machine, "sda5"), ["sda2: mounted on /odd"]);
         // One of some size is none, nor is one on a disk without logical partitions.
         machine.place(&extended, 3100, 1000);
-        assert_eq!(told(&machine, "sda5"), ["sda2: mounted on /odd"], "they share sectors");
+        assert_eq!(uses_of(&machine, "sda5"), ["sda2: mounted on /odd"], "they share sectors");
         machine.place(&extended, 900_000, 1000);
-        assert_eq!(told(&machine, "sda5"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "sda5"), Vec::<String>::new());
     }
 
     /// Two volumes that a table lays over the same sectors.
@@ -761,9 +765,9 @@ mod tests {
         let behind = "0 1000 linear 8:1 3048\n";
         tables([linear, linear, behind, "0 1000 linear 8:2 2048\n"]);
         machine.mount(&[("252:1", "/mnt", "ext4", "/dev/dm-1")]);
-        assert_eq!(told(&machine, "dm-0"), ["dm-1: mounted on /mnt"]);
+        assert_eq!(uses_of(&machine, "dm-0"), ["dm-1: mounted on /mnt"]);
         for free in ["dm-2", "dm-3"] {
-            assert_eq!(told(&machine, free), Vec::<String>::new(), "{free}");
+            assert_eq!(uses_of(&machine, free), Vec::<String>::new(), "{free}");
         }
         let sight = DeviceProbe::take(&machine.roots).unwrap();
         let claims = |name: &str| {
@@ -775,17 +779,17 @@ mod tests {
         // A table that is not understood may lie anywhere on the device below.
         tables([linear, "0 1000 cache 8:1 x\n", behind, ""]);
         for shared in ["dm-0", "dm-2"] {
-            assert_eq!(told(&machine, shared), ["dm-1: mounted on /mnt"]);
+            assert_eq!(uses_of(&machine, shared), ["dm-1: mounted on /mnt"]);
         }
-        assert_eq!(told(&machine, "dm-3"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "dm-3"), Vec::<String>::new());
         machine.mount(&[("252:0", "/mnt", "ext4", "/dev/dm-0")]);
-        assert_eq!(told(&machine, "dm-1"), ["dm-0: mounted on /mnt"]);
+        assert_eq!(uses_of(&machine, "dm-1"), ["dm-0: mounted on /mnt"]);
         // The partition below shares sectors with one beside it.
         machine.place(&other, 2048 + 3048, 100_000);
         tables([linear, "0 1000 linear 8:1 50000\n", "0 1000 linear 8:1 2999\n", ""]);
         machine.mount(&[("8:2", "/two", "ext4", "/dev/sda2")]);
-        assert_eq!(told(&machine, "dm-0"), Vec::<String>::new());
-        assert_eq!(told(&machine, "dm-2"), ["sda2: mounted on /two", "sda2: held by dm-3"]);
+        assert_eq!(uses_of(&machine, "dm-0"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "dm-2"), ["sda2: mounted on /two", "sda2: held by dm-3"]);
     }
 
     /// Volumes of one pool never share sectors, the pool's device has all of them.
@@ -808,8 +812,8 @@ mod tests {
             machine.write(&format!("tables/{name}"), table);
         }
         machine.mount(&[("252:2", "/mnt", "ext4", "/dev/dm-2")]);
-        assert_eq!(told(&machine, "dm-1"), Vec::<String>::new());
-        assert_eq!(told(&machine, "dm-3"), ["dm-2: mounted on /mnt"]);
+        assert_eq!(uses_of(&machine, "dm-1"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "dm-3"), ["dm-2: mounted on /mnt"]);
     }
 
     #[test]
@@ -822,9 +826,9 @@ mod tests {
         machine.write("tables/dm-0", "0 1000 linear 8:1 2048\n");
         let over = machine.block("virtual/block/loop3", "7:3", 100);
         machine.lay_over(&over, "/dev/sda1");
-        assert_eq!(told(&machine, "dm-0"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "dm-0"), Vec::<String>::new());
         machine.mount(&[("7:3", "/mnt", "ext4", "/dev/loop3")]);
-        assert_eq!(told(&machine, "dm-0"), ["loop3: mounted on /mnt"]);
+        assert_eq!(uses_of(&machine, "dm-0"), ["loop3: mounted on /mnt"]);
     }
 
     #[test]
@@ -833,7 +837,7 @@ mod tests {
         let disk = machine.sata("sda", "8:0", 1000);
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.mount(&[("8:0", "/mnt", "ext4", "/dev/sda")]);
-        assert_eq!(told(&machine, "sda1"), ["sda: mounted on /mnt"]);
+        assert_eq!(uses_of(&machine, "sda1"), ["sda: mounted on /mnt"]);
     }
 
     #[test]
@@ -866,8 +870,8 @@ mod tests {
         ];
         let mut whole = vec!["sda2: held by dm-0 (crypt vault)"];
         whole.extend(above);
-        assert_eq!(told(&machine, "sda"), whole);
-        assert_eq!(told(&machine, "dm-2"), ["swap"]);
+        assert_eq!(uses_of(&machine, "sda"), whole);
+        assert_eq!(uses_of(&machine, "dm-2"), ["swap"]);
         assert_eq!(disk_names(disks_below(&root, &machine.roots)), ["sda"]);
         assert_eq!(disk_names(disks_of_path(Path::new("/"), &machine.roots)), ["sda"]);
     }
@@ -880,12 +884,12 @@ mod tests {
         let raid = machine.block("virtual/block/md127", "9:127", 1000);
         machine.stack(&raid, &one);
         machine.stack(&raid, &two);
-        assert_eq!(told(&machine, "nvme0n1"), ["held by md127"]);
-        assert_eq!(told(&machine, "md127"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "nvme0n1"), ["held by md127"]);
+        assert_eq!(uses_of(&machine, "md127"), Vec::<String>::new());
         assert_eq!(disk_names(disks_below(&raid, &machine.roots)), ["nvme0n1", "nvme1n1"]);
         let cached = machine.block("virtual/block/bcache0", "251:0", 1000);
         machine.stack(&cached, &raid);
-        assert_eq!(told(&machine, "nvme1n1"), ["held by md127", "md127: held by bcache0"]);
+        assert_eq!(uses_of(&machine, "nvme1n1"), ["held by md127", "md127: held by bcache0"]);
     }
 
     #[test]
@@ -900,9 +904,9 @@ mod tests {
             }
         }
         machine.mount(&[("0:45", "/data", "btrfs", "/dev/nvme0n1")]);
-        assert_eq!(told(&machine, "nvme0n1"), ["mounted on /data"]);
-        assert_eq!(told(&machine, "nvme1n1"), ["mounted on /data"]);
-        assert_eq!(told(&machine, "nvme2n1"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "nvme0n1"), ["mounted on /data"]);
+        assert_eq!(uses_of(&machine, "nvme1n1"), ["mounted on /data"]);
+        assert_eq!(uses_of(&machine, "nvme2n1"), Vec::<String>::new());
     }
 
     #[test]
@@ -912,11 +916,11 @@ mod tests {
         machine.partition(&disk, "sda1", "8:1", 100);
         let over = machine.block("virtual/block/loop3", "7:3", 100);
         machine.lay_over(&over, "/dev/sda1");
-        assert_eq!(told(&machine, "sda"), ["sda1: held by loop3"]);
-        assert_eq!(told(&machine, "loop3"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "sda"), ["sda1: held by loop3"]);
+        assert_eq!(uses_of(&machine, "loop3"), Vec::<String>::new());
         assert_eq!(disk_names(disks_below(&over, &machine.roots)), ["sda"]);
         machine.mount(&[("8:1", "/boot", "ext4", "/dev/sda1")]);
-        assert_eq!(told(&machine, "loop3"), ["sda1: mounted on /boot"]);
+        assert_eq!(uses_of(&machine, "loop3"), ["sda1: mounted on /boot"]);
     }
 
     #[test]
@@ -928,10 +932,10 @@ mod tests {
             let file = if number == 2 { "/other" } else { "/image" };
             machine.lay_over(&node, file);
         }
-        assert_eq!(told(&machine, "loop0"), Vec::<String>::new());
+        assert_eq!(uses_of(&machine, "loop0"), Vec::<String>::new());
         machine
             .mount(&[("7:1", "/mnt", "ext4", "/dev/loop1"), ("7:2", "/oth", "xfs", "/dev/loop2")]);
-        assert_eq!(told(&machine, "loop0"), ["its file is in use through loop1"]);
+        assert_eq!(uses_of(&machine, "loop0"), ["its file is in use through loop1"]);
     }
 
     #[test]

@@ -191,7 +191,7 @@ fn comparison(title: &str, sides: &[ComparedRun<'_>], (of_many, room): (bool, us
     if !bars.is_empty() {
         findings.front.plots.extend(bars.iter().map(|plot| plot.id.clone()));
         let page = Page::new("Key figures", bars.into_iter().map(Exhibit::Plot).collect());
-        findings.form_pages.push(page.named("key-figures"));
+        findings.form_pages.push(page.with_id("key-figures"));
     }
     findings.chapters.extend(changes);
     findings.chapters.extend(changes::secondary_page(sides));
@@ -200,7 +200,7 @@ fn comparison(title: &str, sides: &[ComparedRun<'_>], (of_many, room): (bool, us
         let count = drawn.len();
         let mut exhibits: Vec<Exhibit> = drawn.into_iter().map(Exhibit::Plot).collect();
         exhibits.extend(not_drawn(count, &left_out).map(Exhibit::Text));
-        findings.chapters.push(Page::new("Curves over one another", exhibits).named("curves"));
+        findings.chapters.push(Page::new("Curves over one another", exhibits).with_id("curves"));
     }
     findings.long_tables = long_tables(sides);
     findings.chapters.push(listed(&findings.long_tables));
@@ -261,7 +261,7 @@ fn listed(tables: &[Table]) -> Page {
          directory with the report (compare -o DIR): {}.",
         names.join(", ")
     );
-    Page::new("All values", vec![Exhibit::Text(text)]).named("all-values")
+    Page::new("All values", vec![Exhibit::Text(text)]).with_id("all-values")
 }
 
 /// Returns the findings of a comparison without its exhibits.
@@ -388,8 +388,11 @@ fn caveats(
         .map(|difference| {
             let kind = if difference.severe { CaveatKind::Invalidates } else { CaveatKind::Remark };
             let id = if difference.severe { ids::SETTING_DIFFERS } else { ids::PLATFORM_DIFFERS };
-            let text =
-                format!("The runs differ in {}: {}.", difference.label, difference.told(sides));
+            let text = format!(
+                "The runs differ in {}: {}.",
+                difference.label,
+                difference.values_by_run(sides)
+            );
             let remedy = "Compare runs with the same settings.";
             Caveat::new(kind, id, text, if difference.severe { remedy } else { "" })
         })

@@ -38,7 +38,7 @@ pub fn findings_together(sides: &[FinishedTarget<'_>]) -> Result<Findings, Compa
         Exhibit::Table(table_of_starts(sides)),
         Exhibit::Facts(skew(sides.iter().flat_map(|side| &side.starts))),
     ];
-    whole.chapters.insert(0, Page::new("Beginning together", page).named("beginning-together"));
+    whole.chapters.insert(0, Page::new("Beginning together", page).with_id("beginning-together"));
     Ok(whole)
 }
 
@@ -111,7 +111,7 @@ fn skew<'s>(starts: impl Iterator<Item = &'s CommonStart>) -> Facts {
         nanos.map_or_else(String::new, |nanos| format!("{:.3} ms", *nanos as f64 / 1e6))
     };
     let fact = |id: &str, label: &str, value: String| {
-        Setting::outcome(label, value).named(id).by(Origin::Found)
+        Setting::outcome(label, value).with_id(id).by(Origin::Found)
     };
     Facts::new("How far apart they began").rows([
         fact("start-moments", "Moments agreed on", moments.len().to_string()),

@@ -158,7 +158,7 @@ impl FilteredCapture {
         terminal::print_json(&CaptureDocument {
             file: &self.name,
             conditions: self.conditions(),
-            filter: self.pass.filter.told(self.conditions()),
+            filter: self.pass.filter.describe(self.conditions()),
             window: self.pass.window,
             account,
             integrity: self.captured.integrity(),

@@ -62,11 +62,11 @@ fn is_colour(sequence: &str) -> bool {
 /// Writes bytes for another program, as they are.
 pub fn print_raw(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    told(out.write_all(bytes).and_then(|()| out.flush()))
+    check_written(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
 /// What became of writing to standard output.
-fn told(written: io::Result<()>) -> anyhow::Result<()> {
+fn check_written(written: io::Result<()>) -> anyhow::Result<()> {
     match written {
         Err(error) if !is_nobody_there(&error) => Err(error).context("standard output"),
         _ => Ok(()),
@@ -98,7 +98,7 @@ pub fn print_json<T: Serialize + JsonSchema>(content: &T) -> anyhow::Result<()> 
     let document = JsonDocument { version: JSON_VERSION, content };
     let mut out = BufWriter::with_capacity(HELD_MAX, EscapeWriter(io::stdout().lock()));
     let json = serde_json::to_writer_pretty(&mut out, &document).map_err(io::Error::from);
-    told(json.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
+    check_written(json.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
 }
 
 /// A sink of JSON, without the characters that act on a terminal.

@@ -576,7 +576,7 @@ mod tests {
         batch
     }
 
-    fn told(batch: &Batch) -> Vec<IoEvent> {
+    fn events_of(batch: &Batch) -> Vec<IoEvent> {
         let lengths = Field::ALL.map(|field| batch.rows_of(field));
         assert!(lengths.iter().all(|rows| *rows == 0 || *rows == batch.len()), "{lengths:?}");
         (0..batch.len()).map(|row| batch.event(row)).collect()
@@ -589,22 +589,25 @@ mod tests {
             let mut joined = read(&one);
             joined.append(&read(&other), 2..7);
             let all = [&one[..], &other[2..]].concat();
-            assert_eq!(told(&joined), all);
+            assert_eq!(events_of(&joined), all);
             let mut front = read(&other);
             joined.split_front(5, &mut front);
-            assert_eq!((told(&front), told(&joined)), (all[..5].to_vec(), all[5..].to_vec()));
+            assert_eq!(
+                (events_of(&front), events_of(&joined)),
+                (all[..5].to_vec(), all[5..].to_vec())
+            );
             let mut to = read(&other);
             front.move_tail(3, &mut to);
-            assert_eq!(told(&front), all[..3]);
-            assert_eq!(told(&to), [&all[3..5], &other[2..]].concat());
+            assert_eq!(events_of(&front), all[..3]);
+            assert_eq!(events_of(&to), [&all[3..5], &other[2..]].concat());
             let mut sorted = all.clone();
             sorted.sort_by_key(|event| event.issued_ns);
             let mut batch = read(&all);
             batch.sort(&mut SortBuffers::default());
-            assert_eq!(told(&batch), sorted);
+            assert_eq!(events_of(&batch), sorted);
             let kept: Vec<bool> = (0..16).map(|row| !mix64(seed + row).is_multiple_of(3)).collect();
             let chosen = all.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(io, _)| *io);
-            assert_eq!(told(&read(&all).chosen(&kept)), chosen.collect::<Vec<_>>());
+            assert_eq!(events_of(&read(&all).chosen(&kept)), chosen.collect::<Vec<_>>());
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn table(study: &Study) -> Table {
                 0 => (head, id.to_owned()),
                 _ => ("", format!("{id}-{}", at + 1)),
             };
-            Row::new(head, [Cell::text(line)]).named(id)
+            Row::new(head, [Cell::text(line)]).with_id(id)
         }));
     };
     let singles = study.single_ios.as_ref();

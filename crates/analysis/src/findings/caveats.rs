@@ -51,7 +51,7 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
 
 fn filtered(study: &Study) -> Option<Caveat> {
     let text =
-        format!("Only these I/Os of the trace are counted: {}.", study.totals.filter_told()?);
+        format!("Only these I/Os of the trace are counted: {}.", study.totals.describe_filter()?);
     Some(Caveat::new(CaveatKind::Remark, ids::FILTERED, text, ""))
 }
 

@@ -104,10 +104,10 @@ fn figures(study: &Study) -> Vec<KeyFigure> {
 fn summary(study: &Study) -> Vec<Exhibit> {
     let mut summary = vec![
         Exhibit::Facts(capture_facts(study)),
-        Exhibit::Table(tables::workload(study).named("summary-workload")),
+        Exhibit::Table(tables::workload(study).with_id("summary-workload")),
     ];
     if let Some(processes) = &study.processes {
-        summary.push(Exhibit::Table(tables::processes(processes, 10).named("summary-processes")));
+        summary.push(Exhibit::Table(tables::processes(processes, 10).with_id("summary-processes")));
     }
     summary
 }
@@ -206,7 +206,7 @@ fn use_of_device(study: &Study) -> Page {
     }
     let busy = Exhibit::Plot(plots::utilisation(study));
     Page::new("Disk utilization and sequentiality", [vec![busy], over_time.to_vec()].concat())
-        .named("Disk utilisation and sequentiality")
+        .with_id("Disk utilisation and sequentiality")
 }
 
 fn sizes(study: &Study) -> Page {
@@ -274,7 +274,7 @@ fn headline(study: &Study) -> String {
         layers.push("BOTH LAYERS COUNTED TOGETHER".to_owned());
     }
     let filter =
-        study.totals.filter_told().map(|told| format!("  only {told}")).unwrap_or_default();
+        study.totals.describe_filter().map(|told| format!("  only {told}")).unwrap_or_default();
     format!(
         "{}  threshold {} by {}  step {}  window {}{filter}",
         layers.join("  "),
@@ -411,7 +411,7 @@ fn analysis_rows(study: &Study) -> Vec<Setting> {
         Setting::new("sequential", "Sequential", within, origin(window)),
         Setting::outcome("I/Os", grouped(totals.streams.total().count())),
     ];
-    let filter = totals.filter_told();
+    let filter = totals.describe_filter();
     rows.extend(filter.map(|told| Setting::new("filter", "Only", told, Origin::Chosen)));
     rows
 }
@@ -507,15 +507,15 @@ fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
     let Some(part) = conditions.in_part else {
         return vec![
             row("Incomplete I/Os, omitted", conditions.unfinished)
-                .named("Incomplete I/Os, left out"),
+                .with_id("Incomplete I/Os, left out"),
         ];
     };
     vec![
         row("Completion missing, no response time", part.unended)
-            .named("Completion not seen, no response time"),
+            .with_id("Completion not seen, no response time"),
         row("Issued before the capture, omitted", part.begun_before)
-            .named("Issued before the capture, left out"),
-        row("Too many at once, omitted", part.too_many).named("Too many at once, left out"),
+            .with_id("Issued before the capture, left out"),
+        row("Too many at once, omitted", part.too_many).with_id("Too many at once, left out"),
     ]
 }
 
@@ -544,11 +544,11 @@ fn reach_facts(study: &Study, (device, reach): &(u16, WorkingSetFigures)) -> Fac
         .with(row("Written", size(reach.written_bytes)))
         .with(
             row("Accesses per touched block, average", times(reach.reuse))
-                .named("A touched block was touched, on average"),
+                .with_id("A touched block was touched, on average"),
         )
         .with(
             row("Writes per written block, average", times(reach.rewrite))
-                .named("A written block was written, on average"),
+                .with_id("A written block was written, on average"),
         )
         .with(row(&granules, Some(reach.granules_touched.to_string())))
         .rows(hottest)

@@ -68,7 +68,7 @@ fn selected(study: &Study) -> Row {
     };
     let captured = cells::<StreamFigures>(&StreamFigures::AS_CAPTURED, None);
     let cells: Vec<Cell> = cells(&WorkloadStream::OF_REPORT, Some(&all)).chain(captured).collect();
-    Row::new(head, cells).named("selected").strong(true)
+    Row::new(head, cells).with_id("selected").strong(true)
 }
 
 /// Returns a table of every stream.
@@ -95,7 +95,7 @@ pub(super) fn drives(study: &Study) -> Table {
     let table = Table::new("drives", "Drives", "Drive").columns(heads(&DriveFigures::OF_REPORT));
     let table = table.rows(drives.iter().map(row));
     match total.as_ref().map(row) {
-        Some(total) => table.row(total.named("total").strong(true)),
+        Some(total) => table.row(total.with_id("total").strong(true)),
         None => table,
     }
 }

@@ -10,14 +10,14 @@ use steadfast_domain::text::number;
 
 /// Returns a page with a table of each, or `None` if none was recorded.
 pub(super) fn page(study: &Study, singles: &SingleIoResults) -> Option<Page> {
-    let told = singles.who.iter().filter(|groups| groups.iter().any(|(key, _)| is_told(key)));
+    let told = singles.who.iter().filter(|groups| groups.iter().any(|(key, _)| is_named(key)));
     let tables = told.filter_map(|groups| Some(Exhibit::Table(table(study, groups)?)));
     let tables: Vec<Exhibit> = tables.collect();
     (!tables.is_empty()).then(|| Page::new("Threads, cgroups and files", tables))
 }
 
 /// Returns true if a group belongs to a known thread, cgroup or file.
-fn is_told(key: &GroupKey) -> bool {
+fn is_named(key: &GroupKey) -> bool {
     key.thread.is_some_and(|thread| thread.tid > 0)
         || key.cgroup.is_some_and(|cgroup| cgroup > 0)
         || key.file.is_some_and(|(_, inode)| inode > 0)
@@ -60,5 +60,5 @@ fn rest(study: &Study, groups: &Groups, (listed, others): (&[GroupKey], usize)) 
         ..beyond
     };
     let row = table_row(head, GroupFigures::of_report(GroupFigureSet::Counts), &beyond);
-    Some(row.named("others").strong(true))
+    Some(row.with_id("others").strong(true))
 }

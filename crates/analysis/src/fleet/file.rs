@@ -32,7 +32,7 @@ pub struct FoldOptions {
 
 impl FoldOptions {
     /// What the cells tell.
-    pub(crate) fn told(&self) -> Dimensions {
+    pub(crate) fn dimensions(&self) -> Dimensions {
         Dimensions {
             processes: self.processes,
             threads: self.processes && self.threads,

@@ -63,7 +63,7 @@ pub fn fold<R: Read + Seek + Send + 'static>(
         files,
         conditions: content.conditions(conditions),
         paths: if options.files { conditions.files.to_vec() } else { Vec::new() },
-        filter: pass.filter.told(conditions),
+        filter: pass.filter.describe(conditions),
         spans_ns: spans_of(captured, pass, conditions.lasted_ns),
         account,
         integrity: captured.integrity(),

@@ -52,7 +52,7 @@ pub(super) struct Gathering {
     /// there, so that the steps of all captures lie on one grid.
     began_ns: u64,
     /// Dimensions that the cells distinguish.
-    told: Dimensions,
+    dimensions: Dimensions,
     /// Sizes of the devices in bytes; `None` if unknown.
     sizes: Vec<Option<u64>>,
     step: u64,
@@ -87,7 +87,7 @@ impl Gathering {
         Ok(Gathering {
             step_ns,
             began_ns,
-            told: options.told(),
+            dimensions: options.dimensions(),
             sizes: sizes.collect(),
             step: 0,
             open: CubeBuilder::new(step_ns, first..first + u64::from(u32::MAX), 0),
@@ -131,17 +131,17 @@ impl Gathering {
 
     /// Returns the originator of an I/O, as far as the cells distinguish it.
     fn who(&self, batch: &Batch, row: usize) -> Who {
-        let (pid, command) = if self.told.processes {
+        let (pid, command) = if self.dimensions.processes {
             (batch.pid(row), batch.command(row))
         } else {
             (0, CommandName::default())
         };
-        let (tid, thread) = if self.told.threads {
+        let (tid, thread) = if self.dimensions.threads {
             (batch.tid(row), batch.thread(row))
         } else {
             (0, CommandName::default())
         };
-        let is_of_file = self.told.files && batch.layer(row) == Layer::FileSystem;
+        let is_of_file = self.dimensions.files && batch.layer(row) == Layer::FileSystem;
         let inode = if is_of_file { batch.inode(row) } else { 0 };
         Who { pid, command, tid, thread, cgroup: batch.cgroup(row), inode }
     }

@@ -188,7 +188,7 @@ fn is_duplicate(a: &Member, b: &Member) -> bool {
 /// Describes fold options for an error message.
 fn describe(options: &FoldOptions) -> String {
     let with = |is_kept: bool| if is_kept { "with" } else { "without" };
-    let dimensions = options.told();
+    let dimensions = options.dimensions();
     format!(
         "steps of {}, {} processes, {} threads, {} files, window {}",
         Nanos(options.step_ns),

@@ -179,7 +179,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
 
     fn dimensions(&self) -> Dimensions {
         let of_steps = Dimensions { processes: true, ..Dimensions::default() };
-        self.folded.as_ref().map_or(of_steps, |folded| folded.options.told())
+        self.folded.as_ref().map_or(of_steps, |folded| folded.options.dimensions())
     }
 
     /// Checks that the sums can report something that needs single I/Os.
@@ -194,7 +194,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
             (Some(folded), NotRecorded::BusyTime) if folded.filter.is_none() => Ok(()),
             (Some(folded), NotRecorded::Processes) => {
                 let processes = Dimensions { processes: true, ..Dimensions::default() };
-                folded.options.told().check(processes)
+                folded.options.dimensions().check(processes)
             }
             _ => Err(self.refusal(what)),
         }
@@ -226,7 +226,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
                  one was made, or name the trace files instead"
             )));
         }
-        folded.options.told().check(pass.filter.asked())
+        folded.options.dimensions().check(pass.filter.dimensions())
     }
 
     /// Reads the rows of every row group.
@@ -249,8 +249,8 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
         totals: &mut CellTotals,
     ) -> Result<PassAccount, TraceError> {
         self.check(pass)?;
-        let (told, step_ns) = (self.dimensions(), self.step_ns);
-        let folds = folds.iter_mut().map(|fold| fold.as_cell_fold(told));
+        let (dimensions, step_ns) = (self.dimensions(), self.step_ns);
+        let folds = folds.iter_mut().map(|fold| fold.as_cell_fold(dimensions));
         let folds = folds.collect::<Result<Vec<_>, _>>();
         let mut folds = folds.map_err(|what| self.refusal(what))?;
         let shift_ns = place.map_or(0, |place| place.shift_ns);
@@ -280,7 +280,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
                 account.kept = account.kept.saturating_add(cell.ios);
                 account.reach(cell.span_ns.0, cell.span_ns.1);
             }
-            let cells = FilteredCells { step_ns, told, cells: &cells, busy: &busy };
+            let cells = FilteredCells { step_ns, dimensions, cells: &cells, busy: &busy };
             folds.iter_mut().try_for_each(|fold| fold.take_cells(&cells))?;
         }
         Ok(account)

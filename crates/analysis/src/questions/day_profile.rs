@@ -176,7 +176,7 @@ impl FoldCells for DayProfile {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
-            self.at(cell.begin_ns)?.add_cell(cell, cells.told.single_ios, false);
+            self.at(cell.begin_ns)?.add_cell(cell, cells.dimensions.single_ios, false);
         }
         Ok(())
     }

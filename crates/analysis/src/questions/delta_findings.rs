@@ -42,7 +42,7 @@ pub fn findings(compared: &CaptureComparison<'_>, software: &str) -> Findings {
     let run = |began_ns: u64| {
         (began_ns / 1_000_000, began_ns.saturating_add(after.lasted_ns) / 1_000_000)
     };
-    let first = table(compared, SUMMARY_ROWS).named("summary-changes");
+    let first = table(compared, SUMMARY_ROWS).with_id("summary-changes");
     Findings {
         method: METHOD.into(),
         headline: format!(
@@ -60,7 +60,7 @@ pub fn findings(compared: &CaptureComparison<'_>, software: &str) -> Findings {
             "What changed",
             vec![Exhibit::Table(table(compared, usize::MAX)), Exhibit::Text(RULES.to_owned())],
         )],
-        long_tables: vec![table(compared, usize::MAX).named("changes-all")],
+        long_tables: vec![table(compared, usize::MAX).with_id("changes-all")],
         ..Findings::new("Captures before and after", header(compared))
     }
 }
@@ -78,7 +78,7 @@ fn ending(compared: &CaptureComparison<'_>) -> String {
 fn table(compared: &CaptureComparison<'_>, most: usize) -> Table {
     let columns = Delta::OF_REPORT;
     let row = |delta: &Delta| table_row(&delta.name, &columns, delta);
-    let total: Row = row(&compared.total).named("total").strong(true);
+    let total: Row = row(&compared.total).with_id("total").strong(true);
     Table::new("changes", format!("What changed, by {}", compared.by), &compared.by)
         .columns(heads(&columns))
         .rows(compared.deltas.iter().take(most).map(row))

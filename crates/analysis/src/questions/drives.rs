@@ -210,10 +210,10 @@ impl FoldCells for Drives {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             let side = SideKey { device: cell.device, layer: cell.layer };
-            self.drives.tally(side).add_cell(cell, cells.told.single_ios, false);
+            self.drives.tally(side).add_cell(cell, cells.dimensions.single_ios, false);
             self.see((side, cell.who.pid));
         }
-        self.processes_unknown |= !cells.told.processes && !cells.cells.is_empty();
+        self.processes_unknown |= !cells.dimensions.processes && !cells.cells.is_empty();
         self.forget_if_too_many();
         Ok(())
     }

@@ -434,7 +434,7 @@ impl Groups {
     }
 
     /// Returns the dimensions that cells must have for these facets.
-    fn asked(&self) -> Dimensions {
+    fn dimensions(&self) -> Dimensions {
         Dimensions {
             processes: self.has(Facet::Process) || self.has(Facet::Command),
             threads: self.has(Facet::Thread),
@@ -523,7 +523,7 @@ impl Fold for Groups {
         };
         if asks_single_ios {
             Err(NotRecorded::SingleIos)
-        } else if self.asked().processes && !recorded.processes {
+        } else if self.dimensions().processes && !recorded.processes {
             Err(NotRecorded::Processes)
         } else {
             Ok(self)
@@ -541,12 +541,12 @@ impl Fold for Groups {
 
 impl FoldCells for Groups {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        cells.told.check(self.asked())?;
-        self.merges_unknown |= !cells.told.merges;
+        cells.dimensions.check(self.dimensions())?;
+        self.merges_unknown |= !cells.dimensions.merges;
         for cell in cells.cells {
             let key = self.key_of_cell(cell);
             let percentiles = self.percentiles;
-            self.groups.tally(key).add_cell(cell, cells.told.single_ios, percentiles);
+            self.groups.tally(key).add_cell(cell, cells.dimensions.single_ios, percentiles);
         }
         Ok(())
     }

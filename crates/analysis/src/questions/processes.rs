@@ -154,7 +154,7 @@ impl FoldCells for ProcessTable {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             let key = ProcessKey { pid: cell.who.pid, command: cell.who.command };
-            self.0.tally(key).add_cell(cell, cells.told.single_ios, false);
+            self.0.tally(key).add_cell(cell, cells.dimensions.single_ios, false);
         }
         Ok(())
     }

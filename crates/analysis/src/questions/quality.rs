@@ -187,10 +187,10 @@ impl FoldCells for Completeness {
             no_queue_time += at_block_layer(cell.ios.saturating_sub(cell.queued.count));
             beyond = beyond.saturating_add(cell.beyond);
         }
-        if cells.told.processes {
+        if cells.dimensions.processes {
             *self.no_process.get_or_insert(0) += no_process;
         }
-        if cells.told.single_ios {
+        if cells.dimensions.single_ios {
             *self.no_queue_time.get_or_insert(0) += no_queue_time;
             *self.beyond_device.get_or_insert(0) += beyond;
         }

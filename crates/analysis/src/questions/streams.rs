@@ -390,7 +390,7 @@ impl FoldCells for StreamTable {
         for cell in cells.cells {
             self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes)).add_cell(
                 cell,
-                cells.told.single_ios,
+                cells.dimensions.single_ios,
                 true,
             );
         }

@@ -224,7 +224,7 @@ impl Study {
             _ => Vec::new(),
         };
         let single_ios = singles.zip(pictures).map(|(singles, pictures)| {
-            let mut found = singles.told(pictures);
+            let mut found = singles.finish(pictures);
             found.who.extend(files);
             found.read_outs = read_outs;
             found
@@ -363,7 +363,7 @@ impl FirstPassFolds {
         }
     }
 
-    fn told(self, pictures: SecondPassFolds) -> SingleIoResults {
+    fn finish(self, pictures: SecondPassFolds) -> SingleIoResults {
         let devices = || self.devices.iter().copied();
         // Devices are evaluated one after the other, so that each frees its memory before the next.
         let localities = pictures.localities.into_iter().map(Locality::figures);

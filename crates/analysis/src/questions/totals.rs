@@ -141,8 +141,8 @@ impl CaptureTotals {
     }
 
     /// Describes the filter in words; `None` if all I/Os of the capture are counted.
-    pub fn filter_told(&self) -> Option<String> {
-        self.options.pass.filter.told(&self.conditions)
+    pub fn describe_filter(&self) -> Option<String> {
+        self.options.pass.filter.describe(&self.conditions)
     }
 
     /// Returns whether I/Os of the block layer and of the file-system layer are counted together,

@@ -22,7 +22,7 @@ impl PartContent {
         pass: &PassOptions,
     ) -> Self {
         let conditions = captured.conditions();
-        let is_part = pass.filter.told(conditions).is_some();
+        let is_part = pass.filter.describe(conditions).is_some();
         let is_told = conditions.content.is_some();
         PartContent { is_part, total: (is_part && is_told).then(ContentTotal::default) }
     }

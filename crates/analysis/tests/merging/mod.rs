@@ -143,7 +143,8 @@ impl PartitionedIos {
             };
             let sums = of(&self.sums, chosen).into_iter();
             let cells: Vec<CubeCell> = sums.map(cell_of).collect();
-            let cells = FilteredCells { step_ns: STEP_NS, told, cells: &cells, busy: &[] };
+            let cells =
+                FilteredCells { step_ns: STEP_NS, dimensions: told, cells: &cells, busy: &[] };
             cell_fold.take_cells(&cells).unwrap();
         }
         fold

@@ -250,7 +250,7 @@ impl Page {
         Page { id: title.clone(), title, exhibits }
     }
     /// Sets a different ID.
-    pub fn named(self, id: &str) -> Self {
+    pub fn with_id(self, id: &str) -> Self {
         Page { id: id.to_owned(), ..self }
     }
 }

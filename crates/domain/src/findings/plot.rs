@@ -246,7 +246,7 @@ impl Series {
         Series { id: name.clone(), name, stroke, points, right: false, upper: Vec::new() }
     }
     /// Sets an ID that differs from the name in the legend.
-    pub fn named(self, id: impl Into<String>) -> Self {
+    pub fn with_id(self, id: impl Into<String>) -> Self {
         Series { id: id.into(), ..self }
     }
     /// Creates a filled band from x, lower edge and upper edge.

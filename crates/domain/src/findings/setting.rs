@@ -77,7 +77,7 @@ impl Setting {
         Setting { role: Role::Outcome, ..Setting::new(label, label, value, Origin::Found) }
     }
     /// Sets a different ID.
-    pub fn named(self, id: &str) -> Self {
+    pub fn with_id(self, id: &str) -> Self {
         Setting { id: id.to_owned(), ..self }
     }
     /// Sets the origin.

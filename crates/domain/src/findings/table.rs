@@ -65,7 +65,7 @@ impl Table {
         self
     }
     /// Sets a different ID, so that every CSV file has a unique name.
-    pub fn named(self, id: &str) -> Self {
+    pub fn with_id(self, id: &str) -> Self {
         Table { id: id.to_owned(), ..self }
     }
 }
@@ -138,7 +138,7 @@ impl Row {
         }
     }
     /// Sets an ID that differs from the text of the first column.
-    pub fn named(self, id: impl Into<String>) -> Self {
+    pub fn with_id(self, id: impl Into<String>) -> Self {
         Row { id: id.into(), ..self }
     }
     /// Emphasizes the row, or not.
@@ -237,7 +237,7 @@ mod tests {
             .columns(["100/0"])
             .column(("steady", "Steady"))
             .rows([Row::new("4", cells(7)).strong(true)])
-            .row(Row::new("8 KiB", cells(9)).named("8"));
+            .row(Row::new("8 KiB", cells(9)).with_id("8"));
         assert_eq!(table.columns[0], Column::new("100/0", "100/0"));
         assert_eq!(table.columns[1].name, "Steady");
         let names: Vec<(&str, bool)> =

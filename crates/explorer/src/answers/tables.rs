@@ -108,7 +108,8 @@ pub fn workload(
     let pass = selection.pass(selection.window_ns);
     let is_whole = selection.window_ns == (0, selection.index.end_ns);
     let told = if is_whole { &selection.filter } else { &pass.filter };
-    remarks.extend(told.told(conditions).map(|told| format!("Only part of the trace: {told}.")));
+    remarks
+        .extend(told.describe(conditions).map(|told| format!("Only part of the trace: {told}.")));
     if let Some(share @ Share::AtLeast(_)) = conditions.duplicates() {
         remarks.push(format!(
             "The share of duplicates is only a lower bound ({share}); the data pattern has no \

@@ -151,7 +151,7 @@ fn matrix_table(
                 if row == 0 { metric.0.to_owned() } else { String::new() },
                 [block(metric, Some(size)), block(metric, right.get(row))].concat(),
             )
-            .named(metric.0)
+            .with_id(metric.0)
             .strong(*size == Bytes::kib(4))
         });
     let columns = ["Block Size", "RW 0", "RW 65", "RW100"].map(str::to_owned);

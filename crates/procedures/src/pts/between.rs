@@ -414,8 +414,8 @@ pub fn minutes_plot(
     }
     Plot::new(PlotKind::Lines, id, title, time, Axis::new("IOPS", Scale::Linear))
         .caption("Every step of the load, and the rounds: its measured steps.")
-        .with(Series::new("every step", Stroke::Average, all).named("every minute"))
-        .with(Series::new("round", Stroke::Measured, measured).named("measured"))
+        .with(Series::new("every step", Stroke::Average, all).with_id("every minute"))
+        .with(Series::new("round", Stroke::Measured, measured).with_id("measured"))
 }
 
 /// Converts a time to minutes.

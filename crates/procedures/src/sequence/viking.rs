@@ -112,8 +112,8 @@ fn by_depth(results: &SequenceResults<'_>, corner: &CornerTest) -> Plot {
         Axis::new(unit(corner), Scale::Linear),
     )
     .right(Axis::new("Mean response time (ms)", Scale::Linear))
-    .with(Series::new(unit(corner), Stroke::Measured, of(rate)).named("rate"))
-    .with(Series::new("Mean response time", Stroke::Average, of(mean)).named("mean").on_right())
+    .with(Series::new(unit(corner), Stroke::Measured, of(rate)).with_id("rate"))
+    .with(Series::new("Mean response time", Stroke::Average, of(mean)).with_id("mean").on_right())
 }
 
 /// Returns figure 3-6 of the guide: the rate before and after preconditioning.

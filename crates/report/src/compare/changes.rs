@@ -36,7 +36,7 @@ fn page_of(
     let lines = || lines(sides, compared, id).into_iter().collect();
     let tables: Vec<Table> = if matrices.is_empty() { lines() } else { matrices };
     let exhibits: Vec<Exhibit> = tables.into_iter().map(Exhibit::Table).collect();
-    (!exhibits.is_empty()).then(|| Page::new(title, exhibits).named(id))
+    (!exhibits.is_empty()).then(|| Page::new(title, exhibits).with_id(id))
 }
 
 /// Returns the metrics over all operations.
@@ -156,7 +156,7 @@ fn lines(sides: &[ComparedRun<'_>], compared: NamedMetrics, id: &str) -> Option<
             let same = |side: &ComparedRun<'_>| metrics(side).find(|m| m.is_same(metric)).cloned();
             let changes = others.iter().map(|side| change(Some(metric), same(side).as_ref()));
             row(format!("{} · {}", metric.point, name(&metric.metric)), changes.collect())
-                .named(format!("{} {}", metric.point, metric.metric))
+                .with_id(format!("{} {}", metric.point, metric.metric))
         })
         .collect();
     let letters = others.iter().map(|side| Column::from(side.letter.to_string()));

@@ -48,7 +48,7 @@ pub(super) fn table(sides: &[ComparedRun<'_>]) -> Option<Table> {
     let row = |one: &FigureComparison<'_>| {
         let figure = one.figure;
         let cell = |value: &Option<f64>| Cell::text(value_text(figure, *value));
-        Row::new(head(figure), one.values.iter().map(cell)).named(&figure.id)
+        Row::new(head(figure), one.values.iter().map(cell)).with_id(&figure.id)
     };
     let rows: Vec<Row> = compared(sides).iter().map(row).collect();
     let letters = sides.iter().map(|side| Column::from(side.letter.to_string()));
@@ -64,7 +64,9 @@ pub(super) fn changes(sides: &[ComparedRun<'_>]) -> Option<Table> {
         let cells = (1..sides.len())
             .map(|at| Cell::change(one.percent(at).map(|percent| percent - 100.0), 1));
         let noise = (1..sides.len()).filter(|at| may_be_noise(one.ranges[0], one.ranges[*at]));
-        Row::new(label(one.figure, &all), cells).named(&one.figure.id).gray(noise.map(|at| at - 1))
+        Row::new(label(one.figure, &all), cells)
+            .with_id(&one.figure.id)
+            .gray(noise.map(|at| at - 1))
     };
     let rows: Vec<Row> = all.iter().map(row).collect();
     let letters = sides.iter().skip(1).map(|side| Column::from(side.letter.to_string()));
@@ -140,7 +142,7 @@ fn with_bars(
             points.push((f64::from(x), drawn));
         }
         let letter = side.letter.to_string();
-        series.push(Series::new(letter, Stroke::Measured, points).named(side.name.clone()));
+        series.push(Series::new(letter, Stroke::Measured, points).with_id(side.name.clone()));
     }
     // Run A keeps its place, so that each run keeps its color.
     let is_drawn = |series: &Series| series.points.iter().any(|(_, value)| value.is_some());

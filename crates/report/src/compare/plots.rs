@@ -167,7 +167,7 @@ fn overlay(
         let points = series.map(|series| series.points.clone()).unwrap_or_default();
         // Every run is in the legend, so that each keeps its look.
         let line = Series::new(side.letter.to_string(), Stroke::Measured, points);
-        plot.series.push(line.named(side.name.clone()));
+        plot.series.push(line.with_id(side.name.clone()));
     }
     let limits = common(plots, key.right);
     plot.caption = caption(!limits.is_empty());

@@ -29,7 +29,7 @@ impl SettingDifference {
         letters.join(", ")
     }
     /// Formats the values by run: `A, C: TC 4 / QD 32; B: TC 2 / QD 16`.
-    pub fn told(&self, sides: &[ComparedRun<'_>]) -> String {
+    pub fn values_by_run(&self, sides: &[ComparedRun<'_>]) -> String {
         let mut told: Vec<(&Option<String>, String)> = Vec::new();
         for (side, value) in sides.iter().zip(&self.values).filter(|(s, _)| s.findings.is_some()) {
             match told.iter_mut().find(|(other, _)| *other == value) {
@@ -211,7 +211,7 @@ fn table(sides: &[ComparedRun<'_>], id: &str, title: &str, corner: &str, rows: V
 
 fn text_row(difference: &SettingDifference) -> Row {
     let cells = difference.values.iter().map(|value| Cell::known(value.as_deref()));
-    Row::new(difference.label.clone(), cells).named(&difference.id).strong(difference.severe)
+    Row::new(difference.label.clone(), cells).with_id(&difference.id).strong(difference.severe)
 }
 
 /// Returns the table of differences; important ones are highlighted.
@@ -237,7 +237,7 @@ pub(super) fn devices(sides: &[ComparedRun<'_>]) -> (Table, Vec<Setting>) {
     rows.extend(differing.iter().map(text_row));
     let known = |difference: SettingDifference| -> Option<Setting> {
         let value = difference.values.into_iter().flatten().next()?;
-        Some(Setting::identity(&difference.label, Some(value)).named(&difference.id))
+        Some(Setting::identity(&difference.label, Some(value)).with_id(&difference.id))
     };
     let same = same.into_iter().filter_map(known).collect();
     (table(sides, DEVICES, "Devices and conditions that differ", "", rows), same)

@@ -181,7 +181,7 @@ fn line(key: &CellKey<'_>, single: bool, values: &[CellValues<'_>]) -> Option<Ro
     };
     let (id, head) = (called(key.row, key.column), called(first.head, first.column));
     let strong = found.iter().flatten().any(|value| value.strong);
-    Some(Row::new(head, cells).named(id).strong(strong))
+    Some(Row::new(head, cells).with_id(id).strong(strong))
 }
 
 /// Returns the number of a repeated name; empty for the first.

@@ -322,7 +322,7 @@ pub fn secondary(factor: f64) -> Table {
     };
     let row = |head: &str, id: &str, (left, right): (u32, u32), value: f64, celsius: bool| {
         let cells = [block(left, value, celsius), block(right, value + 2.0, celsius)].concat();
-        Row::new(head, cells).named(id)
+        Row::new(head, cells).with_id(id)
     };
     let columns = ["Block Size", "RW 0", "RW100"];
     Table::new("secondary", "Secondary metrics", "Data")

@@ -175,7 +175,7 @@ fn findings(simulated: bool) -> Findings {
                 Exhibit::Listing("Purge\n  loop".into()),
             ],
         )],
-        long_tables: vec![table().named("steps")],
+        long_tables: vec![table().with_id("steps")],
         ..Findings::new("IOPS", header())
     }
 }

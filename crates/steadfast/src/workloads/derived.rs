@@ -45,7 +45,7 @@ pub(super) fn provenance(
 ) -> Provenance {
     let mut facts = origin(&opened.conditions);
     let mut tell = |label: &str, value: String| facts.push((label.to_owned(), value));
-    if let Some(told) = opened.pass.filter.told(&opened.conditions) {
+    if let Some(told) = opened.pass.filter.describe(&opened.conditions) {
         tell("Chosen I/Os", told);
     }
     tell(

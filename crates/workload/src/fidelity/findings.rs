@@ -19,8 +19,8 @@ const METHOD: &str = "Original and replay compared as in docs/replay.md";
 /// Converts a comparison to findings. `software` is the name and version of this program.
 pub fn findings(found: &Fidelity, software: &str) -> Findings {
     let summary = [
-        tables::totals(found).named("summary-replay-totals"),
-        tables::streams(found, false).named("summary-replay-streams"),
+        tables::totals(found).with_id("summary-replay-totals"),
+        tables::streams(found, false).with_id("summary-replay-streams"),
     ];
     let replay = &found.sides[1].conditions;
     let run = |began_ns: u64| {

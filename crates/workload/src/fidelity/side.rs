@@ -42,7 +42,7 @@ pub(super) fn span_ns<R: Read + Seek + Send + 'static>(
     pass: &PassOptions,
 ) -> Result<(u64, u64), ReplayError> {
     let account = captured.run(pass, &mut [])?;
-    let filter = pass.filter.told(captured.conditions());
+    let filter = pass.filter.describe(captured.conditions());
     account.span_ns.ok_or(ReplayError::Empty { events: account.events, filter })
 }
 
@@ -67,7 +67,7 @@ impl FidelitySide {
             steps,
             depths,
             devices,
-            filter: pass.filter.told(captured.conditions()),
+            filter: pass.filter.describe(captured.conditions()),
         })
     }
 

@@ -149,7 +149,7 @@ impl AddressMap {
     }
 
     /// Describes the mapping in one sentence.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let target = self.space.granules();
         match &self.moves {
             AddressMove::Same => "Addresses are the captured ones.".into(),
@@ -232,7 +232,9 @@ mod tests {
         let space = ReplayTarget { size: Bytes::mib(2000), logical_sector: 512 };
         let stretched = AddressMap::new(MapRule::Scale, space, reached).unwrap();
         assert_eq!(at(&stretched, 999 * MIB + 512, 4096), 1998 * MIB + 512);
-        assert!(stretched.told().contains("1000 captured") && stretched.told().contains("gaps"));
+        assert!(
+            stretched.describe().contains("1000 captured") && stretched.describe().contains("gaps")
+        );
     }
 
     #[test]

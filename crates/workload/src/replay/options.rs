@@ -67,7 +67,7 @@ impl OmittedIos {
     }
 
     /// Formats the counts like `3 of an unknown operation; 2 without bytes`.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let some = self.reasons().into_iter().filter(|(count, _)| *count > 0);
         some.map(|(count, why)| format!("{count} {why}")).collect::<Vec<_>>().join("; ")
     }

@@ -37,7 +37,7 @@ pub fn at_threshold<R: Read + Seek + Send + 'static>(
 ) -> Result<Filter, ReplayError> {
     let PassResult { found: table, account } = captured.streams(pass)?;
     if account.kept == 0 {
-        let filter = pass.filter.told(captured.conditions());
+        let filter = pass.filter.describe(captured.conditions());
         return Err(ReplayError::Empty { events: account.events, filter });
     }
     let workload = CumulativeWorkload::new(&table, by, threshold);
@@ -75,7 +75,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         if summary.moving(options.leave_out) == 0 {
             let reasons = match survey.left_out.total() {
                 0 => "flushes and discards, as requested".to_owned(),
-                _ => survey.left_out.told(),
+                _ => survey.left_out.describe(),
             };
             return Err(ReplayError::AllLeftOut { ios: survey.account.kept, reasons });
         }
@@ -129,7 +129,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             digest: summary.digest.clone(),
             mapping: match plan.map.rule() {
                 MapRule::Same => String::new(),
-                _ => plan.map.told(),
+                _ => plan.map.describe(),
             },
             counts: summary.counts,
             bytes: summary.bytes,
@@ -172,10 +172,10 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
             "{} of the {} chosen I/Os are not replayed: {}.",
             left_out.total(),
             account.kept,
-            left_out.told()
+            left_out.describe()
         );
         say(left_out.total() > 0, CaveatKind::Deviation, ids::REPLAY_LEFT_OUT, text);
-        let filter = self.plan.options.pass.filter.told(self.trace.conditions());
+        let filter = self.plan.options.pass.filter.describe(self.trace.conditions());
         if let Some(filter) = filter {
             let text = format!("{} I/Os of the capture were chosen: {filter}.", account.kept);
             say(true, CaveatKind::Remark, ids::REPLAY_FILTERED, text);
@@ -209,7 +209,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         let percent = |share: Option<f64>| {
             share.map_or("–".to_owned(), |share| format!("{:.1} %", share * 100.0))
         };
-        let mut told = vec![self.plan.map.told()];
+        let mut told = vec![self.plan.map.describe()];
         for (count, what) in [
             (landed.wrapped, "wrapped around the target's end"),
             (landed.moved, "reached beyond the target's end and were moved down to end with it"),

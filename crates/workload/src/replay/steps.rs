@@ -202,7 +202,7 @@ struct UntrimmedSteps {
 impl UntrimmedSteps {
     fn chosen(mut self, choice: &StepChoice) -> Result<NativeSteps, ReplayError> {
         if self.workload.total_count == 0 {
-            let filter = choice.pass.filter.told(&CaptureConditions::default());
+            let filter = choice.pass.filter.describe(&CaptureConditions::default());
             return Err(ReplayError::Empty { events: 0, filter });
         }
         let plays = |key: &StreamKey| stimulus_op(key.op).is_some();
@@ -280,7 +280,7 @@ fn of_capture<R: Read + Seek + Send + 'static>(
     let PassResult { found: table, account } = captured.streams(pass)?;
     let span_ns = account.span_ns.ok_or_else(|| ReplayError::Empty {
         events: account.events,
-        filter: pass.filter.told(conditions),
+        filter: pass.filter.describe(conditions),
     })?;
     if conditions.layers.len() > 1 && pass.filter.layer.is_none() {
         return Err(ReplayError::SeveralLayers);
@@ -450,7 +450,7 @@ fn of_representation(
             .collect(),
         ios: Some(step.count),
         bytes: Some(Bytes(step.amount)),
-        demand_mean: step.qd_mean.or_else(|| outstanding_told(step)),
+        demand_mean: step.qd_mean.or_else(|| mean_outstanding(step)),
         demand_max: step.qd_max,
         response_mean: step.response_mean_ms.map(milliseconds),
         response_max: step.response_max_ms.map(milliseconds),
@@ -463,7 +463,7 @@ fn of_representation(
 
 /// Returns the number of I/Os outstanding by Little's law, for an export without an average queue
 /// depth.
-fn outstanding_told(step: &crate::replay_representation::ReplayStep) -> Option<f64> {
+fn mean_outstanding(step: &crate::replay_representation::ReplayStep) -> Option<f64> {
     let mean = step.response_mean_ms? * step.count as f64 / step.lasted_ms as f64;
     (step.lasted_ms > 0).then_some(mean)
 }
@@ -562,7 +562,7 @@ mod tests {
         assert_eq!((second.pace(), second.demand()), (Pace::Closed, Demand::new(1, 5)));
         // 800 I/Os of 1 s in 300 s.
         let untold = ReplayStep { qd_mean: None, ..text.steps[1].clone() };
-        assert!((outstanding_told(&untold).unwrap() - 800.0 / 300.0).abs() < 1e-9);
+        assert!((mean_outstanding(&untold).unwrap() - 800.0 / 300.0).abs() < 1e-9);
         let weights: Vec<u32> =
             native.composite(first).unwrap().iter().map(|stream| stream.weight).collect();
         assert_eq!(weights, [587, 60], "normalized from counts");

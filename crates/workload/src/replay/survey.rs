@@ -112,7 +112,7 @@ impl ReplaySurvey {
     ) -> Result<(), ReplayError> {
         let PassAccount { events, kept, .. } = self.account;
         if kept == 0 {
-            let filter = options.pass.filter.told(conditions);
+            let filter = options.pass.filter.describe(conditions);
             return Err(ReplayError::Empty { events, filter });
         }
         if self.devices.len() > 1 {
@@ -131,7 +131,7 @@ impl ReplaySurvey {
         if self.ios == kept {
             return Err(ReplayError::OnlyFlushes { flushes: kept });
         }
-        Err(ReplayError::AllLeftOut { ios: kept, reasons: self.left_out.told() })
+        Err(ReplayError::AllLeftOut { ios: kept, reasons: self.left_out.describe() })
     }
 
     /// Returns the plan of a script of the chosen I/Os.

@@ -273,7 +273,7 @@ fn flushes_discards_and_fua_are_kept_or_left_out_with_their_count() {
     assert_eq!((ios[3].fua, ios[4].fua, script.summary().fua), (true, false, 1));
     assert_eq!((ios[5].offset, ios[6].size, ios[7].size), (Bytes(0), Bytes(0), Bytes(MIB)));
     assert_eq!(
-        (ios.len(), script.left_out().told().as_str()),
+        (ios.len(), script.left_out().describe().as_str()),
         (98, "1 of an unknown operation; 1 without bytes")
     );
     assert!(said(&script, "replay-preflush").starts_with("1 writes"));

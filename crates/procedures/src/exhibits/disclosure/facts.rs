@@ -66,7 +66,7 @@ fn method_rows(choices: &RunChoices<'_>) -> SettingRows {
 }
 
 /// Appends the origin of a setting to its value.
-fn told(choices: &RunChoices<'_>, setting: Setting) -> Setting {
+fn with_origin(choices: &RunChoices<'_>, setting: Setting) -> Setting {
     let origin = match (&choices.own_loads, setting.origin) {
         (Some(own), _) => own.by,
         (None, Origin::Chosen) => "chosen",
@@ -78,25 +78,28 @@ fn told(choices: &RunChoices<'_>, setting: Setting) -> Setting {
 fn load_rows(choices: &RunChoices<'_>) -> SettingRows {
     let demand = match choices.demands.as_slice() {
         [] => choices.demand_row("Demand", own(String::new())),
-        demands => told(choices, choices.demand_row("Demand", demands_text(demands))),
+        demands => with_origin(choices, choices.demand_row("Demand", demands_text(demands))),
     };
     let range = match (&choices.own_loads, choices.covered.is_empty()) {
-        (Some(loads), _) => told(choices, choices.range_row("Active range", loads.range.clone())),
-        (None, true) => choices.range_row("Active range", own(String::new())),
-        (None, false) => {
-            told(choices, choices.range_row("Active range", choices.of_covered("; ", covered_text)))
+        (Some(loads), _) => {
+            with_origin(choices, choices.range_row("Active range", loads.range.clone()))
         }
+        (None, true) => choices.range_row("Active range", own(String::new())),
+        (None, false) => with_origin(
+            choices,
+            choices.range_row("Active range", choices.of_covered("; ", covered_text)),
+        ),
     };
     let step = choices.step_row("Step time");
     let is_common = choices.step_text.is_none() || choices.own_loads.is_some();
-    vec![demand, if is_common { told(choices, step) } else { step }, range]
+    vec![demand, if is_common { with_origin(choices, step) } else { step }, range]
 }
 
 fn rounds_rows(choices: &RunChoices<'_>) -> SettingRows {
     let s = choices.settings;
     let most = choices.rounds_max.map(|most| {
         let origin = given(s.rounds_max.is_some());
-        told(choices, Setting::new("rounds-max", "Maximum rounds", most.to_string(), origin))
+        with_origin(choices, Setting::new("rounds-max", "Maximum rounds", most.to_string(), origin))
     });
     let is_default = s.steady_state == SteadyStateMethod::default();
     let end = said(s, SettingName::SteadyState, is_default);
@@ -284,10 +287,10 @@ fn purge_rows(purge: &Purge) -> SettingRows {
     let blank = purge.blank.map(|b| format!("{}{read}", if b { "yes" } else { "NO" }));
     let mut rows = vec![
         Setting::outcome("Purge", purge.method.to_string()),
-        Setting::outcome("Purge duration", purge.took.taken()).named("Purge took"),
+        Setting::outcome("Purge duration", purge.took.taken()).with_id("Purge took"),
         Setting::outcome("Blank on read-back", blank),
     ];
     rows.extend(purge.failed.as_ref().map(|why| Setting::outcome("Purge FAILED", why)));
-    rows.push(Setting::outcome("Purge note", &purge.remark).named("Purge remark"));
+    rows.push(Setting::outcome("Purge note", &purge.remark).with_id("Purge remark"));
     rows
 }

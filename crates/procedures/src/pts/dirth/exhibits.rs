@@ -487,7 +487,7 @@ fn intensity_plot(run: &DirthRun<'_>) -> Plot {
         .filter_map(|point| {
             let at = (point.cell.iops?, Some(point.cell.art?.as_millis_f64()));
             let name = format!("{} {}", point.role.name(), point.demand);
-            Some(Series::new(name, Stroke::Measured, vec![at]).named(point.role.name()))
+            Some(Series::new(name, Stroke::Measured, vec![at]).with_id(point.role.name()))
         })
         .collect();
     let rates = plot.series.iter().flat_map(|series| &series.points).map(|point| point.0);

@@ -383,7 +383,7 @@ fn side_by_side(combinations: &[RangeCombination], studied: &[PartFindings<'_>])
             let same = first_table(part)?.rows.iter().find(|other| other.id == row.id)?;
             let of = |name: &str| format!("{name}, {}", combination.title());
             let cells = same.cells.clone();
-            Some(Row::new(of(&row.head), cells).named(of(&row.id)).strong(row.strong))
+            Some(Row::new(of(&row.head), cells).with_id(of(&row.id)).strong(row.strong))
         })
     };
     let title = format!("{}: all combinations", first.title);

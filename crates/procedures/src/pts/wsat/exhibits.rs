@@ -139,7 +139,7 @@ impl ProcedureReport for Wsat {
                 "Test Stimulus 2",
                 histogram.map(|_| run.test.workload.to_string()),
             ),
-            run.choices.demand_row("TOIO - TC/QD", second_demand).named("demand-2"),
+            run.choices.demand_row("TOIO - TC/QD", second_demand).with_id("demand-2"),
             HISTOGRAM_TIME.row(settings, "Duration", histogram.map(|time| time.to_string())),
         ]);
         ReportForm {

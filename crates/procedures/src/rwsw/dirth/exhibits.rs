@@ -106,7 +106,7 @@ impl ProcedureReport for RwswDirth {
         ReportEntry::General,
         ReportEntry::Chapter("What Was Done"),
         ReportEntry::Listing(listing),
-        ReportEntry::Table(|run| outstanding_table(run).named("segments-all")),
+        ReportEntry::Table(|run| outstanding_table(run).with_id("segments-all")),
         ReportEntry::Chapter("Steady State of the Composite"),
         ReportEntry::Plot(|run| {
             let title = format!("Every step - {}", run.test.steady.label);

@@ -81,7 +81,7 @@ impl ProcedureReport for SteadyStreams {
         ReportEntry::General,
         ReportEntry::Chapter("What Was Done"),
         ReportEntry::Listing(listing),
-        ReportEntry::Table(|run| table(run).named("segments-all")),
+        ReportEntry::Table(|run| table(run).with_id("segments-all")),
         ReportEntry::Chapters(|run| {
             let judged = run.results.judged.iter().filter(|judged| !judged.steps.is_empty());
             judged.map(steady_chapter).collect()

@@ -129,7 +129,7 @@ fn form_pages(run: &HddRun<'_>) -> Vec<Page> {
     };
     let curves: Vec<ZoneCurve> = run.results.points.iter().map(curve).collect();
     let mut pages = zones((name, id), unit(run.test.kind), &curves);
-    let table = spread_table(run).named(&format!("{id}-zones"));
+    let table = spread_table(run).with_id(&format!("{id}-zones"));
     let exhibits = vec![Exhibit::Plot(spread_plot(run)), Exhibit::Table(table)];
     pages.push(page(&format!("{name} - Summary Table"), exhibits));
     pages

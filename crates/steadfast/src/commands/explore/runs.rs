@@ -84,7 +84,7 @@ fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
         procedure.filter(|_| is_live).and_then(|procedure| time_left(procedure, &contents));
     let findings = procedure.map(|procedure| output::findings(procedure, contents.clone()));
     let record = contents.into_record();
-    let (state, state_text) = told(&record, findings.as_ref(), is_live);
+    let (state, state_text) = run_state(&record, findings.as_ref(), is_live);
     let caveats = findings.map(|findings| findings.caveats).unwrap_or_default();
     Ok(RunState {
         counts_flushes: record.settings.procedure == "replay-native",
@@ -112,7 +112,7 @@ fn time_left(procedure: &dyn Procedure, contents: &LedgerContents) -> Option<f64
     Some(forecast.left()?.best.as_secs_f64())
 }
 
-fn told(record: &Record, findings: Option<&Findings>, is_live: bool) -> (String, String) {
+fn run_state(record: &Record, findings: Option<&Findings>, is_live: bool) -> (String, String) {
     let halted = record.entries.iter().rev().find_map(|entry| match entry {
         JournalEntry::Halted(why) => Some(why.clone()),
         _ => None,

@@ -173,7 +173,7 @@ fn together(mut runs: Vec<ReadyRun>, group: &RunGroup) -> anyhow::Result<Vec<Rea
         let others = paths.iter().enumerate().filter(|(other, _)| *other != at);
         let others: Vec<&str> = others.map(|(_, path)| path.as_str()).collect();
         let caveat = shared_host(&others, run.rig.host().cpus);
-        let is_told = threads::has_told(&run.lines, &caveat);
+        let is_told = threads::has_caveat(&run.lines, &caveat);
         run.rig.join(seat, Some(caveat).filter(|_| !is_told));
     }
     Ok(runs)

@@ -102,7 +102,7 @@ pub fn phases(runs: &[ReadyRun]) -> anyhow::Result<Vec<String>> {
 }
 
 /// Returns true if the journal contains this caveat.
-pub fn has_told(lines: &[JournalLine], caveat: &Caveat) -> bool {
+pub fn has_caveat(lines: &[JournalLine], caveat: &Caveat) -> bool {
     lines.iter().any(|line| match &line.entry {
         JournalEntry::Noted(note) => matches!(&**note, Note::Caveat(told) if told == caveat),
         _ => false,

@@ -191,7 +191,7 @@ fn from_trace(
     }
     let steps = WorkloadStep::from_derivation(&derivation);
     let (missing, ending) = (selected.captured.integrity().missing(), selected.ending());
-    let filter = derivation.totals.filter_told();
+    let filter = derivation.totals.describe_filter();
     let CaptureTotals { workload, conditions, .. } = derivation.totals;
     let demand = workload.demand_seen();
     Ok(DerivedWorkload { workload, conditions, steps, demand, filter, missing, ending })
