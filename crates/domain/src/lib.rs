@@ -15,6 +15,7 @@ pub mod caveats;
 pub mod conditions;
 pub mod device;
 pub mod direct_buffer;
+pub mod distribution;
 pub mod findings;
 pub mod foreign_io;
 pub mod foreign_run;
@@ -51,6 +52,7 @@ pub use bench::{Bench, Halt, Procedure};
 pub use conditions::{Conditions, WriteCache};
 pub use device::{Device, DiskArray, Host, Transport, ZoneModel};
 pub use direct_buffer::DirectBuffer;
+pub use distribution::Distribution;
 pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
 pub use foreign_io::ForeignIo;
 pub use foreign_run::{

@@ -1,8 +1,9 @@
-//! The standard's one-line notation: `RND 4K RW65`, `SEQ 128K W`, `T4Q32`, and ours for durable
-//! writes: `RND 4K W FUA`, `SEQ 8K W FLUSH/1`.
+//! The standard's one-line notation: `RND 4K RW65`, `SEQ 128K W`, `T4Q32`, and ours for skewed
+//! offsets and for durable writes: `RND 4K R ZIPF/1.1`, `RND 4K W FUA`, `SEQ 8K W FLUSH/1`.
 //!
 //! Access patterns and demands parse back from what they print.
 
+use crate::distribution::Distribution;
 use crate::stimulus::{Cursor, Demand, Durability, IoStream, Op, Order};
 use crate::text::excerpt;
 use crate::units::Bytes;
@@ -14,8 +15,9 @@ use std::str::FromStr;
 pub enum NotationError {
     /// The text is not an access pattern.
     #[error(
-        "'{}' is not an access pattern; write it like \"RND 4K RW65\", \"SEQ 128K W\", or with \
-         the durability of its writes: \"RND 4K W FUA\", \"SEQ 8K W FLUSH/1\", \"SEQ 8K W SYNC\"",
+        "'{}' is not an access pattern; write it like \"RND 4K RW65\", \"SEQ 128K W\", with a \
+         distribution of its offsets: \"RND 4K R ZIPF/1.1\", PARETO/0.2 or NORMAL/10, or with the \
+         durability of its writes: \"RND 4K W FUA\", \"SEQ 8K W FLUSH/1\", \"SEQ 8K W SYNC\"",
         excerpt(.0)
     )]
     Pattern(String),
@@ -48,6 +50,8 @@ pub struct AccessPattern {
     pub size: Bytes,
     /// Percentage of the I/Os that are reads.
     pub read_percent: u8,
+    /// Distribution of the offsets of a random pattern.
+    pub distribution: Distribution,
     /// Durability of the writes.
     pub durability: Durability,
 }
@@ -55,14 +59,26 @@ pub struct AccessPattern {
 impl AccessPattern {
     /// Creates a random pattern.
     pub const fn random(size: Bytes, read_percent: u8) -> Self {
-        AccessPattern { order: Order::Random, size, read_percent, durability: Durability::Cached }
+        AccessPattern::with_order(Order::Random, size, read_percent)
     }
     /// Creates a sequential pattern; reads and writes of a mix share one cursor.
     pub const fn sequential(size: Bytes, read_percent: u8) -> Self {
         let cursor =
             if read_percent == 0 || read_percent == 100 { Cursor::Own } else { Cursor::Shared };
-        let order = Order::Sequential(cursor);
-        AccessPattern { order, size, read_percent, durability: Durability::Cached }
+        AccessPattern::with_order(Order::Sequential(cursor), size, read_percent)
+    }
+    const fn with_order(order: Order, size: Bytes, read_percent: u8) -> Self {
+        AccessPattern {
+            order,
+            size,
+            read_percent,
+            distribution: Distribution::Uniform,
+            durability: Durability::Cached,
+        }
+    }
+    /// Sets the distribution of the offsets.
+    pub const fn distribution(self, distribution: Distribution) -> Self {
+        AccessPattern { distribution, ..self }
     }
     /// Sets the durability of the writes.
     pub const fn durability(self, durability: Durability) -> Self {
@@ -77,7 +93,7 @@ impl AccessPattern {
             .map(|(op, weight)| {
                 let durability = if op == Op::Write { self.durability } else { Durability::Cached };
                 let stream = IoStream::new(op, self.order, self.size).weighing(weight);
-                IoStream { durability, ..stream }
+                IoStream { distribution: self.distribution, durability, ..stream }
             })
             .collect()
     }
@@ -98,7 +114,7 @@ impl fmt::Display for AccessPattern {
             100 => f.write_str("R"),
             mix => write!(f, "RW{mix}"),
         }?;
-        write!(f, "{}", self.durability)
+        write!(f, "{}{}", self.distribution, self.durability)
     }
 }
 
@@ -134,7 +150,7 @@ impl fmt::Display for IoStream {
             Op::Flush => return f.write_str("FLUSH"),
         };
         let (order, size) = (order_name(self.order), self.size.transfer_size());
-        write!(f, "{order} {size} {op}{}", self.durability)
+        write!(f, "{order} {size} {op}{}{}", self.distribution, self.durability)
     }
 }
 
@@ -143,11 +159,17 @@ impl FromStr for AccessPattern {
     fn from_str(text: &str) -> Result<Self, NotationError> {
         let fail = || NotationError::Pattern(text.to_owned());
         let words: Vec<String> = text.split_whitespace().map(str::to_ascii_uppercase).collect();
-        let (order, size, mix, durability) = match words.as_slice() {
-            [order, size, mix] => (order, size, mix, Durability::Cached),
-            [order, size, mix, word] => {
-                (order, size, mix, Durability::from_word(word).ok_or_else(fail)?)
-            }
+        let [order, size, mix, more @ ..] = words.as_slice() else { return Err(fail()) };
+        let (distribution, more) = match more {
+            [word, rest @ ..] => match Distribution::from_word(word) {
+                Some(distribution) => (distribution, rest),
+                None => (Distribution::Uniform, more),
+            },
+            [] => (Distribution::Uniform, more),
+        };
+        let durability = match more {
+            [] => Durability::Cached,
+            [word] => Durability::from_word(word).ok_or_else(fail)?,
             _ => return Err(fail()),
         };
         let size: Bytes = size.parse().map_err(|_| fail())?;
@@ -166,10 +188,10 @@ impl FromStr for AccessPattern {
         }
         let pattern = match order.as_str() {
             "RND" => AccessPattern::random(size, read_percent),
-            "SEQ" => AccessPattern::sequential(size, read_percent),
+            "SEQ" if distribution.is_uniform() => AccessPattern::sequential(size, read_percent),
             _ => return Err(fail()),
         };
-        Ok(pattern.durability(durability))
+        Ok(pattern.distribution(distribution).durability(durability))
     }
 }
 
@@ -229,6 +251,22 @@ mod tests {
             }
         }
         for bad in ["RND 4K R FUA", "RND 4K W FLUSH", "RND 4K W FLUSH/0", "RND 4K W FUA SYNC"] {
+            assert!(bad.parse::<AccessPattern>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_distribution_stands_before_the_durability() {
+        for text in
+            ["RND 4K R ZIPF/1.1", "RND 4K RW65 PARETO/0.2 FLUSH/8", "RND 8K W NORMAL/10 FUA"]
+        {
+            let pattern: AccessPattern = text.parse().unwrap();
+            assert_eq!(pattern.to_string(), text);
+            assert!(pattern.streams().iter().all(|s| s.distribution == pattern.distribution));
+        }
+        for bad in
+            ["SEQ 4K R ZIPF/1.1", "RND 4K W FUA ZIPF/1.1", "RND 4K R ZIPF/0", "RND 4K R ZIPF"]
+        {
             assert!(bad.parse::<AccessPattern>().is_err(), "{bad}");
         }
     }

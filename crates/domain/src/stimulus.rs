@@ -3,6 +3,7 @@
 //! Every synthetic workload of the standards, a JESD219 composite and a captured database load have
 //! this form.
 
+use crate::distribution::Distribution;
 pub use crate::segments::ActiveRange;
 use crate::text::excerpt;
 use crate::units::{Bytes, Nanos};
@@ -83,8 +84,8 @@ impl Durability {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Uniform over the whole range, or over all its segments: every aligned offset is equally
-    /// likely.
+    /// Drawn from the whole range, or from all its segments; every aligned offset is equally likely
+    /// unless the stream has another [`Distribution`].
     Random,
     /// Ascending offsets, from segment to segment if the range has segments, wrapping at the end of
     /// the range.
@@ -111,6 +112,9 @@ pub struct IoStream {
     pub durability: Durability,
     /// Random or sequential order.
     pub order: Order,
+    /// Distribution of the offsets; random streams only.
+    #[serde(default, skip_serializing_if = "Distribution::is_uniform")]
+    pub distribution: Distribution,
     /// Transfer size.
     pub size: Bytes,
     /// Alignment: offsets are multiples of this. `None` for the transfer size.
@@ -134,6 +138,7 @@ impl IoStream {
             op,
             durability: Durability::Cached,
             order,
+            distribution: Distribution::Uniform,
             size,
             alignment: None,
             weight: 1,
@@ -443,6 +448,19 @@ impl Stimulus {
             ));
         }
         let zones = if stream.zones.is_empty() { &self.zones } else { &stream.zones };
+        if !stream.distribution.is_uniform() {
+            let obstacle = match stream.order {
+                Order::Sequential(_) => Some("is sequential"),
+                Order::Random if !zones.is_empty() => Some("has LBA zones"),
+                Order::Random if self.active_range.segments.is_some() => {
+                    Some("is applied to segments")
+                }
+                Order::Random => None,
+            };
+            if let Some(obstacle) = obstacle {
+                return Some(format!("'{stream}' {obstacle}: leave out its distribution"));
+            }
+        }
         zones.iter().find_map(|zone| {
             let ok = zone.from_ppm < zone.to_ppm && zone.to_ppm <= 1_000_000;
             (!ok).then(|| {

@@ -16,9 +16,11 @@ pub mod native;
 mod play;
 mod prepared;
 pub mod sim;
+mod skewed;
 mod stall;
 mod start;
 mod stop;
+mod xoshiro;
 mod zones;
 
 pub use engine::{Engine, TargetEngine};

@@ -3,7 +3,7 @@
 use super::expression::{Expression, FioTarget};
 use std::fmt::Write;
 use steadfast_domain::stimulus::{Durability, Pace};
-use steadfast_domain::{Bytes, Nanos, Op, Stimulus};
+use steadfast_domain::{Bytes, Distribution, Nanos, Op, Stimulus};
 
 /// The engine that every fio on Linux has.
 const IO_ENGINE: &str = "libaio";
@@ -46,7 +46,7 @@ fn job_of(
         direct: true,
         io_engine: IO_ENGINE,
     };
-    let options = paced(stimulus)? + &durable(stimulus)?;
+    let options = paced(stimulus)? + &durable(stimulus)? + &distributed(stimulus)?;
     let plain =
         Stimulus { pace: Pace::Closed, verify: false, delay: Nanos::ZERO, ..stimulus.clone() };
     let plain = Stimulus {
@@ -56,6 +56,7 @@ fn job_of(
             .map(|stream| steadfast_domain::IoStream {
                 pace: None,
                 durability: Durability::Cached,
+                distribution: Distribution::Uniform,
                 ..stream
             })
             .collect(),
@@ -94,6 +95,22 @@ fn durable(stimulus: &Stimulus) -> Result<String, String> {
         Durability::Cached => String::new(),
         Durability::Fua | Durability::Sync => "sync=dsync\n".to_owned(),
         Durability::Flush(every) => format!("fdatasync={every}\n"),
+    })
+}
+
+/// Returns the option that distributes the offsets of all jobs.
+fn distributed(stimulus: &Stimulus) -> Result<String, String> {
+    let first = stimulus.streams.first().map_or(Distribution::Uniform, |s| s.distribution);
+    if stimulus.streams.iter().any(|stream| stream.distribution != first) {
+        return Err("the offsets of a fio job have one distribution".into());
+    }
+    let value = first.parameter();
+    Ok(match first {
+        Distribution::Uniform => String::new(),
+        Distribution::Zipf(_) if value == 1.0 => return Err("fio refuses zipf:1".into()),
+        Distribution::Zipf(_) => format!("random_distribution=zipf:{value}\n"),
+        Distribution::Pareto(_) => format!("random_distribution=pareto:{value}\n"),
+        Distribution::Normal(_) => format!("random_distribution=normal:{value}\n"),
     })
 }
 
@@ -152,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn durability_and_arrivals_become_options() {
+    fn durability_arrivals_and_distribution_become_options() {
         let streams = |text: &str| text.parse::<AccessPattern>().unwrap().streams();
         let poisson = Pace::Poisson { ios: 500, per: Nanos::SECOND };
         for (pattern, pace, line) in [
@@ -160,6 +177,9 @@ mod tests {
             ("RND 8K W SYNC", Pace::Closed, "sync=dsync"),
             ("RND 4K RW30 FLUSH/8", Pace::Closed, "fdatasync=8"),
             ("RND 4K W", poisson, "rate_process=poisson"),
+            ("RND 4K RW70 ZIPF/1.1", Pace::Closed, "random_distribution=zipf:1.1"),
+            ("RND 4K R PARETO/0.2", Pace::Closed, "random_distribution=pareto:0.2"),
+            ("RND 4K R NORMAL/10", Pace::Closed, "random_distribution=normal:10"),
         ] {
             let text = options_of(streams(pattern), pace).unwrap();
             assert!(text.lines().any(|own| own == line), "{pattern}: {text}");

@@ -347,6 +347,9 @@ fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
         Op::Write if !stream.durability.is_cached() => {
             Some("fio does not report the time of a write until the commit".into())
         }
+        _ if !stream.distribution.is_uniform() => Some(
+            "fio's ranks may share a block, so it would not draw the same distribution".to_owned(),
+        ),
         _ if stream.pace.is_some() => {
             Some("it has a pace of its own, and fio paces a job as a whole".into())
         }

@@ -5,7 +5,7 @@
 //! that had to wait (no coordinated omission).
 
 use super::clock::Clock;
-use crate::draw::Xoshiro256;
+use crate::xoshiro::Xoshiro256;
 use steadfast_domain::stimulus::Pace;
 
 /// One thread's share of a load's pace.

@@ -7,7 +7,7 @@
 //! whether, where and from which pool sector it was written.
 
 use super::memory::{Arena, PageKind, page_size};
-use crate::draw::Xoshiro256;
+use crate::xoshiro::Xoshiro256;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;

@@ -114,7 +114,7 @@ impl OutstandingRanges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Xoshiro256;
+    use crate::xoshiro::Xoshiro256;
     use steadfast_domain::{Bytes, Nanos};
 
     #[test]

@@ -1,7 +1,7 @@
 //! Order and due times of played I/Os, known in advance.
 
 use super::*;
-use crate::draw::Xoshiro256;
+use crate::xoshiro::Xoshiro256;
 use steadfast_domain::script::OpCounts;
 use steadfast_domain::{Demand, Script};
 

@@ -81,7 +81,7 @@ impl EventCalendar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Xoshiro256;
+    use crate::xoshiro::Xoshiro256;
     use std::collections::BTreeSet;
 
     #[test]

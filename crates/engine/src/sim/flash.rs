@@ -9,7 +9,7 @@
 
 use super::mapping::{Flash, PageOrigin};
 use super::spec::DriveSpec;
-use crate::draw::Xoshiro256;
+use crate::xoshiro::Xoshiro256;
 use steadfast_domain::step::mix64;
 
 /// Maximum number of dies of a drive: a read keeps a bit for every die it touches.

@@ -336,7 +336,7 @@ impl PageMap {
 pub(super) mod tests {
     use super::super::spec::drive;
     use super::*;
-    use crate::draw::Xoshiro256;
+    use crate::xoshiro::Xoshiro256;
 
     /// Flash that takes no time.
     struct NullFlash;

@@ -1,6 +1,6 @@
 //! Due times of a load's I/Os.
 
-use crate::draw::Xoshiro256;
+use crate::xoshiro::Xoshiro256;
 use steadfast_domain::stimulus::Pace;
 
 /// State of a load's pace.

@@ -8,7 +8,7 @@ use steadfast_domain::sequence::{
     Amount, Extent, SequenceEnd, SequenceLoad, SteadyEnd, SteadyRate,
 };
 use steadfast_domain::stimulus::{Cursor, DataPattern, Durability, Op, Order, Pace, Zone};
-use steadfast_domain::{Bytes, Demand, IoStream, Nanos};
+use steadfast_domain::{Bytes, Demand, Distribution, IoStream, Nanos};
 
 const SECOND: u64 = 1_000_000_000;
 const MICROSECOND: u64 = 1000;
@@ -469,7 +469,11 @@ fn streams(options: &mut SectionOptions<'_>, manner: &JobAccess) -> Option<Vec<I
     for (op, share, (sizes, _)) in &each {
         let least = sizes.iter().map(|(size, _)| *size).min().unwrap_or(512);
         let alignment = alignment(options, *op, least, manner.random)?;
-        let zones = if manner.random { zones(options, *op)? } else { Vec::new() };
+        let (zones, distribution) = if manner.random {
+            random_distribution(options, *op)?
+        } else {
+            (Vec::new(), Distribution::Uniform)
+        };
         let others: u32 =
             each.iter().filter(|(o, ..)| o != op).map(|(.., (_, sum))| *sum).product();
         for (size, part) in sizes {
@@ -478,7 +482,12 @@ fn streams(options: &mut SectionOptions<'_>, manner: &JobAccess) -> Option<Vec<I
             let weight = share * part * if each.len() > 1 { others } else { 1 };
             for (order, weight) in orders(manner, *op, weight, several) {
                 let stream = IoStream::new(*op, order, Bytes(*size)).weighing(weight);
-                streams.push(IoStream { alignment: own, zones: zones.clone(), ..stream });
+                let distribution = match order {
+                    Order::Random => distribution,
+                    Order::Sequential(_) => Distribution::Uniform,
+                };
+                let zones = zones.clone();
+                streams.push(IoStream { alignment: own, zones, distribution, ..stream });
             }
         }
     }
@@ -518,25 +527,52 @@ fn alignment(options: &mut SectionOptions<'_>, op: Op, least: u64, random: bool)
     }
 }
 
-/// Returns the zones of a direction: `random_distribution=zoned:ACCESS/SPACE:...`.
-fn zones(options: &mut SectionOptions<'_>, op: Op) -> Option<Vec<Zone>> {
-    let Some(text) = options.text("random_distribution") else { return Some(Vec::new()) };
+/// Returns the zones and the distribution of a direction: `random_distribution`.
+fn random_distribution(
+    options: &mut SectionOptions<'_>,
+    op: Op,
+) -> Option<(Vec<Zone>, Distribution)> {
+    const NAME: &str = "random_distribution";
+    let plain = (Vec::new(), Distribution::Uniform);
+    let Some(text) = options.text(NAME) else { return Some(plain) };
     let own = by_direction(text)[place(op)];
-    if own == "random" {
-        return Some(Vec::new());
+    let (kind, value) = own.split_once(':').unwrap_or((own, ""));
+    match kind {
+        "random" => Some(plain),
+        "zoned" => {
+            let zones = zones_of(value);
+            if zones.is_none() {
+                options.refuse(NAME, "accesses and spaces must each add up to 100 %");
+            }
+            Some((zones?, Distribution::Uniform))
+        }
+        "zipf" | "pareto" | "normal" => {
+            // A second value is the center, which fio places at random otherwise.
+            let Some(distribution) = Distribution::from_name(kind, value) else {
+                options.refuse(
+                    NAME,
+                    "it needs one value: zipf:THETA of 0.001 to 10, pareto:H of 0.001 to 0.999, \
+                     normal:PERCENT of 0.001 to 100; a center is not applied",
+                );
+                return None;
+            };
+            options.remark(match distribution {
+                Distribution::Normal(_) => {
+                    "offsets are normally distributed around the middle of the range; fio \
+                     approximates it by a sum of uniform numbers"
+                }
+                _ => {
+                    "every rank has a block of its own, at the same place in every load; fio's \
+                     ranks may share a block (its hash is cut to the size)"
+                }
+            });
+            Some((Vec::new(), distribution))
+        }
+        _ => {
+            options.refuse(NAME, "random, zipf, pareto, normal and zoned are applied");
+            None
+        }
     }
-    let Some(list) = own.strip_prefix("zoned:") else {
-        options.refuse(
-            "random_distribution",
-            "only random and zoned are applied; zipf, pareto, normal and zoned_abs are not",
-        );
-        return None;
-    };
-    let zones = zones_of(list);
-    if zones.is_none() {
-        options.refuse("random_distribution", "accesses and spaces must each add up to 100 %");
-    }
-    zones
 }
 
 /// Parses shares of the I/Os and of the space in percent, such as `60/10:40/`. Missing shares

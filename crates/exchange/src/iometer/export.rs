@@ -234,7 +234,9 @@ fn whole_seconds(time: Nanos, what: &str) -> Result<u64, String> {
 /// Returns an error with the reason if Iometer has no such load.
 fn inexpressible(stimulus: &Stimulus) -> Result<(), String> {
     let odd = |stream: &&IoStream| {
-        !stream.durability.is_cached() || !matches!(stream.op, Op::Read | Op::Write)
+        !stream.durability.is_cached()
+            || !stream.distribution.is_uniform()
+            || !matches!(stream.op, Op::Read | Op::Write)
     };
     if let Some(stream) = stimulus.streams.iter().find(odd) {
         return Err(format!("'{stream}' is neither a plain read nor a plain write"));

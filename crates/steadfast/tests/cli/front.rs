@@ -95,7 +95,7 @@ fn a_job_file_runs_whole_or_not_at_all() {
     assert_eq!(cell(&found, "sequence-writes", "fill", "ios"), 256.0);
     write(
         "bad.fio",
-        "[a]\nrw=randrw\nrandom_distribution=zipf:1.2\nverify=md5\n[b]\nrw=read\nnonsense=1\n",
+        "[a]\nrw=randrw\nrandom_distribution=zipf:0\nverify=md5\n[b]\nrw=read\nnonsense=1\n",
     );
     let bad = [&["fio", "bad.fio", "-o", "never"][..], &target].concat();
     let parts =

@@ -109,7 +109,8 @@ fn streams(streams: &[IoStream]) -> String {
 /// loads.
 fn mix(streams: &[IoStream]) -> Option<AccessPattern> {
     let [reads, writes] = streams else { return None };
-    let alike = (reads.order, reads.size) == (writes.order, writes.size);
+    let alike = (reads.order, reads.size, reads.distribution)
+        == (writes.order, writes.size, writes.distribution);
     if (reads.op, writes.op, alike) != (Op::Read, Op::Write, true) {
         return None;
     }
@@ -121,6 +122,7 @@ fn mix(streams: &[IoStream]) -> Option<AccessPattern> {
         order: reads.order,
         size: reads.size,
         read_percent,
+        distribution: reads.distribution,
         durability: writes.durability,
     })
 }
