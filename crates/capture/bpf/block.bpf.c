@@ -27,7 +27,7 @@ struct device {
 };
 
 /* Written by the loader before the programs are loaded:
- * ebpf::record::BlockSettings. */
+ * ebpf::record::BlockProgramSettings. */
 struct settings {
 	__u32 device_count;
 	/* Process to record; 0 records all. */
@@ -48,7 +48,7 @@ struct settings {
 };
 const volatile struct settings settings = {};
 
-/* A record in the ring: ebpf::record::Wire. */
+/* A record in the ring: ebpf::record::BlockRecord. */
 struct record {
 	/* Sector << 8 | lap. */
 	__u64 head;
@@ -86,7 +86,7 @@ struct {
 	__type(value, struct submitter);
 } submitters SEC(".maps");
 
-/* Counters, read by the loader: ebpf::record::KernelCounters. */
+/* Counters, read by the loader: ebpf::record::BlockProgramCounters. */
 struct counters {
 	/* Completed I/Os lost because their processor's ring was full. */
 	__u64 lost;

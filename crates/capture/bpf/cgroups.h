@@ -7,7 +7,7 @@
 /* Maximum number of cgroups in a capture; fits into a submitter's 11 bits. */
 #define CGROUPS_MAX 1024
 
-/* ebpf::cgroups::Hierarchy: the hierarchy whose cgroups are recorded. */
+/* ebpf::cgroups::CgroupHierarchy: the hierarchy whose cgroups are recorded. */
 enum {
 	CGROUPS_NONE,
 	CGROUPS_UNIFIED,

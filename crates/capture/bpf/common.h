@@ -28,7 +28,7 @@ enum {
 };
 
 enum { GATE_NOT_YET, GATE_OPEN, GATE_CLOSED };
-/* Set by the loader: ebpf::programs::Gate. */
+/* Set by the loader: ebpf::programs::GateState. */
 struct gate {
 	/* Time of opening; capture steps are counted from it. */
 	__u64 began_ns;

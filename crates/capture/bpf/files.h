@@ -10,7 +10,7 @@
 
 #define FILE_SYSTEMS_MAX 64
 
-/* Written by the loader: ebpf::files::FilesSettings. */
+/* Written by the loader: ebpf::files::FileProgramSettings. */
 struct settings {
 	__u32 process;
 	__u32 commands;
@@ -30,7 +30,7 @@ struct settings {
 };
 const volatile struct settings settings = {};
 
-/* A record in the ring: ebpf::files::Wire. */
+/* A record in the ring: ebpf::files::CallRecord. */
 struct record {
 	union {
 		__u64 head;
@@ -58,7 +58,7 @@ struct record {
 #include "records.h"
 #include "cgroups.h"
 
-/* An outstanding call or request: ebpf::files::Call. */
+/* An outstanding call or request: ebpf::files::OutstandingCall. */
 struct call {
 	struct record record;
 	/* Began before the capture. */
@@ -85,7 +85,7 @@ struct {
 	__type(value, struct call);
 } calls SEC(".maps");
 
-/* Read by the loader: ebpf::files::KernelCounters. */
+/* Read by the loader: ebpf::files::FileProgramCounters. */
 struct counters {
 	__u64 lost;
 	__u64 unfollowed;

@@ -21,7 +21,7 @@ struct submitter {
 	char command[COMMAND_LENGTH];
 };
 
-/* An I/O being followed: ebpf::record::Journey. */
+/* An I/O being followed: ebpf::record::InFlightEntry. */
 struct journey {
 	struct submitter submitter;
 	__u64 issued_ns;
@@ -41,7 +41,7 @@ struct journey {
 };
 _Static_assert(sizeof(struct journey) == 64, "a journey is a cache line");
 
-/* ebpf::record::Bucket. */
+/* ebpf::record::InFlightBucket. */
 struct bucket {
 	/* Number of I/Os of this bucket that are in their second one. */
 	__u64 elsewhere;

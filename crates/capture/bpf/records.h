@@ -10,7 +10,7 @@
 
 _Static_assert(sizeof(struct record) == 64, "a record is a cache line");
 
-/* ebpf::rings::Position, in a page of which the kernel uses a processor's part. */
+/* ebpf::rings::RingPosition, in a page of which the kernel uses a processor's part. */
 struct position {
 	/* Records begun so far, and the limit of free space: written by the
 	 * programs. */

@@ -14,7 +14,6 @@ use crate::query::usual_layer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use steadfast_analysis::pass::PassAccount;
@@ -149,11 +148,11 @@ fn wanted(end_ns: u64) -> CellSpec {
 
 /// Returns an axis of at most `most` columns that consist of whole cells.
 fn axis(cells: &CellSpec, most: usize) -> ColumnAxis {
-    let beside = cells.count.div_ceil(most).next_power_of_two();
+    let cells_per_column = cells.count.div_ceil(most).next_power_of_two();
     ColumnAxis {
-        width_ns: cells.width_ns.saturating_mul(beside as u64),
+        width_ns: cells.width_ns.saturating_mul(cells_per_column as u64),
         first: 0,
-        columns: cells.count.div_ceil(beside),
+        columns: cells.count.div_ceil(cells_per_column),
     }
 }
 
@@ -206,7 +205,9 @@ impl IndexBuilder {
             self.by_pair.take(ios, &self.touched);
             self.maps.take(ios, &self.touched);
             let taken = self.tables.take(rows, (ios, &self.touched), pairs);
-            outcome = mem::replace(&mut outcome, Ok(())).and(taken);
+            if outcome.is_ok() {
+                outcome = taken;
+            }
         });
         self.cells.busy.take(rows);
         outcome

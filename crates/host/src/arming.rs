@@ -73,13 +73,13 @@ pub fn arm(
     if found.capacity.0 == 0 {
         return Err(ArmRefusal::Empty { device: found.path });
     }
-    let door = ArmCandidate { anchor, found, keep, roots };
-    let is_file = door.found.transport == Transport::File;
+    let candidate = ArmCandidate { anchor, found, keep, roots };
+    let is_file = candidate.found.transport == Transport::File;
     match consent {
-        Consent::Read if is_file => door.file_for_reading(),
-        Consent::Read => door.block_for_reading(),
-        Consent::Destroy { confirmation } if is_file => door.file(confirmation.as_deref()),
-        Consent::Destroy { confirmation } => door.block(confirmation.as_deref()),
+        Consent::Read if is_file => candidate.file_for_reading(),
+        Consent::Read => candidate.block_for_reading(),
+        Consent::Destroy { confirmation } if is_file => candidate.file(confirmation.as_deref()),
+        Consent::Destroy { confirmation } => candidate.block(confirmation.as_deref()),
     }
 }
 
@@ -418,8 +418,9 @@ pub(crate) fn title(device: &Device) -> String {
     format!("{} ({})", device.path, parts.join(", "))
 }
 
-/// Refuses a device whose use no confirmation overrides, as far as the kernel's lists show;
-/// returns the stack of devices with the same blocks.
+/// Refuses a device that must not be written according to the kernel's lists (in use, holding data
+/// to keep, read-only); no confirmation overrides this. Returns the stack of devices with the same
+/// blocks.
 fn refuse_unfit(
     node: &SysfsNode,
     found: &Device,
@@ -705,10 +706,9 @@ fn refuse_kept_file(
         if ids.contains(&FileId::from_metadata(&metadata)) {
             return kept("to be kept".into());
         }
-        let is_inside = || Ok::<_, HostError>(lies_in(name, &metadata)? || has_inside(path, ids)?);
-        if metadata.is_dir() && is_inside()? {
+        if metadata.is_dir() && (lies_in(name, &metadata)? || has_inside(path, ids)?) {
             let path = path.display();
-            return kept(format!("no scratch file and lies in {path}, which is to be kept"));
+            return kept(format!("not a scratch file and lies in {path}, which must be kept"));
         }
     }
     Ok(())

@@ -49,8 +49,8 @@ pub fn record(
         .run(is_stopped)
 }
 
-/// Returns the time until the next poll, from the last one and the fill level of the buffers:
-/// nothing must be lost even if the rate rises sixteenfold.
+/// Returns the time until the next poll, from the last one and the fill level of the buffers.
+/// Nothing may be lost even if the rate rises sixteenfold.
 fn pause(last: Duration, fullness: Option<f64>) -> Duration {
     let next = match fullness {
         Some(full) if full > 1.0 / 16.0 => last / 2,
@@ -274,8 +274,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Returns a random name from the kernel that identifies the capture; if there is none, one made of
-/// time and process number.
+/// Returns a random ID for the capture from the kernel, or one made of time and process ID if the
+/// kernel provides none.
 fn new_name() -> String {
     let by_time_and_process = || format!("{}-{}", wall_clock_unix_ms(), std::process::id());
     steadfast_host::random_name(&SystemRoots::real()).unwrap_or_else(by_time_and_process)

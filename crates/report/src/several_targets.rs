@@ -38,7 +38,7 @@ pub fn findings_together(sides: &[FinishedTarget<'_>]) -> Result<Findings, Compa
         Exhibit::Table(table_of_starts(sides)),
         Exhibit::Facts(skew(sides.iter().flat_map(|side| &side.starts))),
     ];
-    whole.chapters.insert(0, Page::new("Beginning together", page).with_id("beginning-together"));
+    whole.chapters.insert(0, Page::new("Synchronized start", page).with_id("beginning-together"));
     Ok(whole)
 }
 
@@ -86,12 +86,12 @@ fn table_of_starts(sides: &[FinishedTarget<'_>]) -> Table {
             ],
         )
     };
-    Table::new("common-starts", "Loads that began together", "Target")
+    Table::new("common-starts", "Synchronized loads", "Target")
         .columns([
             ("loads", "Loads"),
             ("waited", "Waited, s"),
             ("waited-longest", "Longest wait, s"),
-            ("late-most", "Latest after the agreed moment, ms"),
+            ("late-most", "Latest start after the agreed time, ms"),
         ])
         .rows(sides.iter().map(row))
 }
@@ -113,10 +113,10 @@ fn skew<'s>(starts: impl Iterator<Item = &'s CommonStart>) -> Facts {
     let fact = |id: &str, label: &str, value: String| {
         Setting::outcome(label, value).with_id(id).by(Origin::Found)
     };
-    Facts::new("How far apart they began").rows([
-        fact("start-moments", "Moments agreed on", moments.len().to_string()),
-        fact("start-skew-median", "Median distance", shown(skews.get(skews.len() / 2))),
-        fact("start-skew-most", "Largest distance", shown(skews.last())),
+    Facts::new("Start skew").rows([
+        fact("start-moments", "Agreed start times", moments.len().to_string()),
+        fact("start-skew-median", "Median skew", shown(skews.get(skews.len() / 2))),
+        fact("start-skew-most", "Largest skew", shown(skews.last())),
     ])
 }
 

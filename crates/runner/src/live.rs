@@ -26,14 +26,21 @@ pub struct LiveBench<'a> {
     rig: &'a mut dyn Rig,
     ledger: Ledger,
     progress: &'a mut dyn ProgressSink,
+    /// Journaled entries that are not replayed yet.
     past: VecDeque<JournalEntry>,
+    /// Interruption before the next step.
     gap: Option<Gap>,
+    /// Conditions wanted and obtained before the interruption, to be set again in `go_live`.
     resumed: Option<(Conditions, Conditions)>,
     settled: SettledConditions,
+    /// Host changes that are not restored yet, oldest first.
     changed: Vec<HostChange>,
+    /// True once the journal is replayed and the bench measures.
     is_live: bool,
     position: RunPosition,
+    /// Error of `note`, which cannot return it; `go_live` does.
     latched: Option<Halt>,
+    /// Checks journaled so far.
     examined: Vec<Check>,
 }
 
@@ -108,8 +115,8 @@ impl<'a> LiveBench<'a> {
         let gap = if rig.forgets() { None } else { outage::gap(lines, rig.now(), rig.proof()) };
         // A simulated drive is not affected by an interrupted step.
         let opened =
-            || lines.iter().filter(|l| matches!(l.entry, JournalEntry::Opened { .. })).count();
-        let resumed = if rig.forgets() { 0 } else { opened() as u64 };
+            lines.iter().filter(|l| matches!(l.entry, JournalEntry::Opened { .. })).count() as u64;
+        let resumed = if rig.forgets() { 0 } else { opened };
         if !past.is_empty() {
             progress.tell(&RunEvent::Replaying { steps });
         }
@@ -171,16 +178,16 @@ impl<'a> LiveBench<'a> {
     /// Restores all host settings changed by this run, latest first. A change that cannot be
     /// restored or journaled does not stop the others; returns the first error.
     pub fn restore(&mut self) -> Result<(), Halt> {
-        let mut told = Ok(());
+        let mut result = Ok(());
         for change in std::mem::take(&mut self.changed).into_iter().rev() {
             let entry = JournalEntry::HostRestored(change.clone());
             let restored = self.rig.restore(&change).and_then(|()| self.journal(&entry));
             if restored.is_err() {
                 self.changed.insert(0, change);
             }
-            told = told.and(restored);
+            result = result.and(restored);
         }
-        told
+        result
     }
 
     /// Starts measuring where the ledger ends. On a real device the settled conditions are set

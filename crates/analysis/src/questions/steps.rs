@@ -125,7 +125,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Keeps busy time until the steps in which it passed are over.
+    /// Adds busy time of a device and layer; extends its last span if the busy time continues it.
     #[inline]
     fn carry(&mut self, side: (u16, Layer), busy: BusySpan) -> Result<(), TraceError> {
         match self.carried.get_mut(self.last_carried) {
@@ -553,8 +553,8 @@ impl StepFigures {
     /// Columns about written blocks that are part of a table.
     pub const OF_CONTENT: [StepFigureColumn; 3] = content::table();
 
-    /// Returns the columns of a terminal's table, next to the begins of the steps, with times in
-    /// the queue, threads, processor use and measurements of written blocks if any step has them.
+    /// Returns the columns of the terminal table after the start time. Columns for queue times,
+    /// threads, processor use and written blocks are included only if any step has values for them.
     pub fn table(
         steps: impl Iterator<Item = StepFigures>,
         tells_content: bool,

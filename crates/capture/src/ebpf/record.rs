@@ -98,12 +98,13 @@ pub(super) struct InFlightEntry {
     unused: u32,
 }
 
-/// `struct bucket`: places for I/Os being followed.
+/// `struct bucket`: slots for I/Os being followed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct InFlightBucket {
+    /// Number of I/Os of this bucket that are in their second-choice bucket.
     elsewhere: u64,
-    /// 0 if the place is free.
+    /// 0 if the slot is free.
     keys: [u64; WAYS],
     journeys: [InFlightEntry; WAYS],
 }

@@ -118,8 +118,11 @@ pub(super) struct Worker<'s, Q: Queue> {
     checker: Option<ReadVerifier>,
     schedule: Option<PaceSchedule>,
     outstanding: u32,
+    /// Accounting turn that was last published to the lane.
     turn: u32,
+    /// True if the load has a budget of I/Os or bytes.
     limited: bool,
+    /// True once no more I/Os may be issued.
     closing: bool,
 }
 
@@ -490,7 +493,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
                 flushes = commits.written(completion.slot, write);
             }
         } else {
-            self.commit(&mut commits, completion.slot, now, account, (counting, failed));
+            self.commit(&mut commits, completion.slot, now, account, counting, failed);
         }
         self.commits = Some(commits);
         if flushes {
@@ -519,7 +522,8 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         slot: u32,
         now: u64,
         account: &mut IntervalAccount,
-        (counting, failed): (bool, bool),
+        counting: bool,
+        failed: bool,
     ) {
         let (clock, flush_stream) = (self.clock, commits.flush_stream());
         let (flushed_from, writes) = commits.committed(slot);
@@ -557,7 +561,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         self.outstanding += 1;
     }
 
-    /// Flushes for the writes that no later write will flush for. Returns true if there are any.
+    /// Flushes the writes that no later flush would cover. Returns true if there are any.
     fn flush_rest(&mut self, now: u64) -> bool {
         let slot = self
             .vacant

@@ -1,4 +1,4 @@
-//! A job file as a sequence: jobs one after the other, and those that run at the same time.
+//! Converts a fio job file into a sequence of consecutive jobs and groups of concurrent jobs.
 
 use super::files::{FileNames, FileSet, PlacedFiles, is_device, layout_text, place, start_of};
 use super::load::{APART_MAX, JobLoad, job};
@@ -10,12 +10,12 @@ use steadfast_domain::sequence::{Amount, Extent, NamedLoad, SequenceEnd, Sequenc
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Demand, Nanos, Op, Order, Sequence, SequenceLoad, SequenceStep};
 
-/// Jobs that run at the same time, those of one load together.
+/// Jobs that run at the same time; jobs with equal loads are merged.
 struct JobGroup {
     jobs: Vec<PlacedJob>,
 }
 
-/// A job, a thread of it, or several alike.
+/// A job, one of its threads, or several equal jobs.
 struct PlacedJob {
     label: String,
     line: u64,
@@ -33,10 +33,10 @@ struct ParsedSection {
     loads: Vec<(PlacedJob, FileSet)>,
 }
 
-/// More jobs at once than this are counted in the name of their step, not named.
+/// Maximum number of concurrent jobs that the label of a step lists by name.
 pub(crate) const NAMED_MAX: usize = 6;
 
-/// More loads at once than a file has.
+/// Maximum number of concurrent loads.
 const AT_ONCE_MAX: usize = 256;
 
 /// The files and devices that the jobs name, each once, in order.
@@ -109,8 +109,8 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
     Ok(sequence.with_distinct_labels())
 }
 
-/// The loads of a job: one of all its threads, or one of each where they have files, offsets
-/// or sequential positions of their own.
+/// Returns the loads of a job: one for all its threads, or one per thread if the threads have their
+/// own files, offsets or sequential positions.
 fn loads_of(label: &str, line: u64, job: JobLoad) -> Result<Vec<(PlacedJob, FileSet)>, String> {
     let is_random = job.load.streams.iter().all(|stream| stream.order == Order::Random);
     let has_own_files = job.files.differ_by_thread() && has_size_in_bytes(&job);
@@ -171,8 +171,8 @@ fn further(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amoun
         }
         _ => {
             return Err(
-                "offset_increment: a percentage and bytes do not add up here; give offset \
-                        and offset_increment alike"
+                "offset_increment: a percentage and bytes cannot be added; give both offset \
+                        and offset_increment in bytes or in percent"
                     .into(),
             );
         }
@@ -180,7 +180,8 @@ fn further(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amoun
     sum.ok_or_else(|| "offset_increment: the last thread begins beyond any device".into())
 }
 
-/// Leaves the jobs of one device.
+/// Removes the jobs of all other devices. Returns an error for each job whose files are on several
+/// targets.
 fn keep_jobs_of(sections: &mut [ParsedSection], device: &str) -> Vec<ParseError> {
     let mut errors = Vec::new();
     for section in sections {
@@ -304,7 +305,7 @@ fn delay_jobs(groups: &mut [(u32, JobGroup)], remarks: &mut Vec<SequenceRemark>)
     }
 }
 
-/// A remark of many sections is said of the first of them.
+/// Adds a remark unless an earlier section already has it.
 fn keep(remarks: &mut Vec<SequenceRemark>, remark: SequenceRemark) {
     let text = |remark: &SequenceRemark| {
         remark.text.split_once("] ").map_or(remark.text.clone(), |(_, text)| text.to_owned())
@@ -319,7 +320,7 @@ fn keep(remarks: &mut Vec<SequenceRemark>, remark: SequenceRemark) {
     }
 }
 
-/// A job whose directions have paces of their own is a load of each.
+/// Splits a job with a rate per direction into one load per direction.
 fn by_pace(sharing: PlacedJob) -> Vec<PlacedJob> {
     if sharing.job.paces.is_empty() {
         return vec![sharing];

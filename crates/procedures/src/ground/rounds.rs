@@ -71,7 +71,8 @@ pub struct MixedLoop {
     pub demand: Demand,
 }
 
-/// Values of a round, and the first point before which the run had released the device.
+/// Values of a round, and the position of its first gap: a time when the run did not hold the
+/// device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundValues {
     /// Number of the round, from 1.
@@ -99,8 +100,8 @@ impl RoundValues {
 }
 
 impl MixedLoop {
-    /// Creates a loop with the criteria and limits of the method that tracks IOPS. The caller
-    /// sets its points and which of them are tracked.
+    /// Creates a loop that tracks IOPS, with the criteria and limits of the method. The caller sets
+    /// its points and which of them are tracked.
     pub fn new(ground: &ProcedureSetup, phase: &str, is_last: bool, demand: Demand) -> Self {
         MixedLoop {
             phase: phase.to_owned(),

@@ -1,5 +1,4 @@
-//! Start of a run on one target. Checks come in the order in which they can fail: settings,
-//! target, run directory.
+//! Starts a run on one target: validates the settings, arms the target, creates the run directory.
 
 use super::conduct::{FIO_DIRECTORY, ProcedureRun, wishes};
 use crate::cli::EngineName;
@@ -38,9 +37,9 @@ pub struct RunRequest<'a> {
     pub yes_destroy: &'a [String],
     /// Group of users that may read the run directory.
     pub group: Option<&'a str>,
-    /// Prints the findings as JSON.
+    /// True to print the findings as JSON.
     pub json: bool,
-    /// Prints every step if no terminal shows the run.
+    /// True to print every step if no terminal shows the run.
     pub verbose: bool,
 }
 
@@ -210,7 +209,7 @@ impl RunIntent<'_> {
         Ok((rig, engine_name(&named, &mover)))
     }
 
-    /// Opens a rig on a device that several hosts share; returns it with the name of its engine.
+    /// Opens a rig on a device that several hosts share.
     fn rig_of_hosts(
         &self,
         list: &HostList,
@@ -274,7 +273,7 @@ pub fn refuse_ambiguous(given: &[String], devices: &[Device]) -> anyhow::Result<
                 .collect();
             return Err(misuse(format!(
                 "'{typed}' names {} targets and was given {} to confirm {}; no target was written \
-                 to. Confirm each by a name of its own: {}",
+                 to. Confirm each target separately: {}",
                 meant.len(),
                 if times == 1 { "once".to_owned() } else { format!("{times} times") },
                 if meant.len() == 2 { "both" } else { "all of them" },

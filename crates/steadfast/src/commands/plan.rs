@@ -161,14 +161,14 @@ pub fn show(
     Ok(ExitState::Done)
 }
 
-/// Returns the line on the device and the effect of the run on it.
+/// Formats one line that describes the device and what the run does to it.
 fn head(device: &Device, alters: bool) -> String {
     let effect = if device.is_simulated() {
         "A simulated drive: nothing real is written. Times are virtual; the run itself takes seconds."
     } else if alters {
         "This would DESTROY everything on it."
     } else {
-        "It would only be read."
+        "This would only read from it."
     };
     let zones = match device.zoned {
         Some(ZoneModel::HostManaged) if alters => {
@@ -252,7 +252,7 @@ fn step_line(number: usize, step: &SequenceStep) -> String {
         many => format!(", best of {many}"),
     };
     let purpose = match (step.role, step.purge) {
-        (StepRole::Prepare, _) => " (prepares)",
+        (StepRole::Prepare, _) => " (preparation)",
         (StepRole::Measure, true) => " (purged before)",
         (StepRole::Measure, false) => "",
     };
