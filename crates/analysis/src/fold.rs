@@ -6,7 +6,7 @@
 //! would depend on the order of folding and merging.
 
 use crate::annotate::checkpoint::Checkpoint;
-use crate::annotate::sequence::{BusySpan, IoAnnotations};
+use crate::annotate::sequential::{BusySpan, IoAnnotations};
 use crate::cells::{Dimensions, FilteredCells};
 use std::any::Any;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;

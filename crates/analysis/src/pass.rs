@@ -2,7 +2,7 @@
 //! sequentiality and filtered; sums come as the file holds them.
 
 pub use crate::annotate::checkpoint::Checkpoint;
-use crate::annotate::sequence::{BusySpan, DepthSource, IoAnnotations, Sequencer, WINDOW};
+use crate::annotate::sequential::{BusySpan, DepthSource, IoAnnotations, Sequencer, WINDOW};
 use crate::filter::Filter;
 use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::streams::{STREAMS_MAX, StreamKey};
@@ -144,11 +144,11 @@ impl Annotator {
         };
         // A pass that begins at a checkpoint needs to know how long the devices are still busy
         // there.
-        let tells_busy = fields.has_busy() || pass.places_every.is_some();
+        let has_busy = fields.has_busy() || pass.places_every.is_some();
         Annotator {
             sequencer: sequencer
                 .telling_after(fields.has_neighbors())
-                .telling_busy(tells_busy)
+                .telling_busy(has_busy)
                 .leaving_recorded(true),
             arrivals: fields.has_neighbors().then(LastArrivals::default),
             order_ns: fields.has_order().then_some(0),

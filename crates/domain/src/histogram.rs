@@ -142,10 +142,10 @@ impl<const BITS: u32> Histogram<BITS> {
     /// counts[FineHistogram::index(100)] = 99;
     /// counts[FineHistogram::index(1_000)] = 1;
     /// let histogram = FineHistogram::from_dense(&counts);
-    /// assert_eq!(histogram.quantile(0.99), Some(Nanos(100)));
-    /// assert_eq!(histogram.supported_quantile(0.99), None); // only one I/O lies beyond it
+    /// assert_eq!(histogram.percentile(0.99), Some(Nanos(100)));
+    /// assert_eq!(histogram.reportable_percentile(0.99), None); // only one I/O lies beyond it
     /// ```
-    pub fn quantile(&self, fraction: f64) -> Option<Nanos> {
+    pub fn percentile(&self, fraction: f64) -> Option<Nanos> {
         let rank = self.rank(fraction)?;
         let mut seen = 0;
         self.buckets().find_map(|(_, high, count)| {
@@ -154,11 +154,11 @@ impl<const BITS: u32> Histogram<BITS> {
         })
     }
 
-    /// Returns the same as [`Self::quantile`], but `None` if fewer than [`TAIL_MIN`] I/Os lie beyond
+    /// Returns the same as [`Self::percentile`], but `None` if fewer than [`TAIL_MIN`] I/Os lie beyond
     /// it, or if it lies in the last bucket, which has no upper limit.
-    pub fn supported_quantile(&self, fraction: f64) -> Option<Nanos> {
+    pub fn reportable_percentile(&self, fraction: f64) -> Option<Nanos> {
         let rank = self.rank(fraction)?;
-        let found = self.quantile(fraction).filter(|_| self.total() - rank >= TAIL_MIN)?;
+        let found = self.percentile(fraction).filter(|_| self.total() - rank >= TAIL_MIN)?;
         // Values in the last bucket have no known upper limit.
         (Self::index(found.0) < Self::LEN - 1).then_some(found)
     }
@@ -280,9 +280,9 @@ mod tests {
     #[test]
     fn a_percentile_needs_ten_beyond_it() {
         let histogram = of(&(1..=1000).map(|n| n * 1000).collect::<Vec<_>>());
-        assert!(histogram.supported_quantile(0.99).is_some());
-        assert_eq!(histogram.supported_quantile(0.991), None);
-        assert_eq!(FineHistogram::default().quantile(0.5), None);
+        assert!(histogram.reportable_percentile(0.99).is_some());
+        assert_eq!(histogram.reportable_percentile(0.991), None);
+        assert_eq!(FineHistogram::default().percentile(0.5), None);
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
         fn agrees_with_hdrhistogram(
             values in prop::collection::vec(1u64..(1 << 40), 1..400), q in 0.0f64..1.0
         ) {
-            let ours = of(&values).quantile(q).unwrap().0 as f64;
+            let ours = of(&values).percentile(q).unwrap().0 as f64;
             let mut oracle = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1 << 41, 4).unwrap();
             values.iter().for_each(|v| oracle.record(*v).unwrap());
             let theirs = oracle.value_at_quantile(q) as f64;

@@ -52,7 +52,7 @@ impl Tally {
     /// Returns the response time that `fraction` of the I/Os did not exceed, never more than the
     /// longest one; `None` if fewer than ten I/Os lie beyond it.
     pub fn percentile(&self, fraction: f64) -> Option<Nanos> {
-        Some(self.histogram.supported_quantile(fraction)?.min(self.response_max))
+        Some(self.histogram.reportable_percentile(fraction)?.min(self.response_max))
     }
     /// Returns the shortest response time; `None` if there is no response time, or if it was not
     /// recorded.

@@ -2,7 +2,7 @@
 
 use std::mem;
 use steadfast_analysis::AnnotatedRows;
-use steadfast_analysis::annotate::sequence::BusySpan;
+use steadfast_analysis::annotate::sequential::BusySpan;
 use steadfast_domain::Layer;
 
 /// A device at a layer.

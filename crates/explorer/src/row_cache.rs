@@ -2,7 +2,7 @@
 //! several questions about the same I/Os, and narrower windows lie inside wider ones.
 
 use std::sync::Arc;
-use steadfast_analysis::annotate::sequence::BusySpan;
+use steadfast_analysis::annotate::sequential::BusySpan;
 use steadfast_analysis::sums::content::Contents;
 use steadfast_analysis::{AnnotatedRows, EmptyLike, Filter, Fold, ParallelFold};
 use steadfast_tracefile::{Batch, Field, Fields, TraceError};

@@ -497,7 +497,7 @@ fn intervals(measurement: &Measurement) -> IntervalSeries {
         found.writes.push(ios(steadfast_domain::Op::Write));
         found.bytes.push(interval.tallies.iter().map(|tally| tally.bytes.0).sum());
         found.rt_mean.push(interval.response_mean().map(|time| time.0));
-        let p99 = histogram.supported_quantile(0.99).map(|time| time.0);
+        let p99 = histogram.reportable_percentile(0.99).map(|time| time.0);
         found.rt_p99.push(p99.map(|time| time.min(longest.unwrap_or(time))));
         found.rt_max.push(longest);
     }

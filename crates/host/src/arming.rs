@@ -14,13 +14,13 @@
 
 use crate::backing::FileId;
 use crate::created_files::{is_made_here, is_new};
+use crate::device_uses::{DeviceStack, DeviceUse, DeviceUses, UseKind};
 use crate::error::HostError;
 use crate::fuse;
 use crate::identity::{self, describe, inspect_anchored};
 use crate::layers::{Inodes, MountTable};
 use crate::locks::{self, WriterPresence};
 use crate::mounts::mounts;
-use crate::occupancy::{DeviceProbe, DeviceStack, DeviceUse, UseKind};
 use crate::pinned_path::PinnedPath;
 use crate::processes::{self, OpenFileQuery};
 use crate::refusal::ArmRefusal;
@@ -94,7 +94,7 @@ pub(crate) fn verify_still_free(
     let found = target.device().clone();
     let node = listed(&found, roots)?;
     verify_handle(target, &node, roots)?;
-    let stack = refuse_unfit(&node, &found, &[], roots)?;
+    let stack = refuse_in_use(&node, &found, &[], roots)?;
     claim(target, &stack, roots)?;
     refuse_writers(&stack, &found, roots)?;
     // Only the device itself has our lock, so locks of others show on the rest.
@@ -132,11 +132,11 @@ impl ArmCandidate<'_> {
         let roots = self.roots;
         processes::require_all(roots)?;
         let node = listed(&self.found, roots)?;
-        let stack = refuse_unfit(&node, &self.found, self.keep, roots)?;
+        let stack = refuse_in_use(&node, &self.found, self.keep, roots)?;
         if let Some(place) = signatures::zfs_member(&node, roots)? {
             return Err(ArmRefusal::ZfsMember { device: self.found.path, place });
         }
-        refuse_company(&stack, &self.found, roots)?;
+        refuse_other_users(&stack, &self.found, roots)?;
         let expected = identity::confirmation(&self.found, roots)?;
         if confirmation.is_none_or(|typed| typed.trim() != expected) {
             return Err(ArmRefusal::Unconfirmed {
@@ -151,7 +151,7 @@ impl ArmCandidate<'_> {
         lock(&target, BTreeSet::new(), roots)?;
         claim(&mut target, &stack, roots)?;
         // Detects users that came between the lists and the exclusive open; nobody can come later.
-        let stack = refuse_unfit(&node, target.device(), self.keep, roots)?;
+        let stack = refuse_in_use(&node, target.device(), self.keep, roots)?;
         claim(&mut target, &stack, roots)?;
         refuse_writers(&stack, target.device(), roots)?;
         Ok(target)
@@ -193,13 +193,13 @@ impl ArmCandidate<'_> {
         let mut openers = FileOpeners::count(&reading);
         // An open handle on an overlay's file also counts as an opener of the file in its layer.
         drop(reading);
-        let sight = match DeviceProbe::take(self.roots) {
-            Ok(sight) => Some(sight),
+        let snapshot = match DeviceUses::take(self.roots) {
+            Ok(snapshot) => Some(snapshot),
             // Without the lists, the kernel's count alone proves that nobody has it open.
             Err(_) if openers.are_none() => None,
             Err(error) => return Err(error.into()),
         };
-        let inodes = self.inodes(id, sight.as_ref())?;
+        let inodes = self.inodes(id, snapshot.as_ref())?;
         for handle in &inodes.handles {
             let path = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
             let reading = OpenOptions::new()
@@ -212,12 +212,12 @@ impl ArmCandidate<'_> {
         if openers.are_none() {
             return Ok(inodes);
         }
-        let sight = match sight {
-            Some(sight) => sight,
-            None => DeviceProbe::take(self.roots)?,
+        let snapshot = match snapshot {
+            Some(snapshot) => snapshot,
+            None => DeviceUses::take(self.roots)?,
         };
         // A read-only loop device is no writer, but a file system may be mounted from it.
-        let loops = sight.loops_over(&inodes.ids).map(|over| format!("backs {}", over.name));
+        let loops = snapshot.loops_over(&inodes.ids).map(|over| format!("backs {}", over.name));
         let uses: Vec<String> = loops.collect();
         if !uses.is_empty() {
             let remedy = "name the loop device, or detach it (losetup -d)".into();
@@ -225,12 +225,12 @@ impl ArmCandidate<'_> {
         }
         if !openers.alone {
             refuse_fuse(&inodes.ids, &self.found, self.roots)?;
-            sight.refuse_lost_uses(None)?;
+            snapshot.refuse_lost_uses(None)?;
         }
         if openers.writers == WriterPresence::Nobody && inodes.handles.len() <= 1 {
             return Ok(inodes);
         }
-        if sight.swaps_to(&inodes)? {
+        if snapshot.swaps_to(&inodes)? {
             let path = PathBuf::from(&self.found.name);
             return Err(ArmRefusal::Kept { path, what: "a swap file in use".into() });
         }
@@ -264,35 +264,35 @@ impl ArmCandidate<'_> {
         let roots = self.roots;
         let device = || self.found.path.clone();
         let is_alone = || locks::is_alone(target.file());
-        let (sight, unseen) = match DeviceProbe::take(roots) {
-            Ok(sight) => (Some(sight), None),
+        let (snapshot, unseen) = match DeviceUses::take(roots) {
+            Ok(snapshot) => (Some(snapshot), None),
             // Wait for readers that have the file open only for a moment.
-            Err(error) if patiently(is_alone, |is_alone| *is_alone) => (None, Some(error)),
+            Err(error) if retry_until(is_alone, |is_alone| *is_alone) => (None, Some(error)),
             Err(error) => return Err(error.into()),
         };
-        let inodes = self.inodes(id, sight.as_ref())?;
+        let inodes = self.inodes(id, snapshot.as_ref())?;
         // A lease on an overlay's inode does not cover openers of the file in a layer.
         if let Some(error) = unseen.filter(|_| inodes.handles.len() > 1) {
             return Err(error.into());
         }
-        let Some(sight) = sight.filter(|_| inodes.handles.len() > 1 || !is_alone()) else {
+        let Some(snapshot) = snapshot.filter(|_| inodes.handles.len() > 1 || !is_alone()) else {
             return Ok(inodes.ids);
         };
-        let loops = sight.loops_over(&inodes.ids).map(|over| format!("backs {}", over.name));
+        let loops = snapshot.loops_over(&inodes.ids).map(|over| format!("backs {}", over.name));
         let uses: Vec<String> = loops.collect();
         if !uses.is_empty() {
             let remedy = "name the loop device, or detach it (losetup -d)".into();
             return Err(ArmRefusal::InUse { device: device(), uses, remedy });
         }
         refuse_fuse(&inodes.ids, &self.found, roots)?;
-        sight.refuse_lost_uses(None)?;
-        if sight.swaps_to(&inodes)? {
+        snapshot.refuse_lost_uses(None)?;
+        if snapshot.swaps_to(&inodes)? {
             let path = PathBuf::from(&self.found.name);
             return Err(ArmRefusal::Kept { path, what: "a swap file in use".into() });
         }
         let sought = OpenFileQuery::files(inodes.ids.clone());
         let look = || processes::openers(&sought, roots, true);
-        let by = patiently(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
+        let by = retry_until(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
         if by.is_empty() {
             Ok(inodes.ids)
         } else {
@@ -302,10 +302,10 @@ impl ArmCandidate<'_> {
 
     /// Returns all inodes of the file. A file whose layers cannot be determined is accepted only
     /// if this process created it.
-    fn inodes(&self, id: FileId, sight: Option<&DeviceProbe<'_>>) -> Result<Inodes, ArmRefusal> {
+    fn inodes(&self, id: FileId, snapshot: Option<&DeviceUses<'_>>) -> Result<Inodes, ArmRefusal> {
         let file = self.anchor.file();
-        let found = match sight {
-            Some(sight) => sight.inodes(file),
+        let found = match snapshot {
+            Some(snapshot) => snapshot.inodes(file),
             None => MountTable::new(mounts(self.roots)?, self.roots).inodes(file),
         };
         match found {
@@ -322,7 +322,7 @@ impl ArmCandidate<'_> {
     fn open(&self, access: AccessMode) -> Result<Target, ArmRefusal> {
         let path = PathBuf::from(&self.found.path);
         let attempt = || Target::anchored(self.found.clone(), access, &self.anchor);
-        let opened = patiently(attempt, |opened| !is_busy(opened));
+        let opened = retry_until(attempt, |opened| !is_busy(opened));
         opened.map_err(|error| match error.raw_os_error() {
             Some(libc::EBUSY) => {
                 ArmRefusal::HeldExclusively { device: self.found.path.clone(), by: self.holders() }
@@ -367,7 +367,7 @@ struct FileOpeners {
 impl FileOpeners {
     fn count(reading: &File) -> FileOpeners {
         let writers =
-            patiently(|| locks::writers(reading), |writers| *writers != WriterPresence::Somebody);
+            retry_until(|| locks::writers(reading), |writers| *writers != WriterPresence::Somebody);
         FileOpeners { writers, alone: locks::is_alone(reading) }
     }
 
@@ -421,7 +421,7 @@ pub(crate) fn title(device: &Device) -> String {
 /// Refuses a device that must not be written according to the kernel's lists (in use, holding data
 /// to keep, read-only); no confirmation overrides this. Returns the stack of devices with the same
 /// blocks.
-fn refuse_unfit(
+fn refuse_in_use(
     node: &SysfsNode,
     found: &Device,
     keep: &[PathBuf],
@@ -436,8 +436,8 @@ fn refuse_unfit(
         }
         .into());
     }
-    let sight = DeviceProbe::take(roots)?;
-    let uses = sight.uses(node)?;
+    let snapshot = DeviceUses::take(roots)?;
+    let uses = snapshot.uses(node)?;
     if !uses.is_empty() {
         return Err(ArmRefusal::InUse {
             device: found.path.clone(),
@@ -445,17 +445,17 @@ fn refuse_unfit(
             uses: uses.iter().map(ToString::to_string).collect(),
         });
     }
-    refuse_other_paths(node, found, &sight, roots)?;
-    refuse_kept(node, &found.path, keep, &sight)?;
+    refuse_other_paths(node, found, &snapshot, roots)?;
+    refuse_kept(node, &found.path, keep, &snapshot)?;
     let may_be_written = |node: &SysfsNode| node.number::<u8>("ro") == Some(0);
     if !may_be_written(node) || !may_be_written(&node.whole()) {
         return Err(ArmRefusal::ReadOnly { device: found.path.clone() });
     }
-    Ok(sight.stack(node)?)
+    Ok(snapshot.stack(node)?)
 }
 
 /// Refuses a device whose blocks another process may write to or has locked.
-fn refuse_company(
+fn refuse_other_users(
     stack: &DeviceStack,
     found: &Device,
     roots: &SystemRoots,
@@ -468,7 +468,7 @@ fn refuse_company(
     let nodes = stack.nodes.iter().filter_map(|node| fs::metadata(node.path(roots)).ok());
     files.extend(nodes.map(|metadata| FileId::from_metadata(&metadata)));
     // udev's programs lock a device briefly.
-    let held = patiently(
+    let held = retry_until(
         || locks_of(files.clone(), roots),
         |held| held.as_ref().is_ok_and(Vec::is_empty),
     )?;
@@ -489,7 +489,7 @@ fn refuse_writers(
     let numbers = stack.nodes.iter().filter_map(SysfsNode::device_number).collect();
     let sought = OpenFileQuery { numbers, files: BTreeSet::new() };
     let look = || processes::openers(&sought, roots, true);
-    let by = patiently(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
+    let by = retry_until(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
     if by.is_empty() {
         Ok(())
     } else {
@@ -504,7 +504,7 @@ fn locks_of(files: BTreeSet<FileId>, roots: &SystemRoots) -> Result<Vec<String>,
 /// Opens exclusively every other device that leads to the same blocks.
 fn claim(target: &mut Target, stack: &DeviceStack, roots: &SystemRoots) -> Result<(), ArmRefusal> {
     for node in &stack.claims {
-        let claimed = patiently(|| target.claim(node, roots), |claimed| !is_busy(claimed));
+        let claimed = retry_until(|| target.claim(node, roots), |claimed| !is_busy(claimed));
         claimed.map_err(|error| match error.raw_os_error() {
             Some(libc::EBUSY) => ArmRefusal::HeldExclusively {
                 device: target.device().path.clone(),
@@ -520,9 +520,9 @@ fn refuse_kept(
     node: &SysfsNode,
     device: &str,
     keep: &[PathBuf],
-    sight: &DeviceProbe<'_>,
+    snapshot: &DeviceUses<'_>,
 ) -> Result<(), ArmRefusal> {
-    let own = sight.disks_below(node)?;
+    let own = snapshot.disks_below(node)?;
     let mut kept = Vec::new();
     for (what, path) in precious(keep) {
         let remedy = match path.to_str() {
@@ -530,10 +530,10 @@ fn refuse_kept(
             Some("/") => ANOTHER_ROOT,
             _ => "copy the program to a file system of a disk or in memory",
         };
-        let disks = sight.disks_of_path(&path).map_err(|error| with_remedy(error, remedy))?;
+        let disks = snapshot.disks_of_path(&path).map_err(|error| with_remedy(error, remedy))?;
         kept.push((what, disks));
     }
-    let disks = sight.disks_of_first_root().map_err(|error| with_remedy(error, ANOTHER_ROOT))?;
+    let disks = snapshot.disks_of_first_root().map_err(|error| with_remedy(error, ANOTHER_ROOT))?;
     kept.push(("the root file system of the host".to_owned(), disks));
     for (what, disks) in kept {
         if let Some(disk) = disks.intersection(&own).next() {
@@ -565,7 +565,7 @@ fn with_remedy(error: HostError, remedy: &str) -> HostError {
 fn refuse_other_paths(
     node: &SysfsNode,
     found: &Device,
-    sight: &DeviceProbe<'_>,
+    snapshot: &DeviceUses<'_>,
     roots: &SystemRoots,
 ) -> Result<(), ArmRefusal> {
     let whole = node.whole();
@@ -576,7 +576,7 @@ fn refuse_other_paths(
     let mut uses = Vec::new();
     for other in SysfsNode::every(roots)?.iter().filter(|other| **other != whole) {
         if describe(other, &other.path(roots), roots).is_same(&own) {
-            let found = sight.uses(other)?;
+            let found = snapshot.uses(other)?;
             uses.extend(found.iter().map(|used| format!("as {}: {used}", other.name)));
         }
     }
@@ -620,13 +620,13 @@ fn remedies(uses: &[DeviceUse]) -> String {
 /// Number of attempts, and the first pause between them; 2.5 s in total. udev's programs and
 /// `losetup` open a changed device briefly, and the kernel closes the files of a killed process's
 /// io_uring some time after the process is gone.
-const LOOKS: u32 = 8;
+const ATTEMPTS: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 /// Repeats `look` with doubling pauses until `is_good` or the attempts are used up; returns the
 /// last result.
-fn patiently<T>(mut look: impl FnMut() -> T, is_good: impl Fn(&T) -> bool) -> T {
-    for looks in 0..LOOKS {
+fn retry_until<T>(mut look: impl FnMut() -> T, is_good: impl Fn(&T) -> bool) -> T {
+    for looks in 0..ATTEMPTS {
         let seen = look();
         if is_good(&seen) {
             return seen;
@@ -677,7 +677,7 @@ fn verify_length(target: &Target) -> Result<(), ArmRefusal> {
 /// looking up `files`.
 fn lock(target: &Target, files: BTreeSet<FileId>, roots: &SystemRoots) -> Result<(), ArmRefusal> {
     let device = target.device().path.clone();
-    let taken = patiently(|| locks::take(target.file()), |taken| matches!(taken, Ok(true)));
+    let taken = retry_until(|| locks::take(target.file()), |taken| matches!(taken, Ok(true)));
     match taken {
         Ok(true) => Ok(()),
         Ok(false) => {
@@ -774,7 +774,7 @@ mod tests {
     fn refusal(machine: &MachineFixture, name: &str, keep: &[PathBuf]) -> String {
         let node = SysfsNode::named(name, &machine.roots).unwrap();
         let device = describe(&node, Path::new(name), &machine.roots);
-        refuse_unfit(&node, &device, keep, &machine.roots)
+        refuse_in_use(&node, &device, keep, &machine.roots)
             .map_or_else(|refusal| refusal.to_string(), |_| "armed".into())
     }
 

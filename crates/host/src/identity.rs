@@ -9,9 +9,9 @@
 //! namespaces or partitions.
 
 use crate::backing::FileId;
+use crate::device_uses::{self, DeviceUses};
 use crate::disk_array;
 use crate::error::HostError;
-use crate::occupancy::{self, DeviceProbe};
 use crate::pinned_path::PinnedPath;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, file_name, is_padding, read_text};
@@ -80,7 +80,7 @@ fn describe_file(
 ) -> Result<Device, HostError> {
     let name = anchor.name().map_err(|e| HostError::io("find it", path, e))?;
     let metadata = anchor.metadata();
-    let on = occupancy::file_system_of(&name, roots);
+    let on = device_uses::file_system_of(&name, roots);
     Ok(Device {
         path: path.to_string_lossy().into_owned(),
         model: on.map(|on| format!("file on {on}")),
@@ -106,8 +106,8 @@ fn describe_file(
 /// Returns the loop devices backed by a file, as far as this user can see them. Before any write,
 /// [`crate::arm`] asks the kernel which others may write.
 fn backs(file: FileId, roots: &SystemRoots) -> Vec<String> {
-    let Ok(sight) = DeviceProbe::take(roots) else { return Vec::new() };
-    sight.loops_over(&[file].into()).map(|over| format!("backs {}", over.name)).collect()
+    let Ok(snapshot) = DeviceUses::take(roots) else { return Vec::new() };
+    snapshot.loops_over(&[file].into()).map(|over| format!("backs {}", over.name)).collect()
 }
 
 /// Returns the zone model of a device (`queue/zoned`, Documentation/ABI/stable/sysfs-block);
@@ -144,7 +144,7 @@ pub(crate) fn describe(node: &SysfsNode, path: &Path, roots: &SystemRoots) -> De
         link: link(&whole, &transport),
         zoned: zoned(&whole),
         array: disk_array::read(&whole, |member| member_name(member, roots)),
-        in_use: occupancy::seen_uses(node, roots),
+        in_use: device_uses::seen_uses(node, roots),
         transport,
     }
 }

@@ -785,7 +785,7 @@ mod tests {
             MountTable::new(mounts.to_vec(), &roots).inodes_of(file, Some("/no/such/file")).is_ok()
         };
         assert!(followed(&[mount((8, 1), "ext4", "rw")], file(8, 1)));
-        // No mount is in sight, and the number is a block device's.
+        // No mount is in snapshot, and the number is a block device's.
         assert!(followed(&[], file(8, 1)));
         // An anonymous number is a subvolume of btrfs, or unknown.
         assert!(followed(&[mount((0, 40), "btrfs", "rw")], file(0, 41)));

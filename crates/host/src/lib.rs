@@ -11,6 +11,7 @@ mod block_queue;
 mod checkup;
 mod created_files;
 mod device_log;
+mod device_uses;
 mod disk_array;
 mod error;
 mod extents;
@@ -26,7 +27,6 @@ mod locks;
 #[cfg(test)]
 mod machine;
 mod mounts;
-mod occupancy;
 mod pinned_path;
 mod processes;
 mod proof;

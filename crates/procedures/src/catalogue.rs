@@ -1,8 +1,8 @@
 //! All procedures that run steps themselves, that is, all except those that consist of other
 //! procedures (the suite and tkperf).
 
-use crate::ground::asked::ProcedureRequest;
-use crate::ground::ranges;
+use crate::common::asked::ProcedureRequest;
+use crate::common::ranges;
 use crate::parameters::{self, Parameter};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};

@@ -16,9 +16,9 @@
 
 pub mod campaign;
 mod catalogue;
+pub mod common;
 mod exhibits;
 pub mod foreign;
-pub mod ground;
 mod origin;
 mod parameters;
 mod parts;
@@ -36,7 +36,7 @@ pub mod tkperf;
 mod user_facts;
 mod verify_write;
 
-pub use ground::asked::ProcedureRequest;
+pub use common::asked::ProcedureRequest;
 pub use parameters::Parameter;
 pub use procedure_error::ProcedureError;
 pub use procedure_spec::{ProcedureConstructor, ProcedureSpec};

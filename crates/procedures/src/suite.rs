@@ -5,13 +5,13 @@
 //! purges and preconditions by its own rules, and has its own seed.
 
 use crate::catalogue::{SINGLE, find, made, parameters_of};
+use crate::common::ProcedureSetup;
+use crate::common::asked::ProcedureRequest;
+use crate::common::choices::RunChoices;
+use crate::common::ranges;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{common_chapters, frame};
 use crate::exhibits::pages::page;
-use crate::ground::ProcedureSetup;
-use crate::ground::asked::ProcedureRequest;
-use crate::ground::choices::RunChoices;
-use crate::ground::ranges;
 use crate::parameters::Parameter;
 use crate::parts::{self, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;

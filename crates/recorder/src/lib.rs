@@ -20,7 +20,7 @@ mod sink;
 pub use capture_result::{CostPerIo, Recorded, Written};
 pub use error::{MarkError, RecordError};
 pub use marks::{Marked, mark, mark_name};
-pub use progress::{RecordingEvent, RecordingProgress, UnderWay};
+pub use progress::{CaptureStatus, RecordingEvent, RecordingProgress};
 pub use recording::{Output, Recording};
 pub use session::record;
 pub use steadfast_capture::{CaptureCounters, FileCaptureMode, SourceName, remove_left_behind};

@@ -19,14 +19,14 @@ pub enum RecordingEvent<'a> {
         source: &'a str,
     },
     /// State of the capture, reported about once a second.
-    UnderWay(UnderWay),
+    Status(CaptureStatus),
     /// A file is complete.
     Written(&'a Written),
 }
 
 /// State of a running capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnderWay {
+pub struct CaptureStatus {
     /// Time since the start.
     pub lasted: Nanos,
     /// I/Os so far.
@@ -40,7 +40,7 @@ pub trait RecordingProgress {
     /// Handles an event.
     fn tell(&mut self, event: &RecordingEvent<'_>);
 
-    /// Returns true if [`RecordingEvent::UnderWay`] is wanted; each such report reads the kernel's
+    /// Returns true if [`RecordingEvent::Status`] is wanted; each such report reads the kernel's
     /// counters.
     fn is_watched(&self) -> bool {
         false

@@ -6,7 +6,7 @@ use crate::error::RecordError;
 use crate::marks::MarkFile;
 use crate::open_file::OpenFile;
 use crate::processors::ProcessorLog;
-use crate::progress::{RecordingEvent, RecordingProgress, UnderWay};
+use crate::progress::{CaptureStatus, RecordingEvent, RecordingProgress};
 use crate::recording::{self, Recording};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -258,8 +258,8 @@ impl<'a> Session<'a> {
         if self.progress.is_watched() {
             let lost = self.count()?.lost;
             let lasted = Nanos(self.conditions.lasted_ns);
-            let under_way = UnderWay { lasted, ios: self.total, lost };
-            self.progress.tell(&RecordingEvent::UnderWay(under_way));
+            let under_way = CaptureStatus { lasted, ios: self.total, lost };
+            self.progress.tell(&RecordingEvent::Status(under_way));
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use crate::layout::{
     DuplicateFilter, PrintedExhibit, borrows, chapter_number, is_left, is_prose, known, measured,
     on_page_one,
 };
+use crate::page_one::{self, anchor};
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
-use crate::summary::{self, anchor};
 use crate::svg::{escape, svg_of_page, svgs_beside, visible};
 use crate::{ReportTime, date, number};
 use std::borrow::Cow;
@@ -91,7 +91,7 @@ fn bodies<'a>(
         let mut own = all.of_part();
         let once = if number == 0 { &mut *all } else { &mut own };
         // A plot that fills page one is not repeated.
-        if let [only] = summary::own_plots(findings).as_slice()
+        if let [only] = page_one::own_plots(findings).as_slice()
             && !(of_many && number > 0)
         {
             once.has(only);
@@ -174,10 +174,10 @@ fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
     }
     exhibits(out, &DuplicateFilter::default().unprinted(&on_page_one(findings).0));
     front(out, findings);
-    if let Some(tests) = summary::tests(findings) {
+    if let Some(tests) = page_one::tests(findings) {
         draw_table(out, &tests);
     }
-    small_plots(out, &summary::plots(findings));
+    small_plots(out, &page_one::plots(findings));
     let _ = writeln!(
         out,
         "<p class=\"dates\">{} Report made {}. {} disclosure{}: see the last \
@@ -191,7 +191,7 @@ fn cover(out: &mut String, findings: &Findings, printed: &ReportTime) {
 
 fn badges(out: &mut String, findings: &Findings) {
     out.push_str("<ul class=\"badges\">");
-    for badge in summary::badges(findings) {
+    for badge in page_one::badges(findings) {
         let text = escape(&badge.text);
         let _ = match &badge.to {
             Some(to) => {
@@ -207,7 +207,7 @@ fn badges(out: &mut String, findings: &Findings) {
 /// Writes key figures, device, conditions and the evidence of the verdict.
 fn front(out: &mut String, findings: &Findings) {
     let front = &findings.front;
-    let figures = summary::figures(findings);
+    let figures = page_one::figures(findings);
     if !figures.is_empty() {
         out.push_str("<dl class=\"figures\">\n");
         for figure in figures {
@@ -230,7 +230,7 @@ fn front(out: &mut String, findings: &Findings) {
         }
         out.push_str("</div>\n");
     }
-    if let Some(table) = findings.verdict.as_ref().and_then(summary::evidence) {
+    if let Some(table) = findings.verdict.as_ref().and_then(page_one::evidence) {
         draw_table(out, &table);
     }
 }

@@ -14,10 +14,10 @@ mod json;
 mod layout;
 mod limits;
 mod number;
+mod page_one;
 mod parts;
 mod pdf;
 mod several_targets;
-mod summary;
 mod svg;
 mod text;
 pub mod text_table;
@@ -30,9 +30,9 @@ pub use json::{FindingsError, FindingsFile, json, parse_findings};
 pub use limits::{
     CheckVerdict, Limit, LimitVerdict, Limits, LimitsError, TableNames, check, names, names_text,
 };
+pub use page_one::end_text;
 pub use pdf::{pdf, pdf_form};
 pub use several_targets::{FinishedTarget, findings_together};
-pub use summary::end_text;
 pub use svg::svg;
 pub use text::text;
 

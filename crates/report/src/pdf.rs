@@ -5,8 +5,8 @@ use crate::layout::{
     DuplicateFilter, PrintedExhibit, as_is, borrows, chapter_number, is_left, is_slight, is_small,
     known, measured, on_page_one, suits_half,
 };
+use crate::page_one::{self, anchor};
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
-use crate::summary::{self, anchor};
 use crate::svg::{svg, svg_across, svg_low, svg_small, svg_tall, svgs_beside, visible};
 use crate::{ReportError, ReportTime, date, number};
 use serde_json::{Value, json};
@@ -162,7 +162,7 @@ fn head(findings: &Findings, printed: &ReportTime) -> Value {
 fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
     let all = disclosures(findings);
     let attention = all.iter().filter(|c| c.kind == CaveatKind::Invalidates);
-    let badges = summary::badges(findings)
+    let badges = page_one::badges(findings)
         .into_iter()
         .map(|badge| json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.to }));
     let mut once = DuplicateFilter::default();
@@ -185,8 +185,8 @@ fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
         "conclusion": conclusion(findings),
         "front": front(findings),
         "tables": tables,
-        "tests": summary::tests(findings).as_ref().map(table_content),
-        "plots": small_plots(&summary::plots(findings), desk),
+        "tests": page_one::tests(findings).as_ref().map(table_content),
+        "plots": small_plots(&page_one::plots(findings), desk),
         "summary": summaries,
         "run": date::time_sentence(findings),
         "disclosed": all.len(),
@@ -207,10 +207,10 @@ fn front(findings: &Findings) -> Value {
     let figure =
         |figure: &KeyFigure| (figure.label.clone(), number::figure(figure), figure.unit.clone());
     json!({
-        "figures": summary::figures(findings).into_iter().map(figure).collect::<Vec<_>>(),
+        "figures": page_one::figures(findings).into_iter().map(figure).collect::<Vec<_>>(),
         "device": rows(&front.device),
         "conditions": rows(&front.conditions),
-        "evidence": findings.verdict.as_ref().and_then(summary::evidence).as_ref().map(table_content),
+        "evidence": findings.verdict.as_ref().and_then(page_one::evidence).as_ref().map(table_content),
     })
 }
 
@@ -248,7 +248,7 @@ fn section<'a>(
     desk: &mut TypstWorld,
 ) -> Value {
     let is_part = of_many && number > 0;
-    let keys = summary::own_plots(findings);
+    let keys = page_one::own_plots(findings);
     // A plot that fills page one is not repeated.
     if let ([only], false) = (keys.as_slice(), is_part) {
         once.has(only);

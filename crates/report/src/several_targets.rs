@@ -2,7 +2,7 @@
 //! of their loads.
 
 use crate::compare::{COMPARED_MAX, CompareError, compare};
-use crate::summary::end_text;
+use crate::page_one::end_text;
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{Cell, Facts, Origin, Page, Row, Setting, Table};
 use steadfast_domain::measurement::CommonStart;

@@ -2,8 +2,8 @@
 
 use crate::layout::is_prose;
 use crate::number;
+use crate::page_one;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
-use crate::summary;
 use crate::text_table;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Table};
@@ -18,8 +18,8 @@ pub fn text(findings: &Findings, width: usize) -> String {
     let model = findings.header.model.as_deref().unwrap_or("no model name");
     lines.push(printable(&format!("{}  {model}", findings.title)).into_owned());
     lines.extend(conclusion(findings, width));
-    lines.extend(figure_lines(&summary::figures(findings)));
-    if let Some(tests) = summary::tests(findings) {
+    lines.extend(figure_lines(&page_one::figures(findings)));
+    if let Some(tests) = page_one::tests(findings) {
         lines.push(String::new());
         lines.extend(table_lines(&tests, width));
     }
@@ -30,7 +30,7 @@ pub fn text(findings: &Findings, width: usize) -> String {
     for part in parts(findings) {
         lines.extend([String::new(), format!("== {} ==", part.title)]);
         lines.extend(conclusion(part, width));
-        lines.extend(figure_lines(&summary::figures(part)));
+        lines.extend(figure_lines(&page_one::figures(part)));
         lines.extend(summary_lines(part, width));
     }
     lines.push(String::new());

@@ -159,8 +159,8 @@ impl<'a> LiveBench<'a> {
 
     /// Journals checks of the run's own sensors and of the host, in addition to those made before
     /// the run.
-    pub fn look_back(&mut self) -> Result<(), Halt> {
-        let shown = self.rig.look_back();
+    pub fn check_after_run(&mut self) -> Result<(), Halt> {
+        let shown = self.rig.check_after_run();
         if shown.is_empty() {
             return Ok(());
         }
@@ -297,11 +297,11 @@ impl<'a> LiveBench<'a> {
 
     /// Restores the state of a simulated device by repeating a step, which must give the same
     /// result.
-    fn run_again(&mut self, step: &Step, journalled: &Outcome) -> Result<(), Halt> {
+    fn run_again(&mut self, step: &Step, journaled: &Outcome) -> Result<(), Halt> {
         let measurement = self.run(step)?;
         // The gap is in the journal already.
         self.gap = None;
-        if measurement == journalled.measurement {
+        if measurement == journaled.measurement {
             return Ok(());
         }
         Err(Halt::Mismatch(format!(
@@ -372,23 +372,20 @@ fn failed(error: LedgerError) -> Halt {
     Halt::Ledger(error.to_string())
 }
 
-fn check_same(asked: &Step, journalled: &Step) -> Result<(), Halt> {
+fn check_same(asked: &Step, journaled: &Step) -> Result<(), Halt> {
     let same_place = (&asked.place.phase, asked.place.round, asked.place.point)
-        == (&journalled.place.phase, journalled.place.round, journalled.place.point);
-    let same_load = asked.load == journalled.load
-        && (asked.cut, asked.continues) == (journalled.cut, journalled.continues);
+        == (&journaled.place.phase, journaled.place.round, journaled.place.point);
+    let same_load = asked.load == journaled.load
+        && (asked.cut, asked.continues) == (journaled.cut, journaled.continues);
     if same_place && same_load {
         return Ok(());
     }
-    let what = match (&asked.load, &journalled.load) {
+    let what = match (&asked.load, &journaled.load) {
         _ if !same_place => "another place",
         (Load::Stimulus(a), Load::Stimulus(b)) if a.seed != b.seed => "another seed",
         _ => "another load",
     };
-    Err(Halt::Mismatch(format!(
-        "the journal has {} with {what}: {}",
-        asked.place, journalled.place
-    )))
+    Err(Halt::Mismatch(format!("the journal has {} with {what}: {}", asked.place, journaled.place)))
 }
 
 fn unexpected(wanted: &str, found: &JournalEntry) -> Halt {

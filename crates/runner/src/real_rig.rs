@@ -138,8 +138,8 @@ impl Rig for DeviceRig {
     fn examine(&mut self) -> Vec<Check> {
         self.surroundings.examine()
     }
-    fn look_back(&mut self) -> Vec<Check> {
-        self.surroundings.look_back(&self.stop)
+    fn check_after_run(&mut self) -> Vec<Check> {
+        self.surroundings.check_after_run(&self.stop)
     }
 
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {

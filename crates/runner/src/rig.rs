@@ -65,7 +65,7 @@ pub trait Rig: Send {
         Vec::new()
     }
     /// Returns the checks of the run's own sensors and host, and ends what lasted for the run.
-    fn look_back(&mut self) -> Vec<Check> {
+    fn check_after_run(&mut self) -> Vec<Check> {
         Vec::new()
     }
     /// Applies the wanted conditions, each change journaled first. Returns the conditions read

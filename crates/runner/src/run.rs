@@ -62,7 +62,7 @@ pub fn conduct(
         Err(halt) if bench.is_lost() => RunOutcome::Lost(halt),
         Err(halt) => RunOutcome::Halted(halt),
     };
-    let looked_back = bench.look_back();
+    let looked_back = bench.check_after_run();
     let last = match &ending {
         RunOutcome::Complete => JournalEntry::Ended,
         RunOutcome::Halted(halt) | RunOutcome::Lost(halt) => JournalEntry::Halted(halt.to_string()),

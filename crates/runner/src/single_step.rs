@@ -97,7 +97,12 @@ pub fn once(
     let settled = if may_write { keep_apart(rig, changes) } else { Ok(()) };
     let result = settled.and_then(|()| rig.apply(prepared, &StepStart::default(), watch));
     let restored = changes.undo(&mut |change| rig.restore(change));
-    SingleLoadResult { result, restored, checks: rig.look_back(), caveats: rig.take_caveats() }
+    SingleLoadResult {
+        result,
+        restored,
+        checks: rig.check_after_run(),
+        caveats: rig.take_caveats(),
+    }
 }
 
 impl SingleLoadResult {

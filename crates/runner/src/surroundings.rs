@@ -239,7 +239,7 @@ impl Surroundings {
     }
 
     /// Returns the checks of the run's own sensors and host, and releases the locks.
-    pub(crate) fn look_back(&mut self, stop: &StopSignal) -> Vec<Check> {
+    pub(crate) fn check_after_run(&mut self, stop: &StopSignal) -> Vec<Check> {
         let mut checks = std::mem::take(&mut self.left);
         if stop.lost_terminal() {
             let found = "lost during the run (SIGHUP); the run continued";

@@ -6,12 +6,12 @@ pub mod explore;
 pub mod export;
 pub mod fio;
 pub mod fleet;
-pub mod front;
 #[cfg(test)]
 mod grammar;
 pub mod heading;
 pub mod hosts;
 pub mod iometer;
+pub mod other_tools;
 mod overview;
 mod procedure;
 pub mod questions;
@@ -321,12 +321,12 @@ pub enum Command {
         steadfast crystaldiskmark --target scratch.bin --size 2GiB -r result.txt\n  \
         steadfast crystaldiskmark --target /dev/nvme0n1 --nvme --plan\n  \
         steadfast crystaldiskmark --read old.txt -o old")]
-    Crystaldiskmark(front::CrystalDiskMarkArguments),
+    Crystaldiskmark(other_tools::CrystalDiskMarkArguments),
     /// ATTO Disk Benchmark's transfer sizes. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast atto --target scratch.bin --size 1GiB\n  \
         steadfast atto --target /dev/nvme0n1 --max-size 8MiB --plan")]
-    Atto(front::AttoArguments),
+    Atto(other_tools::AttoArguments),
     /// Iometer's configurations and results. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast iometer test.icf --target scratch.bin --size 2GiB -r results.csv\n  \
@@ -336,14 +336,14 @@ pub enum Command {
     Iometer(Box<iometer::IometerArguments>),
     /// fio's job files and options. WRITES where the jobs write
     #[command(after_help = fio::EXAMPLES)]
-    Fio(front::FioArguments),
+    Fio(other_tools::FioArguments),
     /// FioSynth's suites and their limits. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast fiosynth suite.json --target /dev/nvme0n1 --templates jobfiles --plan\n  \
         steadfast check RUN_DIR   (the suite's targets)")]
-    Fiosynth(front::FioSynthArguments),
+    Fiosynth(other_tools::FioSynthArguments),
     /// Write steps of a run as files of another tool
-    Export(front::ExportCommandArguments),
+    Export(other_tools::ExportCommandArguments),
     /// Compare a replay with its capture
     Replay(replay::ReplayCommandArguments),
     /// Print the JSON Schema of a file or of a command's --json

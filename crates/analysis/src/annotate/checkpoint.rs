@@ -1,6 +1,6 @@
 //! A [`Checkpoint`] from which a pass over a trace can begin.
 
-use crate::annotate::sequence::SequencerState;
+use crate::annotate::sequential::SequencerState;
 use serde::{Deserialize, Serialize};
 
 /// A position in a trace from which a pass can begin.

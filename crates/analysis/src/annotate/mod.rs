@@ -5,4 +5,4 @@ pub mod checkpoint;
 pub mod data_transfers;
 mod lookback;
 mod outstanding;
-pub mod sequence;
+pub mod sequential;

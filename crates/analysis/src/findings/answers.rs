@@ -264,7 +264,7 @@ fn felt(study: &Study) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(mean) = responses.mean_ns {
         let mut line = format!("response time on average {}", ms(mean));
-        let percentiles = study.tells_percentiles().then_some(responses.p99_ns).flatten();
+        let percentiles = study.has_percentiles().then_some(responses.p99_ns).flatten();
         line += &percentiles.map(|p99| format!(", 99 % within {}", ms(p99))).unwrap_or_default();
         line += &responses.max_ns.map(|max| format!(", longest {}", ms(max))).unwrap_or_default();
         lines.push(line);
@@ -319,7 +319,7 @@ fn drive(study: &Study) -> Vec<String> {
         lines.push(line);
     }
     let responses = total.responses.figures();
-    if let (true, Some(p99)) = (study.tells_percentiles(), responses.p99_ns) {
+    if let (true, Some(p99)) = (study.has_percentiles(), responses.p99_ns) {
         let tail = responses.p99_9_ns.map(|tail| format!(", 99.9 % within {}", ms(tail)));
         let depth = total.depth_mean().map(|depth| {
             format!(", with {depth:.1} I/Os outstanding on average and {} at most", total.depth_max)

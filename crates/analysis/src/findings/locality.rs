@@ -41,7 +41,7 @@ fn curves(study: &Study, singles: &SingleIoResults) -> Option<Plot> {
     let error = if drawn.iter().all(|one| one.is_exact()) {
         ""
     } else {
-        " Where an estimated curve falls, the fall may stand beside its cache size, by up to \
+        " A drop of an estimated curve may appear at a cache size that is wrong by up to \
              30 % (docs/trace.md)."
     };
     let plot = Plot::new(

@@ -92,7 +92,7 @@ fn figures(study: &Study) -> Vec<KeyFigure> {
         KeyFigure::new("rate", "Mean throughput", observed.per_second(megabytes), "MB/s"),
         KeyFigure::new("mean", "Mean response time", ms(responses.mean_ns), "ms"),
     ];
-    if study.tells_percentiles() {
+    if study.has_percentiles() {
         let tail = ms(responses.p99_999_ns);
         let tail = KeyFigure::new("five-nines", "99.999 % response time", tail, "ms");
         figures.push(tail.of_buckets());
@@ -211,7 +211,7 @@ fn use_of_device(study: &Study) -> Page {
 
 fn sizes(study: &Study) -> Page {
     let sizes = Exhibit::Plot(plots::sizes(study));
-    if !study.tells_percentiles() {
+    if !study.has_percentiles() {
         return Page::new("Sizes", vec![sizes]);
     }
     let histogram = Exhibit::Plot(plots::response_histogram(study));
@@ -424,7 +424,7 @@ fn capture_facts(study: &Study) -> Facts {
     let time = |ns: Option<u64>| ns.map(|ns| format!("{:.3} ms", ns as f64 / 1e6));
     let singles = study.single_ios.as_ref();
     let between = singles.map_or("Capture steps with I/Os span", |_| "From first to last I/O");
-    let five_nines = study.tells_percentiles().then(|| time(figures.p99_999_ns));
+    let five_nines = study.has_percentiles().then(|| time(figures.p99_999_ns));
     let five_nines = five_nines.map(|time| Setting::outcome("99.999 % response time", time));
     let processes = study.processes.as_ref().map(|found| found.all.iter().count().to_string());
     Facts::new("Capture")

@@ -229,7 +229,7 @@ pub(super) fn response_times(study: &Study) -> Plot {
         line(&clock, &study.steps, name, |step| response_ms(value(step)))
     };
     plot = plot.with(measured("Average", CaptureStep::response_mean));
-    if study.tells_percentiles() {
+    if study.has_percentiles() {
         plot = plot.with(measured("99 %", |step| step.percentile(0.99)));
     }
     if study.steps.values().any(|step| step.queued.count > 0) {

@@ -2,7 +2,7 @@
 //! capture in a fold file.
 
 use super::file::{FoldOptions, Member};
-use crate::annotate::sequence::WINDOW;
+use crate::annotate::sequential::WINDOW;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells, Times};
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};

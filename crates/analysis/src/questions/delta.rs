@@ -386,8 +386,8 @@ impl Delta {
     ];
 
     /// Returns the columns of a terminal's table, with times in the queue if either side has them.
-    pub fn table(tells_queue: bool) -> Vec<DeltaColumn> {
-        let queue: &[DeltaColumn] = if tells_queue { &[Self::QUEUE_A, Self::QUEUE_B] } else { &[] };
+    pub fn table(has_queue: bool) -> Vec<DeltaColumn> {
+        let queue: &[DeltaColumn] = if has_queue { &[Self::QUEUE_A, Self::QUEUE_B] } else { &[] };
         Self::TABLE.iter().chain(queue).copied().collect()
     }
 }

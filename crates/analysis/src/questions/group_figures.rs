@@ -44,9 +44,9 @@ pub struct GroupFigures {
     /// Times spent in the queue before issue.
     pub queued: ResponseFigures,
     /// Whether the source records flags at all.
-    pub tells_flags: bool,
+    pub has_flags: bool,
     /// Whether merged requests were counted.
-    pub tells_merges: bool,
+    pub has_merges: bool,
     /// Measurements of written blocks.
     pub content: ContentFigures,
 }
@@ -68,7 +68,7 @@ impl<'c> GroupNames<'c> {
     fn new(groups: &Groups, conditions: &'c CaptureConditions) -> Self {
         let by_file = groups.facets().contains(&Facet::File);
         let files = if by_file { &conditions.files[..] } else { &[] };
-        let merges = groups.tells_merges(conditions);
+        let merges = groups.has_merges(conditions);
         GroupNames { conditions, paths: paths_by_inode(files), merges }
     }
 }
@@ -131,7 +131,7 @@ impl GroupFigures {
                 .file
                 .filter(|(_, inode)| *inode > 0)
                 .map(|(device, _)| device_name(conditions, device)),
-            tells_merges: *merges,
+            has_merges: *merges,
             content: ContentFigures::new(
                 tally.contents,
                 DuplicateAccuracy::from_conditions(conditions),
@@ -143,7 +143,7 @@ impl GroupFigures {
             response: tally.responses.figures(),
             queued: tally.queued.figures(),
             // A source that sets no flag on any I/O does not record flags.
-            tells_flags: total.flagged > 0 && total.flags.iter().any(|count| *count > 0),
+            has_flags: total.flagged > 0 && total.flags.iter().any(|count| *count > 0),
             tally: tally.clone(),
         }
     }
@@ -184,7 +184,7 @@ impl GroupFigures {
     }
     /// Returns the share of the I/Os that have a flag; `None` if the source records no flags.
     pub fn flag_share(&self, bit: u16) -> Option<f64> {
-        let told = self.tells_flags && self.tally.flagged > 0;
+        let told = self.has_flags && self.tally.flagged > 0;
         told.then(|| self.tally.flag(bit) as f64 / self.tally.flagged as f64)
     }
     /// Returns the thread for display: its number, and its name if it differs from that of its
@@ -327,10 +327,10 @@ json_columns! {
     /// Share of the I/Os with the flag `direct`; null if flags were not recorded.
     DIRECT = "flags.direct", "direct %", Percent(1), MaybeReal(|g| g.flag_share(flags::DIRECT));
     /// I/Os merged into a request; null if they were not counted.
-    MERGED = "merged", "merged", Plain(0), MaybeWhole(|g| g.tells_merges.then_some(g.tally.merged));
+    MERGED = "merged", "merged", Plain(0), MaybeWhole(|g| g.has_merges.then_some(g.tally.merged));
     /// I/Os that were queued again; null if flags were not recorded.
     REQUEUED = "requeued", "requeued", Plain(0),
-        MaybeWhole(|g| g.tells_flags.then(|| g.tally.flag(flags::REQUEUED)));
+        MaybeWhole(|g| g.has_flags.then(|| g.tally.flag(flags::REQUEUED)));
     /// Failed I/Os.
     FAILED = "failed", "failed", Plain(0), Whole(|g| g.tally.flag(flags::FAILED));
 }

@@ -315,7 +315,7 @@ impl Groups {
         self.groups.rest()
     }
     /// Returns whether merged requests were counted.
-    pub fn tells_merges(&self, conditions: &CaptureConditions) -> bool {
+    pub fn has_merges(&self, conditions: &CaptureConditions) -> bool {
         conditions.merging.is_some() && !self.merges_unknown
     }
     /// Returns the facets by which the I/Os are grouped.

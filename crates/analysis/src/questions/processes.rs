@@ -263,9 +263,9 @@ impl ProcessFigures {
     ];
 
     /// Returns the columns of a terminal's table, with times in the queue if they are known.
-    pub fn table(tells_queue: bool) -> Vec<ProcessColumn> {
+    pub fn table(has_queue: bool) -> Vec<ProcessColumn> {
         let queue: &[ProcessColumn] =
-            if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
+            if has_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
         Self::TABLE.iter().chain(queue).copied().collect()
     }
 

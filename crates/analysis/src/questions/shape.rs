@@ -1,7 +1,7 @@
 //! The shape of a load: the gaps between the I/Os of a stream, queue depths over time, and the
 //! lengths of sequential runs and idle periods.
 
-use crate::annotate::sequence::IoAnnotations;
+use crate::annotate::sequential::IoAnnotations;
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
 use crate::questions::compare::SideKey;
 use crate::questions::streams::StreamKey;

@@ -3,7 +3,7 @@
 //! An I/O belongs to the step in which it was issued. Busy time is the time in which at least one
 //! I/O was outstanding on a device; it is divided among the steps in which it passed.
 
-use crate::annotate::sequence::BusySpan;
+use crate::annotate::sequential::BusySpan;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
@@ -557,7 +557,7 @@ impl StepFigures {
     /// threads, processor use and written blocks are included only if any step has values for them.
     pub fn table(
         steps: impl Iterator<Item = StepFigures>,
-        tells_content: bool,
+        has_content: bool,
     ) -> Vec<StepFigureColumn> {
         let (mut queue, mut threads, mut processors) = (false, false, false);
         for step in steps {
@@ -569,7 +569,7 @@ impl StepFigures {
             (queue, &[Self::QUEUE_MEAN, Self::QUEUE_SHARE]),
             (threads, &[Self::THREADS, Self::DEPTH_PER_THREAD]),
             (processors, &[Self::CPU, Self::IO_WAIT]),
-            (tells_content, &Self::OF_CONTENT),
+            (has_content, &Self::OF_CONTENT),
         ];
         let more = more.into_iter().filter(|(is_known, _)| *is_known);
         let more = more.flat_map(|(_, columns)| columns);

@@ -149,10 +149,10 @@ impl Study {
         let mut singles = FirstPassFolds::new(captured, options);
         let mut quality = Completeness::from_conditions(captured.conditions());
         let mut more = singles.as_mut().map(FirstPassFolds::in_first_pass).unwrap_or_default();
-        let tells_processes =
+        let has_processes =
             !captured.is_several() && captured.tells(NotRecorded::Processes).is_ok();
         let by = [Facet::Process, Facet::Stream];
-        let mut processes = tells_processes.then(|| (ProcessTable::default(), Groups::by(&by)));
+        let mut processes = has_processes.then(|| (ProcessTable::default(), Groups::by(&by)));
         if let Some((all, streams)) = &mut processes {
             more.push(all);
             more.push(streams);
@@ -257,7 +257,7 @@ impl Study {
 
     /// Returns whether response-time percentiles are known. Step captures may hold histograms of
     /// their streams.
-    pub fn tells_percentiles(&self) -> bool {
+    pub fn has_percentiles(&self) -> bool {
         let total = || self.totals.streams.total().responses.histogram().total();
         self.single_ios.is_some() || total() > 0
     }

@@ -2,7 +2,7 @@
 //! its source does not record, and damage to its files. `trace doctor` prints the list, and every
 //! report begins with it.
 
-use crate::annotate::sequence::DepthSource;
+use crate::annotate::sequential::DepthSource;
 use crate::captured::Captured;
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};

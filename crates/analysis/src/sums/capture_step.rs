@@ -65,7 +65,7 @@ impl CaptureStep {
         if (self.histogram.total() as f64) < self.responses as f64 * TOLD_LEAST {
             return None;
         }
-        let value = self.histogram.supported_quantile(fraction)?;
+        let value = self.histogram.reportable_percentile(fraction)?;
         Some(Nanos(value.0.min(self.response_max_ns)))
     }
     /// Returns the mean queue depth at issue, or `None` if no depth is known.

@@ -94,7 +94,7 @@ impl ResponseHistogram {
         // counters of the kernel that were read at slightly different times.
         let of_all = histogram.total() as f64 >= self.count as f64 * TOLD_LEAST;
         let percentile = |fraction| {
-            let found = histogram.supported_quantile(fraction).filter(|_| of_all)?;
+            let found = histogram.reportable_percentile(fraction).filter(|_| of_all)?;
             Some(found.0.min(self.max_ns))
         };
         ResponseFigures {

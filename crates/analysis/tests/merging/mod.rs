@@ -3,7 +3,7 @@
 //! comes than is kept apart.
 
 use proptest::prelude::*;
-use steadfast_analysis::annotate::sequence::{IoAnnotations, Sequencer};
+use steadfast_analysis::annotate::sequential::{IoAnnotations, Sequencer};
 use steadfast_analysis::cells::{CubeCell, Dimensions, FilteredCells};
 use steadfast_analysis::clock::CaptureClock;
 use steadfast_analysis::questions::compare::{SideSet, Sides};

@@ -214,8 +214,8 @@ fn miss_ratio_curves_are_those_of_trace_locality_and_words_where_there_are_none(
     let one = &mut singles.locality[0];
     (one.followed_share, one.blocks) = (0.125, 99_000);
     let caption = plot(&findings(&study, "test"), "miss-ratios").unwrap().caption.clone();
-    let said = "nvme0n1: estimated from 12.500 % of the blocks. Where an estimated curve falls, the \
-        fall may stand beside its cache size, by up to 30 %";
+    let said = "nvme0n1: estimated from 12.500 % of the blocks. A drop of an estimated \
+        curve may appear at a cache size that is wrong by up to 30 %";
     assert!(caption.contains(said), "{caption}");
     let one = &mut study.single_ios.as_mut().unwrap().locality[0];
     (one.blocks, one.curve) = (3, Vec::new());

@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{IoSlice, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use steadfast_analysis::annotate::sequence::{Sequencer, WINDOW};
+use steadfast_analysis::annotate::sequential::{Sequencer, WINDOW};
 use steadfast_capture::{Capture, CaptureOptions, FileCaptureMode};
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{IoEvent, IoOp, Layer};

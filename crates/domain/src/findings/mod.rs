@@ -3,7 +3,7 @@
 
 mod caveat;
 mod end;
-mod front;
+mod front_page;
 mod metric;
 mod plot;
 mod setting;
@@ -11,7 +11,7 @@ mod table;
 
 pub use caveat::{Caveat, CaveatKind};
 pub use end::EndState;
-pub use front::{FrontPage, KeyFigure};
+pub use front_page::{FrontPage, KeyFigure};
 pub use metric::{COMPARED, COMPARED_SECONDARY, Metric, may_be_noise};
 pub use plot::{Axis, ClockTime, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 pub use setting::{Facts, OptionalText, Origin, Role, Setting};

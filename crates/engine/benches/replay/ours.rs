@@ -16,7 +16,7 @@ pub struct ReplayMeasurement {
 impl ReplayMeasurement {
     /// Returns the lateness that this share of the I/Os did not exceed.
     pub fn late(&self, share: f64) -> Nanos {
-        self.replay.lateness.histogram.quantile(share).unwrap_or(Nanos::ZERO)
+        self.replay.lateness.histogram.percentile(share).unwrap_or(Nanos::ZERO)
     }
     pub fn latest(&self) -> Nanos {
         self.replay.lateness.max

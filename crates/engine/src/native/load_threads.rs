@@ -274,7 +274,7 @@ fn run_task<Q: Queue>(
     mut notes: Vec<String>,
 ) {
     notes.extend(transfers.pages().map(|pages| pages.name().to_owned()));
-    shared.lanes[lane as usize].tell(0, 0);
+    shared.lanes[lane as usize].publish(0, 0);
     match &setup.task {
         LoadTask::Draw { stimulus, plan, seed, written } => {
             let drawer = IoGenerator::new(Arc::clone(plan), *seed, lane);

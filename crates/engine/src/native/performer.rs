@@ -89,11 +89,11 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     /// Plays until the script or the load ends and all I/Os have completed.
     pub(super) fn run(mut self) {
         sharpen_timer();
-        self.lane.look(self.clock.ticks(), u64::MAX);
+        self.lane.note_clock(self.clock.ticks(), u64::MAX);
         if let Err(errno) = self.play() {
             self.shared.fail(LoadFailure::Broken(errno));
         }
-        self.lane.tell(self.turn, self.outstanding);
+        self.lane.publish(self.turn, self.outstanding);
         if self.outstanding > 0 {
             // The kernel may still write to this memory: it stays mapped.
             std::mem::forget(self.transfers);
@@ -169,7 +169,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
                 self.slots[*slot as usize].handed = now;
             }
             self.batch.clear();
-            self.lane.hold(self.outstanding);
+            self.lane.publish_outstanding(self.outstanding);
         }
         self.queue.submit(wait)
     }
@@ -179,7 +179,7 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
         let turn = self.lane.begin_reap(self.shared);
         let seen = self.queue.look();
         let now = self.clock.ticks();
-        self.lane.look(now, self.shared.long);
+        self.lane.note_clock(now, self.shared.long);
         // SAFETY: this is the lane's thread, and the reap has begun with this turn; the reference
         // ends before the reap does.
         let account = unsafe { self.lane.account(turn) };
@@ -188,12 +188,12 @@ impl<'s, Q: Queue> ScriptWorker<'s, Q> {
         }
         if seen > 0 {
             self.lane.last.store(now, Ordering::Relaxed);
-            self.lane.hold(self.outstanding);
+            self.lane.publish_outstanding(self.outstanding);
         }
         self.lane.end_reap();
         if turn != self.turn || self.closing {
             self.turn = turn;
-            self.lane.tell(turn, self.outstanding);
+            self.lane.publish(turn, self.outstanding);
         }
     }
 

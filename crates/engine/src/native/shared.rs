@@ -116,7 +116,7 @@ pub(super) struct ThreadLane {
     /// Stream of the last issued I/O.
     stream: AtomicU32,
     /// Set when the thread has counted the I/Os that are no longer waited for.
-    surrendered: AtomicBool,
+    gave_up: AtomicBool,
     /// Number of I/Os that it counted then.
     given_up: AtomicU32,
     cpu_user: AtomicU64,
@@ -143,7 +143,7 @@ impl ThreadLane {
             blind: Default::default(),
             outstanding: AtomicU32::new(0),
             stream: AtomicU32::new(0),
-            surrendered: AtomicBool::new(false),
+            gave_up: AtomicBool::new(false),
             given_up: AtomicU32::new(0),
             cpu_user: AtomicU64::new(0),
             cpu_system: AtomicU64::new(0),
@@ -192,7 +192,7 @@ impl ThreadLane {
     /// Notes that the thread has read the clock at `now`; `long` is the longest allowed time
     /// without a reading. Both are in ticks.
     #[inline(always)]
-    pub(super) fn look(&self, now: u64, long: u64) {
+    pub(super) fn note_clock(&self, now: u64, long: u64) {
         let before = self.looked.load(Ordering::Relaxed);
         if now.saturating_sub(before) > long {
             self.note_blind(before, now);
@@ -226,20 +226,20 @@ impl ThreadLane {
     }
 
     /// Returns true if the thread has counted its outstanding I/Os as given up.
-    pub(super) fn has_surrendered(&self) -> bool {
-        self.surrendered.load(Ordering::Relaxed)
+    pub(super) fn has_given_up(&self) -> bool {
+        self.gave_up.load(Ordering::Relaxed)
     }
 
     /// Notes that the thread has counted this many outstanding I/Os as given up.
-    pub(super) fn surrender(&self, outstanding: u32) {
+    pub(super) fn give_up(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
         self.given_up.store(outstanding, Ordering::Relaxed);
-        self.surrendered.store(true, Ordering::Release);
+        self.gave_up.store(true, Ordering::Release);
     }
 
     /// Publishes the number of outstanding I/Os.
     #[inline(always)]
-    pub(super) fn hold(&self, outstanding: u32) {
+    pub(super) fn publish_outstanding(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
     }
 
@@ -247,7 +247,7 @@ impl ThreadLane {
     fn progress(&self) -> u64 {
         let late: u64 = self.late.iter().map(|(ios, _)| ios.load(Ordering::Relaxed)).sum();
         // Once it completes, an I/O that was given up appears in no other count.
-        let given_up = if self.has_surrendered() {
+        let given_up = if self.has_given_up() {
             u64::from(self.outstanding.load(Ordering::Relaxed))
         } else {
             0
@@ -258,7 +258,7 @@ impl ThreadLane {
     /// Publishes the number of outstanding I/Os and the thread's processor time as of this turn.
     /// Called by the thread itself.
     #[cold]
-    pub(super) fn tell(&self, turn: u32, outstanding: u32) {
+    pub(super) fn publish(&self, turn: u32, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
         // SAFETY: all-zero is a valid value of this plain structure.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -641,7 +641,7 @@ impl SharedLoad {
         self.given_up.store(true, Ordering::Relaxed);
         self.finish();
         let has_answered = |lane: &ThreadLane| {
-            lane.surrendered.load(Ordering::Acquire) || lane.ended.load(Ordering::Acquire)
+            lane.gave_up.load(Ordering::Acquire) || lane.ended.load(Ordering::Acquire)
         };
         for _ in 0..SURRENDER_POLLS {
             if self.lanes.iter().all(has_answered) {
@@ -653,7 +653,7 @@ impl SharedLoad {
         let mut count = 0;
         let mut silent = Vec::new();
         for lane in &self.lanes {
-            if lane.surrendered.load(Ordering::Acquire) {
+            if lane.gave_up.load(Ordering::Acquire) {
                 count += u64::from(lane.given_up.load(Ordering::Relaxed));
             } else if !lane.ended.load(Ordering::Acquire) {
                 count += 1;

@@ -160,12 +160,12 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     pub(super) fn run(mut self, schedule: Option<PaceSchedule>) {
         let paced = schedule.is_some();
         self.schedule = schedule;
-        self.lane.look(self.clock.ticks(), u64::MAX);
+        self.lane.note_clock(self.clock.ticks(), u64::MAX);
         let result = if paced { self.run_paced() } else { self.run_closed() };
         if let Err(errno) = result {
             self.shared.fail(LoadFailure::Broken(errno));
         }
-        self.lane.tell(self.turn, self.outstanding);
+        self.lane.publish(self.turn, self.outstanding);
         if self.outstanding > 0 {
             // The kernel may still write to this memory: it stays mapped.
             std::mem::forget(self.transfers);
@@ -211,7 +211,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             }
             let wait = self.pause(now);
             // Nothing has to complete between two due times, however long that is.
-            self.lane.hold(self.outstanding);
+            self.lane.publish_outstanding(self.outstanding);
             self.submit(wait)?;
             self.reap();
         }
@@ -363,7 +363,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         let turn = self.lane.begin_reap(self.shared);
         let seen = self.queue.look();
         let now = self.clock.ticks();
-        self.lane.look(now, self.shared.long);
+        self.lane.note_clock(now, self.shared.long);
         let counting = now < self.shared.deadline();
         if !counting {
             self.shared.time_out();
@@ -379,19 +379,19 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             self.lane.last.store(now, Ordering::Relaxed);
         }
         if self.closing && self.shared.is_given_up() {
-            self.surrender(now, account);
+            self.give_up(now, account);
         }
         self.lane.end_reap();
         if turn != self.turn || self.closing {
             self.turn = turn;
-            self.lane.tell(turn, self.outstanding);
+            self.lane.publish(turn, self.outstanding);
         }
     }
 
     /// Counts the I/Os that are no longer waited for, once, with their time so far.
     #[cold]
-    fn surrender(&mut self, now: u64, account: &mut IntervalAccount) {
-        if self.lane.has_surrendered() {
+    fn give_up(&mut self, now: u64, account: &mut IntervalAccount) {
+        if self.lane.has_given_up() {
             return;
         }
         for (slot, io) in self.slots.iter().enumerate() {
@@ -409,7 +409,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
                 account.count_outstanding(write.stream, response);
             }
         }
-        self.lane.surrender(self.outstanding);
+        self.lane.give_up(self.outstanding);
     }
 
     #[inline(always)]
@@ -431,7 +431,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             note_fault(self.shared, self.lane, fault, completion.result, account);
         } else if !counting {
             // An I/O that was given up was counted then, with its time so far.
-            if !self.lane.has_surrendered() {
+            if !self.lane.has_given_up() {
                 self.lane.count_late(slot.op, slot.size);
                 let response = self.clock.nanos(now.saturating_sub(slot.began));
                 account.count_outstanding(slot.stream, response);
@@ -540,7 +540,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             match (counting, missing) {
                 (true, 0) => account.count(stream, response),
                 (true, missing) => account.count_short(stream, response, missing.into()),
-                _ if self.lane.has_surrendered() => {}
+                _ if self.lane.has_given_up() => {}
                 _ => {
                     self.lane.count_late(Op::Write, size);
                     account.count_outstanding(stream, response);

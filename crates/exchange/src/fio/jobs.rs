@@ -69,7 +69,7 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
         let (label, line) = (options.name().to_owned(), options.line());
         errors.append(&mut options.errors);
         for remark in options.remarks {
-            keep(&mut remarks, remark);
+            add_remark(&mut remarks, remark);
         }
         let Some(job) = parsed else { continue };
         match loads_of(&label, line, job) {
@@ -253,7 +253,7 @@ fn grouped(
                  is steady",
                 section.label
             );
-            keep(remarks, remark_of(section.line, text));
+            add_remark(remarks, remark_of(section.line, text));
         }
         for (mut own, set) in section.loads {
             if let Amount::Bytes(from) = own.job.load.extent.from {
@@ -279,7 +279,7 @@ fn delay_jobs(groups: &mut [(u32, JobGroup)], remarks: &mut Vec<SequenceRemark>)
                      jobs before",
                     own.label
                 );
-                keep(remarks, remark_of(own.line, text));
+                add_remark(remarks, remark_of(own.line, text));
             }
             own.job.pause = own.job.pause.saturating_sub(passed.unwrap_or(Nanos::ZERO));
         }
@@ -293,7 +293,7 @@ fn delay_jobs(groups: &mut [(u32, JobGroup)], remarks: &mut Vec<SequenceRemark>)
                     "[{}] startdelay: it begins {} after the others and ends with them",
                     own.label, load.delay
                 );
-                keep(remarks, remark_of(own.line, text));
+                add_remark(remarks, remark_of(own.line, text));
             }
             let only_time = SequenceEnd { time: load.until.time, ..SequenceEnd::default() };
             let time = load.until.time.filter(|_| load.until == only_time);
@@ -306,17 +306,12 @@ fn delay_jobs(groups: &mut [(u32, JobGroup)], remarks: &mut Vec<SequenceRemark>)
 }
 
 /// Adds a remark unless an earlier section already has it.
-fn keep(remarks: &mut Vec<SequenceRemark>, remark: SequenceRemark) {
+fn add_remark(remarks: &mut Vec<SequenceRemark>, remark: SequenceRemark) {
     let text = |remark: &SequenceRemark| {
         remark.text.split_once("] ").map_or(remark.text.clone(), |(_, text)| text.to_owned())
     };
-    match remarks.iter_mut().find(|kept| text(kept) == text(&remark)) {
-        Some(kept) if kept.line != remark.line => {
-            // It is of the file, then, and not of one line.
-            *kept = SequenceRemark { line: kept.line, text: kept.text.clone() };
-        }
-        Some(_) => {}
-        None => remarks.push(remark),
+    if !remarks.iter().any(|kept| text(kept) == text(&remark)) {
+        remarks.push(remark);
     }
 }
 

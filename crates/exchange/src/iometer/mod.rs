@@ -8,8 +8,8 @@
 mod config;
 mod expansion;
 mod export;
-mod file;
 mod grammar;
+mod icf;
 mod lines;
 pub mod results;
 mod saved;
@@ -29,7 +29,7 @@ pub use config::{
 };
 pub use expansion::{ActiveWorker, IometerTest, is_same_disk, tests_of};
 pub use export::{ConfigExport, ConfigHeading, export};
-pub use file::{ParsedConfig, read, write};
+pub use icf::{ParsedConfig, read, write};
 pub use saved::findings;
 pub use sequence::{DIMENSIONS, DiskChoice, PlanOptions, TestPlan, loads_of_workers, plan};
 pub use version::{Dialect, IometerVersion};

@@ -210,7 +210,7 @@ impl SeriesAnswer {
         let totals = &column.totals.times;
         let histogram = CoarseHistogram::from_dense(column.responses());
         let percentile = |share| {
-            histogram.supported_quantile(share).map(|time| time.0.min(totals.response_max_ns))
+            histogram.reportable_percentile(share).map(|time| time.0.min(totals.response_max_ns))
         };
         self.rt_mean_ns[at] = totals.response_sum_ns.checked_div(totals.responses);
         self.rt_p50[at] = percentile(0.5);

@@ -2,8 +2,8 @@
 
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
+use crate::device_uses::{DeviceUses, UseKind, disks_below, disks_of_path};
 use crate::mounts::mounts;
-use crate::occupancy::{DeviceProbe, UseKind, disks_below, disks_of_path};
 use crate::sysfs_node::SysfsNode;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -105,8 +105,8 @@ fn boot_disk(subject: &CheckSubject<'_>) -> Check {
 }
 
 fn swaps_to(own: &BTreeSet<SysfsNode>, subject: &CheckSubject<'_>) -> bool {
-    let Ok(sight) = DeviceProbe::take(subject.roots) else { return false };
-    let uses = own.iter().filter_map(|disk| sight.uses(disk).ok()).flatten();
+    let Ok(snapshot) = DeviceUses::take(subject.roots) else { return false };
+    let uses = own.iter().filter_map(|disk| snapshot.uses(disk).ok()).flatten();
     uses.into_iter().any(|found| found.kind == UseKind::Swap)
 }
 

@@ -1,8 +1,8 @@
 //! Subject of the checks: a device, its disk and its controller.
 
+use crate::device_uses::disks_of_path;
 use crate::facts::pci_function;
 use crate::identity::controllers;
-use crate::occupancy::disks_of_path;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
 use std::path::{Path, PathBuf};

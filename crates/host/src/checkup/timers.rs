@@ -4,7 +4,7 @@
 use super::programs::runs;
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
-use crate::occupancy::disks_below;
+use crate::device_uses::disks_below;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, file_name, read_text};
 use crate::tool::{self, SYSTEMCTL};

@@ -59,17 +59,17 @@ pub(super) fn abilities(
     roots: &SystemRoots,
     tools: &dyn Tools,
 ) -> Vec<PurgeSupport<NvmePurgeCommand>> {
-    let sight = Controller::ask(whole, roots, tools);
+    let snapshot = Controller::ask(whole, roots, tools);
     let format = [(PurgeMethod::NvmeFormat, 1), (PurgeMethod::NvmeFormatCrypto, 2)];
     let sanitize = [
         (PurgeMethod::NvmeSanitizeBlock, 2, 1, "block erase"),
         (PurgeMethod::NvmeSanitizeCrypto, 4, 0, "cryptographic erase"),
         (PurgeMethod::NvmeSanitizeOverwrite, 3, 2, "overwrite"),
     ];
-    let formats = format.into_iter().map(|(method, erase)| (method, sight.format(erase)));
+    let formats = format.into_iter().map(|(method, erase)| (method, snapshot.format(erase)));
     let sanitizes = sanitize
         .into_iter()
-        .map(|(method, action, bit, name)| (method, sight.sanitize(action, bit, name)));
+        .map(|(method, action, bit, name)| (method, snapshot.sanitize(action, bit, name)));
     formats.chain(sanitizes).map(|(method, way)| PurgeSupport::sure(method, way)).collect()
 }
 

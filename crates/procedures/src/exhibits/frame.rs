@@ -2,8 +2,8 @@
 
 use super::pages::page;
 use super::{checks, hosts};
+use crate::common::choices::RunChoices;
 use crate::exhibits::disclosure;
-use crate::ground::choices::RunChoices;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Page};
 use steadfast_domain::{Caveat, CaveatKind, EndState, Findings, Record};

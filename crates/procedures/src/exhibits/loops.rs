@@ -1,10 +1,10 @@
 //! Exhibits of a loop of rounds: steady-state window, tracking variables and ending.
 
 use super::pages::{page, rounds_axis};
+use crate::common::choices::RunChoices;
+use crate::common::results::LoopResults;
+use crate::common::rounds::{MixedLoop, RoundValues};
 use crate::exhibits::disclosure;
-use crate::ground::choices::RunChoices;
-use crate::ground::results::LoopResults;
-use crate::ground::rounds::{MixedLoop, RoundValues};
 use crate::report_notation::{decimals, number, rounds_text, slug};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{

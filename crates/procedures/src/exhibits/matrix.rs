@@ -1,6 +1,6 @@
 //! Values of a loop over block sizes and read/write mixes, as tables and plots.
 
-use crate::ground::results::{LoopResults, PointResult};
+use crate::common::results::{LoopResults, PointResult};
 use crate::report_notation::mix_name;
 use steadfast_domain::findings::{Axis, Cell as TableCell, Row, Scale, Series, Stroke, Table};
 use steadfast_domain::notation::AccessPattern;

@@ -9,7 +9,7 @@ use super::loops::general_chapter;
 use super::pages::page;
 use super::secondary;
 use super::steps::every_step;
-use crate::ground::choices::RunChoices;
+use crate::common::choices::RunChoices;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Metric, Page, Plot, Table};
 use steadfast_domain::{Caveat, EndState, Findings, Profile, Record, Step, Verdict};
 

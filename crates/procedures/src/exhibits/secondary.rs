@@ -8,9 +8,9 @@
 use super::pages::page;
 use super::response::FIVE_NINES;
 use super::typed_table::{TypedColumn, typed_row, typed_table};
+use crate::common::results::PointResult;
+use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::disclosure::SettingRows;
-use crate::ground::results::PointResult;
-use crate::ground::secondary::SecondaryMeans;
 use crate::report_notation::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting, Table};
@@ -396,7 +396,7 @@ pub(crate) fn rows(sensed: &SecondaryMeans, iops: Option<f64>) -> SettingRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::metrics::PointValue;
+    use crate::common::metrics::PointValue;
     use crate::testing::scripted::record;
     use steadfast_domain::measurement::Stall;
     use steadfast_domain::measurement::{SensorReadings, StreamTally};

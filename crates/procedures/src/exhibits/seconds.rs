@@ -62,8 +62,8 @@ fn second(interval: &Interval, before: Nanos, enough: f64, gap: bool) -> SecondV
         at: Nanos(before.0 + interval.begin.0 + length.0 / 2),
         iops: interval.iops().filter(|_| is_enough),
         mb_per_second: interval.bytes_per_second().filter(|_| is_enough).map(|rate| rate / 1e6),
-        median: ms(histogram.supported_quantile(0.5)),
-        upper: UPPER.map(|(_, fraction)| ms(histogram.supported_quantile(fraction))),
+        median: ms(histogram.reportable_percentile(0.5)),
+        upper: UPPER.map(|(_, fraction)| ms(histogram.reportable_percentile(fraction))),
         longest: ms(interval.moving().map(|tally| tally.response_max).max()),
         gap,
     }

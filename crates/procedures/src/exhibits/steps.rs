@@ -3,7 +3,7 @@
 use super::matrix::millis;
 use super::response::FIVE_NINES;
 use super::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::choices::RunChoices;
+use crate::common::choices::RunChoices;
 use steadfast_domain::findings::{Cell, Table};
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::{Measurement, Nanos, Op, Outcome, Record, Step, Tally};

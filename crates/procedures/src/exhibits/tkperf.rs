@@ -4,8 +4,8 @@
 
 use super::loops::{no_window, window_plot};
 use super::pages::{page, rounds_axis};
-use crate::ground::results::LoopResults;
-use crate::ground::rounds::MixedLoop;
+use crate::common::results::LoopResults;
+use crate::common::rounds::MixedLoop;
 use crate::report_notation::{decimals, mix_name, number};
 use steadfast_domain::findings::{
     Axis, Cell, Column, Exhibit, Facts, Page, Plot, PlotKind, Row, Scale, Series, Setting, Stroke,

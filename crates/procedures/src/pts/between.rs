@@ -7,11 +7,11 @@
 //! the cycle is measured. The window restarts after a gap; a minute right after a gap has no
 //! value, because the device was idle.
 
+use crate::common::ProcedureSetup;
+use crate::common::applied::ApplicableWorkload;
+use crate::common::stretch::NO_END;
 use crate::exhibits::disclosure::window_text;
 use crate::exhibits::loops::{tracking_table, window_exhibits};
-use crate::ground::ProcedureSetup;
-use crate::ground::applied::ApplicableWorkload;
-use crate::ground::stretch::NO_END;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::report_notation::{decimals, reservation_text};

@@ -1,7 +1,7 @@
 //! Exhibits of workload-independent preconditioning.
 
-use crate::ground::choices::RunChoices;
-use crate::ground::preconditioning::amount;
+use crate::common::choices::RunChoices;
+use crate::common::preconditioning::amount;
 use crate::report_notation::number;
 use steadfast_domain::findings::{
     Axis, Exhibit, Facts, Plot, PlotKind, Scale, Series, Setting, Stroke,

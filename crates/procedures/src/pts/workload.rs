@@ -2,8 +2,8 @@
 //! Workloads"), among them the JESD219 composite. The user names a workload by its role or in the
 //! notation.
 
-use crate::ground::applied::{self, ApplicableWorkload, alignment, alignment_name};
-use crate::ground::method::Method;
+use crate::common::applied::{self, ApplicableWorkload, alignment, alignment_name};
+use crate::common::method::Method;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::caveats as ids;

@@ -1,8 +1,8 @@
 //! The captured workload on a device: the streams that fit its sector size, weighted by their
 //! counts in the capture.
 
-use crate::ground::ProcedureSetup;
-use crate::ground::applied::ApplicableWorkload;
+use crate::common::ProcedureSetup;
+use crate::common::applied::ApplicableWorkload;
 use crate::procedure_error::ProcedureError;
 use std::fmt;
 use steadfast_domain::applied::{AppliedStep, AppliedWorkload};

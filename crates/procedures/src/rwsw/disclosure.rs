@@ -4,11 +4,11 @@
 use super::composite::CapturedComposite;
 use super::regime::PreconditioningPlan;
 use super::segments::streams_table;
+use crate::common::ProcedureSetup;
+use crate::common::applied::ApplicableWorkload;
+use crate::common::choices::RunChoices;
 use crate::exhibits::disclosure::{self, SettingRows};
 use crate::exhibits::pages::page;
-use crate::ground::ProcedureSetup;
-use crate::ground::applied::ApplicableWorkload;
-use crate::ground::choices::RunChoices;
 use crate::report_notation::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, Origin, Page, Setting};

@@ -2,7 +2,7 @@
 //! I/Os.
 
 use super::composite::CapturedComposite;
-use crate::ground::ProcedureSetup;
+use crate::common::ProcedureSetup;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::{Bench, Demand, Halt, Outcome, Settings, StepPlace};

@@ -1,8 +1,8 @@
 //! Numbers of RWSW PTS 1.0.7, and the parameters that its tests share.
 
-use crate::ground::ProcedureSetup;
-use crate::ground::asked::ProcedureRequest;
-use crate::ground::method::Method;
+use crate::common::ProcedureSetup;
+use crate::common::asked::ProcedureRequest;
+use crate::common::method::Method;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::between::{BETWEEN_TIME, LEAST_FILLS, MEASURED_LAST};

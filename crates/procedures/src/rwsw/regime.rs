@@ -4,10 +4,10 @@
 use super::composite::CapturedComposite;
 use super::ladder::{DemandLadder, OUTSTANDING};
 use super::method::{FILLS, MEASURED};
-use crate::ground::ProcedureSetup;
-use crate::ground::applied::ApplicableWorkload;
-use crate::ground::preconditioning::WIPC_PATTERN;
-use crate::ground::preconditioning::{amount, precondition};
+use crate::common::ProcedureSetup;
+use crate::common::applied::ApplicableWorkload;
+use crate::common::preconditioning::WIPC_PATTERN;
+use crate::common::preconditioning::{amount, precondition};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::between::{CycleLayout, CyclicLoad, FillRequirement};

@@ -3,11 +3,11 @@
 //! could not be read.
 
 use super::composite::CapturedComposite;
+use crate::common::applied::ApplicableWorkload;
+use crate::common::secondary::{SecondaryMeans, mean};
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::secondary::SecondaryPoint;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::applied::ApplicableWorkload;
-use crate::ground::secondary::{SecondaryMeans, mean};
 use crate::pts::between;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,

@@ -1,11 +1,11 @@
 //! Setup of a sequence on a device: the steps that fit it, and their phases.
 
-use crate::ground::ProcedureSetup;
-use crate::ground::applied::{BLOCK_SIZE, alignment_name};
-use crate::ground::asked::ProcedureRequest;
-use crate::ground::choices::{ForeignLoads, RunChoices};
-use crate::ground::method::Method;
-use crate::ground::stretch::{CHECKPOINT, NO_END, conduct_in_parts};
+use crate::common::ProcedureSetup;
+use crate::common::applied::{BLOCK_SIZE, alignment_name};
+use crate::common::asked::ProcedureRequest;
+use crate::common::choices::{ForeignLoads, RunChoices};
+use crate::common::method::Method;
+use crate::common::stretch::{CHECKPOINT, NO_END, conduct_in_parts};
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use steadfast_domain::sequence::{LoadError, SteadyEnd, SteadyRate, StepRole};

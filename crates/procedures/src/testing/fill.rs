@@ -2,14 +2,14 @@
 //!
 //! A gap does not matter: the load continues from its last checkpoint.
 
+use crate::common::ProcedureSetup;
+use crate::common::asked::ProcedureRequest;
+use crate::common::choices::RunChoices;
+use crate::common::method::Method;
+use crate::common::rounds::check_no_rounds;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::report::{self, ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::ProcedureSetup;
-use crate::ground::asked::ProcedureRequest;
-use crate::ground::choices::RunChoices;
-use crate::ground::method::Method;
-use crate::ground::rounds::check_no_rounds;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use steadfast_domain::findings::{KeyFigure, Origin, Setting, Table};

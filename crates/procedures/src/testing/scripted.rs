@@ -1,7 +1,7 @@
 //! A bench for tests that returns scripted IOPS for each step and records all calls.
 
 use crate::catalogue::asked;
-use crate::ground::ProcedureSetup;
+use crate::common::ProcedureSetup;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
 use steadfast_domain::measurement::StreamTally;

@@ -1,14 +1,14 @@
 //! `tkperf`: the tests of TKperf in one run, with the sections of its report.
 
 use crate::catalogue::made;
+use crate::common::ProcedureSetup;
+use crate::common::asked::ProcedureRequest;
+use crate::common::choices::RunChoices;
 use crate::exhibits::checks;
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{frame, set_up_chapter};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
-use crate::ground::ProcedureSetup;
-use crate::ground::asked::ProcedureRequest;
-use crate::ground::choices::RunChoices;
 use crate::parameters::{self, Parameter};
 use crate::parts::{self, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;

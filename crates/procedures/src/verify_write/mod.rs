@@ -15,8 +15,8 @@ mod tests;
 
 pub use setup::VerifyWrite;
 
+use crate::common::attempts::until_unbroken;
 use crate::exhibits::report;
-use crate::ground::attempts::until_unbroken;
 use setup::{FILL, READ_BACK, READS, WRITES};
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 

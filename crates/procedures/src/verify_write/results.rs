@@ -1,7 +1,7 @@
 //! Results of verify-write: the writes, reads and comparisons of the last attempt.
 
 use super::setup::{FILL, READ_BACK, VerifyWrite};
-use crate::ground::attempts::{attempt_of, current_attempt, last_attempt};
+use crate::common::attempts::{attempt_of, current_attempt, last_attempt};
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{EndState, Measurement, Record};
 

@@ -1,7 +1,7 @@
 //! Overlaid plots: one drawing per series, with one line per run.
 
 use super::side::{ComparedRun, common_title};
-use crate::summary;
+use crate::page_one;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke, TimeUnit};
 
@@ -77,7 +77,7 @@ pub(super) fn overlaid(sides: &[ComparedRun<'_>], room: usize) -> Overlays {
 /// Returns a run's plots: those on page one first.
 fn plots_of_run<'a>(side: &ComparedRun<'a>) -> Vec<&'a Plot> {
     let Some(findings) = side.findings else { return Vec::new() };
-    let mut plots = summary::own_plots(findings);
+    let mut plots = page_one::own_plots(findings);
     plots.extend(findings.pages().flat_map(|page| plots_of(&page.exhibits)));
     plots
 }

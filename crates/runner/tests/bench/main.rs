@@ -144,7 +144,7 @@ impl Rig for MemoryRig<'_> {
     fn examine(&mut self) -> Vec<Check> {
         vec![check("load", "quiet")]
     }
-    fn look_back(&mut self) -> Vec<Check> {
+    fn check_after_run(&mut self) -> Vec<Check> {
         vec![check("power-readings", "all succeeded")]
     }
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
@@ -619,7 +619,7 @@ fn a_deleted_run_directory_ends_the_run_within_a_step() {
     let text = halt.to_string();
     assert!(text.contains("was deleted during the run: 7 finished steps are lost"), "{text}");
     assert_eq!(log.applied.len(), 8, "the step that was going on, and no other");
-    assert_eq!(log.setting, "0", "restored though it cannot be journalled");
+    assert_eq!(log.setting, "0", "restored though it cannot be journaled");
     assert!(!directory.exists());
 }
 

@@ -1,7 +1,7 @@
 //! The command line of Iometer's tests.
 
 use super::common::{WritingArguments, more_than_nothing};
-use super::front::FrontArguments;
+use super::other_tools::FrontArguments;
 use super::procedure::ProcedureArguments;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;

@@ -76,7 +76,7 @@ pub struct FilterArguments {
     #[arg(help_heading = heading::SELECTION, long, value_name = "STREAM")]
     pub stream: Vec<StreamKey>,
     /// An I/O is sequential if it starts where one of this many I/Os before it ended
-    #[arg(help_heading = heading::SELECTION, long, default_value_t = steadfast_analysis::annotate::sequence::WINDOW, value_name = "N",
+    #[arg(help_heading = heading::SELECTION, long, default_value_t = steadfast_analysis::annotate::sequential::WINDOW, value_name = "N",
         value_parser = window)]
     pub window: usize,
     /// Exit with 0 even if damaged or missing parts of a capture are left out
@@ -102,7 +102,7 @@ impl FilterArguments {
             ("--role", !self.role.is_empty()),
             ("--layer", self.layer.is_some()),
             ("--stream", !self.stream.is_empty()),
-            ("--window", self.window != steadfast_analysis::annotate::sequence::WINDOW),
+            ("--window", self.window != steadfast_analysis::annotate::sequential::WINDOW),
             ("--accept-damage", self.accept_damage),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)

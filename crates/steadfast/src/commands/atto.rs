@@ -1,7 +1,7 @@
 //! `steadfast atto`: the transfer sizes and bars of ATTO Disk Benchmark.
 
-use super::front;
-use crate::cli::front::AttoArguments;
+use super::other_tools;
+use crate::cli::other_tools::AttoArguments;
 use crate::exit::{ExitState, misuse};
 use steadfast_procedures::presets::Atto;
 
@@ -23,5 +23,5 @@ pub fn run(arguments: &AttoArguments) -> anyhow::Result<ExitState> {
             arguments.test_size.binary()
         )));
     }
-    front::conduct(&arguments.front, sequence).map(|conducted| conducted.state)
+    other_tools::conduct(&arguments.front, sequence).map(|conducted| conducted.state)
 }

@@ -81,7 +81,7 @@ impl RecordingProgress for CaptureScreen {
             RecordingEvent::Begun { source } => {
                 terminal::tell(&format!("Capturing with {source}. Ctrl-C ends it."));
             }
-            RecordingEvent::UnderWay(now) => {
+            RecordingEvent::Status(now) => {
                 let time = Nanos(now.lasted.0 / 1_000_000_000 * 1_000_000_000);
                 terminal::tell_over(&format!("{time}: {} I/Os, {} lost", now.ios, now.lost));
             }

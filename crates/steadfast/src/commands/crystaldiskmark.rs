@@ -1,7 +1,7 @@
 //! `steadfast crystaldiskmark`: its tests, and its result files read and written.
 
-use super::front;
-use crate::cli::front::CrystalDiskMarkArguments;
+use super::other_tools;
+use crate::cli::other_tools::CrystalDiskMarkArguments;
 use crate::exit::ExitState;
 use crate::output_files::{OutputDir, OutputRule};
 use crate::recognize_file::expect;
@@ -36,7 +36,7 @@ pub fn run(arguments: &CrystalDiskMarkArguments) -> anyhow::Result<ExitState> {
         }
         _ => None,
     };
-    let conducted = front::conduct(&arguments.front, preset.sequence())?;
+    let conducted = other_tools::conduct(&arguments.front, preset.sequence())?;
     if let (Some(result), Some(findings)) = (result, conducted.findings()?) {
         result.hold(crystaldiskmark::write(&saved(&preset, &findings)).as_bytes())?;
     }
@@ -53,10 +53,10 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
         )?),
         None => None,
     };
-    let bytes = front::read(file)?;
+    let bytes = other_tools::read(file)?;
     let accepted = [FileKind::CrystalDiskMark, FileKind::KDiskMark];
     expect(file, &bytes, "a result of CrystalDiskMark", &accepted)?;
-    let saved = crystaldiskmark::read(&bytes).map_err(|why| front::refused(file, &[why]))?;
+    let saved = crystaldiskmark::read(&bytes).map_err(|why| other_tools::refused(file, &[why]))?;
     for (line, text) in &saved.not_understood {
         terminal::complain(&format!(
             "{}: line {line} is not understood: {}",
@@ -64,7 +64,7 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
             printable(text)
         ));
     }
-    let findings = crystaldiskmark::findings(&saved, &front::source(file, &bytes), SOFTWARE);
+    let findings = crystaldiskmark::findings(&saved, &other_tools::source(file, &bytes), SOFTWARE);
     if arguments.front.json {
         terminal::print_findings(&findings)?
     } else {

@@ -1,7 +1,7 @@
 //! `steadfast fio`: runs fio's job files and command lines.
 
-use super::front;
-use crate::cli::front::{FioArguments, FrontArguments};
+use super::other_tools;
+use crate::cli::other_tools::{FioArguments, FrontArguments};
 use crate::exit::{ExitState, misuse};
 use crate::recognize_file::expect;
 use anyhow::bail;
@@ -19,14 +19,14 @@ const COMMAND_LINE: &str = "command line";
 pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     let line = FioCommandLine::parse(arguments.options.iter().map(String::as_str));
     let path = arguments.file.as_deref().unwrap_or(Path::new(COMMAND_LINE));
-    let refused = |errors: Vec<_>| front::refused(path, &errors);
+    let refused = |errors: Vec<_>| other_tools::refused(path, &errors);
     let (mut file, mut source) = match &arguments.file {
         Some(path) => {
-            let bytes = front::read(path)?;
+            let bytes = other_tools::read(path)?;
             expect(path, &bytes, "a job file of fio", &[FileKind::FioJob])?;
             let file = JobFile::read_with(&bytes, &mut JobFileDirectory { path }, &line)
                 .map_err(refused)?;
-            (file, front::source(path, &bytes))
+            (file, other_tools::source(path, &bytes))
         }
         None if line.jobs.is_empty() => {
             return Err(misuse(
@@ -35,13 +35,13 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
         }
         None => {
             let file = JobFile { sections: line.jobs.clone() };
-            let source = front::source(path, file.write().as_bytes());
+            let source = other_tools::source(path, file.write().as_bytes());
             (file, source)
         }
     };
     if !arguments.options.is_empty() {
         // The source consists of the file and the options.
-        source = front::source(path, file.write().as_bytes());
+        source = other_tools::source(path, file.write().as_bytes());
     }
     choose_sections(&mut file, &arguments.section)?;
     let named = files(&file);
@@ -61,7 +61,7 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
         let sequence = complete(sequence(&file, &assumed).map_err(refused)?);
         let front = sized(front, &sequence, as_named);
         check_room(&front, &sequence)?;
-        return front::conduct(&front, sequence).map(|conducted| conducted.state);
+        return other_tools::conduct(&front, sequence).map(|conducted| conducted.state);
     }
     let mut each = Vec::new();
     for (name, target) in &targets {
@@ -70,7 +70,7 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
             TargetFacts { device: Some(name), as_named, capacity, ..TargetFacts::default() };
         each.push((target.as_str(), complete(sequence(&file, &assumed).map_err(refused)?)));
     }
-    front::conduct_several(&front, each).map(|conducted| conducted.state)
+    other_tools::conduct_several(&front, each).map(|conducted| conducted.state)
 }
 
 /// Keeps only the sections named by `--section`.
@@ -151,7 +151,7 @@ fn capacity(front: &FrontArguments, target: &str) -> anyhow::Result<Option<Bytes
     if front.hosts.list()?.is_some() || front.target.size.is_none() && is_new_file(target) {
         return Ok(None);
     }
-    Ok(Some(front::foresee(front, target)?.capacity))
+    Ok(Some(other_tools::foresee(front, target)?.capacity))
 }
 
 /// Refuses a target that cannot hold all files of the jobs.
@@ -160,8 +160,8 @@ fn check_room(front: &FrontArguments, sequence: &Sequence) -> anyhow::Result<()>
         // The hosts are queried once, before the run.
         return Ok(());
     }
-    let target = front::target(front)?;
-    let device = front::foresee(front, target)?;
+    let target = other_tools::target(front)?;
+    let device = other_tools::foresee(front, target)?;
     if let Some(reach) = sequence.reach()
         && reach > device.capacity
     {
@@ -224,7 +224,7 @@ struct JobFileDirectory<'a> {
 impl JobFileContext for JobFileDirectory<'_> {
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
         let beside = self.path.parent().unwrap_or(Path::new("")).join(name);
-        front::read(&beside).map_err(|why| format!("{why:#}"))
+        other_tools::read(&beside).map_err(|why| format!("{why:#}"))
     }
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()

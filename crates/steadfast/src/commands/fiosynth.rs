@@ -1,7 +1,7 @@
 //! `steadfast fiosynth`: runs a FioSynth suite with its templates.
 
-use super::front;
-use crate::cli::front::FioSynthArguments;
+use super::other_tools;
+use crate::cli::other_tools::FioSynthArguments;
 use crate::exit::ExitState;
 use crate::recognize_file::expect;
 use std::path::{Component, Path, PathBuf};
@@ -11,18 +11,18 @@ use steadfast_exchange::identify::FileKind;
 /// Runs every workload of the suite, or prints the plan.
 pub fn run(arguments: &FioSynthArguments) -> anyhow::Result<ExitState> {
     let path = &arguments.file;
-    let bytes = front::read(path)?;
+    let bytes = other_tools::read(path)?;
     expect(path, &bytes, "a suite of FioSynth", &[FileKind::FioSynthSuite])?;
-    let refused = |errors: Vec<_>| front::refused(path, &errors);
+    let refused = |errors: Vec<_>| other_tools::refused(path, &errors);
     let suite = FioSynthSuite::read(&bytes).map_err(refused)?;
-    let device = front::foresee(&arguments.front, front::target(&arguments.front)?)?;
+    let device = other_tools::foresee(&arguments.front, other_tools::target(&arguments.front)?)?;
     let drive = DriveScale { capacity: device.capacity, factor: arguments.capacity };
     let mut shelf = TemplateDirectories { directories: directories(arguments) };
     let mut sequence = sequence(&suite, drive, &mut shelf).map_err(refused)?;
-    let source = front::source(path, &bytes);
+    let source = other_tools::source(path, &bytes);
     sequence.title.clone_from(&source.name);
     sequence.source = Some(source);
-    front::conduct(&arguments.front, sequence).map(|conducted| conducted.state)
+    other_tools::conduct(&arguments.front, sequence).map(|conducted| conducted.state)
 }
 
 /// Returns the template directories: the given one, or FioSynth's usual places next to the suite.
@@ -46,7 +46,7 @@ impl TemplateSource for TemplateDirectories {
         }
         let found = self.directories.iter().map(|d| d.join(name)).find(|path| path.exists());
         match found {
-            Some(path) => front::read(&path).map_err(|why| format!("{why:#}")),
+            Some(path) => other_tools::read(&path).map_err(|why| format!("{why:#}")),
             None => Err(format!(
                 "no such template in {}; name their directory with --templates",
                 self.directories

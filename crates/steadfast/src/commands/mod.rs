@@ -1,7 +1,6 @@
 //! The commands, one file each.
 
 pub mod atto;
-mod begin;
 pub mod calibrate;
 pub mod capture;
 pub mod check;
@@ -15,11 +14,11 @@ pub mod explore;
 pub mod export;
 pub mod fio;
 pub mod fiosynth;
-pub mod front;
 pub mod identify;
 pub mod iometer;
 pub mod mark;
 pub mod measure;
+pub mod other_tools;
 pub mod plan;
 pub mod replay;
 pub mod report;
@@ -30,6 +29,7 @@ pub mod run;
 pub mod schema;
 mod several;
 pub mod shell;
+mod start_run;
 pub mod study;
 pub mod tkperf;
 pub mod trace;

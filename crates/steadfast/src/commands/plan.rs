@@ -1,6 +1,6 @@
 //! `steadfast plan`: prints the steps of a run and its duration.
 
-use super::begin::geometry;
+use super::start_run::geometry;
 use crate::cli::{self, PlanArguments};
 use crate::exit::ExitState;
 use crate::run_settings::{add_purge, settings};
@@ -483,21 +483,26 @@ fn in_turn(entries: &[PlanPhase]) -> (usize, usize) {
 /// Formats repeating entries: one line per entry of the first period, with the numbers of all
 /// repetitions.
 fn turn_lines(entries: &[PlanPhase], period: usize) -> Vec<String> {
-    let line = |(at, entry): (usize, &PlanPhase)| {
-        let alike: Vec<Vec<(&str, bool)>> =
+    let first = entries.first().map_or("", |entry| &entry.phase);
+    let last = entries.last().map_or("", |entry| &entry.phase);
+    let times = entries.len() / period.max(1);
+    let mut lines = vec![format!("{first} to {last}: {times} times in turn")];
+    for (at, entry) in entries[..period].iter().enumerate() {
+        let repetitions: Vec<_> =
             entries.iter().skip(at).step_by(period).map(PlanPhase::words).collect();
-        let word = |(place, (word, _)): (usize, &(&str, bool))| {
-            let all: Vec<&str> = alike.iter().map(|words| words[place].0).collect();
-            if all.iter().all(|other| other == word) { (*word).to_owned() } else { all.join("/") }
-        };
-        let words: Vec<String> = entry.words().iter().enumerate().map(word).collect();
+        let mut words = Vec::new();
+        for (place, (word, _)) in entry.words().into_iter().enumerate() {
+            let all: Vec<&str> = repetitions.iter().map(|words| words[place].0).collect();
+            if all.iter().all(|other| *other == word) {
+                words.push(word.to_owned());
+            } else {
+                words.push(all.join("/"));
+            }
+        }
         let stem = entry.stem().map_or(entry.phase.as_str(), |(stem, _)| stem);
-        format!("  {stem:<8} {}", words.join(" "))
-    };
-    let ends = entries.first().zip(entries.last());
-    let (from, to) = ends.map_or(("", ""), |(from, to)| (&from.phase, &to.phase));
-    let head = format!("{from} to {to}: {} times in turn", entries.len() / period.max(1));
-    std::iter::once(head).chain(entries[..period].iter().enumerate().map(line)).collect()
+        lines.push(format!("  {stem:<8} {}", words.join(" ")));
+    }
+    lines
 }
 
 /// Maximum number of stretches in a repeating group.

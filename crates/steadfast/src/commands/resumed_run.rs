@@ -1,7 +1,7 @@
 //! A resumed run: finds its device by identity, arms it and amends the settings.
 
-use super::begin::reading;
 use super::conduct::{FIO_DIRECTORY, wishes};
+use super::start_run::reading;
 use crate::cli::ResumeArguments;
 use crate::hosts;
 use crate::target::{self, EngineChoice, SimulationOptions, TargetRef};

@@ -1,7 +1,7 @@
 //! `steadfast run`: conducts a procedure from purge to report.
 
-use super::begin::{RunRequest, default_seed};
 use super::several::{self, ConcurrentRuns};
+use super::start_run::{RunRequest, default_seed};
 use crate::cli::RunArguments;
 use crate::exit::ExitState;
 use crate::run_settings::{add_purge, settings};

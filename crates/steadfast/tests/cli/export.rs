@@ -17,7 +17,7 @@ fn two_runs(place: &Path) {
 }
 
 /// What the journals of both runs say: steps, I/Os, bytes, seconds, percentiles known.
-fn journalled(place: &Path) -> [u64; 5] {
+fn journaled(place: &Path) -> [u64; 5] {
     let mut sums = [0; 5];
     for run in ["a", "b"] {
         for line in Ledger::read(&place.join(run)).unwrap().lines {
@@ -57,7 +57,7 @@ fn duckdb_reads_all_steps_of_two_runs() {
     let Some(output) = python(test, &["duckdb"], &["-c", script], place) else { return };
     let said = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = said.lines().collect();
-    let [steps, ios, bytes, seconds, known] = journalled(place);
+    let [steps, ios, bytes, seconds, known] = journaled(place);
     assert!(steps > 100 && known > 0 && known <= steps, "{steps} steps, {known} three nines");
     let first: Vec<u64> = serde_json::from_str(lines[0]).unwrap();
     assert_eq!(first, [steps, ios, bytes, known, 2, 2, steps, 0, 0]);

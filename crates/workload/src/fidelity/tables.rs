@@ -189,7 +189,7 @@ pub(super) fn times(pairs: &[DevicePair]) -> Table {
     let row = |pair: &DevicePair| {
         let starts = &pair.starts;
         let percentile = |fraction| {
-            let found: Option<Nanos> = starts.errors.supported_quantile(fraction);
+            let found: Option<Nanos> = starts.errors.reportable_percentile(fraction);
             micros(found.map(|error| error.0.min(starts.max_ns) as f64))
         };
         let ks = pair.gaps.as_ref().map(|gaps| {
@@ -232,7 +232,7 @@ pub(super) fn by_op(pairs: &[DevicePair]) -> Option<Table> {
             if several { format!("{}: {}", devices(pair), one.op) } else { one.op.to_string() };
         let starts = &one.starts;
         let percentile = |fraction| {
-            let found: Option<Nanos> = starts.errors.supported_quantile(fraction);
+            let found: Option<Nanos> = starts.errors.reportable_percentile(fraction);
             micros(found.map(|error| error.0.min(starts.max_ns) as f64))
         };
         let [original, replay] = one.ios;
@@ -269,7 +269,7 @@ pub(super) fn depths(found: &Fidelity) -> Option<Table> {
     depths.iter().any(Option::is_some).then(|| {
         let at = |fraction: f64| {
             depths.map(|depths: Option<&FineHistogram>| {
-                Some(depths?.supported_quantile(fraction)?.0 as f64)
+                Some(depths?.reportable_percentile(fraction)?.0 as f64)
             })
         };
         let total = found.sides.each_ref().map(|side| side.streams.total());

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::io::{Read, Seek};
-use steadfast_analysis::annotate::sequence::Sequencer;
+use steadfast_analysis::annotate::sequential::Sequencer;
 use steadfast_analysis::questions::streams::STREAMS_MAX;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::script::{OpCounts, ReplayOmissions};
@@ -201,7 +201,7 @@ impl ScriptSums {
     }
 }
 
-/// Counts sequential reads and writes by the rule of [`steadfast_analysis::annotate::sequence`].
+/// Counts sequential reads and writes by the rule of [`steadfast_analysis::annotate::sequential`].
 struct SequentialCounter {
     sequencer: Sequencer,
     pending: Vec<IoEvent>,

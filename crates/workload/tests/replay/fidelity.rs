@@ -67,7 +67,7 @@ fn start_errors_and_drift_are_what_was_put_in() {
     // The last thousand drift by 90 to 100 us, half of them by 3 us more.
     let drift = pair.starts.drift_ns.unwrap();
     assert!((96_000..=97_000).contains(&drift), "{drift}");
-    let half = pair.starts.errors.quantile(0.5).unwrap().0;
+    let half = pair.starts.errors.percentile(0.5).unwrap().0;
     assert!((51_000..52_000).contains(&half), "{half}");
     // Gaps of 10 us became 13 and 7 us by turns: half of them are shorter.
     assert_eq!(pair.gaps.as_ref().unwrap().ks, 0.5);

@@ -1,8 +1,8 @@
 //! Caveats for every deviation of a run from its method.
 
+use crate::common::choices::RunChoices;
+use crate::common::preconditioning::WIPC_DEMAND;
 use crate::exhibits::checks;
-use crate::ground::choices::RunChoices;
-use crate::ground::preconditioning::WIPC_DEMAND;
 use crate::parameters;
 use steadfast_domain::measurement::{KernelCounters, Measurement, Silence};
 use steadfast_domain::settings::SteadyStateMethod;
@@ -558,7 +558,7 @@ fn of_unverified_rules(choices: &RunChoices<'_>) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::asked::ProcedureRequest;
+    use crate::common::asked::ProcedureRequest;
     use crate::testing::scripted::record;
     use steadfast_domain::measurement::{CpuThrottling, StreamTally};
     use steadfast_domain::stimulus::{ActiveRange, LoadLimits};

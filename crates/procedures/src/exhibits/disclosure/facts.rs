@@ -1,11 +1,11 @@
 //! Settings, device, host and conditions in full, for the chapter of settings.
 
 use super::SettingRows;
-use crate::ground::applied::{ALIGNMENT, BLOCK_SIZE};
-use crate::ground::choices::RunChoices;
-use crate::ground::method::CoveredRange;
-use crate::ground::preconditioning;
-use crate::ground::preconditioning::WIPC_DEMAND;
+use crate::common::applied::{ALIGNMENT, BLOCK_SIZE};
+use crate::common::choices::RunChoices;
+use crate::common::method::CoveredRange;
+use crate::common::preconditioning;
+use crate::common::preconditioning::WIPC_DEMAND;
 use crate::origin::{given, said};
 use crate::parameters;
 use crate::report_notation::{number, own};

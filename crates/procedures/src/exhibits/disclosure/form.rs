@@ -1,11 +1,11 @@
 //! Head of the SNIA report form, and the settings string.
 
 use super::{SettingRows, form_demand, form_demands};
-use crate::ground::choices::RunChoices;
-use crate::ground::method::CoveredRange;
-use crate::ground::preconditioning::WIPC_DEMAND;
-use crate::ground::preconditioning::{self, PRECONDITION};
-use crate::ground::ranges::SEGMENTS;
+use crate::common::choices::RunChoices;
+use crate::common::method::CoveredRange;
+use crate::common::preconditioning::WIPC_DEMAND;
+use crate::common::preconditioning::{self, PRECONDITION};
+use crate::common::ranges::SEGMENTS;
 use crate::origin;
 use crate::report_notation::{number, own};
 use crate::user_facts::UserFact;

@@ -5,7 +5,7 @@
 mod caveats;
 mod facts;
 mod form;
-mod front;
+mod front_page;
 
 pub use caveats::caveats;
 pub use facts::{
@@ -16,7 +16,7 @@ pub use form::{
     ReportForm, SECOND_STIMULUS, common_set_up_rows, common_test_rows, form_header, headline,
     loop_set_up_rows, loop_test_rows, note_row, preconditioning_amount, preconditioning_rows,
 };
-pub use front::front;
+pub use front_page::front;
 
 use crate::report_notation::reservation_text;
 use steadfast_domain::findings::Setting;

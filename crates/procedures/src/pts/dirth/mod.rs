@@ -20,9 +20,9 @@ mod setup;
 pub(crate) use points::{POINTS, most};
 pub use setup::{COMPOSITE_PARAMETERS, Dirth, PARAMETERS};
 
+use crate::common::attempts::attempt_phase;
+use crate::common::preconditioning::precondition;
 use crate::exhibits::report;
-use crate::ground::attempts::attempt_phase;
-use crate::ground::preconditioning::precondition;
 use points::ChosenPoint;
 use setup::PRE_WRITE;
 use steadfast_domain::{Bench, Findings, Halt, Note, Procedure, Record};

@@ -3,8 +3,8 @@
 use super::matrix::Round;
 use super::points::{self, ChosenPoint, PointSelection};
 use super::setup::{DEMAND, Dirth, PRE_WRITE, PRECONDITIONING};
-use crate::ground::attempts::{attempt_of, last_attempt};
-use crate::ground::stretch::LoadGaps;
+use crate::common::attempts::{attempt_of, last_attempt};
+use crate::common::stretch::LoadGaps;
 use crate::pts::between::{self, steps_of};
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Verdict};
 

@@ -2,12 +2,12 @@
 
 use super::matrix::{self, DemandMatrix};
 use super::points::{ChosenPoint, PointRole};
+use crate::common::ProcedureSetup;
+use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
+use crate::common::choices::RunChoices;
+use crate::common::preconditioning;
+use crate::common::preconditioning::WIPC_PATTERN;
 use crate::exhibits::disclosure;
-use crate::ground::ProcedureSetup;
-use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
-use crate::ground::choices::RunChoices;
-use crate::ground::preconditioning;
-use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::between::{self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_FIRST};

@@ -3,11 +3,11 @@
 
 use super::results::{HirResults, WaitState};
 use super::setup::{ACCESS_TIME, ACCESSES, Hir, IDLE_TIMES};
+use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::ground::metrics::MeasuredPoint;
 use crate::pts::between::{self, check_exhibits, evidence};
 use crate::report_notation::reservation_text;
 use steadfast_domain::caveats as ids;

@@ -16,8 +16,8 @@ mod setup;
 
 pub use setup::{Hir, PARAMETERS};
 
+use crate::common::attempts::until_unbroken;
 use crate::exhibits::report;
-use crate::ground::attempts::until_unbroken;
 use steadfast_domain::{Bench, Findings, Halt, Nanos, Procedure, Record};
 
 impl Hir {

@@ -1,8 +1,8 @@
 //! Results of HIR: accesses of the wait states and their baselines by wall time.
 
 use super::setup::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
-use crate::ground::attempts::{attempt_of, current_attempt, last_attempt};
-use crate::ground::secondary::SecondaryMeans;
+use crate::common::attempts::{attempt_of, current_attempt, last_attempt};
+use crate::common::secondary::SecondaryMeans;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
 /// Results of HIR, from which its tables and plots are made.

@@ -1,9 +1,9 @@
 //! Setup of the HIR test: its idle times and its loads.
 
-use crate::ground::ProcedureSetup;
-use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
-use crate::ground::choices::RunChoices;
-use crate::ground::stretch::ContinuousLoad;
+use crate::common::ProcedureSetup;
+use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
+use crate::common::choices::RunChoices;
+use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::between::{

@@ -2,6 +2,10 @@
 //! (six in 1.1), and the chapters of a TKperf report.
 
 use super::setup::Iops;
+use crate::common::metrics::PointValue;
+use crate::common::preconditioning;
+use crate::common::preconditioning::WIPC_PATTERN;
+use crate::common::results::{LoopResults, PointResult};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::loops::{
     ConvergencePlot, convergence, measurement_window, not_steady, rounds_ending, rounds_table,
@@ -13,10 +17,6 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, tail_plot};
 use crate::exhibits::secondary;
 use crate::exhibits::tkperf;
-use crate::ground::metrics::PointValue;
-use crate::ground::preconditioning;
-use crate::ground::preconditioning::WIPC_PATTERN;
-use crate::ground::results::{LoopResults, PointResult};
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::report_notation::mix_name;

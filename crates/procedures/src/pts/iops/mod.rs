@@ -12,8 +12,8 @@ mod setup;
 
 pub use setup::{Iops, PARAMETERS};
 
+use crate::common::preconditioning::precondition;
 use crate::exhibits::report;
-use crate::ground::preconditioning::precondition;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for Iops {

@@ -1,10 +1,10 @@
 //! Setup of the IOPS test: its matrix and its tracking variables.
 
+use crate::common::ProcedureSetup;
+use crate::common::choices::RunChoices;
+use crate::common::preconditioning::WIPC_PATTERN;
+use crate::common::rounds::{self, MixedLoop};
 use crate::exhibits::disclosure;
-use crate::ground::ProcedureSetup;
-use crate::ground::choices::RunChoices;
-use crate::ground::preconditioning::WIPC_PATTERN;
-use crate::ground::rounds::{self, MixedLoop};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::scattered::RangedTest;

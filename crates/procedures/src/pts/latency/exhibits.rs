@@ -2,6 +2,10 @@
 //! which has neither 99.999 %, IOPS nor the histogram).
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, Latency, MIXES, TRACKED, average_response};
+use crate::common::preconditioning;
+use crate::common::preconditioning::WIPC_PATTERN;
+use crate::common::results::LoopResults;
+use crate::common::rounds;
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS};
 use crate::exhibits::loops::{
     ConvergencePlot, convergence, no_window, not_steady, rounds_ending, rounds_table, steady_facts,
@@ -15,10 +19,6 @@ use crate::exhibits::response::{
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
-use crate::ground::preconditioning;
-use crate::ground::preconditioning::WIPC_PATTERN;
-use crate::ground::results::LoopResults;
-use crate::ground::rounds;
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::report_notation::mix_name;

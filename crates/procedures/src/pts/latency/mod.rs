@@ -11,8 +11,8 @@ mod setup;
 
 pub use setup::{Latency, PARAMETERS};
 
+use crate::common::preconditioning::precondition;
 use crate::exhibits::report;
-use crate::ground::preconditioning::precondition;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for Latency {

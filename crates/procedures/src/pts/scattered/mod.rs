@@ -6,14 +6,14 @@
 //! seed. Preconditioning writes the whole active range; the test accesses only the segments.
 
 use super::method;
+use crate::common::ProcedureSetup;
+use crate::common::asked::ProcedureRequest;
+use crate::common::choices::RunChoices;
+use crate::common::method::{CoveredRange, Method, Scatter};
+use crate::common::ranges::{AMOUNT, RANGES, SEGMENTS, is_asked};
 use crate::exhibits::disclosure::{self, ReportForm};
 use crate::exhibits::frame::{common_chapters, frame};
 use crate::exhibits::pages::page;
-use crate::ground::ProcedureSetup;
-use crate::ground::asked::ProcedureRequest;
-use crate::ground::choices::RunChoices;
-use crate::ground::method::{CoveredRange, Method, Scatter};
-use crate::ground::ranges::{AMOUNT, RANGES, SEGMENTS, is_asked};
 use crate::parts::{self, PartFindings, SuitePart, part_amendments};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::boxed;

@@ -1,6 +1,7 @@
 //! Exhibits of the throughput test: five pages of the report form per block size.
 
 use super::setup::{SizeLoop, Throughput};
+use crate::common::results::{LoopResults, PointResult};
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS};
 use crate::exhibits::loops::{
     ConvergencePlot, NOT_STEADY_EARLIER, convergence, no_window, not_steady, rounds_table,
@@ -11,7 +12,6 @@ use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
-use crate::ground::results::{LoopResults, PointResult};
 use crate::pts::scattered::RangedTest;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use steadfast_domain::caveats as ids;

@@ -12,8 +12,8 @@ mod setup;
 
 pub use setup::{PARAMETERS_TKPERF, PRECONDITION, Throughput};
 
+use crate::common::preconditioning;
 use crate::exhibits::report;
-use crate::ground::preconditioning;
 
 use setup::SizeLoop;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};

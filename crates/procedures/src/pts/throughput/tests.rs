@@ -1,5 +1,5 @@
 use super::*;
-use crate::ground::results::LoopResults;
+use crate::common::results::LoopResults;
 use crate::pts::scattered::RangedTest;
 use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
 use steadfast_domain::Bytes;

@@ -3,6 +3,8 @@
 
 use super::results::{MergedSteps, SaturationEnd, WsatMinute, WsatResults};
 use super::setup::{HISTOGRAM_TIME, Wsat};
+use crate::common::metrics::MeasuredPoint;
+use crate::common::preconditioning::WIPC_PATTERN;
 use crate::exhibits::disclosure::{self, ReportForm, SECOND_STIMULUS, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{
@@ -13,8 +15,6 @@ use crate::exhibits::secondary;
 use crate::exhibits::seconds;
 use crate::exhibits::tkperf;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::metrics::MeasuredPoint;
-use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::pts::between::{self, check_exhibits, evidence};
 use crate::pts::workload;
 use crate::report_notation::{number, reservation_text};

@@ -17,8 +17,8 @@ mod setup;
 pub(crate) use exhibits::{FRESH_POINT, LATE_POINTS};
 pub use setup::{COMPOSITE_PARAMETERS, PARAMETERS, Wsat};
 
+use crate::common::preconditioning::precondition;
 use crate::exhibits::report;
-use crate::ground::preconditioning::precondition;
 use setup::SaturationLoad;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 

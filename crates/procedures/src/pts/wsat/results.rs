@@ -1,9 +1,9 @@
 //! Results of WSAT: the saturation minute by minute, how it ended, and the histogram run.
 
 use super::setup::{HISTOGRAM, PHASE, SaturationLoad, Wsat};
+use crate::common::attempts::last_attempt;
+use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::response::FIVE_NINES;
-use crate::ground::attempts::last_attempt;
-use crate::ground::secondary::SecondaryMeans;
 use crate::pts::between::{CyclicLoad, minutes, steps_of};
 use steadfast_domain::step::SHORTFALL_MAX;
 use steadfast_domain::{Bytes, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};

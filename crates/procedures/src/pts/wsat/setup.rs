@@ -1,11 +1,11 @@
 //! Setup of the WSAT test: its workload and the limits of its saturation.
 
-use crate::ground::ProcedureSetup;
-use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
-use crate::ground::choices::RunChoices;
-use crate::ground::preconditioning::WIPC_PATTERN;
-use crate::ground::preconditioning::{self, PRECONDITION};
-use crate::ground::stretch::{ContinuousLoad, NO_END};
+use crate::common::ProcedureSetup;
+use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
+use crate::common::choices::RunChoices;
+use crate::common::preconditioning::WIPC_PATTERN;
+use crate::common::preconditioning::{self, PRECONDITION};
+use crate::common::stretch::{ContinuousLoad, NO_END};
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::between::{

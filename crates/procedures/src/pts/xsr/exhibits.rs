@@ -3,14 +3,14 @@
 
 use super::results::{NEARLY, RecoveryTime, SegmentResult, XsrMinute, XsrResults};
 use super::setup::{FIRST_TIME, LAST_TIME, MIDDLE_TIME, Xsr};
+use crate::common::choices::RunChoices;
+use crate::common::metrics::MeasuredPoint;
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::seconds;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::choices::RunChoices;
-use crate::ground::metrics::MeasuredPoint;
 use crate::pts::between::time_axis;
 use crate::report_notation::number;
 use steadfast_domain::findings::{

@@ -15,8 +15,8 @@ mod setup;
 
 pub use setup::{PARAMETERS, Xsr};
 
+use crate::common::attempts::until_unbroken;
 use crate::exhibits::report;
-use crate::ground::attempts::until_unbroken;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Xsr {

@@ -1,8 +1,8 @@
 //! Results of XSR: the three segments minute by minute, and when the last one recovered.
 
 use super::setup::{Xsr, XsrSegment};
-use crate::ground::attempts::{attempt_of, current_attempt, last_attempt};
-use crate::ground::secondary::{SecondaryMeans, mean};
+use crate::common::attempts::{attempt_of, current_attempt, last_attempt};
+use crate::common::secondary::{SecondaryMeans, mean};
 use crate::pts::between::minutes;
 use steadfast_domain::step::is_whole;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};

@@ -1,10 +1,10 @@
 //! Setup of the XSR test: its three segments.
 
-use crate::ground::ProcedureSetup;
-use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
-use crate::ground::choices::RunChoices;
-use crate::ground::rounds::check_no_rounds;
-use crate::ground::stretch::ContinuousLoad;
+use crate::common::ProcedureSetup;
+use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
+use crate::common::choices::RunChoices;
+use crate::common::rounds::check_no_rounds;
+use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::workload::{ALIGNMENT, PtsWorkload, SEQUENTIAL_DEMAND};

@@ -2,6 +2,8 @@
 //! service at 1, 8 and 32 outstanding I/Os, and response times and MB/s by outstanding I/Os.
 
 use super::setup::{DEMAND, HISTOGRAM, HISTOGRAM_TIME, RwswDirth, best};
+use crate::common::applied::ApplicableWorkload;
+use crate::common::attempts::last_attempt;
 use crate::exhibits::disclosure::{self, ReportForm, form_demand};
 use crate::exhibits::held::{self, ChosenRate};
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
@@ -9,8 +11,6 @@ use crate::exhibits::response::{
     FIVE_NINES, HistogramRates, bins_caveat, confidence_plot, percentile_table, rated_title,
 };
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::ground::applied::ApplicableWorkload;
-use crate::ground::attempts::last_attempt;
 use crate::pts::between::{check_exhibits, convergence_plot, evidence, minutes_plot, steps_of};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::ladder::OUTSTANDING;

@@ -11,8 +11,8 @@ mod setup;
 
 pub use setup::{PARAMETERS, RwswDirth};
 
+use crate::common::attempts::attempt_phase;
 use crate::exhibits::report;
-use crate::ground::attempts::attempt_phase;
 use setup::{DEMAND, HISTOGRAM, RUN_IN, best};
 use steadfast_domain::{Bench, Demand, Findings, Halt, Note, Outcome, Procedure, Record};
 

@@ -1,11 +1,11 @@
 //! Setup of RWSW DIRTH.
 
+use crate::common::ProcedureSetup;
+use crate::common::applied::ALIGNMENT;
+use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
+use crate::common::choices::RunChoices;
+use crate::common::preconditioning;
 use crate::exhibits::disclosure;
-use crate::ground::ProcedureSetup;
-use crate::ground::applied::ALIGNMENT;
-use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
-use crate::ground::choices::RunChoices;
-use crate::ground::preconditioning;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::between::{self, CyclicLoad};

@@ -4,13 +4,13 @@
 use super::results::{ReplayPoint, RwswReplayResults};
 use super::setup::{CUT, LONGEST, PAUSES, Replay, ReplayContent};
 use super::{beside, single_ios};
+use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::disclosure::{self, ReportForm, form_demands};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, percentile_table};
 use crate::exhibits::secondary;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
-use crate::ground::secondary::SecondaryMeans;
 use crate::pts::between::{check_exhibits, evidence, steps_of};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{RwswSegment, distribution, secondary_figures, streams_table};

@@ -1,9 +1,9 @@
 //! Setup of a replay: the steps that it plays, when, and how long.
 
-use crate::ground::ProcedureSetup;
-use crate::ground::applied::ALIGNMENT;
-use crate::ground::choices::RunChoices;
-use crate::ground::preconditioning;
+use crate::common::ProcedureSetup;
+use crate::common::applied::ALIGNMENT;
+use crate::common::choices::RunChoices;
+use crate::common::preconditioning;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::between;

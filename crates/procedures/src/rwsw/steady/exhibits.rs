@@ -2,11 +2,11 @@
 //! IOPS, response times, MB/s and power by segment.
 
 use super::setup::{RwswWsatKind, SteadyStreams};
+use crate::common::applied::ApplicableWorkload;
 use crate::exhibits::disclosure::{self, ReportForm, form_demands};
 use crate::exhibits::pages::page;
 use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::ground::applied::ApplicableWorkload;
 use crate::pts::between::{self, CyclicLoad, check_exhibits, evidence, steps_of};
 use crate::report_notation::reservation_text;
 use crate::rwsw::composite::CapturedComposite;

@@ -1,10 +1,10 @@
 //! Setup of the runs to steady state.
 
+use crate::common::ProcedureSetup;
+use crate::common::applied::ALIGNMENT;
+use crate::common::choices::RunChoices;
+use crate::common::preconditioning;
 use crate::exhibits::disclosure;
-use crate::ground::ProcedureSetup;
-use crate::ground::applied::ALIGNMENT;
-use crate::ground::choices::RunChoices;
-use crate::ground::preconditioning;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::between::{self, CyclicLoad};

@@ -1,12 +1,12 @@
 //! Exhibits of a TKperf test, with the IDs of our own runs.
 
 use super::results::{TkperfTestResult, tracked, unit, value};
+use crate::common::secondary::mean;
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::pages::page;
 use crate::exhibits::tkperf::{
     self, SaturatedMinute, TkperfPoint, TkperfTest, ZoneCurve, write_saturation,
 };
-use crate::ground::secondary::mean;
 use crate::report_notation::mix_name;
 use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Page, Row, Table};
 use steadfast_domain::notation::AccessPattern;

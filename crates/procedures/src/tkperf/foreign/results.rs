@@ -1,7 +1,7 @@
 //! Results of a test of TKperf: its values point by point, judged again by the steady-state rule.
 
+use crate::common::secondary::mean;
 use crate::exhibits::tkperf::TkperfPoint;
-use crate::ground::secondary::mean;
 use crate::pts::method::TWENTY_TEN;
 use crate::report_notation::rounds_text;
 use steadfast_domain::caveats as ids;

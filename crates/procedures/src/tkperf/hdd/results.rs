@@ -79,16 +79,16 @@ impl HddPoint {
         let mut values: Vec<f64> = self.values.iter().copied().flatten().collect();
         values.sort_by(f64::total_cmp);
         let (least, most) = (*values.first()?, *values.last()?);
-        let quantile = |part: f64| {
+        let percentile = |part: f64| {
             let at = part * (values.len() - 1) as f64;
             let (below, above) = (values[at.floor() as usize], values[at.ceil() as usize]);
             below + (above - below) * at.fract()
         };
         Some(ZoneSpread {
             least,
-            lower: quantile(0.25),
-            median: quantile(0.5),
-            upper: quantile(0.75),
+            lower: percentile(0.25),
+            median: percentile(0.5),
+            upper: percentile(0.75),
             most,
             mean: values.iter().sum::<f64>() / values.len() as f64,
         })

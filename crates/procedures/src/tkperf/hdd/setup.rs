@@ -1,10 +1,10 @@
 //! Setup of the tests of zones.
 
-use crate::ground::ProcedureSetup;
-use crate::ground::asked::ProcedureRequest;
-use crate::ground::choices::RunChoices;
-use crate::ground::method::Method;
-use crate::ground::rounds::check_no_rounds;
+use crate::common::ProcedureSetup;
+use crate::common::asked::ProcedureRequest;
+use crate::common::choices::RunChoices;
+use crate::common::method::Method;
+use crate::common::rounds::check_no_rounds;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;

@@ -1,6 +1,6 @@
 //! `steadfast export fio`: steps of a run as fio job files.
 
-use crate::cli::front::ExportFioArguments;
+use crate::cli::other_tools::ExportFioArguments;
 use crate::exit::{ExitState, misuse};
 use crate::output_files::OutputRule;
 use crate::run_settings::SOFTWARE;

@@ -3,7 +3,7 @@
 mod fio;
 
 use crate::cli::export::ParquetArguments;
-use crate::cli::front::{ExportCommand, ExportCommandArguments};
+use crate::cli::other_tools::{ExportCommand, ExportCommandArguments};
 use crate::exit::ExitState;
 use crate::output_files::OutputRule;
 use crate::run_settings::SOFTWARE;

@@ -4,7 +4,7 @@ use crate::cli::ProcedureArguments;
 use crate::cli::iometer::{
     ConfigurationArguments, ExportArguments, ExportRunArguments, IcfVersion,
 };
-use crate::commands::begin::geometry;
+use crate::commands::start_run::geometry;
 use crate::exit::{ExitState, misuse};
 use crate::output_files::OutputRule;
 use crate::run_settings::settings;

@@ -4,7 +4,7 @@ mod export;
 mod ready;
 mod results;
 
-use super::front::{self, SequenceOutcome};
+use super::other_tools::{self, SequenceOutcome};
 use crate::cli::iometer::{
     IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
 };
@@ -69,7 +69,7 @@ fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitS
     let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
     let ready = PlannedConfig::new(arguments, file, u64::from(device.logical_sector), is_new)?;
     let result = result(arguments)?;
-    let conducted = front::conduct(&arguments.front, ready.plan.sequence.clone())?;
+    let conducted = other_tools::conduct(&arguments.front, ready.plan.sequence.clone())?;
     if let Some(result) = result {
         keep(arguments, &[ready], &conducted, result)?;
     }
@@ -86,7 +86,7 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
     let mut readies = Vec::new();
     let mut each = Vec::new();
     for (disk, target) in assigned(&arguments.front.target.names, &all, file)? {
-        let device = front::foresee(&arguments.front, target)?;
+        let device = other_tools::foresee(&arguments.front, target)?;
         let sector = u64::from(device.logical_sector);
         let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
         let ready = PlannedConfig::of_disk(
@@ -99,7 +99,7 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
         readies.push(ready);
     }
     let result = result(arguments)?;
-    let conducted = front::conduct_several(&arguments.front, each)?;
+    let conducted = other_tools::conduct_several(&arguments.front, each)?;
     if let Some(result) = result {
         keep(arguments, &readies, &conducted, result)?;
     }
@@ -145,7 +145,7 @@ fn assigned<'a>(
 }
 
 fn foreseen(arguments: &IometerArguments) -> anyhow::Result<Device> {
-    front::foresee(&arguments.front, front::target(&arguments.front)?)
+    other_tools::foresee(&arguments.front, other_tools::target(&arguments.front)?)
 }
 
 /// Opens the result file, if one is requested, so that an impossible name is refused before the
@@ -260,7 +260,7 @@ fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     };
     let sequence = preset.sequence();
     let result = result(arguments)?;
-    let conducted = front::conduct(&arguments.front, sequence.clone())?;
+    let conducted = other_tools::conduct(&arguments.front, sequence.clone())?;
     if let Some(result) = result {
         keep(arguments, &[ready::of_viking(&sequence, &device.name)], &conducted, result)?;
     }

@@ -1,7 +1,7 @@
 //! An Iometer configuration planned for a target.
 
 use crate::cli::iometer::IometerArguments;
-use crate::commands::front;
+use crate::commands::other_tools;
 use crate::recognize_file::expect;
 use std::path::Path;
 use steadfast_domain::sequence::StepRole;
@@ -39,9 +39,9 @@ impl PlannedConfig {
         (sector, prepare): (u64, bool),
         disk: Option<DiskChoice<'_>>,
     ) -> anyhow::Result<Self> {
-        let bytes = front::read(file)?;
+        let bytes = other_tools::read(file)?;
         expect(file, &bytes, "a configuration of Iometer", &[FileKind::IometerConfig])?;
-        let refused = |why| front::refused(file, &[why]);
+        let refused = |why| other_tools::refused(file, &[why]);
         let reading = iometer::read(&bytes).map_err(refused)?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
         let on = PlanOptions {
@@ -53,7 +53,7 @@ impl PlannedConfig {
             own_pattern: arguments.front.data_pattern.is_some(),
         };
         let mut plan = iometer::plan(&reading.config, reading.remarks, on).map_err(refused)?;
-        plan.sequence.source = Some(front::source(file, &bytes));
+        plan.sequence.source = Some(other_tools::source(file, &bytes));
         Ok(PlannedConfig { config: reading.config, plan })
     }
 }

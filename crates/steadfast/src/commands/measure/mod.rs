@@ -3,7 +3,7 @@
 mod figures;
 mod watch;
 
-use super::{begin, restore, several};
+use super::{restore, several, start_run};
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
 use crate::hosts;
@@ -342,7 +342,7 @@ fn refuse_unclear(arguments: &MeasureArguments, asked: &SingleLoad) -> anyhow::R
         arguments.target.names.iter().map(String::as_str).zip(&devices).collect();
     devices.iter().try_for_each(|device| check_engine(arguments.engine, device))?;
     several::refuse_same(&targets)?;
-    begin::refuse_ambiguous(&arguments.yes_destroy, &devices)
+    start_run::refuse_ambiguous(&arguments.yes_destroy, &devices)
 }
 
 /// Arms a target of this host.
@@ -355,7 +355,7 @@ fn rig_here(
     let (named, consent) = if asked.alters() {
         let named = target::find(target, arguments.target.size)?;
         let alone = arguments.target.names.len() == 1;
-        let confirmation = begin::confirmation(&arguments.yes_destroy, &named, alone);
+        let confirmation = start_run::confirmation(&arguments.yes_destroy, &named, alone);
         (named, Consent::Destroy { confirmation })
     } else {
         (target::find_to_read(target, arguments.target.size, &asked.name)?, Consent::Read)

@@ -7,11 +7,11 @@
 
 mod threads;
 
-use super::begin::{
-    ArmedRun, FinishedRun, RunIntent, RunRequest, default_directory, names, refuse_ambiguous,
-};
 use super::conduct::{state, unfinished, write_report};
 use super::resumed_run::ResumedRun;
+use super::start_run::{
+    ArmedRun, FinishedRun, RunIntent, RunRequest, default_directory, names, refuse_ambiguous,
+};
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
 use crate::output::{has_report, say_complete};

@@ -109,14 +109,14 @@ fn lines(arguments: &CompareArguments, compared: &CaptureComparison<'_>) -> Stri
         format!("{} ({time})", printable(&compared.names[at]))
     });
     let Delta { a: total_a, b: total_b, .. } = &compared.total;
-    let tells_queue = total_a.queue_mean_ns.or(total_b.queue_mean_ns).is_some();
+    let has_queue = total_a.queue_mean_ns.or(total_b.queue_mean_ns).is_some();
     let shown = compared.deltas.iter().take(arguments.top).chain([&compared.total]);
     let more = compared.deltas.len().saturating_sub(arguments.top);
     let more = if more > 0 { format!("\n{more} more with a larger --top") } else { String::new() };
     format!(
         "A = {a}\nB = {b}\naligned by {}\n{}{more}",
         printable(&compared.align.to_string()),
-        listed(&Delta::table(tells_queue), shown)
+        listed(&Delta::table(has_queue), shown)
     )
 }
 

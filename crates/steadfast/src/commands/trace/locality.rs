@@ -93,7 +93,7 @@ fn lines(device: &DeviceLocality) -> String {
     let error = if figures.is_exact() {
         ""
     } else {
-        " (a fall may stand up to 30 % beside its cache size, docs/trace.md)"
+        " (a drop may appear at a cache size that is wrong by up to 30 %, docs/trace.md)"
     };
     let curve = figures.lacks_curve().unwrap_or_else(|| listed(CachePoint::ALL, figures.shown()));
     format!(

@@ -94,8 +94,8 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
     if arguments.json {
         selected.print(account, content)?
     } else {
-        let tells_queue = content.processes.iter().any(|process| process.queued.count > 0);
-        let columns = ProcessFigures::table(tells_queue);
+        let has_queue = content.processes.iter().any(|process| process.queued.count > 0);
+        let columns = ProcessFigures::table(has_queue);
         terminal::print(&listed(&columns, &content.processes))?;
     }
     Ok(selected.ending())

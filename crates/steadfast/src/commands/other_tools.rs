@@ -3,10 +3,10 @@
 //!
 //! A command turns its file or its options into a [`Sequence`] and hands it to [`conduct`].
 
-use super::begin::{RunRequest, default_seed, reading};
 use super::plan;
 use super::several::{self, ConcurrentRuns};
-use crate::cli::front::FrontArguments;
+use super::start_run::{RunRequest, default_seed, reading};
+use crate::cli::other_tools::FrontArguments;
 use crate::exit::{ExitState, misuse};
 pub use crate::input_file::{foreign as read, source};
 use crate::run_settings::{given, meta};

@@ -2,7 +2,7 @@
 
 use super::facts::demands_text;
 use super::form::preconditioning_amount;
-use crate::ground::choices::RunChoices;
+use crate::common::choices::RunChoices;
 use crate::report_notation::{number, own};
 use steadfast_domain::findings::{FrontPage, Origin, Setting};
 use steadfast_domain::{Device, DiskArray, Record};

@@ -1,8 +1,8 @@
 //! Workload-independent preconditioning (WIPC): sequential writes over the active range until
 //! twice the user capacity has been written.
 
-use crate::ground::ProcedureSetup;
-use crate::ground::stretch::ContinuousLoad;
+use crate::common::ProcedureSetup;
+use crate::common::stretch::ContinuousLoad;
 use crate::parameters::Parameter;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;

@@ -97,8 +97,8 @@ pub struct Sequencer {
     /// Optional annotations; empty if they are off. Gaps stay `None`, because they depend on the
     /// filter.
     pub after: Vec<IoAnnotations>,
-    tells_after: bool,
-    tells_busy: bool,
+    has_after: bool,
+    has_busy: bool,
     leaves_recorded: bool,
     kinds: RowsByKind,
     space: LookbackScratch,
@@ -141,8 +141,8 @@ impl Sequencer {
             depth: Vec::new(),
             busy: Vec::new(),
             after: Vec::new(),
-            tells_after: false,
-            tells_busy: true,
+            has_after: false,
+            has_busy: true,
             leaves_recorded: false,
             kinds: RowsByKind::default(),
             space: LookbackScratch::new(window.max(1)),
@@ -189,13 +189,13 @@ impl Sequencer {
 
     /// Enables or disables [`IoAnnotations`]; it is disabled by default.
     pub fn telling_after(mut self, tells: bool) -> Self {
-        self.tells_after = tells;
+        self.has_after = tells;
         self
     }
 
     /// Enables or disables busy time; it is enabled by default.
     pub fn telling_busy(mut self, tells: bool) -> Self {
-        self.tells_busy = tells;
+        self.has_busy = tells;
         self.busy.clear();
         self
     }
@@ -214,7 +214,7 @@ impl Sequencer {
     /// Annotates the next events; `responses` is the bitwise OR of their response times.
     pub(crate) fn follow_within(&mut self, batch: &Batch, responses: i64) {
         self.after.clear();
-        if self.tells_after {
+        if self.has_after {
             self.after.resize(batch.len(), IoAnnotations { gap_ns: None, idle_ns: 0, run: 0 });
         }
         self.sequential.clear();
@@ -276,13 +276,13 @@ impl Sequencer {
             self.depth.resize(batch.len(), 0);
         }
         self.busy.clear();
-        if self.tells_busy {
+        if self.has_busy {
             self.busy.resize(batch.len(), (0, 0));
         }
         if self.depths == DepthSource::Unknown {
             return;
         }
-        if counts || self.tells_busy || self.tells_after {
+        if counts || self.has_busy || self.has_after {
             self.follow_each(batch, counts);
         }
         if !counts {
@@ -301,7 +301,7 @@ impl Sequencer {
                 after.idle_ns = issued.saturating_sub(device.busy_until);
             }
             let part = device.busy_with(issued, completed);
-            if self.tells_busy {
+            if self.has_busy {
                 self.busy[row] = part;
             }
             if counts {

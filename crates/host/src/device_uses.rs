@@ -1,9 +1,9 @@
 //! Uses of a device: mounts, swap, holders and everything built on it.
 //!
 //! Answers two questions: is the device, or a part of it, or anything stacked on it in use
-//! ([`DeviceProbe::uses`])? Which disks store the paths that must be kept
-//! ([`DeviceProbe::disks_of_path`])? Devices are compared by number; anything that cannot be read
-//! is an error. [`DeviceProbe::stack`] lists what else leads to the same blocks, for the exclusive
+//! ([`DeviceUses::uses`])? Which disks store the paths that must be kept
+//! ([`DeviceUses::disks_of_path`])? Devices are compared by number; anything that cannot be read
+//! is an error. [`DeviceUses::stack`] lists what else leads to the same blocks, for the exclusive
 //! open, which also detects holders that are in no list.
 
 use crate::backing::{FileId, LoopBacking, backing};
@@ -71,7 +71,7 @@ pub(crate) struct DeviceStack {
 
 /// State of the machine, read once.
 #[derive(Debug)]
-pub(crate) struct DeviceProbe<'a> {
+pub(crate) struct DeviceUses<'a> {
     roots: &'a SystemRoots,
     mounts: Vec<(Mount, Vec<SysfsNode>)>,
     own_mounts: Vec<Mount>,
@@ -80,7 +80,7 @@ pub(crate) struct DeviceProbe<'a> {
     loops: Vec<(SysfsNode, LoopBacking)>,
 }
 
-impl<'a> DeviceProbe<'a> {
+impl<'a> DeviceUses<'a> {
     /// Reads the state of the machine.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl<'a> DeviceProbe<'a> {
         }
         let mounts = mounts_everywhere(roots)?;
         let layers = MountTable::new(mounts.clone(), roots);
-        Ok(DeviceProbe {
+        Ok(DeviceUses {
             mounts: mounts.into_iter().map(|mount| (mount.clone(), mount.nodes(roots))).collect(),
             own_mounts: self::mounts(roots)?,
             swaps: SwapAreas::read(roots, &layers)?,
@@ -109,8 +109,12 @@ impl<'a> DeviceProbe<'a> {
     /// loop devices on the same file, other devices on the same sectors, and everything stacked on
     /// any of these.
     pub fn uses(&self, node: &SysfsNode) -> Result<Vec<DeviceUse>, HostError> {
-        let mut survey =
-            UseSurvey { sight: self, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() };
+        let mut survey = UseSurvey {
+            snapshot: self,
+            below: Vec::new(),
+            seen: BTreeSet::new(),
+            found: Vec::new(),
+        };
         survey.visit_all(node)?;
         survey.visit_below(&node.whole())?;
         let own = node.name.clone();
@@ -250,8 +254,12 @@ impl<'a> DeviceProbe<'a> {
 
     /// Returns the uses of a device and of what is built on it, regardless of what is below it.
     fn uses_of_alone(&self, node: &SysfsNode) -> Result<Vec<DeviceUse>, HostError> {
-        let mut survey =
-            UseSurvey { sight: self, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() };
+        let mut survey = UseSurvey {
+            snapshot: self,
+            below: Vec::new(),
+            seen: BTreeSet::new(),
+            found: Vec::new(),
+        };
         survey.visit_all(node)?;
         Ok(survey.found)
     }
@@ -461,20 +469,20 @@ impl<'a> DeviceProbe<'a> {
 
 /// Returns the uses of a device in words, for display. If they cannot be determined, says so.
 pub(crate) fn seen_uses(node: &SysfsNode, roots: &SystemRoots) -> Vec<String> {
-    match DeviceProbe::take(roots).and_then(|sight| sight.uses(node)) {
+    match DeviceUses::take(roots).and_then(|snapshot| snapshot.uses(node)) {
         Ok(uses) => uses.iter().map(ToString::to_string).collect(),
         Err(error) => vec![format!("unknown ({error})")],
     }
 }
 
-/// Like [`DeviceProbe::disks_below`], for display: empty if unknown.
+/// Like [`DeviceUses::disks_below`], for display: empty if unknown.
 pub(crate) fn disks_below(node: &SysfsNode, roots: &SystemRoots) -> BTreeSet<SysfsNode> {
-    DeviceProbe::take(roots).and_then(|sight| sight.disks_below(node)).unwrap_or_default()
+    DeviceUses::take(roots).and_then(|snapshot| snapshot.disks_below(node)).unwrap_or_default()
 }
 
-/// Like [`DeviceProbe::disks_of_path`], for display: empty if unknown.
+/// Like [`DeviceUses::disks_of_path`], for display: empty if unknown.
 pub(crate) fn disks_of_path(path: &Path, roots: &SystemRoots) -> BTreeSet<SysfsNode> {
-    DeviceProbe::take(roots).and_then(|sight| sight.disks_of_path(path)).unwrap_or_default()
+    DeviceUses::take(roots).and_then(|snapshot| snapshot.disks_of_path(path)).unwrap_or_default()
 }
 
 /// Devices that share sectors with a device.
@@ -490,7 +498,7 @@ struct SectorSharers {
 
 /// Uses found so far.
 struct UseSurvey<'a> {
-    sight: &'a DeviceProbe<'a>,
+    snapshot: &'a DeviceUses<'a>,
     /// Devices of the own stack, which do not count as holders.
     below: Vec<SysfsNode>,
     seen: BTreeSet<SysfsNode>,
@@ -509,7 +517,7 @@ impl UseSurvey<'_> {
         if node.partition().is_some() {
             self.visit(&node.whole())?;
         }
-        let sharers = self.sight.sharers(node)?;
+        let sharers = self.snapshot.sharers(node)?;
         self.below.extend(sharers.above);
         for below in sharers.below.difference(&self.seen.clone()) {
             self.note(below);
@@ -528,7 +536,7 @@ impl UseSurvey<'_> {
         }
         self.note(node);
         let mut holders = node.holders()?;
-        holders.extend(self.sight.loops_on(node));
+        holders.extend(self.snapshot.loops_on(node));
         holders.retain(|holder| !self.below.contains(holder));
         for holder in holders {
             self.add(node, UseKind::Held(holder.known_as()));
@@ -540,12 +548,12 @@ impl UseSurvey<'_> {
 
     /// Notes mounts and swap.
     fn note(&mut self, node: &SysfsNode) {
-        let on = self.sight.mounts.iter().filter(|(_, nodes)| nodes.contains(node));
+        let on = self.snapshot.mounts.iter().filter(|(_, nodes)| nodes.contains(node));
         let points: BTreeSet<PathBuf> = on.map(|(mount, _)| mount.point.clone()).collect();
         for point in points {
             self.add(node, UseKind::Mounted(point));
         }
-        if self.sight.swaps.nodes.contains(node) {
+        if self.snapshot.swaps.nodes.contains(node) {
             self.add(node, UseKind::Swap);
         }
     }
@@ -553,7 +561,7 @@ impl UseSurvey<'_> {
     /// Follows a loop device down to the block device below it, or to other loop devices on the
     /// same file.
     fn visit_below(&mut self, whole: &SysfsNode) -> Result<(), HostError> {
-        match self.sight.backing_of(whole) {
+        match self.snapshot.backing_of(whole) {
             // The device below counts as if it were the target.
             Some(LoopBacking::Device(below)) if !self.seen.contains(below) => {
                 self.below.push(whole.clone());
@@ -566,16 +574,16 @@ impl UseSurvey<'_> {
     }
 
     fn visit_file(&mut self, over: &SysfsNode, file: FileId) -> Result<(), HostError> {
-        let inodes = self.sight.inodes_below(over, file)?;
-        if self.sight.swaps_to(&inodes)? {
+        let inodes = self.snapshot.inodes_below(over, file)?;
+        if self.snapshot.swaps_to(&inodes)? {
             self.add(over, UseKind::Swap);
         }
-        for beside in self.sight.loops_over(&inodes.ids).filter(|beside| *beside != over) {
-            if !self.sight.uses_of_alone(beside)?.is_empty() {
+        for beside in self.snapshot.loops_over(&inodes.ids).filter(|beside| *beside != over) {
+            if !self.snapshot.uses_of_alone(beside)?.is_empty() {
                 self.add(over, UseKind::SharedFile(beside.name.clone()));
             }
         }
-        self.sight.refuse_lost_uses(Some(over))
+        self.snapshot.refuse_lost_uses(Some(over))
     }
 }
 
@@ -684,7 +692,7 @@ mod tests {
         machine.place(&efi, 40_000, 16_384);
         machine.place(&free, 131_136, 1000);
         let stack_of = |part: &SysfsNode| {
-            let stack = DeviceProbe::take(&machine.roots).unwrap().stack(part).unwrap();
+            let stack = DeviceUses::take(&machine.roots).unwrap().stack(part).unwrap();
             disk_names(stack.claims)
         };
         assert_eq!(stack_of(&image), ["sda2"]);
@@ -769,10 +777,10 @@ mod tests {
         for free in ["dm-2", "dm-3"] {
             assert_eq!(uses_of(&machine, free), Vec::<String>::new(), "{free}");
         }
-        let sight = DeviceProbe::take(&machine.roots).unwrap();
+        let snapshot = DeviceUses::take(&machine.roots).unwrap();
         let claims = |name: &str| {
             let node = SysfsNode::named(name, &machine.roots).unwrap();
-            disk_names(sight.stack(&node).unwrap().claims)
+            disk_names(snapshot.stack(&node).unwrap().claims)
         };
         assert_eq!(claims("dm-0"), ["dm-1"]);
         assert_eq!(claims("dm-2"), Vec::<String>::new());
@@ -978,8 +986,8 @@ mod tests {
         );
         let disks = |number: &str| {
             machine.mount(&[(number, "/", "ext4", "/dev/root")]);
-            let sight = DeviceProbe::take(&machine.roots).unwrap();
-            sight.disks_of_first_root().map(disk_names).map_err(|error| error.to_string())
+            let snapshot = DeviceUses::take(&machine.roots).unwrap();
+            snapshot.disks_of_first_root().map(disk_names).map_err(|error| error.to_string())
         };
         for (number, known) in [
             ("8:0", "sda"),
