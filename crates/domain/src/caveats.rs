@@ -73,6 +73,8 @@ pub const FILE_DAMAGED: &str = "file-damaged";
 pub const FILE_TARGET: &str = "file-target";
 /// The user's filter excludes I/Os of a trace.
 pub const FILTERED: &str = "filtered";
+/// A write with its flush takes hardly longer than a plain write.
+pub const FLUSH_COSTS_NOTHING: &str = "flush-costs-nothing";
 /// Messages of fio in addition to its results. Added by the engine.
 pub const FIO_MESSAGES: &str = "fio-said";
 /// Values that another tool's results do not state.
@@ -147,6 +149,8 @@ pub const NO_QUEUE_TIMES: &str = "no-queue-times";
 pub const NO_RESPONSE_TIMES: &str = "no-response-times";
 /// No preconditioning independent of the workload takes place.
 pub const NO_WIPC: &str = "no-wipc";
+/// The queue is write through, so that the kernel sends no flush to the device.
+pub const NOTHING_FLUSHED: &str = "nothing-flushed";
 /// The engine stopped waiting for I/Os that did not complete.
 pub const IOS_OUTSTANDING: &str = "not-waited-for";
 /// A capture recorded the I/Os of a single process.

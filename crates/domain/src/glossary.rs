@@ -55,6 +55,7 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     word("DIRTH", "Demand Intensity / Response Time Histogram test"),
     word("DP", "data pattern (RND: random data)"),
     word("DUT", "device under test"),
+    word("FLUSH", "a write's own flush (FLUSH/1), or one that 16 writes share (FLUSH/16)"),
     word("FUA", "force unit access: a write that completes only when it is on stable media"),
     word("GB", "10^9 bytes"),
     word("GiB", "2^30 bytes"),

@@ -4,8 +4,8 @@ use crate::stimulus::Op;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Reads and writes of a device as counted by the kernel (`/proc/diskstats`). Discards and flushes
-/// are not included.
+/// Reads, writes and flushes of a device as counted by the kernel (`/proc/diskstats`). Discards are
+/// not included.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -22,6 +22,11 @@ pub struct KernelCounters {
     pub write_merges: u64,
     /// Bytes written.
     pub write_bytes: Bytes,
+    /// Flushes that the device executed: the kernel makes one of several that wait at the same
+    /// time, and sends none to a device without a volatile cache. `None` if the kernel does not
+    /// count them, as for a partition and for a device without a request queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flushes: Option<u64>,
 }
 
 /// I/Os and bytes of one operation.
@@ -42,6 +47,7 @@ impl KernelCounters {
             writes: self.writes.wrapping_sub(earlier.writes),
             write_merges: self.write_merges.wrapping_sub(earlier.write_merges),
             write_bytes: Bytes(self.write_bytes.0.wrapping_sub(earlier.write_bytes.0)),
+            flushes: self.flushes.zip(earlier.flushes).map(|(now, then)| now.wrapping_sub(then)),
         }
     }
 
@@ -53,11 +59,12 @@ impl KernelCounters {
         self.writes = self.writes.wrapping_add(other.writes);
         self.write_merges = self.write_merges.wrapping_add(other.write_merges);
         self.write_bytes = Bytes(self.write_bytes.0.wrapping_add(other.write_bytes.0));
+        self.flushes = self.flushes.zip(other.flushes).map(|(own, other)| own.wrapping_add(other));
     }
 
-    /// Returns true if nothing was counted.
+    /// Returns true if no read or write was counted.
     pub fn is_zero(&self) -> bool {
-        *self == KernelCounters::default()
+        KernelCounters { flushes: None, ..*self } == KernelCounters::default()
     }
 
     /// Returns the counts of one operation; merged I/Os count separately. All zeros for discards
@@ -84,5 +91,16 @@ mod tests {
         let before = KernelCounters { reads: u64::MAX, ..KernelCounters::default() };
         let after = KernelCounters { reads: 4, ..KernelCounters::default() };
         assert_eq!(after.since(&before).reads, 5);
+    }
+
+    #[test]
+    fn flushes_that_one_reading_lacks_are_unknown_and_count_no_io() {
+        let read = |flushes| KernelCounters { flushes, ..KernelCounters::default() };
+        assert_eq!(read(Some(9)).since(&read(Some(4))).flushes, Some(5));
+        assert_eq!(read(Some(9)).since(&read(None)).flushes, None);
+        let mut sum = read(Some(2));
+        sum.add(&read(Some(3)));
+        assert_eq!(sum.flushes, Some(5));
+        assert!(sum.is_zero());
     }
 }

@@ -341,6 +341,28 @@ fn durable_writes_count_their_commits_and_flushes() {
     }
 }
 
+/// Commits that the end of the time interrupts: each has its write alone, and where the flush had
+/// begun that too.
+#[test]
+fn what_is_outstanding_at_the_end_of_commits_is_in_every_row() {
+    let _turn = alone();
+    let scratch = Scratch::new(8 << 20);
+    for (pattern, demand) in [("RND 4K W FLUSH/1", "T2Q4"), ("SEQ 4K W FLUSH/8", "T1Q8")] {
+        let mut engine = engine_on(scratch.target(), Backend::Uring);
+        let until = LoadLimits::time(Nanos::from_millis(150));
+        let done = apply(&mut engine, stimulus(pattern, demand, 8 << 20, until));
+        check_consistency(&done);
+        let (writes, flushes) = (done.direction(Op::Write), done.direction(Op::Flush));
+        let alone = done.writes_alone.as_ref().unwrap();
+        assert_eq!(alone.responses(), writes.responses(), "{pattern}");
+        assert!(alone.ios >= writes.ios && alone.response_sum < writes.response_sum, "{pattern}");
+        let late = |op| done.unmeasured.iter().find(|part| part.op == op).map_or(0, |p| p.ios);
+        assert_eq!(late(Op::Write), writes.outstanding, "{pattern}");
+        assert!(flushes.outstanding <= late(Op::Flush), "{pattern}");
+        assert!(late(Op::Flush) > 0, "{pattern}: a flush follows every write");
+    }
+}
+
 #[test]
 fn flushes_count_but_move_nothing() {
     let _turn = alone();

@@ -1,6 +1,7 @@
 //! All procedures that run steps themselves, that is, all except those that consist of other
 //! procedures (the suite and tkperf).
 
+use crate::commit::{self, Commit};
 use crate::common::asked::ProcedureRequest;
 use crate::common::ranges;
 use crate::parameters::{self, Parameter};
@@ -71,6 +72,12 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         summary: "IOPS of a saturated drive after host idle times of 5 to 50 s (PTS HIR)",
         parameters: hir::PARAMETERS,
         make: |asked| boxed(hir::Hir::on(ground(asked)?)),
+    },
+    ProcedureSpec {
+        name: "commit",
+        summary: "durable writes: flush, FUA and plain, 1 to 64 committers, group commit",
+        parameters: commit::PARAMETERS,
+        make: |asked| boxed(Commit::new(asked)),
     },
     ProcedureSpec {
         name: "verify-write",
@@ -189,8 +196,8 @@ pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"
 pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
 
 /// Procedures with a method of their own, which is the same in all profiles.
-pub(crate) const OF_NO_SPECIFICATION: [&str; 4] =
-    ["verify-write", crate::sequence::NAME, "hdd-iops", "hdd-throughput"];
+pub(crate) const OF_NO_SPECIFICATION: [&str; 5] =
+    ["commit", "verify-write", crate::sequence::NAME, "hdd-iops", "hdd-throughput"];
 
 /// Returns an error if the profile does not have the procedure.
 fn check_combination(settings: &Settings) -> Result<(), ProcedureError> {

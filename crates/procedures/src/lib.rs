@@ -16,6 +16,7 @@
 
 pub mod campaign;
 mod catalogue;
+mod commit;
 pub mod common;
 mod exhibits;
 pub mod foreign;

@@ -394,13 +394,25 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         if self.lane.has_given_up() {
             return;
         }
+        let deadline = self.shared.deadline();
         for (slot, io) in self.slots.iter().enumerate() {
             // While the load ends, a slot without an I/O is in the list of vacant slots or has
             // never had one.
-            let waits = io.began > 0 && !self.vacant.contains(&(slot as u32));
-            if waits && !(io.op == Op::Flush && self.commits.is_some()) {
-                let response = self.clock.nanos(now.saturating_sub(io.began));
-                account.count_outstanding(io.stream, response);
+            if io.began == 0 || self.vacant.contains(&(slot as u32)) {
+                continue;
+            }
+            let response = self.clock.nanos(now.saturating_sub(io.began));
+            match (&self.commits, io.op) {
+                (Some(commits), Op::Flush) => {
+                    if io.began < deadline {
+                        account.count_outstanding(commits.flush_stream(), response);
+                    }
+                }
+                (Some(commits), Op::Write) => {
+                    account.count_outstanding(commits.alone_stream(), response);
+                    account.count_outstanding(io.stream, response);
+                }
+                _ => account.count_outstanding(io.stream, response),
             }
         }
         if let Some(commits) = &mut self.commits {
@@ -485,9 +497,11 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             if failed {
                 commits.failed(completion.slot);
             } else {
+                let response = self.clock.nanos(now.saturating_sub(began));
                 if counting {
-                    let response = self.clock.nanos(now.saturating_sub(began));
                     account.count_sized(commits.alone_stream(), response, size.into());
+                } else if !self.lane.has_given_up() {
+                    account.count_outstanding(commits.alone_stream(), response);
                 }
                 let write = UncommittedWrite { stream, size, missing, began };
                 flushes = commits.written(completion.slot, write);
@@ -530,10 +544,15 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         if failed {
             return drop(writes);
         }
+        let response = clock.nanos(now.saturating_sub(flushed_from));
         if counting {
-            account.count(flush_stream, clock.nanos(now.saturating_sub(flushed_from)));
+            account.count(flush_stream, response);
         } else {
             self.lane.count_late(Op::Flush, 0);
+            // A flush that began after the end was not outstanding at it.
+            if flushed_from < self.shared.deadline() && !self.lane.has_given_up() {
+                account.count_outstanding(flush_stream, response);
+            }
         }
         for UncommittedWrite { stream, size, missing, began } in writes {
             let response = clock.nanos(now.saturating_sub(began));

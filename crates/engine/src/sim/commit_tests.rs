@@ -62,14 +62,28 @@ fn writes_left_at_the_limit_are_flushed() {
     assert_eq!(m.writes_alone.as_ref().unwrap().ios, m.direction(Op::Write).ios);
 }
 
-/// The end of the time comes in the middle of a commit, which counts with its full time.
+/// The end of the time comes in the middle of a commit, which counts with its full time: during
+/// its write, whose flush begins after the end, and during its flush.
 #[test]
 fn a_commit_outstanding_at_the_end_has_its_whole_time() {
-    let until = LoadLimits::time(Nanos(10 * (COMMAND + LINK + FLUSH) + 50_000));
-    let m = run(&mut exact(None), load("RND 4K W FLUSH/1", "T1Q1", until));
-    let writes = m.direction(Op::Write);
-    assert_eq!((writes.ios, writes.outstanding), (10, 1));
-    assert_eq!(writes.response_min, Some(writes.response_max));
+    let commit = COMMAND + LINK + FLUSH;
+    for (into, alone_ios, flushes_outstanding) in [(50_000, 10, 0), (COMMAND + LINK + 1, 11, 1)] {
+        let until = LoadLimits::time(Nanos(10 * commit + into));
+        let m = run(&mut exact(None), load("RND 4K W FLUSH/1", "T1Q1", until));
+        let (writes, flushes) = (m.direction(Op::Write), m.direction(Op::Flush));
+        assert_eq!((writes.ios, writes.outstanding), (10, 1), "{into}");
+        assert_eq!(writes.response_min, Some(writes.response_max));
+        assert_eq!((flushes.ios, flushes.outstanding), (10, flushes_outstanding), "{into}");
+        assert_eq!(
+            (flushes.response_min, flushes.response_max),
+            (Some(Nanos(FLUSH)), Nanos(FLUSH))
+        );
+        let alone = m.writes_alone.unwrap();
+        assert_eq!((alone.ios, alone.responses()), (alone_ios, 11), "{into}");
+        assert_eq!(alone.response_max, Nanos(COMMAND + LINK));
+        let late: Vec<_> = m.unmeasured.iter().map(|part| (part.op, part.ios)).collect();
+        assert_eq!(late, [(Op::Write, 1), (Op::Flush, 1)], "{into}");
+    }
 }
 
 /// M/D/1: Poisson arrivals at one server of constant time wait rho / (2 mu (1 - rho)) on average.

@@ -56,8 +56,8 @@ enum SettleTime {
     Ramp,
     /// In the measured time.
     Measured,
-    /// After the end of the load.
-    Ended,
+    /// After the end of the load, which was at this time.
+    Ended(u64),
 }
 
 /// An outstanding I/O.
@@ -207,6 +207,7 @@ impl RunningLoad {
 
     /// Completes the I/Os that are outstanding at the end of the load.
     pub(super) fn drain(&mut self, drive: &mut SimulatedDrive, window: &mut SimulatedMeasurement) {
+        let end = self.now;
         loop {
             while let Some((done, slot)) = self.calendar.first() {
                 self.now = self.now.max(done);
@@ -214,7 +215,7 @@ impl RunningLoad {
                 window.note_completion(self.now);
                 if !self.is_durable(slot) {
                     window.count_outstanding(&self.slots[slot], self.now);
-                } else if self.settle(slot, window, SettleTime::Ended) {
+                } else if self.settle(slot, window, SettleTime::Ended(end)) {
                     self.flush(slot, drive);
                     continue;
                 }
@@ -270,19 +271,29 @@ impl RunningLoad {
                 commits.failed(place);
                 return false;
             }
-            if time == SettleTime::Measured {
-                let alone = commits.alone_stream() + first;
-                window.account.count_sized(alone, now - io.since, io.size.into());
+            let alone = commits.alone_stream() + first;
+            match time {
+                SettleTime::Measured => {
+                    window.account.count_sized(alone, now - io.since, io.size.into());
+                }
+                SettleTime::Ramp => {}
+                SettleTime::Ended(_) => window.account.count_outstanding(alone, now - io.since),
             }
             let OutstandingIo { stream, size, short: missing, since: began, .. } = io;
             return commits.written(place, UncommittedWrite { stream, size, missing, began });
         }
         let flush_stream = commits.flush_stream() + first;
         let (flushed_from, writes) = commits.committed(place);
-        if time == SettleTime::Measured {
-            window.account.count(flush_stream, now - flushed_from);
-        } else {
-            window.unmeasured.add(Op::Flush, 0);
+        match time {
+            SettleTime::Measured => window.account.count(flush_stream, now - flushed_from),
+            SettleTime::Ramp => window.unmeasured.add(Op::Flush, 0),
+            SettleTime::Ended(end) => {
+                window.unmeasured.add(Op::Flush, 0);
+                // A flush that began after the end was not outstanding at it.
+                if flushed_from < end {
+                    window.account.count_outstanding(flush_stream, now - flushed_from);
+                }
+            }
         }
         for UncommittedWrite { stream, size, missing, began } in writes {
             let response = now - began;
@@ -292,7 +303,7 @@ impl RunningLoad {
                     window.account.count_short(stream, response, u64::from(missing));
                 }
                 SettleTime::Ramp => window.unmeasured.add(Op::Write, size),
-                SettleTime::Ended => {
+                SettleTime::Ended(_) => {
                     window.unmeasured.add(Op::Write, size);
                     window.account.count_outstanding(stream, response);
                 }

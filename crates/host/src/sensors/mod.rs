@@ -26,18 +26,28 @@ pub fn kernel_counters(device: &Device, roots: &SystemRoots) -> Option<KernelCou
     }
     match SysfsNode::named(&device.name, roots) {
         Some(node) => counters_of(&node, roots),
-        None => parse_counters(&disk_statistics(&device.name, roots)?),
+        None => {
+            let counted = parse_counters(&disk_statistics(&device.name, roots)?)?;
+            Some(KernelCounters { flushes: None, ..counted })
+        }
     }
 }
 
 /// Returns the counters of a device or partition that sysfs lists. The I/Os of a multipath NVMe
 /// namespace are counted on its paths and summed here; those of its partitions are not counted.
 pub(crate) fn counters_of(node: &SysfsNode, roots: &SystemRoots) -> Option<KernelCounters> {
-    let mut sum = KernelCounters::default();
+    let mut sum: Option<KernelCounters> = None;
     for statistics in statistics_of(node, roots)? {
-        sum.add(&parse_counters(&statistics)?);
+        let own = parse_counters(&statistics)?;
+        match &mut sum {
+            Some(sum) => sum.add(&own),
+            None => sum = Some(own),
+        }
     }
-    Some(sum)
+    // Flushes are counted for request queues of whole devices; elsewhere the column is 0.
+    let whole = node.whole();
+    let counts_flushes = node == &whole && whole.directory.join("mq").is_dir();
+    sum.map(|sum| KernelCounters { flushes: sum.flushes.filter(|_| counts_flushes), ..sum })
 }
 
 /// Number of I/Os of a device that move no data.
@@ -94,8 +104,8 @@ fn disk_statistics(name: &str, roots: &SystemRoots) -> Option<String> {
     })
 }
 
-/// Parses the columns reads, read merges, read sectors, read time, and the same for writes
-/// (Documentation/admin-guide/iostats.rst).
+/// Parses the columns reads, read merges, read sectors, read time, and the same for writes; column
+/// 16 are the flushes, since Linux 5.5 (Documentation/admin-guide/iostats.rst).
 fn parse_counters(text: &str) -> Option<KernelCounters> {
     let columns: Vec<u64> =
         text.split_whitespace().map_while(|column| column.parse().ok()).collect();
@@ -111,6 +121,7 @@ fn parse_counters(text: &str) -> Option<KernelCounters> {
         writes,
         write_merges,
         write_bytes: Bytes(write_sectors.saturating_mul(KERNEL_SECTOR)),
+        flushes: columns.get(15).copied(),
     })
 }
 
@@ -146,6 +157,22 @@ mod tests {
         assert_eq!(counters.write_bytes, Bytes(13_380_496 * 512));
         assert_eq!(parse_counters("1 2 3 4 5 6"), None);
         assert_eq!(parse_counters(""), None);
+    }
+
+    #[test]
+    fn flushes_are_counted_for_a_request_queue_and_not_for_its_partition() {
+        let machine = MachineFixture::new();
+        let disk = machine.nvme(0, 1, 1000);
+        let part = machine.partition(&disk, "nvme0n1p1", "259:91", 100);
+        let stat = "9 0 9 0 9 0 9 0 0 0 0 1 0 8 0 37 5";
+        machine.set(&disk, "stat", stat);
+        machine.set(&part, "stat", stat);
+        let flushes = |node| counters_of(node, &machine.roots).unwrap().flushes;
+        assert_eq!(flushes(&disk), None, "no request queue");
+        std::fs::create_dir(disk.directory.join("mq")).unwrap();
+        assert_eq!((flushes(&disk), flushes(&part)), (Some(37), None));
+        machine.set(&disk, "stat", "9 0 9 0 9 0 9 0 0 0 0");
+        assert_eq!(flushes(&disk), None, "an old kernel");
     }
 
     #[test]

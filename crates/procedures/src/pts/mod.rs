@@ -13,7 +13,7 @@ pub mod latency;
 pub mod method;
 pub mod scattered;
 pub mod throughput;
-mod wipc_exhibits;
+pub(crate) mod wipc_exhibits;
 pub mod workload;
 pub mod wsat;
 pub mod xsr;

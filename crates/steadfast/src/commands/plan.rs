@@ -529,10 +529,13 @@ fn repeated_text(stretches: &[OutlineSection], times: usize) -> String {
 
 /// Formats the content and duration of a stretch.
 fn what_text(stretch: &OutlineSection, assumed_rate: Option<Bytes>) -> String {
-    let what = match (stretch.steps.first(), stretch.step_count()) {
-        (Some(only), 1) => only.label.clone(),
-        (Some(first), steps) => format!("{steps} steps of {}", first.label),
-        (None, _) => String::new(),
+    let what = match (stretch.steps.first(), stretch.steps.last(), stretch.step_count()) {
+        (Some(only), _, 1) => only.label.clone(),
+        (Some(first), Some(last), steps) if first.label != last.label => {
+            format!("{steps} steps, {} to {}", first.label, last.label)
+        }
+        (Some(first), _, steps) => format!("{steps} steps of {}", first.label),
+        (None, ..) => String::new(),
     };
     if let (Some(time), Some(bytes)) = (stretch.time_ns, stretch.bytes_at_most) {
         return match assumed_rate {

@@ -8,6 +8,7 @@ mod capture;
 mod captured;
 mod circles;
 mod closed_loop;
+mod commit;
 mod confirmations;
 mod content;
 mod deltas;

@@ -139,6 +139,19 @@ fn impossible_rates_and_durabilities_are_refused() {
     }
 }
 
+/// Four writes share a flush, so a thread of eight never has more outstanding.
+#[test]
+fn a_group_smaller_than_the_depth_says_how_many_writes_are_outstanding() {
+    let scratch = tempfile::tempdir().unwrap();
+    let load = |pattern| ["measure", pattern, "--target", "sim:exact", "--ios", "80", "--demand"];
+    let said = |pattern, demand| succeed(scratch.path(), &[&load(pattern)[..], &[demand]].concat());
+    let remark = "FLUSH/4: each thread has at most 4 writes outstanding, not 8";
+    assert!(said("RND 4K W FLUSH/4", "T2Q8").contains(remark));
+    for (pattern, demand) in [("RND 4K W FLUSH/4", "T2Q4"), ("RND 4K W FLUSH/1", "T1Q8")] {
+        assert!(!said(pattern, demand).contains("outstanding, not"), "{pattern} {demand}");
+    }
+}
+
 /// A commit of the exact drive is 104 us of write and 2.1 ms of flush.
 #[test]
 fn commits_have_rows_for_the_writes_alone_and_the_flushes() {

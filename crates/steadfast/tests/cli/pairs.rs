@@ -6,7 +6,7 @@ use std::path::Path;
 use steadfast_domain::Findings;
 
 /// Every procedure on a simulated drive, in the shortest form that it has.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "iops",
     "throughput",
     "latency",
@@ -24,6 +24,7 @@ const KINDS: [&str; 17] = [
     "rwsw-dirth --workload retail-web-portal",
     "suite --procedures iops,wsat",
     "tkperf --set tests=iops,lat",
+    "commit",
 ];
 
 fn findings(run: &Path) -> Findings {

@@ -100,6 +100,13 @@ fn demand_and_recovery_find_what_was_accepted() {
 }
 
 #[test]
+fn commits_find_what_was_accepted() {
+    quick("commit", &[]);
+    let exact = ["commit", "--target", "sim:exact", "--profile", "quick", "--step-time", "5s"];
+    accepted("exact-commit", &exact, 0);
+}
+
+#[test]
 fn a_suite_and_the_client_class_find_what_was_accepted() {
     quick("suite", &["--procedures", "iops,wsat"]);
     let client = ["latency", "--target", "sim:client", "--class", "client", "--step-time", "1s"];

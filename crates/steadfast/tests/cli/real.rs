@@ -11,7 +11,7 @@ use steadfast_runner::Ledger;
 const THROTTLED: u32 = 1009;
 
 /// Every I/O that a step made, measured or not: reads, writes, and their bytes.
-fn issued(measurement: &Measurement, op: Op) -> (u64, u64) {
+pub fn issued(measurement: &Measurement, op: Op) -> (u64, u64) {
     let tally = measurement.direction(op);
     let outside = measurement.unmeasured.iter().filter(|u| u.op == op);
     let (ios, bytes) = outside.fold((0, 0), |(ios, bytes), u| (ios + u.ios, bytes + u.bytes.0));

@@ -202,4 +202,5 @@ procedures! {
     recomputed_composite_dirth: "composite-dirth", [];
     recomputed_xsr: "xsr", [("first-time", "12s"), ("middle-time", "8s"), ("last-time", "12s")];
     recomputed_hir: "hir", [];
+    recomputed_commit: "commit", [("committers", "1,4,16"), ("block-sizes", "4K,16K")];
 }

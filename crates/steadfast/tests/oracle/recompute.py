@@ -593,6 +593,79 @@ def points_of_dirth(run, steps):
         run.cells("dirth-points", head, values)
 
 
+def commit(run):
+    """The last step of each load without a gap; flushes and writes alone are tallies of their
+    own, which no total includes."""
+    least = float(run.parameter("least-fills", "0"))
+    verdict = run.minutes(run.of_phase("preconditioning"), least)
+    run.verdict(verdict, run.findings["verdict"])
+    loads = {}
+    for step in run.steps:
+        if step.phase.partition(" (")[0] == "commits" and not step.gap:
+            loads[step.label] = step
+    run.same("loads", len(loads), len(run.tables["commits"]["rows"]))
+    for label, step in loads.items():
+        total, flushes, seconds = step.total(), step.total(("flush",)), step.elapsed / 1e9
+        alone = Tally()
+        if "writes_alone" in step.measurement:
+            alone.add(step.measurement["writes_alone"])
+        values = {
+            "Commits/s": step.iops(),
+            "MB/s": step.mbps(),
+            "Flushes/s": flushes.ios / seconds if "FLUSH" in label else None,
+            "Device flushes per commit": None,
+            "ART ms": total.mean_ms(),
+            "Write alone ms": alone.mean_ms(),
+            "Flush ms": flushes.mean_ms(),
+        }
+        run.cells("commits", label, values)
+        named = [50, 99, 99.9, 99.99, 99.999]
+        values = {f"{p} % ms": total.percentile_ms(p / 100.0) for p in named}
+        run.cells("commit-times", label, {**values, "MRT ms": total.max_ms()})
+    mean = lambda label: loads[label].total().mean_ms()
+    for order in ("SEQ", "RND"):
+        for size in ("4K", "16K"):
+            plain, fua, flush = (
+                mean(f"{order} {size} W{kind} T1Q1") for kind in ("", " FUA", " FLUSH/1")
+            )
+            values = {
+                "Plain write ms": plain,
+                "FUA ms": fua,
+                "Write + flush ms": flush,
+                "FUA : plain": fua / plain,
+                "Flushed : plain": flush / plain,
+            }
+            own = loads[f"{order} {size} W FLUSH/1 T1Q1"]
+            alone = Tally().add(own.measurement["writes_alone"]).mean_ms()
+            values |= {"Write alone ms": alone, "Flushed : alone": flush / alone}
+            values["Flush ms"] = own.total(("flush",)).mean_ms()
+            run.cells("flush-cost", f"{order} {size}", values)
+        for kind, word in (("", "plain"), (" FUA", "fua"), (" FLUSH/1", "flush")):
+            for n in (1, 4, 16):
+                step = loads[f"{order} 4K W{kind} T{n}Q1"]
+                head = f"ladder-{order.lower()}-{word}"
+                run.percentiles(head, str(n), step.total())
+                run.cells(f"rates-{order.lower()}", str(n), {word: step.iops()})
+                nines = step.total().percentile_ms(0.999)
+                run.cells(f"nines-{order.lower()}", str(n), {word: nines})
+    for n in (4, 16):
+        group, own = loads[f"SEQ 4K W FLUSH/{n} T1Q{n}"], loads[f"SEQ 4K W FLUSH/1 T{n}Q1"]
+        values = {}
+        for word, step in (("group", group), ("own", own)):
+            values[f"{word}-rate"] = step.iops()
+            values[f"{word}-flushes"] = step.total(("flush",)).ios / (step.elapsed / 1e9)
+            values[f"{word}-art"] = step.total().mean_ms()
+            values[f"{word}-p99-9"] = step.total().percentile_ms(0.999)
+        run.cells("group-commit", str(n), values)
+    figures = {figure["id"]: figure["value"] for figure in run.findings["front"]["figures"]}
+    for order in ("seq", "rnd"):
+        for n in (1, 16):
+            total = loads[f"{order.upper()} 4K W FLUSH/1 T{n}Q1"]
+            run.same(f"{order} {n} rate", total.iops(), figures[f"{order}-flush-{n}-rate"])
+            nines = total.total().percentile_ms(0.999)
+            run.same(f"{order} {n} 99.9 %", nines, figures[f"{order}-flush-{n}-p99-9"])
+
+
 PROCEDURES = {
     "iops": iops,
     "throughput": throughput,
@@ -603,6 +676,7 @@ PROCEDURES = {
     "composite-dirth": dirth,
     "xsr": xsr,
     "hir": hir,
+    "commit": commit,
 }
 
 

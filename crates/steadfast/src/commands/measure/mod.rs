@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::measurement::{HostPart, Interval, StallEffect, mean};
 use steadfast_domain::rate::Arrivals;
 use steadfast_domain::settings::HostList;
-use steadfast_domain::stimulus::Pace;
+use steadfast_domain::stimulus::{Pace, flush_every};
 use steadfast_domain::text::number;
 use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, Op, Step};
 use steadfast_engine::{PreparedStep, StopSignal};
@@ -487,6 +487,7 @@ fn text(target: &str, asked: &SingleLoad, runs: &[&MeasureOutput<'_>], numbers: 
     let elapsed = first.measurement.elapsed;
     lines.push(format!("{target}  {}  {}  {times}{elapsed}", asked.name, asked.demand));
     lines.push(numbers);
+    lines.extend(depth_by_flushes(&asked.streams, asked.demand));
     for (number, answer) in (1..).zip(runs) {
         let found = remarks_of(answer);
         if runs.len() > 1 && !found.is_empty() {
@@ -496,6 +497,19 @@ fn text(target: &str, asked: &SingleLoad, runs: &[&MeasureOutput<'_>], numbers: 
     }
     lines.push(format!("Engine: {}", first.engine));
     lines.join("\n")
+}
+
+/// Returns a remark if a thread waits for its flush before its writes fill its queue depth; `None`
+/// otherwise.
+fn depth_by_flushes(streams: &[IoStream], demand: Demand) -> Option<String> {
+    let every = flush_every(streams)?.get();
+    let writes_only = streams.iter().all(|stream| stream.op == Op::Write);
+    (writes_only && every > 1 && every < demand.depth).then(|| {
+        format!(
+            "FLUSH/{every}: each thread has at most {every} writes outstanding, not {}",
+            demand.depth
+        )
+    })
 }
 
 /// Returns remarks on a run's figures.

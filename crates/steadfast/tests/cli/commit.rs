@@ -1,0 +1,163 @@
+//! Commits: of the exact drive by formula, of a loop device by the kernel's counts, and judged by
+//! the limits of docs/examples.
+
+use super::real::issued;
+use super::scratch::{LoopDevice, code, run_in, stderr, stdout, succeed};
+use serde_json::Value;
+use std::path::Path;
+use steadfast_domain::findings::{Cell, Exhibit, Table};
+use steadfast_domain::{Findings, JournalEntry, Op};
+use steadfast_runner::Ledger;
+
+/// Times of the exact drive in milliseconds: command, 4 KiB on the link, flush.
+const COMMAND: f64 = 0.1;
+const LINK: f64 = 0.004;
+const FLUSH: f64 = COMMAND + 2.0;
+
+fn table(run: &Path, id: &str) -> Table {
+    let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
+    let findings: Findings = serde_json::from_str(&text).unwrap();
+    let tables =
+        findings.pages().flat_map(|page| &page.exhibits).filter_map(|exhibit| match exhibit {
+            Exhibit::Table(table) => Some(table.clone()),
+            _ => None,
+        });
+    tables.into_iter().find(|table| table.id == id).unwrap_or_else(|| panic!("no table {id}"))
+}
+
+fn number(table: &Table, row: &str, column: &str) -> f64 {
+    let at = table.columns.iter().position(|found| found.id == column).unwrap();
+    let row = table.rows.iter().find(|found| found.id == row).unwrap_or_else(|| panic!("{row}"));
+    match row.cells[at] {
+        Cell::Number { value, .. } => value,
+        ref other => panic!("{column}: {other:?}"),
+    }
+}
+
+/// A plain write takes a command and the link, a commit a flush more; a group of N waits for the
+/// commands of all its writes, the link, and one flush.
+#[test]
+fn commits_of_the_exact_drive_take_the_write_and_its_flush() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    succeed(here, &["run", "commit", "--target", "sim:exact", "--profile", "quick", "-o", "run"]);
+    let run = here.join("run");
+    let near = |found: f64, expected: f64, what: &str| {
+        assert!((found - expected).abs() < 1e-9, "{what}: {found}, not {expected}");
+    };
+    let cost = table(&run, "flush-cost");
+    for order in ["SEQ", "RND"] {
+        for (size, pages) in [("4K", 1.0), ("8K", 2.0), ("16K", 4.0)] {
+            let (row, write) = (format!("{order} {size}"), COMMAND + pages * LINK);
+            for (column, expected) in [
+                ("Plain write ms", write),
+                ("FUA ms", write),
+                ("Write alone ms", write),
+                ("Flush ms", FLUSH),
+                ("Write + flush ms", write + FLUSH),
+                ("Flushed : plain", (write + FLUSH) / write),
+                ("Flushed : alone", (write + FLUSH) / write),
+            ] {
+                near(number(&cost, &row, column), expected, &format!("{row} {column}"));
+            }
+        }
+    }
+    let groups = table(&run, "group-commit");
+    for n in [4.0, 16.0, 64.0] {
+        let commit = n * COMMAND + LINK + FLUSH;
+        let found = number(&groups, &n.to_string(), "group-art");
+        near(found, commit, "group");
+        let (commits, flushes) = (
+            number(&groups, &n.to_string(), "group-rate"),
+            number(&groups, &n.to_string(), "group-flushes"),
+        );
+        near(commits / flushes, n, "commits per flush");
+        // Whole groups in a second.
+        assert!((commits - n * 1000.0 / commit).abs() <= n, "{n}: {commits}");
+    }
+}
+
+/// Each flush of a single committer and of a group reaches the device; of several committers the
+/// kernel makes one of the flushes that wait. A loop device has no FUA, so the kernel flushes
+/// after each such write.
+#[test]
+fn flushes_of_commits_are_those_that_the_kernel_counts() {
+    let test = "flushes_of_commits_are_those_that_the_kernel_counts";
+    let Some(device) = LoopDevice::new(test, 128) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let mut words = vec!["run", "commit", "--profile", "quick", "--step-time", "300ms"];
+    for setting in ["committers=1,4", "block-sizes=4K", "run-in=100ms", "between-time=300ms"] {
+        words.extend(["--set", setting]);
+    }
+    words.extend(["--target", &device.path, "--yes-destroy", device.name(), "-o", "run"]);
+    let output = run_in(scratch.path(), &words);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let mut checked = 0;
+    for line in &Ledger::read(&scratch.path().join("run")).unwrap().lines {
+        let JournalEntry::Applied { step, outcome } = &line.entry else { continue };
+        let (label, m) = (step.place.label.as_str(), &outcome.measurement);
+        if !step.place.phase.starts_with("commits") {
+            continue;
+        }
+        let counted = m.kernel.and_then(|kernel| kernel.flushes).unwrap();
+        let (writes, flushes) = (issued(m, Op::Write).0, issued(m, Op::Flush).0);
+        if label.ends_with(" W T1Q1") || label.ends_with(" W T4Q1") {
+            assert_eq!((counted, flushes), (0, 0), "{label}");
+        } else if label.ends_with("FUA T1Q1") {
+            assert_eq!((counted, flushes), (writes, 0), "{label}");
+        } else if label.ends_with("FLUSH/1 T1Q1") || label.contains("FLUSH/4") {
+            assert_eq!(counted, flushes, "{label}");
+            assert!(writes > 0 && writes.div_ceil(flushes) <= 4, "{label}: {writes} {flushes}");
+        } else if label.ends_with("FLUSH/1 T4Q1") {
+            assert!(counted > 0 && counted <= flushes, "{label}: {counted} of {flushes}");
+            assert_eq!(writes, flushes, "{label}");
+        }
+        checked += 1;
+    }
+    assert_eq!(checked, 2 * 6 + 1);
+}
+
+#[test]
+fn the_plan_states_the_time_of_the_commits() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let plan = succeed(here, &["plan", "commit", "--target", "sim:client"]);
+    // 72 steps of 60 s after 10 s each.
+    let commits = "commits  72 steps, RND 4K W T1Q1 to SEQ 16K W FLUSH/1 T16Q1: 1 h 24 min";
+    assert!(plan.lines().any(|line| line == commits), "{plan}");
+    let other = ["--set", "committers=1,2", "--set", "block-sizes=4K", "--step-time", "20s"];
+    let plan = succeed(here, &[&["plan", "commit", "--target", "sim:client"], &other[..]].concat());
+    assert!(plan.contains("commits  13 steps, RND 4K W T1Q1 to SEQ 4K W FLUSH/2 T1Q2: 6 min 30 s"));
+}
+
+/// Titles and verdicts of the limits in a file of docs/examples.
+fn judged(here: &Path, file: &str) -> Vec<(String, bool)> {
+    let limits = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples").join(file);
+    let limits = limits.to_str().unwrap();
+    let words = ["check", "run", "--limits", limits, "--no-report", "--json", "--allow"];
+    let output = run_in(here, &[&words[..], &["quick,simulated,method"]].concat());
+    let answer: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let limits = answer["limits"].as_array().unwrap();
+    assert!(limits.iter().all(|limit| !limit["measured"].is_null()), "{answer:#}");
+    let all_pass = limits.iter().all(|limit| limit["pass"] == true);
+    assert_eq!((answer["pass"] == true, code(&output) == 0), (all_pass, all_pass), "{answer:#}");
+    let verdict = |limit: &Value| {
+        (limit["title"].as_str().unwrap().to_owned(), limit["pass"].as_bool().unwrap())
+    };
+    limits.iter().map(verdict).collect()
+}
+
+/// The exact drive makes 453 commits a second: enough for etcd, too few for the others.
+#[test]
+fn the_limits_of_the_examples_judge_a_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let words = ["run", "commit", "--target", "sim:exact", "--profile", "quick"];
+    succeed(here, &[&words[..], &["--step-time", "5s", "-o", "run"]].concat());
+    let verdicts = |file: &str| -> Vec<bool> {
+        judged(here, file).into_iter().map(|(_, pass)| pass).collect()
+    };
+    assert_eq!(verdicts("limits-etcd.toml"), [true, true]);
+    assert_eq!(verdicts("limits-ceph-journal.toml"), [true, false]);
+    assert_eq!(verdicts("limits-postgresql-wal.toml"), [false, true]);
+}
