@@ -7,9 +7,10 @@ use crate::purge::Purge;
 use crate::record::{Note, Record};
 use crate::step::Step;
 use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// Reason why a run stops before its end. All finished steps are on disk.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Halt {
     /// The user requested it.
     #[error("stopped on request")]

@@ -1,5 +1,6 @@
 //! Conditions: settings of a device and its host that are made before a measurement.
 
+use crate::io_control::IoControl;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -38,6 +39,9 @@ pub struct Conditions {
     /// Maximum size of a request that the kernel sends to the device, in KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_kib_max: Option<u64>,
+    /// Rule for the I/O of the control groups that loads run in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_control: Option<IoControl>,
     /// Requested conditions that were not met, and why: one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmet: Vec<String>,

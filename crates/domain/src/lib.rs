@@ -21,6 +21,7 @@ pub mod foreign_io;
 pub mod foreign_run;
 pub mod glossary;
 pub mod histogram;
+pub mod io_control;
 pub mod io_event;
 pub mod kernel_counts;
 pub mod load_words;
@@ -60,6 +61,7 @@ pub use foreign_run::{
     ForeignRun, ForeignTest, ForeignValue,
 };
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
+pub use io_control::{GroupLimits, IoControl, LoadGroup};
 pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer, TimeZone};
 pub use measurement::Measurement;
 pub use outcome::{Gap, Outcome};

@@ -1,5 +1,6 @@
 //! A [`Step`]: a load and its position in a procedure.
 
+use crate::io_control::LoadGroup;
 pub use crate::random_bits::mix64;
 use crate::script::ScriptLoad;
 use crate::stimulus::{IoStream, Stimulus};
@@ -140,17 +141,41 @@ pub struct Step {
     /// outstanding I/Os continue; only the accounting restarts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub continues: bool,
+    /// Control group of each stimulus, in the order of the load: each runs in a process of its own,
+    /// in this group. Empty for a load that runs in the program's own process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<LoadGroup>,
 }
 
 impl Step {
     /// Creates a step that starts its load and runs it to the end.
     pub fn alone(place: StepPlace, load: impl Into<Load>) -> Self {
-        Step { place, load: load.into(), cut: None, continues: false }
+        Step { place, load: load.into(), cut: None, continues: false, groups: Vec::new() }
+    }
+    /// Sets the control group of each stimulus.
+    pub fn in_groups(self, groups: impl Into<Vec<LoadGroup>>) -> Self {
+        Step { groups: groups.into(), ..self }
+    }
+    /// Returns the reason why the loads of this step cannot run in processes of their own, in one
+    /// sentence; `None` if they can or need not.
+    pub fn group_fault(&self) -> Option<String> {
+        if self.groups.is_empty() {
+            return None;
+        }
+        if self.groups.len() != self.load.stimuli().len() {
+            return Some("each load of a step needs a control group, or none does".into());
+        }
+        if self.cut.is_some() || self.continues {
+            return Some("loads in control groups run to their end: they cannot be cut".into());
+        }
+        self.load.stimuli().iter().any(|stimulus| stimulus.verify).then(|| {
+            "loads in control groups cannot be verified: each process has stamps of its own".into()
+        })
     }
     /// Creates a part of a longer load, which is left running after `cut` of measured time;
     /// `continues` is true unless this part starts the load.
     pub fn part(place: StepPlace, load: impl Into<Load>, cut: Nanos, continues: bool) -> Self {
-        Step { place, load: load.into(), cut: Some(cut), continues }
+        Step { place, load: load.into(), cut: Some(cut), continues, groups: Vec::new() }
     }
 }
 

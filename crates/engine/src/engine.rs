@@ -4,7 +4,7 @@ use crate::prepared::{PreparedStep, StepRefusal};
 use crate::start::StepStart;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{Caveat, Halt, Measurement, Nanos, Step};
-use steadfast_host::{Directory, Target};
+use steadfast_host::{Directory, LoadCgroups, Target};
 
 /// Waits until a load may begin and returns the time, as in [`StepStart::begins`].
 pub type StartAgreement<'a> = &'a mut dyn FnMut() -> Result<Option<Nanos>, Halt>;
@@ -75,6 +75,12 @@ pub trait TargetEngine: Engine {
     /// From now on, stores files that the engine keeps in a run directory.
     fn keep_files_in(&mut self, run: &Directory) {
         let _ = run;
+    }
+
+    /// From now on, runs the loads of steps with control groups in these. An engine that has only
+    /// one process for all loads refuses such steps.
+    fn use_groups(&mut self, groups: LoadCgroups) {
+        let _ = groups;
     }
 
     /// Returns the caveats about the numbers that arose since the last call.

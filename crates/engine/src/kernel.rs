@@ -5,13 +5,14 @@
 //! [`crate::fio`] has fio use the same one.
 
 use io_uring::{Builder, IoUring};
+use serde::{Deserialize, Serialize};
 use std::os::fd::AsRawFd;
 use std::{fmt, io};
 use steadfast_domain::DirectBuffer;
 use steadfast_host::Target;
 
 /// Kernel interface that carries the I/Os.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Backend {
     /// io_uring.
     Uring,

@@ -33,6 +33,15 @@ impl From<String> for StepRefusal {
     }
 }
 
+/// Refuses a step whose loads belong into control groups, for an engine that cannot put them there.
+pub(crate) fn refuse_groups(step: &Step) -> Result<(), StepRefusal> {
+    if step.groups.is_empty() {
+        return Ok(());
+    }
+    let why = "fio's processes cannot be put into control groups: omit --engine";
+    Err(StepRefusal(why.to_owned()))
+}
+
 /// A step that an engine can apply.
 #[derive(Debug)]
 pub struct PreparedStep {

@@ -182,6 +182,12 @@ pub enum HostError {
         /// Value read back.
         found: String,
     },
+    /// The kernel does not have a file of its control groups.
+    #[error("the control groups of this kernel have no {file}")]
+    NoGroupFile {
+        /// Name of the file.
+        file: String,
+    },
     /// The journal names a setting that this program never changes.
     #[error("'{0}' is not a setting that steadfast changes; the journal is damaged")]
     UnknownSetting(String),

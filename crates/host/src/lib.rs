@@ -23,6 +23,7 @@ mod host_settings;
 mod identity;
 mod inhibit;
 mod layers;
+mod load_process;
 mod locks;
 #[cfg(test)]
 mod machine;
@@ -61,11 +62,12 @@ pub use files::{
 };
 pub use find_device::find_again;
 pub use host_settings::{
-    PURGE_PASSWORD, UndoOutcome, conditions, is_password, make_change, plan_changes, undo_change,
-    unlock,
+    LoadCgroups, PURGE_PASSWORD, UndoOutcome, conditions, is_password, make_change, plan_changes,
+    undo_change, unlock,
 };
 pub use identity::{confirmation, devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
+pub use load_process::{ATTEND_LOAD, LoadProcess, MessageLink, inherit_target};
 pub use locks::is_locked;
 pub use processes::process_exists;
 pub use proof::{

@@ -1,5 +1,6 @@
 //! [`Target`]: an open handle on a device, armed for reading or for overwriting. Only
-//! [`crate::arm`] creates one, from a [`PinnedPath`].
+//! [`crate::arm`] creates one, from a [`PinnedPath`]; a child process of the program that armed it
+//! inherits the same open handle.
 
 use crate::backing::open_node;
 use crate::locks::clear_flags;
@@ -7,11 +8,12 @@ use crate::pinned_path::PinnedPath;
 use crate::scratch_mark::MarkKeeper;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::SystemRoots;
+use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use steadfast_domain::{Bytes, Device, DirectBuffer, Transport};
 
@@ -33,8 +35,20 @@ pub struct Target {
     claims: Vec<(SysfsNode, File)>,
 }
 
+/// Facts about an armed target for the child process that inherits its handle.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct InheritedTarget {
+    device: Device,
+    access: AccessMode,
+    direct: bool,
+    memory_alignment: u32,
+    offset_alignment: u32,
+    /// Number of the block device, or device and inode of the file.
+    number: (u64, u64),
+}
+
 /// Access mode of a handle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum AccessMode {
     /// Reading; others may use the device at the same time.
     Read,
@@ -92,6 +106,36 @@ impl Target {
     }
     pub(crate) fn is_file(&self) -> bool {
         self.device.transport == Transport::File
+    }
+
+    /// Returns a duplicate of the handle and the facts for a child process.
+    pub(crate) fn hand_down(&self) -> io::Result<(OwnedFd, InheritedTarget)> {
+        let facts = InheritedTarget {
+            device: self.device.clone(),
+            access: self.access,
+            direct: self.direct,
+            memory_alignment: self.memory_alignment,
+            offset_alignment: self.offset_alignment,
+            number: number_of(&self.file)?,
+        };
+        Ok((self.fd().try_clone_to_owned()?, facts))
+    }
+    /// Takes over an inherited handle. The parent keeps the mark and the claims.
+    pub(crate) fn inherited(handle: OwnedFd, facts: InheritedTarget) -> io::Result<Target> {
+        let file = File::from(handle);
+        if number_of(&file)? != facts.number {
+            return Err(io::Error::other("the inherited handle is not that of the armed device"));
+        }
+        Ok(Target {
+            device: facts.device,
+            file,
+            access: facts.access,
+            direct: facts.direct,
+            memory_alignment: facts.memory_alignment,
+            offset_alignment: facts.offset_alignment,
+            mark: None,
+            claims: Vec::new(),
+        })
     }
 
     /// Opens a device by its path, for tests.
@@ -161,6 +205,13 @@ fn open_with(path: &Path, access: AccessMode, exclusive: bool, direct: i32) -> i
         .write(access == AccessMode::Write)
         .custom_flags(claim | direct | libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open(path)
+}
+
+/// Returns the number of an open block device, or device and inode of a file.
+fn number_of(file: &File) -> io::Result<(u64, u64)> {
+    let found = file.metadata()?;
+    let is_block_device = found.file_type().is_block_device();
+    Ok(if is_block_device { (found.rdev(), 0) } else { (found.dev(), found.ino()) })
 }
 
 /// Returns the alignment `(memory, offset)` in bytes for direct I/O on an open handle; `None` if

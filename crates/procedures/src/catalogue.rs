@@ -4,6 +4,7 @@
 use crate::commit::{self, Commit};
 use crate::common::asked::ProcedureRequest;
 use crate::common::ranges;
+use crate::neighbors::{self, Neighbors};
 use crate::parameters::{self, Parameter};
 use crate::procedure_error::ProcedureError;
 use crate::procedure_spec::{ProcedureSpec, boxed};
@@ -84,6 +85,13 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         summary: "every sector of the active range written, read back and compared",
         parameters: &[],
         make: |asked| boxed(VerifyWrite::new(asked)),
+    },
+    ProcedureSpec {
+        name: "neighbors",
+        summary: "response times of a load while another switches on and off, and the \
+                  kernel's controls of I/O",
+        parameters: neighbors::PARAMETERS,
+        make: |asked| boxed(Neighbors::new(asked)),
     },
     ProcedureSpec {
         name: "hdd-iops",
@@ -196,8 +204,8 @@ pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"
 pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
 
 /// Procedures with a method of their own, which is the same in all profiles.
-pub(crate) const OF_NO_SPECIFICATION: [&str; 5] =
-    ["commit", "verify-write", crate::sequence::NAME, "hdd-iops", "hdd-throughput"];
+pub(crate) const OF_NO_SPECIFICATION: [&str; 6] =
+    ["commit", "verify-write", crate::sequence::NAME, "hdd-iops", "hdd-throughput", "neighbors"];
 
 /// Returns an error if the profile does not have the procedure.
 fn check_combination(settings: &Settings) -> Result<(), ProcedureError> {

@@ -20,6 +20,7 @@ mod commit;
 pub mod common;
 mod exhibits;
 pub mod foreign;
+mod neighbors;
 mod origin;
 mod parameters;
 mod parts;

@@ -65,15 +65,14 @@ impl HashingBench {
         is_here.then(|| Gap { cause: "the process ended".into(), lasted: None, written: None })
     }
     fn measurement(&mut self, step: &Step) -> Measurement {
-        let stimulus = step.load.stimulus().unwrap();
-        let until = stimulus.until;
+        let until = step.load.stimuli()[0].until;
         let (elapsed, bytes) = match until.time {
             Some(time) => (step.cut.map_or(time, |cut| cut.min(time)), None),
             None => (Nanos::from_secs(10), until.bytes),
         };
-        let weights: u32 = stimulus.streams.iter().map(|s| s.weight).sum();
+        let weights: u32 = step.load.streams().map(|s| s.weight).sum();
         let all = self.iops(step) * elapsed.as_secs_f64() / f64::from(weights);
-        let tallies = stimulus.streams.iter().map(|stream| {
+        let tallies = step.load.streams().map(|stream| {
             let ios = match bytes {
                 Some(bytes) => bytes.0 / stream.size.0,
                 None => (all * f64::from(stream.weight)) as u64,

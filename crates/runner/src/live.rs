@@ -376,7 +376,8 @@ fn check_same(asked: &Step, journaled: &Step) -> Result<(), Halt> {
     let same_place = (&asked.place.phase, asked.place.round, asked.place.point)
         == (&journaled.place.phase, journaled.place.round, journaled.place.point);
     let same_load = asked.load == journaled.load
-        && (asked.cut, asked.continues) == (journaled.cut, journaled.continues);
+        && (asked.cut, asked.continues) == (journaled.cut, journaled.continues)
+        && asked.groups == journaled.groups;
     if same_place && same_load {
         return Ok(());
     }

@@ -9,11 +9,11 @@ use std::time::Duration;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
-    Caveat, CaveatKind, Conditions, Device, Halt, Host, Measurement, Nanos, Proof, Purge,
-    PurgeMethod, Step, caveats as ids,
+    Caveat, CaveatKind, Conditions, Device, Halt, Host, IoControl, Measurement, Nanos, Proof,
+    Purge, PurgeMethod, Step, caveats as ids,
 };
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart, StopSignal, TargetEngine};
-use steadfast_host::{Directory, HostError, PurgeProgress, PurgeWatch, SystemRoots};
+use steadfast_host::{Directory, HostError, LoadCgroups, PurgeProgress, PurgeWatch, SystemRoots};
 
 pub use steadfast_host::wall_clock_unix_ms;
 
@@ -33,6 +33,10 @@ pub struct DeviceRig {
     at_cut: Option<KernelCounters>,
     /// True if the run has its caveat on FUA writes.
     has_told_fua: bool,
+    /// Control groups that this run made for its loads.
+    groups: Option<LoadCgroups>,
+    /// Change of the device that the rule of these groups needs.
+    rule_change: Option<HostChange>,
 }
 
 impl DeviceRig {
@@ -71,7 +75,46 @@ impl DeviceRig {
             caveats: Vec::new(),
             at_cut: None,
             has_told_fua: false,
+            groups: None,
+            rule_change: None,
         }
+    }
+
+    /// Makes the control groups unless they exist, and sets their rule. Returns the rule, or why
+    /// it is unavailable.
+    fn control_io(
+        &mut self,
+        control: IoControl,
+        journal: Journal<'_>,
+    ) -> Result<Result<IoControl, String>, Halt> {
+        let groups = match self.groups.clone() {
+            Some(groups) => groups,
+            None => match LoadCgroups::plan(self.engine.target().device(), &self.roots) {
+                Err(why) => return Ok(Err(why)),
+                Ok((groups, changes)) => {
+                    for change in &changes {
+                        journal(change)?;
+                        if let Err(error) = steadfast_host::make_change(change, &self.roots) {
+                            return Ok(Err(error.to_string()));
+                        }
+                    }
+                    self.engine.use_groups(groups.clone());
+                    self.groups.insert(groups).clone()
+                }
+            },
+        };
+        // What the last rule needed is undone before the next, and once more at the end.
+        if let Some(change) = self.rule_change.take() {
+            steadfast_host::undo_change(&change, &self.roots).map_err(refused)?;
+        }
+        if let Some(change) = groups.change_for(control, &self.roots) {
+            journal(&change)?;
+            if let Err(error) = steadfast_host::make_change(&change, &self.roots) {
+                return Ok(Err(error.to_string()));
+            }
+            self.rule_change = Some(change);
+        }
+        Ok(groups.apply(control).map(|()| control).map_err(|error| error.to_string()))
     }
 }
 
@@ -157,7 +200,16 @@ impl Rig for DeviceRig {
                     .into(),
             );
         }
+        let controlled = match wanted.io_control {
+            Some(control) => Some(self.control_io(control, journal)?),
+            None => None,
+        };
         let mut got = steadfast_host::conditions(self.engine.target(), &self.roots);
+        match controlled {
+            Some(Ok(control)) => got.io_control = Some(control),
+            Some(Err(why)) => unmet.push(why),
+            None => {}
+        }
         got.unmet.extend(unmet);
         Ok(got)
     }

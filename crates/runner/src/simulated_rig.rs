@@ -5,7 +5,7 @@ use crate::surroundings::HostRequests;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::settings::SimGap;
 use steadfast_domain::{
-    Bytes, Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Purge, PurgeChoice,
+    Bytes, Conditions, Device, Gap, Halt, Host, IoControl, Measurement, Nanos, Purge, PurgeChoice,
     PurgeMethod, Step, WriteCache,
 };
 use steadfast_engine::sim::SimulatedSsd;
@@ -46,11 +46,19 @@ impl Rig for SimulatedRig {
     fn settle(&mut self, wanted: &Conditions, _: Journal<'_>) -> Result<Conditions, Halt> {
         let write_cache = wanted.write_cache.unwrap_or(WriteCache::Enabled);
         self.ssd.set_write_cache(write_cache);
-        Ok(Conditions {
+        let mut got = Conditions {
             write_cache: Some(write_cache),
             merges: Some(false),
             ..Conditions::default()
-        })
+        };
+        match wanted.io_control {
+            None | Some(IoControl::Uncontrolled) => got.io_control = wanted.io_control,
+            Some(_) => got.unmet.push(
+                "a simulated drive is below no kernel: its loads share one queue without a rule"
+                    .into(),
+            ),
+        }
+        Ok(got)
     }
     fn wish(&mut self, wishes: &HostRequests) {
         self.purge = wishes.purge.choice;

@@ -359,6 +359,9 @@ pub enum Command {
     /// Check and hold a device for a load from several hosts; started by --hosts over ssh
     #[command(name = "attend-host", hide = true)]
     AttendHost(hosts::AttendHostArguments),
+    /// Apply a load in a control group of its own; started by run neighbors
+    #[command(name = steadfast_host::ATTEND_LOAD, hide = true)]
+    AttendLoad,
     /// Print a shell's completion script
     #[command(
         after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"

@@ -69,10 +69,17 @@ fn main() -> ExitCode {
         Command::Tkperf(arguments) => commands::tkperf::run(&arguments),
         Command::TkperfCmp(_) => commands::tkperf::cmp(),
         Command::AttendHost(arguments) => hosts::attend(&arguments),
+        Command::AttendLoad => attend_load(),
         Command::Completions(arguments) => commands::shell::completions(&arguments),
         Command::Man => commands::shell::man(),
     };
     exit::code(outcome)
+}
+
+/// Applies the load that the program which started this one orders.
+fn attend_load() -> anyhow::Result<exit::ExitState> {
+    steadfast_engine::native::attend_load()?;
+    Ok(exit::ExitState::Done)
 }
 
 /// A panic that becomes an error message has no message of its own.

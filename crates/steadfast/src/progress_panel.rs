@@ -44,6 +44,8 @@ pub struct RunPanel {
     trend: Trend,
     /// What is told happened in an earlier process.
     replays: bool,
+    /// Conditions that were not met, as far as they were printed.
+    unmet: Vec<String>,
     /// Where lines are printed, when the last of a step under way was.
     last_line: Instant,
     /// The time left when the last step ended, as a line of a log ends.
@@ -292,6 +294,7 @@ impl RunPanel {
             alike: None,
             trend: Trend::default(),
             replays: false,
+            unmet: Vec::new(),
             last_line: Instant::now(),
             left: String::new(),
         };
@@ -553,7 +556,13 @@ impl ProgressSink for RunPanel {
             RunEvent::Live { gap: None } => self.replays = false,
             RunEvent::Settled(_) | RunEvent::Purged(_) if self.replays => {}
             RunEvent::Settled(got) => {
-                got.unmet.iter().for_each(|unmet| self.say(&format!("Caveat: {unmet}")));
+                for unmet in &got.unmet {
+                    // A procedure may settle again and again.
+                    if !self.unmet.contains(unmet) {
+                        self.unmet.push(unmet.clone());
+                        self.say(&format!("Caveat: {unmet}"));
+                    }
+                }
             }
             RunEvent::Purging => {
                 self.sum_up();

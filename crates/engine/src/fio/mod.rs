@@ -23,7 +23,7 @@ pub use options::{FioIoEngine, FioOptions};
 use crate::engine::{Engine, TargetEngine};
 use crate::handover::{Handover, goes_on, hand_over};
 use crate::kernel::{Backend, preferred, raise_locked_memory_limit, transfer_memory_limit};
-use crate::prepared::{PreparedStep, StepRefusal};
+use crate::prepared::{PreparedStep, StepRefusal, refuse_groups};
 use crate::stall::unless_void;
 use crate::start::StepStart;
 use crate::stop::StopSignal;
@@ -220,6 +220,7 @@ impl Engine for Fio {
 
     fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
         check_zones(self.target.device(), &step.load)?;
+        refuse_groups(step)?;
         PreparedStep::with(step, goes_on(&self.running, step), |load| self.express(load))
     }
 

@@ -10,6 +10,7 @@ mod ahead;
 mod aio;
 mod blocking;
 mod clock;
+mod grouped;
 mod load;
 mod load_threads;
 mod memory;
@@ -40,11 +41,13 @@ use crate::start::StepStart;
 use crate::stop::StopSignal;
 use crate::zones::check_zones;
 use clock::Clock;
+pub use grouped::attend_load;
 use load::{NativeLoad, StuckLoad};
 use load_threads::{IoSource, LoadDimensions, PreparedLoad};
 use part::{LoadContext, PartHandles};
 use patience::CompletionTimeout;
 use pattern::{FillPattern, StampKey};
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::Arc;
@@ -55,7 +58,7 @@ use steadfast_domain::{
     Bytes, Demand, Halt, IoStream, Load, Measurement, Nanos, Op, ScriptLoad, Step, Stimulus,
     Transport,
 };
-use steadfast_host::Target;
+use steadfast_host::{LoadCgroups, Target};
 use verify::WrittenSectors;
 
 /// Maximum number of threads of a load.
@@ -77,7 +80,7 @@ const DEVICE_PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Options of a [`Native`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NativeOptions {
     /// Kernel interface to use. `None` selects the best that works: io_uring, but Linux AIO for a
     /// target that cannot issue I/Os without blocking (no `NOWAIT`, as tmpfs and zram). io_uring
@@ -114,6 +117,9 @@ pub struct Native {
     content: Option<(DataPattern, Arc<FillPattern>)>,
     written: Option<Arc<WrittenSectors>>,
     running: Option<NativeLoad>,
+    /// Control groups of the loads that run in processes of their own; `None` to leave these in
+    /// the program's group.
+    groups: Option<LoadCgroups>,
     stranded: Vec<StuckLoad>,
 }
 
@@ -141,6 +147,7 @@ impl Native {
             content: None,
             written: None,
             running: None,
+            groups: None,
             stranded: Vec::new(),
         })
     }
@@ -500,6 +507,10 @@ impl Engine for Native {
 
     fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
         check_zones(self.target.device(), &step.load)?;
+        if !step.groups.is_empty() {
+            self.check_grouped(step)?;
+            return Ok(PreparedStep::plain(step.clone()));
+        }
         PreparedStep::with(step, goes_on(&self.running, step), |load| self.prepare_load(load))
     }
 
@@ -520,6 +531,9 @@ impl Engine for Native {
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         let (step, prepared) = prepared.into_parts();
+        if !step.groups.is_empty() {
+            return self.apply_grouped(&step, start, agree, watch);
+        }
         let mut running = self.load_for(&step, prepared, start, agree)?;
         let stop = self.stop.clone();
         let device = self.path().to_owned();
@@ -624,6 +638,9 @@ impl TargetEngine for Native {
     }
     fn target_mut(&mut self) -> &mut Target {
         Native::target_mut(self)
+    }
+    fn use_groups(&mut self, groups: LoadCgroups) {
+        self.groups = Some(groups);
     }
 }
 

@@ -81,7 +81,13 @@ fn slow_load(ios: Vec<DueIo>, outstanding: u32, batch: usize, pause: Duration) -
 
 fn step(script: ScriptLoad) -> Step {
     let load = Load::Script(script);
-    Step { place: StepPlace::new("replay", 0, 1, "list"), load, cut: None, continues: false }
+    Step {
+        place: StepPlace::new("replay", 0, 1, "list"),
+        load,
+        cut: None,
+        continues: false,
+        groups: Vec::new(),
+    }
 }
 
 fn play(engine: &mut Native, script: ScriptLoad) -> Measurement {

@@ -1,5 +1,5 @@
-//! Settings of the kernel's queue and of a device's write cache: reads, plans, makes and undoes
-//! changes.
+//! Settings of the kernel's queue and of a device's write cache, and the control groups of loads:
+//! reads, plans, makes and undoes changes.
 //!
 //! The write cache is set on the device itself, never in `queue/write_cache`, which only changes
 //! what the kernel assumes: on SCSI and SATA through the disk's `cache_type`, which sends MODE
@@ -11,12 +11,14 @@
 //! because loop and zram devices have no identity. A change is undone only on that device, and only
 //! if the setting still has the value that the change set.
 
+mod load_groups;
 mod place;
 mod setting;
 #[cfg(test)]
 mod tests;
 mod wanted;
 
+pub use load_groups::LoadCgroups;
 pub use wanted::{conditions, plan_changes};
 
 use crate::ata_security::{PASSWORD, clear_password};
@@ -24,6 +26,7 @@ use crate::error::HostError;
 use crate::sysfs_node::SysfsNode;
 use crate::system_roots::{SystemRoots, entries, read_text};
 use crate::tool::InstalledTools;
+use load_groups::GroupSetting;
 use place::{DeviceLookup, DeviceSetting, change_of};
 use setting::{HostSetting, NO_PASSWORD, PASSWORD_SET};
 use std::path::Path;
@@ -47,6 +50,9 @@ pub enum UndoOutcome {
 /// # Errors
 /// The device is not attached, or the setting does not read back as written.
 pub fn make_change(change: &HostChange, roots: &SystemRoots) -> Result<(), HostError> {
+    if let Some(group) = GroupSetting::parse(&change.setting, roots) {
+        return group.write(&change.after);
+    }
     let place = DeviceSetting::read(change)?;
     let whole = place.find(roots)?;
     if place.setting.read(&whole, roots)? == change.after {
@@ -61,6 +67,13 @@ pub fn make_change(change: &HostChange, roots: &SystemRoots) -> Result<(), HostE
 /// # Errors
 /// The device is not attached, or the setting does not read back as written.
 pub fn undo_change(change: &HostChange, roots: &SystemRoots) -> Result<UndoOutcome, HostError> {
+    if let Some(group) = GroupSetting::parse(&change.setting, roots) {
+        if group.read() == change.before {
+            return Ok(UndoOutcome::AlreadySo);
+        }
+        group.write(&change.before)?;
+        return Ok(UndoOutcome::PutBack);
+    }
     let place = DeviceSetting::read(change)?;
     let whole = match place.look_for(change, roots)? {
         DeviceLookup::Here(whole) => whole,

@@ -136,7 +136,7 @@ pub(super) fn change_of(
 }
 
 /// Returns the kernel's boot ID.
-fn boot_id(roots: &SystemRoots) -> Option<String> {
+pub(super) fn boot_id(roots: &SystemRoots) -> Option<String> {
     read_text(&roots.proc.join("sys/kernel/random/boot_id"))
 }
 

@@ -85,7 +85,7 @@ pub fn conditions(target: &Target, roots: &SystemRoots) -> Conditions {
         merges: merges(&whole, roots),
         scheduler: HostSetting::Scheduler.read(&whole, roots).ok(),
         request_kib_max: whole.number("queue/max_sectors_kb"),
-        unmet: Vec::new(),
+        ..Conditions::default()
     }
 }
 

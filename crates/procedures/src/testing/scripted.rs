@@ -4,12 +4,12 @@ use crate::catalogue::asked;
 use crate::common::ProcedureSetup;
 use crate::procedure_error::ProcedureError;
 use crate::pts::method;
-use steadfast_domain::measurement::StreamTally;
+use steadfast_domain::measurement::{LoadPart, StreamTally};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{
-    Bench, Bytes, Conditions, FineHistogram, Gap, Halt, JournalEntry, Measurement, Nanos, Note,
-    Outcome, Purge, PurgeMethod, Record, Settings, Step, Tally,
+    Bench, Bytes, Conditions, FineHistogram, Gap, Halt, IoStream, JournalEntry, Measurement, Nanos,
+    Note, Outcome, Purge, PurgeMethod, Record, Settings, Step, Stimulus, Tally,
 };
 
 /// Geometry of a small drive: 1 GiB, 512-byte sectors.
@@ -20,6 +20,8 @@ pub(crate) struct ScriptedBench<F: FnMut(&Step) -> f64> {
     iops: F,
     /// Response time of every I/O of a step; `None` measures no response times.
     pub response: fn(&Step) -> Option<Nanos>,
+    /// Conditions read back for wanted ones.
+    pub settle: fn(&Conditions) -> Conditions,
     /// Changes each measurement before it is returned.
     pub retouch: fn(&Step, &mut Measurement),
     /// Phase, round and point of the steps before which there is a gap; an empty phase matches
@@ -36,6 +38,7 @@ pub(crate) fn scripted<F: FnMut(&Step) -> f64>(iops: F) -> ScriptedBench<F> {
     ScriptedBench {
         iops,
         response: |_| None,
+        settle: Conditions::clone,
         retouch: |_, _| (),
         gap_before: Vec::new(),
         entries: Vec::new(),
@@ -61,17 +64,14 @@ fn tally(ios: u64, bytes: Bytes, response: Option<Nanos>) -> Tally {
 }
 
 fn measurement(step: &Step, iops: f64, response: Option<Nanos>) -> Measurement {
-    let stimulus = step.load.stimulus().unwrap();
-    let until = stimulus.until;
+    let until = step.load.stimuli()[0].until;
     let (elapsed, bytes) = match (until.time, until.bytes) {
         (Some(time), _) => (step.cut.map_or(time, |cut| cut.min(time)), None),
         (None, bytes) => (Nanos::from_secs(10), bytes),
     };
-    let weights: u32 = stimulus.streams.iter().map(|s| s.weight).sum();
-    let streams = stimulus
-        .streams
-        .iter()
-        .map(|stream| {
+    let of_stimulus = |stimulus: &Stimulus| {
+        let weights: u32 = stimulus.streams.iter().map(|s| s.weight).sum();
+        let tally_of = |stream: &IoStream| {
             let share = f64::from(stream.weight) / f64::from(weights);
             let ios = match bytes {
                 Some(bytes) => bytes.0 / stream.size.0,
@@ -79,9 +79,14 @@ fn measurement(step: &Step, iops: f64, response: Option<Nanos>) -> Measurement {
             };
             let tally = tally(ios, Bytes(ios * stream.size.0), response);
             StreamTally { op: stream.op, tally }
-        })
-        .collect();
-    Measurement { elapsed, complete: true, streams, ..Measurement::default() }
+        };
+        stimulus.streams.iter().map(tally_of).collect::<Vec<_>>()
+    };
+    let loads: Vec<Vec<StreamTally>> = step.load.stimuli().iter().map(of_stimulus).collect();
+    let part = |load: &Vec<StreamTally>| LoadPart { streams: load.len() as u32, elapsed };
+    let parts = loads.iter().filter(|_| loads.len() > 1).map(part).collect();
+    let streams = loads.concat();
+    Measurement { elapsed, complete: true, streams, parts, ..Measurement::default() }
 }
 
 impl<F: FnMut(&Step) -> f64> ScriptedBench<F> {
@@ -93,7 +98,7 @@ impl<F: FnMut(&Step) -> f64> ScriptedBench<F> {
         }
         self.ran.0 += measurement.elapsed;
         self.ran.1 += measurement.bytes().0;
-        let until = step.load.stimulus().unwrap().until;
+        let until = step.load.stimuli()[0].until;
         until.time.is_none_or(|time| self.ran.0 >= time)
             || until.bytes.is_some_and(|bytes| self.ran.1 >= bytes.0)
     }
@@ -101,8 +106,9 @@ impl<F: FnMut(&Step) -> f64> ScriptedBench<F> {
 
 impl<F: FnMut(&Step) -> f64> Bench for ScriptedBench<F> {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
-        self.entries.push(JournalEntry::Settled { wanted: wanted.clone(), got: wanted.clone() });
-        Ok(wanted.clone())
+        let got = (self.settle)(wanted);
+        self.entries.push(JournalEntry::Settled { wanted: wanted.clone(), got: got.clone() });
+        Ok(got)
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
         let method = PurgeMethod::NvmeFormat;

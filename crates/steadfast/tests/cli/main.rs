@@ -31,6 +31,7 @@ mod judged;
 mod localities;
 mod made_up;
 mod measure;
+mod neighbors;
 mod observed;
 mod oracles;
 mod other_tools;

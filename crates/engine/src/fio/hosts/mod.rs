@@ -15,7 +15,7 @@ use super::options::FioOptions;
 use super::running::{slug, unix_nanos};
 use super::version;
 use crate::engine::Engine;
-use crate::prepared::{PreparedStep, StepRefusal};
+use crate::prepared::{PreparedStep, StepRefusal, refuse_groups};
 use crate::start::StepStart;
 use crate::stop::StopSignal;
 use client::{HostResult, HostWork};
@@ -326,6 +326,7 @@ impl Engine for FioHosts {
     }
 
     fn prepare(&mut self, step: &Step) -> Result<PreparedStep, StepRefusal> {
+        refuse_groups(step)?;
         PreparedStep::with(step, false, |load| self.express(load))
     }
 

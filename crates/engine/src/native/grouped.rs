@@ -1,0 +1,357 @@
+//! Loads in control groups: each runs in a child process, which inherits the armed target and
+//! drives it with an engine of its own.
+//!
+//! All children prepare their loads, then get one start time, then report once a second and at the
+//! end. If one of them fails or a stop is requested, all are ended.
+
+use super::{Native, NativeOptions};
+use crate::engine::{Engine, StartAgreement};
+use crate::prepared::StepRefusal;
+use crate::start::{StepStart, cursors_of_part};
+use crate::stop::StopSignal;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use std::time::{Duration, Instant};
+use steadfast_domain::measurement::{CpuTime, Interval, IntervalTally, LoadPart, UnmeasuredIos};
+use steadfast_domain::{Bytes, Halt, LoadGroup, Measurement, Nanos, Op, Step, Tally};
+use steadfast_host::{HostError, LoadProcess, MessageLink, inherit_target, monotonic};
+
+/// Time from the moment all processes are ready to the start of their loads, so that each has its
+/// message by then.
+const HEADWAY: Nanos = Nanos::from_millis(20);
+
+/// Longest wait for a process to get ready: it calibrates its clock and allocates its memory.
+const READINESS: Duration = Duration::from_secs(60);
+
+/// Interval between checks for a stop, for each process.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Load for a child process, with its starting point.
+#[derive(Serialize, Deserialize)]
+struct LoadOrder {
+    step: Step,
+    options: NativeOptions,
+    cursors: BTreeMap<String, Bytes>,
+    /// Number of resumptions, as in [`StepStart::resumed`].
+    resumed: u64,
+}
+
+/// Report of a child process.
+#[derive(Serialize, Deserialize)]
+enum LoadReport {
+    /// It waits for the start time.
+    Ready,
+    /// An interval has ended.
+    Interval(Interval),
+    /// The load has ended, and no I/O is outstanding.
+    Measured(Box<Measurement>),
+    /// The load could not be applied to its end.
+    Halted(Halt),
+}
+
+/// A load in its process.
+struct GroupedLoad {
+    group: LoadGroup,
+    process: LoadProcess,
+    measurement: Option<Measurement>,
+}
+
+impl GroupedLoad {
+    /// Returns the next report; `None` if none arrives within `wait`.
+    fn report(&mut self, wait: Duration) -> Result<Option<LoadReport>, Halt> {
+        match self.process.link.receive(Some(wait)) {
+            Ok(Some(LoadReport::Halted(halt))) => Err(halt),
+            Ok(report) => Ok(report),
+            Err(error) => Err(self.lost(&error)),
+        }
+    }
+
+    fn lost(&self, error: &io::Error) -> Halt {
+        Halt::Refused(format!("the process of the load '{}' has ended: {error}", self.group))
+    }
+}
+
+impl Native {
+    /// Checks a step with control groups as its processes will.
+    pub(super) fn check_grouped(&mut self, step: &Step) -> Result<(), StepRefusal> {
+        if let Some(why) = step.group_fault() {
+            return Err(StepRefusal(why));
+        }
+        self.prepare_load(&step.load).map(drop)
+    }
+
+    /// Applies the loads of a step, each in a process of its own.
+    pub(super) fn apply_grouped(
+        &mut self,
+        step: &Step,
+        start: &StepStart,
+        agree: StartAgreement<'_>,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<Measurement, Halt> {
+        self.end_load();
+        self.refuse_stranded()?;
+        // Other processes write with stamps of their own.
+        self.written = None;
+        let mut loads = self.start_grouped(step, start)?;
+        for load in &mut loads {
+            self.await_ready(load)?;
+        }
+        let begins = agree()?.unwrap_or_else(|| monotonic() + HEADWAY);
+        for load in &mut loads {
+            load.process.link.send(&begins).map_err(|error| load.lost(&error))?;
+        }
+        while loads.iter().any(|load| load.measurement.is_none()) {
+            if self.stop.is_requested() {
+                return Err(Halt::Stopped);
+            }
+            for (number, load) in loads.iter_mut().enumerate() {
+                if load.measurement.is_some() {
+                    continue;
+                }
+                match load.report(LOOK)? {
+                    // The progress shown is that of the first load.
+                    Some(LoadReport::Interval(interval)) if number == 0 => watch(&interval),
+                    Some(LoadReport::Measured(measured)) => load.measurement = Some(*measured),
+                    _ => {}
+                }
+            }
+        }
+        Ok(merged(loads.into_iter().filter_map(|load| load.measurement).collect()))
+    }
+
+    fn start_grouped(&self, step: &Step, start: &StepStart) -> Result<Vec<GroupedLoad>, Halt> {
+        let refused = |error: HostError| Halt::Refused(format!("{}: {error}", step.place));
+        let stimuli = step.load.stimuli();
+        let mut loads = Vec::with_capacity(stimuli.len());
+        for (number, (stimulus, group)) in stimuli.iter().zip(&step.groups).enumerate() {
+            let process = LoadProcess::start(&self.target).map_err(refused)?;
+            if let Some(groups) = &self.groups {
+                groups.admit(*group, process.id()).map_err(refused)?;
+            }
+            let own = if stimuli.len() > 1 { start.of_part(number) } else { start.clone() };
+            let order = LoadOrder {
+                step: Step::alone(step.place.clone(), stimulus.clone()),
+                options: NativeOptions { backend: Some(self.backend), ..self.options },
+                cursors: own.cursors,
+                resumed: own.resumed,
+            };
+            let mut load = GroupedLoad { group: *group, process, measurement: None };
+            load.process.link.send(&order).map_err(|error| load.lost(&error))?;
+            loads.push(load);
+        }
+        Ok(loads)
+    }
+
+    fn await_ready(&self, load: &mut GroupedLoad) -> Result<(), Halt> {
+        let begun = Instant::now();
+        while load.report(LOOK)?.is_none() {
+            if self.stop.is_requested() {
+                return Err(Halt::Stopped);
+            }
+            if begun.elapsed() > READINESS {
+                let group = load.group;
+                return Err(Halt::Refused(format!(
+                    "the process of the load '{group}' was not ready after {} s",
+                    READINESS.as_secs()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Applies the load that the parent process orders, in a process that
+/// [`steadfast_host::LoadProcess`] started.
+///
+/// # Errors
+/// This process was not started so, or its parent has ended.
+pub fn attend_load() -> Result<(), HostError> {
+    let (target, mut link) = inherit_target()?;
+    let lost = |error: io::Error| HostError::Unclear {
+        what: "order of the parent process".into(),
+        why: error.to_string(),
+    };
+    let mut reports = link.sender().map_err(lost)?;
+    let order: LoadOrder =
+        link.receive(None).map_err(lost)?.ok_or_else(|| lost(io::ErrorKind::InvalidData.into()))?;
+    let stop = StopSignal::default();
+    let measured = Native::new(target, stop.clone(), order.options)
+        .and_then(|mut engine| apply_order(&mut engine, &order, link, stop));
+    let report = match measured {
+        Ok(measurement) => LoadReport::Measured(Box::new(measurement)),
+        Err(halt) => LoadReport::Halted(halt),
+    };
+    reports.send(&report).map_err(lost)
+}
+
+fn apply_order(
+    engine: &mut Native,
+    order: &LoadOrder,
+    link: MessageLink,
+    stop: StopSignal,
+) -> Result<Measurement, Halt> {
+    let lost = |error: io::Error| Halt::Refused(format!("the parent process has ended: {error}"));
+    let mut reports = link.sender().map_err(lost)?;
+    let mut ready = link.sender().map_err(lost)?;
+    let start = StepStart {
+        cursors: order.cursors.clone(),
+        resumed: order.resumed,
+        ..StepStart::default()
+    };
+    let prepared = engine.prepare(&order.step).map_err(|refusal| refusal.of(&order.step))?;
+    let mut parent = Some(link);
+    let mut agree = || {
+        ready.send(&LoadReport::Ready).map_err(lost)?;
+        let Some(mut link) = parent.take() else { return Ok(None) };
+        let begins: Option<Nanos> = link.receive(None).map_err(lost)?;
+        let stop = stop.clone();
+        // The parent sends nothing more: the next thing that arrives is the end of its life.
+        std::thread::spawn(move || {
+            let _ = link.receive::<Nanos>(None);
+            stop.request();
+        });
+        Ok(begins)
+    };
+    let mut watch = |interval: &Interval| {
+        // A parent that has ended is noticed by the thread above.
+        let _ = reports.send(&LoadReport::Interval(interval.clone()));
+    };
+    let measured = engine.apply_at_common_start(prepared, &start, &mut agree, &mut watch);
+    // I/Os that a limit holds back must not reach the device in the next step.
+    engine.end_load();
+    measured
+}
+
+/// Returns the measurement of a step from those of its loads.
+fn merged(loads: Vec<Measurement>) -> Measurement {
+    let is_one = loads.len() == 1;
+    let mut whole = Measurement {
+        complete: true,
+        began_unix_ms: loads.iter().map(|load| load.began_unix_ms).min().unwrap_or_default(),
+        elapsed: loads.iter().map(|load| load.elapsed).max().unwrap_or_default(),
+        ..Measurement::default()
+    };
+    for (number, load) in loads.into_iter().enumerate() {
+        if !is_one {
+            let streams = load.streams.len() as u32;
+            whole.parts.push(LoadPart { streams, elapsed: load.elapsed });
+        }
+        whole.streams.extend(load.streams);
+        if let Some(alone) = load.writes_alone {
+            whole.writes_alone.get_or_insert_with(Tally::default).merge(&alone);
+        }
+        whole.threads.extend(load.threads);
+        whole.unmeasured.extend(load.unmeasured);
+        whole.outstanding += load.outstanding;
+        whole.silences.extend(load.silences);
+        whole.stalls.extend(load.stalls);
+        add_intervals(&mut whole.intervals, load.intervals);
+        let prefix = if is_one { String::new() } else { cursors_of_part(number) };
+        whole
+            .cursors
+            .extend(load.cursors.into_iter().map(|(key, at)| (format!("{prefix}{key}"), at)));
+        whole.seed = whole.seed.or(load.seed);
+        if let Some(cpu) = load.cpu {
+            let before = whole.cpu.unwrap_or(CpuTime { user: Nanos::ZERO, system: Nanos::ZERO });
+            let (user, system) = (before.user + cpu.user, before.system + cpu.system);
+            whole.cpu = Some(CpuTime { user, system });
+        }
+        whole.fault_count += load.fault_count;
+        whole.faults.extend(load.faults);
+        let busiest = [whole.sensed.busiest_thread, load.sensed.busiest_thread];
+        whole.sensed.busiest_thread = busiest.into_iter().flatten().reduce(f64::max);
+    }
+    whole.unmeasured = by_operation(&whole.unmeasured);
+    // A stall of the machine stops all processes, so that each reports it.
+    whole.stalls.sort_by_key(|stall| stall.at);
+    whole.stalls.dedup_by(|later, stall| {
+        let overlaps = later.at < stall.at + stall.lasted;
+        if overlaps {
+            stall.lasted = stall.lasted.max((later.at + later.lasted).saturating_sub(stall.at));
+        }
+        overlaps
+    });
+    whole
+}
+
+/// Adds the intervals of another load, which began at the same time and has the same length.
+fn add_intervals(all: &mut Vec<Interval>, more: Vec<Interval>) {
+    for (number, interval) in more.into_iter().enumerate() {
+        let Some(sum) = all.get_mut(number) else {
+            all.push(interval);
+            continue;
+        };
+        sum.end = sum.end.max(interval.end);
+        for tally in interval.tallies {
+            match sum.tallies.iter_mut().find(|own| own.op == tally.op) {
+                Some(own) => add_tally(own, &tally),
+                None => sum.tallies.push(tally),
+            }
+        }
+    }
+}
+
+fn add_tally(sum: &mut IntervalTally, more: &IntervalTally) {
+    sum.ios += more.ios;
+    sum.bytes += more.bytes;
+    sum.response_sum += more.response_sum;
+    sum.response_max = sum.response_max.max(more.response_max);
+    sum.histogram.merge(&more.histogram);
+}
+
+fn by_operation(parts: &[UnmeasuredIos]) -> Vec<UnmeasuredIos> {
+    let sum = |op: Op| {
+        let own = || parts.iter().filter(move |part| part.op == op);
+        let bytes = Bytes(own().map(|part| part.bytes.0).sum());
+        UnmeasuredIos { op, ios: own().map(|part| part.ios).sum(), bytes }
+    };
+    Op::ALL.into_iter().map(sum).filter(|part| part.ios > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::measurement::{Stall, StreamTally};
+
+    fn load(op: Op, ios: u64, seconds: u64, stall: Option<(u64, u64)>) -> Measurement {
+        let tally = Tally { ios, bytes: Bytes(ios * 4096), ..Tally::default() };
+        let stalls = stall.map(|(at, lasted)| Stall {
+            at: Nanos::from_millis(at),
+            lasted: Nanos::from_millis(lasted),
+        });
+        Measurement {
+            elapsed: Nanos::from_secs(seconds),
+            complete: true,
+            streams: vec![StreamTally { op, tally }],
+            stalls: stalls.into_iter().collect(),
+            cursors: [("SEQ".to_owned(), Bytes(ios))].into(),
+            unmeasured: vec![UnmeasuredIos { op: Op::Write, ios: 1, bytes: Bytes(4096) }],
+            ..Measurement::default()
+        }
+    }
+
+    #[test]
+    fn loads_of_several_processes_are_parts_of_one_measurement() {
+        let both = merged(vec![
+            load(Op::Read, 10, 2, Some((100, 300))),
+            load(Op::Write, 5, 3, Some((150, 400))),
+        ]);
+        assert_eq!((both.elapsed, both.complete), (Nanos::from_secs(3), true));
+        let apart: Vec<_> = both.apart().map(|(s, time)| (s[0].op, s[0].tally.ios, time)).collect();
+        let seconds = Nanos::from_secs;
+        assert_eq!(apart, [(Op::Read, 10, seconds(2)), (Op::Write, 5, seconds(3))]);
+        let whole = Stall { at: Nanos::from_millis(100), lasted: Nanos::from_millis(450) };
+        assert_eq!(both.stalls, [whole], "one stall of the machine");
+        let keys: Vec<_> = both.cursors.keys().map(String::as_str).collect();
+        assert_eq!(keys, ["#1 SEQ", "#2 SEQ"]);
+        let late = UnmeasuredIos { op: Op::Write, ios: 2, bytes: Bytes(8192) };
+        assert_eq!(both.unmeasured, [late]);
+    }
+
+    #[test]
+    fn a_single_load_keeps_its_cursors_and_has_no_parts() {
+        let one = merged(vec![load(Op::Read, 10, 2, None)]);
+        assert!(one.parts.is_empty() && one.cursors.contains_key("SEQ"));
+    }
+}

@@ -1,0 +1,253 @@
+//! Report of neighbors: response times of the victim with each offender off and on, isolation and
+//! utilization under each control.
+
+use super::control::ControlName;
+use super::results::{Disturbance, ISOLATION_AT, NeighborsResults};
+use super::setup::Neighbors;
+use crate::exhibits::disclosure::{self, ReportForm};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
+use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
+use crate::report_notation::number;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{
+    Axis, Cell, Exhibit, KeyFigure, Metric, Origin, Plot, PlotKind, Row, Scale, Series, Setting,
+    Stroke, Table,
+};
+use steadfast_domain::{Caveat, CaveatKind, Record, Step};
+
+type NeighborsRun<'a> = StudiedRun<'a, Neighbors>;
+
+/// Columns of the victim's response times.
+const RESPONSE: [TypedColumn<Disturbance>; 8] = [
+    TypedColumn::number("50 % off", 3, |one| one.off.response_ms(0.5)),
+    TypedColumn::number("50 % on", 3, |one| one.on.response_ms(0.5)),
+    TypedColumn::number("99 % off", 3, |one| one.off.response_ms(ISOLATION_AT)),
+    TypedColumn::number("99 % on", 3, |one| one.on.response_ms(ISOLATION_AT)),
+    TypedColumn::number("99.9 % off", 3, |one| one.off.response_ms(0.999)),
+    TypedColumn::number("99.9 % on", 3, |one| one.on.response_ms(0.999)),
+    TypedColumn::number("Isolation", 3, Disturbance::isolation),
+    TypedColumn::number("Utilization", 3, Disturbance::utilization),
+];
+
+/// Columns of the rates.
+const RATES: [TypedColumn<Disturbance>; 5] = [
+    TypedColumn::number("Victim IOPS off", 1, |one| one.off.iops()),
+    TypedColumn::number("Victim IOPS on", 1, |one| one.on.iops()),
+    TypedColumn::number("Offender alone MB/s", 2, |one| one.alone.map(|rate| rate / 1e6)),
+    TypedColumn::number("Offender limit MB/s", 2, |one| one.limit.map(|rate| rate / 1e6)),
+    TypedColumn::number("Offender MB/s", 2, |one| one.offender_rate().map(|rate| rate / 1e6)),
+];
+
+impl ProcedureReport for Neighbors {
+    type Results<'a> = NeighborsResults;
+
+    const FRONT_PLOTS: &'static [&'static str] = &["neighbors-course-1"];
+
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(responses),
+        ReportEntry::Table(controls),
+        ReportEntry::Form("Neighbors - Response Times of the Victim"),
+        ReportEntry::Table(responses),
+        ReportEntry::Table(rates),
+        ReportEntry::Form("Neighbors - Isolation and Utilization"),
+        ReportEntry::Table(controls),
+        ReportEntry::Text(definitions),
+        ReportEntry::Chapter("Course of the Cycles"),
+        ReportEntry::Several(courses),
+        ReportEntry::Setup,
+    ];
+
+    fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
+        let (choices, results) = (self.choices(record), NeighborsResults::of(self, record));
+        StudiedRun { test: self, record, choices, results }
+    }
+
+    fn title(&self) -> String {
+        "Neighbors".into()
+    }
+
+    fn form(run: &NeighborsRun<'_>) -> ReportForm {
+        let mut set_up = disclosure::common_set_up_rows(&run.choices);
+        set_up.push(disclosure::note_row(&run.choices));
+        let demand = disclosure::form_demands(&run.choices.demands);
+        let names: Vec<&str> = run.test.offenders.iter().map(|one| one.name.as_str()).collect();
+        let mut test_parameters = disclosure::common_test_rows(&run.choices);
+        test_parameters.extend([
+            Setting::new("victim", "Victim", run.test.victim_text(), Origin::Profile),
+            Setting::new("offenders", "Offenders", names.join(", "), Origin::Profile),
+            run.choices.demand_row("Victim TC/QD", demand),
+        ]);
+        ReportForm {
+            test: "Neighbors".into(),
+            subtitle: "Response times of a load disturbed by another".into(),
+            set_up,
+            test_parameters,
+        }
+    }
+
+    fn ending(run: &NeighborsRun<'_>) -> String {
+        if !run.record.has_ended() {
+            return "The run is not finished.".to_owned();
+        }
+        match run.results.worst(ControlName::Uncontrolled) {
+            Some(worst) => format!(
+                "Complete: without control, the victim felt {} most, with an isolation of {}.",
+                worst.offender,
+                number(worst.isolation().unwrap_or_default(), 3)
+            ),
+            None => "Complete: too few I/Os of the victim for its 99 % response time.".to_owned(),
+        }
+    }
+
+    fn caveats(run: &NeighborsRun<'_>) -> Vec<Caveat> {
+        let missed: Vec<String> = run
+            .results
+            .disturbances
+            .iter()
+            .filter(|one| one.off.fell_behind)
+            .map(|one| format!("{} / {}", one.offender, one.control.name()))
+            .collect();
+        if missed.is_empty() {
+            return Vec::new();
+        }
+        vec![Caveat::new(
+            CaveatKind::Deviation,
+            ids::RATE_MISSED,
+            format!(
+                "The victim did not reach its rate although the offender was off: {}.",
+                missed.join("; ")
+            ),
+            "Choose a lower rate, or more outstanding I/Os: --set rate=10% --depth 128.",
+        )]
+    }
+
+    fn reports(run: &NeighborsRun<'_>, step: &Step) -> bool {
+        run.choices.measures(step)
+    }
+
+    fn figures(run: &NeighborsRun<'_>) -> Vec<KeyFigure> {
+        let mut figures = figures_of(run, "Isolation", Disturbance::isolation);
+        figures.extend(figures_of(run, "Utilization", Disturbance::utilization));
+        figures
+    }
+
+    fn metrics(run: &NeighborsRun<'_>) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        for one in &run.results.disturbances {
+            let point = format!("{} / {}", one.offender, one.control.name());
+            let off = one.off.response_ms(ISOLATION_AT);
+            let on = one.on.response_ms(ISOLATION_AT);
+            let offender = one.offender_rate().map(|rate| rate / 1e6);
+            metrics.extend(
+                [
+                    Metric::new("p99-off", &point, off, "ms"),
+                    Metric::new("p99-on", &point, on, "ms"),
+                    Metric::new("offender-throughput", &point, offender, "MB/s"),
+                    Metric::new("isolation", &point, one.isolation(), "1"),
+                    Metric::new("utilization", &point, one.utilization(), "1"),
+                ]
+                .into_iter()
+                .flatten(),
+            );
+        }
+        metrics
+    }
+}
+
+/// Returns a number of each control, for the offender that the victim feels most under it.
+fn figures_of(
+    run: &NeighborsRun<'_>,
+    name: &str,
+    value: fn(&Disturbance) -> Option<f64>,
+) -> Vec<KeyFigure> {
+    let available = run.results.controls.iter().filter(|(_, why)| why.is_none());
+    let figure = |(control, _): &(ControlName, Option<String>)| {
+        let id = format!("{}-{}", name.to_lowercase(), control.id());
+        let worst = run.results.worst(*control);
+        KeyFigure::new(&id, format!("{name}, {}", label(*control)), worst.and_then(value), "")
+    };
+    available.map(figure).collect()
+}
+
+fn label(control: ControlName) -> &'static str {
+    match control {
+        ControlName::Uncontrolled => "no control",
+        other => other.name(),
+    }
+}
+
+fn by_disturbance(
+    run: &NeighborsRun<'_>,
+    (id, title): (&str, &str),
+    columns: &[TypedColumn<Disturbance>],
+) -> Table {
+    let rows = run.results.disturbances.iter().map(|one| {
+        let head = format!("{}, {}", one.offender, label(one.control));
+        typed_row(head, columns, one).with_id(format!("{}-{}", one.control.id(), one.number + 1))
+    });
+    typed_table(id, title, "Offender, control", columns).rows(rows)
+}
+
+fn responses(run: &NeighborsRun<'_>) -> Table {
+    let title = "Response times of the victim in ms, with the offender off and on";
+    by_disturbance(run, ("neighbors", title), &RESPONSE)
+}
+
+fn rates(run: &NeighborsRun<'_>) -> Table {
+    by_disturbance(run, ("neighbors-rates", "Rates of victim and offender"), &RATES)
+}
+
+fn controls(run: &NeighborsRun<'_>) -> Table {
+    let row = |(control, why): &(ControlName, Option<String>)| {
+        let state = match why {
+            None => "measured".to_owned(),
+            Some(why) => format!("unavailable: {why}"),
+        };
+        Row::new(label(*control), [Cell::text(state)]).with_id(control.id())
+    };
+    Table::new("neighbors-controls", "Controls of the kernel", "Control")
+        .columns([("state", "State")])
+        .rows(run.results.controls.iter().map(row))
+}
+
+fn definitions(run: &NeighborsRun<'_>) -> String {
+    let offered = run
+        .results
+        .offered
+        .map_or("an unknown rate".to_owned(), |rate| format!("{} IOPS", number(rate, 1)));
+    let most = run.results.victim_max.map_or(String::new(), |most| {
+        format!(" Alone, with the same demand and no rate, it reached {} IOPS.", number(most, 1))
+    });
+    format!(
+        "The victim offered {offered}; response times are counted from the time at which each I/O \
+         was due.{most} Isolation is its 99 % response time with the offender off, divided by that \
+         with the offender on: 1 means that the offender is not felt. Utilization is the bytes per \
+         second of victim and offender together, divided by those of the offender alone without \
+         control: what a control costs. Both definitions are ours."
+    )
+}
+
+/// Returns a plot for each offender: the victim's response times step by step, off and on in turn.
+fn courses(run: &NeighborsRun<'_>) -> Vec<Exhibit> {
+    let plot = |(number, offender): (usize, &super::setup::OffenderLoad)| {
+        let own = run.results.disturbances.iter().filter(move |one| one.number == number);
+        let steps: Vec<String> = (1..=run.test.cycles)
+            .flat_map(|cycle| [format!("{cycle} off"), format!("{cycle} on")])
+            .collect();
+        let series = own.map(|one| {
+            let points =
+                one.course.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
+            Series::new(label(one.control), Stroke::Measured, points).with_id(one.control.id())
+        });
+        let plot = Plot::new(
+            PlotKind::Lines,
+            &format!("neighbors-course-{}", number + 1),
+            format!("99 % response time of the victim, offender {}", offender.name),
+            Axis::new("Cycle", Scale::Categories(steps)),
+            Axis::new("99 % response time (ms)", Scale::Log10),
+        );
+        Exhibit::Plot(plot.series(series))
+    };
+    run.test.offenders.iter().enumerate().map(plot).collect()
+}

@@ -1,0 +1,240 @@
+//! Results of neighbors: the victim's response times with the offender off and on, and what the
+//! offender moved.
+
+use super::control::{ControlName, is_met, reason};
+use super::setup::{Neighbors, OFF, VICTIM_MAX, alone_phase, cycles_phase};
+use steadfast_domain::stimulus::Pace;
+use steadfast_domain::{
+    Bytes, Conditions, IoControl, JournalEntry, Measurement, Nanos, Op, Outcome, Record, Step,
+    Tally,
+};
+
+/// Fraction of the I/Os whose response time isolation compares.
+pub const ISOLATION_AT: f64 = 0.99;
+
+/// Results of neighbors, from which its tables are made.
+pub struct NeighborsResults {
+    /// IOPS of the victim alone in a closed loop; `None` if its rate was given.
+    pub victim_max: Option<f64>,
+    /// Rate offered by the victim, in IOPS; `None` before its first step.
+    pub offered: Option<f64>,
+    /// Controls in the order of the run, each with the reason why it is unavailable.
+    pub controls: Vec<(ControlName, Option<String>)>,
+    /// Offenders under each available control, in the order of the run.
+    pub disturbances: Vec<Disturbance>,
+}
+
+/// The victim with an offender off and on, under a control.
+pub struct Disturbance {
+    /// Name of the offender.
+    pub offender: String,
+    /// Number of the offender, from 0.
+    pub number: usize,
+    /// Control in effect.
+    pub control: ControlName,
+    /// Limit of the offender in bytes per second; `None` without one.
+    pub limit: Option<f64>,
+    /// Bytes per second of the offender alone, without a rule.
+    pub alone: Option<f64>,
+    /// The victim with the offender off.
+    pub off: VictimSide,
+    /// The victim with the offender on.
+    pub on: VictimSide,
+    /// Bytes that the offender moved in steps with the victim.
+    pub offender_bytes: Bytes,
+    /// Measured time of the offender in steps with the victim.
+    pub offender_time: Nanos,
+    /// Response times of the victim in milliseconds at [`ISOLATION_AT`] in each step, off and on
+    /// in turn.
+    pub course: Vec<Option<f64>>,
+}
+
+/// The victim in all steps with the offender off, or on.
+#[derive(Default)]
+pub struct VictimSide {
+    /// Counts and response times.
+    pub tally: Tally,
+    /// Measured time.
+    pub elapsed: Nanos,
+    /// True if a step completed fewer I/Os than were offered.
+    pub fell_behind: bool,
+}
+
+impl VictimSide {
+    fn add(&mut self, measurement: &Measurement, pace: Pace) {
+        let own = victim_part(measurement);
+        self.elapsed += own.elapsed;
+        self.fell_behind |= own.kept_up(pace) == Some(false);
+        self.tally.merge(&own.total());
+    }
+
+    /// Returns a response time in milliseconds.
+    pub fn response_ms(&self, fraction: f64) -> Option<f64> {
+        self.tally.percentile(fraction).map(Nanos::as_millis_f64)
+    }
+
+    /// Returns the I/Os completed per second.
+    pub fn iops(&self) -> Option<f64> {
+        per_second(self.tally.ios as f64, self.elapsed)
+    }
+}
+
+impl Disturbance {
+    /// Returns the bytes per second of the offender in steps with the victim.
+    pub fn offender_rate(&self) -> Option<f64> {
+        per_second(self.offender_bytes.0 as f64, self.offender_time)
+    }
+
+    /// Returns isolation (our definition): the victim's 99 % response time with the offender off,
+    /// divided by that with the offender on. 1 if the offender is not felt.
+    pub fn isolation(&self) -> Option<f64> {
+        let (off, on) = (self.off.response_ms(ISOLATION_AT)?, self.on.response_ms(ISOLATION_AT)?);
+        (on > 0.0).then(|| off / on)
+    }
+
+    /// Returns utilization (our definition): bytes per second of victim and offender together,
+    /// divided by those of the offender alone without a rule.
+    pub fn utilization(&self) -> Option<f64> {
+        let victim = per_second(self.on.tally.bytes.0 as f64, self.on.elapsed)?;
+        let alone = self.alone.filter(|alone| *alone > 0.0)?;
+        Some((victim + self.offender_rate()?) / alone)
+    }
+}
+
+impl NeighborsResults {
+    /// Computes the results of a record, which may end anywhere.
+    pub fn of(test: &Neighbors, record: &Record) -> Self {
+        let steps_of = |phase: &str| -> Vec<(&Step, &Outcome)> {
+            record.steps().filter(|(step, _)| step.place.phase == phase).collect()
+        };
+        let victim_max = steps_of(VICTIM_MAX).first().and_then(|(_, o)| o.measurement.iops());
+        let controls = controls(test, record);
+        let mut disturbances = Vec::new();
+        for (number, offender) in test.offenders.iter().enumerate() {
+            let alone = steps_of(&alone_phase(number));
+            let alone = alone.first().and_then(|(_, o)| o.measurement.bytes_per_second());
+            for (control, _) in controls.iter().filter(|(_, why)| why.is_none()) {
+                let phase = cycles_phase(*control, number);
+                let steps = steps_of(&phase);
+                if steps.is_empty() {
+                    continue;
+                }
+                let mut disturbance = Disturbance {
+                    offender: offender.name.clone(),
+                    number,
+                    control: *control,
+                    limit: limit_before(record, &phase),
+                    alone,
+                    off: VictimSide::default(),
+                    on: VictimSide::default(),
+                    offender_bytes: Bytes(0),
+                    offender_time: Nanos::ZERO,
+                    course: Vec::new(),
+                };
+                for (step, outcome) in steps {
+                    disturbance.add(step, &outcome.measurement);
+                }
+                disturbances.push(disturbance);
+            }
+        }
+        let mut paced = record.steps().filter_map(|(step, _)| step.load.stimuli().first());
+        let offered = paced.find_map(|stimulus| stimulus.pace.offered_iops());
+        NeighborsResults { victim_max, offered, controls, disturbances }
+    }
+
+    /// Returns the offender that the victim feels most under a control.
+    pub fn worst(&self, control: ControlName) -> Option<&Disturbance> {
+        self.disturbances
+            .iter()
+            .filter(|one| one.control == control && one.isolation().is_some())
+            .min_by(|a, b| a.isolation().unwrap_or(1.0).total_cmp(&b.isolation().unwrap_or(1.0)))
+    }
+}
+
+impl Disturbance {
+    fn add(&mut self, step: &Step, measurement: &Measurement) {
+        let pace = step.load.stimuli().first().map_or(Pace::Closed, |victim| victim.pace);
+        let mut side = VictimSide::default();
+        side.add(measurement, pace);
+        self.course.push(side.response_ms(ISOLATION_AT));
+        if step.place.point == OFF {
+            self.off.add(measurement, pace);
+            return;
+        }
+        self.on.add(measurement, pace);
+        if let Some((streams, elapsed)) = measurement.apart().nth(1) {
+            self.offender_bytes += Bytes(streams.iter().map(|s| s.tally.bytes.0).sum());
+            self.offender_time += elapsed;
+        }
+    }
+}
+
+/// Returns the measurement of the victim alone: the first of the loads of a step.
+fn victim_part(measurement: &Measurement) -> Measurement {
+    let (streams, elapsed) = match measurement.apart().next() {
+        Some((streams, elapsed)) => (streams.to_vec(), elapsed),
+        None => (measurement.streams.clone(), measurement.elapsed),
+    };
+    let flushes = streams.iter().any(|stream| stream.op == Op::Flush);
+    let writes_alone = measurement.writes_alone.clone().filter(|_| flushes);
+    Measurement { streams, elapsed, writes_alone, ..Measurement::default() }
+}
+
+/// Returns every control with the reason why it is unavailable, as found before the purge.
+fn controls(test: &Neighbors, record: &Record) -> Vec<(ControlName, Option<String>)> {
+    let settled: Vec<(&Conditions, &Conditions)> = record
+        .entries
+        .iter()
+        .filter_map(|entry| match entry {
+            JournalEntry::Settled { wanted, got } => Some((wanted, got)),
+            _ => None,
+        })
+        .collect();
+    let first = |name: ControlName| {
+        settled.iter().find(|(wanted, _)| wanted.io_control.and_then(name_of) == Some(name))
+    };
+    [ControlName::Uncontrolled]
+        .iter()
+        .chain(&test.controls.names)
+        .filter_map(|name| {
+            let (wanted, got) = first(*name)?;
+            let why = (!is_met(wanted, got)).then(|| reason(settled[0].1, got));
+            Some((*name, why))
+        })
+        .collect()
+}
+
+fn name_of(control: IoControl) -> Option<ControlName> {
+    Some(match control {
+        IoControl::Uncontrolled => ControlName::Uncontrolled,
+        IoControl::Max(_) => ControlName::Max,
+        IoControl::BfqWeight { .. } => ControlName::BfqWeight,
+        IoControl::Cost { .. } => ControlName::Cost,
+        IoControl::Latency { .. } => ControlName::Latency,
+    })
+}
+
+/// Returns the limit of bytes per second that was in effect when a phase began.
+fn limit_before(record: &Record, phase: &str) -> Option<f64> {
+    let mut limit = None;
+    for entry in &record.entries {
+        match entry {
+            JournalEntry::Settled { got, .. } => {
+                limit = match got.io_control {
+                    Some(IoControl::Max(limits)) => {
+                        let bytes = [limits.read_bytes, limits.write_bytes];
+                        bytes.into_iter().flatten().reduce(|a, b| a + b)
+                    }
+                    _ => None,
+                };
+            }
+            JournalEntry::Applied { step, .. } if step.place.phase == phase => break,
+            _ => {}
+        }
+    }
+    limit.map(|bytes| bytes as f64)
+}
+
+fn per_second(amount: f64, time: Nanos) -> Option<f64> {
+    (time > Nanos::ZERO).then(|| amount / time.as_secs_f64())
+}

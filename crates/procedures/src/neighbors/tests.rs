@@ -1,0 +1,231 @@
+use super::control::ControlName;
+use super::results::NeighborsResults;
+use super::setup::{OFF, ON};
+use super::*;
+use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use steadfast_domain::{
+    Bytes, EndState, GroupLimits, JournalEntry, LoadGroup, Measurement, Nanos, Op, Settings, Step,
+};
+
+fn made(pairs: &[&str]) -> Result<Neighbors, crate::ProcedureError> {
+    let mut settings = Settings::new("neighbors", 7);
+    for pair in pairs {
+        let (name, value) = pair.split_once('=').unwrap();
+        settings.parameters.insert(name.to_owned(), value.to_owned());
+    }
+    let offer = crate::offer("neighbors").unwrap();
+    Neighbors::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
+}
+
+/// The kernel of this bench has io.max only, and no scheduler BFQ.
+fn settle(wanted: &Conditions) -> Conditions {
+    let unmet = vec!["the write cache cannot be set".to_owned()];
+    let mut got = Conditions { scheduler: Some("none".into()), unmet, ..wanted.clone() };
+    if matches!(wanted.io_control, Some(IoControl::BfqWeight { .. })) {
+        got.unmet.push("there is no scheduler bfq".into());
+    }
+    if matches!(wanted.io_control, Some(IoControl::Cost { .. } | IoControl::Latency { .. })) {
+        (got.io_control, got.unmet) = (None, vec!["the kernel has none".into()]);
+    }
+    got
+}
+
+/// The victim's I/Os take 1 ms, with the offender on 10 ms, and 4 ms if that is limited.
+fn bench() -> ScriptedBench<impl FnMut(&Step) -> f64> {
+    let mut bench = scripted(|step| match step.place.phase.as_str() {
+        "victim-max" => 20_000.0,
+        "wipc" => 1000.0,
+        "offender-1" => 800.0,
+        _ => 4000.0,
+    });
+    bench.settle = settle;
+    bench.response = |step| {
+        let is_limited = step.place.phase.starts_with("io-max");
+        Some(match step.place.point {
+            ON if is_limited => Nanos::from_millis(4),
+            ON => Nanos::from_millis(10),
+            _ => Nanos::from_millis(1),
+        })
+    };
+    // The offender moves 100 I/Os per second beside the victim, 25 if it is limited.
+    bench.retouch = |step, measurement: &mut Measurement| {
+        if step.place.point == ON && !step.groups.is_empty() {
+            let rate = if step.place.phase.starts_with("io-max") { 25 } else { 100 };
+            let seconds = measurement.elapsed.0 / 1_000_000_000;
+            let tally = &mut measurement.streams[1].tally;
+            (tally.ios, tally.bytes) = (rate * seconds, Bytes(rate * seconds * 131_072));
+        }
+    };
+    bench
+}
+
+const SHORT: &[&str] = &["offenders=SEQ 128K W", "cycles=2"];
+
+#[test]
+fn each_offender_is_measured_alone_and_in_cycles_under_each_control_that_is_there() {
+    let test = made(SHORT).unwrap();
+    let mut bench = bench();
+    test.conduct(&mut bench).unwrap();
+    let all = steps(&bench.entries);
+    let told: Vec<(&str, u32, u32)> = all
+        .iter()
+        .filter(|step| !step.groups.is_empty())
+        .map(|step| (step.place.phase.as_str(), step.place.round, step.place.point))
+        .collect();
+    let cycles = |phase| [(phase, 1, OFF), (phase, 1, ON), (phase, 2, OFF), (phase, 2, ON)];
+    let mut expected = vec![("victim-max", 0, 1), ("offender-1", 0, 1)];
+    expected.extend(cycles("none-1"));
+    expected.extend(cycles("io-max-1"));
+    assert_eq!(told, expected);
+    let on = all.iter().find(|step| step.place.point == ON && step.place.round == 1).unwrap();
+    assert_eq!(on.groups, LoadGroup::ALL);
+    let [victim, offender] = on.load.stimuli() else { panic!("two loads") };
+    assert_eq!(victim.pace.offered_iops(), Some(4000.0), "20 % of 20,000");
+    assert_eq!(victim.active_range.length, Bytes::mib(512));
+    assert_eq!(offender.active_range.start, Bytes::mib(512), "the other half");
+    assert_eq!(offender.pace, Pace::Closed);
+    assert_ne!(victim.seed, offender.seed);
+    // A quarter of 800 x 128 KiB per second.
+    let limits = GroupLimits { write_bytes: Some(200 * 131_072), ..GroupLimits::default() };
+    let limit = IoControl::Max(limits);
+    let settled: Vec<Option<IoControl>> = bench
+        .entries
+        .iter()
+        .filter_map(|entry| match entry {
+            JournalEntry::Settled { wanted, .. } => Some(wanted.io_control),
+            _ => None,
+        })
+        .collect();
+    assert!(settled.contains(&Some(limit)), "{settled:?}");
+    assert_eq!(settled.last(), Some(&Some(IoControl::Uncontrolled)));
+}
+
+#[test]
+fn isolation_and_utilization_are_quotients_of_what_was_measured() {
+    let test = made(SHORT).unwrap();
+    let mut bench = bench();
+    test.conduct(&mut bench).unwrap();
+    let record = record(&test.ground.settings, bench.entries.clone());
+    let results = NeighborsResults::of(&test, &record);
+    let near = |value: Option<f64>, expected: f64| {
+        assert!(value.is_some_and(|v| (v / expected - 1.0).abs() < 0.01), "{value:?} {expected}");
+    };
+    let [none, limited] = results.disturbances.as_slice() else { panic!("two controls") };
+    near(none.isolation(), 1.0 / 10.0);
+    near(limited.isolation(), 1.0 / 4.0);
+    let (victim, alone) = (4000.0 * 4096.0, 800.0 * 131_072.0);
+    near(none.utilization(), (victim + 100.0 * 131_072.0) / alone);
+    near(limited.utilization(), (victim + 25.0 * 131_072.0) / alone);
+    near(limited.limit, 200.0 * 131_072.0);
+    assert_eq!(none.limit, None);
+    assert_eq!(none.course.len(), 4);
+    let [_, (max, None), (bfq, Some(why)), (cost, Some(_)), (latency, Some(_))] =
+        results.controls.as_slice()
+    else {
+        panic!("five controls")
+    };
+    assert_eq!((*cost, *latency), (ControlName::Cost, ControlName::Latency));
+    assert_eq!((*max, *bfq), (ControlName::Max, ControlName::BfqWeight));
+    assert_eq!(why, "there is no scheduler bfq");
+    let findings = test.study(&record);
+    assert_eq!(findings.end, EndState::Complete);
+    let ids: Vec<&str> = findings.front.figures.iter().map(|figure| figure.id.as_str()).collect();
+    let expected = ["isolation-none", "isolation-io-max", "utilization-none", "utilization-io-max"];
+    assert_eq!(ids, expected);
+}
+
+#[test]
+fn a_control_that_was_named_must_be_there() {
+    let mut bench = bench();
+    let named = made(&["controls=io.bfq.weight"]).unwrap().conduct(&mut bench).unwrap_err();
+    assert!(named.to_string().contains("io.bfq.weight is unavailable"), "{named}");
+    let mut bench = self::bench();
+    bench.settle = |wanted| Conditions {
+        io_control: None,
+        unmet: vec!["the kernel has none".into()],
+        ..wanted.clone()
+    };
+    let none = made(&[]).unwrap().conduct(&mut bench).unwrap_err();
+    assert!(none.to_string().contains("needs control groups"), "{none}");
+    assert!(steps(&bench.entries).is_empty(), "nothing was written");
+    assert!(!bench.entries.iter().any(|entry| matches!(entry, JournalEntry::Purged(_))));
+}
+
+#[test]
+fn the_range_of_discards_is_written_before_each_use() {
+    let test = made(&["offenders=discards", "cycles=1", "controls=io.max", "rate=500"]).unwrap();
+    let mut bench = bench();
+    test.conduct(&mut bench).unwrap();
+    let phases: Vec<&str> = steps(&bench.entries)
+        .iter()
+        .map(|step| step.place.phase.as_str())
+        .filter(|phase| !phase.starts_with("wipc"))
+        .collect();
+    let expected = [
+        "fill-offender-1",
+        "offender-1",
+        "fill-none-1",
+        "none-1",
+        "none-1",
+        "fill-io-max-1",
+        "io-max-1",
+        "io-max-1",
+    ];
+    assert_eq!(phases, expected);
+    let all = steps(&bench.entries);
+    let fill = all.iter().find(|step| step.place.phase == "fill-none-1").unwrap();
+    let fill = fill.load.stimulus().unwrap();
+    assert_eq!(
+        (fill.active_range.start, fill.until.bytes),
+        (Bytes::mib(512), Some(Bytes::mib(512)))
+    );
+    let limits = test.offenders[0].limits(8e6);
+    assert_eq!(limits, GroupLimits { write_ios: Some(7), ..GroupLimits::default() });
+    assert_eq!(test.offenders[0].streams[0].op, Op::Discard);
+}
+
+#[test]
+fn a_mix_is_limited_in_each_direction_by_its_share() {
+    let test = made(&["offenders=RND 64K RW70"]).unwrap();
+    let limits = test.offenders[0].limits(10e6);
+    assert_eq!((limits.read_bytes, limits.write_bytes), (Some(7_000_000), Some(3_000_000)));
+}
+
+#[test]
+fn impossible_settings_are_refused() {
+    for (bad, part) in [
+        ("rate=0", "rate"),
+        ("rate=0%", "rate"),
+        ("rate=101%", "rate"),
+        ("rate=1500000", "T2Q32"),
+        ("arrivals=bursts", "arrivals"),
+        ("offenders=", "offenders"),
+        ("offenders=SEQ 128K W,nothing", "offenders"),
+        ("controls=io.weight", "controls"),
+        ("latency-target=0", "latency-target"),
+        ("limit=500", "limit"),
+        ("weights=0:1", "weights"),
+        ("cycles=0", "cycles"),
+    ] {
+        let error = made(&[bad]).unwrap_err();
+        assert!(error.0.contains(part), "{bad}: {error}");
+    }
+    assert!(made(&["rate=150MB/s", "limit=100MB/s", "controls=none"]).is_ok());
+}
+
+#[test]
+fn a_run_that_broke_off_has_no_result_of_what_it_did_not_measure() {
+    let test = made(SHORT).unwrap();
+    let mut bench = bench();
+    test.conduct(&mut bench).unwrap();
+    let first = bench.entries.iter().position(
+        |entry| matches!(entry, JournalEntry::Applied { step, .. } if step.place.point == ON),
+    );
+    let mut broken = record(&test.ground.settings, bench.entries[..first.unwrap()].to_vec());
+    broken.entries.pop();
+    let results = NeighborsResults::of(&test, &broken);
+    assert_eq!(results.disturbances.len(), 1);
+    let none = &results.disturbances[0];
+    assert_eq!((none.isolation(), none.utilization()), (None, None));
+    assert_eq!(test.study(&broken).end, EndState::Unfinished);
+}
