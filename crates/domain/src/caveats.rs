@@ -155,6 +155,8 @@ pub const NOTHING_FLUSHED: &str = "nothing-flushed";
 pub const IOS_OUTSTANDING: &str = "not-waited-for";
 /// A capture recorded the I/Os of a single process.
 pub const ONE_PROCESS: &str = "one-process";
+/// I/Os were offered at a rate instead of the closed loop of the method.
+pub const OFFERED_RATE: &str = "offered-rate";
 /// I/Os of a trace could not be sorted by issue time.
 pub const ORDER_OVERFLOW: &str = "order-overflow";
 /// A value is outside its limits, or could not be judged.
@@ -165,6 +167,8 @@ pub const PACED_BY_RATE: &str = "paced-by-rate";
 pub const PART_NOT_STEADY: &str = "part-not-steady";
 /// The paths of some files of a capture are unknown.
 pub const PATHS_UNKNOWN: &str = "paths-unknown";
+/// A step was too short for a percentile of its response times.
+pub const PERCENTILE_UNSUPPORTED: &str = "percentile-unsupported";
 /// The platforms of compared runs differ.
 pub const PLATFORM_DIFFERS: &str = "platform-differs";
 /// DIRTH: two of the three points have the same demand.

@@ -4,6 +4,7 @@ use crate::measurement::Measurement;
 use crate::stimulus::{IoStream, Op, Pace};
 use crate::text::excerpt;
 use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -22,7 +23,9 @@ pub const THREAD_RATE_MAX: f64 = 1e6;
 /// assert_eq!("150MB/s".parse(), Ok(OfferedRate::MegabytesPerSecond(150.0)));
 /// assert!("0".parse::<OfferedRate>().is_err());
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(description = "An offered rate, such as `20000 IOPS` or `150 MB/s`.")]
 pub enum OfferedRate {
     /// I/Os per second.
     Iops(f64),
@@ -31,13 +34,36 @@ pub enum OfferedRate {
 }
 
 /// Times at which I/Os arrive at a rate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// At random, independently of one another: exponential gaps.
     #[default]
     Poisson,
     /// Evenly spaced.
     Fixed,
+}
+
+/// A rate at which a run offers its I/Os.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct OfferedLoad {
+    /// The rate.
+    pub rate: OfferedRate,
+    /// Times at which I/Os arrive at that rate.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+}
+
+impl fmt::Display for OfferedLoad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arrivals = match self.arrivals {
+            Arrivals::Poisson => "at random times",
+            Arrivals::Fixed => "evenly spaced",
+        };
+        write!(f, "{}, {arrivals}", self.rate)
+    }
 }
 
 /// Error for a text that is not a rate.
@@ -58,6 +84,19 @@ impl FromStr for OfferedRate {
         } else {
             OfferedRate::Iops(rate)
         })
+    }
+}
+
+impl TryFrom<String> for OfferedRate {
+    type Error = RateError;
+    fn try_from(text: String) -> Result<Self, RateError> {
+        text.parse()
+    }
+}
+
+impl From<OfferedRate> for String {
+    fn from(rate: OfferedRate) -> String {
+        rate.to_string()
     }
 }
 
@@ -100,7 +139,7 @@ impl OfferedRate {
             let needed = (iops / THREAD_RATE_MAX).ceil();
             return Err(format!(
                 "{self} is more than T{threads} can issue ({THREAD_RATE_MAX} IOPS a thread): \
-                 use {needed} threads, such as --demand T{needed}Q32"
+                 use {needed} threads (T{needed}Q32)"
             ));
         }
         let ios = (iops * PERIOD.as_secs_f64()).round() as u64;
@@ -108,13 +147,18 @@ impl OfferedRate {
             return Err(format!("{self} is less than one I/O in {PERIOD}"));
         }
         Ok(match arrivals {
-            Arrivals::Poisson => Pace::Poisson { ios, per: PERIOD },
+            Arrivals::Poisson => Pace::poisson(iops),
             Arrivals::Fixed => Pace::Fixed { ios, per: PERIOD },
         })
     }
 }
 
 impl Pace {
+    /// Returns random arrivals at this many I/Os per second, at least one in 1,000 s.
+    pub fn poisson(iops: f64) -> Self {
+        let ios = (iops * PERIOD.as_secs_f64()).round().max(1.0) as u64;
+        Pace::Poisson { ios, per: PERIOD }
+    }
     /// Returns the offered rate in I/Os per second; `None` if the load has none of its own.
     pub fn offered_iops(self) -> Option<f64> {
         match self {
@@ -159,6 +203,14 @@ mod tests {
         let pace = rate.pace(&streams, 1, Arrivals::Fixed).unwrap();
         assert_eq!(pace, Pace::Fixed { ios: 10_000_000, per: PERIOD });
         assert_eq!(pace.offered_iops(), Some(10_000.0));
+    }
+
+    #[test]
+    fn a_rate_reads_back_as_it_was_written() {
+        for text in ["20000", "0.5 IOPS", "150MB/s", "33.3 mb/s"] {
+            let rate: OfferedRate = text.parse().unwrap();
+            assert_eq!(rate.to_string().parse(), Ok(rate), "{text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use crate::applied::AppliedWorkload;
 use crate::purge::{PurgeChoice, PurgeFailure};
+use crate::rate::OfferedLoad;
 use crate::sequence::Sequence;
+use crate::service_level::ServiceLevel;
 use crate::stimulus::{DataPattern, Demand};
 use crate::suggestion::UnknownName;
 use crate::units::{Bytes, Nanos};
@@ -109,6 +111,12 @@ pub struct Settings {
     /// Outstanding I/Os per thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
+    /// Rate at which the measured I/Os are offered; `None` for a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<OfferedLoad>,
+    /// Service level whose highest rate is searched for; `None` for no search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<ServiceLevel>,
     /// Length of a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_time: Option<Nanos>,
@@ -179,6 +187,8 @@ impl Settings {
             given: BTreeSet::new(),
             threads: None,
             depth: None,
+            rate: None,
+            slo: None,
             step_time: None,
             active_range_percent: None,
             steady_state: SteadyStateMethod::default(),

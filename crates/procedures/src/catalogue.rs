@@ -4,6 +4,7 @@
 use crate::commit::{self, Commit};
 use crate::common::asked::ProcedureRequest;
 use crate::common::ranges;
+use crate::load_curve::{self, LoadCurve};
 use crate::neighbors::{self, Neighbors};
 use crate::parameters::{self, Parameter};
 use crate::procedure_error::ProcedureError;
@@ -79,6 +80,12 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
         summary: "durable writes: flush, FUA and plain, 1 to 64 committers, group commit",
         parameters: commit::PARAMETERS,
         make: |asked| boxed(Commit::new(asked)),
+    },
+    ProcedureSpec {
+        name: load_curve::NAME,
+        summary: "response times at offered rates, and the highest rate that meets --slo",
+        parameters: load_curve::PARAMETERS,
+        make: |asked| boxed(LoadCurve::new(asked)),
     },
     ProcedureSpec {
         name: "verify-write",
@@ -179,6 +186,7 @@ pub(crate) fn made(
 ) -> Result<Box<dyn Procedure>, ProcedureError> {
     let offer = find(SINGLE, &settings.procedure)?;
     check_combination(settings)?;
+    check_load(settings)?;
     let asked = asked(offer, settings, geometry, amendments);
     parameters::check(offer.name, &asked.parameters, settings)?;
     (offer.make)(&asked)
@@ -204,8 +212,48 @@ pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"
 pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
 
 /// Procedures with a method of their own, which is the same in all profiles.
-pub(crate) const OF_NO_SPECIFICATION: [&str; 6] =
-    ["commit", "verify-write", crate::sequence::NAME, "hdd-iops", "hdd-throughput", "neighbors"];
+pub(crate) const OF_NO_SPECIFICATION: [&str; 7] = [
+    "commit",
+    load_curve::NAME,
+    "neighbors",
+    "verify-write",
+    crate::sequence::NAME,
+    "hdd-iops",
+    "hdd-throughput",
+];
+
+/// Procedures whose measured load is one workload without a sweep, which can be offered at a rate.
+pub(crate) const OF_A_RATE: [&str; 3] = ["wsat", "composite", "multi-wsat"];
+
+/// Returns an error if the settings have a rate or a service level that the procedure has no use
+/// for.
+fn check_load(settings: &Settings) -> Result<(), ProcedureError> {
+    let name = settings.procedure.as_str();
+    if let Some(slo) = settings.slo
+        && name != load_curve::NAME
+    {
+        return Err(ProcedureError(format!(
+            "{name} does not search for a service level; omit --slo {slo}, or run {}",
+            load_curve::NAME
+        )));
+    }
+    let Some(offered) = settings.rate else { return Ok(()) };
+    let takers = OF_A_RATE.join(", ");
+    let rate = offered.rate;
+    if name == load_curve::NAME {
+        return Err(ProcedureError(format!(
+            "{name} offers rates of its own, in percent of the maximum; omit --rate {rate}, or \
+             change them with --set points=..."
+        )));
+    }
+    if !OF_A_RATE.contains(&name) {
+        return Err(ProcedureError(format!(
+            "{name} has a closed loop by its method, and takes no --rate {rate}; those that take \
+             one are {takers}; `steadfast measure --rate` applies a single load"
+        )));
+    }
+    Ok(())
+}
 
 /// Returns an error if the profile does not have the procedure.
 fn check_combination(settings: &Settings) -> Result<(), ProcedureError> {

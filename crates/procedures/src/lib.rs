@@ -20,6 +20,7 @@ mod commit;
 pub mod common;
 mod exhibits;
 pub mod foreign;
+mod load_curve;
 mod neighbors;
 mod origin;
 mod parameters;
@@ -39,10 +40,11 @@ mod user_facts;
 mod verify_write;
 
 pub use common::asked::ProcedureRequest;
+pub use load_curve::NAME as LOAD_CURVE;
 pub use parameters::Parameter;
 pub use procedure_error::ProcedureError;
 pub use procedure_spec::{ProcedureConstructor, ProcedureSpec};
-pub use pts::workload::zone_shift_of;
+pub use pts::workload::{is_known as is_known_workload, zone_shift_of};
 pub use user_facts::{META_KEYS, check_meta};
 
 use steadfast_domain::settings::{Amendment, Geometry};

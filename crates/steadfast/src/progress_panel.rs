@@ -680,10 +680,14 @@ fn interval_line(interval: &Interval) -> String {
 
 fn finished_line(step: &Step, measurement: &Measurement) -> String {
     let total = measurement.total();
+    let pace = step.load.stimulus().map(|stimulus| stimulus.pace).unwrap_or_default();
+    let offered = pace.offered_iops().map(|iops| format!(" of {} offered", decimal(Some(iops), 1)));
+    let late = if measurement.kept_up(pace) == Some(false) { ", COULD NOT KEEP UP" } else { "" };
     format!(
-        "{}: {} IOPS, {} MB/s, {} ms{}",
+        "{}: {}{} IOPS, {} MB/s, {} ms{late}{}",
         step.place,
         decimal(measurement.iops(), 1),
+        offered.unwrap_or_default(),
         decimal(measurement.bytes_per_second().map(|rate| rate / 1e6), 1),
         decimal(total.response_mean_ms(), 3),
         match measurement.fault_count {

@@ -5,6 +5,7 @@ use crate::exit::misuse;
 use crate::workloads;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use steadfast_domain::rate::{Arrivals, OfferedLoad};
 use steadfast_domain::settings::SettingName;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Device, PurgeChoice, PurgeFailure, Settings};
@@ -32,6 +33,9 @@ pub fn settings(
     ]);
     settings.threads = chosen.threads;
     settings.depth = chosen.depth;
+    let arrivals = chosen.arrivals.map(Arrivals::from).unwrap_or_default();
+    settings.rate = chosen.rate.map(|rate| OfferedLoad { rate, arrivals });
+    settings.slo = chosen.slo;
     settings.step_time = chosen.step_time;
     settings.active_range_percent = chosen.active_range;
     settings.steady_state = chosen.steady_state.unwrap_or_default();
@@ -109,7 +113,7 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
         }
     }
     match chosen.workload.as_slice() {
-        _ if workloads::applies(&chosen.procedure) => {}
+        _ if workloads::applies(chosen) => {}
         [] => {}
         [pattern] => {
             all.insert("workload".to_owned(), pattern.trim().to_owned());

@@ -189,6 +189,10 @@ const IDLE: &[&str] = &[
     "kb_bases",
 ];
 
+/// What answers a search for the depth that meets a response time.
+const LATENCY_TARGET: &str = "a depth that follows a response time is not applied; find the highest \
+                              rate that meets a limit with: steadfast run load-curve --slo p99=1ms";
+
 /// Whole matters that are not done as fio does them.
 const OTHERS: &[(&str, OptionSupport)] = &[
     ("exitall", Remarked("each of several jobs runs to its own end")),
@@ -239,9 +243,9 @@ const OTHERS: &[(&str, OptionSupport)] = &[
     ("bs_unaligned", OffOnly("unaligned transfers need the page cache")),
     ("bs_is_seq_rand", OffOnly("transfer sizes by order are not applied; use rw-specific bs")),
     ("flow", OffOnly("flows between jobs are not applied")),
-    ("latency_target", OffOnly("a depth that follows a response time is not applied")),
+    ("latency_target", OffOnly(LATENCY_TARGET)),
     ("max_latency", OffOnly("a load is not ended by a response time")),
-    ("latency_run", OffOnly("a depth that follows a response time is not applied")),
+    ("latency_run", OffOnly(LATENCY_TARGET)),
     ("io_submit_mode", Remarked("I/Os are submitted by the thread that draws them")),
     ("read_iolog", Refused("replay a log with: steadfast trace import, then replay-native")),
     ("replay_no_stall", OffOnly("replay a log with: steadfast trace import")),

@@ -242,6 +242,7 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("random_distribution=zoned:50/5:30/15", "100 %"),
         ("runtime=soon", "not a time"),
         ("numjobs=0", "from 1 to"),
+        ("latency_target=5ms\nlatency_window=1s", "run load-curve --slo p99=1ms"),
     ];
     for (options, word) in cases {
         let why = one(&format!("rw=randread\n{options}")).unwrap_err();

@@ -24,6 +24,7 @@ use applied::{ApplicableWorkload, aligned, alignment, alignment_name};
 use asked::ProcedureRequest;
 use choices::RunChoices;
 use method::{Method, check_geometry};
+use steadfast_domain::rate::OfferedLoad;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::stimulus::{ActiveRange, LoadLimits};
 use steadfast_domain::{Bytes, Conditions, Demand, Nanos, Settings, Step, StepPlace, Stimulus};
@@ -112,6 +113,24 @@ impl ProcedureSetup {
             .data_pattern(self.settings.data_pattern.clone())
             .seed(place.seed(self.settings.seed))
             .verify(self.settings.verify)
+    }
+
+    /// Returns the load at the rate that the user chose; unchanged without one.
+    ///
+    /// # Errors
+    /// Returns [`ProcedureError`] if the threads cannot issue so many I/Os.
+    pub fn at_the_rate(&self, stimulus: Stimulus) -> Result<Stimulus, ProcedureError> {
+        let Some(OfferedLoad { rate, arrivals }) = self.settings.rate else { return Ok(stimulus) };
+        let pace = rate.pace(&stimulus.streams, stimulus.demand.threads, arrivals);
+        Ok(stimulus.pace(pace.map_err(ProcedureError)?))
+    }
+
+    /// Returns the name of a load with the rate that the user chose.
+    pub fn rated_label(&self, label: String) -> String {
+        match self.settings.rate {
+            Some(offered) => format!("{label} at {}", offered.rate),
+            None => label,
+        }
     }
 
     /// Returns a step of this length that starts and stops its load.

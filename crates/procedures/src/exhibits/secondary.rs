@@ -263,7 +263,8 @@ pub(crate) fn caveats(record: &Record, in_window: &dyn Fn(&Step) -> bool) -> Vec
         let steps = || record.steps().filter(|(step, _)| in_window(step) == inside);
         let kind = if inside { CaveatKind::Invalidates } else { CaveatKind::Remark };
         let place = if inside { "measured steps" } else { "steps outside the measurement" };
-        let bound = named(steps(), |m| m.sensed.busiest_thread.is_some_and(|b| b >= CPU_BOUND));
+        let closed = steps().filter(|(step, outcome)| !keeps_a_pace(step, &outcome.measurement));
+        let bound = named(closed, |m| m.sensed.busiest_thread.is_some_and(|b| b >= CPU_BOUND));
         caveats.extend(bound.map(|(count, names)| {
             Caveat::new(
                 kind,
@@ -335,6 +336,13 @@ fn is_throttled(log: &LogDelta) -> bool {
 }
 
 /// Formats the number of these steps, with the names of the first ones.
+/// Returns true if a step kept the rate that it offered: its threads spin before an I/O is due, so
+/// that their processor time indicates no limit.
+fn keeps_a_pace(step: &Step, measured: &Measurement) -> bool {
+    let stimulus = step.load.stimulus();
+    stimulus.is_some_and(|stimulus| measured.kept_up(stimulus.pace) == Some(true))
+}
+
 fn named<'a>(
     steps: impl Iterator<Item = (&'a Step, &'a Outcome)>,
     is_so: impl Fn(&Measurement) -> bool,

@@ -6,6 +6,7 @@ use super::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::common::choices::RunChoices;
 use steadfast_domain::findings::{Cell, Table};
 use steadfast_domain::measurement::LogDelta;
+use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Measurement, Nanos, Op, Outcome, Record, Step, Tally};
 
 /// A step with its I/Os.
@@ -34,8 +35,8 @@ impl<'a> StepRow<'a> {
     }
 }
 
-fn columns<'a>() -> [TypedColumn<StepRow<'a>>; 32] {
-    [
+fn columns<'a>() -> Vec<TypedColumn<StepRow<'a>>> {
+    vec![
         TypedColumn::count("Round", |row| Some(u64::from(row.step.place.round))),
         TypedColumn::count("Step", |row| Some(u64::from(row.step.place.point))),
         TypedColumn::cell("Label", |row| Cell::text(row.step.place.label.clone())),
@@ -75,9 +76,27 @@ fn columns<'a>() -> [TypedColumn<StepRow<'a>>; 32] {
     ]
 }
 
+/// Returns the columns of steps that offer a rate.
+fn rate_columns<'a>() -> [TypedColumn<StepRow<'a>>; 2] {
+    [
+        TypedColumn::number("Offered IOPS", 3, |row| pace(row.step).offered_iops()),
+        TypedColumn::cell("Kept up", |row| {
+            let kept_up = row.measured.kept_up(pace(row.step));
+            Cell::known(kept_up.map(|kept_up| if kept_up { "yes" } else { "NO" }))
+        }),
+    ]
+}
+
+fn pace(step: &Step) -> Pace {
+    step.load.stimulus().map(|stimulus| stimulus.pace).unwrap_or_default()
+}
+
 /// Returns one line per step, for spreadsheets.
 pub(crate) fn every_step(choices: &RunChoices<'_>, record: &Record) -> Table {
-    let columns = columns();
+    let mut columns = columns();
+    if record.steps().any(|(step, _)| pace(step).offered_iops().is_some()) {
+        columns.extend(rate_columns());
+    }
     let rows = record.steps().map(StepRow::new).map(|row| {
         let phase = row.step.place.phase.clone();
         typed_row(phase, &columns, &row).strong(choices.measures(row.step))

@@ -245,8 +245,8 @@ impl CyclicLoad {
 
     /// Applies the load until a window of measured minutes is steady (if [`CyclicLoad::stops`]
     /// is true), the maximum number of cycles or minutes is reached, or the load reaches its own
-    /// limit.
-    pub fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+    /// limit. Returns the measured minutes.
+    pub fn conduct(&self, bench: &mut dyn Bench) -> Result<Track, Halt> {
         let mut track = MinuteTracker::new(self);
         let mut minutes = 0;
         for cycle in 1..=self.cycles_max {
@@ -260,11 +260,11 @@ impl CyclicLoad {
                 let is_last = is_measured && cycle == self.cycles_max;
                 let is_over = outcome.measurement.complete || minutes == self.minutes_max;
                 if is_steady || is_last || is_over {
-                    return Ok(());
+                    return Ok(track.track());
                 }
             }
         }
-        Ok(())
+        Ok(track.track())
     }
 
     /// Judges the last window and notes the verdict; returns true if it ends the load.

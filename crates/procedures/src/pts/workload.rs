@@ -140,6 +140,11 @@ fn workload_name(settings: &Settings) -> Option<&str> {
     settings.parameters.get("workload").map(String::as_str)
 }
 
+/// Returns true if a text names a workload of the PTS, by role or in the notation.
+pub fn is_known(name: &str) -> bool {
+    is_composite_name(name) || pattern_of(name).is_some()
+}
+
 /// Returns true if the name means the composite.
 fn is_composite_name(name: &str) -> bool {
     name.eq_ignore_ascii_case(COMPOSITE) || name.eq_ignore_ascii_case("jesd219")

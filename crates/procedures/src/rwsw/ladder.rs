@@ -1,8 +1,8 @@
 //! The loop of demands of RWSW DIRTH: applies the composite once with each number of outstanding
 //! I/Os.
 
-use super::composite::CapturedComposite;
 use crate::common::ProcedureSetup;
+use crate::common::applied::ApplicableWorkload;
 use crate::parameters::Parameter;
 use crate::procedure_error::ProcedureError;
 use steadfast_domain::{Bench, Demand, Halt, Outcome, Settings, StepPlace};
@@ -47,17 +47,17 @@ impl DemandLadder {
         highest.unwrap_or(Demand::new(1, 1))
     }
 
-    /// Applies the composite once with each demand and returns the outcomes in order.
+    /// Applies a workload once with each demand and returns the outcomes in order.
     pub fn conduct(
         &self,
         bench: &mut dyn Bench,
         ground: &ProcedureSetup,
-        composite: &CapturedComposite,
+        applied: &impl ApplicableWorkload,
         phase: &str,
     ) -> Result<Vec<Outcome>, Halt> {
         let apply = |(point, demand): (u32, &Demand)| {
-            let place = StepPlace::new(phase, 0, point, format!("{composite} {demand}"));
-            bench.apply(&ground.step(place, composite, *demand, ground.minute))
+            let place = StepPlace::new(phase, 0, point, format!("{applied} {demand}"));
+            bench.apply(&ground.step(place, applied, *demand, ground.minute))
         };
         (1..).zip(&self.demands).map(apply).collect()
     }

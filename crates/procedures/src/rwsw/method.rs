@@ -49,16 +49,25 @@ pub const CONTENT: Parameter = Parameter {
 /// Returns [`ProcedureError`] if the device or the settings do not permit the method.
 pub fn ground(asked: &ProcedureRequest<'_>) -> Result<ProcedureSetup, ProcedureError> {
     let method = for_profile(asked.settings.profile, asked.settings.class);
-    let own = CONTENT.parse(asked.settings, |text| match text {
+    let settings = with_content(asked.settings)?;
+    ProcedureSetup::new(&ProcedureRequest { settings: &settings, ..asked.clone() }, method)
+}
+
+/// Returns the settings with the data pattern that the parameter `content` asks for.
+///
+/// # Errors
+/// Returns [`ProcedureError`] if the parameter is invalid.
+pub fn with_content(settings: &Settings) -> Result<Settings, ProcedureError> {
+    let own = CONTENT.parse(settings, |text| match text {
         "settings" => Some(false),
         "workload" => Some(true),
         _ => None,
     })?;
-    let mut settings = asked.settings.clone();
+    let mut settings = settings.clone();
     if let Some(workload) = settings.workload.as_ref().filter(|_| own) {
         settings.data_pattern = workload.data_pattern.clone();
     }
-    ProcedureSetup::new(&ProcedureRequest { settings: &settings, ..asked.clone() }, method)
+    Ok(settings)
 }
 
 /// Returns true if written data should have the compressibility and duplicates of the capture.

@@ -9,7 +9,7 @@
 
 pub mod composite;
 pub mod dirth;
-mod disclosure;
+pub(crate) mod disclosure;
 pub mod ladder;
 pub mod method;
 pub mod regime;

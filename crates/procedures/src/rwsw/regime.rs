@@ -129,7 +129,7 @@ impl PreconditioningPlan {
         &self,
         bench: &mut dyn Bench,
         ground: &ProcedureSetup,
-        composite: &CapturedComposite,
+        applied: &impl ApplicableWorkload,
     ) -> Result<(), Halt> {
         bench.settle(&ground.conditions())?;
         bench.purge()?;
@@ -140,7 +140,7 @@ impl PreconditioningPlan {
             steady.conduct(bench)?;
         }
         if let Some(ladder) = &self.ladder {
-            ladder.conduct(bench, ground, composite, LADDER)?;
+            ladder.conduct(bench, ground, applied, LADDER)?;
         }
         Ok(())
     }
@@ -198,9 +198,10 @@ pub fn steady_composite(
     (regime, is_last): (&PreconditioningPlan, bool),
 ) -> Result<CyclicLoad, ProcedureError> {
     let cycle = cycle(ground)?;
-    let label = format!("{composite} {demand}");
+    let label = ground.rated_label(format!("{composite} {demand}"));
     let load = CyclicLoad::endless(ground, (STEADY, label), (composite, demand), cycle);
     Ok(CyclicLoad {
+        stimulus: ground.at_the_rate(load.stimulus.clone())?,
         cycles_max: ground.rounds_max(STEADY, is_last, ground.method.rounds_max),
         fill: regime.fill(ground, &composite.streams())?,
         ..load

@@ -1,13 +1,15 @@
 //! Arguments of a procedure: what is tested, and how.
 
+use super::ArrivalsName;
 use super::common::{DEMAND_MAX, EngineName, TargetArguments};
 use super::heading;
 use super::replay::ReplayArguments;
 use clap::Args;
+use steadfast_domain::rate::OfferedRate;
 use steadfast_domain::settings::{SimGap, SteadyStateMethod};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::units::parse_percent;
-use steadfast_domain::{Class, Nanos, Profile};
+use steadfast_domain::{Class, Nanos, Profile, ServiceLevel};
 use steadfast_procedures::{PROCEDURES, rwsw};
 
 /// Every procedure on offer, those of captured workloads last.
@@ -47,6 +49,17 @@ pub struct ProcedureArguments {
     /// Outstanding I/Os per thread of the measured steps
     #[arg(help_heading = heading::METHOD, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=DEMAND_MAX))]
     pub depth: Option<u32>,
+    /// Offer I/Os at this rate, whether or not earlier ones have completed: I/Os per second, or
+    /// MB/s. Response times count from when each I/O is due. For wsat, composite and multi-wsat
+    #[arg(help_heading = heading::METHOD, long, value_name = "IOPS|MB/s")]
+    pub rate: Option<OfferedRate>,
+    /// Arrivals of a --rate: at random (default), or evenly spaced
+    #[arg(help_heading = heading::METHOD, long, requires = "rate")]
+    pub arrivals: Option<ArrivalsName>,
+    /// Service level whose highest rate load-curve searches for: a percentile of the response
+    /// times and its limit, such as p99=1ms
+    #[arg(help_heading = heading::METHOD, long, value_name = "pN=TIME")]
+    pub slo: Option<ServiceLevel>,
     /// Length of a measured step, such as 60s
     #[arg(help_heading = heading::METHOD, long, value_name = "TIME")]
     pub step_time: Option<Nanos>,
@@ -78,8 +91,8 @@ pub struct ProcedureArguments {
     /// Check that data read back is what was written
     #[arg(help_heading = heading::METHOD, long)]
     pub verify: bool,
-    /// Workload to apply: for wsat and dirth an access pattern ("RND 4K W", "SEQ 128K RW90",
-    /// composite, ...); for the procedures of captured workloads a trace, a step file, a workload
+    /// Workload to apply: for wsat, dirth and load-curve an access pattern ("RND 4K W", "SEQ 128K RW90",
+    /// composite, ...); for load-curve and the procedures of captured workloads a trace, a step file, a workload
     /// file, a Replay representation, or a name of `workload list`; of a rotated capture all its
     /// files, each with --workload
     #[arg(help_heading = heading::METHOD, long, value_name = "PATTERN|FILE|NAME")]

@@ -1,11 +1,12 @@
 //! Several captured devices, each replayed on its own target: `--target DEVICE=TARGET`.
 
+use super::exact;
 use super::source::SelectedSource;
-use super::{applies, exact};
 use crate::cli::ProcedureArguments;
 use crate::exit::misuse;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Nanos;
+use steadfast_procedures::rwsw::NAMES;
 
 /// Returns the arguments of each target's run.
 ///
@@ -44,7 +45,7 @@ pub fn is_apportioned(chosen: &ProcedureArguments) -> bool {
 fn split<'t>(procedure: &str, text: &'t str) -> (Option<&'t str>, &'t str) {
     match text.split_once('=') {
         Some((device, target))
-            if applies(procedure)
+            if NAMES.contains(&procedure)
                 && !device.is_empty()
                 && !device.contains('/')
                 && !target.is_empty()

@@ -17,6 +17,7 @@ use source::{SelectedSource, WorkloadSource};
 use std::path::PathBuf;
 use steadfast_domain::{AppliedWorkload, Device};
 use steadfast_procedures::rwsw::NAMES;
+use steadfast_procedures::{LOAD_CURVE, is_known_workload};
 use steadfast_workload::replay::StepChoice;
 use steadfast_workload::replay::applied::cumulative;
 use steadfast_workload::workload_file::WorkloadStep;
@@ -28,9 +29,13 @@ pub use source::{WORKLOAD_MAX, representation, streams_of};
 /// The procedure that replays steps or single I/Os in their captured order.
 const NATIVE: &str = NAMES[0];
 
-/// Returns true if a procedure applies a captured workload.
-pub fn applies(procedure: &str) -> bool {
-    NAMES.contains(&procedure)
+/// Returns true if the procedure applies a captured workload. That of load-curve is captured
+/// unless its name is that of an access pattern.
+pub fn applies(chosen: &ProcedureArguments) -> bool {
+    match chosen.procedure.as_str() {
+        LOAD_CURVE => chosen.workload.iter().any(|name| !is_known_workload(name)),
+        procedure => NAMES.contains(&procedure),
+    }
 }
 
 /// Returns the captured workload named on the command line; `None` if the procedure applies none.
@@ -39,10 +44,11 @@ pub fn asked(
     device: &Device,
 ) -> anyhow::Result<Option<Box<AppliedWorkload>>> {
     let (procedure, replay) = (&chosen.procedure, &chosen.replay);
-    if !applies(procedure) {
+    if !applies(chosen) {
         return match replay.first_given() {
             Some(option) => Err(misuse(format!(
-                "{option}: {procedure} applies no captured workload; those that do are {}",
+                "{option}: {procedure} applies no captured workload; those that do are {}, and \
+                 {LOAD_CURVE} with --workload FILE",
                 NAMES.join(", ")
             ))),
             None => Ok(None),

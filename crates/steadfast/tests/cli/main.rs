@@ -28,6 +28,7 @@ mod hosts_used;
 mod house;
 mod iometer;
 mod judged;
+mod load_curve;
 mod localities;
 mod made_up;
 mod measure;

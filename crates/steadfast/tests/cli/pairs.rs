@@ -6,7 +6,7 @@ use std::path::Path;
 use steadfast_domain::Findings;
 
 /// Every procedure on a simulated drive, in the shortest form that it has.
-const KINDS: [&str; 18] = [
+const KINDS: [&str; 19] = [
     "iops",
     "throughput",
     "latency",
@@ -25,6 +25,7 @@ const KINDS: [&str; 18] = [
     "suite --procedures iops,wsat",
     "tkperf --set tests=iops,lat",
     "commit",
+    "load-curve --slo p99=20ms",
 ];
 
 fn findings(run: &Path) -> Findings {

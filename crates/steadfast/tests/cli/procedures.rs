@@ -107,6 +107,11 @@ fn commits_find_what_was_accepted() {
 }
 
 #[test]
+fn a_load_curve_finds_what_was_accepted() {
+    quick("load-curve", &["--slo", "p99=2ms"]);
+}
+
+#[test]
 fn a_suite_and_the_client_class_find_what_was_accepted() {
     quick("suite", &["--procedures", "iops,wsat"]);
     let client = ["latency", "--target", "sim:client", "--class", "client", "--step-time", "1s"];

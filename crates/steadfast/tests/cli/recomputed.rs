@@ -35,6 +35,7 @@ fn settings(procedure: &str, more: &[(&str, &str)], gap: Option<SimGap>) -> Sett
     for (name, value) in more {
         match *name {
             "steady-state" => settings.steady_state = value.parse().unwrap(),
+            "slo" => settings.slo = Some(value.parse().unwrap()),
             name => _ = settings.parameters.insert(name.to_owned(), (*value).to_owned()),
         }
     }
@@ -48,7 +49,7 @@ fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
     line.extend(["-o".to_owned(), "run".to_owned()]);
     for (name, value) in more {
         match *name {
-            "steady-state" => line.extend([format!("--{name}"), (*value).to_owned()]),
+            "steady-state" | "slo" => line.extend([format!("--{name}"), (*value).to_owned()]),
             name => line.extend(["--set".to_owned(), format!("{name}={value}")]),
         }
     }
@@ -203,4 +204,5 @@ procedures! {
     recomputed_xsr: "xsr", [("first-time", "12s"), ("middle-time", "8s"), ("last-time", "12s")];
     recomputed_hir: "hir", [];
     recomputed_commit: "commit", [("committers", "1,4,16"), ("block-sizes", "4K,16K")];
+    recomputed_load_curve: "load-curve", [("slo", "p99=20ms"), ("workload", "RND 4K RW70")];
 }

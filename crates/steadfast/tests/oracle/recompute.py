@@ -666,7 +666,91 @@ def commit(run):
             run.same(f"{order} {n} 99.9 %", nines, figures[f"{order}-flush-{n}-p99-9"])
 
 
+def load_curve(run):
+    """Closed-loop maximum, rates, knee and the search for the service level."""
+    closed = run.of_phase("maximum")
+    track = Track("maximum", [])
+    gap = False
+    for step in closed:
+        gap = gap or step.gap
+        value = step.iops() if (step.round == 1 or not step.gap) else None
+        track.points.append((step.round, value, gap))
+        gap = False
+    steady, _, tracks = judge([track])
+    values = [value for _, value, _ in track.points if value is not None]
+    maximum = tracks[0]["average"] if steady else min(values[-WINDOW:])
+    figures = {f["id"]: f.get("value") for f in run.findings["front"]["figures"]}
+    run.same("maximum", float(maximum), figures["maximum-iops"])
+
+    def counted(phase):
+        steps = [s for s in run.steps if s.phase.partition(" (")[0] == phase]
+        return [s for s in steps if not s.gap]
+
+    def offered(step):
+        pace = step.load["pace"]["poisson"]
+        return pace["ios"] / (pace["per"] / 1e9)
+
+    def keeps_up(step):
+        due = offered(step) * step.elapsed / 1e9
+        return step.total().ios + 1 >= 0.99 * due - 3 * math.sqrt(due)
+
+    percents = run.parameter("points", "10,50,80,95,102").split(",")
+    power = {}
+    curve = counted("curve")
+    run.same("rates", len(percents), len(curve))
+    for percent, step in zip(percents, curve):
+        total, rate = step.total(), maximum * float(percent) / 100
+        run.same(f"{percent} %, offered", abs(offered(step) - rate) < 0.01, True)
+        known = keeps_up(step)
+        values = {
+            "Offered IOPS": rate,
+            "Achieved IOPS": step.iops(),
+            "I/Os": total.ios,
+            "ART ms": total.mean_ms() if known else None,
+            "50 % ms": total.percentile_ms(0.5) if known else None,
+            "99 % ms": total.percentile_ms(0.99) if known else None,
+            "99.9 % ms": total.percentile_ms(0.999) if known else None,
+            "99.99 % ms": total.percentile_ms(0.9999) if known else None,
+            "MRT ms": total.max_ms() if known else None,
+        }
+        run.cells("rates", percent, values)
+        if known:
+            power[rate] = step.iops() / total.mean_ms()
+    run.same("knee", max(power, key=power.get), figures["knee-iops"])
+    slo = run.settings.get("slo")
+    if slo is None:
+        return
+    percent, limit = slo[1:].split("=")
+    units = {"ms": 1.0, "us": 1e-3, "s": 1e3}
+    unit = next(unit for unit in units if limit.endswith(unit))
+    limit = float(limit[: -len(unit)]) * units[unit]
+
+    def is_met(step):
+        found = step.total().percentile_ms(float(percent) / 100)
+        return keeps_up(step) and found is not None and found <= limit
+
+    # A rate above the maximum never counts as met.
+    answers = [
+        (maximum * float(p) / 100, float(p) <= 100 and is_met(step))
+        for p, step in zip(percents, curve)
+    ]
+    low = high = None
+    for rate, met in answers:
+        if not met:
+            high = rate
+            break
+        low = rate
+    for step in counted("slo-search"):
+        rate = (low + high) / 2
+        run.same("rate of the search", abs(offered(step) - rate) < 0.01, True)
+        is_low = rate <= maximum and is_met(step)
+        low, high = (rate, high) if is_low else (low, rate)
+    run.same("the search has ended", high - low <= 0.02 * high, True)
+    run.same("highest rate", low, figures["slo-iops"])
+
+
 PROCEDURES = {
+    "load-curve": load_curve,
     "iops": iops,
     "throughput": throughput,
     "latency": latency,

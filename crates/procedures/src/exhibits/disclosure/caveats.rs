@@ -8,8 +8,8 @@ use steadfast_domain::measurement::{KernelCounters, Measurement, Silence};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
-    Bytes, Caveat, CaveatKind, Class, ForeignIo, Nanos, Note, Op, Profile, Purge, Record,
-    Transport, caveats as ids,
+    Bytes, Caveat, CaveatKind, Class, ForeignIo, Nanos, Note, Op, Outcome, Profile, Purge, Record,
+    Step, Transport, caveats as ids,
 };
 
 /// Returns all caveats of a PTS run.
@@ -20,6 +20,7 @@ pub fn caveats(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
     caveats.extend(of_the_purge(record));
     caveats.extend(of_the_conditions(record));
     caveats.extend(of_gaps(choices, record));
+    caveats.extend(of_the_rate(choices, record));
     caveats.extend(of_faults(record));
     caveats.extend(of_kernel_counts(record));
     caveats.extend(of_silences(record));
@@ -110,6 +111,43 @@ fn of_the_method(choices: &RunChoices<'_>) -> Vec<Caveat> {
         deviation(ids::BLOCK_SIZE_LEFT_OUT, text, "");
     }
     caveats.extend(of_the_profile(choices));
+    caveats
+}
+
+/// Returns what a rate that the user chose means for the numbers, and the measured steps that did
+/// not keep up with it.
+fn of_the_rate(choices: &RunChoices<'_>, record: &Record) -> Vec<Caveat> {
+    let Some(offered) = choices.settings.rate else { return Vec::new() };
+    let mut caveats = vec![Caveat::new(
+        CaveatKind::Deviation,
+        ids::OFFERED_RATE,
+        format!(
+            "I/Os are offered at {offered}, and not in the closed loop of the method: IOPS are \
+             those that were offered while the device keeps up, and steady IOPS are no sign of a \
+             steady device. Response times count from when each I/O was due."
+        ),
+        "Omit --rate.",
+    )];
+    let kept_up = |(step, outcome): (&Step, &Outcome)| {
+        let pace = step.load.stimulus().map(|stimulus| stimulus.pace).unwrap_or_default();
+        outcome.measurement.kept_up(pace)
+    };
+    let all: Vec<bool> =
+        record.steps().filter(|(step, _)| choices.measures(step)).filter_map(kept_up).collect();
+    let missed = all.iter().filter(|kept_up| !**kept_up).count();
+    if missed > 0 {
+        caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            ids::RATE_MISSED,
+            format!(
+                "The device could not keep up with {} in {missed} of {} measured steps; response \
+                 times grow while it does not.",
+                offered.rate,
+                all.len()
+            ),
+            "Choose a lower --rate.",
+        ));
+    }
     caveats
 }
 

@@ -27,6 +27,8 @@ pub fn settings_facts(choices: &RunChoices<'_>) -> Facts {
         .with(Setting::new("procedure", "Procedure", &s.procedure, Origin::Chosen))
         .rows(method_rows(choices))
         .rows(load_rows(choices))
+        .rows(s.rate.map(|rate| chosen_row("rate", "Offered rate", rate.to_string())))
+        .rows(s.slo.map(|slo| chosen_row("slo", "Service level", slo.to_string())))
         .rows(rounds_rows(choices))
         .with(Setting::outcome("WIPC", wipc_text(choices)))
         .with(alignment_row(choices));
@@ -41,6 +43,10 @@ pub fn settings_facts(choices: &RunChoices<'_>) -> Facts {
     let gap = gap.map(|gap| Setting::new("sim-gap", "Simulated gap", gap, Origin::Chosen));
     let told = |(key, value): (&String, &String)| Setting::identity(key, value).by(Origin::Chosen);
     facts.rows(gap).rows(s.meta.iter().map(told))
+}
+
+fn chosen_row(id: &str, label: &str, value: String) -> Setting {
+    Setting::new(id, label, value, Origin::Chosen)
 }
 
 /// Returns the origin of the comparison: the user, or a procedure made for it.

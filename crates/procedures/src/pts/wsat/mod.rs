@@ -30,7 +30,7 @@ impl Procedure for Wsat {
             precondition(bench, &self.ground)?;
         }
         match &self.saturation {
-            SaturationLoad::Judged(between) => between.conduct(bench)?,
+            SaturationLoad::Judged(between) => between.conduct(bench).map(|_| ())?,
             SaturationLoad::Plain(stretch) => stretch.conduct(bench).map(|_| ())?,
         }
         let Some(time) = self.histogram_time else { return Ok(()) };

@@ -147,8 +147,8 @@ impl Wsat {
         let demand = settings.demand_or(workload.recommended_demand(&ground.method));
         let place = StepPlace::new(PHASE, 0, 1, "");
         let until = limits(&workload, settings, geometry)?;
-        let stimulus = ground.stimulus(&workload, demand, until, &place);
-        let label = workload.to_string();
+        let stimulus = ground.at_the_rate(ground.stimulus(&workload, demand, until, &place))?;
+        let label = ground.rated_label(workload.to_string());
         let time_limit = time_limit(&ground)?;
         let preconditions = preconditions(settings)?;
         check_reads(&workload, settings, preconditions)?;
@@ -176,9 +176,12 @@ impl Wsat {
             &attempt_phase(HISTOGRAM, attempt),
             0,
             1,
-            format!("{} {}", self.workload, self.demand),
+            self.ground.rated_label(format!("{} {}", self.workload, self.demand)),
         );
-        self.ground.step(place, &self.workload, self.demand, time)
+        let until = LoadLimits::time(time);
+        let stimulus = self.ground.stimulus(&self.workload, self.demand, until, &place);
+        // The saturation has the same pace.
+        Step::alone(place, stimulus.pace(self.stimulus().pace))
     }
 
     pub(super) fn stimulus(&self) -> &Stimulus {

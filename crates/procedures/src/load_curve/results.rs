@@ -1,0 +1,170 @@
+//! Results of load-curve: maximum, rates of the curve, knee, and the search for the service level.
+
+use super::search::{RateSearch, SearchResult};
+use super::setup::{CURVE, LoadCurve, MAXIMUM, SEARCH, counted, keeps_up};
+use crate::pts::between::steps_of;
+use crate::rwsw::regime::STEADY;
+use steadfast_domain::{Measurement, Nanos, Outcome, Record, ServiceLevel, Step, Tally, Verdict};
+
+/// Results of load-curve, from which its tables and plots are made.
+pub struct LoadCurveResults<'a> {
+    /// Steps to steady state; empty if there are none.
+    pub steady: Vec<(&'a Step, &'a Outcome)>,
+    /// Verdict on the steps to steady state; `None` if the settings leave them out.
+    pub steady_verdict: Option<Verdict>,
+    /// Steps of the closed loop.
+    pub closed_loop: Vec<(&'a Step, &'a Outcome)>,
+    /// Verdict on the closed loop.
+    pub maximum_verdict: Verdict,
+    /// Closed-loop maximum in IOPS; `None` until the closed loop has ended.
+    pub maximum: Option<f64>,
+    /// Rates of the curve, in ascending order.
+    pub curve: Vec<OfferedPoint<'a>>,
+    /// Rates at which the service level was searched for, in order.
+    pub tried: Vec<OfferedPoint<'a>>,
+    /// Service level and result of the search; `None` without a service level.
+    pub slo: Option<(ServiceLevel, SearchResult)>,
+}
+
+/// An offered rate and what was measured at it.
+pub struct OfferedPoint<'a> {
+    /// Rate in percent of the maximum.
+    pub percent: f64,
+    /// Offered IOPS.
+    pub offered: f64,
+    /// Step that offered it.
+    pub step: &'a Step,
+    /// Measurement of the step.
+    pub measurement: &'a Measurement,
+    /// True if the device completed as many I/Os as were offered.
+    pub kept_up: bool,
+    /// All I/Os of the step.
+    pub tally: Tally,
+}
+
+impl<'a> OfferedPoint<'a> {
+    fn new((percent, offered): (f64, f64), (step, outcome): (&'a Step, &'a Outcome)) -> Self {
+        let measurement = &outcome.measurement;
+        OfferedPoint {
+            percent,
+            offered,
+            step,
+            measurement,
+            kept_up: keeps_up(step, measurement),
+            tally: measurement.total(),
+        }
+    }
+
+    /// Returns a response time in milliseconds. A device that does not keep up has none: its
+    /// queue, and with it every response time, grows for as long as the step lasts.
+    fn steady(&self, time: Option<Nanos>) -> Option<f64> {
+        time.filter(|_| self.kept_up).map(Nanos::as_millis_f64)
+    }
+
+    /// Returns a percentile of the response times in milliseconds; `None` if fewer than ten I/Os
+    /// lie beyond it, or if the device did not keep up.
+    pub fn percentile_ms(&self, fraction: f64) -> Option<f64> {
+        self.steady(self.tally.percentile(fraction))
+    }
+
+    /// Returns the mean response time in milliseconds; `None` if the device did not keep up.
+    pub fn mean_ms(&self) -> Option<f64> {
+        self.tally.response_mean_ms().filter(|_| self.kept_up)
+    }
+
+    /// Returns the longest response time in milliseconds; `None` if the device did not keep up.
+    pub fn longest_ms(&self) -> Option<f64> {
+        self.steady(self.tally.response_longest())
+    }
+
+    /// Returns the power: completed IOPS per millisecond of mean response time.
+    fn power(&self) -> Option<f64> {
+        Some(self.measurement.iops()? / self.mean_ms().filter(|mean| *mean > 0.0)?)
+    }
+}
+
+impl<'a> LoadCurveResults<'a> {
+    /// Computes the results of a record.
+    pub fn of(test: &LoadCurve, record: &'a Record) -> Self {
+        let steady = steps_of(record, STEADY);
+        let closed_loop = steps_of(record, MAXIMUM);
+        let track = test.maximum.track(&closed_loop);
+        let has_rates = record.steps().any(|(step, _)| step.place.phase.starts_with(CURVE));
+        let is_over = has_rates || record.has_ended();
+        let maximum = test.maximum_of(&track).filter(|_| is_over);
+        let curve = curve(test, record, maximum);
+        let (tried, search) = searched(test, record, maximum, &curve);
+        LoadCurveResults {
+            steady_verdict: test.preparation.steady.as_ref().map(|load| load.verdict(&steady)),
+            maximum_verdict: test.judge_maximum(&track),
+            slo: test.slo.zip(search.map(|search| search.result())),
+            steady,
+            closed_loop,
+            maximum,
+            curve,
+            tried,
+        }
+    }
+
+    /// Returns the verdict on steady state: on the preconditioning if it is not steady, else on
+    /// the closed loop.
+    pub fn verdict(&self) -> &Verdict {
+        self.steady_verdict.as_ref().filter(|v| !v.steady).unwrap_or(&self.maximum_verdict)
+    }
+
+    /// Returns the point at this percentage; `None` if it was not offered.
+    pub fn at(&self, percent: f64) -> Option<&OfferedPoint<'a>> {
+        self.curve.iter().find(|point| (point.percent - percent).abs() < 1e-9)
+    }
+
+    /// Returns the knee: the point with the most power, the rate divided by the mean response time;
+    /// `None` until all points were measured.
+    pub fn knee(&self, test: &LoadCurve) -> Option<&OfferedPoint<'a>> {
+        let is_whole = self.curve.len() == test.points.len();
+        let powers = self.curve.iter().filter_map(|point| Some((point.power()?, point)));
+        let knee = powers.max_by(|a, b| a.0.total_cmp(&b.0));
+        knee.map(|(_, point)| point).filter(|_| is_whole)
+    }
+
+    /// Returns all measured rates in ascending order, those of the search included.
+    pub fn ascending(&self) -> Vec<&OfferedPoint<'a>> {
+        let mut all: Vec<_> = self.curve.iter().chain(&self.tried).collect();
+        all.sort_by(|a, b| a.offered.total_cmp(&b.offered));
+        all
+    }
+}
+
+/// Returns the measured points of the curve.
+fn curve<'a>(test: &LoadCurve, record: &'a Record, maximum: Option<f64>) -> Vec<OfferedPoint<'a>> {
+    let Some(maximum) = maximum else { return Vec::new() };
+    let steps = counted(record, CURVE).into_iter();
+    steps
+        .filter_map(|(step, outcome)| {
+            let percent = *test.points.get(step.place.point.checked_sub(1)? as usize)?;
+            Some(OfferedPoint::new((percent, test.rate(maximum, percent)), (step, outcome)))
+        })
+        .collect()
+}
+
+/// Repeats the search with the steps of a record, and returns the rates that were tried.
+fn searched<'a>(
+    test: &LoadCurve,
+    record: &'a Record,
+    maximum: Option<f64>,
+    curve: &[OfferedPoint<'a>],
+) -> (Vec<OfferedPoint<'a>>, Option<RateSearch>) {
+    let mut tried = Vec::new();
+    let (Some(slo), Some(maximum)) = (test.slo, maximum) else { return (tried, None) };
+    if curve.len() < test.points.len() {
+        return (tried, None);
+    }
+    let measured = curve.iter().map(|point| (point.offered, point.step, point.measurement));
+    let mut search = test.search(slo, maximum, measured);
+    for (step, outcome) in counted(record, SEARCH) {
+        let Some(rate) = search.next() else { break };
+        let measured = &outcome.measurement;
+        search.add(rate, LoadCurve::answer(slo, rate > maximum, step, measured));
+        tried.push(OfferedPoint::new((rate / maximum * 100.0, rate), (step, outcome)));
+    }
+    (tried, Some(search))
+}

@@ -1,0 +1,147 @@
+//! Search for the highest rate that meets a service level, by bisection.
+
+/// Relative width of the interval at which the search ends.
+pub(super) const PRECISION: f64 = 0.02;
+
+/// What a step says about its rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RateAnswer {
+    /// The rate met the service level.
+    Met,
+    /// It did not, or the device could not keep up.
+    Missed,
+    /// Too few I/Os lie beyond the percentile.
+    TooFewIos,
+    /// The step has no response times, as in a rehearsal.
+    NoResponseTimes,
+}
+
+/// A search for the highest rate that meets a service level. Higher rates are taken to be no
+/// faster: a rate above one that missed is never the result.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct RateSearch {
+    /// Highest rate that met, below every one that missed.
+    met: Option<f64>,
+    /// Lowest rate that missed.
+    missed: Option<f64>,
+    /// True if the lowest rate of the curve missed.
+    is_lowest_missed: bool,
+    /// Lower and upper end of the interval that is left; `None` if nothing is to be searched.
+    interval: Option<(f64, f64)>,
+}
+
+/// Result of a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SearchResult {
+    /// Highest rate that met; a rate higher by at most [`PRECISION`] missed.
+    Found(f64),
+    /// Every rate met, up to this one.
+    AllMet(f64),
+    /// The lowest rate missed.
+    NoneMet,
+    /// No rate was shown to meet it.
+    Unknown,
+    /// The search has not ended.
+    Open,
+}
+
+impl RateSearch {
+    /// Creates the search that follows a curve, given by its rates in ascending order.
+    pub(super) fn new(curve: impl Iterator<Item = (f64, RateAnswer)>) -> Self {
+        let curve: Vec<(f64, RateAnswer)> = curve.collect();
+        let missed = curve.iter().find(|(_, answer)| *answer == RateAnswer::Missed);
+        let missed = missed.map(|(rate, _)| *rate);
+        let below = |rate: f64| missed.is_none_or(|missed| rate < missed);
+        let met =
+            curve.iter().rev().find(|(rate, answer)| *answer == RateAnswer::Met && below(*rate));
+        let met = met.map(|(rate, _)| *rate);
+        let is_untold = curve.iter().any(|(_, answer)| *answer == RateAnswer::NoResponseTimes);
+        let lowest = curve.first().map(|(_, answer)| *answer);
+        let ends = curve.first().zip(curve.last());
+        let interval = match (met, missed) {
+            (Some(met), Some(missed)) => Some((met, missed)),
+            // A rehearsal plans the longest search.
+            _ if is_untold => ends.map(|((lowest, _), (highest, _))| (*lowest, *highest)),
+            _ => None,
+        };
+        let is_lowest_missed = lowest == Some(RateAnswer::Missed);
+        RateSearch { met, missed, is_lowest_missed, interval }
+    }
+
+    /// Returns the next rate to try; `None` if the search has ended.
+    pub(super) fn next(&self) -> Option<f64> {
+        let (low, high) = self.interval?;
+        (high - low > PRECISION * high).then_some((low + high) / 2.0)
+    }
+
+    /// Adds the answer of the rate that was tried. A rate that was not shown to meet the service
+    /// level counts as one that did not.
+    pub(super) fn add(&mut self, rate: f64, answer: RateAnswer) {
+        let Some((low, high)) = self.interval else { return };
+        if answer == RateAnswer::Met {
+            self.met = Some(rate);
+            self.interval = Some((rate, high));
+        } else {
+            self.missed = Some(rate);
+            self.interval = Some((low, rate));
+        }
+    }
+
+    /// Returns the result so far.
+    pub(super) fn result(&self) -> SearchResult {
+        match (self.met, self.missed) {
+            _ if self.next().is_some() => SearchResult::Open,
+            (Some(met), Some(_)) => SearchResult::Found(met),
+            (Some(met), None) => SearchResult::AllMet(met),
+            (None, _) if self.is_lowest_missed => SearchResult::NoneMet,
+            (None, _) => SearchResult::Unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RateAnswer::{Met, Missed, NoResponseTimes, TooFewIos};
+    use super::*;
+
+    fn searched(curve: &[(f64, RateAnswer)], limit: f64) -> (SearchResult, usize) {
+        let mut search = RateSearch::new(curve.iter().copied());
+        let mut tried = 0;
+        while let Some(rate) = search.next() {
+            tried += 1;
+            search.add(rate, if rate <= limit { Met } else { Missed });
+        }
+        (search.result(), tried)
+    }
+
+    #[test]
+    fn bisection_ends_within_two_percent_below_the_limit() {
+        for limit in [512.0, 700.0, 777.0, 999.0] {
+            let (result, tried) = searched(&[(250.0, Met), (500.0, Met), (1000.0, Missed)], limit);
+            let SearchResult::Found(rate) = result else { panic!("{limit}: {result:?}") };
+            assert!(rate <= limit && rate > limit * 0.979, "{limit}: {rate}");
+            assert!(tried <= 6, "{tried}");
+        }
+    }
+
+    #[test]
+    fn a_rate_above_one_that_missed_is_never_the_result() {
+        let curve = [(100.0, Met), (200.0, Missed), (300.0, Met), (400.0, Missed)];
+        let (result, _) = searched(&curve, 150.0);
+        let SearchResult::Found(rate) = result else { panic!("{result:?}") };
+        assert!((147.0..=150.0).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn what_needs_no_search_or_allows_none_has_none() {
+        assert_eq!(searched(&[(1.0, Met), (2.0, Met)], 9.0), (SearchResult::AllMet(2.0), 0));
+        assert_eq!(searched(&[(1.0, Missed), (2.0, Met)], 9.0), (SearchResult::NoneMet, 0));
+        assert_eq!(searched(&[(1.0, TooFewIos), (2.0, Missed)], 9.0), (SearchResult::Unknown, 0));
+        assert_eq!(
+            searched(&[(1.0, TooFewIos), (2.0, TooFewIos)], 9.0),
+            (SearchResult::Unknown, 0)
+        );
+        let (_, planned) = searched(&[(5.0, NoResponseTimes), (102.0, Missed)], 0.0);
+        assert!((8..=12).contains(&planned), "a rehearsal plans the longest search: {planned}");
+    }
+}

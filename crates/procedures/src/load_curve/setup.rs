@@ -1,0 +1,424 @@
+//! Setup of load-curve: its workload, its preparation, its rates and the length of its steps.
+
+use super::search::{RateAnswer, RateSearch};
+use super::workload::CurveWorkload;
+use crate::common::ProcedureSetup;
+use crate::common::applied::ApplicableWorkload;
+use crate::common::asked::ProcedureRequest;
+use crate::common::attempts::{attempt_phase, is_attempt_of, phases_of};
+use crate::common::choices::RunChoices;
+use crate::common::method::Method;
+use crate::common::preconditioning;
+use crate::exhibits::disclosure;
+use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
+use crate::pts::between::{
+    self, BETWEEN_TIME, CycleLayout, CyclicLoad, MEASURED_LAST, MeasuredMinute,
+};
+use crate::pts::method;
+use crate::pts::workload::{ALIGNMENT, CURSOR, MIX_JESD219, ZONE_SHIFT};
+use crate::rwsw::method::{CONTENT, FILLS, with_content};
+use crate::rwsw::regime::{PreconditioningPlan, STEADY, is_purged};
+use steadfast_domain::rate::THREAD_RATE_MAX;
+use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::steady_state::judge_every;
+use steadfast_domain::stimulus::{LoadLimits, Op, Pace};
+use steadfast_domain::{
+    Demand, Measurement, Nanos, Outcome, Profile, Record, ServiceLevel, Settings, Step, StepPlace,
+    Track, Verdict, judge,
+};
+
+/// Phase of the closed loop.
+pub(super) const MAXIMUM: &str = "maximum";
+/// Phase of the rates of the curve.
+pub(super) const CURVE: &str = "curve";
+/// Phase of the rates at which the service level is searched for.
+pub(super) const SEARCH: &str = "slo-search";
+
+/// Highest percentile of the curve.
+pub(super) const HIGHEST: f64 = 0.9999;
+
+/// I/Os of a step, relative to those of which ten lie beyond its highest percentile on average:
+/// arrivals are random, so that some steps have fewer.
+const MORE_IOS: f64 = 1.1;
+
+/// I/Os that must lie beyond a percentile (docs/methods.md).
+const BEYOND: f64 = 10.0;
+
+const WORKLOAD: Parameter = Parameter {
+    name: "workload",
+    default: "RND 4K R",
+    meaning: "the workload: metadata, write-intensive, read-intensive, oltp, video, composite, or \
+              an access pattern such as RND 8K RW70",
+    source: "our choice: the most common figure of a data sheet",
+    applies: is_synthetic,
+    ..Parameter::PLAIN
+};
+
+const PRECONDITIONING: Parameter = Parameter {
+    name: "preconditioning",
+    default: "steady",
+    meaning: "what is written between the purge and the closed loop: steady (2 x user capacity \
+              sequentially, then the workload to steady state; of a workload that only reads its \
+              transfers as writes), wipc (2 x user capacity sequentially) or none; --purge none \
+              leaves the purge out",
+    source: "our choice: purge, preconditioning, steady state and measurement is the flow of the PTS",
+    ..Parameter::PLAIN
+};
+
+const POINTS: Parameter = Parameter {
+    name: "points",
+    default: "5,10,20,30,40,50,60,70,80,90,95,98,102",
+    quick: Some("10,50,80,95,102"),
+    meaning: "offered rates in percent of the closed-loop maximum, ascending, each above 0 and at \
+              most 200",
+    source: "our choice: dense where response times grow, and one rate above the maximum",
+    ..Parameter::PLAIN
+};
+
+const SETTLING: Parameter = Parameter {
+    name: "settling",
+    default: "5s",
+    quick: Some("500ms"),
+    meaning: "time at the beginning of each rate that is not measured",
+    source: "our choice: the queue of the rate has then replaced that of the rate before",
+    ..Parameter::PLAIN
+};
+
+pub(super) const POINT_TIME: Parameter = Parameter {
+    name: "point-time",
+    default: "60s",
+    quick: Some("2s"),
+    meaning: "shortest measured time of a rate; it is longer where its I/Os are too few for ten \
+              beyond the highest percentile",
+    source: "our choice: a step of the PTS takes a minute",
+    ..Parameter::PLAIN
+};
+
+pub(super) const POINT_TIME_MAX: Parameter = Parameter {
+    name: "point-time-max",
+    default: "10min",
+    quick: Some("5s"),
+    meaning: "longest measured time of a rate; percentiles that need more print a dash",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+const CONTENT_OF_CAPTURED: Parameter =
+    Parameter { applies: |settings| settings.workload.is_some(), ..CONTENT };
+const BETWEEN: Parameter = Parameter { applies: runs_to_steady_state, ..BETWEEN_TIME };
+const MEASURED: Parameter = Parameter { applies: runs_to_steady_state, ..MEASURED_LAST };
+const FILLS_BEFORE: Parameter = Parameter { applies: runs_to_steady_state, ..FILLS };
+
+/// Parameters of `load-curve`.
+pub const PARAMETERS: &[Parameter] = &[
+    WORKLOAD,
+    MIX_JESD219,
+    ZONE_SHIFT,
+    ALIGNMENT,
+    CURSOR,
+    CONTENT_OF_CAPTURED,
+    PRECONDITIONING,
+    BETWEEN,
+    MEASURED,
+    FILLS_BEFORE,
+    POINTS,
+    SETTLING,
+    POINT_TIME,
+    POINT_TIME_MAX,
+];
+
+fn is_synthetic(settings: &Settings) -> bool {
+    settings.workload.is_none()
+}
+
+fn runs_to_steady_state(settings: &Settings) -> bool {
+    PRECONDITIONING.value(settings) == "steady"
+}
+
+/// Load-curve, ready to run.
+#[derive(Debug, Clone)]
+pub struct LoadCurve {
+    pub(super) ground: ProcedureSetup,
+    pub(super) workload: CurveWorkload,
+    pub(super) demand: Demand,
+    pub(super) preparation: PreconditioningPlan,
+    /// Closed loop whose steady rate is the maximum.
+    pub(super) maximum: CyclicLoad,
+    /// Offered rates in percent of the maximum, ascending.
+    pub(super) points: Vec<f64>,
+    pub(super) slo: Option<ServiceLevel>,
+    pub(super) settling: Nanos,
+    pub(super) point_time: Nanos,
+    pub(super) point_time_max: Nanos,
+}
+
+impl LoadCurve {
+    /// Creates the test.
+    ///
+    /// # Errors
+    /// Returns [`ProcedureError`] if the device, the workload or the settings do not permit the
+    /// test.
+    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        check_ending(asked.settings)?;
+        let settings = with_content(asked.settings)?;
+        let request = ProcedureRequest { settings: &settings, ..asked.clone() };
+        let ground = ProcedureSetup::new(&request, of_profile(&settings))?;
+        let workload = CurveWorkload::chosen(&WORKLOAD, &ground)?;
+        let demand = workload.demand(&ground);
+        let preparation = preparation(&ground, &workload, demand)?;
+        let every = CycleLayout { between: 0, measured: MeasuredMinute::Last };
+        let label = format!("{workload} {demand}");
+        let load = CyclicLoad::endless(&ground, (MAXIMUM, label), (&workload, demand), every);
+        let (point_time, point_time_max) =
+            (POINT_TIME.time(&settings)?, POINT_TIME_MAX.time(&settings)?);
+        if point_time > point_time_max {
+            return Err(ProcedureError(format!(
+                "point-time {point_time} is longer than point-time-max {point_time_max}; change \
+                 one of them with --set"
+            )));
+        }
+        Ok(LoadCurve {
+            maximum: CyclicLoad {
+                cycles_max: ground.rounds_max(MAXIMUM, true, ground.method.rounds_max),
+                ..load
+            },
+            points: POINTS.parse(&settings, percents)?,
+            settling: SETTLING.time(&settings)?,
+            slo: settings.slo,
+            point_time,
+            point_time_max,
+            preparation,
+            demand,
+            workload,
+            ground,
+        })
+    }
+
+    /// Returns the verdict on the minutes of the closed loop: on the first steady window, else on
+    /// the last.
+    pub(super) fn judge_maximum(&self, track: &Track) -> Verdict {
+        let tracks = std::slice::from_ref(track);
+        judge_every(tracks, &self.maximum.criteria)
+            .into_iter()
+            .find(|verdict| verdict.steady)
+            .unwrap_or_else(|| judge(tracks, &self.maximum.criteria))
+    }
+
+    /// Returns the closed-loop maximum in IOPS: the mean of the steady window. Without one, it is
+    /// the lowest of the last five minutes, the rate that held; `None` without a minute.
+    pub(super) fn maximum_of(&self, track: &Track) -> Option<f64> {
+        let verdict = self.judge_maximum(track);
+        let window = verdict.tracks.first().filter(|_| verdict.steady);
+        if let Some(window) = window {
+            return Some(window.average);
+        }
+        let values = track.points.iter().rev().filter_map(|point| point.value);
+        values.take(self.maximum.criteria.window as usize).reduce(f64::min).filter(|v| *v > 0.0)
+    }
+
+    /// Returns a rate of the curve in IOPS.
+    pub(super) fn rate(&self, maximum: f64, percent: f64) -> f64 {
+        // More than the threads can issue is offered to no device; only a rehearsed one is as fast.
+        (maximum * percent / 100.0).min(THREAD_RATE_MAX * f64::from(self.demand.threads))
+    }
+
+    /// Returns a step of the curve.
+    pub(super) fn point_step(&self, point: u32, percent: f64, rate: f64, attempt: u32) -> Step {
+        let label = format!("{} at {percent} %", self.workload);
+        let own = self.slo.map_or(0.0, ServiceLevel::fraction);
+        self.rated_step((CURVE, point, attempt), label, rate, HIGHEST.max(own))
+    }
+
+    /// Returns a step of the search for the service level.
+    pub(super) fn search_step(
+        &self,
+        point: u32,
+        slo: ServiceLevel,
+        rate: f64,
+        attempt: u32,
+    ) -> Step {
+        let label = format!("{} for {slo}", self.workload);
+        self.rated_step((SEARCH, point, attempt), label, rate, slo.fraction())
+    }
+
+    /// Returns a step that offers `rate` IOPS for long enough to have `highest`, a percentile as a
+    /// fraction.
+    fn rated_step(
+        &self,
+        (phase, point, attempt): (&str, u32, u32),
+        label: String,
+        rate: f64,
+        highest: f64,
+    ) -> Step {
+        let place = StepPlace::new(&attempt_phase(phase, attempt), 0, point, label);
+        let needed = BEYOND / (1.0 - highest) * MORE_IOS / rate;
+        let cap = self.point_time_max.as_secs_f64();
+        let needed = Nanos((needed.min(cap) * 1e9) as u64);
+        let until = LoadLimits::time(needed.max(self.point_time));
+        let stimulus = self
+            .ground
+            .stimulus(&self.workload, self.demand, until, &place)
+            .pace(Pace::poisson(rate * self.workload.drawn_per_io()))
+            .ramp(self.settling);
+        Step::alone(place, stimulus)
+    }
+
+    /// Returns whether a rate met the service level. One above the maximum never does: only the time
+    /// was too short for its queue.
+    pub(super) fn answer(
+        slo: ServiceLevel,
+        is_above_maximum: bool,
+        step: &Step,
+        measured: &Measurement,
+    ) -> RateAnswer {
+        if is_above_maximum || !keeps_up(step, measured) {
+            return RateAnswer::Missed;
+        }
+        match slo.is_met(&measured.total()) {
+            Some(true) => RateAnswer::Met,
+            Some(false) => RateAnswer::Missed,
+            None if measured.total().histogram.total() == 0 => RateAnswer::NoResponseTimes,
+            None => RateAnswer::TooFewIos,
+        }
+    }
+
+    /// Returns the search that begins with the steps of the curve, given with their rates in
+    /// ascending order.
+    pub(super) fn search<'a>(
+        &self,
+        slo: ServiceLevel,
+        maximum: f64,
+        curve: impl Iterator<Item = (f64, &'a Step, &'a Measurement)>,
+    ) -> RateSearch {
+        let answered =
+            |(rate, step, measured)| (rate, LoadCurve::answer(slo, rate > maximum, step, measured));
+        RateSearch::new(curve.map(answered))
+    }
+
+    pub(super) fn choices(&self, record: &Record) -> RunChoices<'_> {
+        RunChoices {
+            alignment: Some(self.workload.alignment_name(self.ground.alignment)),
+            demands: vec![self.demand],
+            recommended: self.workload.recommended_demand(&self.ground.method),
+            rounds_max: Some(self.maximum.cycles_max),
+            ending: disclosure::ending_text(self.ground.settings.steady_state),
+            judged: true,
+            preconditioning: self.preparation.independent(),
+            measured_phases: phases_of(record, &[MAXIMUM, CURVE, SEARCH]),
+            gap_effect,
+            quick: format!(
+                "profile quick offers {} rates for {} to {} each, and judges steady state in steps \
+                 of {} instead of 60 s before the workload has filled the drive once.",
+                self.points.len(),
+                self.point_time,
+                self.point_time_max,
+                self.ground.minute
+            ),
+            ..self.ground.choices()
+        }
+    }
+
+    /// Returns the text for purge and preconditioning.
+    pub(super) fn preparation_text(&self) -> String {
+        let purge = if is_purged(&self.ground.settings) { "purge" } else { "no purge" };
+        let wipc = if self.preparation.wipc {
+            "2 x user capacity written sequentially (WIPC)"
+        } else {
+            "no preconditioning"
+        };
+        let steady = self.preparation.steady.as_ref();
+        let steady = steady.map(|load| format!("; {} to steady state", load.label));
+        format!("{purge}; {wipc}{}", steady.unwrap_or_default())
+    }
+
+    /// Returns true if reads may access blocks that were not written since the purge.
+    pub(super) fn reads_unwritten(&self) -> bool {
+        let reads = self.workload.streams().iter().any(|stream| stream.op == Op::Read);
+        is_purged(&self.ground.settings) && !self.preparation.wipc && reads
+    }
+}
+
+/// Returns true if a step that offers a rate completed as many I/Os as were offered.
+pub(super) fn keeps_up(step: &Step, measured: &Measurement) -> bool {
+    let pace = step.load.stimulus().map(|stimulus| stimulus.pace).unwrap_or_default();
+    measured.kept_up(pace) != Some(false)
+}
+
+/// Returns the steps that count of a phase: of each point the one without a gap before it.
+pub(super) fn counted<'a>(record: &'a Record, phase: &str) -> Vec<(&'a Step, &'a Outcome)> {
+    record
+        .steps()
+        .filter(|(step, _)| is_attempt_of(&step.place.phase, phase))
+        .filter(|(_, outcome)| outcome.gap_before.is_none())
+        .collect()
+}
+
+/// Returns our method: conditions, range and demand of the class, short steps in profile quick.
+fn of_profile(settings: &Settings) -> Method {
+    if settings.profile == Profile::Quick {
+        return method::for_profile(Profile::Quick, settings.class);
+    }
+    Method {
+        document: "load-curve",
+        revision: "Load-curve",
+        lesser: Some("LOAD-CURVE: response times at offered rates, not a method of the PTS"),
+        ..method::for_profile(Profile::Pts20, settings.class)
+    }
+}
+
+fn preparation(
+    ground: &ProcedureSetup,
+    workload: &CurveWorkload,
+    demand: Demand,
+) -> Result<PreconditioningPlan, ProcedureError> {
+    let settings = &ground.settings;
+    let (wipc, steady) = PRECONDITIONING.parse(settings, |text| match text {
+        "steady" => Some((true, true)),
+        "wipc" => Some((true, false)),
+        "none" => Some((false, false)),
+        _ => None,
+    })?;
+    let plan = PreconditioningPlan { wipc, steady: None, ladder: None };
+    if !steady {
+        return Ok(plan);
+    }
+    let writes = workload.preparing();
+    let cycle = CycleLayout::chosen(&MEASURED_LAST, settings, ground.minute)?;
+    let label = format!("{writes} {demand}");
+    let load = CyclicLoad::endless(ground, (STEADY, label), (&writes, demand), cycle);
+    let load = CyclicLoad {
+        cycles_max: ground.rounds_max(STEADY, false, ground.method.rounds_max),
+        fill: plan.fill(ground, &writes.streams())?,
+        ..load
+    };
+    Ok(PreconditioningPlan { steady: Some(load), ..plan })
+}
+
+/// Parses percentages such as `5,10,99.5`; `None` unless they ascend from above 0 to at most 200.
+fn percents(text: &str) -> Option<Vec<f64>> {
+    let percents: Option<Vec<f64>> =
+        text.split(',').map(|percent| percent.trim().parse::<f64>().ok()).collect();
+    let percents = percents.filter(|all| all.iter().all(|p| (0.01..=200.0).contains(p)))?;
+    percents.windows(2).all(|pair| pair[0] < pair[1]).then_some(percents)
+}
+
+/// Returns an error if this test cannot end by the chosen steady-state method.
+fn check_ending(settings: &Settings) -> Result<(), ProcedureError> {
+    match settings.steady_state {
+        SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
+        other => Err(ProcedureError(format!(
+            "load-curve cannot end by --steady-state {other}: its rates are percentages of a \
+             steady maximum; omit --steady-state, or allow fewer rounds with --max-rounds"
+        ))),
+    }
+}
+
+/// Returns a sentence on the effect of a gap before a step.
+fn gap_effect(step: &Step) -> &'static str {
+    match step.place.phase.as_str() {
+        preconditioning::PHASE => "Preconditioning continued from its last checkpoint.",
+        STEADY | MAXIMUM => between::gap_effect(step),
+        _ => "That step is void. It was repeated after the gap.",
+    }
+}

@@ -1,0 +1,275 @@
+use super::*;
+use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::workload;
+use steadfast_domain::stimulus::Pace;
+use steadfast_domain::{
+    EndState, FineHistogram, JournalEntry, Measurement, Nanos, Op, Profile, Settings,
+};
+
+/// IOPS of the drive in a closed loop.
+const MAXIMUM: f64 = 10_000.0;
+
+fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
+    let mut settings = Settings::new(NAME, 7);
+    change(&mut settings);
+    settings
+}
+
+fn made(settings: &Settings) -> Result<Box<dyn Procedure>, crate::ProcedureError> {
+    crate::procedure(settings, GEOMETRY, &[])
+}
+
+/// A drive that completes what is offered up to its maximum.
+fn keeps_up_to_the_maximum(step: &Step) -> f64 {
+    let pace = step.load.stimulus().unwrap().pace;
+    pace.offered_iops().map_or(MAXIMUM, |offered| offered.min(MAXIMUM))
+}
+
+/// Response times of a single server with 100 us per I/O: 99 % take 100 us / (1 - load), and the
+/// others twice as long.
+fn with_a_queue(step: &Step, measurement: &mut Measurement) {
+    let offered = step.load.stimulus().unwrap().pace.offered_iops().unwrap_or(MAXIMUM);
+    let load = (offered / MAXIMUM).min(0.999);
+    let time = (100_000.0 / (1.0 - load)) as u64;
+    for stream in &mut measurement.streams {
+        let ios = stream.tally.ios;
+        let long = ios / 50;
+        let mut dense = vec![0u64; FineHistogram::LEN];
+        dense[FineHistogram::index(time)] += ios - long;
+        dense[FineHistogram::index(2 * time)] += long;
+        stream.tally.response_sum = Nanos(time * (ios + long));
+        stream.tally.response_min = Some(Nanos(time));
+        stream.tally.response_max = Nanos(2 * time);
+        stream.tally.histogram = FineHistogram::from_dense(&dense);
+    }
+}
+
+fn conducted(settings: &Settings) -> (Findings, Vec<JournalEntry>) {
+    let test = made(settings).unwrap();
+    let mut bench = scripted(keeps_up_to_the_maximum);
+    bench.retouch = with_a_queue;
+    test.conduct(&mut bench).unwrap();
+    (test.study(&record(settings, bench.entries.clone())), bench.entries)
+}
+
+fn figure(findings: &Findings, id: &str) -> Option<f64> {
+    findings.front.figures.iter().find(|figure| figure.id == id).unwrap().value
+}
+
+fn phases(entries: &[JournalEntry]) -> Vec<String> {
+    let mut phases: Vec<String> = steps(entries).iter().map(|s| s.place.phase.clone()).collect();
+    phases.dedup();
+    phases
+}
+
+fn rates(entries: &[JournalEntry], phase: &str) -> Vec<f64> {
+    let all = steps(entries).into_iter().filter(|step| step.place.phase == phase);
+    all.map(|step| step.load.stimulus().unwrap().pace.offered_iops().unwrap()).collect()
+}
+
+#[test]
+fn the_closed_loop_comes_first_and_every_rate_is_a_part_of_its_maximum() {
+    let (findings, entries) = conducted(&settings(|_| ()));
+    assert_eq!(phases(&entries), ["wipc", "steady-state", "maximum", "curve"]);
+    let steady = steps(&entries).into_iter().find(|s| s.place.phase == "steady-state").unwrap();
+    let stimulus = steady.load.stimulus().unwrap();
+    assert_eq!((stimulus.streams[0].op, stimulus.pace), (Op::Write, Pace::Closed), "prepares");
+    let percents = [5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 98.0, 102.0];
+    assert_eq!(rates(&entries, "curve"), percents.map(|percent| percent * 100.0));
+    for step in steps(&entries).into_iter().filter(|s| s.place.phase == "curve") {
+        let stimulus = step.load.stimulus().unwrap();
+        assert_eq!(stimulus.streams[0].op, Op::Read);
+        assert_eq!(stimulus.ramp, Nanos::from_secs(5));
+        let ios =
+            stimulus.pace.offered_iops().unwrap() * stimulus.until.time.unwrap().as_secs_f64();
+        assert!(ios >= 109_999.0, "ten I/Os beyond 99.99 %: {ios}");
+    }
+    assert_eq!(findings.end, EndState::Steady);
+    assert_eq!(figure(&findings, "maximum-iops"), Some(MAXIMUM));
+    // 99 % of the I/Os at half of the maximum take twice 200 us; buckets are 0.78 % wide.
+    for (id, expected) in [("p99-at-50", 0.4), ("p99-9-at-50", 0.4), ("p99-at-80", 1.0)] {
+        let found = figure(&findings, id).unwrap();
+        assert!((found / expected - 1.0).abs() < 0.008, "{id}: {found}");
+    }
+    // Power is load (1 - load) here, whose maximum is at 50 %.
+    assert_eq!(figure(&findings, "knee-iops"), Some(5_000.0));
+    assert!(findings.ending.contains("knee at 50 % (5,000 IOPS)"), "{}", findings.ending);
+}
+
+#[test]
+fn a_rate_that_is_not_kept_up_with_has_no_response_times_and_is_marked() {
+    let (findings, _) = conducted(&settings(|_| ()));
+    let missed = findings.caveats.iter().find(|caveat| caveat.id == "rate-missed").unwrap();
+    assert!(missed.text.contains("102 % (10,000 of 10,200 IOPS)"), "{}", missed.text);
+    let steadfast_domain::Exhibit::Table(table) = &findings.summary[0] else { panic!() };
+    let row = table.rows.iter().find(|row| row.head == "102").unwrap();
+    let last = row.cells.len() - 1;
+    assert!(
+        row.cells[3..last].iter().all(|cell| *cell == steadfast_domain::findings::Cell::Missing)
+    );
+    assert_eq!(row.cells[last], steadfast_domain::findings::Cell::text("could not keep up"));
+}
+
+/// The 99 % percentile is 200 us / (1 - load): 1 ms at 80 %.
+#[test]
+fn the_service_level_is_met_up_to_the_rate_that_the_formula_says() {
+    for (slo, expected) in [("p99=1ms", 8_000.0), ("p99.9=4ms", 9_500.0), ("p50=250us", 6_000.0)] {
+        let settings = settings(|s| s.slo = Some(slo.parse().unwrap()));
+        let (findings, entries) = conducted(&settings);
+        let found = figure(&findings, "slo-iops").unwrap();
+        assert!((found / expected - 1.0).abs() <= 0.021, "{slo}: {found}");
+        let tried = rates(&entries, "slo-search");
+        assert!(tried.len() <= 6, "{tried:?}");
+        let text = format!("{slo} is met up to");
+        assert!(findings.ending.contains(&text), "{}", findings.ending);
+    }
+}
+
+#[test]
+fn a_service_level_that_no_rate_or_every_rate_meets_is_said_without_a_search() {
+    let (findings, entries) = conducted(&settings(|s| s.slo = Some("p50=90us".parse().unwrap())));
+    assert_eq!(figure(&findings, "slo-iops"), None);
+    assert!(findings.ending.contains("NOT met, not even at 500 IOPS"), "{}", findings.ending);
+    assert!(rates(&entries, "slo-search").is_empty());
+    let generous = settings(|s| {
+        s.slo = Some("p99=1s".parse().unwrap());
+        s.parameters.insert("points".into(), "10,20".into());
+    });
+    let (findings, entries) = conducted(&generous);
+    assert_eq!(figure(&findings, "slo-iops"), Some(2_000.0));
+    assert!(findings.ending.contains("every offered rate"), "{}", findings.ending);
+    assert!(rates(&entries, "slo-search").is_empty());
+}
+
+#[test]
+fn a_gap_repeats_the_rate_before_which_it_lies() {
+    let settings = settings(|s| s.slo = Some("p99=1ms".parse().unwrap()));
+    let test = made(&settings).unwrap();
+    let mut bench = scripted(keeps_up_to_the_maximum);
+    bench.retouch = with_a_queue;
+    bench.gap_before = vec![("curve", 0, 3), ("slo-search", 0, 1)];
+    test.conduct(&mut bench).unwrap();
+    assert_eq!(
+        phases(&bench.entries)[3..],
+        [
+            "curve",
+            "curve (attempt 2)",
+            "curve",
+            "slo-search",
+            "slo-search (attempt 2)",
+            "slo-search"
+        ]
+    );
+    let findings = test.study(&record(&settings, bench.entries));
+    let whole = conducted(&settings).0;
+    assert_eq!(findings.front.figures, whole.front.figures);
+    assert_eq!(findings.caveats.iter().filter(|c| c.id == "gap").count(), 2);
+}
+
+#[test]
+fn a_record_that_broke_off_anywhere_is_studied() {
+    let settings = settings(|s| {
+        s.profile = Profile::Quick;
+        s.slo = Some("p99=1ms".parse().unwrap());
+    });
+    let (whole, entries) = conducted(&settings);
+    let test = made(&settings).unwrap();
+    for kept in 0..entries.len() {
+        let mut broken = record(&settings, entries[..kept].to_vec());
+        broken.entries.pop();
+        let findings = test.study(&broken);
+        assert_eq!(findings.end, EndState::Unfinished);
+        assert!(findings.ending.starts_with("The run is not finished"), "{}", findings.ending);
+    }
+    assert!(!whole.ending.contains("not finished"));
+}
+
+/// Too slow for 99.99 % at low rates: the longest time of a rate prevents it.
+#[test]
+fn percentiles_that_the_time_does_not_allow_are_missing_and_named() {
+    let settings = settings(|s| {
+        s.slo = Some("p99.99=10s".parse().unwrap());
+        s.parameters.insert("point-time-max".into(), "60s".into());
+    });
+    let (findings, _) = conducted(&settings);
+    let short = findings.caveats.iter().find(|c| c.id == "percentile-unsupported").unwrap();
+    assert!(short.text.starts_with("At 5 %, 10 % of the maximum"), "{}", short.text);
+}
+
+#[test]
+fn a_captured_workload_is_applied_by_its_weights() {
+    let (findings, entries) = conducted(&workload::settings(NAME));
+    assert_eq!(findings.title, "Load Curve shop");
+    for step in steps(&entries).into_iter().filter(|s| s.place.phase != "wipc") {
+        let weights: Vec<u32> =
+            step.load.stimulus().unwrap().streams.iter().map(|s| s.weight).collect();
+        assert_eq!(weights, [5000, 3000, 2000], "{}", step.place);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_remedy() {
+    let refused = |change: fn(&mut Settings)| made(&settings(change)).err().unwrap().0;
+    let set = |s: &mut Settings, name: &str, value: &str| {
+        s.parameters.insert(name.into(), value.into());
+    };
+    for points in ["", "0", "10,5", "5,5", "201", "fast", "5;10"] {
+        let mut settings = settings(|_| ());
+        set(&mut settings, "points", points);
+        assert!(made(&settings).err().unwrap().0.contains("ascending"), "{points}");
+    }
+    let why = refused(|s| {
+        s.parameters.insert("point-time".into(), "1h".into());
+    });
+    assert!(why.contains("longer than point-time-max 10 min"), "{why}");
+    let why = refused(|s| s.steady_state = "time:6h".parse().unwrap());
+    assert!(why.contains("steady maximum"), "{why}");
+    let offered = steadfast_domain::rate::OfferedLoad {
+        rate: "20000".parse().unwrap(),
+        arrivals: Default::default(),
+    };
+    for (name, said) in [
+        (NAME, "--set points="),
+        ("iops", "wsat, composite, multi-wsat"),
+        ("sequence", "wsat, composite, multi-wsat"),
+    ] {
+        let mut settings = workload::settings(name);
+        settings.sequence = Some(Box::new(crate::testing::sequence::sequence()));
+        settings.rate = Some(offered);
+        let why = made(&settings).err().unwrap().0;
+        assert!(why.contains(said), "{why}");
+    }
+    let mut wsat = Settings::new("wsat", 1);
+    wsat.slo = Some("p99=1ms".parse().unwrap());
+    assert!(made(&wsat).err().unwrap().0.contains("run load-curve"));
+}
+
+/// The chosen rate paces the saturation and the histogram, but nothing that prepares.
+#[test]
+fn a_rate_paces_what_is_measured_and_is_disclosed() {
+    let mut settings = Settings::new("wsat", 7);
+    settings.profile = Profile::Quick;
+    settings.parameters.insert("precondition".into(), "wipc".into());
+    settings.rate = Some(steadfast_domain::rate::OfferedLoad {
+        rate: "2000".parse().unwrap(),
+        arrivals: steadfast_domain::rate::Arrivals::Fixed,
+    });
+    let test = made(&settings).unwrap();
+    let mut bench = scripted(|_| 1_000.0);
+    test.conduct(&mut bench).unwrap();
+    for step in steps(&bench.entries) {
+        let offered = step.load.stimulus().unwrap().pace.offered_iops();
+        let expected = (step.place.phase != "wipc").then_some(2_000.0);
+        assert_eq!(offered, expected, "{}", step.place);
+        assert_eq!(step.place.label.contains("at 2000 IOPS"), expected.is_some(), "{}", step.place);
+    }
+    let findings = test.study(&record(&settings, bench.entries));
+    let text = |id: &str| findings.caveats.iter().find(|c| c.id == id).unwrap().text.clone();
+    assert!(text("offered-rate").contains("2000 IOPS, evenly spaced"));
+    assert!(text("rate-missed").contains("could not keep up with 2000 IOPS"));
+    settings.rate = Some(steadfast_domain::rate::OfferedLoad {
+        rate: "9000000".parse().unwrap(),
+        arrivals: Default::default(),
+    });
+    assert!(made(&settings).err().unwrap().0.contains("threads"));
+}

@@ -1,0 +1,100 @@
+//! `run load-curve` and `run --rate` from their command lines.
+
+use super::scratch::{code, refuse, run_in, skip, stderr, stdout, succeed};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+const FORMULAS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/open_loop.py");
+
+/// Service time of the exact drive, and the time of a transfer of 4 KiB on its link.
+const SERVICE_AND_LINK: [&str; 2] = ["100000", "4000"];
+
+/// Means, percentiles, knee and the highest rate for a service level on a drive with constant
+/// service time are those of the M/D/1 queue.
+#[test]
+fn an_exact_drive_has_the_curve_of_the_formulas() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let run = ["run", "load-curve", "--target", "sim:exact", "--purge", "none", "--seed", "5"];
+    let sets = ["preconditioning=none", "points=10,30,50,60,70,80,90,102", "point-time=400s"];
+    let sets = sets.into_iter().flat_map(|set| ["--set", set]);
+    let more = ["--step-time", "1s", "--threads", "1", "--depth", "1024", "--slo", "p99=500us"];
+    let words: Vec<&str> = run.into_iter().chain(sets).chain(more).chain(["-o", "run"]).collect();
+    succeed(here, &words);
+    let mut formulas = Command::new("python3");
+    formulas.arg(FORMULAS).arg("run").args(SERVICE_AND_LINK).current_dir(here);
+    let Ok(output) = formulas.output() else {
+        return skip("an_exact_drive_has_the_curve_of_the_formulas", "there is no python3");
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("p99=500us: "), "{}", stdout(&output));
+}
+
+fn findings(here: &Path, run: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(here.join(run).join("findings.json")).unwrap()).unwrap()
+}
+
+fn has_caveat(findings: &Value, id: &str) -> bool {
+    findings["caveats"].as_array().unwrap().iter().any(|caveat| caveat["id"] == id)
+}
+
+/// The rate stands in the plan, in the record, in every step and in the report.
+#[test]
+fn a_rate_of_a_run_is_planned_recorded_and_disclosed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let quick = ["wsat", "--target", "sim:small", "--profile", "quick"];
+    let rate = ["--rate", "500", "--arrivals", "fixed"];
+    let plan = succeed(here, &[&["plan"], &quick[..], &rate].concat());
+    assert!(plan.contains("RND 4K W at 500 IOPS"), "{plan}");
+    let set = ["--set", "histogram-time=2s", "--seed", "7", "-o", "run"];
+    run_in(here, &[&["run"], &quick[..], &rate, &set].concat());
+    let settings: Value =
+        serde_json::from_slice(&std::fs::read(here.join("run/settings.json")).unwrap()).unwrap();
+    assert_eq!(settings["settings"]["rate"]["rate"], "500 IOPS");
+    assert_eq!(settings["settings"]["rate"]["arrivals"], "fixed");
+    let steps = std::fs::read_to_string(here.join("run/steps.csv")).unwrap();
+    let mut lines = steps.lines();
+    assert!(lines.next().unwrap().ends_with(",Offered IOPS,Kept up"), "{steps}");
+    assert!(lines.all(|line| line.ends_with(",500,yes")), "{steps}");
+    assert!(has_caveat(&findings(here, "run"), "offered-rate"));
+    let too_fast = ["--rate", "100MB/s", "-o", "fast"];
+    run_in(here, &[&["run"], &quick[..], &too_fast].concat());
+    assert!(has_caveat(&findings(here, "fast"), "rate-missed"));
+}
+
+#[test]
+fn impossible_rates_and_service_levels_are_refused_before_a_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&["load-curve", "--slo", "1ms"], &["'1ms' is not a service level", "p99=1ms"]),
+        (&["load-curve", "--slo", "p99=1"], &["with a unit"]),
+        (&["load-curve", "--rate", "500"], &["--set points="]),
+        (&["load-curve", "--set", "points=50,10"], &["ascending"]),
+        (&["iops", "--rate", "500"], &["wsat, composite, multi-wsat"]),
+        (&["wsat", "--slo", "p99=1ms"], &["run load-curve"]),
+        (&["wsat", "--rate", "0"], &["above 0"]),
+    ];
+    for (words, said) in cases {
+        let target = ["--target", "sim:small", "-o", "run"];
+        refuse(here, &[&["run"], words, &target].concat(), said);
+    }
+    assert!(!here.join("run").exists());
+}
+
+/// A name that is no access pattern is that of a captured workload.
+#[test]
+fn a_captured_workload_has_a_load_curve() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let run = ["run", "load-curve", "--target", "sim:small", "--profile", "quick", "-o", "run"];
+    let workload = ["--workload", "retail-web-portal", "--set", "points=20,60"];
+    let output = run_in(here, &[&run[..], &workload].concat());
+    assert!([0, 3].contains(&code(&output)), "{}", stderr(&output));
+    let findings = findings(here, "run");
+    assert!(findings["title"].as_str().unwrap().starts_with("Load Curve "));
+    let rates = std::fs::read_to_string(here.join("run/load-curve-summary.csv")).unwrap();
+    assert_eq!(rates.lines().count(), 3, "{rates}");
+}
