@@ -16,6 +16,7 @@ pub mod conditions;
 pub mod device;
 pub mod direct_buffer;
 pub mod distribution;
+pub mod drive_page;
 pub mod findings;
 pub mod foreign_io;
 pub mod foreign_run;

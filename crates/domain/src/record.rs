@@ -5,6 +5,7 @@
 
 use crate::conditions::Conditions;
 use crate::device::{Device, Host};
+use crate::drive_page::DrivePage;
 use crate::findings::Caveat;
 use crate::outcome::Outcome;
 use crate::proof::{DirectoryProof, Proof};
@@ -144,6 +145,8 @@ pub enum JournalEntry {
     },
     /// Host and device were checked before the run touched anything.
     Examined(Vec<Check>),
+    /// What the drive reported about itself, before the run touched anything or at its end.
+    DrivePages(Vec<DrivePage>),
     /// The settings were amended.
     Amended(Amendment),
     /// A host setting is about to be changed.
@@ -253,6 +256,13 @@ impl Record {
     pub fn checks(&self) -> Option<&[Check]> {
         self.entries.iter().rev().find_map(|entry| match entry {
             JournalEntry::Examined(checks) => Some(checks.as_slice()),
+            _ => None,
+        })
+    }
+    /// Returns the readings of the drive's pages, in order.
+    pub fn drive_pages(&self) -> impl Iterator<Item = &[DrivePage]> {
+        self.entries.iter().filter_map(|entry| match entry {
+            JournalEntry::DrivePages(pages) => Some(pages.as_slice()),
             _ => None,
         })
     }

@@ -1,5 +1,6 @@
 //! Errors of this crate. Each message says what failed, on which device or file, and what to do.
 
+use crate::nvme::NvmeStatus;
 use std::io;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Bytes;
@@ -171,6 +172,34 @@ pub enum HostError {
         how: String,
         /// Text from stderr, or from stdout if stderr is empty.
         said: String,
+    },
+    /// An NVMe controller completed a command with an error.
+    #[error("{path}: {command} failed: {status}")]
+    NvmeStatus {
+        /// Node of the controller.
+        path: PathBuf,
+        /// Name of the command.
+        command: String,
+        /// Status of the completion.
+        status: NvmeStatus,
+    },
+    /// The kernel did not send an NVMe command.
+    #[error("{path}: cannot send {command}: {source}{}", advice(.path, .source))]
+    NvmeCommand {
+        /// Node of the controller.
+        path: PathBuf,
+        /// Name of the command.
+        command: String,
+        /// Error that the kernel returned.
+        source: io::Error,
+    },
+    /// A device node is not the NVMe device that sysfs describes.
+    #[error("{path} is not the NVMe device of its name: {why}; check /dev, or restart udev")]
+    NotNvme {
+        /// Device node.
+        path: PathBuf,
+        /// What differs.
+        why: String,
     },
     /// A host setting reads back another value than the one written.
     #[error("{setting} was set to '{wanted}' and reads back '{found}'; the device refuses it")]

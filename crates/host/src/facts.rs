@@ -1,8 +1,7 @@
 //! Facts of this machine for the report's page on the test system.
 
 use crate::host_settings::governors;
-use crate::identity::controllers;
-use crate::sysfs_node::SysfsNode;
+use crate::sysfs_node::{SysfsNode, controllers};
 use crate::system_roots::{SystemRoots, file_name, read_number, read_text};
 use std::fs;
 use std::path::{Path, PathBuf};

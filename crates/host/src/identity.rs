@@ -13,11 +13,11 @@ use crate::device_uses::{self, DeviceUses};
 use crate::disk_array;
 use crate::error::HostError;
 use crate::pinned_path::PinnedPath;
-use crate::sysfs_node::SysfsNode;
+use crate::sysfs_node::{SysfsNode, controllers};
 use crate::system_roots::{SystemRoots, entries, file_name, is_padding, read_text};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use steadfast_domain::{Bytes, Device, Transport, WriteCache, ZoneModel};
 
 /// Sector size in bytes assumed for a file whose file system reports none.
@@ -426,20 +426,6 @@ fn link(whole: &SysfsNode, transport: &Transport) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// Returns the sysfs directories of the NVMe controllers of a namespace.
-pub(crate) fn controllers(whole: &SysfsNode) -> Vec<PathBuf> {
-    let Ok(above) = fs::canonicalize(whole.directory.join("device")) else { return Vec::new() };
-    if above.join("address").is_file() {
-        return vec![above];
-    }
-    // The parent of a multipath namespace is the subsystem, which links to its controllers.
-    entries(&above)
-        .iter()
-        .filter_map(|path| fs::canonicalize(path).ok())
-        .filter(|path| path.join("address").is_file())
-        .collect()
 }
 
 fn pcie_link(controller: &Path) -> Option<String> {

@@ -28,6 +28,7 @@ mod locks;
 #[cfg(test)]
 mod machine;
 mod mounts;
+mod nvme;
 mod pinned_path;
 mod processes;
 mod proof;
@@ -52,8 +53,8 @@ pub use block_queue::{
     BlockQueue, DeviceFileSystem, MountedFileSystem, Partition, block_queue, disk_sequence,
     file_systems_on, has_fua, mounted_at,
 };
-pub use checkup::{WATCH, examine, throttle_count};
-pub use device_log::{DeviceLogs, LogReading, SelfTest};
+pub use checkup::{Examination, WATCH, examine, throttle_count};
+pub use device_log::{DeviceLogs, LogReading, SelfTest, drive_pages};
 pub use error::HostError;
 pub use facts::{host_facts, random_name};
 pub use files::{
@@ -69,6 +70,7 @@ pub use identity::{confirmation, devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
 pub use load_process::{ATTEND_LOAD, LoadProcess, MessageLink, inherit_target};
 pub use locks::is_locked;
+pub use nvme::NvmeStatus;
 pub use processes::process_exists;
 pub use proof::{
     check_clocks, directory_proof, monotonic, proof, since_boot, wait_until, wall_clock_unix_ms,

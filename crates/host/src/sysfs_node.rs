@@ -211,6 +211,20 @@ impl SysfsNode {
     }
 }
 
+/// Returns the sysfs directories of the NVMe controllers of a namespace.
+pub(crate) fn controllers(whole: &SysfsNode) -> Vec<PathBuf> {
+    let Ok(above) = fs::canonicalize(whole.directory.join("device")) else { return Vec::new() };
+    if above.join("address").is_file() {
+        return vec![above];
+    }
+    // The parent of a multipath namespace is the subsystem, which links to its controllers.
+    entries(&above)
+        .iter()
+        .filter_map(|path| fs::canonicalize(path).ok())
+        .filter(|path| path.join("address").is_file())
+        .collect()
+}
+
 /// Parses the two numbers in the name of an NVMe namespace such as `nvme0n1`.
 fn nvme_numbers(name: &str) -> Option<(u32, u32)> {
     let (subsystem, namespace) = name.strip_prefix("nvme")?.split_once('n')?;

@@ -2,6 +2,7 @@
 //! with stdout and stderr captured, and never a program that another user could have planted.
 
 use crate::error::HostError;
+use crate::nvme::{NvmeAdmin, NvmeNode};
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
@@ -107,9 +108,9 @@ pub(crate) struct Tool {
 
 /// Lists signatures on a device.
 pub(crate) const WIPEFS: Tool = Tool { program: "wipefs", package: "util-linux" };
-/// Sends NVMe admin commands.
+/// Sends NVMe admin commands; used for a purge that the kernel does not take from this program.
 pub(crate) const NVME: Tool = Tool { program: "nvme", package: "nvme-cli" };
-/// Reads the health logs of ATA, SCSI and NVMe devices.
+/// Reads the health logs of ATA and SCSI devices.
 pub(crate) const SMARTCTL: Tool = Tool { program: "smartctl", package: "smartmontools" };
 /// Queries systemd units.
 pub(crate) const SYSTEMCTL: Tool = Tool { program: "systemctl", package: "systemd" };
@@ -127,8 +128,15 @@ pub(crate) const SG_REQUESTS: Tool = Tool { program: "sg_requests", package: "sg
 /// Checks whether a SCSI device is ready.
 pub(crate) const SG_TURS: Tool = Tool { program: "sg_turs", package: "sg3-utils" };
 
-/// Runs device tools; implemented by the machine and, in tests, by a transcript.
+/// Runs device tools and opens devices for their own commands; implemented by the machine and, in
+/// tests, by a transcript.
 pub(crate) trait Tools {
+    /// Opens an NVMe controller for admin commands.
+    ///
+    /// # Errors
+    /// The node cannot be opened, or is another device.
+    fn open_nvme<'a>(&'a self, node: &NvmeNode) -> Result<Box<dyn NvmeAdmin + 'a>, HostError>;
+
     /// Runs a tool and accepts any exit status. Calls `each` repeatedly with the time since the
     /// tool started.
     ///
@@ -181,6 +189,10 @@ pub(crate) trait Tools {
 pub(crate) struct InstalledTools;
 
 impl Tools for InstalledTools {
+    fn open_nvme<'a>(&'a self, node: &NvmeNode) -> Result<Box<dyn NvmeAdmin + 'a>, HostError> {
+        Ok(Box::new(node.open()?))
+    }
+
     fn ask(
         &self,
         tool: Tool,

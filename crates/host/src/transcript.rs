@@ -1,29 +1,38 @@
-//! Simulated device tools for tests, which answer from a transcript.
+//! Simulated device tools and NVMe controllers for tests, which answer from a transcript.
 
 use crate::error::HostError;
+use crate::nvme::{AdminCommand, NvmeAdmin, NvmeNode, NvmeStatus};
 use crate::tool::{Tool, ToolOutput, Tools};
-use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// Expected commands in order, with their output.
 #[derive(Default)]
 pub(crate) struct Transcript {
-    lines: RefCell<VecDeque<ExpectedCommand>>,
+    lines: Mutex<VecDeque<ExpectedCommand>>,
+    last_words: Mutex<[u32; 6]>,
 }
-
-/// Exit code in a transcript that stands for no answer.
-const HANGS: i32 = -1;
 
 struct ExpectedCommand {
     command: String,
-    code: i32,
-    stdout: String,
-    stderr: String,
-    effect: Option<Box<dyn Fn()>>,
+    answer: ExpectedAnswer,
+    effect: Option<Box<dyn Fn() + Send>>,
+}
+
+enum ExpectedAnswer {
+    /// Exit code and output of a tool.
+    Tool { code: i32, stdout: String, stderr: String },
+    /// Data that an NVMe command returns.
+    Data(Vec<u8>),
+    /// Status of an NVMe command.
+    Status(u16),
+    /// Error of the kernel's call for an NVMe command.
+    Call(i32),
 }
 
 impl Transcript {
@@ -33,7 +42,7 @@ impl Transcript {
     }
 
     /// Expects a command that prints this and exits with 0; `effect` changes the simulated device.
-    pub fn does(self, command: &str, stdout: &str, effect: impl Fn() + 'static) -> Self {
+    pub fn does(self, command: &str, stdout: &str, effect: impl Fn() + Send + 'static) -> Self {
         self.line(command, 0, stdout, "", Some(Box::new(effect)))
     }
 
@@ -42,9 +51,29 @@ impl Transcript {
         self.line(command, code, "", stderr, None)
     }
 
-    /// Expects a command that does not answer in time.
-    pub fn hangs(self, command: &str) -> Self {
-        self.line(command, HANGS, "", "", None)
+    /// Expects an NVMe command that succeeds with this data.
+    pub fn answers(self, command: &str, data: Vec<u8>) -> Self {
+        self.expect(command, ExpectedAnswer::Data(data), None)
+    }
+
+    /// Expects an NVMe command without data; `effect` changes the simulated device.
+    pub fn completes(self, command: &str, effect: impl Fn() + Send + 'static) -> Self {
+        self.expect(command, ExpectedAnswer::Data(Vec::new()), Some(Box::new(effect)))
+    }
+
+    /// Expects an NVMe command that the controller completes with this status.
+    pub fn refuses(self, command: &str, status: u16) -> Self {
+        self.expect(command, ExpectedAnswer::Status(status), None)
+    }
+
+    /// Expects an NVMe command that the kernel does not send.
+    pub fn breaks(self, command: &str, errno: i32) -> Self {
+        self.expect(command, ExpectedAnswer::Call(errno), None)
+    }
+
+    /// Returns the command dwords 10 to 15 of the last NVMe command.
+    pub fn last_words(&self) -> [u32; 6] {
+        *self.last_words.lock().unwrap()
     }
 
     fn line(
@@ -53,26 +82,66 @@ impl Transcript {
         code: i32,
         stdout: &str,
         stderr: &str,
-        effect: Option<Box<dyn Fn()>>,
+        effect: Option<Box<dyn Fn() + Send>>,
     ) -> Self {
-        let (command, stdout, stderr) = (command.to_owned(), stdout.to_owned(), stderr.to_owned());
-        self.lines.borrow_mut().push_back(ExpectedCommand {
-            command,
-            code,
-            stdout,
-            stderr,
-            effect,
-        });
+        let (stdout, stderr) = (stdout.to_owned(), stderr.to_owned());
+        self.expect(command, ExpectedAnswer::Tool { code, stdout, stderr }, effect)
+    }
+
+    fn expect(
+        self,
+        command: &str,
+        answer: ExpectedAnswer,
+        effect: Option<Box<dyn Fn() + Send>>,
+    ) -> Self {
+        self.lines().push_back(ExpectedCommand { command: command.to_owned(), answer, effect });
         self
+    }
+
+    fn lines(&self) -> MutexGuard<'_, VecDeque<ExpectedCommand>> {
+        self.lines.lock().unwrap()
     }
 
     /// Returns true if every expected command was run.
     pub fn is_over(&self) -> bool {
-        self.lines.borrow().is_empty()
+        self.lines().is_empty()
+    }
+}
+
+impl NvmeAdmin for &Transcript {
+    fn send(&self, command: &AdminCommand, data: &mut [u8]) -> Result<u32, HostError> {
+        *self.last_words.lock().unwrap() = command.words;
+        let Some(line) = self.lines().pop_front() else {
+            panic!("unexpected NVMe command '{command}'");
+        };
+        assert_eq!(line.command, command.to_string());
+        if let Some(effect) = line.effect {
+            effect();
+        }
+        let (path, command) = (PathBuf::from("/dev/nvme0"), command.to_string());
+        match line.answer {
+            ExpectedAnswer::Data(bytes) => {
+                data[..bytes.len()].copy_from_slice(&bytes);
+                Ok(0)
+            }
+            ExpectedAnswer::Status(status) => {
+                let status = NvmeStatus::new(status);
+                Err(HostError::NvmeStatus { path, command, status })
+            }
+            ExpectedAnswer::Call(errno) => {
+                let source = io::Error::from_raw_os_error(errno);
+                Err(HostError::NvmeCommand { path, command, source })
+            }
+            ExpectedAnswer::Tool { .. } => panic!("'{command}' is an NVMe command"),
+        }
     }
 }
 
 impl Tools for Transcript {
+    fn open_nvme<'a>(&'a self, _: &NvmeNode) -> Result<Box<dyn NvmeAdmin + 'a>, HostError> {
+        Ok(Box::new(self))
+    }
+
     fn ask(
         &self,
         tool: Tool,
@@ -81,28 +150,23 @@ impl Tools for Transcript {
         each: &mut dyn FnMut(Duration),
     ) -> Result<ToolOutput, HostError> {
         let asked = format!("{} {}", tool.program, arguments.join(" "));
-        let Some(line) = self.lines.borrow_mut().pop_front() else {
+        let Some(line) = self.lines().pop_front() else {
             panic!("unexpected command '{asked}'");
         };
         let (asked_of, device) = split_device(&asked);
         assert_eq!(split_device(&line.command).0, asked_of, "with {device}");
-        if line.code == 127 {
+        let ExpectedAnswer::Tool { code, stdout, stderr } = line.answer else {
+            panic!("'{asked}' is no NVMe command");
+        };
+        if code == 127 {
             let tool = tool.program.to_owned();
             return Err(HostError::ToolMissing { tool, package: "some-package" });
-        }
-        if line.code == HANGS {
-            let how = "no answer within the limit".to_owned();
-            return Err(HostError::ToolFailed { command: asked, how, said: String::new() });
         }
         each(Duration::from_secs(1));
         if let Some(effect) = line.effect {
             effect();
         }
-        Ok(ToolOutput {
-            status: ExitStatus::from_raw(line.code << 8),
-            stdout: line.stdout,
-            stderr: line.stderr,
-        })
+        Ok(ToolOutput { status: ExitStatus::from_raw(code << 8), stdout, stderr })
     }
 
     fn pause(&self, _: Duration) {}

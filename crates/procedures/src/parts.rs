@@ -176,7 +176,10 @@ fn part_record(part: &SuitePart, record: &Record) -> Option<Record> {
 fn is_general(entry: &JournalEntry) -> bool {
     matches!(
         entry,
-        JournalEntry::Opened { .. } | JournalEntry::Examined(_) | JournalEntry::Amended(_)
+        JournalEntry::Opened { .. }
+            | JournalEntry::Examined(_)
+            | JournalEntry::DrivePages(_)
+            | JournalEntry::Amended(_)
     )
 }
 

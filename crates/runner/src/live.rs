@@ -12,6 +12,7 @@ use crate::outage;
 use crate::progress::{ProgressSink, RunEvent};
 use crate::rig::Rig;
 use std::collections::{BTreeMap, VecDeque};
+use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::record::{Check, HostChange, RereadOccasion};
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{
@@ -19,7 +20,7 @@ use steadfast_domain::{
     Nanos, Note, Outcome, Purge, Step, caveats as ids,
 };
 use steadfast_engine::{StepStart, WorkDone};
-use steadfast_host::PurgeProgress;
+use steadfast_host::{Examination, PurgeProgress};
 
 /// A bench that measures.
 pub struct LiveBench<'a> {
@@ -149,23 +150,34 @@ impl<'a> LiveBench<'a> {
 
     /// Checks device and host, and journals the results. A simulated device has none.
     pub fn examine(&mut self) -> Result<(), Halt> {
-        self.examined = self.rig.examine();
+        let Examination { checks, pages } = self.rig.examine();
+        self.examined = checks;
         if self.examined.is_empty() {
             return Ok(());
         }
         self.progress.tell(&RunEvent::Examined(&self.examined));
-        self.journal(&JournalEntry::Examined(self.examined.clone()))
+        self.journal(&JournalEntry::Examined(self.examined.clone()))?;
+        self.journal_pages(pages)
     }
 
     /// Journals checks of the run's own sensors and of the host, in addition to those made before
-    /// the run.
+    /// the run, and what the drive reports about itself now.
     pub fn check_after_run(&mut self) -> Result<(), Halt> {
+        let pages = self.rig.drive_pages();
+        self.journal_pages(pages)?;
         let shown = self.rig.check_after_run();
         if shown.is_empty() {
             return Ok(());
         }
         self.examined.extend(shown);
         self.journal(&JournalEntry::Examined(self.examined.clone()))
+    }
+
+    fn journal_pages(&mut self, pages: Vec<DrivePage>) -> Result<(), Halt> {
+        if pages.is_empty() {
+            return Ok(());
+        }
+        self.journal(&JournalEntry::DrivePages(pages))
     }
 
     /// Ends a load that was left running by a cut.

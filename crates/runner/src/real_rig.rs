@@ -6,6 +6,7 @@ use crate::rig::{IntervalCallback, Journal, PurgeCallback, Rig};
 use crate::start_together::StartTicket;
 use crate::surroundings::{HostRequests, Surroundings};
 use std::time::Duration;
+use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
@@ -13,7 +14,9 @@ use steadfast_domain::{
     Purge, PurgeMethod, Step, caveats as ids,
 };
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart, StopSignal, TargetEngine};
-use steadfast_host::{Directory, HostError, LoadCgroups, PurgeProgress, PurgeWatch, SystemRoots};
+use steadfast_host::{
+    Directory, Examination, HostError, LoadCgroups, PurgeProgress, PurgeWatch, SystemRoots,
+};
 
 pub use steadfast_host::wall_clock_unix_ms;
 
@@ -178,11 +181,14 @@ impl Rig for DeviceRig {
         self.seat = Some(seat);
         self.caveats.extend(caveat);
     }
-    fn examine(&mut self) -> Vec<Check> {
+    fn examine(&mut self) -> Examination {
         self.surroundings.examine()
     }
     fn check_after_run(&mut self) -> Vec<Check> {
         self.surroundings.check_after_run(&self.stop)
+    }
+    fn drive_pages(&mut self) -> Vec<DrivePage> {
+        self.surroundings.drive_pages()
     }
 
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {

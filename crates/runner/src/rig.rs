@@ -3,6 +3,7 @@
 use crate::ledger::ClockReading;
 use crate::start_together::StartTicket;
 use crate::surroundings::HostRequests;
+use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
@@ -10,7 +11,7 @@ use steadfast_domain::{
     Step,
 };
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart};
-use steadfast_host::{Directory, PurgeProgress};
+use steadfast_host::{Directory, Examination, PurgeProgress};
 
 /// Called with a change to the host before it is made.
 pub type Journal<'a> = &'a mut dyn FnMut(&HostChange) -> Result<(), Halt>;
@@ -61,11 +62,15 @@ pub trait Rig: Send {
     }
     /// Checks device and host before anything is touched, and starts what lasts for the run.
     /// Returns no checks if there is nothing to check.
-    fn examine(&mut self) -> Vec<Check> {
-        Vec::new()
+    fn examine(&mut self) -> Examination {
+        Examination::default()
     }
     /// Returns the checks of the run's own sensors and host, and ends what lasted for the run.
     fn check_after_run(&mut self) -> Vec<Check> {
+        Vec::new()
+    }
+    /// Returns what the drive reports about itself now; empty if it reports nothing.
+    fn drive_pages(&mut self) -> Vec<DrivePage> {
         Vec::new()
     }
     /// Applies the wanted conditions, each change journaled first. Returns the conditions read

@@ -2,13 +2,14 @@
 //! around each step, and the locks that keep the host awake.
 
 use std::fmt::Display;
+use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::measurement::LogDelta;
 use steadfast_domain::record::{Check, CheckState, HostChange};
 use steadfast_domain::{Device, Load, Measurement, Nanos, Settings, Step};
 use steadfast_engine::StopSignal;
 use steadfast_host::{
-    DeviceLogs, HostCounters, IdleStateHold, LogReading, OwnCgroups, PowerMeter, PowerSource,
-    PurgeOrder, QuotaCounts, SleepInhibition, SystemRoots, UndoOutcome,
+    DeviceLogs, Examination, HostCounters, IdleStateHold, LogReading, OwnCgroups, PowerMeter,
+    PowerSource, PurgeOrder, QuotaCounts, SleepInhibition, SystemRoots, UndoOutcome,
 };
 
 /// Shortest step for which the device's logs are read: asking a drive for them costs it some
@@ -103,13 +104,13 @@ impl Surroundings {
     }
 
     /// Checks device and host, and then starts to hold the locks and to read the sensors.
-    pub(crate) fn examine(&mut self) -> Vec<Check> {
-        let mut checks = steadfast_host::examine(&self.device, &self.roots, steadfast_host::WATCH);
-        checks.push(self.keep_awake());
-        checks.extend(self.hold_idle_states());
-        checks.extend(self.begin_power());
+    pub(crate) fn examine(&mut self) -> Examination {
+        let mut found = steadfast_host::examine(&self.device, &self.roots, steadfast_host::WATCH);
+        found.checks.push(self.keep_awake());
+        found.checks.extend(self.hold_idle_states());
+        found.checks.extend(self.begin_power());
         self.throttled = steadfast_host::throttle_count(&self.roots);
-        checks
+        found
     }
 
     fn keep_awake(&mut self) -> Check {
@@ -236,6 +237,11 @@ impl Surroundings {
         let (id, subject) = ("host-settings-left", "Host settings after the run");
         let advice = format!("It was {} before the run.", change.before);
         self.left.push(check(id, subject, CheckState::Attention, found, advice));
+    }
+
+    /// Returns what the drive reports about itself now; empty if it reports nothing.
+    pub(crate) fn drive_pages(&self) -> Vec<DrivePage> {
+        steadfast_host::drive_pages(&self.device, &self.roots)
     }
 
     /// Returns the checks of the run's own sensors and host, and releases the locks.

@@ -5,6 +5,7 @@ use crate::cases::asked::{cache_feature, checkup, marks, refused, total};
 use crate::guest::{Case, Guest, SkipReason};
 use crate::machine::{GuestDrive, Medium};
 use anyhow::{Context, ensure};
+use serde_json::Value;
 use std::time::Duration;
 use steadfast_domain::{JournalEntry, Op, PurgeMethod, WriteCache};
 
@@ -30,6 +31,7 @@ pub fn guest() -> Guest {
         cases: vec![
             Case { name: "identity is what QEMU was given", check: identity },
             Case { name: "doctor finds the root disk bad, and not the drive", check: doctor },
+            Case { name: "the drive's pages are those that nvme-cli reads", check: pages },
             Case { name: "an unnamed or misnamed drive is refused", check: refusals },
             Case { name: "the root disk is refused, named or not", check: root_disk },
             Case { name: "the quick test runs from purge to report", check: quick_test },
@@ -39,7 +41,7 @@ pub fn guest() -> Guest {
             Case { name: "the write cache is off during the run and on after it", check: cache },
             Case { name: "Format erases and keeps the drive's identity", check: format },
             Case { name: "a drive formatted to 4Kn is recognized", check: reformatted },
-            Case { name: "a run purges by Format and keeps the sector size", check: purge },
+            Case { name: "a run purges by Format without nvme-cli", check: purge },
         ],
         table: None,
     }
@@ -80,6 +82,134 @@ fn doctor(answers: &GuestOutput) -> anyhow::Result<()> {
         run.entries().any(|e| matches!(e, JournalEntry::Examined(checks) if !checks.is_empty()));
     ensure!(examined, "the run's journal has no examination");
     Ok(())
+}
+
+/// Names of the SMART log's fields in nvme-cli's JSON.
+const SMART_NAMES: [(&str, &str); 18] = [
+    ("critical_warning", "cw"),
+    ("temperature", "ctemp"),
+    ("avail_spare", "avsp"),
+    ("spare_thresh", "avspt"),
+    ("percent_used", "pused"),
+    ("data_units_read", "dur"),
+    ("data_units_written", "duw"),
+    ("host_read_commands", "hrc"),
+    ("host_write_commands", "hwc"),
+    ("controller_busy_time", "cbt"),
+    ("power_cycles", "pwrc"),
+    ("power_on_hours", "poh"),
+    ("unsafe_shutdowns", "upl"),
+    ("media_errors", "mdie"),
+    ("num_err_log_entries", "neile"),
+    ("warning_temp_time", "wctt"),
+    ("critical_comp_time", "cctt"),
+    ("thm_temp1_trans_count", "tmt1tc"),
+];
+
+/// Compares the pages in the output of `doctor` with what nvme-cli decodes, field by field, and with
+/// what it reads, byte by byte.
+fn pages(answers: &GuestOutput) -> anyhow::Result<()> {
+    let controller = page(answers, "identify-controller")?;
+    let compared = compare(&controller, &answers.json("controller")?)?;
+    ensure!(compared >= 30, "{compared} fields of Identify Controller");
+    let namespace = page(answers, "identify-namespace")?;
+    let oracle = answers.json("namespace")?;
+    let compared = compare(&namespace, &oracle)?;
+    ensure!(compared >= 14, "{compared} fields of Identify Namespace");
+    let formats = oracle["lbafs"].as_array().context("no LBA formats")?;
+    for (number, format) in formats.iter().enumerate() {
+        for (theirs, ours) in [("ms", "ms"), ("ds", "lbads"), ("rp", "rp")] {
+            let found = field(&namespace, &format!("lbaf{number}.{ours}"));
+            ensure!(found == number_of(&format[theirs]), "lbaf{number}.{ours}: {found:?}");
+        }
+    }
+    ensure!(formats.len() > 4, "{} LBA formats", formats.len());
+
+    let smart = page(answers, "log-02")?;
+    let (ahead, behind) = (answers.json("smart-ahead")?, answers.json("smart-behind")?);
+    for (theirs, ours) in SMART_NAMES {
+        let found = field(&smart, ours);
+        let bounds = (number_of(&ahead[theirs]), number_of(&behind[theirs]));
+        let (Some(least), Some(most)) = bounds else { anyhow::bail!("no {theirs}: {ahead}") };
+        // A field that is not reported is 0 in nvme-cli's JSON.
+        let found = found.unwrap_or(0);
+        ensure!((least..=most).contains(&found), "{ours}: {found}, not {least} to {most}");
+    }
+    let told = cache_feature(answers, "power-state")?;
+    let power = field(&page(answers, "feature-02")?, "value");
+    ensure!(power == Some(u128::from(told)), "power state {power:?}, not {told}");
+    let cache = field(&page(answers, "feature-06")?, "value");
+    ensure!(cache == Some(u128::from(cache_feature(answers, "cache-before")?)), "{cache:?}");
+
+    for (id, name) in [
+        ("identify-controller", "raw-controller"),
+        ("identify-namespace", "raw-namespace"),
+        ("log-01", "raw-errors"),
+        ("log-05", "raw-effects"),
+    ] {
+        let page = page(answers, id)?;
+        ensure!(page["state"] == "complete", "{id}: {page}");
+        let bytes = std::fs::read(answers.path(&format!("{name}.stdout")))?;
+        let length = page["length"].as_u64().context("no length")?;
+        ensure!(length == bytes.len() as u64, "{id}: {length} bytes, not {}", bytes.len());
+        let hexadecimal: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hexadecimal = hexadecimal.trim_end_matches("00");
+        ensure!(page["raw"] == hexadecimal, "{id}: {} is not {hexadecimal}", page["raw"]);
+    }
+    let run = answers.run("run")?;
+    let recorded: Vec<usize> = run
+        .entries()
+        .filter_map(|entry| match entry {
+            JournalEntry::DrivePages(pages) => Some(pages.len()),
+            _ => None,
+        })
+        .collect();
+    ensure!(recorded.len() == 2 && recorded[0] == recorded[1], "recorded pages: {recorded:?}");
+    Ok(())
+}
+
+fn page(answers: &GuestOutput, id: &str) -> anyhow::Result<Value> {
+    let answer = answers.printed("doctor")?;
+    let pages = answer["pages"].as_array().context("no pages")?;
+    let page = pages.iter().find(|page| page["id"] == id);
+    page.cloned().with_context(|| format!("no page {id}"))
+}
+
+/// Returns a number of a page; `None` if the page does not have the field.
+fn field(page: &Value, id: &str) -> Option<u128> {
+    let field = page["fields"].as_array()?.iter().find(|field| field["id"] == id)?;
+    number_of(&field["value"])
+}
+
+/// Parses a number in decimal, or in hexadecimal after `0x`.
+fn number_of(value: &Value) -> Option<u128> {
+    match value {
+        Value::Number(number) => number.as_u64().map(u128::from),
+        Value::String(text) => match text.strip_prefix("0x") {
+            Some(digits) => u128::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        },
+        _ => None,
+    }
+}
+
+/// Compares the fields of a page that have the same name in nvme-cli's JSON. Returns their number.
+fn compare(page: &Value, oracle: &Value) -> anyhow::Result<u32> {
+    let fields = page["fields"].as_array().context("no fields")?;
+    let mut compared = 0;
+    for field in fields {
+        let id = field["id"].as_str().unwrap_or_default();
+        let Some(theirs) = oracle.get(id) else { continue };
+        let ours = &field["value"];
+        let texts = (ours.as_str().map(str::trim), theirs.as_str().map(str::trim));
+        let is_same = match (number_of(ours), number_of(theirs)) {
+            (Some(ours), Some(theirs)) => ours == theirs,
+            _ => texts.0 == texts.1,
+        };
+        ensure!(is_same, "{id}: {ours}, and {theirs} by nvme-cli");
+        compared += 1;
+    }
+    Ok(compared)
 }
 
 fn refusals(answers: &GuestOutput) -> anyhow::Result<()> {
@@ -220,6 +350,7 @@ fn purge(answers: &GuestOutput) -> anyhow::Result<()> {
     if !answers.path("purge-run.code").exists() {
         return Err(SkipReason("this build has no choice of purge (run --purge)".into()).into());
     }
+    answers.ended("no-tool", &[126])?;
     answers.ended("purge-run", &[4])?;
     let run = answers.run("purge-run")?;
     let purge = run.entries().find_map(|entry| match entry {

@@ -5,6 +5,8 @@ use super::topic::CheckTopic;
 use crate::device_log::{DeviceHealth, LogReading, NvmeFacts, SelfTest};
 use crate::error::HostError;
 use crate::sensors::{degrees, temperature};
+use steadfast_domain::Bytes;
+use steadfast_domain::drive_page::{DrivePage, PageState};
 use steadfast_domain::record::Check;
 
 const LOGS: CheckTopic = CheckTopic("device-logs", "Device logs");
@@ -16,6 +18,9 @@ const THROTTLING: CheckTopic = CheckTopic("throttling", "Firmware throttling");
 const SELF_TEST: CheckTopic = CheckTopic("self-test", "Self-test");
 const PROTECTED: CheckTopic = CheckTopic("namespace-protect", "Namespace write protection");
 const TEMPERATURE: CheckTopic = CheckTopic("temperature", "Temperature");
+const PAGES: CheckTopic = CheckTopic("drive-pages", "Pages of the drive");
+const AMPLIFICATION: CheckTopic = CheckTopic("write-amplification", "Write amplification");
+const LATENCY_MONITOR: CheckTopic = CheckTopic("latency-monitor", "Latency monitor (OCP)");
 
 /// Used endurance, in percent of the rating, that triggers a warning.
 const WORN: u64 = 80;
@@ -41,6 +46,7 @@ pub(super) fn checks(
             &nothing
         }
     };
+    checks.extend(pages(&health.pages));
     checks.extend(temperature_now(subject, health));
     checks.extend(worn(&health.log));
     checks.extend(spare(&health.log));
@@ -48,7 +54,9 @@ pub(super) fn checks(
     checks.extend(warning(&health.log));
     checks.extend(throttling(&health.log));
     checks.extend(protected(&health.nvme));
-    checks.extend(self_test(&health.log));
+    checks.extend(self_test(health));
+    checks.extend(amplification(&health.nvme));
+    checks.extend(latency_monitor(&health.nvme));
     checks
 }
 
@@ -124,7 +132,7 @@ const WARNINGS: [(u8, &str); 6] = [
 const GRAVE: u8 = 0b1101;
 
 fn warning(log: &LogReading) -> Option<Check> {
-    let advice = "See the log: nvme smart-log, smartctl -x; the drive needs replacing or cooling.";
+    let advice = "See the log: smartctl -x; the drive needs replacing or cooling.";
     let Some(bits) = log.critical_warning else {
         return Some(if log.healthy? {
             WARNING.good("SMART status passed")
@@ -179,9 +187,19 @@ fn protected(nvme: &NvmeFacts) -> Option<Check> {
     })
 }
 
-fn self_test(log: &LogReading) -> Option<Check> {
-    Some(match log.self_test? {
-        SelfTest::Idle => SELF_TEST.good("none running"),
+fn self_test(health: &DeviceHealth) -> Option<Check> {
+    Some(match health.log.self_test? {
+        SelfTest::Idle => match health.nvme.last_self_test {
+            None => SELF_TEST.good("none running"),
+            Some(0) => SELF_TEST.good("none running; the last one passed"),
+            // The segments failed, or an error kept the test from completing.
+            Some(result @ 5..=7) => SELF_TEST.attention(
+                format!("none running; the last one failed (result {result:X}h)"),
+                "See the log: nvme self-test-log, smartctl -x; the drive may need replacing.",
+            ),
+            Some(result) => SELF_TEST
+                .good(format!("none running; the last one was aborted (result {result:X}h)")),
+        },
         SelfTest::Running { done_percent } => {
             let done = done_percent.map(|done| format!(", {done} % done")).unwrap_or_default();
             SELF_TEST.bad(
@@ -190,4 +208,46 @@ fn self_test(log: &LogReading) -> Option<Check> {
             )
         }
     })
+}
+
+/// Says which pages the drive reports, and which were not decoded in full.
+fn pages(pages: &[DrivePage]) -> Option<Check> {
+    if pages.is_empty() {
+        return None;
+    }
+    let odd: Vec<String> = pages
+        .iter()
+        .filter(|page| page.state != PageState::Complete)
+        .map(|page| format!("{} ({}): {}", page.name, page.id, page.remark))
+        .collect();
+    let found = format!("{} of {} decoded in full", pages.len() - odd.len(), pages.len());
+    Some(if odd.is_empty() {
+        PAGES.good(found)
+    } else {
+        PAGES.unknown(format!("{found}; {}", odd.join("; ")))
+    })
+}
+
+fn amplification(nvme: &NvmeFacts) -> Option<Check> {
+    let writes = nvme.life_writes?;
+    let shown = |bytes: u128| Bytes(u64::try_from(bytes).unwrap_or(u64::MAX));
+    let (host, media) = (shown(writes.host), shown(writes.media));
+    let found = format!("{media} to the media, {host} by the host ({})", writes.source);
+    Some(match writes.host {
+        0 => AMPLIFICATION.good(format!("over the drive's life: {found}")),
+        host => {
+            let ratio = writes.media as f64 / host as f64;
+            AMPLIFICATION.good(format!("{ratio:.2} over the drive's life: {found}"))
+        }
+    })
+}
+
+fn latency_monitor(nvme: &NvmeFacts) -> Option<Check> {
+    let monitor = nvme.latency_monitor?;
+    let thresholds = monitor.thresholds_ms.map(|ms| format!("{ms}")).join(", ");
+    Some(LATENCY_MONITOR.good(if monitor.is_enabled {
+        format!("on: counts I/Os above {thresholds} ms")
+    } else {
+        "off".to_owned()
+    }))
 }

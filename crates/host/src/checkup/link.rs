@@ -3,7 +3,7 @@
 use super::subject::CheckSubject;
 use super::topic::CheckTopic;
 use crate::device_log::NvmeFacts;
-use crate::identity::controllers;
+use crate::sysfs_node::controllers;
 use crate::system_roots::{entries, file_name, read_number, read_text};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ const MODE: CheckTopic = CheckTopic("sata-mode", "SATA controller mode");
 const LINK_POWER: CheckTopic = CheckTopic("link-power", "Link power management");
 const ASPM: CheckTopic = CheckTopic("aspm", "PCIe power management (ASPM)");
 const APST: CheckTopic = CheckTopic("apst", "NVMe power state changes (APST)");
+const POWER_STATE: CheckTopic = CheckTopic("power-state", "NVMe power state");
 
 pub(super) fn checks(subject: &CheckSubject<'_>, facts: Option<&NvmeFacts>) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -25,6 +26,7 @@ pub(super) fn checks(subject: &CheckSubject<'_>, facts: Option<&NvmeFacts>) -> V
     checks.extend(sata_power(subject));
     checks.extend(aspm(subject));
     checks.extend(apst(subject, facts));
+    checks.extend(facts.and_then(|facts| power_state(subject, facts)));
     checks
 }
 
@@ -187,4 +189,26 @@ fn apst(subject: &CheckSubject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> 
         )),
         (None, _) => APST.unknown("not reported by the kernel"),
     })
+}
+
+/// Checks the power state that the controller is in: another one than 0 limits its power, and often
+/// its throughput.
+fn power_state(subject: &CheckSubject<'_>, facts: &NvmeFacts) -> Option<Check> {
+    let number = facts.power_state?;
+    let states = &facts.power_states;
+    let watts = |number: usize| states.get(number).and_then(|state| state.watts);
+    let shown = |number: usize| {
+        watts(number).map(|watts| format!(", up to {watts:.2} W")).unwrap_or_default()
+    };
+    let found = format!("{number} of 0 to {}{}", states.len().saturating_sub(1), shown(number));
+    if number == 0 {
+        return Some(POWER_STATE.good(found));
+    }
+    let sleeps = states.get(number).is_some_and(|state| !state.is_operational);
+    let found = format!("{found}{}; state 0{}", if sleeps { ", idle" } else { "" }, shown(0));
+    let path = &subject.device.path;
+    Some(POWER_STATE.attention(
+        found,
+        format!("nvme set-feature {path} -f 2 -v 0, or report the state with the numbers."),
+    ))
 }

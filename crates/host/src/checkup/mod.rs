@@ -22,6 +22,7 @@ mod topic;
 use crate::system_roots::SystemRoots;
 use std::time::Duration;
 use steadfast_domain::Device;
+use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::record::Check;
 use subject::CheckSubject;
 
@@ -30,13 +31,23 @@ pub use processors::throttle_count;
 /// Time to observe the machine for other activity.
 pub const WATCH: Duration = Duration::from_secs(1);
 
+/// Results of the checks, and what the drive reports about itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Examination {
+    /// Results of the checks.
+    pub checks: Vec<Check>,
+    /// Pages of an NVMe drive; empty for other devices, or if they cannot be read.
+    pub pages: Vec<DrivePage>,
+}
+
 /// Runs all checks of a device and its host. Takes as long as `watch` ([`WATCH`]), or longer if the
-/// device's tools need more time.
-pub fn examine(device: &Device, roots: &SystemRoots, watch: Duration) -> Vec<Check> {
+/// device needs more time.
+pub fn examine(device: &Device, roots: &SystemRoots, watch: Duration) -> Examination {
     let subject = CheckSubject::new(device, roots);
     let watching = activity::ActivityWatch::begin(&subject);
     let answer = crate::device_log::health(device, roots);
-    let facts = answer.as_ref().and_then(|answer| answer.as_ref().ok()).map(|h| &h.nvme);
+    let health = answer.as_ref().and_then(|answer| answer.as_ref().ok());
+    let facts = health.map(|health| &health.nvme);
     let mut checks = place::checks(&subject);
     checks.extend(link::checks(&subject, facts));
     checks.extend(queue::checks(&subject, facts));
@@ -45,5 +56,6 @@ pub fn examine(device: &Device, roots: &SystemRoots, watch: Duration) -> Vec<Che
     checks.push(cgroup::check(&subject));
     checks.extend(timers::checks(&subject));
     checks.extend(watching.end(&subject, watch));
-    checks
+    let pages = health.map(|health| health.pages.clone()).unwrap_or_default();
+    Examination { checks, pages }
 }

@@ -2,8 +2,7 @@
 
 use crate::device_uses::disks_of_path;
 use crate::facts::pci_function;
-use crate::identity::controllers;
-use crate::sysfs_node::SysfsNode;
+use crate::sysfs_node::{SysfsNode, controllers};
 use crate::system_roots::SystemRoots;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};

@@ -1,7 +1,11 @@
 use super::*;
+use crate::device_log::{
+    DeviceHealth, LatencyMonitor, LifeWrites, LogReading, NvmeFacts, PowerState, SelfTest,
+};
 use crate::identity::describe;
 use crate::machine::MachineFixture;
 use crate::sysfs_node::SysfsNode;
+use steadfast_domain::drive_page::{DrivePage, PageState};
 use steadfast_domain::record::CheckState::{self, Attention, Bad, Good, Unknown};
 
 /// PCI function of the machine's NVMe controller 0.
@@ -457,7 +461,7 @@ fn a_file_is_judged_by_the_disk_below() {
     machine.set(&disk, "queue/scheduler", "none [mq-deadline]\n");
     machine.write("scratch.bin", vec![0u8; 4096]);
     let device = crate::inspect(&machine.path("scratch.bin"), &machine.roots).unwrap();
-    let checks = examine(&device, &machine.roots, Duration::ZERO);
+    let checks = examine(&device, &machine.roots, Duration::ZERO).checks;
     let state = |id: &str| checks.iter().find(|check| check.id == id).map(|check| check.state);
     assert_eq!(state("device-kind"), Some(Attention));
     assert_eq!(state("boot-disk"), Some(Attention));
@@ -590,4 +594,83 @@ fn a_zoned_device_is_named() {
         machine.set(&disk, "queue/zoned", format!("{model}\n"));
         assert_eq!(state(&machine, &disk, "device-kind"), Some(expected), "{model}");
     }
+}
+
+/// Runs the checks of an NVMe drive with these data.
+fn with_health(health: DeviceHealth) -> Vec<Check> {
+    let (machine, disk) = nvme_machine();
+    let device = facts(&machine, &disk);
+    let subject = CheckSubject::new(&device, &machine.roots);
+    let mut checks = link::checks(&subject, Some(&health.nvme));
+    checks.extend(health::checks(&subject, Some(&Ok(health))));
+    checks
+}
+
+#[test]
+fn a_power_state_that_limits_the_drive_is_pointed_out() {
+    let state = |watts, is_operational| PowerState { watts: Some(watts), is_operational };
+    let look = |power_state| {
+        let power_states = vec![state(8.25, true), state(3.5, true), state(0.05, false)];
+        let nvme = NvmeFacts { power_state, power_states, ..NvmeFacts::default() };
+        let checks = with_health(DeviceHealth { nvme, ..DeviceHealth::default() });
+        let check = checks.into_iter().find(|check| check.id == "power-state");
+        check.map(|check| (check.state, check.found))
+    };
+    assert_eq!(look(None), None);
+    assert_eq!(look(Some(0)), Some((Good, "0 of 0 to 2, up to 8.25 W".to_owned())));
+    let limited = "1 of 0 to 2, up to 3.50 W; state 0, up to 8.25 W".to_owned();
+    assert_eq!(look(Some(1)), Some((Attention, limited)));
+    let asleep = "2 of 0 to 2, up to 0.05 W, idle; state 0, up to 8.25 W".to_owned();
+    assert_eq!(look(Some(2)), Some((Attention, asleep)));
+    assert_eq!(look(Some(7)).unwrap().0, Attention);
+}
+
+#[test]
+fn what_the_drive_reports_about_itself_is_said() {
+    let page = |id: &str, state, remark: &str| DrivePage {
+        id: id.into(),
+        name: "Page".into(),
+        source: "Somewhere".into(),
+        state,
+        remark: remark.into(),
+        length: 512,
+        fields: Vec::new(),
+        raw: String::new(),
+    };
+    let life = LifeWrites { host: 2_000_000, media: 5_000_000, source: "OCP log C0h" };
+    let monitor = LatencyMonitor { is_enabled: true, thresholds_ms: [5, 10, 95, 235] };
+    let health = |last_self_test, pages| DeviceHealth {
+        log: LogReading { self_test: Some(SelfTest::Idle), ..LogReading::default() },
+        nvme: NvmeFacts {
+            life_writes: Some(life),
+            latency_monitor: Some(monitor),
+            last_self_test,
+            ..NvmeFacts::default()
+        },
+        pages,
+    };
+    let found = |checks: &[Check], id: &str| {
+        let check = checks.iter().find(|check| check.id == id);
+        check.map(|check| (check.state, check.found.clone()))
+    };
+    let checks = with_health(health(Some(7), vec![page("log-02", PageState::Complete, "")]));
+    let ratio =
+        "2.50 over the drive's life: 5.00 MB to the media, 2.00 MB by the host (OCP log C0h)";
+    assert_eq!(found(&checks, "write-amplification"), Some((Good, ratio.to_owned())));
+    let above = "on: counts I/Os above 5, 10, 95, 235 ms";
+    assert_eq!(found(&checks, "latency-monitor"), Some((Good, above.to_owned())));
+    let failed = "none running; the last one failed (result 7h)";
+    assert_eq!(found(&checks, "self-test"), Some((Attention, failed.to_owned())));
+    let pages = found(&checks, "drive-pages");
+    assert_eq!(pages, Some((Good, "1 of 1 decoded in full".to_owned())));
+
+    let odd = vec![
+        page("log-02", PageState::Complete, ""),
+        page("log-c0", PageState::Newer, "version 9, decoded as version 6"),
+    ];
+    let checks = with_health(health(Some(0), odd));
+    let newer = "1 of 2 decoded in full; Page (log-c0): version 9, decoded as version 6";
+    assert_eq!(found(&checks, "drive-pages"), Some((Unknown, newer.to_owned())));
+    let passed = "none running; the last one passed";
+    assert_eq!(found(&checks, "self-test"), Some((Good, passed.to_owned())));
 }

@@ -1,34 +1,37 @@
 //! Health logs of a device: NVMe SMART log (02h) and OCP log (C0h), ATA device statistics and
 //! attributes, SCSI error counters.
 //!
-//! The logs are read with `nvme` and `smartctl`, always as JSON. A value that the device does not
-//! report, or whose unit is uncertain, is `None`. After a failed first read, the device is not
-//! read again.
+//! NVMe logs are read by admin commands ([`crate::nvme`]), the others with `smartctl` as JSON. A
+//! value that the device does not report, or whose unit is uncertain, is `None`. After a failed
+//! first read, the device is not read again.
 
-pub(crate) mod json;
+mod json;
 mod nvme;
-mod nvme_smart;
 mod reading;
 mod smart;
 
 use crate::error::HostError;
-use crate::identity::controllers;
+use crate::nvme::{DrivePages, NvmeNode};
 use crate::sysfs_node::SysfsNode;
-use crate::system_roots::{SystemRoots, file_name};
-use crate::tool::InstalledTools;
+use crate::system_roots::SystemRoots;
+use crate::tool::{InstalledTools, Tools};
+use nvme::OcpAccess;
+use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::{Device, Transport};
 
+#[cfg(test)]
+pub(crate) use nvme::{LatencyMonitor, LifeWrites, PowerState};
 pub(crate) use nvme::{LbaFormat, NvmeFacts};
 pub use reading::{LogReading, SelfTest};
 
 /// Number of consecutive failures after which a device that answered before is not read again.
 const PATIENCE: u32 = 3;
 
-/// Tool and device node for reading the logs.
+/// Way of reading the logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum LogAccess {
-    /// `nvme` on the controller; `ocp` is true until the OCP log is refused.
-    Nvme { path: String, ocp: bool },
+    /// Admin commands to the controller.
+    Nvme { node: NvmeNode, ocp: OcpAccess },
     /// `smartctl` on the whole device.
     Smart { path: String, transport: Transport },
 }
@@ -63,7 +66,7 @@ impl DeviceLogs {
     /// after a failed first read, or after several failures in a row.
     pub fn read(&mut self) -> Option<LogReading> {
         let read = match self.way.as_mut()? {
-            LogAccess::Nvme { path, ocp } => nvme::counters(path, ocp, &InstalledTools),
+            LogAccess::Nvme { node, ocp } => nvme::counters(node, ocp, &InstalledTools),
             LogAccess::Smart { path, transport } => smart::counters(path, transport),
         };
         match read {
@@ -88,15 +91,14 @@ impl DeviceLogs {
 
 fn way(device: &Device, roots: &SystemRoots) -> Option<LogAccess> {
     let whole = SysfsNode::named(&device.name, roots)?.whole();
-    let path = |name: &str| roots.dev.join(name).to_string_lossy().into_owned();
     match device.transport {
-        Transport::Nvme => {
-            // The logs belong to the controller; some drives refuse to return them per namespace.
-            let controller = controllers(&whole).first().map(|directory| file_name(directory));
-            Some(LogAccess::Nvme { path: path(&controller.unwrap_or(whole.name)), ocp: true })
-        }
+        Transport::Nvme => Some(LogAccess::Nvme {
+            node: NvmeNode::of_namespace(&whole, roots),
+            ocp: OcpAccess::Unknown,
+        }),
         Transport::Sata | Transport::Sas | Transport::Usb => {
-            Some(LogAccess::Smart { path: path(&whole.name), transport: device.transport.clone() })
+            let path = roots.dev.join(&whole.name).to_string_lossy().into_owned();
+            Some(LogAccess::Smart { path, transport: device.transport.clone() })
         }
         _ => None,
     }
@@ -109,6 +111,8 @@ pub(crate) struct DeviceHealth {
     pub log: LogReading,
     /// Fields that only NVMe reports.
     pub nvme: NvmeFacts,
+    /// Pages that the data comes from; empty if a tool read them.
+    pub pages: Vec<DrivePage>,
 }
 
 /// Reads all health data of a device; `None` if its transport has no logs.
@@ -117,17 +121,28 @@ pub(crate) fn health(
     roots: &SystemRoots,
 ) -> Option<Result<DeviceHealth, HostError>> {
     Some(match way(device, roots)? {
-        LogAccess::Nvme { path, mut ocp } => {
-            nvme::counters(&path, &mut ocp, &InstalledTools).map(|mut log| {
-                log.self_test = nvme::self_test(&path);
-                let namespace =
-                    SysfsNode::named(&device.name, roots).map(|node| node.whole().path(roots));
-                DeviceHealth { log, nvme: nvme::facts(&path, namespace.as_deref()) }
-            })
-        }
+        LogAccess::Nvme { node, .. } => read_pages(&node).map(|pages| DeviceHealth {
+            log: nvme::log(&pages),
+            nvme: NvmeFacts::of(&pages),
+            pages: pages.records(),
+        }),
         LogAccess::Smart { path, transport } => smart::everything(&path, &transport)
-            .map(|log| DeviceHealth { log, nvme: NvmeFacts::default() }),
+            .map(|log| DeviceHealth { log, ..DeviceHealth::default() }),
     })
+}
+
+/// Reads the pages of an NVMe drive; empty for other devices, or if they cannot be read.
+pub fn drive_pages(device: &Device, roots: &SystemRoots) -> Vec<DrivePage> {
+    match way(device, roots) {
+        Some(LogAccess::Nvme { node, .. }) => {
+            read_pages(&node).map(|pages| pages.records()).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn read_pages(node: &NvmeNode) -> Result<DrivePages, HostError> {
+    DrivePages::read(&*InstalledTools.open_nvme(node)?, node.nsid)
 }
 
 #[cfg(test)]

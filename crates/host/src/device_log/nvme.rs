@@ -1,81 +1,115 @@
-//! NVMe: parses the SMART log (02h), OCP log (C0h), self-test log (06h) and Identify data as
-//! `nvme` prints them.
+//! NVMe: counters and facts from the pages that the drive reports.
 
-use super::json::{ANSWER, count, members, named, object};
-use super::nvme_smart::{celsius, smart_log};
 use super::reading::{LogReading, SelfTest};
-use super::smart;
 use crate::error::HostError;
-use crate::tool::{self, NVME, Tools};
-use serde_json::Value;
-use std::path::Path;
+use crate::nvme::layouts::{
+    controller, endurance, latency_monitor, namespace, ocp_smart, power_management, self_test,
+    smart,
+};
+use crate::nvme::{DrivePages, NvmeNode, OcpLogs, ReadPage, identify_controller, smart_log};
+use crate::tool::Tools;
 use steadfast_domain::Bytes;
 
-/// Reads the counters of a controller. Clears `ocp` if the OCP log is refused, so that it is not
-/// requested again. Uses `smartctl` if `nvme` is not installed.
+/// Data unit of the SMART log in bytes: 1000 blocks of 512 bytes (NVMe Base 2.1, 5.1.12.1.3).
+const DATA_UNIT: u64 = 512_000;
+
+/// Unit of the counters of an endurance group in bytes (NVMe Base 2.1, 5.1.12.1.10).
+const GROUP_UNIT: u128 = 1_000_000_000;
+
+/// 0 degrees Celsius in kelvins, rounded as in the NVMe specification.
+const ZERO_CELSIUS: f64 = 273.0;
+
+/// Access to the OCP log of a controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OcpAccess {
+    /// Not requested yet.
+    Unknown,
+    /// Requested with each reading.
+    By(OcpLogs),
+    /// Not listed, refused, or another vendor's page.
+    Absent,
+}
+
+/// Reads the counters of a controller. Once the OCP log is refused, or another vendor's page is in
+/// its place, it is not requested again.
 pub(super) fn counters(
-    path: &str,
-    ocp: &mut bool,
+    node: &NvmeNode,
+    ocp: &mut OcpAccess,
     tools: &dyn Tools,
 ) -> Result<LogReading, HostError> {
-    let said = match tools.run(NVME, &["smart-log", path, "-o", "json"], ANSWER) {
-        Err(HostError::ToolMissing { .. }) => return smart::nvme_counters(path),
-        said => said?,
-    };
-    let mut reading = object(&said).map(|log| smart_log(&log)).ok_or_else(|| {
-        HostError::not_understood(format!("nvme smart-log {path} -o json"), &said)
-    })?;
-    if *ocp {
-        let arguments = ["ocp", "smart-add-log", path, "-o", "json"];
-        // Without an answer, this reading lacks the OCP log; the next one may have it.
-        if let Ok(answer) = tools.ask(NVME, &arguments, ANSWER, &mut |_| {}) {
-            let log = object(&answer.stdout).filter(is_ocp);
-            match log.filter(|_| answer.status.success()) {
-                Some(log) => add_ocp(&mut reading, &log),
-                None => *ocp = false,
-            }
+    let admin = tools.open_nvme(node)?;
+    let smart = smart_log(&*admin)?;
+    if *ocp == OcpAccess::Unknown {
+        let identity = identify_controller(&*admin)?;
+        *ocp = OcpLogs::of(&*admin, &identity).map_or(OcpAccess::Absent, OcpAccess::By);
+    }
+    let mut extended = None;
+    if let OcpAccess::By(logs) = *ocp {
+        match logs.smart(&*admin) {
+            Ok(page) if page.number(&ocp_smart::MEDIA_WRITTEN).is_some() => extended = Some(page),
+            Ok(_) | Err(HostError::NvmeStatus { .. }) => *ocp = OcpAccess::Absent,
+            // Without an answer, this reading lacks the OCP log; the next one may have it.
+            Err(_) => {}
         }
     }
-    Ok(reading)
+    Ok(reading(&smart, extended.as_ref()))
 }
 
-// Field names of the OCP log before and since version 2 of its JSON.
-const MEDIA_WRITTEN: [&str; 2] = ["Physical media units written", "physical_media_units_written"];
-const THROTTLE_EVENTS: [&str; 2] =
-    ["Number of Thermal throttling events", "thermal_throttling_events"];
-const THROTTLE_NOW: [&str; 2] = ["Current throttling status", "current_throttling_status"];
-
-fn is_ocp(log: &Value) -> bool {
-    named(log, &MEDIA_WRITTEN).is_some()
-}
-
-/// Adds the fields of the OCP log: flash writes in bytes (Datacenter NVMe SSD Specification 2.0,
-/// SMART-1) and throttling events of any cause (SMART-12).
-fn add_ocp(reading: &mut LogReading, log: &Value) {
-    reading.nand_written = named(log, &MEDIA_WRITTEN).map(Bytes);
-    if let Some(events) = named(log, &THROTTLE_EVENTS) {
-        reading.throttle_events = Some(events);
+/// Returns the counters and the current state in a drive's pages.
+pub(super) fn log(pages: &DrivePages) -> LogReading {
+    let smart = pages.get(&smart::PAGE);
+    LogReading {
+        self_test: pages.get(&self_test::PAGE).and_then(running_self_test),
+        ..smart.map(|smart| reading(smart, pages.get(&ocp_smart::PAGE))).unwrap_or_default()
     }
-    reading.throttles_now = named(log, &THROTTLE_NOW).map(|status| status != 0);
 }
 
-/// Returns the state of the self-test; `None` if the log cannot be read.
-pub(super) fn self_test(path: &str) -> Option<SelfTest> {
-    let said = tool::run(NVME, &["self-test-log", path, "-o", "json"], ANSWER).ok()?;
-    self_test_log(&object(&said)?)
+/// Returns the counters of the SMART log and of the OCP log.
+fn reading(smart: &ReadPage, ocp: Option<&ReadPage>) -> LogReading {
+    let sum = |a, b| smart.count(a).zip(smart.count(b)).and_then(|(a, b)| a.checked_add(b));
+    let spare = smart.count(&smart::AVSP);
+    let spare_threshold = smart.count(&smart::AVSPT);
+    let of_ocp = |field| ocp.and_then(|page| page.count(field));
+    LogReading {
+        host_written: smart
+            .count(&smart::DUW)
+            .and_then(|units| units.checked_mul(DATA_UNIT))
+            .map(Bytes),
+        nand_written: of_ocp(&ocp_smart::MEDIA_WRITTEN).map(Bytes),
+        media_errors: smart.count(&smart::MDIE),
+        // OCP counts throttling of any cause.
+        throttle_events: of_ocp(&ocp_smart::THROTTLES)
+            .or_else(|| sum(&smart::TMT1TC, &smart::TMT2TC)),
+        throttled_seconds: sum(&smart::TTTMT1, &smart::TTTMT2),
+        over_temperature_seconds: sum(&smart::WCTT, &smart::CCTT)
+            .and_then(|minutes| minutes.checked_mul(60)),
+        throttles_now: of_ocp(&ocp_smart::THROTTLING).map(|level| level != 0),
+        critical_warning: smart.count(&smart::CW).and_then(|bits| bits.try_into().ok()),
+        percentage_used: smart.count(&smart::PUSED),
+        // Some drives report 0 spare with threshold 0 when they do not support the field.
+        spare: spare.filter(|_| (spare, spare_threshold) != (Some(0), Some(0))),
+        spare_threshold,
+        temperature_celsius: smart.count(&smart::CTEMP).and_then(celsius),
+        ..LogReading::default()
+    }
 }
 
-fn self_test_log(log: &Value) -> Option<SelfTest> {
-    Some(match named(log, &["Current Device Self-Test Operation"])? {
+/// Converts kelvins to degrees Celsius.
+fn celsius(kelvin: u64) -> Option<f64> {
+    (1..1000).contains(&kelvin).then_some(kelvin as f64 - ZERO_CELSIUS)
+}
+
+fn running_self_test(page: &ReadPage) -> Option<SelfTest> {
+    // Bits 3:0 of the operation, bits 6:0 of the completion.
+    Some(match page.count(&self_test::CDSTO)? & 0xf {
         0 => SelfTest::Idle,
         _ => SelfTest::Running {
-            done_percent: named(log, &["Current Device Self-Test Completion"])
-                .map(|done| done & 0x7f),
+            done_percent: page.count(&self_test::CDSTC).map(|done| done & 0x7f),
         },
     })
 }
 
-/// Identify data of an NVMe controller and its namespace.
+/// Facts that only NVMe reports.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct NvmeFacts {
     /// True if the controller supports autonomous power state transitions (APSTA).
@@ -86,6 +120,16 @@ pub(crate) struct NvmeFacts {
     pub write_protected: Option<bool>,
     /// LBA formats that the namespace supports.
     pub formats: Vec<LbaFormat>,
+    /// Number of the power state that the controller is in.
+    pub power_state: Option<usize>,
+    /// Power states of the controller, by number.
+    pub power_states: Vec<PowerState>,
+    /// Bytes written over the drive's life.
+    pub life_writes: Option<LifeWrites>,
+    /// Setup of the OCP latency monitor.
+    pub latency_monitor: Option<LatencyMonitor>,
+    /// Result of the last self-test that ended (NVMe Base 2.1, 5.1.12.1.7): 0 for success.
+    pub last_self_test: Option<u8>,
 }
 
 /// One LBA format of a namespace.
@@ -103,157 +147,312 @@ pub(crate) struct LbaFormat {
     pub in_use: bool,
 }
 
-/// Reads the Identify data of a controller and its namespace; fields that cannot be read are
-/// `None` or empty.
-pub(super) fn facts(path: &str, namespace: Option<&Path>) -> NvmeFacts {
-    let ask =
-        |arguments: &[&str]| tool::run(NVME, arguments, ANSWER).ok().and_then(|said| object(&said));
-    let controller = ask(&["id-ctrl", path, "-o", "json"]).unwrap_or_default();
-    let namespace = namespace.map(|path| path.to_string_lossy().into_owned());
-    let namespace = namespace.and_then(|path| ask(&["id-ns", &path, "-o", "json"]));
-    read_facts(&controller, &namespace.unwrap_or_default())
+/// A power state of a controller.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct PowerState {
+    /// Maximum power in watts; `None` if not reported.
+    pub watts: Option<f64>,
+    /// True if the controller processes I/Os in this state.
+    pub is_operational: bool,
 }
 
-fn read_facts(controller: &Value, namespace: &Value) -> NvmeFacts {
-    NvmeFacts {
-        autonomous_power_states: named(controller, &["apsta"]).map(|bits| bits & 1 == 1),
-        warning_celsius: named(controller, &["wctemp"]).and_then(celsius),
-        write_protected: named(namespace, &["nsattr"]).map(|bits| bits & 1 == 1),
-        formats: formats(namespace),
+/// Bytes written over a drive's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LifeWrites {
+    /// Bytes written by the host.
+    pub host: u128,
+    /// Bytes written to the media.
+    pub media: u128,
+    /// Page that counts the media's bytes.
+    pub source: &'static str,
+}
+
+/// Setup of the OCP latency monitor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LatencyMonitor {
+    pub is_enabled: bool,
+    /// Thresholds A to D in milliseconds.
+    pub thresholds_ms: [u64; 4],
+}
+
+impl NvmeFacts {
+    /// Returns the facts in a drive's pages.
+    pub fn of(pages: &DrivePages) -> NvmeFacts {
+        let controller = pages.get(&controller::PAGE);
+        let namespace = pages.get(&namespace::PAGE);
+        let of_controller = |field| controller.and_then(|page| page.count(field));
+        let power = pages.get(&power_management::PAGE);
+        let power = power.and_then(|page| page.count(&power_management::VALUE));
+        NvmeFacts {
+            autonomous_power_states: of_controller(&controller::APSTA).map(|bits| bits & 1 == 1),
+            warning_celsius: of_controller(&controller::WCTEMP).and_then(celsius),
+            write_protected: namespace
+                .and_then(|page| page.count(&namespace::NSATTR))
+                .map(|bits| bits & 1 == 1),
+            formats: namespace.map(formats).unwrap_or_default(),
+            // Bits 4:0 of the feature.
+            power_state: power.map(|value| (value & 0x1f) as usize),
+            power_states: controller.map(power_states).unwrap_or_default(),
+            life_writes: life_writes(pages),
+            latency_monitor: pages.get(&latency_monitor::PAGE).and_then(latency_monitor),
+            last_self_test: pages.get(&self_test::PAGE).and_then(last_self_test),
+        }
     }
 }
 
-fn formats(namespace: &Value) -> Vec<LbaFormat> {
+fn formats(page: &ReadPage) -> Vec<LbaFormat> {
+    use namespace::lba_format::{LBADS, MS, RP};
     // FLBAS: bits 3:0 are the low bits, bits 6:5 the high bits of the format number.
-    let in_use = namespace.get("flbas").and_then(leading_count);
-    let in_use = in_use.map(|bits| (bits & 0xf) | (bits >> 1 & 0x30));
-    members(namespace, "/lbafs")
-        .iter()
-        .enumerate()
-        .filter_map(|(number, format)| {
-            Some(LbaFormat {
+    let in_use = page.count(&namespace::FLBAS).map(|bits| (bits & 0xf) | (bits >> 1 & 0x30));
+    let last = page.count(&namespace::NLBAF).unwrap_or(0);
+    let formats = page.group(&namespace::LBA_FORMATS).into_iter();
+    formats
+        .filter(|(number, _)| *number as u64 <= last)
+        .filter_map(|(number, bytes)| {
+            let sector = 1u64.checked_shl(LBADS.number_in(bytes)?.try_into().ok()?)?;
+            // Smaller sizes mean that the format is not available.
+            (1 << 9..=1 << 24).contains(&sector).then_some(LbaFormat {
                 number,
-                sector: sector_size(format.get("ds")?)?,
-                metadata: leading_count(format.get("ms")?)?,
-                performance: leading_count(format.get("rp")?)? & 3,
+                sector,
+                metadata: MS.number_in(bytes)?.try_into().ok()?,
+                performance: (RP.number_in(bytes)? & 3) as u64,
                 in_use: in_use == Some(number as u64),
             })
         })
         .collect()
 }
 
-/// Returns a logical block size in bytes. The field holds the exponent of a power of two; newer
-/// versions of nvme-cli print the size itself (`512 bytes`).
-fn sector_size(value: &Value) -> Option<u64> {
-    let number = leading_count(value)?;
-    let is_in_bytes = value.as_str().is_some_and(|text| text.contains("byte"));
-    let size = if is_in_bytes { number } else { 1u64.checked_shl(u32::try_from(number).ok()?)? };
-    (size.is_power_of_two() && (1 << 9..=1 << 24).contains(&size)).then_some(size)
+fn power_states(page: &ReadPage) -> Vec<PowerState> {
+    use controller::power_state::{FLAGS, MP};
+    let last = page.count(&controller::NPSS).unwrap_or(0);
+    let states = page.group(&controller::POWER_STATES).into_iter();
+    states
+        .filter(|(number, _)| *number as u64 <= last)
+        .map(|(_, bytes)| {
+            let flags = FLAGS.number_in(bytes).unwrap_or(0);
+            // Max Power Scale (bit 0): units of 0.1 mW instead of 10 mW.
+            let unit = if flags & 1 == 1 { 0.0001 } else { 0.01 };
+            let watts = MP.number_in(bytes).map(|power| power as f64 * unit);
+            PowerState { watts, is_operational: flags & 2 == 0 }
+        })
+        .collect()
 }
 
-/// Returns a count, or the number at the start of a text such as `0x2 Good`.
-fn leading_count(value: &Value) -> Option<u64> {
-    let word = || value.as_str()?.split_whitespace().next().map(Value::from);
-    count(value).or_else(|| count(&word()?))
+/// Returns the writes of the OCP log and the SMART log, or those of the endurance group.
+fn life_writes(pages: &DrivePages) -> Option<LifeWrites> {
+    let number = |layout, field| pages.get(layout).and_then(|page| page.number(field));
+    let ocp = number(&ocp_smart::PAGE, &ocp_smart::MEDIA_WRITTEN);
+    let host = number(&smart::PAGE, &smart::DUW);
+    if let Some((media, units)) = ocp.zip(host) {
+        let host = units.checked_mul(u128::from(DATA_UNIT))?;
+        return Some(LifeWrites { host, media, source: "OCP log C0h" });
+    }
+    let media = number(&endurance::PAGE, &endurance::MUW)?.checked_mul(GROUP_UNIT)?;
+    let host = number(&endurance::PAGE, &endurance::DUW)?.checked_mul(GROUP_UNIT)?;
+    Some(LifeWrites { host, media, source: "endurance group, log 09h" })
+}
+
+fn latency_monitor(page: &ReadPage) -> Option<LatencyMonitor> {
+    use latency_monitor::{STATUS, THRESHOLD_A, THRESHOLD_B, THRESHOLD_C, THRESHOLD_D};
+    // A threshold is in units of 5 ms; 0 means 5 ms.
+    let threshold = |field| page.count(field).map(|steps| (steps + 1) * 5);
+    Some(LatencyMonitor {
+        is_enabled: page.count(&STATUS)? & 1 == 1,
+        thresholds_ms: [
+            threshold(&THRESHOLD_A)?,
+            threshold(&THRESHOLD_B)?,
+            threshold(&THRESHOLD_C)?,
+            threshold(&THRESHOLD_D)?,
+        ],
+    })
+}
+
+fn last_self_test(page: &ReadPage) -> Option<u8> {
+    let (_, newest) = page.group(&self_test::RESULTS).into_iter().next()?;
+    // Test in bits 7:4, result in bits 3:0; a result of Fh is an unused entry.
+    let status = self_test::result::DSTS.number_in(newest)? as u8;
+    let (test, result) = (status >> 4, status & 0xf);
+    (test != 0 && result != 0xf).then_some(result)
 }
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn formats_in_words_are_those_in_numbers() {
-        let numbers = json!({"flbas": 1, "lbafs": [
-            {"ms": 0, "ds": 9, "rp": 2}, {"ms": 8, "ds": 12, "rp": 0},
-        ]});
-        let words = json!({"flbas": "0x1 (LBA format 1)", "lbafs": [
-            {"ms": "0 bytes", "ds": "512 bytes", "rp": "0x2 Good"},
-            {"ms": "8 bytes", "ds": "4096 bytes", "rp": "0 Best"},
-        ]});
-        let found = formats(&numbers);
-        assert_eq!((found.len(), found[1].sector, found[1].in_use), (2, 4096, true));
-        assert_eq!(formats(&words), found);
-        let odd = json!({"flbas": 0, "lbafs": [{"ms": 0, "ds": "500 bytes", "rp": 0}]});
-        assert_eq!(formats(&odd), []);
-    }
-
     use super::*;
     use crate::transcript::Transcript;
-    use serde_json::json;
+
+    /// Places little-endian numbers in a page of zeros.
+    fn page(length: usize, numbers: &[(usize, usize, u128)]) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        for (offset, size, number) in numbers {
+            bytes[*offset..offset + size].copy_from_slice(&number.to_le_bytes()[..*size]);
+        }
+        bytes
+    }
+
+    const OCP_GUID: u128 = 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5;
+
+    fn smart_bytes() -> Vec<u8> {
+        page(
+            512,
+            &[
+                (1, 2, 311),
+                (3, 1, 100),
+                (4, 1, 10),
+                (5, 1, 3),
+                (48, 16, 18_530_117),
+                (192, 4, 4),
+                (196, 4, 1),
+                (216, 4, 5),
+                (220, 4, 2),
+                (224, 4, 130),
+                (228, 4, 17),
+            ],
+        )
+    }
+
+    fn ocp_bytes() -> Vec<u8> {
+        page(
+            512,
+            &[
+                (0, 16, 14_073_931_776_000),
+                (96, 1, 9),
+                (97, 1, 1),
+                (494, 2, 3),
+                (496, 16, OCP_GUID),
+            ],
+        )
+    }
+
+    fn read(bytes: Vec<u8>) -> ReadPage {
+        ReadPage::new(&smart::PAGE, bytes)
+    }
+
+    #[test]
+    fn the_smart_log_is_read() {
+        let reading = reading(&read(smart_bytes()), None);
+        assert_eq!(reading.host_written, Some(Bytes(18_530_117 * 512_000)));
+        assert_eq!(reading.nand_written, None);
+        assert_eq!(reading.media_errors, Some(0));
+        assert_eq!(reading.throttle_events, Some(7));
+        assert_eq!(reading.throttled_seconds, Some(147));
+        assert_eq!(reading.over_temperature_seconds, Some(300));
+        assert_eq!(reading.critical_warning, Some(0));
+        assert_eq!((reading.percentage_used, reading.spare), (Some(3), Some(100)));
+        assert_eq!(reading.spare_threshold, Some(10));
+        assert_eq!(reading.temperature_celsius, Some(38.0));
+    }
+
+    #[test]
+    fn what_the_log_does_not_hold_is_unknown() {
+        assert_eq!(reading(&read(vec![0; 512]), None), LogReading::default());
+        // No temperature, no spare, and a counter that no u64 holds.
+        let odd = page(512, &[(0, 1, 9), (48, 16, u128::MAX)]);
+        let odd = reading(&read(odd), None);
+        assert_eq!((odd.critical_warning, odd.host_written), (Some(9), None));
+        assert_eq!((odd.spare, odd.temperature_celsius), (None, None));
+        // A short page tells the fields that it holds.
+        let short = reading(&read(smart_bytes()[..64].to_vec()), None);
+        assert_eq!(short.host_written, Some(Bytes(18_530_117 * 512_000)));
+        assert_eq!((short.media_errors, short.throttle_events), (None, None));
+    }
+
+    #[test]
+    fn the_ocp_log_adds_flash_writes_and_throttling() {
+        let ocp = ReadPage::new(&ocp_smart::PAGE, ocp_bytes());
+        let reading = reading(&read(smart_bytes()), Some(&ocp));
+        assert_eq!(reading.nand_written, Some(Bytes(14_073_931_776_000)));
+        assert_eq!(reading.throttle_events, Some(9), "OCP counts every cause");
+        assert_eq!(reading.throttles_now, Some(true));
+    }
+
+    const SMART: &str = "Get Log Page 02h";
+    const IDENTITY: &str = "Identify (CNS 01h)";
+    const OCP: &str = "Get Log Page C0h";
 
     #[test]
     fn only_a_refusal_ends_the_reading_of_the_ocp_log() {
-        const SMART: &str = "nvme smart-log /dev/nvme0 -o json";
-        const OCP: &str = "nvme ocp smart-add-log /dev/nvme0 -o json";
-        let begin = || Transcript::default().says(SMART, r#"{"critical_warning":0}"#);
-        for (tools, written, again) in [
-            (begin().says(OCP, OCP_1), Some(Bytes(14_073_931_776_000)), true),
-            (begin().hangs(OCP), None, true),
-            (begin().fails(OCP, 1, "NVMe status: Invalid Log Page"), None, false),
-            (begin().says(OCP, "{}"), None, false),
+        // Version 1.4, which has no list of log pages.
+        let identity = || page(4096, &[(80, 4, 0x1_0400)]);
+        let begin =
+            || Transcript::default().answers(SMART, smart_bytes()).answers(IDENTITY, identity());
+        for (tools, written, is_there) in [
+            (begin().answers(OCP, ocp_bytes()), Some(Bytes(14_073_931_776_000)), true),
+            (begin().breaks(OCP, libc::EINTR), None, true),
+            (begin().refuses(OCP, 0x4109), None, false),
+            (begin().answers(OCP, page(512, &[(0, 16, 7), (496, 16, 1)])), None, false),
+            (begin().answers(OCP, vec![0; 512]), None, false),
         ] {
-            let mut ocp = true;
-            let reading = counters("/dev/nvme0", &mut ocp, &tools).unwrap();
-            assert_eq!((reading.nand_written, ocp), (written, again));
+            let mut ocp = OcpAccess::Unknown;
+            let reading = counters(&node(), &mut ocp, &tools).unwrap();
+            assert!(tools.is_over());
+            assert_eq!((reading.nand_written, ocp != OcpAccess::Absent), (written, is_there));
         }
     }
 
-    /// Output of nvme-cli 2.3.
-    const OCP_1: &str = r#"{
-  "Physical media units written":{ "hi":0, "lo":14073931776000 },
-  "Physical media units read":{ "hi":0, "lo":9073931776000 },
-  "Bad user nand blocks - Raw":0,
-  "Bad user nand blocks - Normalized":100,
-  "Number of Thermal throttling events":9,
-  "Current throttling status":1,
-  "Log page version":3
-}"#;
-
-    /// Version 2 of the JSON of the OCP log.
-    const OCP_2: &str = r#"{
-  "physical_media_units_written":{ "hi":0, "lo":14073931776000 },
-  "thermal_throttling_events":9,
-  "current_throttling_status":0
-}"#;
-
+    /// Log pages that the controller does not list are not requested: each refusal is an entry in
+    /// the drive's error log.
     #[test]
-    fn both_forms_of_the_ocp_log_add_flash_writes_and_throttling() {
-        for (text, now) in [(OCP_1, true), (OCP_2, false)] {
-            let log = object(text).filter(is_ocp).unwrap();
-            let mut reading = LogReading { throttle_events: Some(7), ..LogReading::default() };
-            add_ocp(&mut reading, &log);
-            assert_eq!(reading.nand_written, Some(Bytes(14_073_931_776_000)));
-            assert_eq!(reading.throttle_events, Some(9), "OCP counts every cause");
-            assert_eq!(reading.throttles_now, Some(now));
-        }
-        assert!(!is_ocp(&json!({"error": "Unable to get log"})));
-    }
-
-    #[test]
-    fn a_running_self_test_is_seen() {
-        let log = |operation: Value, done: u64| {
-            self_test_log(&json!({
-                "Current Device Self-Test Operation": operation,
-                "Current Device Self-Test Completion": done,
-                "List of Valid Reports": [],
-            }))
+    fn an_unlisted_ocp_log_is_not_requested() {
+        let list = |entry| page(1024, &[(0xc0 * 4, 4, entry)]);
+        let begin = || {
+            Transcript::default()
+                .answers(SMART, smart_bytes())
+                .answers(IDENTITY, page(4096, &[(80, 4, 0x2_0000), (96, 4, 1 << 9)]))
         };
-        assert_eq!(log(json!(0), 0), Some(SelfTest::Idle));
-        let half = Some(SelfTest::Running { done_percent: Some(50) });
-        assert_eq!(log(json!(2), 50), half);
-        assert_eq!(log(json!("0x1"), 50), half);
-        assert_eq!(self_test_log(&json!({})), None);
+        let mut ocp = OcpAccess::Unknown;
+        let tools = begin().answers("Get Log Page 00h", list(0));
+        counters(&node(), &mut ocp, &tools).unwrap();
+        assert_eq!((ocp, tools.is_over()), (OcpAccess::Absent, true));
+
+        // Entry 2 of the UUID list is that of the OCP.
+        let mut uuids = vec![0; 4096];
+        uuids[80..96]
+            .copy_from_slice(&0xc194_d55b_e094_4794_a21d_2999_8f56_be6f_u128.to_be_bytes());
+        let tools = begin()
+            .answers("Get Log Page 00h", list(1))
+            .answers("Identify (CNS 17h)", uuids)
+            .answers(OCP, ocp_bytes());
+        let mut ocp = OcpAccess::Unknown;
+        counters(&node(), &mut ocp, &tools).unwrap();
+        assert_eq!(tools.last_words(), [0x007f_00c0, 0, 0, 0, 2, 0]);
+        assert!(matches!(ocp, OcpAccess::By(_)) && tools.is_over());
+    }
+
+    fn node() -> NvmeNode {
+        let machine = crate::machine::MachineFixture::new();
+        NvmeNode::of_namespace(&machine.nvme(0, 1, 1000), &machine.roots)
     }
 
     #[test]
-    fn the_formats_of_a_namespace_are_read() {
-        let controller = json!({"apsta": 1, "wctemp": 358});
-        let namespace = json!({
-            "flbas": 0, "nsattr": 1,
-            "lbafs": [{"ms":0,"ds":9,"rp":2}, {"ms":8,"ds":12,"rp":0}, {"ms":0,"ds":0,"rp":0}],
-        });
-        let facts = read_facts(&controller, &namespace);
-        assert_eq!(facts.autonomous_power_states, Some(true));
-        assert_eq!(facts.warning_celsius, Some(85.0));
-        assert_eq!(facts.write_protected, Some(true));
+    fn self_tests_are_seen_while_they_run_and_after() {
+        let log = |operation, done| {
+            let bytes = page(564, &[(0, 1, operation), (1, 1, done)]);
+            running_self_test(&ReadPage::new(&self_test::PAGE, bytes))
+        };
+        assert_eq!(log(0, 0), Some(SelfTest::Idle));
+        assert_eq!(log(2, 0x80 | 50), Some(SelfTest::Running { done_percent: Some(50) }));
+        assert_eq!(running_self_test(&ReadPage::new(&self_test::PAGE, vec![])), None);
+        let last =
+            |status| last_self_test(&ReadPage::new(&self_test::PAGE, page(564, &[(4, 1, status)])));
+        assert_eq!((last(0x20), last(0x17), last(0x0f), last(0)), (Some(0), Some(7), None, None));
+    }
+
+    #[test]
+    fn formats_and_power_states_are_those_that_the_drive_counts() {
+        let bytes = page(
+            4096,
+            &[
+                (25, 1, 2),
+                (26, 1, 1),
+                // 512 B, good; 4096 B with 8 B of metadata, best; not available.
+                (128, 4, 0x0209_0000),
+                (132, 4, 0x000c_0008),
+                (136, 4, 0),
+                // Beyond the number of formats.
+                (140, 4, 0x0009_0000),
+            ],
+        );
+        let found = formats(&ReadPage::new(&namespace::PAGE, bytes));
         let format = |number, sector, metadata, performance, in_use| LbaFormat {
             number,
             sector,
@@ -261,7 +460,12 @@ mod tests {
             performance,
             in_use,
         };
-        assert_eq!(facts.formats, [format(0, 512, 0, 2, true), format(1, 4096, 8, 0, false)]);
-        assert_eq!(read_facts(&Value::Null, &json!({"lbafs": 3})), NvmeFacts::default());
+        assert_eq!(found, [format(0, 512, 0, 2, false), format(1, 4096, 8, 0, true)]);
+
+        let bytes =
+            page(4096, &[(263, 1, 1), (2048, 2, 825), (2080, 2, 500), (2083, 1, 3), (2112, 2, 9)]);
+        let states = power_states(&ReadPage::new(&controller::PAGE, bytes));
+        let state = |watts, is_operational| PowerState { watts: Some(watts), is_operational };
+        assert_eq!(states, [state(8.25, true), state(0.05, false)]);
     }
 }

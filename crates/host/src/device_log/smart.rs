@@ -1,11 +1,10 @@
-//! Parses the JSON of `smartctl` for ATA and SCSI, and for NVMe if `nvme` is not installed.
+//! Parses the JSON of `smartctl` for ATA and SCSI, and for NVMe behind a USB bridge.
 //!
 //! For ATA, the device statistics log (04h) comes first because the standard defines its units.
 //! Attributes come second: their meaning is vendor specific, so an attribute is used only if
 //! `smartctl` knows the model and the attribute's name includes the unit.
 
 use super::json::{ANSWER, at, count, members, named, object};
-use super::nvme_smart::smart_log;
 use super::reading::{LogReading, SelfTest};
 use crate::error::HostError;
 use crate::tool::{self, SMARTCTL};
@@ -16,6 +15,9 @@ use steadfast_domain::{Bytes, Transport};
 /// device could not be opened (smartctl(8), EXIT STATUS).
 const NOTHING_READ: i32 = 0b11;
 
+/// Data unit of NVMe's SMART log in bytes.
+const NVME_DATA_UNIT: u64 = 512_000;
+
 /// Reads the counters of a device.
 pub(super) fn counters(path: &str, transport: &Transport) -> Result<LogReading, HostError> {
     let logs: &[&str] = match transport {
@@ -23,11 +25,6 @@ pub(super) fn counters(path: &str, transport: &Transport) -> Result<LogReading, 
         _ => &["-A", "-l", "devstat"],
     };
     ask(path, logs).map(|answer| reading(&answer))
-}
-
-/// Reads the counters of an NVMe controller.
-pub(super) fn nvme_counters(path: &str) -> Result<LogReading, HostError> {
-    ask(path, &["-A"]).map(|answer| reading(&answer))
 }
 
 /// Reads the counters, the self-test state and the SMART status.
@@ -66,8 +63,7 @@ fn message(log: &Value) -> Option<String> {
 
 fn reading(log: &Value) -> LogReading {
     let mut reading = match log.get("nvme_smart_health_information_log") {
-        // smartctl converts the log's temperature to degrees Celsius.
-        Some(nvme) => LogReading { temperature_celsius: None, ..smart_log(nvme) },
+        Some(nvme) => bridged_nvme(nvme),
         None if log.get("ata_smart_data").is_some() || is_ata(log) => ata(log),
         None => scsi(log),
     };
@@ -77,6 +73,26 @@ fn reading(log: &Value) -> LogReading {
         .filter(|celsius| (-60.0..=200.0).contains(celsius));
     reading.healthy = log.pointer("/smart_status/passed").and_then(Value::as_bool);
     reading
+}
+
+/// Parses the SMART log of an NVMe drive behind a USB bridge, which takes no admin commands from the
+/// kernel.
+fn bridged_nvme(log: &Value) -> LogReading {
+    let minutes = ["warning_temp_time", "critical_comp_time"].map(|name| named(log, &[name]));
+    LogReading {
+        host_written: named(log, &["data_units_written"])
+            .and_then(|units| units.checked_mul(NVME_DATA_UNIT))
+            .map(Bytes),
+        media_errors: named(log, &["media_errors"]),
+        over_temperature_seconds: minutes[0]
+            .zip(minutes[1])
+            .and_then(|(warning, critical)| warning.checked_add(critical)?.checked_mul(60)),
+        critical_warning: named(log, &["critical_warning"]).and_then(|bits| bits.try_into().ok()),
+        percentage_used: named(log, &["percentage_used"]),
+        spare: named(log, &["available_spare"]),
+        spare_threshold: named(log, &["available_spare_threshold"]),
+        ..LogReading::default()
+    }
 }
 
 fn is_ata(log: &Value) -> bool {
@@ -375,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn nvme_through_smartctl_has_other_names() {
+    fn nvme_behind_a_usb_bridge_is_read() {
         let found = reading(&json!({
             "nvme_smart_health_information_log": {
                 "critical_warning": 4, "temperature": 41, "available_spare": 98,

@@ -2,16 +2,15 @@
 
 use crate::ata_security::{self, PASSWORD};
 use crate::error::HostError;
-use crate::identity::controllers;
+use crate::nvme::NvmeNode;
 use crate::sysfs_node::SysfsNode;
-use crate::system_roots::{SystemRoots, entries, file_name};
-use crate::tool::{self, InstalledTools, NVME};
+use crate::system_roots::{SystemRoots, entries};
+use crate::tool::{InstalledTools, Tools};
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
-/// Time limit for an NVMe admin command.
-const NVME_LIMIT: Duration = Duration::from_secs(30);
+/// Feature identifier of the volatile write cache (NVMe Base 2.1, 5.1.25.1).
+const NVME_WRITE_CACHE: u8 = 0x06;
 
 // The password for SECURITY ERASE UNIT: name of the setting and its two values.
 const ATA_PASSWORD: &str = "ATA password";
@@ -59,7 +58,8 @@ impl HostSetting {
         matches!(self, HostSetting::Merges | HostSetting::Scheduler | HostSetting::RequestSize)
     }
 
-    /// Returns the sysfs attribute of the setting; `None` if a tool reads and writes it.
+    /// Returns the sysfs attribute of the setting; `None` if the device's own commands read and write
+    /// it.
     pub fn attribute(self, whole: &SysfsNode) -> Option<PathBuf> {
         match self {
             HostSetting::NvmeWriteCache | HostSetting::AtaPassword => None,
@@ -73,7 +73,9 @@ impl HostSetting {
     }
 
     pub fn read(self, whole: &SysfsNode, roots: &SystemRoots) -> Result<String, HostError> {
-        let Some(attribute) = self.attribute(whole) else { return self.read_by_tool(whole, roots) };
+        let Some(attribute) = self.attribute(whole) else {
+            return self.read_from_device(whole, roots);
+        };
         let text = fs::read_to_string(&attribute)
             .map_err(|e| HostError::io("read the setting", &attribute, e))?;
         Ok(match self {
@@ -89,21 +91,22 @@ impl HostSetting {
         roots: &SystemRoots,
     ) -> Result<(), HostError> {
         let Some(attribute) = self.attribute(whole) else {
-            return self.write_by_tool(whole, value, roots);
+            return self.write_to_device(whole, value, roots);
         };
         fs::write(&attribute, value).map_err(|e| HostError::io("change the setting", &attribute, e))
     }
 
-    fn read_by_tool(self, whole: &SysfsNode, roots: &SystemRoots) -> Result<String, HostError> {
+    fn read_from_device(self, whole: &SysfsNode, roots: &SystemRoots) -> Result<String, HostError> {
         if self != HostSetting::AtaPassword {
-            return nvme_feature(whole, roots, None);
+            let node = NvmeNode::of_namespace(whole, roots);
+            return nvme_write_cache(&node, &InstalledTools);
         }
         let device = whole.path(roots);
         let set = ata_security::has_password(&device.to_string_lossy(), &InstalledTools)?;
         Ok(if set { PASSWORD_SET } else { NO_PASSWORD }.to_owned())
     }
 
-    fn write_by_tool(
+    fn write_to_device(
         self,
         whole: &SysfsNode,
         value: &str,
@@ -116,7 +119,10 @@ impl HostSetting {
                 ata_security::clear_password(&device, PASSWORD, &InstalledTools).map(drop)
             }
             (HostSetting::AtaPassword, _) => ata_security::set_password(&device, &InstalledTools),
-            _ => nvme_feature(whole, roots, Some(value)).map(drop),
+            _ => {
+                let node = NvmeNode::of_namespace(whole, roots);
+                set_nvme_write_cache(&node, value == "1", &InstalledTools)
+            }
         }
     }
 }
@@ -127,56 +133,37 @@ fn in_force(text: &str) -> &str {
     text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(text, |(name, _)| name)
 }
 
-/// Reads or sets the volatile write cache of an NVMe controller; returns `0` or `1`.
-fn nvme_feature(
-    whole: &SysfsNode,
-    roots: &SystemRoots,
-    set: Option<&str>,
-) -> Result<String, HostError> {
-    // The feature belongs to the controller; some drives refuse it per namespace.
-    let controller = controllers(whole).first().map(|directory| file_name(directory));
-    let path = roots.dev.join(controller.unwrap_or_else(|| whole.name.clone()));
-    let path = path.to_string_lossy().into_owned();
-    if let Some(value) = set {
-        let arguments = ["set-feature", &path, "-f", "6", "-v", value];
-        return tool::run(NVME, &arguments, NVME_LIMIT);
-    }
-    let said = tool::run(NVME, &["get-feature", &path, "-f", "6"], NVME_LIMIT)?;
-    parse_feature(&said)
-        .map(|value| (value & 1).to_string())
-        .ok_or_else(|| HostError::not_understood(format!("nvme get-feature {path} -f 6"), &said))
+/// Returns the volatile write cache of an NVMe controller: `0` or `1`.
+fn nvme_write_cache(node: &NvmeNode, tools: &dyn Tools) -> Result<String, HostError> {
+    let value = tools.open_nvme(node)?.feature(NVME_WRITE_CACHE)?;
+    // Bit 0: Volatile Write Cache Enable.
+    Ok((value & 1).to_string())
 }
 
-/// Parses the value in `get-feature:0x06 (Volatile Write Cache), Current value:0x00000001`.
-fn parse_feature(said: &str) -> Option<u32> {
-    let (_, value) = said.split_once("value:")?;
-    let value = value.trim_start();
-    let digits = |text: &str, base: u32| {
-        let end = text.find(|c: char| !c.is_digit(base)).unwrap_or(text.len());
-        u32::from_str_radix(&text[..end], base).ok()
-    };
-    match value.strip_prefix("0x") {
-        Some(hexadecimal) => digits(hexadecimal, 16),
-        None => digits(value, 10),
-    }
+fn set_nvme_write_cache(node: &NvmeNode, is_on: bool, tools: &dyn Tools) -> Result<(), HostError> {
+    tools.open_nvme(node)?.set_feature(NVME_WRITE_CACHE, u32::from(is_on))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::MachineFixture;
+    use crate::transcript::Transcript;
 
     #[test]
-    fn the_answer_of_nvme_is_read() {
-        for (said, value) in [
-            ("get-feature:0x06 (Volatile Write Cache), Current value:0x00000001\n", Some(1)),
-            ("get-feature:0x6 (Volatile Write Cache), Current value:00000000\n", Some(0)),
-            ("get-feature:0x06 (Volatile Write Cache), Current value: 0x1 \n", Some(1)),
-            ("NVMe status: Invalid Field in Command", None),
-            ("Current value:", None),
-            ("", None),
-        ] {
-            assert_eq!(parse_feature(said), value, "{said}");
-        }
+    fn the_write_cache_of_nvme_is_feature_06h() {
+        let machine = MachineFixture::new();
+        let disk = machine.nvme(0, 1, 1000);
+        let node = NvmeNode::of_namespace(&disk, &machine.roots);
+        let tools = Transcript::default().completes("Set Features 06h", || ());
+        set_nvme_write_cache(&node, true, &tools).unwrap();
+        assert_eq!(tools.last_words(), [6, 1, 0, 0, 0, 0]);
+        let tools = Transcript::default().refuses("Get Features 06h", 0x2002);
+        let error = nvme_write_cache(&node, &tools).unwrap_err().to_string();
+        assert!(error.contains("Get Features 06h failed: Invalid Field in Command"), "{error}");
+        // The simulated machine has a file in the place of the node.
+        let error = HostSetting::NvmeWriteCache.read(&disk, &machine.roots);
+        assert!(matches!(error, Err(HostError::NotNvme { .. })), "{error:?}");
     }
 
     #[test]

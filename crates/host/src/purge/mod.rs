@@ -24,7 +24,7 @@ use crate::error::HostError;
 use crate::scratch;
 use crate::system_roots::SystemRoots;
 use crate::target::Target;
-use crate::tool::{HDPARM, InstalledTools, NVME, Tools};
+use crate::tool::{HDPARM, InstalledTools, Tools};
 use blank::SamplePlaces;
 use discard::no_discard;
 use plan::{PurgeCommand, PurgePlan};
@@ -114,7 +114,11 @@ fn verify(
     }
     let read = places.look_after(target)?;
     let mut remarks = vec![plan.remark.clone()];
-    remarks.extend(plan.commander(tools));
+    if let PurgeOutcome::PurgedBy(tool) = done
+        && let Some(path) = tools.path_of(tool)
+    {
+        remarks.push(format!("commanded by {}", path.display()));
+    }
     if read.written_before == 0 {
         remarks.push(
             "no sample block held data before the purge, so the read-back proves nothing".into(),
@@ -147,17 +151,6 @@ fn verify(
 }
 
 impl PurgePlan {
-    /// Returns a remark that names the program that sent the command; `None` if no tool was used.
-    fn commander(&self, tools: &dyn Tools) -> Option<String> {
-        let tool = match &self.way {
-            PurgeCommand::Nothing | PurgeCommand::File | PurgeCommand::Discard => return None,
-            PurgeCommand::Nvme(_) => NVME,
-            PurgeCommand::Ata(_) => HDPARM,
-            PurgeCommand::Scsi(command) => command.tool(),
-        };
-        tools.path_of(tool).map(|path| format!("commanded by {}", path.display()))
-    }
-
     fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostError> {
         let device = work.target.device().path.clone();
         let method = self.method.to_string();
@@ -165,12 +158,19 @@ impl PurgePlan {
             PurgeCommand::Nothing => Ok(PurgeOutcome::Purged),
             PurgeCommand::File => reallocate(work.target).map(|()| PurgeOutcome::Purged),
             PurgeCommand::Discard => discard::discard(work),
-            PurgeCommand::Nvme(command) => command.carry_out(work).map(|()| PurgeOutcome::Purged),
-            PurgeCommand::Ata(command) => command.carry_out(work).map(|()| PurgeOutcome::Purged),
-            PurgeCommand::Scsi(command) => command.carry_out(work).map(|()| PurgeOutcome::Purged),
+            PurgeCommand::Nvme(command) => command.carry_out(work),
+            PurgeCommand::Ata(command) => {
+                command.carry_out(work).map(|()| PurgeOutcome::PurgedBy(HDPARM))
+            }
+            PurgeCommand::Scsi(command) => {
+                command.carry_out(work).map(|()| PurgeOutcome::PurgedBy(command.tool()))
+            }
         };
         done.map_err(|error| match error {
-            HostError::ToolFailed { .. } | HostError::Io { .. } => {
+            HostError::ToolFailed { .. }
+            | HostError::Io { .. }
+            | HostError::NvmeStatus { .. }
+            | HostError::NvmeCommand { .. } => {
                 HostError::PurgeFailed { device, method, why: error.to_string() }
             }
             other => other,

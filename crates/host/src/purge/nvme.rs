@@ -1,25 +1,28 @@
-//! NVMe: Format and Sanitize through `nvme` (nvme-cli).
+//! NVMe: Format and Sanitize by admin commands; through `nvme` (nvme-cli) if the kernel does not take
+//! them from this program.
 //!
 //! Format keeps the namespace's LBA format, metadata setting and protection information. It erases
 //! one namespace, or all namespaces of the subsystem if the controller's FNA field says so. Sanitize
 //! always erases the whole subsystem.
 
 use super::ability::PurgeSupport;
-use super::work::PurgeContext;
-use crate::device_log::json::{named, object};
+use super::work::{PurgeContext, PurgeOutcome};
 use crate::error::HostError;
-use crate::identity::controllers;
+use crate::nvme::layouts::{controller, namespace, sanitize};
+use crate::nvme::{
+    FormatRequest, IdentifyData, NvmeAdmin, NvmeNode, ReadPage, SanitizeAction,
+    identify_controller, identify_namespace, sanitize_status,
+};
 use crate::sysfs_node::SysfsNode;
-use crate::system_roots::{SystemRoots, file_name};
+use crate::system_roots::SystemRoots;
 use crate::tool::{NVME, Tools};
-use serde_json::Value;
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 
-/// Time limit for an admin command other than Format.
+/// Time limit for Sanitize sent by the tool, which returns when the operation has begun.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// Time limit for Format, also passed to `nvme` as the command's timeout.
+/// Time limit for Format.
 const FORMAT_LIMIT: Duration = Duration::from_secs(6 * 3600);
 
 /// Time limit for Sanitize.
@@ -28,18 +31,19 @@ const SANITIZE_LIMIT: Duration = Duration::from_secs(48 * 3600);
 /// Interval between two status queries of a running Sanitize.
 const LOOK: Duration = Duration::from_secs(1);
 
-// Optional Admin Command Support (OACS; NVMe Base 2.0, figure 276).
-const OACS_FORMAT: u64 = 1 << 1;
-const OACS_NAMESPACES: u64 = 1 << 3;
-// Format NVM Attributes (FNA; same figure).
-const FNA_FORMATS_ALL: u64 = 1 << 0;
-const FNA_ERASES_ALL: u64 = 1 << 1;
-const FNA_CRYPTO: u64 = 1 << 2;
+// Optional Admin Command Support (OACS; NVMe Base 2.1, 5.1.13.2.1).
+const OACS_FORMAT: u128 = 1 << 1;
+const OACS_NAMESPACES: u128 = 1 << 3;
+// Format NVM Attributes (FNA; same clause).
+const FNA_FORMATS_ALL: u128 = 1 << 0;
+const FNA_ERASES_ALL: u128 = 1 << 1;
+const FNA_CRYPTO: u128 = 1 << 2;
 
 /// A purge command for a controller.
 #[derive(Debug)]
 pub(super) struct NvmePurgeCommand {
-    controller: String,
+    method: PurgeMethod,
+    node: NvmeNode,
     what: NvmePurgeAction,
     /// Other namespaces that the command erases.
     pub siblings: Vec<SysfsNode>,
@@ -47,10 +51,8 @@ pub(super) struct NvmePurgeCommand {
 
 #[derive(Debug)]
 enum NvmePurgeAction {
-    /// Format: the arguments of `nvme format` that follow the device.
-    Format(Vec<String>),
-    /// Sanitize: the value of `nvme sanitize --sanact`.
-    Sanitize(u8),
+    Format(FormatRequest),
+    Sanitize(SanitizeAction),
 }
 
 /// Returns the methods of the controller, best first.
@@ -62,100 +64,105 @@ pub(super) fn abilities(
     let snapshot = Controller::ask(whole, roots, tools);
     let format = [(PurgeMethod::NvmeFormat, 1), (PurgeMethod::NvmeFormatCrypto, 2)];
     let sanitize = [
-        (PurgeMethod::NvmeSanitizeBlock, 2, 1, "block erase"),
-        (PurgeMethod::NvmeSanitizeCrypto, 4, 0, "cryptographic erase"),
-        (PurgeMethod::NvmeSanitizeOverwrite, 3, 2, "overwrite"),
+        (PurgeMethod::NvmeSanitizeBlock, SanitizeAction::BlockErase, 1, "block erase"),
+        (PurgeMethod::NvmeSanitizeCrypto, SanitizeAction::CryptoErase, 0, "cryptographic erase"),
+        (PurgeMethod::NvmeSanitizeOverwrite, SanitizeAction::Overwrite, 2, "overwrite"),
     ];
-    let formats = format.into_iter().map(|(method, erase)| (method, snapshot.format(erase)));
+    let formats =
+        format.into_iter().map(|(method, erase)| (method, snapshot.format(method, erase)));
     let sanitizes = sanitize
         .into_iter()
-        .map(|(method, action, bit, name)| (method, snapshot.sanitize(action, bit, name)));
+        .map(|(method, action, bit, name)| (method, snapshot.sanitize(method, action, bit, name)));
     formats.chain(sanitizes).map(|(method, way)| PurgeSupport::sure(method, way)).collect()
 }
 
-/// Identify data of a controller and one of its namespaces, and the other namespaces.
+/// Identify data of a controller and of one of its namespaces.
+struct ControllerIdentity {
+    controller: ReadPage,
+    namespace: ReadPage,
+}
+
+/// A controller with its Identify data, and the other namespaces.
 struct Controller {
-    path: String,
-    asked: Result<(Value, Value), String>,
+    node: NvmeNode,
+    asked: Result<ControllerIdentity, String>,
     siblings: Result<Vec<SysfsNode>, String>,
-    namespace: u64,
 }
 
 impl Controller {
     fn ask(whole: &SysfsNode, roots: &SystemRoots, tools: &dyn Tools) -> Controller {
-        let name = controllers(whole).first().map(|directory| file_name(directory));
-        let path = roots.dev.join(name.unwrap_or_default()).to_string_lossy().into_owned();
-        let namespace = whole.number("nsid").unwrap_or(1);
-        let ask = || -> Result<(Value, Value), HostError> {
-            let identity = answer(tools, &["id-ctrl", &path, "-o", "json"])?;
-            let number = format!("--namespace-id={namespace}");
-            Ok((identity, answer(tools, &["id-ns", &path, &number, "-o", "json"])?))
+        let node = NvmeNode::of_namespace(whole, roots);
+        let admin = tools.open_nvme(&node).map_err(|error| error.to_string());
+        let asked =
+            admin.as_ref().map_err(Clone::clone).and_then(|admin| identify(&node, &**admin));
+        let siblings = match (&admin, &asked) {
+            (Ok(admin), Ok(identity)) => siblings(whole, roots, &**admin, &identity.controller),
+            (Err(why), _) | (_, Err(why)) => Err(why.clone()),
         };
-        let asked = ask().map_err(|error| error.to_string());
-        let siblings = siblings(whole, &path, roots, tools, &asked);
-        Controller { path, asked, siblings, namespace }
+        Controller { node, asked, siblings }
     }
 
     fn command(
         &self,
+        method: PurgeMethod,
         what: NvmePurgeAction,
         reaches_all: bool,
     ) -> Result<NvmePurgeCommand, String> {
         let siblings = if reaches_all { self.siblings.clone()? } else { Vec::new() };
-        Ok(NvmePurgeCommand { controller: self.path.clone(), what, siblings })
+        Ok(NvmePurgeCommand { method, node: self.node.clone(), what, siblings })
     }
 
-    fn format(&self, erase: u64) -> Result<NvmePurgeCommand, String> {
-        let (controller, namespace) = self.asked.as_ref().map_err(Clone::clone)?;
-        let attribute = |name: &str| named(controller, &[name]).unwrap_or(0);
-        if attribute("oacs") & OACS_FORMAT == 0 {
+    fn format(&self, method: PurgeMethod, erase: u8) -> Result<NvmePurgeCommand, String> {
+        let identity = self.asked.as_ref().map_err(Clone::clone)?;
+        let attribute = |field| identity.controller.number(field).unwrap_or(0);
+        if attribute(&controller::OACS) & OACS_FORMAT == 0 {
             return Err("the controller has no Format command (OACS)".into());
         }
-        let fna = attribute("fna");
+        let fna = attribute(&controller::FNA);
         if erase == 2 && fna & FNA_CRYPTO == 0 {
             return Err("the controller has no cryptographic erase (FNA)".into());
         }
-        let arguments = format_arguments(namespace, self.namespace, erase)
+        let of_namespace = |field| identity.namespace.count(field).and_then(|n| n.try_into().ok());
+        let flbas = of_namespace(&namespace::FLBAS)
             .ok_or("the namespace does not report its LBA format (FLBAS)")?;
-        self.command(
-            NvmePurgeAction::Format(arguments),
-            fna & (FNA_FORMATS_ALL | FNA_ERASES_ALL) != 0,
-        )
+        let dps = of_namespace(&namespace::DPS).unwrap_or(0);
+        let request = FormatRequest { nsid: self.node.nsid, flbas, dps, erase };
+        let reaches_all = fna & (FNA_FORMATS_ALL | FNA_ERASES_ALL) != 0;
+        self.command(method, NvmePurgeAction::Format(request), reaches_all)
     }
 
-    fn sanitize(&self, action: u8, bit: u8, name: &str) -> Result<NvmePurgeCommand, String> {
-        let (controller, _) = self.asked.as_ref().map_err(Clone::clone)?;
-        let capabilities = named(controller, &["sanicap"]).unwrap_or(0);
+    fn sanitize(
+        &self,
+        method: PurgeMethod,
+        action: SanitizeAction,
+        bit: u8,
+        name: &str,
+    ) -> Result<NvmePurgeCommand, String> {
+        let identity = self.asked.as_ref().map_err(Clone::clone)?;
+        let capabilities = identity.controller.number(&controller::SANICAP).unwrap_or(0);
         if capabilities & (1 << bit) == 0 {
             return Err(format!("the controller has no Sanitize by {name} (SANICAP)"));
         }
-        self.command(NvmePurgeAction::Sanitize(action), true)
+        self.command(method, NvmePurgeAction::Sanitize(action), true)
     }
 }
 
-fn answer(tools: &dyn Tools, arguments: &[&str]) -> Result<Value, HostError> {
-    let said = tools.run(NVME, arguments, ANSWER)?;
-    object(&said)
-        .ok_or_else(|| HostError::not_understood(format!("nvme {}", arguments.join(" ")), &said))
-}
-
-/// Returns arguments of `nvme format` that keep the current FLBAS and DPS values (NVMe NVM Command
-/// Set 1.0, figure 97), so that only the content changes. `None` if FLBAS is not reported.
-fn format_arguments(namespace: &Value, number: u64, erase: u64) -> Option<Vec<String>> {
-    let flbas = named(namespace, &["flbas"])?;
-    let dps = named(namespace, &["dps"]).unwrap_or(0);
-    let format = (flbas & 0xf) | (flbas >> 5 & 0x3) << 4;
-    Some(vec![
-        format!("--namespace-id={number}"),
-        format!("--lbaf={format}"),
-        format!("--ses={erase}"),
-        format!("--ms={}", flbas >> 4 & 1),
-        format!("--pi={}", dps & 0x7),
-        format!("--pil={}", dps >> 3 & 1),
-        format!("--timeout={}", FORMAT_LIMIT.as_millis()),
-        // Suppresses the prompt of nvme-cli: the user has already confirmed the device.
-        "--force".to_owned(),
-    ])
+/// Reads the Identify data, and checks that the controller is the one that sysfs describes.
+fn identify(node: &NvmeNode, admin: &dyn NvmeAdmin) -> Result<ControllerIdentity, String> {
+    let words = |error: HostError| error.to_string();
+    let controller = identify_controller(admin).map_err(words)?;
+    let serial = controller.text(&controller::SN);
+    if serial != node.serial {
+        let shown = |serial: &Option<String>| serial.clone().unwrap_or_else(|| "none".into());
+        return Err(format!(
+            "{} answers with the serial number {}, and sysfs has {}",
+            node.path.display(),
+            shown(&serial),
+            shown(&node.serial)
+        ));
+    }
+    let namespace = identify_namespace(admin, node.nsid).map_err(words)?;
+    Ok(ControllerIdentity { controller, namespace })
 }
 
 /// Returns the other namespaces of the controller's subsystem. Without the kernel's multipath
@@ -166,10 +173,9 @@ fn format_arguments(namespace: &Value, number: u64, erase: u64) -> Option<Vec<St
 /// list or a subsystem cannot be read.
 fn siblings(
     whole: &SysfsNode,
-    path: &str,
     roots: &SystemRoots,
-    tools: &dyn Tools,
-    asked: &Result<(Value, Value), String>,
+    admin: &dyn NvmeAdmin,
+    identity: &ReadPage,
 ) -> Result<Vec<SysfsNode>, String> {
     let own = subsystem(whole)?;
     let mut seen = Vec::new();
@@ -180,18 +186,19 @@ fn siblings(
             seen.push(node);
         }
     }
-    let manages = asked.as_ref().ok().and_then(|(controller, _)| named(controller, &["oacs"]));
-    if manages.unwrap_or(0) & OACS_NAMESPACES == 0 {
+    if identity.number(&controller::OACS).unwrap_or(0) & OACS_NAMESPACES == 0 {
         return Ok(seen);
     }
-    let list = answer(tools, &["list-ns", path, "--all", "-o", "json"])
+    let list = admin
+        .identify(IdentifyData::AllocatedNamespaces, 0)
         .map_err(|error| format!("its other namespaces are unknown: {error}"))?;
-    let known = |number: u64| {
-        let is = |node: &SysfsNode| node.number::<u64>("nsid") == Some(number);
+    let known = |number: u32| {
+        let is = |node: &SysfsNode| node.number::<u32>("nsid") == Some(number);
         is(whole) || seen.iter().any(is)
     };
-    let listed = list.get("nsid_list").and_then(Value::as_array).cloned().unwrap_or_default();
-    let numbers = listed.iter().filter_map(|entry| named(entry, &["nsid"]));
+    // Up to 1024 numbers in ascending order, then zeros.
+    let numbers = list.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
+    let numbers = numbers.take_while(|number| *number != 0);
     match numbers.filter(|number| !known(*number)).collect::<Vec<_>>().as_slice() {
         [] => Ok(seen),
         hidden => Err(format!(
@@ -211,51 +218,85 @@ fn subsystem(namespace: &SysfsNode) -> Result<String, String> {
 
 impl NvmePurgeCommand {
     /// Sends the command and waits until the controller has finished.
-    pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
+    pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostError> {
+        let admin = work.tools.open_nvme(&self.node)?;
         match &self.what {
-            NvmePurgeAction::Format(options) => self.format(options, work),
-            NvmePurgeAction::Sanitize(action) => self.sanitize(*action, work),
+            NvmePurgeAction::Format(request) => self.format(request, &*admin, work),
+            NvmePurgeAction::Sanitize(action) => self.sanitize(*action, &*admin, work),
         }
     }
 
-    fn format(&self, options: &[String], work: &mut PurgeContext<'_>) -> Result<(), HostError> {
-        let mut arguments = vec!["format", self.controller.as_str()];
-        arguments.extend(options.iter().map(String::as_str));
-        work.run_to_end(NVME, &arguments, FORMAT_LIMIT, "formatting").map(drop)
-    }
-
-    fn sanitize(&self, action: u8, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
-        let action = format!("--sanact={action}");
-        let mut arguments = vec!["sanitize", self.controller.as_str(), &action];
-        // AUSE makes it possible to leave the failure mode after a failed sanitize.
-        arguments.push("--ause");
-        if action.ends_with('3') {
-            arguments.extend(["--owpass=1", "--ovrpat=0"]);
+    fn format(
+        &self,
+        request: &FormatRequest,
+        admin: &dyn NvmeAdmin,
+        work: &mut PurgeContext<'_>,
+    ) -> Result<PurgeOutcome, HostError> {
+        let command = request.command(FORMAT_LIMIT);
+        match work.send_to_end(admin, &command, "formatting") {
+            Err(error) if is_untaken(&error) => {
+                let arguments = format_arguments(&self.node, request);
+                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+                match work.run_to_end(NVME, &arguments, FORMAT_LIMIT, "formatting") {
+                    Err(HostError::ToolMissing { .. }) => Err(error),
+                    sent => sent.map(|_| PurgeOutcome::PurgedBy(NVME)),
+                }
+            }
+            sent => sent.map(|()| PurgeOutcome::Purged),
         }
-        work.tools.run(NVME, &arguments, ANSWER)?;
-        self.await_sanitize(work)
     }
 
-    fn await_sanitize(&self, work: &mut PurgeContext<'_>) -> Result<(), HostError> {
-        let arguments = ["sanitize-log", self.controller.as_str(), "-o", "json"];
-        let failed = |how: &str, said: String| HostError::ToolFailed {
-            command: format!("nvme {}", arguments.join(" ")),
-            how: how.to_owned(),
-            said,
+    fn sanitize(
+        &self,
+        action: SanitizeAction,
+        admin: &dyn NvmeAdmin,
+        work: &mut PurgeContext<'_>,
+    ) -> Result<PurgeOutcome, HostError> {
+        let outcome = match admin.send(&action.command(), &mut []) {
+            Err(error) if is_untaken(&error) => {
+                let arguments = sanitize_arguments(&self.node, action);
+                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+                match work.tools.run(NVME, &arguments, ANSWER) {
+                    Err(HostError::ToolMissing { .. }) => return Err(error),
+                    sent => sent.map(|_| PurgeOutcome::PurgedBy(NVME))?,
+                }
+            }
+            sent => {
+                sent?;
+                PurgeOutcome::Purged
+            }
         };
+        self.await_sanitize(admin, work)?;
+        Ok(outcome)
+    }
+
+    fn await_sanitize(
+        &self,
+        admin: &dyn NvmeAdmin,
+        work: &mut PurgeContext<'_>,
+    ) -> Result<(), HostError> {
+        let device = work.target.device().path.clone();
+        let method = self.method.to_string();
+        let failed = |why: String| HostError::PurgeFailed { device, method, why };
         while work.began.elapsed() < SANITIZE_LIMIT {
-            let log = answer(work.tools, &arguments)?;
-            match sanitize_state(&log) {
-                Some((_, 1 | 4)) => return Ok(()),
-                Some((progress, 2)) => {
-                    work.tell("sanitizing", Some(100.0 * progress as f64 / 65_536.0));
+            let log = sanitize_status(admin)?;
+            let progress = log.count(&sanitize::SPROG).unwrap_or(0);
+            // Status in bits 2:0 (NVMe Base 2.1, 5.1.12.1.33).
+            match log.count(&sanitize::SSTAT).unwrap_or(0) & 0x7 {
+                1 | 4 => return Ok(()),
+                2 => work.tell("sanitizing", Some(100.0 * progress as f64 / 65_536.0)),
+                3 => {
+                    return Err(failed(
+                        "the drive reports that the sanitize failed; it refuses I/O until a \
+                         sanitize succeeds, or until `nvme sanitize --sanact=1` ends its failure \
+                         mode"
+                            .to_owned(),
+                    ));
                 }
-                Some((_, 3)) => {
-                    let said = "the drive refuses I/O until a sanitize succeeds, or until \
-                                `nvme sanitize --sanact=1` ends its failure mode";
-                    return Err(failed("the drive reports that the sanitize failed", said.into()));
+                status => {
+                    let why = format!("the sanitize status log reports status {status}");
+                    return Err(failed(why));
                 }
-                _ => return Err(failed("its output cannot be parsed", log.to_string())),
             }
             if work.watch.is_stopped() {
                 work.tell("the drive continues sanitizing; it cannot be canceled", None);
@@ -263,25 +304,46 @@ impl NvmePurgeCommand {
             }
             work.tools.pause(LOOK);
         }
-        Err(failed("the sanitize did not end within 48 hours", String::new()))
+        Err(failed("the sanitize did not end within 48 hours".to_owned()))
     }
 }
 
-/// Returns progress (in 1/65536) and status from the Sanitize log (81h). nvme-cli may nest the log
-/// under the controller's name and print the status as a number or as `(2) Sanitize in Progress.`.
-fn sanitize_state(log: &Value) -> Option<(u64, u64)> {
-    let page = match log.get("sstat") {
-        Some(_) => log,
-        None => log.as_object()?.values().find(|value| value.get("sstat").is_some())?,
-    };
-    let progress = named(page, &["sprog"])?;
-    let status = page.get("sstat")?;
-    let status = match status.get("status") {
-        Some(Value::String(words)) => words.trim_start_matches('(').split(')').next()?.parse().ok(),
-        Some(_) => named(status, &["status"]),
-        None => named(page, &["sstat"]),
-    };
-    Some((progress, status? & 0x7))
+/// Returns true if the kernel refused the call itself, so that the drive never saw the command.
+fn is_untaken(error: &HostError) -> bool {
+    let HostError::NvmeCommand { source, .. } = error else { return false };
+    let refusals = [libc::EPERM, libc::EACCES, libc::ENOTTY, libc::EINVAL, libc::EOPNOTSUPP];
+    source.raw_os_error().is_some_and(|errno| refusals.contains(&errno))
+}
+
+/// Returns the arguments of `nvme` for a Format.
+fn format_arguments(node: &NvmeNode, request: &FormatRequest) -> Vec<String> {
+    vec![
+        "format".to_owned(),
+        node.path.to_string_lossy().into_owned(),
+        format!("--namespace-id={}", request.nsid),
+        format!("--lbaf={}", request.format()),
+        format!("--ses={}", request.erase),
+        format!("--ms={}", request.metadata()),
+        format!("--pi={}", request.protection()),
+        format!("--pil={}", request.location()),
+        format!("--timeout={}", FORMAT_LIMIT.as_millis()),
+        // Suppresses the prompt of nvme-cli: the user has already confirmed the device.
+        "--force".to_owned(),
+    ]
+}
+
+/// Returns the arguments of `nvme` for a Sanitize.
+fn sanitize_arguments(node: &NvmeNode, action: SanitizeAction) -> Vec<String> {
+    let mut arguments = vec![
+        "sanitize".to_owned(),
+        node.path.to_string_lossy().into_owned(),
+        format!("--sanact={}", action as u8),
+        "--ause".to_owned(),
+    ];
+    if action == SanitizeAction::Overwrite {
+        arguments.extend(["--owpass=1".to_owned(), "--ovrpat=0".to_owned()]);
+    }
+    arguments
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub(super) fn armed(machine: &MachineFixture, name: &str) -> Target {
 }
 
 /// Fills a machine's medium with zeros.
-pub(super) fn erase(machine: &MachineFixture) -> impl Fn() + 'static {
+pub(super) fn erase(machine: &MachineFixture) -> impl Fn() + Send + 'static {
     let path = machine.path("medium");
     move || fs::write(&path, vec![0; MEDIUM as usize]).unwrap()
 }

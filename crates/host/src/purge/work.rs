@@ -2,12 +2,17 @@
 //! shows progress.
 
 use crate::error::HostError;
+use crate::nvme::{AdminCommand, NvmeAdmin};
 use crate::target::Target;
 use crate::tool::{Tool, Tools};
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{PurgeChoice, PurgeFailure};
+
+/// Interval between two looks at a command that runs.
+const POLL: Duration = Duration::from_millis(50);
 
 /// The user's choices for a purge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,7 +72,7 @@ impl PurgeContext<'_> {
         HostError::PurgeStopped { device: self.target.device().path.clone() }
     }
 
-    /// Runs a command that returns when the device has finished and cannot be canceled. Returns its
+    /// Runs a tool that returns when the device has finished and cannot be canceled. Returns its
     /// standard output.
     pub fn run_to_end(
         &mut self,
@@ -76,21 +81,46 @@ impl PurgeContext<'_> {
         limit: Duration,
         doing: &str,
     ) -> Result<String, HostError> {
-        let (tools, began, watch) = (self.tools, self.began, &mut *self.watch);
-        tools.run_long(tool, arguments, limit, &mut |_| {
-            let doing = if watch.is_stopped() {
-                format!("{doing}; it cannot be canceled, the run stops after it")
-            } else {
-                doing.to_owned()
-            };
-            watch.tell(&PurgeProgress { doing: &doing, percent: None, since: began.elapsed() });
+        let tools = self.tools;
+        tools.run_long(tool, arguments, limit, &mut |_| self.tell_uncancelable(doing))
+    }
+
+    /// Sends an NVMe command that completes when the device has finished and cannot be canceled.
+    pub fn send_to_end(
+        &mut self,
+        admin: &dyn NvmeAdmin,
+        command: &AdminCommand,
+        doing: &str,
+    ) -> Result<(), HostError> {
+        thread::scope(|scope| {
+            // The kernel's call blocks until then, without a way to look at its progress.
+            let sent = scope.spawn(|| admin.send(command, &mut []));
+            loop {
+                self.tell_uncancelable(doing);
+                if sent.is_finished() {
+                    break;
+                }
+                thread::sleep(POLL);
+            }
+            sent.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map(drop)
         })
+    }
+
+    fn tell_uncancelable(&mut self, doing: &str) {
+        if self.watch.is_stopped() {
+            let doing = format!("{doing}; it cannot be canceled, the run stops after it");
+            self.tell(&doing, None);
+        } else {
+            self.tell(doing, None);
+        }
     }
 }
 
 /// Outcome of a purge command.
 pub(super) enum PurgeOutcome {
     Purged,
+    /// Purged by a command that this tool sent.
+    PurgedBy(Tool),
     /// The device announced the command but does not support it.
     Unknown,
 }

@@ -1,7 +1,6 @@
 //! Hardware monitors (hwmon) of a device.
 
-use crate::identity::controllers;
-use crate::sysfs_node::SysfsNode;
+use crate::sysfs_node::{SysfsNode, controllers};
 use crate::system_roots::{SystemRoots, entries, file_name};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};

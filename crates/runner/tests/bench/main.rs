@@ -17,6 +17,7 @@ use steadfast_domain::{
     Transport,
 };
 use steadfast_engine::{PreparedStep, StepRefusal, StepStart};
+use steadfast_host::Examination;
 use steadfast_runner::ledger::JournalLine;
 use steadfast_runner::live::unrestored;
 use steadfast_runner::progress::NoProgress;
@@ -141,8 +142,8 @@ impl Rig for MemoryRig<'_> {
     fn forgets(&self) -> bool {
         self.forgets
     }
-    fn examine(&mut self) -> Vec<Check> {
-        vec![check("load", "quiet")]
+    fn examine(&mut self) -> Examination {
+        Examination { checks: vec![check("load", "quiet")], ..Examination::default() }
     }
     fn check_after_run(&mut self) -> Vec<Check> {
         vec![check("power-readings", "all succeeded")]

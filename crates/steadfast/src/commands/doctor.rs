@@ -7,11 +7,12 @@ use crate::terminal;
 use console::{StyledObject, style};
 use serde::Serialize;
 use steadfast_domain::Device;
+use steadfast_domain::drive_page::DrivePage;
 use steadfast_domain::record::{Check, CheckState};
 use steadfast_domain::text::{printable, wrapped};
 use steadfast_engine::StopSignal;
 use steadfast_engine::sim::SimulatedSsd;
-use steadfast_host::{SystemRoots, WATCH};
+use steadfast_host::{Examination, SystemRoots, WATCH};
 
 /// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -20,6 +21,9 @@ struct DoctorOutput<'a> {
     /// The worst state of any check.
     state: CheckState,
     checks: &'a [Check],
+    /// What an NVMe drive reports about itself; absent for other devices.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pages: &'a [DrivePage],
 }
 
 /// Returns the schema of the JSON output.
@@ -29,19 +33,26 @@ pub fn schema() -> schemars::Schema {
 
 /// Checks a device and its host. Read-only.
 pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
-    let (device, checks) = match target::existing(&arguments.device)? {
+    let (device, found) = match target::existing(&arguments.device)? {
         TargetRef::Simulated(spec) => {
             let ssd = SimulatedSsd::new(spec, 1, StopSignal::default());
-            (ssd.device().clone(), vec![simulated()])
+            let checks = vec![simulated()];
+            (ssd.device().clone(), Examination { checks, ..Examination::default() })
         }
         TargetRef::Real(device) => {
-            let checks = steadfast_host::examine(&device, &SystemRoots::real(), WATCH);
-            (*device, checks)
+            let found = steadfast_host::examine(&device, &SystemRoots::real(), WATCH);
+            (*device, found)
         }
     };
+    let Examination { checks, pages } = found;
     let state = checks.iter().map(|check| check.state).max().unwrap_or(CheckState::Good);
     if arguments.json {
-        terminal::print_json(&DoctorOutput { device: &device, state, checks: &checks })?;
+        terminal::print_json(&DoctorOutput {
+            device: &device,
+            state,
+            checks: &checks,
+            pages: &pages,
+        })?;
     } else {
         terminal::print_coloured(&text(&device, &checks, terminal::width()))?;
     }

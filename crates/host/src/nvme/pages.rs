@@ -1,0 +1,285 @@
+//! Reads the pages that a drive reports, each as far as the drive announces it.
+
+use super::admin::NvmeAdmin;
+use super::commands::{IdentifyData, LogRequest};
+use super::layouts::{
+    controller, effects, endurance, errors, events, fdp_configurations, fdp_events, fdp_statistics,
+    fdp_usage, latency_monitor, latency_setup, namespace, ocp_smart, power_management, sanitize,
+    self_test, smart, telemetry, write_cache,
+};
+use super::page::{PageLayout, ReadPage, refused_page};
+use crate::error::HostError;
+use steadfast_domain::drive_page::DrivePage;
+
+// Log Page Attributes (LPA; NVMe Base 2.1, 5.1.13.2.1).
+const LPA_EFFECTS: u128 = 1 << 1;
+const LPA_TELEMETRY: u128 = 1 << 3;
+const LPA_EVENTS: u128 = 1 << 4;
+// Controller Attributes (CTRATT; same clause).
+const CTRATT_ENDURANCE_GROUPS: u128 = 1 << 4;
+const CTRATT_UUID_LIST: u128 = 1 << 9;
+const CTRATT_FDP: u128 = 1 << 19;
+// Optional Admin Command Support (OACS; same clause).
+const OACS_SELF_TEST: u128 = 1 << 4;
+
+/// Version of the specification from which on log page 00h lists the supported log pages.
+const LISTS_LOGS: u128 = 0x0002_0000;
+
+/// UUID of the OCP specification in a controller's UUID list (OCP Datacenter NVMe SSD 2.0, UUID-1).
+const OCP_UUID: [u8; 16] = 0xc194_d55b_e094_4794_a21d_2999_8f56_be6f_u128.to_be_bytes();
+
+/// Largest number of bytes read of one page.
+const PAGE_LIMIT: usize = 4096;
+
+/// Identifiers of the OCP log pages and of the feature of the latency monitor.
+const OCP_SMART: u8 = 0xc0;
+const OCP_LATENCY: u8 = 0xc3;
+const OCP_LATENCY_SETUP: u8 = 0xc5;
+
+/// Reads SMART / Health Information.
+pub(crate) fn smart_log(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
+    log(admin, &smart::PAGE, LogRequest::of_controller(0x02, smart::PAGE.length))
+}
+
+/// Reads Identify Controller.
+pub(crate) fn identify_controller(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
+    Ok(ReadPage::new(&controller::PAGE, admin.identify(IdentifyData::Controller, 0)?))
+}
+
+/// Reads Identify Namespace.
+pub(crate) fn identify_namespace(admin: &dyn NvmeAdmin, nsid: u32) -> Result<ReadPage, HostError> {
+    Ok(ReadPage::new(&namespace::PAGE, admin.identify(IdentifyData::Namespace, nsid)?))
+}
+
+/// Reads Sanitize Status.
+pub(crate) fn sanitize_status(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
+    log(admin, &sanitize::PAGE, LogRequest::of_controller(0x81, sanitize::PAGE.length))
+}
+
+fn log(
+    admin: &dyn NvmeAdmin,
+    layout: &'static PageLayout,
+    request: LogRequest,
+) -> Result<ReadPage, HostError> {
+    Ok(ReadPage::new(layout, admin.log_page(&request)?))
+}
+
+/// Whether a controller has the OCP logs, and by which index of its UUID list they are requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OcpLogs {
+    uuid_index: u8,
+}
+
+impl OcpLogs {
+    /// Returns how the OCP logs are requested; `None` if the controller lists its log pages and the
+    /// OCP logs are not among them. Without such a list, only a request shows whether they exist.
+    pub fn of(admin: &dyn NvmeAdmin, identity: &ReadPage) -> Option<OcpLogs> {
+        let lists = identity.number(&controller::VER).is_some_and(|version| version >= LISTS_LOGS);
+        if lists
+            && let Ok(list) = admin.log_page(&LogRequest::of_controller(0x00, 1024))
+            && !is_listed(&list, OCP_SMART)
+        {
+            return None;
+        }
+        let has_uuids = has(identity, &controller::CTRATT, CTRATT_UUID_LIST);
+        let uuids = if has_uuids { admin.identify(IdentifyData::UuidList, 0).ok() } else { None };
+        let uuid_index = uuids.as_deref().and_then(ocp_index).unwrap_or(0);
+        Some(OcpLogs { uuid_index })
+    }
+
+    /// Reads the OCP SMART log. A drive without it may have another vendor's page there, which has
+    /// no numbers then.
+    pub fn smart(self, admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
+        log(admin, &ocp_smart::PAGE, self.request(OCP_SMART))
+    }
+
+    fn latency(self, admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
+        log(admin, &latency_monitor::PAGE, self.request(OCP_LATENCY))
+    }
+
+    fn latency_setup(self, admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
+        let layout = &latency_setup::PAGE;
+        let bytes = admin.feature_data(OCP_LATENCY_SETUP, self.uuid_index, layout.length)?;
+        Ok(ReadPage::new(layout, bytes))
+    }
+
+    fn request(self, id: u8) -> LogRequest {
+        LogRequest { uuid_index: self.uuid_index, ..LogRequest::of_controller(id, 512) }
+    }
+}
+
+/// Returns true if the list of supported log pages (00h) has a page: bit 0 of its 4 bytes.
+fn is_listed(list: &[u8], id: u8) -> bool {
+    list.get(usize::from(id) * 4).is_some_and(|bits| bits & 1 == 1)
+}
+
+/// Returns the index of the OCP UUID in a UUID list: 32 bytes per entry, of which the UUID is the
+/// second half; entry 0 is not used.
+fn ocp_index(list: &[u8]) -> Option<u8> {
+    let mut entries = list.chunks_exact(32).skip(1);
+    let index = entries.position(|entry| entry[16..] == OCP_UUID)?;
+    u8::try_from(index + 1).ok().filter(|index| *index < 128)
+}
+
+fn has(page: &ReadPage, field: &super::page::PageField, bits: u128) -> bool {
+    page.number(field).is_some_and(|value| value & bits != 0)
+}
+
+/// The pages of a drive.
+#[derive(Debug, Default)]
+pub(crate) struct DrivePages {
+    pages: Vec<(Option<u16>, ReadPage)>,
+    refused: Vec<DrivePage>,
+}
+
+impl DrivePages {
+    /// Reads all pages of a controller and one of its namespaces.
+    ///
+    /// # Errors
+    /// Identify Controller or SMART cannot be read.
+    pub fn read(admin: &dyn NvmeAdmin, nsid: u32) -> Result<DrivePages, HostError> {
+        let mut pages = DrivePages::default();
+        let identity = identify_controller(admin)?;
+        let smart = smart_log(admin)?;
+        pages.pages.extend([(None, identity.clone()), (None, smart)]);
+        pages.keep(&namespace::PAGE, None, identify_namespace(admin, nsid));
+        pages.standard_logs(admin, &identity);
+        let group = pages.get(&namespace::PAGE).and_then(|page| page.number(&namespace::ENDGID));
+        if let Some(group) = group.and_then(|group| u16::try_from(group).ok()) {
+            pages.group_logs(admin, &identity, group);
+        }
+        pages.ocp_logs(admin, &identity);
+        pages.features(admin, &identity);
+        Ok(pages)
+    }
+
+    fn standard_logs(&mut self, admin: &dyn NvmeAdmin, identity: &ReadPage) {
+        let entries = identity.count(&controller::ELPE).unwrap_or(0).min(63) as usize + 1;
+        let request = LogRequest::of_controller(0x01, entries * 64);
+        self.keep(&errors::PAGE, None, log(admin, &errors::PAGE, request));
+        let whole = |id, layout: &'static PageLayout| {
+            log(admin, layout, LogRequest::of_controller(id, layout.length))
+        };
+        if has(identity, &controller::LPA, LPA_EFFECTS) {
+            // The whole page is read; its second half is reserved.
+            let request = LogRequest::of_controller(0x05, PAGE_LIMIT);
+            self.keep(&effects::PAGE, None, log(admin, &effects::PAGE, request));
+        }
+        if has(identity, &controller::OACS, OACS_SELF_TEST) {
+            self.keep(&self_test::PAGE, None, whole(0x06, &self_test::PAGE));
+        }
+        if has(identity, &controller::LPA, LPA_TELEMETRY) {
+            // Without the parameter bit that creates one, the last capture's header is returned.
+            self.keep(&telemetry::HOST, None, whole(0x07, &telemetry::HOST));
+            let layout = &telemetry::CONTROLLER;
+            let request =
+                LogRequest { keeps_event: true, ..LogRequest::of_controller(0x08, layout.length) };
+            self.keep(layout, None, log(admin, layout, request));
+        }
+        if has(identity, &controller::LPA, LPA_EVENTS) {
+            self.keep(&events::PAGE, None, persistent_events(admin));
+        }
+        if identity.number(&controller::SANICAP).is_some_and(|ways| ways & 0b111 != 0) {
+            self.keep(&sanitize::PAGE, None, sanitize_status(admin));
+        }
+    }
+
+    /// Reads the logs of an endurance group.
+    fn group_logs(&mut self, admin: &dyn NvmeAdmin, identity: &ReadPage, group: u16) {
+        let of_group = |id, layout: &'static PageLayout, length| {
+            let request =
+                LogRequest { nsid: 0, specific: group, ..LogRequest::of_controller(id, length) };
+            log(admin, layout, request)
+        };
+        if has(identity, &controller::CTRATT, CTRATT_ENDURANCE_GROUPS) {
+            let read = of_group(0x09, &endurance::PAGE, endurance::PAGE.length);
+            self.keep(&endurance::PAGE, Some(group), read);
+        }
+        if !has(identity, &controller::CTRATT, CTRATT_FDP) {
+            return;
+        }
+        // The lengths of these pages are in their first bytes.
+        let layout = &fdp_configurations::PAGE;
+        let read = of_group(0x20, layout, 16).and_then(|head| {
+            let length = head.count(&fdp_configurations::SZE).unwrap_or(0);
+            of_group(0x20, layout, page_length(length))
+        });
+        self.keep(layout, Some(group), read);
+        let layout = &fdp_usage::PAGE;
+        let read = of_group(0x21, layout, 8).and_then(|head| {
+            let handles = head.count(&fdp_usage::NRUH).unwrap_or(0);
+            of_group(0x21, layout, page_length(8 + 8 * handles))
+        });
+        self.keep(layout, Some(group), read);
+        let layout = &fdp_statistics::PAGE;
+        self.keep(layout, Some(group), of_group(0x22, layout, layout.length));
+        let layout = &fdp_events::PAGE;
+        self.keep(layout, Some(group), of_group(0x23, layout, PAGE_LIMIT));
+    }
+
+    /// Reads the OCP logs. A drive that does not list its logs and refuses them does not have them.
+    fn ocp_logs(&mut self, admin: &dyn NvmeAdmin, identity: &ReadPage) {
+        let Some(ocp) = OcpLogs::of(admin, identity) else { return };
+        let Ok(smart) = ocp.smart(admin) else { return };
+        let is_ocp = smart.number(&ocp_smart::MEDIA_WRITTEN).is_some();
+        self.pages.push((None, smart));
+        if !is_ocp {
+            return;
+        }
+        if let Ok(latency) = ocp.latency(admin) {
+            self.pages.push((None, latency));
+            self.keep(&latency_setup::PAGE, None, ocp.latency_setup(admin));
+        }
+    }
+
+    fn features(&mut self, admin: &dyn NvmeAdmin, identity: &ReadPage) {
+        let value = |layout: &'static PageLayout, id| {
+            Ok(ReadPage::new(layout, admin.feature(id)?.to_le_bytes().to_vec()))
+        };
+        self.keep(&power_management::PAGE, None, value(&power_management::PAGE, 0x02));
+        if has(identity, &controller::VWC, 1) {
+            self.keep(&write_cache::PAGE, None, value(&write_cache::PAGE, 0x06));
+        }
+    }
+
+    fn keep(
+        &mut self,
+        layout: &'static PageLayout,
+        part: Option<u16>,
+        read: Result<ReadPage, HostError>,
+    ) {
+        match read {
+            Ok(page) => self.pages.push((part, page)),
+            Err(error) => self.refused.push(refused_page(layout, part, error.to_string())),
+        }
+    }
+
+    /// Returns a page by its layout; `None` if it was not read.
+    pub fn get(&self, layout: &PageLayout) -> Option<&ReadPage> {
+        self.pages.iter().map(|(_, page)| page).find(|page| page.layout.id == layout.id)
+    }
+
+    /// Returns all pages, the refused ones last.
+    pub fn records(&self) -> Vec<DrivePage> {
+        let read = self.pages.iter().map(|(part, page)| page.record(*part));
+        read.chain(self.refused.iter().cloned()).collect()
+    }
+}
+
+/// Returns the bytes to read of a page of `length` bytes: whole dwords, at most [`PAGE_LIMIT`].
+fn page_length(length: u64) -> usize {
+    (length.clamp(4, PAGE_LIMIT as u64) as usize).next_multiple_of(4)
+}
+
+/// Reads the header of the persistent event log: establishes a context, which the controller
+/// needs to report the log, and releases it.
+fn persistent_events(admin: &dyn NvmeAdmin) -> Result<ReadPage, HostError> {
+    let action = |parameter| LogRequest {
+        parameter,
+        ..LogRequest::of_controller(0x0d, events::PAGE.length)
+    };
+    let page = log(admin, &events::PAGE, action(1))?;
+    // A context that cannot be released is released by the next reset.
+    let _ = admin.log_page(&action(2));
+    Ok(page)
+}
