@@ -31,12 +31,12 @@ use crate::terminal;
 use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use common::{TargetArguments, more_than_nothing, percentage};
+use common::{ArrivalsName, TargetArguments, more_than_nothing, percentage};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::rate::{Arrivals, OfferedRate};
+use steadfast_domain::rate::OfferedRate;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::text::{excerpt, printable};
 use steadfast_domain::units::parse_percent;
@@ -500,24 +500,6 @@ impl From<TogetherName> for steadfast_runner::StartSync {
             TogetherName::Steps => Self::Steps,
             TogetherName::Phases => Self::Phases,
             TogetherName::Start => Self::Start,
-        }
-    }
-}
-
-/// Arrivals of I/Os at a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ArrivalsName {
-    /// At random.
-    Poisson,
-    /// Evenly spaced.
-    Fixed,
-}
-
-impl From<ArrivalsName> for Arrivals {
-    fn from(name: ArrivalsName) -> Self {
-        match name {
-            ArrivalsName::Poisson => Self::Poisson,
-            ArrivalsName::Fixed => Self::Fixed,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::streams::ShareMeasure;
+use steadfast_domain::rate::Arrivals;
 use steadfast_domain::{Bytes, Nanos};
 
 /// The most threads or outstanding I/Os per thread that are accepted.
@@ -141,4 +142,22 @@ pub enum Format {
     Json,
     /// The tables, on standard output.
     Text,
+}
+
+/// Arrivals of I/Os at a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalsName {
+    /// At random.
+    Poisson,
+    /// Evenly spaced.
+    Fixed,
+}
+
+impl From<ArrivalsName> for Arrivals {
+    fn from(name: ArrivalsName) -> Self {
+        match name {
+            ArrivalsName::Poisson => Self::Poisson,
+            ArrivalsName::Fixed => Self::Fixed,
+        }
+    }
 }

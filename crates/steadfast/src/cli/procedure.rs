@@ -1,7 +1,6 @@
 //! Arguments of a procedure: what is tested, and how.
 
-use super::ArrivalsName;
-use super::common::{DEMAND_MAX, EngineName, TargetArguments};
+use super::common::{ArrivalsName, DEMAND_MAX, EngineName, TargetArguments};
 use super::heading;
 use super::replay::ReplayArguments;
 use clap::Args;
