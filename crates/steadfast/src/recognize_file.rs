@@ -41,6 +41,7 @@ pub fn recognize(path: &Path, content: &[u8]) -> Option<RecognizedFile> {
     let (id, name) = match import::recognise(beginning)? {
         import::TraceFormat::Blktrace => ("blktrace", "a trace of blktrace"),
         import::TraceFormat::Blkparse => ("blkparse", "blkparse's output"),
+        import::TraceFormat::Biosnoop => ("biosnoop", "the output of biosnoop"),
         import::TraceFormat::FioIolog => ("fio-iolog", "an I/O log of fio"),
         _ => ("trace", "a trace"),
     };

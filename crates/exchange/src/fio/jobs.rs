@@ -8,6 +8,7 @@ use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
 use steadfast_domain::sequence::{Amount, Extent, NamedLoad, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::Pace;
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, Demand, Nanos, Op, Order, Sequence, SequenceLoad, SequenceStep};
 
 /// Jobs that run at the same time; jobs with equal loads are merged.
@@ -26,11 +27,22 @@ struct PlacedJob {
 struct ParsedSection {
     label: String,
     line: u64,
-    waits: bool,
+    begin: JobBegin,
     /// fio judges a steady state of all jobs together.
     reports_together: bool,
     /// The load of the section, or one load per thread.
     loads: Vec<(PlacedJob, FileSet)>,
+}
+
+/// Moment at which fio starts a section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum JobBegin {
+    /// With the sections before it.
+    Along,
+    /// `stonewall`: after all before it.
+    AfterAll,
+    /// `wait_for`: after the section of this name.
+    After(String),
 }
 
 /// Maximum number of concurrent jobs that the label of a step lists by name.
@@ -63,7 +75,11 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
     let mut sections = Vec::new();
     for section in &file.sections {
         let mut options = SectionOptions::check(section);
-        let waits = options.flag("stonewall");
+        let begin = match options.text("wait_for").filter(|name| !name.is_empty()) {
+            _ if options.flag("stonewall") => JobBegin::AfterAll,
+            Some(name) => JobBegin::After(name.to_owned()),
+            None => JobBegin::Along,
+        };
         let reports_together = options.flag("group_reporting");
         let parsed = job(&mut options, assumed);
         let (label, line) = (options.name().to_owned(), options.line());
@@ -74,11 +90,12 @@ pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, V
         let Some(job) = parsed else { continue };
         match loads_of(&label, line, job) {
             Ok(loads) => {
-                sections.push(ParsedSection { label, line, waits, reports_together, loads })
+                sections.push(ParsedSection { label, line, begin, reports_together, loads })
             }
             Err(why) => errors.push(error_at(line, format!("[{label}] {why}"))),
         }
     }
+    errors.extend(wait_faults(&sections));
     if let Some(device) = assumed.device {
         errors.extend(keep_jobs_of(&mut sections, device));
     }
@@ -180,6 +197,46 @@ fn further(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amoun
     sum.ok_or_else(|| "offset_increment: the last thread begins beyond any device".into())
 }
 
+/// Returns the errors of sections that wait for others. Groups run one after the other here, so
+/// that a section can only wait for the one that is alone before it.
+fn wait_faults(sections: &[ParsedSection]) -> Vec<ParseError> {
+    let mut errors = Vec::new();
+    // Sections of the group, and the one that it waits for.
+    let (mut group, mut waits_for): (Vec<&str>, Option<&str>) = (Vec::new(), None);
+    for section in sections {
+        let why = match &section.begin {
+            JobBegin::AfterAll => {
+                (group, waits_for) = (Vec::new(), None);
+                None
+            }
+            JobBegin::After(name) if waits_for == Some(name.as_str()) => None,
+            JobBegin::After(name) => {
+                let is_alone = group == [name.as_str()];
+                (group, waits_for) = (Vec::new(), Some(name.as_str()));
+                (!is_alone).then(|| {
+                    format!(
+                        "wait_for={}: a job can only wait for the one that runs alone before it; \
+                         give jobs that begin after all others stonewall",
+                        excerpt(name)
+                    )
+                })
+            }
+            JobBegin::Along => waits_for.map(|name| {
+                format!(
+                    "it begins with the first jobs, and the one before it waits for [{}]; give it \
+                     wait_for or stonewall, or put it first",
+                    excerpt(name)
+                )
+            }),
+        };
+        group.push(&section.label);
+        errors.extend(
+            why.map(|why| error_at(section.line, format!("[{}] {why}", excerpt(&section.label)))),
+        );
+    }
+    errors
+}
+
 /// Removes the jobs of all other devices. Returns an error for each job whose files are on several
 /// targets.
 fn keep_jobs_of(sections: &mut [ParsedSection], device: &str) -> Vec<ParseError> {
@@ -237,8 +294,15 @@ fn grouped(
     remarks: &mut Vec<SequenceRemark>,
 ) -> Vec<(u32, JobGroup)> {
     let mut groups: Vec<(u32, JobGroup)> = Vec::new();
+    let mut begins_with = JobBegin::Along;
     for section in sections {
-        if section.waits || groups.is_empty() {
+        let joins = match &section.begin {
+            JobBegin::Along => true,
+            JobBegin::AfterAll => false,
+            JobBegin::After(_) => begins_with == section.begin,
+        };
+        if !joins || groups.is_empty() {
+            begins_with = section.begin.clone();
             let number = u32::try_from(groups.len() + 1).unwrap_or(u32::MAX);
             groups.push((number, JobGroup { jobs: Vec::new() }));
         }

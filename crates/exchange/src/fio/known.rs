@@ -23,6 +23,13 @@ pub(super) fn canonical(name: &str) -> &str {
         "blocksize" => "bs",
         "blockalign" => "ba",
         "blocksize_range" => "bsrange",
+        "blocksize_unaligned" => "bs_unaligned",
+        "fileoffset" => "offset",
+        "fill_fs" => "fill_device",
+        "nr_files" => "nrfiles",
+        "ratecycle" => "rate_cycle",
+        "ratemin" => "rate_min",
+        "threads" => "thread",
         "readwrite" => "rw",
         "io_limit" => "io_size",
         "timeout" => "runtime",
@@ -40,11 +47,14 @@ pub(super) fn canonical(name: &str) -> &str {
 const UNDERSTOOD: &[&str] = &[
     "ba",
     "bs",
+    "dedupe_mode",
     "directory",
+    "file_service_type",
     "filename",
     "filename_format",
     "group_reporting",
     "nrfiles",
+    "openfiles",
     "offset_align",
     "offset_increment",
     "percentage_random",
@@ -74,7 +84,9 @@ const UNDERSTOOD: &[&str] = &[
     "offset",
     "ramp_time",
     "random_distribution",
+    "random_generator",
     "randrepeat",
+    "randseed",
     "rate",
     "rate_iops",
     "rate_process",
@@ -91,6 +103,7 @@ const UNDERSTOOD: &[&str] = &[
     "thinktime",
     "thinktime_blocks",
     "time_based",
+    "wait_for",
     "zero_buffers",
 ];
 
@@ -101,7 +114,6 @@ const IDLE: &[&str] = &[
     "allrandrepeat",
     "bandwidth_log",
     "block_error_percentiles",
-    "buffer_compress_chunk",
     "bwavgtime",
     "clat_percentiles",
     "clocksource",
@@ -120,7 +132,6 @@ const IDLE: &[&str] = &[
     "experimental_verify",
     "fallocate",
     "fadvise_hint",
-    "file_service_type",
     "fixedbufs",
     "gtod_cpu",
     "gtod_reduce",
@@ -130,7 +141,6 @@ const IDLE: &[&str] = &[
     "iomem",
     "iopsavgtime",
     "lat_percentiles",
-    "lockfile",
     "lockmem",
     "log_avg_msec",
     "log_compression",
@@ -148,12 +158,9 @@ const IDLE: &[&str] = &[
     "nonvectored",
     "latency_percentile",
     "latency_window",
-    "openfiles",
     "overwrite",
     "per_job_logs",
     "percentile_list",
-    "random_generator",
-    "randseed",
     "registerfiles",
     "significant_figures",
     "slat_percentiles",
@@ -184,9 +191,27 @@ const IDLE: &[&str] = &[
     "verify_backlog",
     "file_create_mode",
     "filename_format",
-    "force_async",
     "replay_redirect",
     "kb_bases",
+    "dedupe_global",
+    "dedupe_working_set_percentage",
+    "disk_util",
+    "flow_id",
+    "flow_sleep",
+    "cgroup_nodelete",
+    "log_alternate_epoch",
+    "log_alternate_epoch_clock_id",
+    "log_compression_cpus",
+    "log_entries",
+    "log_prio",
+    "merge_blktrace_file",
+    "merge_blktrace_iters",
+    "merge_blktrace_scalars",
+    "read_iolog_chunked",
+    "replay_align",
+    "replay_scale",
+    "replay_skip",
+    "replay_time_scale",
 ];
 
 /// What answers a search for the depth that meets a response time.
@@ -197,7 +222,13 @@ const LATENCY_TARGET: &str = "a depth that follows a response time is not applie
 const OTHERS: &[(&str, OptionSupport)] = &[
     ("exitall", Remarked("each of several jobs runs to its own end")),
     ("exit_what", Remarked("each of several jobs runs to its own end")),
+    ("buffer_compress_chunk", Remarked("every sector is random and zero in these shares")),
     ("cgroup", Remarked("threads stay in the control group of this program")),
+    ("cgroup_weight", Remarked("threads stay in the control group of this program")),
+    ("force_async", Remarked("the kernel decides which I/Os need a worker")),
+    ("nowait", Remarked("an I/O waits where the kernel lets it wait")),
+    ("write_hint", Remarked("write hints are not passed on")),
+    ("thinktime_blocks_type", Remarked("the I/Os between two pauses are counted as they complete")),
     ("cmd_type", Remarked("I/O goes through the block device, not through NVMe commands")),
     ("end_fsync", Remarked("the write cache is not flushed at the end of the load")),
     ("file_append", Remarked("writes begin at the offset, in fio behind what the file holds")),
@@ -215,6 +246,10 @@ const OTHERS: &[(&str, OptionSupport)] = &[
     ("nice", Remarked("priorities are left as they are")),
     ("prio", Remarked("priorities are left as they are")),
     ("prioclass", Remarked("priorities are left as they are")),
+    ("cmdprio", Remarked("priorities are left as they are")),
+    ("cmdprio_bssplit", Remarked("priorities are left as they are")),
+    ("cmdprio_class", Remarked("priorities are left as they are")),
+    ("cmdprio_percentage", Remarked("priorities are left as they are")),
     ("ioscheduler", Remarked("the scheduler of the device is left as it is")),
     ("hipri", Remarked("completions are not polled")),
     ("sqthread_poll", Remarked("the kernel does not poll for submissions")),
@@ -232,10 +267,30 @@ const OTHERS: &[(&str, OptionSupport)] = &[
     ("verify_only", OffOnly("nothing would be measured: fio only walks through the job")),
     ("opendir", Refused("the files of a directory are not looked up; name them with filename")),
     ("verify", OffOnly("fio's verification is not done; use steadfast run verify-write")),
+    ("lockfile", OffOnly("jobs that wait for each other's files are not applied")),
+    ("fill_device", OffOnly("write until the device is full with size=100%")),
+    ("atomic", OffOnly("atomic writes are not applied")),
+    ("trim_percentage", OffOnly("discards of blocks that were written before are not applied")),
+    ("trim_backlog", OffOnly("discards of blocks that were written before are not applied")),
+    ("trim_backlog_batch", OffOnly("discards of blocks that were written before are not applied")),
+    ("trim_verify_zero", OffOnly("discards of blocks that were written before are not applied")),
+    ("fdp", OffOnly("placement identifiers are not applied")),
+    ("dataplacement", OffOnly("placement identifiers are not applied")),
+    ("sprandom", OffOnly("overwrites in the order of fio's preconditioning are not applied")),
+    ("readfua", OffOnly("forced unit access of fio's SCSI engine is not applied")),
+    ("writefua", OffOnly("forced unit access of fio's SCSI engine is not applied; set sync=1")),
+    ("sg_write_mode", Refused("SCSI commands other than READ and WRITE are not applied")),
+    ("write_mode", Refused("NVMe commands other than Read and Write are not applied")),
     ("zonemode", OffOnly("zones of this kind are not applied")),
     ("zonesize", OffOnly("zones of this kind are not applied")),
     ("zonerange", OffOnly("zones of this kind are not applied")),
     ("zoneskip", OffOnly("zones of this kind are not applied")),
+    ("zonecapacity", OffOnly("zones of this kind are not applied")),
+    ("zone_reset_frequency", OffOnly("zones of this kind are not applied")),
+    ("read_beyond_wp", OffOnly("zones of this kind are not applied")),
+    ("max_open_zones", OffOnly("zones of this kind are not applied")),
+    ("job_max_open_zones", OffOnly("zones of this kind are not applied")),
+    ("ignore_zone_limits", OffOnly("zones of this kind are not applied")),
     ("write_barrier", OffOnly("flushes after a number of writes are not applied")),
     ("thinktime_spin", OffOnly("no processor time is spent between I/Os")),
     ("thinkcycles", OffOnly("no processor time is spent between I/Os")),
@@ -250,7 +305,6 @@ const OTHERS: &[(&str, OptionSupport)] = &[
     ("read_iolog", Refused("replay a log with: steadfast trace import, then replay-native")),
     ("replay_no_stall", OffOnly("replay a log with: steadfast trace import")),
     ("iodepth_low", Refused("a depth that is refilled in batches is not applied")),
-    ("wait_for", Refused("only stonewall orders jobs here")),
     ("exec_prerun", Refused("no program of a job file is started")),
     ("exec_postrun", Refused("no program of a job file is started")),
     ("profile", Refused("profiles of fio are not applied")),
@@ -267,8 +321,39 @@ pub(super) fn support(name: &str) -> Option<OptionSupport> {
     if let Some((_, fate)) = OTHERS.iter().find(|(of, _)| *of == name) {
         return Some(*fate);
     }
+    if ENGINE_OPTIONS.contains(&name) || ENGINE_PREFIXES.iter().any(|own| name.starts_with(own)) {
+        return Some(Remarked("it says where fio's engine finds its data; here --target says it"));
+    }
     (IDLE.contains(&name) || name.starts_with("verify_")).then_some(Idle)
 }
+
+/// Options by which fio's engines for servers and libraries find what they read and write.
+const ENGINE_OPTIONS: &[&str] = &[
+    "brick",
+    "busy_poll",
+    "chunk_size",
+    "clientname",
+    "clustername",
+    "conf",
+    "cont",
+    "cuda_io",
+    "gpu_dev_ids",
+    "hdfsdirectory",
+    "https",
+    "namenode",
+    "nfs_url",
+    "object_class",
+    "pool",
+    "port",
+    "rbdname",
+    "single",
+    "skip_bad",
+    "svcl",
+    "touch_objects",
+    "uri",
+    "volume",
+];
+const ENGINE_PREFIXES: [&str; 3] = ["http_", "libblkio_", "xnvme_"];
 
 /// A known name that resembles this one, for a message.
 pub(super) fn resembling(name: &str) -> String {
@@ -280,7 +365,8 @@ pub(super) fn resembling(name: &str) -> String {
 /// Returns the names of all options that fio and this program have.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let known = UNDERSTOOD.iter().chain(IDLE).copied();
-    known.chain(OTHERS.iter().map(|(name, _)| *name)).chain(OTHER_NAMES)
+    let others = OTHERS.iter().map(|(name, _)| *name);
+    known.chain(others).chain(OTHER_NAMES).chain(ENGINE_OPTIONS.iter().copied())
 }
 
 /// Returns true if an option of fio's command line needs no value.
@@ -314,17 +400,24 @@ const SWITCHES: [&str; 18] = [
 const LETTERS_MAX: usize = 3;
 
 /// Names that [`canonical`] replaces.
-const OTHER_NAMES: [&str; 12] = [
+const OTHER_NAMES: [&str; 19] = [
     "blockalign",
     "blocksize",
     "blocksize_range",
+    "blocksize_unaligned",
+    "fileoffset",
+    "fill_fs",
     "io_limit",
+    "nr_files",
+    "ratecycle",
+    "ratemin",
     "readwrite",
     "sector_alignment",
     "start_delay",
     "steadystate",
     "steadystate_duration",
     "steadystate_ramp_time",
+    "threads",
     "timeout",
     "wait_for_previous",
 ];

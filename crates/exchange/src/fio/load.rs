@@ -1,5 +1,6 @@
 //! Converts one section into a load: streams, range, demand, pace, end and data.
 
+use super::engines::depth;
 use super::files::FileNames;
 use super::options::{SectionOptions, TargetFacts};
 use super::sizes::by_direction;
@@ -8,13 +9,14 @@ use steadfast_domain::sequence::{
     Amount, Extent, SequenceEnd, SequenceLoad, SteadyEnd, SteadyRate,
 };
 use steadfast_domain::stimulus::{Cursor, DataPattern, Durability, Op, Order, Pace, Zone};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, Demand, Distribution, IoStream, Nanos};
 
 const SECOND: u64 = 1_000_000_000;
 const MICROSECOND: u64 = 1000;
 
 /// The most threads and outstanding I/Os of each.
-const DEMAND_MAX: u32 = 4096;
+pub(super) const DEMAND_MAX: u32 = 4096;
 
 /// The block size where a job names none.
 const BLOCK_SIZE: &str = "4k";
@@ -66,7 +68,7 @@ pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -
     for stream in streams.iter_mut().filter(|stream| stream.op == Op::Write) {
         stream.durability = durability;
     }
-    let depth = depth(options, assumed.ioengine);
+    let depth = depth(options, &streams, assumed.ioengine);
     let threads = options.count("numjobs", DEMAND_MAX).unwrap_or(1);
     let files = FileNames::from_options(options);
     let increment = options.amount("offset_increment").filter(|amount| !is_zero(*amount));
@@ -95,9 +97,8 @@ pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -
             length.0.checked_next_multiple_of(least).unwrap_or(length.0)
         };
     }
-    if files.count() > 1 && !manner.random {
-        options
-            .remark("its files are passed one after the other, in fio in turn (file_service_type)");
+    if files.count() > 1 {
+        several_files(options, &manner, files.count());
     }
     let end = end(options, &manner, size, &blocks);
     let mut load = SequenceLoad {
@@ -187,6 +188,38 @@ fn split_between_files(
     let each = if has_filesize { length.0 } else { length.0 / files };
     let whole_blocks = each / block * block;
     extent.length = Some(Amount::Bytes(Bytes(whole_blocks.saturating_mul(files))));
+}
+
+/// Checks how fio distributes the I/Os of a job between its files: by `file_service_type` over
+/// those that are open. Here a sequential job passes one file after the other, and a random one
+/// uses all alike.
+fn several_files(options: &mut SectionOptions<'_>, manner: &JobAccess, files: u64) {
+    let service = options.text("file_service_type").unwrap_or("roundrobin");
+    let (service, _) = service.split_once(':').unwrap_or((service, ""));
+    let in_turn = match service {
+        "roundrobin" | "random" => true,
+        "sequential" => false,
+        _ => {
+            let why = "files that are used unlike are not applied; only roundrobin, sequential \
+                       and random are";
+            return options.refuse("file_service_type", why);
+        }
+    };
+    let open = options.number("openfiles").filter(|open| *open > 0).unwrap_or(files);
+    if !manner.random {
+        if in_turn && open > 1 {
+            options.remark(
+                "its files are passed one after the other, in fio in turn (file_service_type)",
+            );
+        }
+    } else if !in_turn {
+        let why = "random I/Os to one file after the other are not applied; give each file a job";
+        options.refuse("file_service_type", why);
+    } else if open < files {
+        let why =
+            "random I/Os to some of the files at a time are not applied; give each file a job";
+        options.refuse("openfiles", why);
+    }
 }
 
 /// `ss=bw_slope:0.1%` with `ss_dur` and `ss_ramp`.
@@ -418,7 +451,7 @@ fn parts(options: &mut SectionOptions<'_>, text: &str) -> Option<SizeShares> {
         let (size, share) = part.split_once('/').unwrap_or((part, ""));
         let share = match share.trim() {
             "" => None,
-            share => Some(share.parse::<u32>().ok().filter(|share| *share <= 100)?),
+            share => Some(leading_percent(options, share)?),
         };
         parsed.push((options.leading_bytes_in("bssplit", size)?, share));
     }
@@ -453,6 +486,17 @@ fn parts(options: &mut SectionOptions<'_>, text: &str) -> Option<SizeShares> {
     }
     all.retain(|(_, share)| *share > 0);
     (!all.is_empty()).then_some((all, 100))
+}
+
+/// Parses a share of a split as fio does, which ignores what stands behind the whole number.
+fn leading_percent(options: &mut SectionOptions<'_>, text: &str) -> Option<u32> {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let percent = text[..digits].parse().ok().filter(|percent| *percent <= 100)?;
+    if digits < text.len() {
+        let text = excerpt(text);
+        options.remark(&format!("bssplit: fio reads '{text}' as {percent} %; so is it done here"));
+    }
+    Some(percent)
 }
 
 fn streams(options: &mut SectionOptions<'_>, manner: &JobAccess) -> Option<Vec<IoStream>> {
@@ -517,7 +561,7 @@ impl JobAccess {
 /// size.
 fn alignment(options: &mut SectionOptions<'_>, op: Op, least: u64, random: bool) -> Option<u64> {
     let Some(text) = options.text("ba").filter(|_| random) else { return Some(least) };
-    match options.bytes_in(by_direction(text)[place(op)]) {
+    match options.leading_bytes_in("ba", by_direction(text)[place(op)]) {
         Some(0) => Some(least),
         Some(alignment) if alignment % 512 == 0 => Some(alignment),
         _ => {
@@ -618,36 +662,6 @@ fn filled(percents: Vec<Option<u32>>) -> Option<Vec<u32>> {
     Some(percents.into_iter().map(|percent| percent.unwrap_or(left / open)).collect())
 }
 
-/// Engines of fio that hand one I/O over and wait for it.
-const SYNCHRONOUS: [&str; 6] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio-sync"];
-
-/// Engines that keep a depth.
-const ASYNCHRONOUS: [&str; 7] =
-    ["libaio", "io_uring", "posixaio", "windowsaio", "solarisaio", "io_uring_cmd", "spdk"];
-
-fn depth(options: &mut SectionOptions<'_>, assumed: Option<&str>) -> u32 {
-    let depth = options.count("iodepth", DEMAND_MAX).unwrap_or(1);
-    let engine = options.text("ioengine").or(assumed).unwrap_or("psync");
-    if engine.starts_with("external:") && engine.contains("spdk") || ASYNCHRONOUS.contains(&engine)
-    {
-        return depth;
-    }
-    if !SYNCHRONOUS.contains(&engine) {
-        options
-            .refuse("ioengine", "this engine moves no data of a block device as it is meant here");
-        return depth;
-    }
-    if depth > 1 {
-        let said = options.text("ioengine").is_some();
-        let hint = if said { "" } else { "; where fio was given another engine, give --ioengine" };
-        options.remark(&format!(
-            "iodepth={depth} has no effect with the engine {engine}, which waits for every I/O: \
-             depth 1{hint}"
-        ));
-    }
-    1
-}
-
 /// Returns the range of a job; `block` is its smallest transfer.
 fn extent(options: &mut SectionOptions<'_>, block: u64) -> Extent {
     let align = options.number("offset_align").filter(|align| *align > 0);
@@ -714,7 +728,7 @@ fn end(
 ) -> Option<SequenceEnd> {
     let block = blocks.least;
     let time = options.time("runtime", SECOND).filter(|time| time.0 > 0);
-    let loops = u64::from(options.count("loops", 1_000_000).unwrap_or(1));
+    let loops = u64::from(options.count("loops", u32::MAX).unwrap_or(1));
     match (options.flag("time_based"), time) {
         (true, Some(time)) => return Some(SequenceEnd::time(time)),
         (true, None) => {
@@ -988,11 +1002,13 @@ fn remarks(
     if buffered || !options.flag("direct") {
         options.remark("direct=1 is not set: I/O is direct here, past the page cache");
     }
-    if manner.random && !options.flag("norandommap") {
-        options.remark(
-            "norandommap is not set: fio visits every block once before any a second time; here \
-             offsets are drawn anew for every I/O",
-        );
+    let is_lfsr = options.text("random_generator") == Some("lfsr");
+    if manner.random && (is_lfsr || !options.flag("norandommap")) {
+        options.remark(&format!(
+            "{}: fio visits every block once before any a second time; here offsets are drawn \
+             anew for every I/O",
+            if is_lfsr { "random_generator=lfsr" } else { "norandommap is not set" }
+        ));
         let sizes = load.streams.iter().map(|stream| stream.size).collect::<Vec<_>>();
         if sizes.iter().any(|size| *size != sizes[0]) {
             options.remark(
@@ -1001,7 +1017,17 @@ fn remarks(
             );
         }
     }
+    let is_seeded = options.text("randrepeat").is_none() || options.flag("randrepeat");
+    if manner.random && (is_seeded || options.text("randseed").is_some()) {
+        options.remark(
+            "randrepeat: fio draws the same offsets in every run and every step; here each draws \
+             its own, from a seed that is recorded",
+        );
+    }
     let repeats = options.percent("dedupe_percentage").is_some_and(|percent| percent > 0);
+    if repeats && options.text("dedupe_mode").is_some_and(|mode| mode != "repeat") {
+        options.remark("dedupe_mode: blocks repeat any earlier one");
+    }
     if repeats && load.streams.iter().any(|stream| stream.size != Bytes::kib(4)) {
         options.remark(
             "dedupe_percentage: blocks of 4 KiB repeat earlier ones; in fio whole transfers",

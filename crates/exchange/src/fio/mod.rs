@@ -5,6 +5,7 @@
 //! is understood, is of no consequence, or is refused by name. Where anything is refused
 //! nothing is applied. The rules are those of fio 3.
 
+mod engines;
 mod files;
 mod jobs;
 mod known;

@@ -18,8 +18,8 @@ impl JobFileContext for MemoryJobFiles {
             _ => Err("no such file".into()),
         }
     }
-    fn variable(&self, name: &str) -> Option<String> {
-        (name == "BS").then(|| "16k".to_owned())
+    fn variable(&self, name: &str) -> Result<String, String> {
+        if name == "BS" { Ok("16k".to_owned()) } else { Err("set it".to_owned()) }
     }
 }
 
@@ -166,6 +166,50 @@ fn an_engine_that_waits_has_a_depth_of_one_and_a_line_says_so() {
 }
 
 #[test]
+fn an_engine_of_a_library_or_a_server_is_ours_and_a_line_says_so() {
+    let cases =
+        [("sg", 1), ("libpmem", 1), ("rbd", 16), ("external:/lib/x.so", 16), ("libaio", 16)];
+    for (engine, depth) in cases {
+        let text = format!("[j]\ndirect=1\nrw=read\nioengine={engine}\niodepth=16\npool=p\n");
+        let sequence = read(&text).unwrap();
+        let says = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
+        assert_eq!(sequence.steps[0].load.demand.depth, depth, "{engine}");
+        assert_eq!(says("is not used"), engine != "libaio", "{engine}: {:?}", sequence.remarks);
+        assert!(says("pool: it says where"), "{:?}", sequence.remarks);
+    }
+}
+
+/// As `discards_of_fio_have_a_depth_of_one` sees it in fio's own numbers.
+#[test]
+fn discards_have_the_depth_that_fio_gives_them() {
+    let depth = |options: &str| read(&format!("[j]\niodepth=8\n{options}\n")).unwrap();
+    for engine in ["libaio", "io_uring", "posixaio"] {
+        let trims = depth(&format!("rw=trim\nioengine={engine}"));
+        assert_eq!(trims.steps[0].load.demand.depth, 1, "{engine}");
+        assert!(trims.remarks.iter().any(|remark| remark.text.contains("on discards")));
+        let writes = depth(&format!("rw=write\nioengine={engine}"));
+        assert_eq!(writes.steps[0].load.demand.depth, 8, "{engine}");
+    }
+    assert_eq!(depth("rw=trim\nioengine=io_uring_cmd").steps[0].load.demand.depth, 8);
+}
+
+#[test]
+fn a_job_waits_for_the_one_that_is_alone_before_it() {
+    let labels = |text: &str| -> Result<Vec<String>, String> {
+        let steps = read(text).map_err(|wrong| wrong[0].to_string())?.steps;
+        Ok(steps.into_iter().map(|step| step.label).collect())
+    };
+    let chain = "[a]\nrw=read\n[b]\nrw=write\nwait_for=a\n[c]\nrw=trim\nwait_for=a\n\
+                 [d]\nstonewall\nrw=read\n[e]\nrw=write\nwait_for=d\n";
+    assert_eq!(labels(chain).unwrap(), ["a", "b + c", "d", "e"]);
+    let wrong = |text: &str| labels(text).unwrap_err();
+    let both = "[a]\nrw=read\n[b]\nrw=write\n[c]\nwait_for=a\nrw=trim\n";
+    assert!(wrong(both).contains("line 5: [c] wait_for=a"), "{}", wrong(both));
+    let late = "[a]\nrw=read\n[b]\nrw=write\nwait_for=a\n[c]\nrw=trim\n";
+    assert!(wrong(late).contains("[c] it begins with the first jobs"), "{}", wrong(late));
+}
+
+#[test]
 fn jobs_at_the_same_time_are_one_load_where_they_are_alike_and_run_at_once_otherwise() {
     let alike =
         read("[global]\nioengine=libaio\ndirect=1\nrw=randread\n[a]\n[b]\nnumjobs=2\n").unwrap();
@@ -231,7 +275,16 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("bs=4q", "not a size"),
         ("rate=1.5m", "not a rate"),
         ("rw=randwrite\nbuffer_pattern=\"abcd\"-12", "only numbers"),
-        ("ioengine=null", "engine"),
+        ("ioengine=null", "no I/O"),
+        ("ioengine=filecreate", "no data"),
+        ("ioengine=libaioo", "no engine of this name"),
+        ("nrfiles=2\nsize=1m\nfilename=\nfile_service_type=zipf:1.2", "used unlike"),
+        ("filename=a:b\nsize=1m\nfile_service_type=sequential", "give each file a job"),
+        ("filename=a:b\nsize=1m\nopenfiles=1", "give each file a job"),
+        ("lockfile=readwrite", "wait for each other"),
+        ("atomic=1", "atomic"),
+        ("sg_write_mode=write_same", "SCSI commands"),
+        ("wait_for=other", "alone before it"),
         ("rw=randrw\nrate_iops=7\ntime_based\nruntime=5\nthinktime=1", "mix of directions"),
         ("bssplit=4k/50:8k/140", "100 %"),
         ("bs=4KiB", "4000 bytes"),
@@ -382,13 +435,32 @@ fn what_is_not_done_is_said() {
         ("bs=4096/28", "ignores the rest"),
         ("dedupe_percentage=50\nbs=64k\nrw=write", "whole transfers"),
         ("rw=randread\nnorandommap=0\nbssplit=4k/50:8k/50", "cuts transfers"),
+        ("rw=randread\nrandseed=7\nrandrepeat=0", "its own, from a seed"),
+        ("rw=randread", "the same offsets in every run"),
+        ("rw=randread\nnorandommap\nrandom_generator=lfsr", "lfsr: fio visits every block once"),
+        ("rw=write\ndedupe_mode=working_set\ndedupe_percentage=50", "any earlier one"),
+        ("cmdprio_percentage=20", "priorities"),
+        ("bssplit=4k/5.5:8k/95", "'5.5' as 5 %"),
+        ("rw=randread\nba=4096/28", "ignores the rest"),
     ];
     for (options, word) in cases {
         let text = format!("[j]\nfilename=/dev/x\ndirect=1\n{options}\n");
         let remarks = read(&text).unwrap_or_else(|why| panic!("{options}: {why:?}")).remarks;
         assert!(remarks.iter().any(|r| r.text.contains(word)), "{options}: {remarks:?}");
     }
-    for option in ["rwmixcycle=10", "fadvise_hint=0", "start_delay=5", "offset_align=4k"] {
+    let accepted = [
+        "rwmixcycle=10",
+        "fadvise_hint=0",
+        "start_delay=5",
+        "offset_align=4k",
+        "ratemin=1k",
+        "threads=1",
+        "nr_files=1",
+        "fileoffset=4k",
+        "lockfile=none",
+        "log_prio=1",
+    ];
+    for option in accepted {
         assert!(one(option).is_ok(), "{option}");
     }
 }

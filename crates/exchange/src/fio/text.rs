@@ -18,8 +18,11 @@ pub trait JobFileContext {
     /// # Errors
     /// Why it cannot be read.
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String>;
-    /// The value of an environment variable.
-    fn variable(&self, name: &str) -> Option<String>;
+    /// Returns the value of a variable, such as `${NAME}`.
+    ///
+    /// # Errors
+    /// What to do where it is not set.
+    fn variable(&self, name: &str) -> Result<String, String>;
 }
 
 /// A job file: its sections, in order.
@@ -248,15 +251,8 @@ fn substituted(line: &str, around: &dyn JobFileContext) -> Result<String, String
         done.push_str(before);
         let (name, behind) =
             after.split_once('}').ok_or_else(|| "a variable lacks its '}'".to_owned())?;
-        match around.variable(name) {
-            Some(value) => done.push_str(&value),
-            None => {
-                return Err(format!(
-                    "the variable {name} is not set; set it in the environment: {name}=... \
-                     steadfast fio ..."
-                ));
-            }
-        }
+        let value = around.variable(name);
+        done.push_str(&value.map_err(|why| format!("the variable {name} is not set; {why}"))?);
         rest = behind;
     }
     done.push_str(rest);

@@ -74,7 +74,8 @@ impl FioSynthSuite {
     }
 }
 
-const KNOWN: [&str; 7] = [
+const KNOWN: [&str; 8] = [
+    "description",
     "pre",
     "def",
     "run_cycles",

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::mutations::{MUTATIONS, mutated};
-use steadfast_domain::sequence::StepRole;
+use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Nanos};
 
@@ -30,6 +30,14 @@ impl TemplateSource for MemoryTemplates {
                 "[global]\nioengine=${IOENGINE}\ndirect=1\nnorandommap\n[job]\nrw=randrw\n\
                  rwmixread=70\nbs=${BLKSIZE}\niodepth=${DEPTH}\ntime_based\nruntime=${TIME}\n\
                  thinktime=${W1THINK}\n"
+            }
+            "hammer.fio" => {
+                "[global]\nrw=read\nbs=4k\nnumjobs=32\nsize=16M\noffset=${OFFSET1}m\n\
+                 offset_increment=${INCREMENT}m\n"
+            }
+            "behind.fio" => {
+                "[behind]\nrw=randread\nbs=4k\noffset=${OFFSET2}m\nfilename=${DEV}\nnumjobs=${JOBS}\n\
+                 size=10m\n"
             }
             "trim.fio" => "[global]\nrw=trim\nbs=2G\nloops=2\n",
             _ => return Err("no such template".into()),
@@ -71,6 +79,23 @@ fn a_template_without_a_job_has_one_for_the_target_and_cycles_may_be_many() {
 }
 
 #[test]
+fn offsets_lie_where_fiosynth_has_them_on_a_drive_of_this_capacity() {
+    let text = r#"{"def": [{"template": "behind.fio", "values": {"OFFSET2": 1000, "JOBS": 3}},
+                           {"template": "hammer.fio"}],
+                   "description": "d", "scale_by_capacity": "N"}"#;
+    let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
+    let sequence = sequence(&suite, drive(4), &mut MemoryTemplates).unwrap();
+    assert_eq!(sequence.steps[0].load.extent.from, Amount::Bytes(Bytes::mib(4000)));
+    let starts: Vec<Amount> = sequence.steps[1].loads().map(|(_, load)| load.extent.from).collect();
+    let increment = 4_000_000_000_000 / 1_048_576 / 32;
+    let expected: Vec<Amount> =
+        (0..32).map(|region| Amount::Bytes(Bytes::mib(region * increment))).collect();
+    assert_eq!(starts, expected);
+    let said = |word: &str| sequence.remarks.iter().any(|remark| remark.text.contains(word));
+    assert!(said("FioSynth draws where") && !said("description"), "{:?}", sequence.remarks);
+}
+
+#[test]
 fn targets_are_limits_of_the_measured_steps() {
     let suite = FioSynthSuite::read(SUITE.as_bytes()).unwrap();
     let sequence = sequence(&suite, drive(2), &mut MemoryTemplates).unwrap();
@@ -100,6 +125,7 @@ fn what_is_wrong_is_named() {
     };
     assert!(one("other.fio").contains("other.fio: no such template"));
     assert!(one("mix.fio").contains("mix.fio: line"), "{}", one("mix.fio"));
+    assert!(one("mix.fio").contains("in the suite, under"), "{}", one("mix.fio"));
 }
 
 #[test]

@@ -163,10 +163,16 @@ fn jobs(
     if !suite.device_in_global || !has_job(&bytes) {
         bytes.extend_from_slice(DEVICE_JOB);
     }
-    let factor = if suite.scaled { tb(drive) } else { drive.factor.unwrap_or(1.0) };
-    let mut around = WorkloadVariables { values: variables(workload, factor), templates };
+    let mut around = WorkloadVariables { values: variables(workload, suite, drive), templates };
+    let is_drawn = String::from_utf8_lossy(&bytes).contains("${OFFSET1}");
     let file = JobFile::read(&bytes, &mut around)?;
-    job_sequence(&file, &TargetFacts { ioengine: Some(ENGINE), ..TargetFacts::default() })
+    let assumed = TargetFacts { ioengine: Some(ENGINE), ..TargetFacts::default() };
+    let mut jobs = job_sequence(&file, &assumed)?;
+    if is_drawn {
+        let text = "the regions begin at offset 0; FioSynth draws where the first one begins";
+        jobs.remarks.push(SequenceRemark::whole(text));
+    }
+    Ok(jobs)
 }
 
 /// Returns true if a template has a section for a job; some have options for all jobs only.
@@ -177,13 +183,27 @@ fn has_job(template: &[u8]) -> bool {
     includes || sections.any(|name| !name.starts_with("global"))
 }
 
-/// The capacity in TB, to one decimal and at least 0.1.
+/// The capacity in TB that scales the suite: the drive's own, or the one that the user names.
 fn tb(drive: DriveScale) -> f64 {
-    let own = (drive.capacity.0 as f64 / 1e12 * 10.0).round() / 10.0;
-    drive.factor.unwrap_or(own).max(0.1)
+    drive.factor.filter(|tb| *tb > 0.0).unwrap_or(own_tb(drive))
 }
 
-fn variables(workload: &SuiteWorkload, factor: f64) -> BTreeMap<String, String> {
+/// The drive's capacity in TB, to one decimal and at least 0.1.
+fn own_tb(drive: DriveScale) -> f64 {
+    (drive.capacity.0 as f64 / 1e12 * 10.0).round().max(1.0) / 10.0
+}
+
+/// Regions of the templates that hammer a drive.
+const REGIONS: u64 = 32;
+
+/// The values of a workload's variables as FioSynth passes them to fio.
+fn variables(
+    workload: &SuiteWorkload,
+    suite: &FioSynthSuite,
+    drive: DriveScale,
+) -> BTreeMap<String, String> {
+    let named = drive.factor.filter(|tb| *tb > 0.0);
+    let factor = if suite.scaled { tb(drive) } else { named.unwrap_or(1.0) };
     let mut values = workload.values.clone();
     let mut scale = |name: &str, times: f64| {
         if let Some(number) = values.get(name).and_then(|text| text.parse::<f64>().ok()) {
@@ -193,9 +213,17 @@ fn variables(workload: &SuiteWorkload, factor: f64) -> BTreeMap<String, String> 
     };
     SCALED_UP.iter().for_each(|name| scale(name, factor));
     SCALED_DOWN.iter().for_each(|name| scale(name, 1.0 / factor));
-    for (name, value) in [("DEV", "/dev/target"), ("JOBS", "1"), ("IOENGINE", ENGINE)] {
-        values.entry(name.to_owned()).or_insert_with(|| value.to_owned());
-    }
+    // An offset lies at the same share of every drive, whatever scales the rates.
+    scale("OFFSET2", own_tb(drive));
+    values.entry("JOBS".to_owned()).or_insert_with(|| "1".to_owned());
+    let increment = (drive.capacity.0 >> 20) / REGIONS;
+    let own = [
+        ("DEV", "/dev/target".to_owned()),
+        ("IOENGINE", ENGINE.to_owned()),
+        ("INCREMENT", increment.to_string()),
+        ("OFFSET1", "0".to_owned()),
+    ];
+    values.extend(own.map(|(name, value)| (name.to_owned(), value)));
     values
 }
 
@@ -209,7 +237,9 @@ impl JobFileContext for WorkloadVariables<'_> {
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
         self.templates.template(name)
     }
-    fn variable(&self, name: &str) -> Option<String> {
-        self.values.get(name).cloned()
+    fn variable(&self, name: &str) -> Result<String, String> {
+        self.values.get(name).cloned().ok_or_else(|| {
+            format!("give the workload a value of {name} in the suite, under \"values\"")
+        })
     }
 }

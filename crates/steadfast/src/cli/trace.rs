@@ -392,6 +392,8 @@ pub enum ImportFormat {
     Blktrace,
     /// blkparse's text.
     Blkparse,
+    /// Output of bcc's biosnoop.
+    Biosnoop,
     /// fio's iolog, version 2 or 3.
     FioIolog,
     /// fio's latency log of single I/Os (log_offset=1).

@@ -226,8 +226,9 @@ impl JobFileContext for JobFileDirectory<'_> {
         let beside = self.path.parent().unwrap_or(Path::new("")).join(name);
         other_tools::read(&beside).map_err(|why| format!("{why:#}"))
     }
-    fn variable(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
+    fn variable(&self, name: &str) -> Result<String, String> {
+        let unset = |_| format!("set it in the environment: {name}=... steadfast fio ...");
+        std::env::var(name).map_err(unset)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Other tools' tests: presets, job files of fio, suites of FioSynth, and job files that
 //! are exported, run by the real fio.
 
-use super::scratch::{code, refuse, run_in, skip, stderr, stdout, succeed};
+use super::scratch::{LoopDevice, code, refuse, run_in, skip, stderr, stdout, succeed};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -170,8 +170,8 @@ impl JobFileContext for Nothing {
     fn include(&mut self, _: &str) -> Result<Vec<u8>, String> {
         Err("nothing is included".into())
     }
-    fn variable(&self, _: &str) -> Option<String> {
-        None
+    fn variable(&self, _: &str) -> Result<String, String> {
+        Err("no variable is set".into())
     }
 }
 
@@ -323,7 +323,7 @@ fn the_real_fio_gives_an_exported_load() {
 }
 
 /// Job files, each with the I/Os that fio itself issues for it on files of `CAPACITY`.
-const JOBS: [&str; 22] = [
+const JOBS: [&str; 30] = [
     "[a]\nrw=write\nbs=4k\nfilename=x\noffset=10k\nsize=100k\n",
     "[a]\nrw=write\nbs=4k\nfilename=x\noffset=1024\nsize=10240\n",
     "[a]\nrw=write\nbs=4k\nfilename=x\nsize=1m\nio_size=10000\n",
@@ -346,6 +346,14 @@ const JOBS: [&str; 22] = [
     "[a]\nrw=write\nbs=12k\nfilename=x\nsize=100k\nloops=2\n",
     "[a]\nrw=read\nbs=12k\nfilename=x\nsize=100k\nloops=3\n",
     "[a]\nrw=write\nbs=12k\nsize=100k\nloops=2\n",
+    "[a]\nrw=write\nbs=4k\nfilesize=64k\nnrfiles=3\n",
+    "[a]\nrw=write\nbs=4k\nsize=100k\nnrfiles=3\n",
+    "[a]\nrw=write\nbs=4k\nsize=96k\nio_size=200k\nnrfiles=3\n",
+    "[a]\nrw=write\nbs=4k\nsize=96k\nnrfiles=3\nfile_service_type=sequential\n",
+    "[a]\nrw=write\nbs=4k\nsize=96k\noffset=32k\n",
+    "[a]\nrw=write\nbs=4k\nfilename=x\nsize=64k\nioengine=mmap\n",
+    "[a]\nrw=write\nbs=4k\nfilename=x\nsize=64k\nfileoffset=8k\nthreads=1\nratemin=1\n",
+    "[a]\nrw=write\nfilename=x\nsize=64k\n[b]\nrw=read\nwait_for=a\nbs=16k\nfilename=x\nsize=1m\n",
 ];
 
 /// Sequential jobs of several sizes, whose I/Os are drawn. Each loop moves the same bytes.
@@ -462,6 +470,33 @@ fn jobs_touch_what_they_touch_with_the_real_fio() {
             sequence.remarks.iter().map(|remark| remark.text.clone()).collect()
         };
         assert_eq!(texts(&typed), texts(&ours), "{text}");
+    }
+}
+
+/// Whatever depth a job asks for, fio waits for each discard with the engines of the kernel.
+#[test]
+fn discards_of_fio_have_a_depth_of_one() {
+    let test = "discards_of_fio_have_a_depth_of_one";
+    if Command::new("fio").arg("--version").output().is_err() {
+        return skip(test, "fio is not installed");
+    }
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    for engine in ["libaio", "io_uring", "posixaio"] {
+        let text = format!(
+            "[a]\nrw=trim\nbs=1m\nsize=32m\ndirect=1\niodepth=8\nioengine={engine}\nfilename={}\n",
+            device.path
+        );
+        std::fs::write(scratch.path().join("trim.fio"), &text).unwrap();
+        let mut fio = Command::new("fio");
+        fio.args(["--output-format=json", "trim.fio"]).current_dir(scratch.path());
+        let told: Value = serde_json::from_slice(&fio.output().unwrap().stdout).unwrap();
+        let job = &told["jobs"][0];
+        assert_eq!(job["trim"]["total_ios"], 32, "{engine}: {job}");
+        assert_eq!(job["iodepth_level"]["1"], 100.0, "{engine}: {job}");
+        let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
+        let ours = sequence(&file, &TargetFacts::default()).unwrap().steps.remove(0).load;
+        assert_eq!((ours.demand.depth, ours.until.laps), (1, Some(1)), "{engine}");
     }
 }
 

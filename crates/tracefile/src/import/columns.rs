@@ -117,6 +117,9 @@ pub struct ColumnPlan {
     pub time: ImportColumn,
     /// Whether the time is that of completion; the issue is earlier by the response time.
     pub is_completion: bool,
+    /// Whether the times count from the first completion, so that issues may lie before their
+    /// origin.
+    pub is_relative: bool,
     /// Origin of the times; `None` if they are not those of a clock.
     pub epoch: Option<TimeEpoch>,
     /// Number of the column of the operation: a name, a number, or a SCSI operation code.
@@ -136,11 +139,17 @@ pub struct ColumnPlan {
     pub pid: Option<usize>,
     /// Number of the column of the command name; `None` if there is none.
     pub command: Option<usize>,
+    /// Number of columns of a line whose command may contain the separator; `None` if no column
+    /// may.
+    pub columns: Option<u16>,
     /// Number of lines before the trace, which may hold anything.
     pub skip: u64,
     /// Whether the first line after these names the columns; `None` to detect it.
     pub header: Option<bool>,
 }
+
+/// Longest response time of an I/O that precedes the origin of relative times, in nanoseconds.
+const LEAD_NS: u64 = 3_600 * 1_000_000_000;
 
 /// I/Os compared to find the beginning of a trace in completion order.
 const WAITING_MAX: usize = 1 << 16;
@@ -161,6 +170,7 @@ impl ColumnPlan {
             separator: b',',
             time,
             is_completion: false,
+            is_relative: false,
             epoch: None,
             op,
             operations: Vec::new(),
@@ -170,6 +180,7 @@ impl ColumnPlan {
             device: Vec::new(),
             pid: None,
             command: None,
+            columns: None,
             skip: 0,
             header: None,
         }
@@ -394,7 +405,24 @@ fn operation(text: &str) -> Option<IoOp> {
         "f" | "flush" | "sync" | "3" => return Some(IoOp::Flush),
         _ => {}
     }
-    scsi_operation(u8::from_str_radix(lower.trim_start_matches("0x"), 16).ok()?)
+    match u8::from_str_radix(lower.trim_start_matches("0x"), 16) {
+        Ok(code) => scsi_operation(code),
+        Err(_) => block_operation(text.trim()),
+    }
+}
+
+/// Returns the operation for the letters of the kernel's block layer: `WSM`, `FWFS`, `RA`.
+fn block_operation(letters: &str) -> Option<IoOp> {
+    let first = letters.strip_prefix('F').filter(|rest| !rest.is_empty()).unwrap_or(letters);
+    let op = match first.as_bytes().first()? {
+        b'R' => IoOp::Read,
+        b'W' => IoOp::Write,
+        b'D' => IoOp::Discard,
+        b'F' => IoOp::Flush,
+        b'N' => IoOp::Other,
+        _ => return None,
+    };
+    first[1..].bytes().all(|letter| b"FASM".contains(&letter)).then_some(op)
 }
 
 /// Returns the operation for a SCSI operation code (SPC, SBC) that a disk trace may hold.
@@ -460,7 +488,15 @@ pub(super) fn import(
     input: ImportInput<'_>,
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
-    let mut lines = LineReader::new(input);
+    import_lines(plan, LineReader::new(input), sink)
+}
+
+/// Imports the rest of the lines of an input.
+pub(super) fn import_lines(
+    plan: &ColumnPlan,
+    mut lines: LineReader<'_>,
+    sink: &mut EventSink<'_>,
+) -> Result<ImportResult, ImportError> {
     let mut reading = ColumnsImport {
         plan,
         devices: DeviceNumbers::default(),
@@ -480,6 +516,9 @@ pub(super) fn import(
         }
         let line = lines.last();
         split(line, plan.separator, &mut places);
+        if let (Some(columns), Some(command)) = (plan.columns, plan.command) {
+            join(&mut places, command, columns.into());
+        }
         let row = SplitLine { line, places: &places };
         if reading.is_header(&row) {
             reading.see_header(&row).map_err(|what| lines.malformed(what, 0))?;
@@ -517,6 +556,14 @@ fn split(line: &str, separator: u8, places: &mut Vec<Range<usize>>) {
     if blanks {
         places.retain(|place| !place.is_empty());
     }
+}
+
+/// Joins the pieces of a column, counted from 1, of a line that has more pieces than columns.
+fn join(places: &mut Vec<Range<usize>>, number: usize, columns: usize) {
+    let Some(extra) = places.len().checked_sub(columns) else { return };
+    let last = number - 1 + extra;
+    places[number - 1].end = places[last].end;
+    places.drain(number..=last);
 }
 
 /// A line and the positions of its columns.
@@ -592,6 +639,7 @@ impl ColumnsImport<'_> {
         let names: Result<Vec<&str>, String> =
             plan.device.iter().map(|number| field(*number, "a device")).collect();
         let device = self.devices.number(&names?.join(".")).ok_or("more than 65,536 devices")?;
+        let lead_ns = if plan.is_relative { LEAD_NS } else { 0 };
         let issued_ns = match (plan.is_completion, response_ns) {
             (false, _) => time,
             (true, RESPONSE_UNKNOWN) => {
@@ -599,7 +647,7 @@ impl ColumnsImport<'_> {
                             the issue, found none"
                     .to_owned());
             }
-            (true, response_ns) => time.checked_sub(response_ns).ok_or_else(|| {
+            (true, response_ns) => time.saturating_add(lead_ns).checked_sub(response_ns).ok_or_else(|| {
                 format!(
                     "the response time of {response_ns} ns is longer than the time of completion"
                 )

@@ -86,8 +86,14 @@ impl Iolog {
             return Ok(None);
         }
         if action == "wait" {
-            let time = number(words.next().unwrap_or(""), "a time to wait in microseconds")?;
-            self.now_ns = self.now_ns.saturating_add(time.saturating_mul(1_000));
+            // fio's manual says microseconds after the wait before. fio itself waits until this
+            // many milliseconds after its start, and passes over a line without a length.
+            let time = number(words.next().unwrap_or(""), "a time in milliseconds")?;
+            if words.next().is_none() {
+                let line = format!("{} wait {time}", excerpt(file));
+                return Err(format!("expected a length after the time, as in '{line} 0'"));
+            }
+            self.now_ns = self.now_ns.max(time.saturating_mul(1_000_000));
             return Ok(None);
         }
         let op = operation(action).ok_or_else(|| {
@@ -114,8 +120,8 @@ impl Iolog {
         let times = if self.timed {
             "Issue times are whole microseconds."
         } else {
-            "The log has no times: I/Os follow one another immediately, except for its \
-                waits."
+            "The log has no times: I/Os follow one another immediately, except for its waits, \
+             which end so many milliseconds after the start, as fio plays them."
         };
         let conditions = CaptureConditions {
             source: format!("fio iolog version {}", if self.timed { 3 } else { 2 }),

@@ -5,6 +5,7 @@
 //! Input that cannot be parsed is an error with its position; everything before it has been
 //! delivered.
 
+mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod columns;
@@ -24,6 +25,8 @@ pub enum TraceFormat {
     Blktrace,
     /// blkparse's default text.
     Blkparse,
+    /// Output of bcc's biosnoop.
+    Biosnoop,
     /// fio's iolog, version 2 or 3.
     FioIolog,
     /// fio's latency log of single I/Os, written with `log_offset=1`.
@@ -50,6 +53,7 @@ pub fn import(
     let imported = match format {
         TraceFormat::Blktrace => blktrace::import(inputs, sink),
         TraceFormat::Blkparse => one(inputs, |input| blkparse::import(input, sink)),
+        TraceFormat::Biosnoop => one(inputs, |input| biosnoop::import(input, sink)),
         TraceFormat::FioIolog => one(inputs, |input| fio::import_iolog(input, sink)),
         TraceFormat::FioLatencyLog => one(inputs, |input| fio::import_latency_log(input, sink)),
         TraceFormat::Columns(plan) => one(inputs, |input| columns::import(plan, input, sink)),
@@ -70,10 +74,15 @@ pub fn recognise(beginning: &[u8]) -> Option<TraceFormat> {
         return Some(TraceFormat::Blktrace);
     }
     let text = String::from_utf8_lossy(beginning);
-    let told = |line: &&str| line.trim().is_empty() || line.starts_with("Input file ");
+    let told = |line: &&str| {
+        line.trim().is_empty() || line.starts_with("Input file ") || biosnoop::is_greeting(line)
+    };
     let first = text.lines().find(|line| !told(line))?;
     if first.starts_with("fio version") && first.contains("iolog") {
         return Some(TraceFormat::FioIolog);
+    }
+    if biosnoop::is_header(first) {
+        return Some(TraceFormat::Biosnoop);
     }
     blkparse::is_line(first).then_some(TraceFormat::Blkparse)
 }

@@ -229,14 +229,23 @@ fn blkparse_text_tells_commands_passed_through() {
 #[test]
 fn fio_logs_of_every_kind() {
     let v2 = "fio version 2 iolog\n/dev/sdb add\n/dev/sdb open\n/dev/sdb read 0 4096\n\
-              /dev/sdb wait 250\n/dev/sdb write 8192 512\n/dev/sdb datasync 0 0\n/dev/sdb close\n";
+              /dev/sdb wait 250 0\n/dev/sdb write 8192 512\n/dev/sdb datasync 0 0\n\
+              /dev/sdb wait 200 0\n/dev/sdb wait 300 0\n/dev/sdb read 512 512\n/dev/sdb close\n";
     let (result, events) = run(&TraceFormat::FioIolog, vec![input(v2)]);
     assert_eq!(result.unwrap().conditions.devices[0].name, "/dev/sdb");
     let seen: Vec<_> = events.iter().map(|e| (e.op, e.issued_ns, e.offset, e.bytes)).collect();
     assert_eq!(
         seen,
-        [(IoOp::Read, 0, 0, 4096), (IoOp::Write, 250_000, 8192, 512), (IoOp::Flush, 250_000, 0, 0)]
+        [
+            (IoOp::Read, 0, 0, 4096),
+            (IoOp::Write, 250_000_000, 8192, 512),
+            (IoOp::Flush, 250_000_000, 0, 0),
+            (IoOp::Read, 300_000_000, 512, 512),
+        ]
     );
+    let short = "fio version 2 iolog\nf add\nf wait 250\n";
+    let (result, _) = run(&TraceFormat::FioIolog, vec![input(short)]);
+    assert!(result.unwrap_err().to_string().contains("line 3: expected a length"));
     assert!(events.iter().all(|e| e.response_ns == RESPONSE_UNKNOWN));
     let v3 = "fio version 3 iolog\n5 f add\n5 f open\n5 f read 0 4096\n12 f trim 4096 8192\n";
     let (result, events) = run(&TraceFormat::FioIolog, vec![input(v3)]);
@@ -317,6 +326,54 @@ fn times_of_completion_give_the_times_of_issue() {
         let (result, events) = run(&TraceFormat::Columns(plan.clone()), vec![input(text)]);
         let refusal = result.unwrap_err().to_string();
         assert!(refusal.contains(what) && events.is_empty(), "{refusal}");
+    }
+}
+
+/// Columns by the header of each version; the first line's I/O was issued before the file's times
+/// begin, and a command may contain blanks.
+#[test]
+fn biosnoop_is_read_by_its_header() {
+    let bcc = "TIME(s)     COMM           PID    DISK      T SECTOR     BYTES  LAT(ms)\n\
+               0.000000    supervise      1950   xvda1     W 13092560   4096      0.74\n\
+               0.000200    Web Content :3 1951   xvda1     R 8          512       0.10\n\
+               1.000000    ?              0      nvme0n1   FWFS 16      8192      2.00\n";
+    assert_eq!(recognise(bcc.as_bytes()), Some(TraceFormat::Biosnoop));
+    let (result, events) = run(&TraceFormat::Biosnoop, vec![input(bcc)]);
+    let conditions = result.unwrap().conditions;
+    let names: Vec<&str> = conditions.devices.iter().map(|device| device.name.as_str()).collect();
+    assert_eq!(names, ["xvda1", "nvme0n1"]);
+    let seen: Vec<_> = events
+        .iter()
+        .map(|e| (e.op, e.issued_ns, e.response_ns, e.offset, e.bytes, e.command.to_string()))
+        .collect();
+    let expected = [
+        (IoOp::Write, 0, 740_000, 13_092_560 * 512, 4096, "supervise"),
+        (IoOp::Read, 840_000, 100_000, 4096, 512, "Web Content :3"),
+        (IoOp::Write, 998_740_000, 2_000_000, 8192, 8192, "?"),
+    ];
+    assert_eq!(
+        seen,
+        expected.map(|(op, at, lat, from, bytes, name)| {
+            (op, at, lat, from, bytes, name.to_owned())
+        })
+    );
+    let queued = "Tracing block device I/O... Hit Ctrl-C to end.\n\
+                  TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)\n\
+                  0.5 dd 7 sda RA 8 4096 0.013 0.25\n";
+    assert_eq!(recognise(queued.as_bytes()), Some(TraceFormat::Biosnoop));
+    let (result, events) = run(&TraceFormat::Biosnoop, vec![input(queued)]);
+    assert_eq!((result.unwrap().events, events[0].response_ns), (1, 250_000));
+    let bpftrace = "TIME(ms)     DISK    COMM             PID    LAT(ms)\n1 sda dd 7 1\n";
+    let header = bcc.lines().next().unwrap();
+    let cut = format!("{header}\n0.1 dd 7 sda R 8 4096\n");
+    for (text, what) in [
+        (bpftrace, "no column SECTOR"),
+        ("0.5 dd 7 sda R 8 4096 0.25\n", "biosnoop's header"),
+        (&*cut, "line 2"),
+    ] {
+        let (result, _) = run(&TraceFormat::Biosnoop, vec![input(text)]);
+        let refusal = result.unwrap_err().to_string();
+        assert!(refusal.contains(what), "{refusal}");
     }
 }
 
@@ -516,7 +573,11 @@ fn formats_are_recognised_by_their_beginning() {
 /// dropped and changed.
 #[test]
 fn no_input_makes_an_importer_panic() {
-    let corpus: [(TraceFormat, Vec<u8>); 5] = [
+    let corpus: [(TraceFormat, Vec<u8>); 6] = [
+        (
+            TraceFormat::Biosnoop,
+            b"TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n0.5 d d 7 a R 8 512 0.2\n".to_vec(),
+        ),
         (TraceFormat::Blktrace, journeys(false)),
         (TraceFormat::Blkparse, BLKPARSE.into()),
         (

@@ -75,6 +75,7 @@ fn format(arguments: &ImportArguments) -> anyhow::Result<Option<TraceFormat>> {
     Ok(arguments.input_format.map(|format| match format {
         ImportFormat::Blktrace => TraceFormat::Blktrace,
         ImportFormat::Blkparse => TraceFormat::Blkparse,
+        ImportFormat::Biosnoop => TraceFormat::Biosnoop,
         ImportFormat::FioIolog => TraceFormat::FioIolog,
         ImportFormat::FioLatencyLog => TraceFormat::FioLatencyLog,
         ImportFormat::MsrCambridge => TraceFormat::Columns(ColumnPlan::msr_cambridge()),

@@ -1,0 +1,69 @@
+//! Imports the output of bcc's biosnoop: `0.000004  supervise  1950  xvda1  W 13092560  4096  0.74`.
+
+use super::columns::{ColumnPlan, ColumnUnit, ImportColumn, import_lines};
+use super::input::{EventSink, ImportError, ImportInput, ImportResult};
+use super::lines::LineReader;
+
+/// Returns whether a line is biosnoop's header.
+pub(super) fn is_header(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.first().is_some_and(|word| word.starts_with("TIME("))
+        && ["COMM", "DISK", "LAT(ms)"].iter().all(|name| words.contains(name))
+}
+
+/// Returns whether a line may stand before the header.
+pub(super) fn is_greeting(line: &str) -> bool {
+    line.starts_with("Tracing ")
+}
+
+pub(super) fn import(
+    input: ImportInput<'_>,
+    sink: &mut EventSink<'_>,
+) -> Result<ImportResult, ImportError> {
+    let mut lines = LineReader::new(input);
+    let plan = loop {
+        match lines.next()? {
+            Some(line) if is_greeting(line) => {}
+            Some(line) if is_header(line) => break plan(line),
+            _ => break Err("expected biosnoop's header, TIME(s) COMM PID DISK ...".to_owned()),
+        }
+    };
+    let plan = plan.map_err(|what| lines.malformed(what, 0))?;
+    import_lines(&plan, lines, sink)
+}
+
+/// Returns the plan that a header gives. Versions and options of biosnoop differ in their columns.
+fn plan(header: &str) -> Result<ColumnPlan, String> {
+    let names: Vec<&str> = header.split_whitespace().collect();
+    let place = |name: &str| names.iter().position(|own| *own == name).map(|at| at + 1);
+    let needed = |name: &str| {
+        place(name).ok_or_else(|| {
+            format!(
+                "this biosnoop prints no column {name}, without which an I/O has no place; bcc's \
+                 biosnoop and its biosnoop of libbpf-tools print it"
+            )
+        })
+    };
+    let column = |number, unit| ImportColumn { number, unit };
+    let offset = column(needed("SECTOR")?, ColumnUnit::Sectors);
+    let bytes = column(needed("BYTES")?, ColumnUnit::Bytes);
+    Ok(ColumnPlan {
+        name: "biosnoop".to_owned(),
+        separator: b' ',
+        time: column(needed("TIME(s)")?, ColumnUnit::Seconds),
+        is_completion: true,
+        is_relative: true,
+        epoch: None,
+        op: needed("T")?,
+        operations: Vec::new(),
+        offset,
+        bytes,
+        response: Some(column(needed("LAT(ms)")?, ColumnUnit::Milliseconds)),
+        device: vec![needed("DISK")?],
+        pid: place("PID"),
+        command: place("COMM"),
+        columns: u16::try_from(names.len()).ok(),
+        skip: 0,
+        header: Some(false),
+    })
+}
