@@ -12,6 +12,7 @@
 pub mod applied;
 pub mod bench;
 pub mod caveats;
+pub mod change_points;
 pub mod conditions;
 pub mod device;
 pub mod direct_buffer;

@@ -26,7 +26,7 @@ pub struct IntervalTally {
     pub histogram: CoarseHistogram,
 }
 
-/// Totals of an accounting interval of about one second.
+/// Totals of an accounting interval of about one second, or of the length that its step asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interval {
     /// Start of the interval, since the measurement began.
@@ -384,7 +384,7 @@ pub struct Measurement {
     /// Periods in which no thread of the program could run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
-    /// Totals per interval of about one second.
+    /// Totals per interval of about one second, or of the length that the step asks for.
     pub intervals: Vec<Interval>,
     /// Position of every sequential cursor: the byte offset of its next I/O.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -126,6 +126,12 @@ pub const fn is_whole(elapsed: Nanos, asked: Nanos) -> bool {
     elapsed.0.saturating_add(SHORTFALL_MAX.0) >= asked.0
 }
 
+/// Returns true if an interval of this length is shorter than intended, because its step ended
+/// inside it.
+pub const fn is_partial(length: Nanos, intended: Nanos) -> bool {
+    length.0 < intended.0 / 100 * 95
+}
+
 /// A load that a bench applies and measures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Step {
@@ -145,12 +151,22 @@ pub struct Step {
     /// in this group. Empty for a load that runs in the program's own process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<LoadGroup>,
+    /// Length of the intervals in which the I/Os are counted; `None` for one second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Nanos>,
 }
 
 impl Step {
     /// Creates a step that starts its load and runs it to the end.
     pub fn alone(place: StepPlace, load: impl Into<Load>) -> Self {
-        Step { place, load: load.into(), cut: None, continues: false, groups: Vec::new() }
+        Step {
+            place,
+            load: load.into(),
+            cut: None,
+            continues: false,
+            groups: Vec::new(),
+            interval: None,
+        }
     }
     /// Sets the control group of each stimulus.
     pub fn in_groups(self, groups: impl Into<Vec<LoadGroup>>) -> Self {
@@ -175,7 +191,22 @@ impl Step {
     /// Creates a part of a longer load, which is left running after `cut` of measured time;
     /// `continues` is true unless this part starts the load.
     pub fn part(place: StepPlace, load: impl Into<Load>, cut: Nanos, continues: bool) -> Self {
-        Step { place, load: load.into(), cut: Some(cut), continues, groups: Vec::new() }
+        Step {
+            place,
+            load: load.into(),
+            cut: Some(cut),
+            continues,
+            groups: Vec::new(),
+            interval: None,
+        }
+    }
+    /// Sets the length of the intervals in which the I/Os are counted.
+    pub fn with_interval(self, interval: Nanos) -> Self {
+        Step { interval: Some(interval), ..self }
+    }
+    /// Returns the length of the intervals in which the I/Os are counted.
+    pub fn interval(&self) -> Nanos {
+        self.interval.unwrap_or(Nanos::SECOND)
     }
 }
 

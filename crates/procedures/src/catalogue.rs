@@ -4,6 +4,8 @@
 use crate::commit::{self, Commit};
 use crate::common::asked::ProcedureRequest;
 use crate::common::ranges;
+use crate::fill;
+use crate::idle_exit;
 use crate::load_curve::{self, LoadCurve};
 use crate::neighbors::{self, Neighbors};
 use crate::parameters::{self, Parameter};
@@ -99,6 +101,18 @@ pub(crate) const SINGLE: &[ProcedureSpec] = &[
                   kernel's controls of I/O",
         parameters: neighbors::PARAMETERS,
         make: |asked| boxed(Neighbors::new(asked)),
+    },
+    ProcedureSpec {
+        name: "fill",
+        summary: "MB/s over the written amount until the drive is full, what idle time brings back",
+        parameters: fill::PARAMETERS,
+        make: |asked| boxed(fill::DriveFill::new(asked)),
+    },
+    ProcedureSpec {
+        name: "idle-exit",
+        summary: "response time of the first I/O after idle times of 1 ms to 10 min",
+        parameters: idle_exit::PARAMETERS,
+        make: |asked| boxed(idle_exit::IdleExit::new(asked)),
     },
     ProcedureSpec {
         name: "hdd-iops",
@@ -212,8 +226,10 @@ pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"
 pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
 
 /// Procedures with a method of their own, which is the same in all profiles.
-pub(crate) const OF_NO_SPECIFICATION: [&str; 7] = [
+pub(crate) const OF_NO_SPECIFICATION: [&str; 9] = [
     "commit",
+    "fill",
+    "idle-exit",
     load_curve::NAME,
     "neighbors",
     "verify-write",

@@ -9,6 +9,8 @@
 //! - [`pts`]: the procedures of the PTS and its numbers.
 //! - [`rwsw`]: the procedures for captured workloads.
 //! - [`tkperf`]: the procedures of TKperf.
+//! - `fill`: our test of how a drive fills and recovers.
+//! - `idle_exit`: our test of the first I/O after idle times.
 //! - [`sequence`]: the loads that other tools' files and presets ask for.
 //! - `catalogue`: the list of all procedures except those made of several.
 #![forbid(unsafe_code)]
@@ -19,7 +21,9 @@ mod catalogue;
 mod commit;
 pub mod common;
 mod exhibits;
+mod fill;
 pub mod foreign;
+mod idle_exit;
 mod load_curve;
 mod neighbors;
 mod origin;

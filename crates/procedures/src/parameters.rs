@@ -96,6 +96,21 @@ impl Parameter {
         let possible = Nanos::from_millis(100)..=Nanos::from_secs(30 * 86_400);
         self.parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| possible.contains(t)))
     }
+    /// Parses the value as a list such as `5,10min`: different times with a unit, or in seconds.
+    ///
+    /// # Errors
+    /// Returns [`ProcedureError`] unless all are different times from 1 ms to 24 h.
+    pub fn times(&self, settings: &Settings) -> Result<Vec<Nanos>, ProcedureError> {
+        let possible = Nanos::from_millis(1)..=Nanos::from_secs(86_400);
+        self.parse(settings, |text| {
+            let times: Option<Vec<Nanos>> = text
+                .split(',')
+                .map(|time| time.trim().parse::<Nanos>().ok().filter(|t| possible.contains(t)))
+                .collect();
+            // Times are part of phases, which identify loads in the journal.
+            times.filter(|times| (1..times.len()).all(|n| !times[..n].contains(&times[n])))
+        })
+    }
 }
 
 /// Returns an error if the user gave a parameter that the procedure does not have.

@@ -450,7 +450,8 @@ mod tests {
             let load = Load::Script(self.0.clone());
             let place = StepPlace::new("replay", 0, 1, "list");
             let cut = Some(Nanos::from_secs(60));
-            let mut step = Step { place, load, cut, continues: false, groups: Vec::new() };
+            let mut step =
+                Step { place, load, cut, continues: false, groups: Vec::new(), interval: None };
             let (mut reads, mut bytes) = (0, 0);
             loop {
                 let done = bench.apply(&step)?.measurement;
@@ -486,7 +487,8 @@ mod tests {
             (together, minute, &[80, 60, 30]),
         ] {
             let place = StepPlace::new("load", 0, 1, "ramp");
-            let mut step = Step { place, load, cut, continues: false, groups: Vec::new() };
+            let mut step =
+                Step { place, load, cut, continues: false, groups: Vec::new(), interval: None };
             let mut bench = Rehearsal::new(DriveOutlook::Best, None);
             while !bench.apply(&step).unwrap().measurement.complete {
                 step.continues = true;

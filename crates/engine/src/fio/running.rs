@@ -16,6 +16,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::{Interval, Silence, Stall, UnmeasuredIos};
+use steadfast_domain::step::is_partial;
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Step, Stimulus};
 use steadfast_host::{Directory, NewFile, OverwritePolicy, ReadAccess, Target};
 
@@ -33,9 +34,6 @@ const EARLY: Nanos = steadfast_domain::step::SHORTFALL_MAX;
 /// An interval is not closed within this time before the end of a call, when fio is about to give
 /// its last answer anyway.
 const SLACK: Nanos = Nanos::from_millis(200);
-
-/// A shorter interval is marked partial.
-pub(super) const WHOLE: Nanos = Nanos::from_millis(950);
 
 /// Longest overrun of a call of fio before the load is called off.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -89,6 +87,8 @@ pub(super) struct FioLoad {
 
 /// Accounting of one step.
 struct FioMeter {
+    /// Length of an interval.
+    interval: Nanos,
     intervals: Vec<Interval>,
     /// Counts at the end of the last interval.
     closed: FioCounts,
@@ -182,7 +182,8 @@ impl FioLoad {
         means: &mut FioContext<'_>,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        let mut meter = FioMeter { intervals: Vec::new(), closed: self.begin.clone() };
+        let (interval, intervals) = (step.interval(), Vec::new());
+        let mut meter = FioMeter { interval, intervals, closed: self.begin.clone() };
         let watchdog = Watchdog::new();
         let complete = loop {
             match self.turn(step, means, &watchdog)? {
@@ -346,7 +347,7 @@ impl FioLoad {
         if !self.is_under_way {
             return self.at.max(self.called) + FIRST;
         }
-        let mut next = self.next_boundary();
+        let mut next = self.next_boundary(step);
         if self.ramp > Nanos::ZERO {
             next = next.min(self.begin.elapsed + self.ramp);
         } else if let Some(cut) = step.cut {
@@ -358,10 +359,10 @@ impl FioLoad {
         self.at + next.saturating_sub(self.latest.elapsed).to_duration()
     }
 
-    /// Returns the end of the step's current second, in the load's time.
-    fn next_boundary(&self) -> Nanos {
-        let passed = self.elapsed() + EARLY;
-        self.begin.elapsed + Nanos((passed.0 / Nanos::SECOND.0 + 1) * Nanos::SECOND.0)
+    /// Returns the end of the step's current interval, in the load's time.
+    fn next_boundary(&self, step: &Step) -> Nanos {
+        let (passed, interval) = (self.elapsed() + EARLY, step.interval().0);
+        self.begin.elapsed + Nanos((passed.0 / interval + 1) * interval)
     }
 
     /// Returns the time at which the current call ends, in the load's time; `None` if no time
@@ -524,7 +525,7 @@ impl FioMeter {
     /// Returns the time at which the current interval should end, in the step's time.
     fn boundary(&self, begin: &FioCounts) -> Nanos {
         let closed = self.closed.elapsed.saturating_sub(begin.elapsed) + SLACK;
-        Nanos((closed.0 / Nanos::SECOND.0 + 1) * Nanos::SECOND.0)
+        Nanos((closed.0 / self.interval.0 + 1) * self.interval.0)
     }
 
     fn close(&mut self, latest: &FioCounts, begin: &FioCounts) -> &Interval {
@@ -534,7 +535,7 @@ impl FioMeter {
         self.intervals.push(Interval {
             begin: since(&self.closed),
             end: since(latest),
-            partial: part.elapsed < WHOLE,
+            partial: is_partial(part.elapsed, self.interval),
             tallies: part.interval_tallies(),
         });
         self.closed = latest.clone();

@@ -20,6 +20,7 @@ use steadfast_domain::measurement::{
     CommonStart, CpuTime, Fault, Interval, LoadPart, Stall, StreamTally, UnmeasuredIos,
     Verification,
 };
+use steadfast_domain::step::is_partial;
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step};
 
 /// Time from the moment everything is ready to the start of a script, so that the playing thread
@@ -29,11 +30,8 @@ const HEADWAY_NS: u64 = 2_000_000;
 /// Interval between checks for a stop by a waiting accounting thread.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// An interval lasts one second, unless a cut or the end follows within this time.
+/// An interval is extended to a cut or an end that follows within this time.
 const SLACK_NS: u64 = 50_000_000;
-
-/// A shorter interval is marked partial.
-const WHOLE_NS: u64 = 950_000_000;
 
 /// Longest wait for the outstanding I/Os of a load that is called off.
 const PATIENCE: Duration = Duration::from_millis(700);
@@ -253,24 +251,24 @@ impl NativeLoad {
             if self.cut_at(step).is_some_and(|cut| now >= cut) {
                 break StepEnd::Cut;
             }
-            if now >= self.boundary() && !self.ends_soon(step) {
-                watch(self.close_interval(&mut meter));
+            if now >= self.boundary(step) && !self.ends_soon(step) {
+                watch(self.close_interval(&mut meter, step));
             }
         };
         let complete = match end {
             StepEnd::Cut => {
-                watch(self.close_interval(&mut meter));
+                watch(self.close_interval(&mut meter, step));
                 false
             }
             StepEnd::Complete => {
-                self.close_last_interval(&mut meter).into_iter().for_each(watch);
+                self.close_last_interval(&mut meter, step).into_iter().for_each(watch);
                 self.join();
                 self.check(step, device, &StopSignal::default())?;
                 true
             }
             StepEnd::Overdue => {
                 self.give_up_waiting(&mut meter);
-                self.close_last_interval(&mut meter).into_iter().for_each(watch);
+                self.close_last_interval(&mut meter, step).into_iter().for_each(watch);
                 self.check(step, device, &StopSignal::default())?;
                 true
             }
@@ -404,13 +402,12 @@ impl NativeLoad {
         }
     }
 
-    /// Returns the ticks at which the current interval is one second old, on the step's grid of
-    /// seconds.
-    fn boundary(&self) -> u64 {
-        let clock = self.clock;
-        let second = clock.ticks_in(Nanos::SECOND.0);
+    /// Returns the ticks at which the current interval should end, on the step's grid of
+    /// intervals.
+    fn boundary(&self, step: &Step) -> u64 {
+        let interval = self.clock.ticks_in(step.interval().0);
         let passed = self.turned.saturating_sub(self.begin);
-        self.begin + (passed + second / 2) / second * second + second
+        self.begin + (passed + interval / 2) / interval * interval + interval
     }
 
     fn cut_at(&self, step: &Step) -> Option<u64> {
@@ -421,7 +418,7 @@ impl NativeLoad {
     /// interval is extended to it.
     fn ends_soon(&self, step: &Step) -> bool {
         let end = self.cut_at(step).unwrap_or(u64::MAX).min(self.deadline());
-        end < self.boundary().saturating_add(self.clock.ticks_in(SLACK_NS))
+        end < self.boundary(step).saturating_add(self.clock.ticks_in(SLACK_NS))
     }
 
     fn time_to_look(&self, step: &Step) -> Duration {
@@ -430,24 +427,29 @@ impl NativeLoad {
         if now >= self.deadline() {
             return LOOK;
         }
-        let next = self.cut_at(step).unwrap_or(u64::MAX).min(self.boundary());
+        let next = self.cut_at(step).unwrap_or(u64::MAX).min(self.boundary(step));
         Duration::from_nanos(clock.nanos(next.saturating_sub(now))).min(LOOK)
     }
 
     /// Closes the current interval now.
-    fn close_interval<'m>(&mut self, meter: &'m mut StepMeter) -> &'m Interval {
+    fn close_interval<'m>(&mut self, meter: &'m mut StepMeter, step: &Step) -> &'m Interval {
         let ticks = self.turn_over(meter);
         self.script.iter_mut().for_each(ScriptProgress::mark);
         let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ticks));
-        let interval = meter.close_interval([], begin, end, end.saturating_sub(begin).0 < WHOLE_NS);
+        let partial = is_partial(end.saturating_sub(begin), step.interval());
+        let interval = meter.close_interval([], begin, end, partial);
         self.turned = ticks;
         interval
     }
 
     /// Closes the last interval of a load: at the deadline, or at the last completion if the load
     /// ended early. `None` if nothing is left to close.
-    fn close_last_interval<'m>(&mut self, meter: &'m mut StepMeter) -> Option<&'m Interval> {
+    fn close_last_interval<'m>(
+        &mut self,
+        meter: &'m mut StepMeter,
+        step: &Step,
+    ) -> Option<&'m Interval> {
         self.turn_over(meter);
         self.script.iter_mut().for_each(ScriptProgress::mark);
         let ended = self.parts.iter().map(|part| part.shared.ended_at()).max();
@@ -455,7 +457,7 @@ impl NativeLoad {
         let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ended));
         self.turned = ended;
-        let partial = end.saturating_sub(begin).0 < WHOLE_NS;
+        let partial = is_partial(end.saturating_sub(begin), step.interval());
         let any = end > begin || meter.has_open_ios();
         any.then(|| meter.close_interval([], begin, end, partial))
     }

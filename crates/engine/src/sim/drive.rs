@@ -3,6 +3,7 @@
 use super::fault::SimFault;
 use super::flash::{FlashDies, FlashTimings};
 use super::mapping::{PageMap, UNMAPPED};
+use super::pseudo_slc::SlcCache;
 use super::spec::{DriveSpec, PAGE};
 use crate::draw::DrawnIo;
 use steadfast_domain::{Op, WriteCache};
@@ -30,11 +31,14 @@ pub(super) struct SimulatedDrive {
     seed: u64,
     mapping: PageMap,
     dies: FlashDies,
+    slc: Option<SlcCache>,
     write_cache: WriteCache,
     /// Clocks of the controller and of the two directions of the link.
     controller: u64,
     link_in: u64,
     link_out: u64,
+    /// Time at which the last command was complete.
+    completed: u64,
     /// Time at which the durations change next, and the factor by which a fault slows programs.
     spell_ends: u64,
     wear: f64,
@@ -70,12 +74,14 @@ impl SimulatedDrive {
         SimulatedDrive {
             mapping: PageMap::new(spec),
             dies: FlashDies::new(spec, seed),
+            slc: spec.pseudo_slc.map(|slc| SlcCache::new(slc, spec.logical_pages)),
             spec: spec.clone(),
             seed,
             write_cache: WriteCache::Enabled,
             controller: 0,
             link_in: 0,
             link_out: 0,
+            completed: 0,
             spell_ends: 0,
             wear: 1.0,
             host_bytes: 0,
@@ -112,7 +118,8 @@ impl SimulatedDrive {
         if now >= self.spell_ends {
             self.change_spell(now);
         }
-        self.controller = self.begin_of(self.controller.max(now)) + self.dies.times.command;
+        let begin = self.begin_of(self.controller.max(now)) + self.exit_latency(now);
+        self.controller = begin + self.dies.times.command;
         self.dies.now = self.controller;
         let done = match io.op {
             Op::Read => self.read(io),
@@ -120,7 +127,18 @@ impl SimulatedDrive {
             Op::Discard => self.discard(io),
             Op::Flush => self.flush(),
         };
-        done + u64::from(self.spec.latency_ns)
+        let done = done + u64::from(self.spec.latency_ns);
+        self.completed = self.completed.max(done);
+        done
+    }
+
+    /// Returns the time that the drive needs to leave the power state in which a command at `now`
+    /// finds it.
+    #[inline(always)]
+    fn exit_latency(&self, now: u64) -> u64 {
+        let idle = now.saturating_sub(self.completed);
+        let entered = self.spec.idle_states.iter().rev().find(|state| idle >= state.after.0);
+        entered.map_or(0, |state| state.exit_latency.0)
     }
 
     /// Returns when the controller begins a command that could begin at `at`.
@@ -143,15 +161,23 @@ impl SimulatedDrive {
     fn read(&mut self, io: &DrawnIo) -> u64 {
         let (first, last) = pages(io);
         let open = self.mapping.host_open();
-        for page in self.mapping.lookup_run(first, last - first + 1) {
+        let mut cached = 0;
+        for (logical, page) in (first..).zip(self.mapping.lookup_run(first, last - first + 1)) {
             if *page != UNMAPPED {
+                if self.slc.as_ref().is_some_and(|slc| slc.holds(logical)) {
+                    cached += 1;
+                    continue;
+                }
                 if open.contains(page) && self.dies.is_buffered(*page, open.end) {
                     continue;
                 }
                 self.dies.want(*page);
             }
         }
-        let read = self.dies.read_wanted();
+        let mut read = self.dies.read_wanted();
+        if let Some(slc) = self.slc.as_mut().filter(|_| cached > 0) {
+            read = read.max(slc.read(self.dies.now, cached));
+        }
         self.link_out = self.link_out.max(self.dies.now) + self.link_time(io.size);
         // The link follows the flash page by page; the last page arrives last.
         (read + self.link_time(io.size.min(PAGE as u32))).max(self.link_out)
@@ -162,6 +188,9 @@ impl SimulatedDrive {
         self.host_bytes += u64::from(io.size);
         self.link_in = self.link_in.max(self.dies.now) + self.link_time(io.size);
         self.dies.now = self.link_in;
+        if let Some(slc) = &mut self.slc {
+            self.dies.now = slc.write(self.link_in, (first, last), io.size.into());
+        }
         let end = io.offset + u64::from(io.size);
         if (io.offset | end) & (PAGE - 1) != 0 {
             self.fetch_edges(io.offset, end);
@@ -223,6 +252,9 @@ impl SimulatedDrive {
 
     /// Collects garbage in an idle period of the host.
     pub(super) fn rest(&mut self, from: u64, to: u64) {
+        if let Some(slc) = &mut self.slc {
+            slc.rest(from, to);
+        }
         self.dies.now = self.dies.busy_until().max(from + REST_AFTER_NS);
         while self.dies.now < to && self.mapping.wants_rest() {
             if !self.mapping.collect_one(&mut self.dies) {
@@ -235,6 +267,9 @@ impl SimulatedDrive {
     /// Forgets all data. Returns the duration in nanoseconds.
     pub(super) fn purge(&mut self) -> u64 {
         self.mapping.purge();
+        if let Some(slc) = &mut self.slc {
+            slc.purge();
+        }
         PURGE_NS + u64::from(self.spec.superblocks) * u64::from(self.spec.erase_ns)
     }
 

@@ -11,6 +11,7 @@ use crate::start::StepStart;
 use crate::stop::StopSignal;
 use std::sync::Arc;
 use steadfast_domain::measurement::{self, Fault, Interval, Silence};
+use steadfast_domain::step::is_partial;
 use steadfast_domain::{Bytes, Load, Nanos, Op, Stimulus};
 
 /// Number of failed I/Os after which a step is void.
@@ -24,11 +25,6 @@ const EIO: i32 = 5;
 
 /// Number of I/Os between two checks for a stop.
 pub(super) const STOP_EVERY: u32 = 1024;
-
-const SECOND: u64 = Nanos::SECOND.0;
-
-/// A shorter interval, in nanoseconds, is marked partial.
-const WHOLE_INTERVAL: u64 = SECOND * 95 / 100;
 
 /// Why advancing a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -569,10 +565,12 @@ pub(super) struct SimulatedMeasurement {
     pub(super) silences: Vec<Silence>,
     /// Time since when I/Os are outstanding and none has completed.
     quiet_since: u64,
+    /// Length of an interval.
+    interval: Nanos,
 }
 
 impl SimulatedMeasurement {
-    pub(super) fn new(load: &Load, begin: u64) -> Self {
+    pub(super) fn new(load: &Load, interval: Nanos, begin: u64) -> Self {
         let (streams, meter) = match load {
             Load::Script(_) => (SCRIPT_STREAMS, StepMeter::of_script()),
             drawn => {
@@ -590,6 +588,7 @@ impl SimulatedMeasurement {
             unmeasured: UnmeasuredCounts::default(),
             silences: Vec::new(),
             quiet_since: begin,
+            interval,
         }
     }
 
@@ -600,7 +599,7 @@ impl SimulatedMeasurement {
 
     /// Returns the virtual time at which the open interval ends.
     pub(super) fn closes_at(&self) -> u64 {
-        self.open + SECOND
+        self.open + self.interval.0
     }
 
     /// Counts an I/O of a script.
@@ -645,7 +644,7 @@ impl SimulatedMeasurement {
             return None;
         }
         self.open = now;
-        let partial = end - begin < WHOLE_INTERVAL;
+        let partial = is_partial(Nanos(end - begin), self.interval);
         let accounts = std::iter::once(&mut self.account);
         Some(self.meter.close_interval(accounts, Nanos(begin), Nanos(end), partial))
     }

@@ -19,6 +19,7 @@ mod flash;
 mod load;
 mod mapping;
 mod pace;
+mod pseudo_slc;
 mod running;
 mod script;
 #[cfg(test)]
@@ -29,7 +30,8 @@ mod spec;
 mod tests;
 
 pub use fault::SimFault;
-pub use spec::{DriveSpec, drive, drives};
+pub use pseudo_slc::PseudoSlc;
+pub use spec::{DriveSpec, IdleState, drive, drives};
 
 use crate::draw::DrawPlan;
 use crate::engine::Engine;
@@ -348,7 +350,7 @@ impl SimulatedSsd {
 
     /// Completes the outstanding I/Os of a load that is no longer measured.
     fn drain(&mut self, mut load: SimulatedRun) {
-        let mut unseen = SimulatedMeasurement::new(&load.load, self.clock);
+        let mut unseen = SimulatedMeasurement::new(&load.load, Nanos::SECOND, self.clock);
         load.drain(&mut self.drive, &mut unseen);
         self.reach(load.now());
     }
@@ -555,8 +557,11 @@ impl Engine for SimulatedSsd {
         let (step, prepared) = prepared.into_parts();
         let step = &step;
         let mut load = self.load_for(step, prepared, start)?;
-        let mut window =
-            SimulatedMeasurement::new(&load.load, self.clock.max(load.measured_from()));
+        let mut window = SimulatedMeasurement::new(
+            &load.load,
+            step.interval(),
+            self.clock.max(load.measured_from()),
+        );
         let applied = self.pass_ramp(&mut load, &mut window, step).and_then(|()| {
             let before =
                 CounterBaseline { written: self.drive.written(), log: self.fates.throttling() };

@@ -12,13 +12,7 @@ fn ssd(name: &str) -> SimulatedSsd {
 
 fn step(load: ScriptLoad) -> Step {
     let load = Load::Script(load);
-    Step {
-        place: StepPlace::new("replay", 0, 1, "list"),
-        load,
-        cut: None,
-        continues: false,
-        groups: Vec::new(),
-    }
+    Step::alone(StepPlace::new("replay", 0, 1, "list"), load)
 }
 
 fn io(due: u64, op: Op, block: u64) -> DueIo {

@@ -1,6 +1,7 @@
 //! The named drives: amount of flash, its geometry, its speed.
 
 use super::fault::SimFault;
+use super::pseudo_slc::PseudoSlc;
 use steadfast_domain::{Bytes, Nanos};
 
 /// Size in bytes of a mapping unit, the smallest piece that a drive keeps track of.
@@ -50,8 +51,21 @@ pub struct DriveSpec {
     pub(super) latency_ns: u32,
     /// Speed of the host link in each direction, in MB/s.
     pub(super) link_mb_per_second: u32,
+    /// Cache in front of the flash, if the drive has one.
+    pub(super) pseudo_slc: Option<PseudoSlc>,
+    /// Power states that the drive enters when idle, the lightest first.
+    pub(super) idle_states: &'static [IdleState],
     /// Fault of the drive, if it has one.
     pub(super) fault: Option<SimFault>,
+}
+
+/// A power state that a drive enters by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdleState {
+    /// Idle time after which the drive enters it.
+    pub after: Nanos,
+    /// Time until the drive takes a command again.
+    pub exit_latency: Nanos,
 }
 
 impl DriveSpec {
@@ -62,6 +76,16 @@ impl DriveSpec {
     /// Returns the description of the drive in one line.
     pub fn summary(&self) -> &'static str {
         self.summary
+    }
+    /// Sets the cache in front of the flash.
+    #[must_use]
+    pub fn with_pseudo_slc(self, cache: PseudoSlc) -> Self {
+        DriveSpec { pseudo_slc: Some(cache), ..self }
+    }
+    /// Sets the power states that the drive enters when idle, the lightest first.
+    #[must_use]
+    pub fn with_idle_states(self, states: &'static [IdleState]) -> Self {
+        DriveSpec { idle_states: states, ..self }
     }
     /// Returns the user capacity.
     pub fn capacity(&self) -> Bytes {
@@ -101,10 +125,29 @@ const SMALL: DriveSpec = DriveSpec {
     command_ns: 100_000,
     latency_ns: 20_000,
     link_mb_per_second: 100,
+    pseudo_slc: None,
+    idle_states: &[],
     fault: None,
 };
 
-static DRIVES: [DriveSpec; 7] = [
+/// A drive whose flash costs no time.
+const EXACT: DriveSpec = DriveSpec {
+    name: "exact",
+    summary: "1 GiB, 100 us per command, 2 ms per flush, no variation: to check arithmetic",
+    model: "Steadfast Simulated Exact",
+    serial: "SIM-EXACT",
+    flush_ns: 2_000_000,
+    is_exact: true,
+    read_ns: 0,
+    program_ns: 0,
+    erase_ns: 0,
+    transfer_ns: 0,
+    latency_ns: 0,
+    link_mb_per_second: 1024,
+    ..SMALL
+};
+
+static DRIVES: [DriveSpec; 9] = [
     SMALL,
     DriveSpec {
         name: "client",
@@ -128,6 +171,8 @@ static DRIVES: [DriveSpec; 7] = [
         command_ns: 10_000,
         latency_ns: 15_000,
         link_mb_per_second: 530,
+        pseudo_slc: None,
+        idle_states: &[],
         fault: None,
     },
     DriveSpec {
@@ -152,6 +197,8 @@ static DRIVES: [DriveSpec; 7] = [
         command_ns: 1_800,
         latency_ns: 8_000,
         link_mb_per_second: 3_200,
+        pseudo_slc: None,
+        idle_states: &[],
         fault: None,
     },
     DriveSpec {
@@ -178,20 +225,44 @@ static DRIVES: [DriveSpec; 7] = [
         fault: Some(SimFault::Throttles { above: 46, below: 42, slower_percent: 100 }),
         ..SMALL
     },
+    EXACT,
     DriveSpec {
-        name: "exact",
-        summary: "1 GiB, 100 us per command, 2 ms per flush, no variation: to check arithmetic",
-        model: "Steadfast Simulated Exact",
-        serial: "SIM-EXACT",
-        flush_ns: 2_000_000,
-        is_exact: true,
-        read_ns: 0,
+        name: "pslc",
+        summary: "8 GiB behind a fast cache of 1.5 GB: 120 MB/s, then 40 and 15; folds when idle",
+        model: "Steadfast Simulated Cached",
+        serial: "SIM-CACHED",
+        logical_pages: 1 << 21,
+        superblock_pages: 4096,
+        superblocks: 574,
+        unit_pages: 4,
+        read_ns: 400_000,
         program_ns: 0,
         erase_ns: 0,
         transfer_ns: 0,
-        latency_ns: 0,
-        link_mb_per_second: 1024,
+        command_ns: 10_000,
+        link_mb_per_second: 600,
+        pseudo_slc: Some(PseudoSlc {
+            size: Bytes(1_500_000_000),
+            mb_per_second: 120,
+            direct_mb_per_second: 40,
+            direct_room: Bytes(2_000_000_000),
+            folding_mb_per_second: 15,
+            fold_mb_per_second: 10,
+            fold_after: Nanos::from_secs(5),
+            read_mb_per_second: 550,
+        }),
         ..SMALL
+    },
+    DriveSpec {
+        name: "dozing",
+        summary: "like exact, but 1.5 ms slower to answer after 100 ms idle, 25 ms after 2 s",
+        model: "Steadfast Simulated Dozing",
+        serial: "SIM-DOZING",
+        idle_states: &[
+            IdleState { after: Nanos::from_millis(100), exit_latency: Nanos(1_500_000) },
+            IdleState { after: Nanos::from_secs(2), exit_latency: Nanos::from_millis(25) },
+        ],
+        ..EXACT
     },
 ];
 

@@ -741,3 +741,73 @@ fn a_paced_load_with_nothing_outstanding_is_not_silent() {
     let done = frozen.runs(slow);
     assert!(done.silences.iter().any(|silence| silence.lasted > Nanos::from_secs(2)), "{done:?}");
 }
+
+/// Writes the first `bytes` of a drive and returns the measurement, in intervals of half a second.
+fn writes(ssd: &mut SimulatedSsd, bytes: u64) -> Measurement {
+    let until = LoadLimits::bytes(Bytes(bytes));
+    let stimulus = load("SEQ 128K W", "T1Q32", &ssd.spec.clone(), until, 1);
+    let step = step_of(stimulus).with_interval(Nanos::from_millis(500));
+    ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap()
+}
+
+#[test]
+fn a_pslc_cache_is_fast_until_it_is_full_and_folds_when_idle() {
+    let mut ssd = ssd("pslc", 1);
+    let cache = ssd.spec.pseudo_slc.unwrap();
+    let m = writes(&mut ssd, 5_000_000_000);
+    // 1.5 GB at 120, 2 GB at 40, 1.5 GB at 15 MB/s.
+    let seconds = m.elapsed.as_secs_f64();
+    assert!((seconds - (12.5 + 50.0 + 100.0)).abs() < 0.1, "{seconds}");
+    let rates: Vec<f64> = m.intervals.iter().map(|i| i.bytes_per_second().unwrap() / 1e6).collect();
+    let near = |at: usize, rate: f64| (rates[at] / rate - 1.0).abs() < 0.02;
+    assert!(near(5, 120.0) && near(50, 40.0) && near(200, 15.0), "{rates:?}");
+    assert!(m.intervals.iter().rev().skip(1).all(|interval| !interval.partial));
+
+    // Half a minute: 25 s of folding at 10 MB/s.
+    ssd.idle(Nanos::from_secs(30));
+    let again = writes(&mut ssd, 250_000_000).elapsed.as_secs_f64();
+    assert!((again - 250.0 / 120.0).abs() < 0.05, "{again}");
+    let full = writes(&mut ssd, 40_000_000).elapsed.as_secs_f64();
+    assert!((full - 1.0).abs() < 0.2, "{full}");
+    ssd.idle(Nanos::from_secs(3600));
+    let all = writes(&mut ssd, cache.size.0).elapsed.as_secs_f64();
+    assert!((all - 12.5).abs() < 0.05, "{all}");
+    ssd.purge();
+    assert!((writes(&mut ssd, cache.size.0).elapsed.as_secs_f64() - 12.5).abs() < 0.05);
+}
+
+#[test]
+fn what_lies_in_the_pslc_cache_is_read_faster() {
+    let mut ssd = ssd("pslc", 1);
+    writes(&mut ssd, 2_000_000_000);
+    let reads = |ssd: &mut SimulatedSsd, start: u64| {
+        let until = LoadLimits::bytes(Bytes::mib(64));
+        let mut stimulus = load("SEQ 128K R", "T1Q32", &ssd.spec.clone(), until, 1);
+        stimulus.active_range = ActiveRange::new(Bytes(start), Bytes::mib(64));
+        ssd.runs(stimulus).mb_per_second().unwrap()
+    };
+    let (cached, direct) = (reads(&mut ssd, 0), reads(&mut ssd, 1_600_126_976));
+    assert!((cached / 550.0 - 1.0).abs() < 0.02, "{cached}");
+    assert!(direct < 400.0, "{direct}");
+    ssd.idle(Nanos::from_secs(3600));
+    assert!(reads(&mut ssd, 0) < 400.0, "folded");
+}
+
+#[test]
+fn a_dozing_drive_answers_late_after_its_thresholds_and_by_its_latencies() {
+    let after = |idle: u64| {
+        let mut ssd = ssd("dozing", 1);
+        ssd.measures("RND 4K R", "T1Q1", 1);
+        let mut stimulus = load("RND 4K R", "T1Q1", &ssd.spec.clone(), seconds(60), 1);
+        stimulus.pace = Pace::Burst { ios: 1, delay: Nanos(idle) };
+        stimulus.ramp = Nanos(idle / 2);
+        let total = ssd.runs(stimulus).total();
+        assert!(total.ios > 1 && total.response_shortest() == total.response_longest());
+        total.response_max.0
+    };
+    let back_to_back = ssd("dozing", 1).measures("RND 4K R", "T1Q1", 1).total().response_max.0;
+    assert_eq!(after(99_999_999), back_to_back);
+    assert_eq!(after(100_000_000), back_to_back + 1_500_000);
+    assert_eq!(after(1_999_999_999), back_to_back + 1_500_000);
+    assert_eq!(after(2_000_000_000), back_to_back + 25_000_000);
+}

@@ -15,6 +15,7 @@ const SATA: CheckTopic = CheckTopic("sata-link", "SATA link");
 const MODE: CheckTopic = CheckTopic("sata-mode", "SATA controller mode");
 const LINK_POWER: CheckTopic = CheckTopic("link-power", "Link power management");
 const ASPM: CheckTopic = CheckTopic("aspm", "PCIe power management (ASPM)");
+const RUNTIME: CheckTopic = CheckTopic("runtime-pm", "Runtime power management");
 const APST: CheckTopic = CheckTopic("apst", "NVMe power state changes (APST)");
 const POWER_STATE: CheckTopic = CheckTopic("power-state", "NVMe power state");
 
@@ -25,6 +26,7 @@ pub(super) fn checks(subject: &CheckSubject<'_>, facts: Option<&NvmeFacts>) -> V
     checks.extend(sata_mode(subject));
     checks.extend(sata_power(subject));
     checks.extend(aspm(subject));
+    checks.extend(runtime(subject));
     checks.extend(apst(subject, facts));
     checks.extend(facts.and_then(|facts| power_state(subject, facts)));
     checks
@@ -161,6 +163,38 @@ fn aspm(subject: &CheckSubject<'_>) -> Option<Check> {
         (true, Some(_)) => ASPM
             .unknown(format!("{stated}: the firmware decides, and the link state is not reported")),
         (true, None) => ASPM.unknown("the kernel does not manage it"),
+    })
+}
+
+/// Checks whether the kernel may suspend the device or its controller when idle
+/// (Documentation/power/runtime_pm.rst: `control` is `auto` where it may, and `runtime_status` is
+/// `unsupported` where nothing implements it).
+fn runtime(subject: &CheckSubject<'_>) -> Option<Check> {
+    let device = subject.whole.as_ref().map(|whole| whole.directory.join("device"));
+    let state = |directory: Option<PathBuf>| {
+        let power = directory?.join("power");
+        let status = read_text(&power.join("runtime_status"));
+        let status = status.filter(|status| status != "unsupported")?;
+        Some((read_text(&power.join("control"))?, status))
+    };
+    let states = [("device", state(device)), ("controller", state(subject.function.clone()))];
+    let found: Vec<String> = states
+        .iter()
+        .filter_map(|(name, state)| state.as_ref().map(|state| (name, state)))
+        .map(|(name, (control, status))| format!("{name} {control} ({status})"))
+        .collect();
+    if found.is_empty() {
+        return None;
+    }
+    let found = found.join(", ");
+    let is_automatic = |state: &Option<(String, String)>| {
+        state.as_ref().is_some_and(|(control, _)| control == "auto")
+    };
+    Some(if states.iter().any(|(_, state)| is_automatic(state)) {
+        let advice = "echo on into power/control of the device in sysfs keeps it awake.";
+        RUNTIME.attention(format!("{found}: may be suspended when idle"), advice)
+    } else {
+        RUNTIME.good(found)
     })
 }
 

@@ -151,6 +151,21 @@ fn power_management_of_the_link_is_told_apart_from_what_is_not_known() {
 }
 
 #[test]
+fn runtime_power_management_counts_where_something_implements_it() {
+    let (machine, disk) = nvme_machine();
+    assert_eq!(state(&machine, &disk, "runtime-pm"), None);
+    machine.write(&format!("{FUNCTION}/power/control"), "auto\n");
+    machine.write(&format!("{FUNCTION}/power/runtime_status"), "unsupported\n");
+    assert_eq!(state(&machine, &disk, "runtime-pm"), None);
+    machine.write(&format!("{FUNCTION}/power/runtime_status"), "active\n");
+    let on = "controller auto (active): may be suspended when idle".to_owned();
+    assert_eq!(found(&machine, &disk, "runtime-pm"), Some((Attention, on)));
+    machine.write(&format!("{FUNCTION}/power/control"), "on\n");
+    let off = "controller on (active)".to_owned();
+    assert_eq!(found(&machine, &disk, "runtime-pm"), Some((Good, off)));
+}
+
+#[test]
 fn a_disk_of_the_running_system_is_bad() {
     let machine = MachineFixture::new();
     let system = machine.sata("sda", "8:0", 1000);

@@ -67,7 +67,8 @@ pub struct LoadGaps {
 }
 
 impl LoadGaps {
-    fn note(&mut self, point: u32) {
+    /// Notes a gap before the cut with this number, from 1.
+    pub(crate) fn note(&mut self, point: u32) {
         match point {
             1 => self.gap_before = true,
             _ => self.gap_inside = true,

@@ -1,6 +1,7 @@
 //! The live bench on a rig in memory: whole procedures, interrupted at every point.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod hidden;
 mod once;
 mod read_back;
 mod scripts;

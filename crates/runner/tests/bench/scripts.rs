@@ -58,7 +58,14 @@ impl Procedure for CutReplay {
         };
         let (load, cut) = (Load::Script(script), Some(Nanos::SECOND));
         let place = |point| StepPlace::new("replay", 0, point, "reads");
-        let mut step = Step { place: place(1), load, cut, continues: false, groups: Vec::new() };
+        let mut step = Step {
+            place: place(1),
+            load,
+            cut,
+            continues: false,
+            groups: Vec::new(),
+            interval: None,
+        };
         let mut ios = 0;
         loop {
             let done = bench.apply(&step)?.measurement;

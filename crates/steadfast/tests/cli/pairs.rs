@@ -17,6 +17,8 @@ const KINDS: [&str; 19] = [
     "xsr",
     "hir",
     "verify-write",
+    "fill",
+    "idle-exit",
     "hdd-iops",
     "hdd-throughput",
     "individual-streams --workload retail-web-portal",

@@ -112,6 +112,15 @@ fn a_load_curve_finds_what_was_accepted() {
 }
 
 #[test]
+fn fills_and_idle_exits_find_what_was_accepted() {
+    quick("fill", &[]);
+    quick("idle-exit", &[]);
+    let fill = ["fill", "--target", "sim:pslc", "--set", "levels=0,50"];
+    accepted("pslc-fill", &fill, 0);
+    accepted("dozing-idle-exit", &["idle-exit", "--target", "sim:dozing"], 0);
+}
+
+#[test]
 fn a_suite_and_the_client_class_find_what_was_accepted() {
     quick("suite", &["--procedures", "iops,wsat"]);
     let client = ["latency", "--target", "sim:client", "--class", "client", "--step-time", "1s"];

@@ -172,3 +172,71 @@ fn what_was_written_reads_back() {
     assert_eq!(verification["miscompares"], 0);
     assert!(verification["sectors_right"].as_u64().unwrap() > 0, "{verification}");
 }
+
+/// Fills a device whose throttle becomes four times as tight after half of it. Returns the bytes
+/// and the rate in MB/s before the cliff as found, and the bytes as the kernel counted them.
+fn filled(throttle: &Throttle, device: &LoopDevice, fast: u32) -> (f64, f64, f64) {
+    const HALF: u64 = 256 << 20;
+    let scratch = tempfile::tempdir().unwrap();
+    throttle.limit(device, fast);
+    let before = device.written();
+    let mut command = steadfast();
+    command.current_dir(scratch.path()).args([
+        "run",
+        "fill",
+        "--target",
+        &device.path,
+        "--yes-destroy",
+        device.name(),
+        "--set",
+        "levels=0",
+        "--set",
+        "idle-times=1s",
+        "--set",
+        "again-max=5",
+        "-o",
+        "run",
+    ]);
+    let counted = std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+            while device.written() < before + HALF && std::time::Instant::now() < deadline {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+            throttle.limit(device, fast / 4);
+            device.written() - before
+        });
+        let output = throttle.run(&mut command);
+        assert!(output.status.success(), "{}", stderr(&output));
+        watcher.join().unwrap()
+    });
+    let findings = std::fs::read(scratch.path().join("run/findings.json")).unwrap();
+    let findings: serde_json::Value = serde_json::from_slice(&findings).unwrap();
+    let figures = findings["front"]["figures"].as_array().unwrap();
+    let figure = |id: &str| {
+        let figure = figures.iter().find(|figure| figure["id"] == id).unwrap();
+        figure["value"].as_f64().unwrap_or_default()
+    };
+    (figure("full-speed-amount") * 1e9, figure("full-speed"), counted as f64)
+}
+
+#[test]
+fn a_fill_finds_where_a_throttle_became_tighter() {
+    let test = "a_fill_finds_where_a_throttle_became_tighter";
+    let Some(device) = LoopDevice::new(test, 512) else { return };
+    let Some(throttle) = Throttle::new(test, &device, 400) else { return };
+    // 52 MB/s for 5 s, then 13 MB/s.
+    let expected = 400.0 * 131_072.0 / 1e6;
+    let is_right = |(place, rate, counted): (f64, f64, f64)| {
+        (place / counted - 1.0).abs() < 0.03 && (rate / expected - 1.0).abs() < 0.05
+    };
+    let mut found = filled(&throttle, &device, 400);
+    for _ in 0..2 {
+        if is_right(found) {
+            break;
+        }
+        found = filled(&throttle, &device, 400);
+    }
+    println!("place, rate, counted: {found:?}");
+    assert!(is_right(found), "place, rate, counted: {found:?}");
+}

@@ -11,7 +11,7 @@ use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::SimGap;
 use steadfast_domain::{JournalEntry, Nanos, Profile, Settings};
 use steadfast_engine::StopSignal;
-use steadfast_engine::sim::{SimulatedSsd, drives};
+use steadfast_engine::sim::{SimulatedSsd, drive};
 use steadfast_runner::progress::NoProgress;
 use steadfast_runner::run::{RunOutcome, conduct};
 use steadfast_runner::simulated_rig::SimulatedRig;
@@ -42,9 +42,19 @@ fn settings(procedure: &str, more: &[(&str, &str)], gap: Option<SimGap>) -> Sett
     settings
 }
 
+/// The drive that shows most of a procedure.
+fn drive_for(procedure: &str) -> &'static str {
+    match procedure {
+        "fill" => "pslc",
+        "idle-exit" => "dozing",
+        _ => "small",
+    }
+}
+
 /// The same as a command line.
 fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
-    let line = ["run", procedure, "--target", "sim:small", "--profile", "quick", "--seed", "11"];
+    let target = format!("sim:{}", drive_for(procedure));
+    let line = ["run", procedure, "--target", &target, "--profile", "quick", "--seed", "11"];
     let mut line: Vec<String> = line.map(str::to_owned).to_vec();
     line.extend(["-o".to_owned(), "run".to_owned()]);
     for (name, value) in more {
@@ -60,7 +70,11 @@ fn command_line(procedure: &str, more: &[(&str, &str)]) -> Vec<String> {
 /// findings; no report is made, which takes longer than the run.
 pub fn conducted(run: &Path, begins: Option<Settings>) {
     let gap = begins.as_ref().and_then(|settings| settings.sim_gap);
-    let spec = drives().iter().find(|spec| spec.name() == "small").unwrap();
+    let procedure = match &begins {
+        Some(settings) => settings.procedure.clone(),
+        None => Ledger::read(run).unwrap().plan.settings.procedure,
+    };
+    let spec = drive(drive_for(&procedure)).unwrap();
     let ssd = SimulatedSsd::new(spec, 11, StopSignal::default());
     let mut rig = SimulatedRig::new(ssd, gap);
     let (ledger, lines, settings) = match begins {
@@ -205,4 +219,6 @@ procedures! {
     recomputed_hir: "hir", [];
     recomputed_commit: "commit", [("committers", "1,4,16"), ("block-sizes", "4K,16K")];
     recomputed_load_curve: "load-curve", [("slo", "p99=20ms"), ("workload", "RND 4K RW70")];
+    recomputed_fill: "fill", [("levels", "30,45"), ("idle-times", "10,240")];
+    recomputed_idle_exit: "idle-exit", [];
 }

@@ -131,6 +131,12 @@ impl LoopDevice {
         text.split_whitespace().next().unwrap().parse().unwrap()
     }
 
+    /// Bytes that it has written, as the kernel counts them.
+    pub fn written(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/sys/block/{}/stat", self.name())).unwrap();
+        512 * text.split_whitespace().nth(6).unwrap().parse::<u64>().unwrap()
+    }
+
     /// `7:3`.
     pub fn numbers(&self) -> String {
         let path = format!("/sys/block/{}/dev", self.name());
@@ -160,11 +166,16 @@ impl Throttle {
         let group = root.join(format!("steadfast-test-{}-{}", std::process::id(), device.name()));
         std::fs::create_dir(&group).unwrap();
         let throttle = Throttle { group };
+        throttle.limit(device, iops);
+        Some(throttle)
+    }
+
+    /// Lets the device do so many I/Os a second from now on.
+    pub fn limit(&self, device: &LoopDevice, iops: u32) {
         for direction in ["read", "write"] {
-            let file = throttle.group.join(format!("blkio.throttle.{direction}_iops_device"));
+            let file = self.group.join(format!("blkio.throttle.{direction}_iops_device"));
             std::fs::write(file, format!("{} {iops}", device.numbers())).unwrap();
         }
-        Some(throttle)
     }
 
     /// The file that takes the numbers of processes into the group.

@@ -749,6 +749,144 @@ def load_curve(run):
     run.same("highest rate", low, figures["slo-iops"])
 
 
+def unbroken(run, phase, may_begin_after_a_gap):
+    """The last attempt at a phase, if it is complete and no gap matters to it."""
+    attempts = [s for s in run.steps if s.phase == phase or s.phase.startswith(f"{phase} (att")]
+    steps = [s for s in attempts if s.phase == attempts[-1].phase]
+    late = [s for s in steps[1 if may_begin_after_a_gap else 0 :] if s.gap]
+    return [] if late or not steps or not steps[-1].measurement["complete"] else steps
+
+
+def rates(steps):
+    """Seconds and bytes of every interval; a short one belongs to the one before."""
+    found = []
+    for step in steps:
+        for interval in step.measurement["intervals"]:
+            moved = sum(tally["bytes"] for tally in interval["tallies"])
+            seconds = (interval["end"] - interval["begin"]) / 1e9
+            if seconds > 0:
+                found.append([seconds, moved])
+    longest = max((seconds for seconds, _ in found), default=0)
+    full = []
+    for seconds, moved in found:
+        if full and seconds < longest / 2:
+            full[-1] = [full[-1][0] + seconds, full[-1][1] + moved]
+        else:
+            full.append([seconds, moved])
+    return np.array(full, dtype=float).reshape(-1, 2)
+
+
+def meeting(samples, at, before, after):
+    """Seconds and bytes at which a line with the rate before meets one with the rate after: they
+    pass through the ends of the two samples at the change."""
+    first = max(at - 1, 0)
+    seconds, moved = samples[:first].sum(axis=0)
+    length, amount = samples[first : at + 1].sum(axis=0)
+    inside = min(max((amount / 1e6 - after * length) / (before - after), 0), length)
+    return seconds + inside, moved + min(inside * before * 1e6, amount)
+
+
+def plateaus(samples, change):
+    """From, to, seconds of each stretch of one rate: every way of cutting a series with little
+    noise in two is tried, and the best one kept, until no cut is a large change."""
+    logs = np.log(samples[:, 1] / samples[:, 0])
+    cuts, open_parts = [], [(0, len(logs))]
+    while open_parts:
+        begin, end = open_parts.pop()
+        best = None
+        for cut in range(begin + 8, end - 7):
+            parts = logs[begin:cut], logs[cut:end]
+            cost = sum(np.abs(part - np.median(part)).sum() for part in parts)
+            jump = abs(np.median(logs[cut - 8 : cut]) - np.median(logs[cut : cut + 8]))
+            if jump >= -math.log(1 - change) and (best is None or cost < best[0]):
+                best = (cost, cut)
+        if best:
+            cuts.append(best[1])
+            open_parts += [(begin, best[1]), (best[1], end)]
+    ends = [0, *sorted(cuts), len(logs)]
+    places = [(0.0, 0.0)]
+    for index in range(1, len(ends) - 1):
+        at = ends[index]
+        left, right = samples[ends[index - 1] : at - 1], samples[at + 1 : ends[index + 1]]
+        before, after = (part[:, 1].sum() / 1e6 / part[:, 0].sum() for part in (left, right))
+        places.append(meeting(samples, at, before, after))
+    places.append(tuple(samples.sum(axis=0)))
+    return [(a[1], b[1], b[0] - a[0]) for a, b in zip(places, places[1:])]
+
+
+def fill(run):
+    change = float(run.parameter("drop", "20")) / 100
+    idle_times = run.parameter("idle-times", "10,30").split(",")
+    for level in run.parameter("levels", "0,50").split(","):
+        name = "empty" if level == "0" else f"{level} % full"
+        samples = rates(unbroken(run, f"fill-{level}", level == "0"))
+        found = plateaus(samples, change)
+        speeds = [(to - begin) / 1e6 / seconds for begin, to, seconds in found]
+        drops = [n for n in range(len(speeds) - 1) if speeds[n + 1] < speeds[n]]
+        first = drops[0] if drops else None
+        mean = samples[:, 1].sum() / 1e6 / samples[:, 0].sum()
+        values = {
+            "Full speed MB/s": mean if first is None else speeds[first],
+            "For GB": None if first is None else found[first][1] / 1e9,
+            "Then MB/s": None if first is None else speeds[first + 1],
+            "Slowest plateau MB/s": min(speeds),
+            "Mean MB/s": mean,
+            "Cliffs": len(drops),
+        }
+        run.cells("levels", name, values)
+        for index, (begin, to, seconds) in enumerate(found):
+            values = {"From GB": begin / 1e9, "To GB": to / 1e9, "Seconds": seconds}
+            run.cells(f"plateaus-{level}", index, values | {"MB/s": speeds[index]})
+        for idle in idle_times:
+            again = rates(unbroken(run, f"again-{level}-{idle}s", False))
+            back = None
+            if first is not None:
+                full, after = speeds[first], speeds[first + 1]
+                fast = again[:, 1] / 1e6 / again[:, 0] >= math.sqrt(full * after)
+                scores = np.concatenate([[0], np.cumsum(np.where(fast, 1, -1))])
+                at = int(np.argmax(scores))
+                whole = at == len(again)
+                back = again[:, 1].sum() if whole else meeting(again, at, full, after)[1]
+            values = {
+                "Back GB": None if back is None else back / 1e9,
+                "Written GB": again[:, 1].sum() / 1e9,
+                "Mean MB/s": again[:, 1].sum() / 1e6 / again[:, 0].sum(),
+            }
+            run.cells("returned", f"again-{level}-{idle}s", values)
+        reads = [unbroken(run, f"read-{age}-{level}", False) for age in ("new", "old")]
+        reads = [steps[0].mbps() if steps else None for steps in reads]
+        columns = ("Just written MB/s", "Written long ago MB/s")
+        run.cells("reads", name, dict(zip(columns, reads)))
+
+
+def idle_exit(run):
+    baseline = Tally()
+    for step in run.of_phase("back-to-back"):
+        for stream in step.measurement["streams"]:
+            baseline.add(stream["tally"])
+    usual = baseline.percentile_ms(0.99) or baseline.max_ms()
+    times = [0.001, 0.01, 0.1, 1.0, 3.0]
+    deepest, states = 0.0, []
+    for at, seconds in enumerate(times):
+        tally = run.of_phase(f"after-{seconds:g}s")[-1].total()
+        added = tally.mean_ms() - baseline.mean_ms()
+        values = {
+            "I/Os": tally.ios,
+            "Min ms": tally.min_ms(),
+            "ART ms": tally.mean_ms(),
+            "Median ms": tally.percentile_ms(0.5),
+            "MRT ms": tally.max_ms(),
+            "Added ms": added,
+        }
+        run.cells("idle-times", f"after-{seconds:g}s", values)
+        if tally.min_ms() > usual and added > 1.5 * deepest:
+            deepest = added
+            states.append(added)
+    for index, added in enumerate(states):
+        run.cells("states", index, {"Added ms": added})
+    run.same("states", len(states), len(run.tables.get("states", {"rows": []})["rows"]))
+
+
 PROCEDURES = {
     "load-curve": load_curve,
     "iops": iops,
@@ -761,6 +899,10 @@ PROCEDURES = {
     "xsr": xsr,
     "hir": hir,
     "commit": commit,
+
+
+    "fill": fill,
+    "idle-exit": idle_exit,
 }
 
 

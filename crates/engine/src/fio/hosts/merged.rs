@@ -2,7 +2,6 @@
 //! seconds are added up. fio's own sum has no histogram bins before 3.39.
 
 use super::super::counts::FioCounts;
-use super::super::running::WHOLE;
 use super::client::HostResult;
 use std::collections::BTreeMap;
 use steadfast_domain::measurement::{HostPart, Interval, Silence, UnmeasuredIos};
@@ -127,6 +126,9 @@ fn unmeasured(measured: &[MeasuredShare<'_>], ops: &[Op]) -> Vec<UnmeasuredIos> 
     };
     ops.iter().map(sum_of).filter(|part| part.ios > 0).collect()
 }
+
+/// A shorter interval is marked partial: fio reports every second.
+const WHOLE: Nanos = Nanos::from_millis(950);
 
 /// Merges the hosts' intervals by number; each lasts as long as the hosts' intervals on average.
 /// Hosts report up to a quarter of a second apart.

@@ -85,7 +85,7 @@ impl Hir {
             ..load
         };
         Ok(Hir {
-            idle_times: IDLE_TIMES.parse(settings, idle_times)?,
+            idle_times: IDLE_TIMES.times(settings)?,
             access_time: ACCESS_TIME.time(settings)?,
             accesses: ACCESSES.parse(settings, |text| {
                 text.parse::<u32>().ok().filter(|n| (1..=100_000).contains(n))
@@ -155,19 +155,6 @@ pub fn wait_phase(idle: Nanos) -> String {
 /// time.
 pub fn baseline_phase(idle: Nanos) -> String {
     format!("baseline-{}s", idle.as_secs_f64())
-}
-
-/// Parses idle times such as `5,10,15`: seconds, or times with a unit.
-fn idle_times(text: &str) -> Option<Vec<Nanos>> {
-    let possible = Nanos::from_millis(1)..=Nanos::from_secs(86_400);
-    let times: Option<Vec<Nanos>> = text
-        .split(',')
-        .map(|time| time.trim().parse::<Nanos>().ok().filter(|t| possible.contains(t)))
-        .collect();
-    let times = times?;
-    // The idle time is part of the phase, which identifies a wait state in the journal.
-    let all_differ = (1..times.len()).all(|n| !times[..n].contains(&times[n]));
-    all_differ.then_some(times)
 }
 
 /// Returns an error if this test cannot end by the chosen steady-state method.

@@ -1,0 +1,119 @@
+//! Fill: the whole drive written after a purge, where its rate drops, and how much of the fast
+//! amount returns when it is idle. It is our own test, not a method of the PTS.
+//!
+//! For every fill level: purge; at level 0 the whole active range is written; at another level so
+//! many percent of it are written, the drive rests for the longest idle time, and the same part is
+//! written again, which leaves the drive as full as it was. Then for every idle time the drive is
+//! idle and written again, past the amount that can have returned. Last, what was just written is
+//! read, and what was written long ago.
+//!
+//! A gap in the writes of a level restarts the level with its purge. A gap after an idle time
+//! repeats that idle time: the interrupted writes have used up what had returned.
+
+mod curve;
+mod exhibits;
+mod results;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+pub use setup::{DriveFill, PARAMETERS};
+
+use crate::common::attempts::until_unbroken;
+use crate::common::stretch::{CHECKPOINT, LoadGaps};
+use crate::exhibits::report;
+use curve::{RateSample, WriteCurve, rate_samples};
+use setup::{FillLevel, LastWrites, SAMPLE};
+use steadfast_domain::{
+    Bench, Bytes, Findings, Halt, Nanos, Procedure, Record, Step, StepPlace, Stimulus,
+};
+
+impl DriveFill {
+    /// Measures a fill level.
+    fn conduct_level(&self, bench: &mut dyn Bench, level: FillLevel) -> Result<(), Halt> {
+        let mut curve = WriteCurve::default();
+        until_unbroken(bench, "the purge of this fill level", |bench, attempt| {
+            bench.purge()?;
+            if let Some((place, stimulus)) = self.preload(level, attempt) {
+                if write(bench, place, stimulus)?.gaps.gap_inside {
+                    return Ok(false);
+                }
+                bench.idle(self.longest_idle())?;
+            }
+            let (place, stimulus) = self.fill(level, attempt);
+            let writes = write(bench, place, stimulus)?;
+            curve = WriteCurve::new(writes.samples, self.drop_share);
+            // A gap before the first write of an empty drive does no harm.
+            Ok(!(writes.gaps.gap_inside || level.percent > 0 && writes.gaps.gap_before))
+        })?;
+        let amount = self.amount_again(level, &curve);
+        let mut last = LastWrites { amount, ..LastWrites::default() };
+        for idle in &self.idle_times {
+            until_unbroken(bench, "the idle time", |bench, attempt| {
+                bench.idle(*idle)?;
+                let (place, stimulus) = self.write_again(level, *idle, amount, attempt);
+                let writes = write(bench, place, stimulus)?;
+                last.returned = curve.returned(&writes.samples).map(|returned| returned.bytes);
+                last.end = writes.end;
+                Ok(!writes.gaps.gap_before && !writes.gaps.gap_inside)
+            })?;
+        }
+        for step in self.reads(level, last) {
+            bench.apply(&step)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes that were applied.
+#[derive(Default)]
+struct AppliedWrites {
+    samples: Vec<RateSample>,
+    gaps: LoadGaps,
+    /// Where sequential writes continue; `None` if that is unknown.
+    end: Option<Bytes>,
+}
+
+/// Applies a load without pause until it is complete.
+fn write(
+    bench: &mut dyn Bench,
+    place: StepPlace,
+    stimulus: Stimulus,
+) -> Result<AppliedWrites, Halt> {
+    let mut writes = AppliedWrites::default();
+    for point in 1.. {
+        let place = StepPlace { point, ..place.clone() };
+        let step = Step::part(place, stimulus.clone(), CHECKPOINT, point > 1);
+        let outcome = bench.apply(&step.with_interval(SAMPLE))?;
+        if outcome.gap_before.is_some() {
+            writes.gaps.note(point);
+        }
+        writes.samples.extend(rate_samples(&outcome.measurement));
+        writes.end = outcome.measurement.cursors.values().next().copied();
+        if outcome.measurement.complete {
+            break;
+        }
+    }
+    Ok(writes)
+}
+
+impl Procedure for DriveFill {
+    fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+        bench.settle(&self.ground.conditions())?;
+        for level in &self.levels {
+            self.conduct_level(bench, *level)?;
+        }
+        Ok(())
+    }
+
+    fn study(&self, record: &Record) -> Findings {
+        report::findings(self, record)
+    }
+}
+
+impl DriveFill {
+    /// Returns the longest idle time.
+    fn longest_idle(&self) -> Nanos {
+        self.idle_times.iter().copied().max().unwrap_or_default()
+    }
+}

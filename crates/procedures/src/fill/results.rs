@@ -1,0 +1,122 @@
+//! Results of fill: the curve of each level, what returned after each idle time, and the reads.
+
+use super::curve::{RateSample, ReturnedAmount, WriteCurve, rate_samples};
+use super::setup::{DriveFill, FillLevel};
+use crate::common::attempts::last_attempt;
+use crate::common::secondary::SecondaryMeans;
+use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
+
+/// Results of fill, from which its tables and plots are made.
+pub struct FillResults<'a> {
+    /// Results of the levels, in order.
+    pub levels: Vec<LevelResult<'a>>,
+}
+
+/// Results of a fill level.
+pub struct LevelResult<'a> {
+    pub level: FillLevel,
+    /// Rate of the measured writes; empty unless all of them ran without a gap.
+    pub curve: WriteCurve,
+    /// Steps of the measured writes.
+    pub steps: Vec<&'a Measurement>,
+    /// Results after each idle time, in order.
+    pub again: Vec<AgainResult>,
+    /// Rates of the reads in MB/s: of what was just written, and of what was written long ago.
+    pub reads: [Option<f64>; 2],
+}
+
+/// Writes after an idle time.
+pub struct AgainResult {
+    pub idle: Nanos,
+    /// Bytes written.
+    pub written: Option<f64>,
+    /// What was written at full speed; `None` without a cliff.
+    pub returned: Option<ReturnedAmount>,
+    /// Rate of all of them in MB/s.
+    pub mean: Option<f64>,
+}
+
+impl<'a> FillResults<'a> {
+    /// Computes the results of a record.
+    pub fn new(test: &DriveFill, record: &'a Record) -> Self {
+        let level = |level: &FillLevel| {
+            let is_empty = level.percent == 0;
+            let steps = unbroken(record, &level.fill_phase(), is_empty);
+            let curve = WriteCurve::new(samples(&steps), test.drop_share);
+            let again = test.idle_times.iter().map(|idle| {
+                let steps = unbroken(record, &level.again_phase(*idle), false);
+                let samples = samples(&steps);
+                let all = WriteCurve { samples: samples.clone(), ..WriteCurve::default() };
+                AgainResult {
+                    idle: *idle,
+                    written: (!steps.is_empty())
+                        .then(|| steps.iter().map(|step| step.bytes().0 as f64).sum()),
+                    returned: curve.returned(&samples),
+                    mean: all.mean(),
+                }
+            });
+            let again = again.collect();
+            let rate = |phase: String| {
+                unbroken(record, &phase, false).first().and_then(|step| step.mb_per_second())
+            };
+            LevelResult { level: *level, again, reads: level.read_phases().map(rate), curve, steps }
+        };
+        FillResults { levels: test.levels.iter().map(level).collect() }
+    }
+}
+
+/// Returns the measurements of the last attempt at a phase; empty unless it is complete and there
+/// was no gap in it, or before it if that matters.
+fn unbroken<'a>(
+    record: &'a Record,
+    phase: &str,
+    may_begin_after_a_gap: bool,
+) -> Vec<&'a Measurement> {
+    let steps: Vec<(&Step, &Outcome)> = last_attempt(record, phase);
+    let is_broken = steps.iter().enumerate().any(|(index, (_, outcome))| {
+        outcome.gap_before.is_some() && !(index == 0 && may_begin_after_a_gap)
+    });
+    let is_complete = steps.last().is_some_and(|(_, outcome)| outcome.measurement.complete);
+    if is_broken || !is_complete {
+        return Vec::new();
+    }
+    steps.into_iter().map(|(_, outcome)| &outcome.measurement).collect()
+}
+
+fn samples(steps: &[&Measurement]) -> Vec<RateSample> {
+    steps.iter().flat_map(|step| rate_samples(step)).collect()
+}
+
+impl AgainResult {
+    /// Returns the GB written at full speed.
+    pub(super) fn returned_gb(&self) -> Option<f64> {
+        self.returned.map(|returned| returned.bytes / 1e9)
+    }
+}
+
+impl LevelResult<'_> {
+    /// Returns the full speed in MB/s: up to the first cliff, or of everything without one.
+    pub(super) fn full_speed(&self) -> Option<f64> {
+        match self.curve.first_cliff() {
+            Some((full, _)) => Some(full.mb_per_second()),
+            None => self.curve.mean(),
+        }
+    }
+    /// Returns the GB written before the first cliff; `None` without a cliff.
+    pub(super) fn full_speed_gb(&self) -> Option<f64> {
+        self.curve.first_cliff().map(|(full, _)| full.to / 1e9)
+    }
+    /// Returns the rate after the first cliff in MB/s; `None` without a cliff.
+    pub(super) fn next_speed(&self) -> Option<f64> {
+        self.curve.first_cliff().map(|(_, next)| next.mb_per_second())
+    }
+    /// Returns the rate of the slowest plateau in MB/s.
+    pub(super) fn lowest_speed(&self) -> Option<f64> {
+        let rates = self.curve.plateaus.iter().map(|plateau| plateau.mb_per_second());
+        rates.min_by(f64::total_cmp)
+    }
+    /// Returns power, temperature and processor use during the measured writes.
+    pub(super) fn secondary(&self) -> SecondaryMeans {
+        SecondaryMeans::new(&self.steps)
+    }
+}

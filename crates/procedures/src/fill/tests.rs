@@ -1,0 +1,233 @@
+use super::results::FillResults;
+use super::*;
+use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use steadfast_domain::measurement::{Interval, IntervalTally};
+use steadfast_domain::{
+    Bytes, CoarseHistogram, EndState, JournalEntry, Measurement, Op, Settings, Step,
+};
+
+fn made(change: impl FnOnce(&mut Settings)) -> Result<DriveFill, crate::ProcedureError> {
+    let mut settings = Settings::new("fill", 7);
+    change(&mut settings);
+    let offer = crate::offer("fill").unwrap();
+    DriveFill::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
+}
+
+fn set(name: &'static str, value: &'static str) -> impl FnOnce(&mut Settings) {
+    move |settings| {
+        settings.parameters.insert(name.into(), value.into());
+    }
+}
+
+/// Gives a measurement the intervals of plateaus, each an amount in bytes and a rate in MB/s.
+fn shape(measurement: &mut Measurement, plateaus: &[(f64, f64)]) {
+    let mut left = measurement.bytes().0 as f64;
+    let (mut begin, mut bytes, mut room) = (0_u64, 0.0, 0.5);
+    let mut close = |bytes: &mut f64, room: &mut f64| {
+        let end = begin + ((0.5 - *room) * 1e9).round() as u64;
+        measurement.intervals.push(Interval {
+            begin: Nanos(begin),
+            end: Nanos(end),
+            partial: false,
+            tallies: vec![IntervalTally {
+                op: Op::Write,
+                ios: 1,
+                bytes: Bytes(bytes.round() as u64),
+                response_sum: Nanos(1),
+                response_max: Nanos(1),
+                histogram: CoarseHistogram::default(),
+            }],
+        });
+        (begin, *bytes, *room) = (end, 0.0, 0.5);
+    };
+    for (amount, rate) in plateaus {
+        let mut amount = amount.min(left);
+        left -= amount;
+        while amount > 0.5 {
+            let part = (room * rate * 1e6).min(amount);
+            (bytes, amount, room) = (bytes + part, amount - part, room - part / rate / 1e6);
+            if room < 1e-9 {
+                close(&mut bytes, &mut room);
+            }
+        }
+    }
+    if bytes > 0.5 {
+        close(&mut bytes, &mut room);
+    }
+}
+
+/// A drive with a cache of 200 MB at 20 MB/s in front of flash at 5 MB/s, which returns 2 MB per
+/// idle second.
+fn cached(step: &Step, measurement: &mut Measurement) {
+    let phase = step.place.phase.as_str();
+    let cache = match phase.strip_prefix("again-").and_then(|rest| rest.split('-').nth(1)) {
+        Some(rest) => {
+            let seconds: f64 = rest.split('s').next().unwrap().parse().unwrap();
+            (2e6 * seconds).min(200e6)
+        }
+        None if phase.starts_with("fill") => 200e6,
+        None => 0.0,
+    };
+    shape(measurement, &[(cache, 20.0), (f64::MAX, 5.0)]);
+}
+
+fn bench(retouch: fn(&Step, &mut Measurement)) -> ScriptedBench<impl FnMut(&Step) -> f64> {
+    let mut bench = scripted(|_| 1000.0);
+    bench.retouch = retouch;
+    bench
+}
+
+fn conducted(bench: &mut ScriptedBench<impl FnMut(&Step) -> f64>) -> (DriveFill, Record) {
+    let test = made(|_| ()).unwrap();
+    test.conduct(bench).unwrap();
+    let record = record(&test.ground.settings, bench.entries.clone());
+    (test, record)
+}
+
+fn phases(record: &Record) -> Vec<String> {
+    record.steps().map(|(step, _)| step.place.phase.clone()).collect()
+}
+
+const LEVEL_0: [&str; 7] = [
+    "fill-0",
+    "again-0-30s",
+    "again-0-120s",
+    "again-0-600s",
+    "again-0-1800s",
+    "read-new-0",
+    "read-old-0",
+];
+
+#[test]
+fn every_level_has_its_purge_its_rest_its_idle_times_and_its_reads() {
+    let mut bench = bench(cached);
+    let (_, record) = conducted(&mut bench);
+    let all = phases(&record);
+    assert_eq!(all[..7], LEVEL_0);
+    assert_eq!((all[7].as_str(), all[8].as_str(), all.len()), ("load-50", "fill-50", 7 + 8 + 8));
+    let is_purge = |entry: &&JournalEntry| matches!(entry, JournalEntry::Purged(_));
+    assert_eq!(bench.entries.iter().filter(is_purge).count(), 3);
+    let idle: u64 = bench
+        .entries
+        .iter()
+        .map(|entry| match entry {
+            JournalEntry::Idled(time) => time.0 / 1_000_000_000,
+            _ => 0,
+        })
+        .sum();
+    assert_eq!(idle, 3 * (30 + 120 + 600 + 1800) + 2 * 1800);
+    for step in steps(&bench.entries) {
+        let stimulus = step.load.stimulus().unwrap();
+        assert_eq!(step.interval, Some(Nanos::from_millis(500)));
+        let range = stimulus.active_range;
+        let bytes = stimulus.until.bytes.unwrap().0;
+        match step.place.phase.as_str() {
+            "fill-0" => assert_eq!((range.length, bytes), (Bytes::gib(1), 1 << 30)),
+            "fill-50" | "load-50" => assert_eq!((range.length.0, bytes), (511 << 20, 511 << 20)),
+            // Half as much again as the 200 MB of the cache.
+            "again-0-600s" => assert!(bytes.abs_diff(300_000_000) < 1_000_000, "{bytes}"),
+            // No more than half of the range.
+            "again-50-600s" => assert_eq!(bytes, ((511 << 20) / 100 * 50) / 131_072 * 131_072),
+            // Where the last writes began, and where they ended.
+            "read-new-0" => assert_eq!((range.start, range.length.0), (Bytes(0), bytes)),
+            "read-old-0" => assert!(range.start.0.abs_diff(300_000_000) < 1_000_000),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_cliff_its_amount_and_what_returns_are_found() {
+    let (test, record) = conducted(&mut bench(cached));
+    let results = FillResults::new(&test, &record);
+    let close = |found: Option<f64>, expected: f64| {
+        let found = found.unwrap();
+        assert!((found / expected - 1.0).abs() < 1e-4, "{found} for {expected}");
+    };
+    for level in &results.levels {
+        close(level.full_speed(), 20.0);
+        close(level.full_speed_gb(), 0.2);
+        close(level.next_speed(), 5.0);
+        close(level.again[0].returned_gb(), 0.06);
+        assert_eq!(level.curve.cliffs().count(), 1);
+    }
+    close(results.levels[0].again[2].returned_gb(), 0.2);
+    let findings = test.study(&record);
+    assert_eq!(findings.end, EndState::Complete);
+    let figures: Vec<(&str, f64)> = findings
+        .front
+        .figures
+        .iter()
+        .map(|figure| (figure.id.as_str(), figure.value.unwrap()))
+        .collect();
+    assert_eq!(figures[5].0, "back-after-30s");
+    assert!((figures[5].1 - 0.06).abs() < 1e-4);
+    assert!(
+        findings.ending.starts_with("Empty: full speed 20.0 MB/s for 0.20 GB, then 5.00 MB/s;")
+    );
+}
+
+#[test]
+fn a_drive_without_a_cliff_has_none_and_nothing_returns() {
+    let flat = |_: &Step, measurement: &mut Measurement| shape(measurement, &[(f64::MAX, 20.0)]);
+    let (test, record) = conducted(&mut bench(flat));
+    let results = FillResults::new(&test, &record);
+    let first = &results.levels[0];
+    assert_eq!(
+        (first.full_speed_gb(), first.next_speed(), first.again[0].returned_gb()),
+        (None, None, None)
+    );
+    assert!(first.again[0].mean.is_some());
+    assert!(test.study(&record).ending.contains("without a cliff"));
+}
+
+#[test]
+fn a_gap_restarts_the_level_or_repeats_the_idle_time() {
+    let with_gap = |phase: &'static str| {
+        let mut bench = bench(cached);
+        bench.gap_before = vec![(phase, 0, 1)];
+        let (test, record) = conducted(&mut bench);
+        let results = FillResults::new(&test, &record);
+        let level = &results.levels[1];
+        assert!(level.full_speed().is_some() && level.again.iter().all(|a| a.returned.is_some()));
+        phases(&record)
+    };
+    let all = with_gap("fill-50");
+    let again =
+        ["load-50", "fill-50", "load-50 (attempt 2)", "fill-50 (attempt 2)", "again-50-30s"];
+    assert_eq!(all[7..12], again);
+    let all = with_gap("again-50-120s");
+    assert_eq!(all[10..13], ["again-50-120s", "again-50-120s (attempt 2)", "again-50-600s"]);
+    assert_eq!(with_gap("fill-0")[..7], LEVEL_0, "nothing had been written");
+    let mut bench = bench(cached);
+    bench.gap_before = vec![("read-new-0", 0, 1)];
+    let (test, record) = conducted(&mut bench);
+    let results = FillResults::new(&test, &record);
+    assert!(results.levels[0].reads[0].is_none() && results.levels[0].reads[1].is_some());
+}
+
+#[test]
+fn a_record_that_ends_anywhere_shows_what_it_has() {
+    let (test, whole) = conducted(&mut bench(cached));
+    for kept in 0..whole.entries.len() {
+        let mut broken = whole.clone();
+        broken.entries.truncate(kept);
+        assert_eq!(test.study(&broken).end, EndState::Unfinished);
+    }
+}
+
+#[test]
+fn random_writes_are_not_read_back_and_what_makes_no_sense_is_refused() {
+    let test = made(set("pattern", "RND 4K W")).unwrap();
+    let mut bench = bench(cached);
+    test.conduct(&mut bench).unwrap();
+    let record = record(&test.ground.settings, bench.entries.clone());
+    assert!(phases(&record).iter().all(|phase| !phase.starts_with("read-")));
+    let refused = |name, value| made(set(name, value)).unwrap_err().0;
+    assert!(refused("pattern", "RND 4K RW50").contains("pattern"));
+    assert!(refused("levels", "0,50,50").contains("levels"));
+    assert!(refused("levels", "101").contains("levels"));
+    assert!(refused("idle-times", "30s,30").contains("idle-times"));
+    assert!(refused("again-max", "90").contains("again-max"));
+    assert!(made(|s| s.rounds_max = Some(9)).unwrap_err().0.contains("no rounds"));
+}

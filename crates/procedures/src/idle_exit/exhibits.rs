@@ -1,0 +1,296 @@
+//! Report of idle exit: response times by idle time, the states that they show, and power
+//! management as it was found.
+
+use super::results::{EnteredState, IdleExitResults, IdleResult};
+use super::setup::{IDLE_TIMES, IdleExit, ONE, PATTERN, after_phase};
+use crate::common::metrics::MeasuredPoint;
+use crate::exhibits::disclosure::{self, ReportForm, form_demand};
+use crate::exhibits::report::{ProcedureReport, ReportEntry, StudiedRun};
+use crate::exhibits::response::tail_plot;
+use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
+use crate::parameters::Parameter;
+use crate::report_notation::number;
+use steadfast_domain::findings::{
+    Axis, Cell, KeyFigure, Metric, Plot, PlotKind, Row, Scale, Series, Setting, Stroke, Table,
+};
+use steadfast_domain::record::Check;
+use steadfast_domain::{Measurement, Nanos, Record, Step, Tally};
+
+/// IDs of the checks that say which power states drive, link and host may enter.
+const POWER_CHECKS: [&str; 6] =
+    ["apst", "aspm", "link-power", "runtime-pm", "idle-states", "idle-state-hold"];
+
+type IdleExitRun<'a> = StudiedRun<'a, IdleExit>;
+
+impl ProcedureReport for IdleExit {
+    type Results<'a> = IdleExitResults<'a>;
+
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(|run| idle_table(run, "idle-exit")),
+        ReportEntry::OptionalTable(|run| states_table(run, "entered-states")),
+        ReportEntry::Form("Idle Exit - Response Time of the First I/O"),
+        ReportEntry::Plot(response_plot),
+        ReportEntry::Table(|run| idle_table(run, "idle-times")),
+        ReportEntry::Form("Idle Exit - Power States"),
+        ReportEntry::OptionalTable(|run| states_table(run, "states")),
+        ReportEntry::OptionalTable(power_table),
+        ReportEntry::Text(power_text),
+        ReportEntry::Setup,
+        ReportEntry::Chapter("Idle Exit"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Plot(|run| {
+            tail_plot("idle-tails", "Response times by idle time", &tallies(run))
+        }),
+        ReportEntry::Secondary,
+    ];
+    const FRONT_PLOTS: &'static [&'static str] = &["first-response"];
+
+    fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
+        let (choices, results) = (self.choices(record), IdleExitResults::new(self, record));
+        StudiedRun { test: self, record, choices, results }
+    }
+
+    fn title(&self) -> String {
+        "Idle exit".into()
+    }
+
+    fn form(run: &IdleExitRun<'_>) -> ReportForm {
+        let mut set_up = disclosure::common_set_up_rows(&run.choices);
+        set_up.push(disclosure::note_row(&run.choices));
+        let mut test_parameters = disclosure::common_test_rows(&run.choices);
+        let settings = &run.test.ground.settings;
+        let row = |parameter: &Parameter, label: &str| {
+            parameter.row(settings, label, parameter.value(settings))
+        };
+        let range = run.test.range.length.binary();
+        test_parameters.extend([
+            row(&PATTERN, "Test Stimulus"),
+            run.choices.demand_row("TOIO - TC/QD", form_demand(ONE)),
+            row(&IDLE_TIMES, "Idle Times"),
+            Setting::outcome("Range of the I/Os", range),
+        ]);
+        ReportForm {
+            test: "Idle exit".into(),
+            subtitle: "Response time of the first I/O after idle times".into(),
+            set_up,
+            test_parameters,
+        }
+    }
+
+    fn ending(run: &IdleExitRun<'_>) -> String {
+        let Some(longest) = run.results.longest() else {
+            return "The run is not finished: no idle time was measured.".into();
+        };
+        let unfinished = if run.record.has_ended() { "" } else { "The run is not finished. " };
+        let states = &run.results.states;
+        if states.is_empty() {
+            return format!(
+                "{unfinished}The first I/O is no slower after idle times up to {}.",
+                longest.idle
+            );
+        }
+        let entered = |state: &EnteredState| {
+            format!("{} slower from {} idle on", milliseconds(state.added_ms), state.after)
+        };
+        let states: Vec<String> = states.iter().map(entered).collect();
+        format!("{unfinished}First I/O: {}.", states.join(", "))
+    }
+
+    /// The preparation affects no result.
+    fn reports(run: &IdleExitRun<'_>, step: &Step) -> bool {
+        run.choices.measures(step)
+    }
+
+    fn figures(run: &IdleExitRun<'_>) -> Vec<KeyFigure> {
+        let results = &run.results;
+        let back_to_back = results.back_to_back.response_mean_ms();
+        let mut figures =
+            vec![KeyFigure::new("back-to-back", "Back to back, mean", back_to_back, "ms")];
+        figures.extend(results.idle_times.iter().map(|result| {
+            let id = after_phase(result.idle);
+            let label = format!("After {} idle, mean", result.idle);
+            KeyFigure::new(&id, label, result.tally.response_mean_ms(), "ms")
+        }));
+        let longest = results.longest().and_then(|result| result.added_ms);
+        figures.push(KeyFigure::new("added", "Added after the longest", longest, "ms"));
+        figures
+    }
+
+    /// Returns every idle time in long form.
+    fn metrics(run: &IdleExitRun<'_>) -> Vec<Metric> {
+        let pattern = Some(run.test.pattern);
+        let point = |point: &str, steps: &[&Measurement]| {
+            MeasuredPoint { point, pattern, steps, rounds: false }.metrics()
+        };
+        let results = &run.results;
+        let mut metrics = Vec::new();
+        if !results.baseline_steps.is_empty() {
+            metrics.extend(point("back to back", &results.baseline_steps));
+        }
+        for result in &results.idle_times {
+            if let Some(step) = result.step {
+                // A rate of I/Os with pauses says nothing about the drive.
+                let of_responses = point(&format!("{} idle", result.idle), &[step]).into_iter();
+                metrics.extend(of_responses.filter(|metric| {
+                    !["iops", "throughput", "iops-per-watt"].contains(&metric.metric.as_str())
+                }));
+            }
+        }
+        metrics
+    }
+}
+
+fn join(times: &[Nanos]) -> String {
+    times.iter().map(Nanos::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Formats a time in ms with three significant digits.
+fn milliseconds(ms: f64) -> String {
+    let decimals = match ms.abs() {
+        100.0.. => 0,
+        10.0.. => 1,
+        1.0.. => 2,
+        _ => 3,
+    };
+    format!("{} ms", number(ms, decimals))
+}
+
+/// A row of the table of idle times.
+struct IdleRow {
+    tally: Tally,
+    added_ms: Option<f64>,
+    is_slower: Option<bool>,
+}
+
+impl From<&IdleResult<'_>> for IdleRow {
+    fn from(result: &IdleResult<'_>) -> Self {
+        let is_slower = result.step.map(|_| result.is_slower);
+        IdleRow { tally: result.tally.clone(), added_ms: result.added_ms, is_slower }
+    }
+}
+
+const IDLE: [TypedColumn<IdleRow>; 7] = [
+    TypedColumn::count("I/Os", |row| (row.tally.ios > 0).then_some(row.tally.ios)),
+    TypedColumn::number("Min ms", 4, |row| ms(row.tally.response_shortest())),
+    TypedColumn::number("ART ms", 4, |row| row.tally.response_mean_ms()),
+    TypedColumn::number("Median ms", 4, |row| ms(row.tally.percentile(0.5))),
+    TypedColumn::number("MRT ms", 4, |row| ms(row.tally.response_longest())),
+    TypedColumn::number("Added ms", 4, |row| row.added_ms),
+    TypedColumn::cell("All slower", |row| {
+        Cell::known(row.is_slower.map(|slower| if slower { "yes" } else { "no" }))
+    }),
+];
+
+fn ms(time: Option<Nanos>) -> Option<f64> {
+    time.map(Nanos::as_millis_f64)
+}
+
+fn idle_table(run: &IdleExitRun<'_>, id: &str) -> Table {
+    let back_to_back = run.results.back_to_back.clone();
+    let baseline = IdleRow { tally: back_to_back, added_ms: None, is_slower: None };
+    let title = "Response time of the first I/O after idle times";
+    typed_table(id, title, "Idle time", &IDLE)
+        .row(typed_row("back to back", &IDLE, &baseline))
+        .rows(run.results.idle_times.iter().map(|result| {
+            let row = typed_row(result.idle.to_string(), &IDLE, &IdleRow::from(result));
+            row.with_id(after_phase(result.idle))
+        }))
+}
+
+/// Returns the states that the response times show; `None` if there is none.
+fn states_table(run: &IdleExitRun<'_>, id: &str) -> Option<Table> {
+    let states = &run.results.states;
+    let row = |(number, state): (usize, &EnteredState)| {
+        Row::new(
+            (number + 1).to_string(),
+            [
+                Cell::known(state.not_after.map(|time| time.to_string())),
+                Cell::text(state.after.to_string()),
+                Cell::number(Some(state.added_ms), 4),
+            ],
+        )
+    };
+    (!states.is_empty()).then(|| {
+        Table::new(id, "States that the drive enters when idle", "State")
+            .columns(["Not yet after", "Entered after", "Added ms"])
+            .rows(states.iter().enumerate().map(row))
+    })
+}
+
+fn power_checks<'a>(run: &'a IdleExitRun<'_>) -> impl Iterator<Item = &'a Check> {
+    let checks = run.record.checks().unwrap_or_default().iter();
+    checks.filter(|check| POWER_CHECKS.contains(&check.id.as_str()))
+}
+
+/// Returns power management as found before the run; `None` if nothing of it was found.
+fn power_table(run: &IdleExitRun<'_>) -> Option<Table> {
+    let row = |check: &Check| {
+        Row::new(check.subject.clone(), [Cell::text(check.found.clone())]).with_id(&check.id)
+    };
+    let rows: Vec<Row> = power_checks(run).map(row).collect();
+    (!rows.is_empty()).then(|| {
+        Table::new("power-management", "Power management as found before the run", "Setting")
+            .columns(["Found"])
+            .rows(rows)
+    })
+}
+
+fn power_text(run: &IdleExitRun<'_>) -> String {
+    let found = match power_checks(run).next() {
+        Some(_) => "",
+        None => "Drive and host report no power management. ",
+    };
+    let hold = if run.choices.settings.hold_c_states {
+        "The processors were kept out of slow idle states (--hold-c-states)."
+    } else {
+        "The host's processors idle as well; with --hold-c-states their part is left out."
+    };
+    format!("{found}The run changed none of these settings. {hold}")
+}
+
+fn response_plot(run: &IdleExitRun<'_>) -> Plot {
+    let results = &run.results;
+    let points = |value: fn(&Tally) -> Option<f64>| -> Vec<(f64, Option<f64>)> {
+        let point = |result: &IdleResult<'_>| (result.idle.as_secs_f64(), value(&result.tally));
+        results.idle_times.iter().map(point).collect()
+    };
+    let shortest = points(|tally| ms(tally.response_shortest()));
+    let longest = points(|tally| ms(tally.response_longest()));
+    let edges: Vec<(f64, Option<f64>, Option<f64>)> =
+        shortest.iter().zip(&longest).map(|((x, low), (_, high))| (*x, *low, *high)).collect();
+    let back_to_back = results.back_to_back.response_mean_ms();
+    let baseline = results.idle_times.iter().map(|r| (r.idle.as_secs_f64(), back_to_back));
+    Plot::new(
+        PlotKind::Lines,
+        "first-response",
+        "Response time of the first I/O over idle time",
+        Axis::new("Idle time (s)", Scale::Log10),
+        Axis::new("Response time (ms)", Scale::Log10),
+    )
+    .caption("Mean, and the band from the shortest to the longest; dashed, I/Os back to back.")
+    .with(Series::band("shortest to longest", &edges))
+    .with(Series::new("mean", Stroke::Measured, points(Tally::response_mean_ms)))
+    .with(Series::new("back to back", Stroke::Limit, baseline.collect()))
+}
+
+fn listing(run: &IdleExitRun<'_>) -> String {
+    let test = run.test;
+    format!(
+        "SEQ 128K W over {}\n{} {ONE} back to back\nFor each idle time of {}\n  {} {ONE}, idle \
+         before each I/O; the first is not measured\n{} {ONE} back to back",
+        test.range.length.binary(),
+        test.pattern,
+        join(&test.idle_times),
+        test.pattern,
+        test.pattern
+    )
+}
+
+fn tallies(run: &IdleExitRun<'_>) -> Vec<(String, Tally)> {
+    let results = &run.results;
+    let mut tallies = vec![("back to back".to_owned(), results.back_to_back.clone())];
+    let measured = results.idle_times.iter().filter(|result| result.step.is_some());
+    tallies.extend(measured.map(|result| (result.idle.to_string(), result.tally.clone())));
+    tallies
+}

@@ -1,0 +1,201 @@
+//! Setup of idle exit: its loads and its parameters.
+
+use crate::common::ProcedureSetup;
+use crate::common::asked::ProcedureRequest;
+use crate::common::choices::RunChoices;
+use crate::common::method::Method;
+use crate::common::rounds::check_no_rounds;
+use crate::common::stretch::ContinuousLoad;
+use crate::parameters::Parameter;
+use crate::procedure_error::ProcedureError;
+use crate::pts::method;
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::stimulus::{ActiveRange, LoadLimits, Pace};
+use steadfast_domain::{
+    Bytes, Conditions, Demand, Nanos, Profile, Record, Step, StepPlace, Stimulus,
+};
+
+/// Phase of the writes that put data where the I/Os go.
+const PREPARE: &str = "prepare";
+/// Phase of the I/Os without idle times.
+pub(super) const BACK_TO_BACK: &str = "back-to-back";
+
+/// Pattern and demand of the preparation (our choice, as for preconditioning).
+const WRITES: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
+const WRITES_DEMAND: Demand = Demand::new(1, 32);
+
+/// Demand of the measured I/Os: the next one is issued when the last has completed.
+pub(super) const ONE: Demand = Demand::new(1, 1);
+
+/// Largest part of the active range that is used (our choice: more than a drive's own memory
+/// caches of data, and quickly written).
+const RANGE_MAX: Bytes = Bytes::gib(4);
+
+/// Fewest I/Os after an idle time, however long it is (our choice).
+const LEAST_IOS: u64 = 3;
+
+/// Longest time at the start of a step that is not measured (our choice: a disk has spun up by
+/// then). The first I/O follows no known idle time.
+const RAMP_MAX: Nanos = Nanos::from_secs(10);
+
+pub(super) const PATTERN: Parameter = Parameter {
+    name: "pattern",
+    default: "RND 4K R",
+    meaning: "the I/Os after idle times: reads or writes, such as RND 4K W FUA",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+pub(super) const IDLE_TIMES: Parameter = Parameter {
+    name: "idle-times",
+    default: "1ms,3ms,10ms,30ms,100ms,300ms,1s,3s,10s,30s,1min,10min",
+    quick: Some("1ms,10ms,100ms,1s,3s"),
+    meaning: "idle times before an I/O, from 1 ms to 24 h",
+    source: "our choice: from the shortest pause to beyond the power states of drives",
+    ..Parameter::PLAIN
+};
+
+const SAMPLES: Parameter = Parameter {
+    name: "samples",
+    default: "100",
+    quick: Some("20"),
+    meaning: "I/Os per idle time, 3 to 100000, as far as they fit into the time of --set most",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+const MOST: Parameter = Parameter {
+    name: "most",
+    default: "1min",
+    quick: Some("10s"),
+    meaning: "time for the I/Os of one idle time, in which at least three are made",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+const BASELINE_TIME: Parameter = Parameter {
+    name: "baseline-time",
+    default: "10s",
+    quick: Some("2s"),
+    meaning: "time of the I/Os back to back, before and after those with idle times",
+    source: "our choice",
+    ..Parameter::PLAIN
+};
+
+/// Parameters of `idle-exit`.
+pub const PARAMETERS: &[Parameter] = &[PATTERN, IDLE_TIMES, SAMPLES, MOST, BASELINE_TIME];
+
+/// Idle exit, ready to run.
+#[derive(Debug, Clone)]
+pub struct IdleExit {
+    pub(super) ground: ProcedureSetup,
+    pub(super) pattern: AccessPattern,
+    pub(super) range: ActiveRange,
+    pub(super) idle_times: Vec<Nanos>,
+    samples: u64,
+    most: Nanos,
+    baseline_time: Nanos,
+}
+
+impl IdleExit {
+    /// Creates the test.
+    ///
+    /// # Errors
+    /// Returns [`ProcedureError`] if the device or the settings do not permit the test.
+    pub fn new(asked: &ProcedureRequest<'_>) -> Result<Self, ProcedureError> {
+        let settings = asked.settings;
+        check_no_rounds(
+            settings,
+            "it ends after the longest idle time; omit --steady-state and --max-rounds",
+        )?;
+        if settings.threads.is_some() || settings.depth.is_some() {
+            return Err(ProcedureError(
+                "idle-exit has one outstanding I/O: the next one follows when the drive was idle; \
+                 omit --threads and --depth"
+                    .into(),
+            ));
+        }
+        let method = Method {
+            document: "idle-exit",
+            revision: "Idle exit",
+            lesser: Some("IDLE EXIT: our own test, not a method of the PTS"),
+            // The class decides the active range.
+            ..method::for_profile(Profile::Pts20, settings.class)
+        };
+        let ground = ProcedureSetup::new(asked, method)?;
+        let whole = ground.active_range;
+        Ok(IdleExit {
+            pattern: PATTERN.parse(settings, |text| {
+                let pattern = text.parse::<AccessPattern>().ok()?;
+                [0, 100].contains(&pattern.read_percent).then_some(pattern)
+            })?,
+            range: ActiveRange { length: whole.length.min(RANGE_MAX), ..whole },
+            idle_times: IDLE_TIMES.times(settings)?,
+            samples: SAMPLES.parse(settings, |text| {
+                text.parse::<u64>().ok().filter(|n| (LEAST_IOS..=100_000).contains(n))
+            })?,
+            most: MOST.time(settings)?,
+            baseline_time: BASELINE_TIME.time(settings)?,
+            ground,
+        })
+    }
+
+    /// Returns the writes that put data where the I/Os go.
+    pub(super) fn preparation(&self) -> ContinuousLoad {
+        let load = self.ground.amount(PREPARE, &WRITES, WRITES_DEMAND, self.range.length);
+        ContinuousLoad { stimulus: Stimulus { active_range: self.range, ..load.stimulus }, ..load }
+    }
+
+    fn step(&self, place: StepPlace, time: Nanos, pace: Pace, ramp: Nanos) -> Step {
+        let stimulus = self.ground.stimulus(&self.pattern, ONE, LoadLimits::time(time), &place);
+        let stimulus = Stimulus { active_range: self.range, ..stimulus };
+        Step::alone(place, stimulus.pace(pace).ramp(ramp))
+    }
+
+    /// Returns the I/Os without idle times: the first before those with idle times, the second
+    /// after them.
+    pub(super) fn back_to_back(&self, point: u32) -> Step {
+        let place = StepPlace::new(BACK_TO_BACK, 0, point, format!("{} {ONE}", self.pattern));
+        self.step(place, self.baseline_time, Pace::Closed, RAMP_MAX)
+    }
+
+    /// Returns the I/Os with this idle time between them. The one at the start is not measured.
+    pub(super) fn after_idle(&self, idle: Nanos) -> Step {
+        let label = format!("{} {ONE} after {idle} idle", self.pattern);
+        let place = StepPlace::new(&after_phase(idle), 0, 1, label);
+        let ios = (self.most.0 / idle.0).clamp(LEAST_IOS, self.samples);
+        let ramp = Nanos(idle.0 / 2).min(RAMP_MAX);
+        let pace = Pace::Burst { ios: 1, delay: idle };
+        self.step(place, Nanos(idle.0 * ios), pace, ramp)
+    }
+
+    /// Returns the conditions to set: the state of the write cache is left alone, because nothing
+    /// depends on it but the writes of the preparation.
+    pub(super) fn conditions(&self) -> Conditions {
+        Conditions { write_cache: None, ..self.ground.conditions() }
+    }
+
+    pub(super) fn choices(&self, _: &Record) -> RunChoices<'_> {
+        let mut measured = vec![BACK_TO_BACK.to_owned()];
+        measured.extend(self.idle_times.iter().map(|idle| after_phase(*idle)));
+        RunChoices {
+            demands: vec![ONE],
+            ending: "after the I/Os with the last idle time".into(),
+            measured_phases: measured,
+            gap_effect: |_| "The gap made the idle time before the step longer; its first I/O is not measured.",
+            quick: format!(
+                "profile quick has {} idle times up to {} with up to {} I/Os each.",
+                self.idle_times.len(),
+                self.idle_times.iter().max().copied().unwrap_or_default(),
+                self.samples
+            ),
+            step_text: Some("each idle time's own".into()),
+            ..self.ground.choices()
+        }
+    }
+}
+
+/// Returns the phase of the I/Os after this idle time.
+pub(super) fn after_phase(idle: Nanos) -> String {
+    format!("after-{}s", idle.as_secs_f64())
+}

@@ -1,0 +1,113 @@
+use super::results::IdleExitResults;
+use super::*;
+use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
+use steadfast_domain::stimulus::Pace;
+use steadfast_domain::{Bytes, EndState, Nanos, Settings, Step};
+
+fn made(change: impl FnOnce(&mut Settings)) -> Result<IdleExit, crate::ProcedureError> {
+    let mut settings = Settings::new("idle-exit", 7);
+    change(&mut settings);
+    let offer = crate::offer("idle-exit").unwrap();
+    IdleExit::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
+}
+
+fn idle_of(step: &Step) -> Option<Nanos> {
+    match step.load.stimulus().unwrap().pace {
+        Pace::Burst { ios: 1, delay } => Some(delay),
+        _ => None,
+    }
+}
+
+/// A drive that answers in 100 us, 1 ms later after 100 ms, and 30 ms later after 10 s.
+fn sleepy(step: &Step) -> Option<Nanos> {
+    let added = match idle_of(step).unwrap_or_default().0 {
+        0..100_000_000 => 0,
+        100_000_000..10_000_000_000 => 1_000_000,
+        _ => 30_000_000,
+    };
+    Some(Nanos(100_000 + added))
+}
+
+fn bench(response: fn(&Step) -> Option<Nanos>) -> ScriptedBench<impl FnMut(&Step) -> f64> {
+    let mut bench = scripted(|step| idle_of(step).map_or(5000.0, |idle| 1.0 / idle.as_secs_f64()));
+    bench.response = response;
+    bench
+}
+
+#[test]
+fn every_idle_time_has_its_ios_between_two_baselines() {
+    let test = made(|_| ()).unwrap();
+    let mut bench = bench(sleepy);
+    test.conduct(&mut bench).unwrap();
+    let steps = steps(&bench.entries);
+    let phases: Vec<&str> = steps.iter().map(|step| step.place.phase.as_str()).collect();
+    assert_eq!(phases[..4], ["prepare", "back-to-back", "after-0.001s", "after-0.003s"]);
+    assert_eq!(phases[13..], ["after-600s", "back-to-back"]);
+    let load = |number: usize| steps[number].load.stimulus().unwrap();
+    assert_eq!(load(0).until.bytes, Some(Bytes::gib(1)));
+    // 100 I/Os after 1 ms, 60 after 1 s, three after 10 min.
+    let times = [2, 8, 13].map(|number| load(number).until.time.unwrap());
+    assert_eq!(times, [Nanos::from_millis(100), Nanos::from_secs(60), Nanos::from_secs(1800)]);
+    let ramps = [2, 8, 13].map(|number| load(number).ramp);
+    assert_eq!(ramps, [Nanos(500_000), Nanos::from_millis(500), Nanos::from_secs(10)]);
+    assert!(steps[1..].iter().all(|step| step.load.stimulus().unwrap().demand.outstanding() == 1));
+}
+
+#[test]
+fn the_states_their_thresholds_and_latencies_are_found() {
+    let test = made(|_| ()).unwrap();
+    let mut bench = bench(sleepy);
+    test.conduct(&mut bench).unwrap();
+    let record = record(&test.ground.settings, bench.entries);
+    let results = IdleExitResults::new(&test, &record);
+    let states: Vec<(Option<Nanos>, Nanos, f64)> = results
+        .states
+        .iter()
+        .map(|state| (state.not_after, state.after, (state.added_ms * 1e6).round() / 1e6))
+        .collect();
+    let ms = Nanos::from_millis;
+    assert_eq!(states, [(Some(ms(30)), ms(100), 1.0), (Some(ms(3000)), ms(10_000), 30.0)]);
+    let findings = test.study(&record);
+    assert_eq!(findings.end, EndState::Complete);
+    assert_eq!(
+        findings.ending,
+        "First I/O: 1.00 ms slower from 100 ms idle on, 30.0 ms slower from 10 s idle on."
+    );
+}
+
+#[test]
+fn a_drive_that_never_sleeps_has_no_state() {
+    let test = made(|_| ()).unwrap();
+    let mut bench = bench(|_| Some(Nanos(100_000)));
+    test.conduct(&mut bench).unwrap();
+    let findings = test.study(&record(&test.ground.settings, bench.entries));
+    assert!(findings.ending.starts_with("The first I/O is no slower"), "{}", findings.ending);
+}
+
+#[test]
+fn a_record_that_ends_anywhere_shows_what_it_has() {
+    let test = made(|_| ()).unwrap();
+    let mut bench = bench(sleepy);
+    test.conduct(&mut bench).unwrap();
+    let whole = record(&test.ground.settings, bench.entries);
+    for kept in 0..whole.entries.len() {
+        let mut broken = whole.clone();
+        broken.entries.truncate(kept);
+        assert_eq!(test.study(&broken).end, EndState::Unfinished);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let refused = |name: &str, value: &str| {
+        let set = |settings: &mut Settings| {
+            settings.parameters.insert(name.into(), value.into());
+        };
+        made(set).unwrap_err().0
+    };
+    assert!(refused("pattern", "RND 4K RW50").contains("pattern"));
+    assert!(refused("idle-times", "1s,1s").contains("idle-times"));
+    assert!(refused("samples", "2").contains("samples"));
+    assert!(made(|s| s.depth = Some(4)).unwrap_err().0.contains("one outstanding"));
+    assert!(made(|s| s.rounds_max = Some(9)).unwrap_err().0.contains("no rounds"));
+}

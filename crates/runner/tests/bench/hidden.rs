@@ -1,0 +1,194 @@
+//! Procedures on simulated drives whose parameters they cannot see: what they report must be what
+//! the drive was made with, also after an interruption.
+
+use super::broken_off;
+use std::path::Path;
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::{Bytes, Findings, Nanos, Settings};
+use steadfast_engine::StopSignal;
+use steadfast_engine::sim::{DriveSpec, IdleState, PseudoSlc, SimulatedSsd, drive};
+use steadfast_runner::progress::NoProgress;
+use steadfast_runner::run::{RunOutcome, conduct};
+use steadfast_runner::simulated_rig::SimulatedRig;
+use steadfast_runner::{Ledger, Rig, RunPlan};
+
+fn rig(spec: &DriveSpec) -> SimulatedRig {
+    SimulatedRig::new(SimulatedSsd::new(spec, 1, StopSignal::default()), None)
+}
+
+fn plan(spec: &DriveSpec, procedure: &str, parameters: &[(&str, &str)]) -> RunPlan {
+    let mut settings = Settings::new(procedure, 7);
+    for (name, value) in parameters {
+        settings.parameters.insert((*name).to_owned(), (*value).to_owned());
+    }
+    RunPlan {
+        version: RECORD_VERSION,
+        software: "steadfast 0".into(),
+        began_unix_ms: 1,
+        engine: "sim".into(),
+        device: rig(spec).device().clone(),
+        settings,
+    }
+}
+
+fn findings(directory: &Path) -> Findings {
+    let contents = Ledger::read(directory).unwrap();
+    let procedure = super::procedure(&contents.plan, &[]);
+    procedure.study(&contents.into_record())
+}
+
+/// Runs a procedure on a drive and returns its findings.
+fn run(spec: &DriveSpec, procedure: &str, parameters: &[(&str, &str)]) -> Findings {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("run");
+    let plan = plan(spec, procedure, parameters);
+    let ledger = Ledger::create(&directory, &plan).unwrap();
+    let procedure = super::procedure(&plan, &[]);
+    let mut rig = rig(spec);
+    let outcome =
+        conduct(&*procedure, &mut rig, ledger, &[], "steadfast 0", &mut NoProgress).unwrap();
+    assert_eq!(outcome, RunOutcome::Complete);
+    findings(&directory)
+}
+
+fn figure(findings: &Findings, id: &str) -> Option<f64> {
+    findings.front.figures.iter().find(|figure| figure.id == id).unwrap().value
+}
+
+/// Asserts that a figure is within 3 % of what the drive was made with.
+fn recovered(findings: &Findings, id: &str, expected: f64) {
+    let found = figure(findings, id).unwrap_or_else(|| panic!("{id} is missing"));
+    println!("{id}: {found:.3} for {expected:.3}");
+    assert!((found / expected - 1.0).abs() < 0.03, "{id}: {found} for {expected}");
+}
+
+const CACHE: PseudoSlc = PseudoSlc {
+    size: Bytes(1_500_000_000),
+    mb_per_second: 120,
+    direct_mb_per_second: 40,
+    direct_room: Bytes(2_000_000_000),
+    folding_mb_per_second: 15,
+    fold_mb_per_second: 10,
+    fold_after: Nanos::from_secs(5),
+    read_mb_per_second: 550,
+};
+
+#[test]
+fn the_cache_of_a_drive_is_recovered_by_fill() {
+    let caches = [
+        CACHE,
+        PseudoSlc { size: Bytes(700_000_000), mb_per_second: 90, ..CACHE },
+        PseudoSlc { direct_mb_per_second: 70, fold_mb_per_second: 4, ..CACHE },
+        PseudoSlc {
+            size: Bytes(2_400_000_000),
+            mb_per_second: 180,
+            fold_after: Nanos::from_secs(20),
+            fold_mb_per_second: 7,
+            direct_room: Bytes(20_000_000_000),
+            ..CACHE
+        },
+    ];
+    for cache in caches {
+        let spec = drive("pslc").unwrap().clone().with_pseudo_slc(cache);
+        let parameters = [("levels", "0"), ("idle-times", "1min,3min,20min"), ("again-max", "50")];
+        let findings = run(&spec, "fill", &parameters);
+        let size = cache.size.as_gb();
+        recovered(&findings, "full-speed", cache.mb_per_second.into());
+        recovered(&findings, "full-speed-amount", size);
+        recovered(&findings, "next-speed", cache.direct_mb_per_second.into());
+        let folds = cache.direct_room < spec.capacity();
+        let slowest = if folds { cache.folding_mb_per_second } else { cache.direct_mb_per_second };
+        recovered(&findings, "lowest-speed", slowest.into());
+        let back = |seconds: f64| {
+            let time = seconds - cache.fold_after.as_secs_f64();
+            (time * f64::from(cache.fold_mb_per_second) / 1000.0).min(size)
+        };
+        recovered(&findings, "back-after-60s", back(60.0));
+        recovered(&findings, "back-after-180s", back(180.0));
+        recovered(&findings, "back-after-1200s", size);
+    }
+}
+
+#[test]
+fn a_drive_without_a_cache_has_no_cliff() {
+    for name in ["small", "client"] {
+        let findings = run(drive(name).unwrap(), "fill", &[("levels", "0"), ("idle-times", "10s")]);
+        assert_eq!(figure(&findings, "full-speed-amount"), None, "{name}");
+        assert_eq!(figure(&findings, "back-after-10s"), None, "{name}");
+        assert!(findings.ending.contains("without a cliff"), "{name}: {}", findings.ending);
+    }
+}
+
+/// A simulated drive is new in every process: the steps of the journal are applied again and must
+/// give the same.
+#[test]
+fn a_fill_that_broke_off_anywhere_reports_the_same() {
+    let spec = drive("pslc").unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let whole = scratch.path().join("whole");
+    let plan = plan(spec, "fill", &[("levels", "0"), ("idle-times", "30s,2min")]);
+    let ledger = Ledger::create(&whole, &plan).unwrap();
+    let procedure = super::procedure(&plan, &[]);
+    conduct(&*procedure, &mut rig(spec), ledger, &[], "steadfast 0", &mut NoProgress).unwrap();
+    let expected = findings(&whole);
+    let lines = Ledger::read(&whole).unwrap().lines.len();
+    for keep in [1, 4, 9, lines - 3, lines - 1] {
+        let directory = scratch.path().join(format!("broken-{keep}"));
+        broken_off(&whole, &directory, keep);
+        let (ledger, contents) = Ledger::open(&directory).unwrap();
+        let outcome = conduct(
+            &*procedure,
+            &mut rig(spec),
+            ledger,
+            &contents.lines,
+            "steadfast 0",
+            &mut NoProgress,
+        );
+        assert_eq!(outcome.unwrap(), RunOutcome::Complete, "after {keep} lines");
+        let found = findings(&directory);
+        assert_eq!(found.front.figures, expected.front.figures, "after {keep} of {lines} lines");
+        assert_eq!(found.ending, expected.ending);
+    }
+}
+
+static STATES: [[IdleState; 2]; 2] = [
+    [
+        IdleState { after: Nanos::from_millis(20), exit_latency: Nanos(70_123) },
+        IdleState { after: Nanos::from_millis(700), exit_latency: Nanos(9_000_001) },
+    ],
+    [
+        IdleState { after: Nanos::from_secs(4), exit_latency: Nanos(654_321) },
+        IdleState { after: Nanos::from_secs(200), exit_latency: Nanos(1_200_000_000) },
+    ],
+];
+
+#[test]
+fn exit_latencies_are_recovered_exactly_by_idle_exit() {
+    // Neighbors of each threshold in the ladder.
+    let thresholds = [[("10ms", "30ms"), ("300ms", "1s")], [("3s", "10s"), ("1min", "10min")]];
+    for (states, thresholds) in STATES.iter().zip(thresholds) {
+        let spec = drive("exact").unwrap().clone().with_idle_states(states);
+        let findings = run(&spec, "idle-exit", &[]);
+        let pages = findings.form_pages.iter().flat_map(|page| &page.exhibits);
+        let table = pages
+            .filter_map(|exhibit| match exhibit {
+                steadfast_domain::Exhibit::Table(table) if table.id == "states" => Some(table),
+                _ => None,
+            })
+            .next()
+            .unwrap();
+        assert_eq!(table.rows.len(), states.len());
+        for ((row, state), (not_after, after)) in table.rows.iter().zip(states).zip(thresholds) {
+            use steadfast_domain::findings::Cell;
+            let [Cell::Text(before), Cell::Text(from), Cell::Number { value, .. }] = &row.cells[..]
+            else {
+                panic!("{row:?}")
+            };
+            let time = |text: &str| text.parse::<Nanos>().unwrap();
+            assert_eq!((time(before), time(from)), (time(not_after), time(after)));
+            assert_eq!((value * 1e6).round() as u64, state.exit_latency.0);
+        }
+    }
+    let awake = run(drive("exact").unwrap(), "idle-exit", &[]);
+    assert!(awake.ending.starts_with("The first I/O is no slower"), "{}", awake.ending);
+}
