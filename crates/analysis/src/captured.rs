@@ -461,6 +461,15 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
+    /// Returns the number of I/Os in the sums of one capture, as far as its files record it;
+    /// `None` for single I/Os and for several captures.
+    pub fn ios_in_sums(&self) -> Option<u64> {
+        match &self.kept {
+            CaptureContent::Sums(file) => Some(file.ios()),
+            CaptureContent::Ios(_) | CaptureContent::Fleet(_) => None,
+        }
+    }
+
     /// Returns a byte offset that no single I/O exceeds, or `None` if the file has no statistics.
     pub fn reach(&self) -> Option<u64> {
         self.end_of_range()

@@ -1,9 +1,10 @@
 //! Cells of a cube file and the dimensions that they distinguish. A question that does not need
 //! single I/Os has the same answer from cells as from the I/Os.
 
-pub use steadfast_tracefile::cube_file::{BusyInStep, CubeCell, FLAGS, Times, Who};
+pub use steadfast_tracefile::cube_file::{BusyInStep, CubeCell, FLAGS, RangeHits, Times, Who};
 
 use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
 
 /// The dimensions that cells distinguish, or that a question needs, in addition to streams and
 /// devices.
@@ -19,6 +20,8 @@ pub struct Dimensions {
     pub files: bool,
     /// Merged requests.
     pub merges: bool,
+    /// Reads and writes of LBA ranges, which are in rows of their own.
+    pub ranges: bool,
     /// True if the cells are sums of single I/Os, so that queue times, ends beyond the device, busy
     /// time and the response-time percentiles of each step are known.
     pub single_ios: bool,
@@ -28,17 +31,21 @@ impl Dimensions {
     /// Checks that the cells have all dimensions in `asked`.
     ///
     /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if processes, threads or files are missing. Cgroups and
-    /// merges are not checked: every fold has cgroups, and questions report merges as unknown.
+    /// Returns [`TraceError::NotRecorded`] if the kernel's sums lack a dimension, or
+    /// [`TraceError::Unsuitable`] if a fold does. Merges are not checked: questions report them as
+    /// unknown.
     pub fn check(self, asked: Dimensions) -> Result<(), TraceError> {
         let dimensions = [
             (asked.processes, self.processes, "processes (--no-processes)"),
             (asked.threads, self.threads, "threads (--no-threads)"),
+            (asked.cgroups, self.cgroups, "cgroups"),
             (asked.files, self.files, "files (--no-files)"),
         ];
         for (is_asked, is_recorded, what) in dimensions {
-            if is_asked && !is_recorded {
+            if is_asked && !is_recorded && self.single_ios {
                 return Err(Self::without(what));
+            } else if is_asked && !is_recorded {
+                return Err(NotRecorded::SingleIos.into());
             }
         }
         Ok(())
@@ -64,4 +71,6 @@ pub struct FilteredCells<'a> {
     pub cells: &'a [CubeCell],
     /// Busy time by step, device and layer.
     pub busy: &'a [BusyInStep],
+    /// Reads and writes of LBA ranges by step and device.
+    pub ranges: &'a [RangeHits],
 }

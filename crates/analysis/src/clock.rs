@@ -1,6 +1,9 @@
 //! Clock time: converts times of a capture to the wall clock of its host, and resolves a [`Moment`]
 //! that a person wrote: a time from the beginning, a time of day, a date or an event mark.
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::Offset;
 use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::text::excerpt;
@@ -126,7 +129,7 @@ impl CaptureClock {
 
     /// Formats the date at a capture time as `2026-11-21`.
     pub fn date(&self, at_ns: u64) -> String {
-        date(self.day(at_ns))
+        date(self.day(at_ns)).to_string()
     }
 
     /// Returns the time zone at a capture time.
@@ -178,37 +181,10 @@ pub fn hour_and_minute(ns: u64) -> String {
     if ns.is_multiple_of(60 * SECOND_NS) { text[..5].to_owned() } else { text }
 }
 
-/// Returns the civil date of a day counted from 1970 (Hinnant's algorithm, which counts days from
-/// 0000-03-01 in eras of 400 years).
-fn date(day: u64) -> String {
-    let shifted = day + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (year, month) = if month < 10 {
-        (year_of_era + era * 400, month + 3)
-    } else {
-        (year_of_era + era * 400 + 1, month - 9)
-    };
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// Returns the day of a civil date, counted from 1970, or `None` if there is no such date.
-fn day_of(year: u64, month: u64, day: u64) -> Option<u64> {
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let (year, month_from_march) =
-        if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, year_of_era) = (year / 400, year % 400);
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    let found = (era * 146_097 + day_of_era).checked_sub(719_468)?;
-    // The formula takes April 31 for May 1.
-    date(found).ends_with(&format!("-{day:02}")).then_some(found)
+/// Returns the civil date of a day counted from 1970.
+fn date(day: u64) -> Date {
+    let second = i64::try_from(day.saturating_mul(86_400)).unwrap_or(i64::MAX);
+    Offset::UTC.to_datetime(Timestamp::from_second(second).unwrap_or(Timestamp::MAX)).date()
 }
 
 /// A point in time as a person writes it.
@@ -315,12 +291,13 @@ fn parse_date(text: &str) -> Option<u64> {
     let (date, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00"));
     let mut parts = date.split('-');
     let year = parts.next().filter(|year| year.len() == 4)?.parse().ok()?;
-    let (month, day) = (number(parts.next()?)?, number(parts.next()?)?);
+    let (month, day) = (number(parts.next()?)? as i8, number(parts.next()?)? as i8);
     if parts.next().is_some() {
         return None;
     }
-    let day = day_of(year, month, day)?;
-    day.checked_mul(DAY_NS)?.checked_add(parse_time_of_day(time.trim())?)
+    let midnight = Date::new(year, month, day).ok()?.at(0, 0, 0, 0);
+    let midnight_ns = Offset::UTC.to_timestamp(midnight).ok()?.as_nanosecond();
+    u64::try_from(midnight_ns).ok()?.checked_add(parse_time_of_day(time.trim())?)
 }
 
 /// A resolver of [`Moment`]s within a capture.
@@ -549,9 +526,14 @@ mod tests {
             "2026-11-20 22:00:00"
         );
         assert_eq!(CaptureClock::from_conditions(&CaptureConditions::default(), None), None);
-        for day in [0, 59, 60, 11_016, 20_783, 47_540] {
-            let parts: Vec<u64> = date(day).split('-').map(|part| part.parse().unwrap()).collect();
-            assert_eq!(day_of(parts[0], parts[1], parts[2]), Some(day));
+        for (day, text) in
+            [(0, "1970-01-01"), (59, "1970-03-01"), (11_016, "2000-02-29"), (47_540, "2100-02-28")]
+        {
+            assert_eq!(date(day).to_string(), text);
+            assert_eq!(parse_date(text), Some(day * DAY_NS));
+        }
+        for bad in ["1969-12-31", "2100-02-29", "2026-04-31", "2026-00-01", "2600-01-01"] {
+            assert_eq!(parse_date(bad), None, "{bad}");
         }
     }
 

@@ -2,7 +2,7 @@
 //! Sequentiality is determined over all events before filtering, so a filter never turns a
 //! sequential I/O into a random one.
 
-use crate::cells::{BusyInStep, CubeCell, Dimensions};
+use crate::cells::{BusyInStep, CubeCell, Dimensions, RangeHits};
 use crate::cgroup_owner::owner_of_cgroup;
 use crate::clock::CaptureClock;
 use crate::questions::compare::{cgroup_name, device_name, host_name};
@@ -431,6 +431,22 @@ impl Filter {
         self.keeps_time(busy.begin_ns.max(first_ns))
             && self.keeps_device(busy.device)
             && self.layer.is_none_or(|wanted| wanted == busy.layer)
+    }
+
+    /// Returns true if the I/Os of an LBA range pass, by the rules of [`Self::keeps_cell`]. Those of
+    /// an operation that does not pass are removed. Ranges know neither streams nor processes.
+    pub(crate) fn keeps_range(&self, hits: &mut RangeHits, first_ns: u64) -> bool {
+        let passes = |op| self.ops.is_empty() || self.ops.contains(&op);
+        if !passes(IoOp::Read) {
+            (hits.reads, hits.read_bytes) = (0, 0);
+        }
+        if !passes(IoOp::Write) {
+            (hits.writes, hits.written_bytes) = (0, 0);
+        }
+        (hits.reads > 0 || hits.writes > 0)
+            && self.keeps_time(hits.begin_ns.max(first_ns))
+            && self.keeps_device(hits.device)
+            && self.layer.is_none_or(|wanted| wanted == Layer::Block)
     }
 
     fn keeps_time(&self, time: u64) -> bool {

@@ -24,6 +24,8 @@ struct device {
 	__u32 bio_based;
 	__u64 first_sector;
 	__u64 end_sector;
+	/* Bytes of an LBA range whose I/Os are counted in steps; 0 counts none. */
+	__u64 range_bytes;
 };
 
 /* Written by the loader before the programs are loaded:
@@ -103,6 +105,8 @@ struct counters {
 	/* Bios that were split because they were too large for the device or
 	 * crossed one of its boundaries. */
 	__u64 splits[DEVICES_MAX];
+	/* I/Os that are counted in no LBA range, for want of room. */
+	__u64 without_range;
 };
 struct counters counters = {};
 

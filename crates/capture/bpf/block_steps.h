@@ -14,6 +14,103 @@ static __always_inline void judge_order(struct journey *journey)
 	journey->sequential = judge(place, begin, begin + (journey->bytes >> 9)) & IS_SEQUENTIAL;
 }
 
+/* Keys of LBA ranges in steps. */
+#define RANGES_MAX 131072
+
+/* ebpf::ranges::RangeKey. */
+struct range_key {
+	__u64 step;
+	__u32 range;
+	__u16 device;
+	__u16 op;
+};
+_Static_assert(sizeof(struct range_key) == 16, "a key has no padding");
+
+/* I/Os of an LBA range: ebpf::ranges::RangeTally. Only the first and the last range
+ * of an I/O count it; the loader knows from their sums what the ranges between
+ * them hold. */
+struct range_tally {
+	/* I/Os that begin in the range. */
+	__u64 begins;
+	/* Of these, I/Os that end in a later range. */
+	__u64 leaves;
+	/* I/Os that begin in an earlier range and end in this one. */
+	__u64 arrives;
+	/* Bytes in this range of the I/Os that begin or end in it. */
+	__u64 bytes;
+};
+const struct range_tally no_hits SEC(".rodata.hits") = {};
+
+struct range_table {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, RANGES_MAX);
+	__type(key, struct range_key);
+	__type(value, struct range_tally);
+} ranges_a SEC(".maps"), ranges_b SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct range_table);
+} ranges_now SEC(".maps") = {
+	.values = { &ranges_a },
+};
+
+static __always_inline struct range_tally *hits_of(void *table, struct range_key *key)
+{
+	struct range_tally *tally = bpf_map_lookup_elem(table, key);
+
+	if (tally)
+		return tally;
+	bpf_map_update_elem(table, key, &no_hits, BPF_NOEXIST);
+	return bpf_map_lookup_elem(table, key);
+}
+
+/* Counts a read or a write in the LBA ranges that it touches: in all of them or,
+ * if there is no room, in none. Not static: the verifier checks it once. */
+__noinline int count_in_ranges(struct journey *journey)
+{
+	if (!journey)
+		return 0;
+	__u64 width = settings.device[journey->device & (DEVICES_MAX - 1)].range_bytes;
+
+	if (!width || journey->op > OP_WRITE || !journey->bytes)
+		return 0;
+	__u64 begin = journey->sector << 9, end = begin + journey->bytes;
+	__u32 zero = 0, last = (end - 1) / width;
+	struct range_key key = {
+		.step = step_of(journey->issued_ns),
+		.range = begin / width,
+		.device = journey->device,
+		.op = journey->op,
+	};
+	__u32 is_one = key.range == last;
+	__u64 in_first = is_one ? journey->bytes : (key.range + 1ULL) * width - begin;
+	struct range_tally *first, *other = 0;
+	void *table = bpf_map_lookup_elem(&ranges_now, &zero);
+
+	if (!table)
+		return 0;
+	first = hits_of(table, &key);
+	if (!is_one) {
+		key.range = last;
+		other = hits_of(table, &key);
+	}
+	if (!first || (!is_one && !other)) {
+		count(&counters.without_range);
+		return 0;
+	}
+	__sync_fetch_and_add(&first->begins, 1);
+	__sync_fetch_and_add(&first->bytes, in_first);
+	if (other) {
+		__sync_fetch_and_add(&first->leaves, 1);
+		__sync_fetch_and_add(&other->arrives, 1);
+		__sync_fetch_and_add(&other->bytes, end - last * width);
+	}
+	return 0;
+}
+
 /* Adds an I/O to its step; `now` is 0 if the completion was not seen. */
 static __always_inline void add_to_step(struct journey *journey, __u64 now, int failed)
 {
@@ -32,7 +129,9 @@ static __always_inline void add_to_step(struct journey *journey, __u64 now, int 
 		.failed = !!failed,
 	};
 
-	if (!count_in_step(&io, 0))
+	if (count_in_step(&io, 0))
+		count_in_ranges(journey);
+	else
 		count(&counters.lost);
 }
 

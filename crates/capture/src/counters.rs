@@ -3,7 +3,7 @@
 use crate::error::CaptureError;
 use crate::process_names::ProcessNames;
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{DeviceBusyStep, IncompleteIos, StreamInStep};
+use steadfast_domain::io_event::{DeviceBusyStep, IncompleteIos, RangeInStep, StreamInStep};
 
 /// Counters of a capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,6 +82,10 @@ pub(crate) trait EventSource {
     }
     /// Appends the busy time of the steps that ended since the last call.
     fn take_busy(&mut self, _into: &mut Vec<DeviceBusyStep>) -> Result<(), CaptureError> {
+        Ok(())
+    }
+    /// Appends the LBA ranges of capture steps that were added up since the last call.
+    fn take_ranges(&mut self, _into: &mut Vec<RangeInStep>) -> Result<(), CaptureError> {
         Ok(())
     }
     /// Calls `show` for every cgroup an event may refer to, with the number in events and the

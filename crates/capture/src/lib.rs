@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{
-    CapturedCgroup, DeviceBusyStep, FileName, Layer, MergeCounts, StreamInStep,
+    CapturedCgroup, DeviceBusyStep, FileName, Layer, MergeCounts, RangeInStep, StreamInStep,
 };
 
 /// A running capture. Dropping it detaches the probes.
@@ -190,6 +190,14 @@ impl Capture {
     pub fn take_busy(&mut self, into: &mut Vec<DeviceBusyStep>) -> Result<(), CaptureError> {
         self.sources.iter_mut().try_for_each(|source| source.take_busy(into))
     }
+    /// Appends the LBA ranges that were touched since the last call, by step; one range of a step
+    /// may arrive in several parts. Nothing is appended if ranges are not counted.
+    ///
+    /// # Errors
+    /// A source has failed.
+    pub fn take_ranges(&mut self, into: &mut Vec<RangeInStep>) -> Result<(), CaptureError> {
+        self.sources.iter_mut().try_for_each(|source| source.take_ranges(into))
+    }
     /// Returns the counters so far.
     ///
     /// # Errors
@@ -299,6 +307,18 @@ fn overlap(devices: &[CaptureDevice]) -> Option<(&str, &str)> {
 /// Checks the options for paths, cgroups and merges.
 fn check_asked(options: &CaptureOptions) -> Result<(), CaptureError> {
     let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
+    if !options.range_bytes.is_empty() {
+        if options.step_ns.is_none() || !options.layers.contains(&Layer::Block) {
+            let what = "LBA ranges are counted in capture steps of the block layer only";
+            return refuse(what, "add --totals-every and --layer block, or omit --totals-ranges");
+        }
+        if let Some(at) = options.range_bytes.iter().position(|bytes| *bytes == 0) {
+            let name = options.devices.get(at).map_or("a device", |device| &device.name);
+            let what =
+                format!("the size of {name} is unknown, so it cannot be divided into ranges");
+            return Err(CaptureError::new(what, "omit it, or --totals-ranges"));
+        }
+    }
     if options.paths && !options.layers.contains(&Layer::FileSystem) {
         return refuse(
             "paths need the file-system layer: the block layer does not know files",

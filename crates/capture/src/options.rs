@@ -61,6 +61,9 @@ pub struct CaptureOptions {
     /// Length of a capture step in nanoseconds. If set, I/Os are added up by stream and step in the
     /// kernel, [`crate::Capture::take_steps`] returns the sums, and no single I/O is recorded.
     pub step_ns: Option<u64>,
+    /// Bytes of an LBA range of each device, whose reads and writes are counted in every capture
+    /// step ([`crate::Capture::take_ranges`]); empty counts none.
+    pub range_bytes: Vec<u64>,
     /// Size of the buffer between kernel and reader in bytes: a power of two, divided evenly among
     /// the processors.
     pub ring_bytes: u32,

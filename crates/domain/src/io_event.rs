@@ -341,6 +341,36 @@ pub struct DeviceBusyStep {
     pub busy_ns: u64,
 }
 
+/// Reads and writes of an LBA range of a device in a capture step. An I/O counts in every range that
+/// it touches, with the bytes that lie there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RangeInStep {
+    /// Number of the step since the capture began.
+    pub step: u64,
+    /// Device: index into [`CaptureConditions::devices`].
+    pub device: u16,
+    /// Number of the range.
+    pub range: u16,
+    /// Reads that touch the range.
+    pub reads: u64,
+    /// Bytes read from the range.
+    pub read_bytes: u64,
+    /// Writes that touch the range.
+    pub writes: u64,
+    /// Bytes written to the range.
+    pub written_bytes: u64,
+}
+
+impl RangeInStep {
+    /// Adds the I/Os of another part.
+    pub fn merge(&mut self, other: &RangeInStep) {
+        self.reads = self.reads.saturating_add(other.reads);
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.writes = self.writes.saturating_add(other.writes);
+        self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
+    }
+}
+
 /// A device whose I/Os were captured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
@@ -717,6 +747,10 @@ pub struct CaptureConditions {
     /// Width of a capture step in nanoseconds, if only totals per stream and step were kept; `None`
     /// if every I/O was kept.
     pub step_ns: Option<u64>,
+    /// Number of equal LBA ranges of each device whose reads and writes were counted in every
+    /// capture step; `None` if they were not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lba_ranges: Option<u16>,
     /// Layers at which I/Os were captured.
     pub layers: Vec<Layer>,
     /// The only process whose I/Os were kept; `None` if those of all processes were.

@@ -22,6 +22,7 @@ pub mod findings;
 pub mod foreign_io;
 pub mod foreign_run;
 pub mod glossary;
+pub mod hex;
 pub mod histogram;
 pub mod io_control;
 pub mod io_event;

@@ -4,6 +4,7 @@
 //! this form.
 
 use crate::distribution::Distribution;
+use crate::hex::{from_hex, to_hex};
 pub use crate::segments::ActiveRange;
 use crate::text::excerpt;
 use crate::units::{Bytes, Nanos};
@@ -517,10 +518,7 @@ impl fmt::Display for DataPattern {
             DataPattern::RandomOnce => f.write_str("random-once"),
             DataPattern::Zero => f.write_str("zero"),
             DataPattern::File(path) => write!(f, "file:{path}"),
-            DataPattern::Repeating(bytes) => {
-                f.write_str("repeating:")?;
-                bytes.iter().try_for_each(|b| write!(f, "{b:02x}"))
-            }
+            DataPattern::Repeating(bytes) => write!(f, "repeating:{}", to_hex(bytes)),
             DataPattern::Entropy { random_percent, duplicate_percent } => {
                 write!(f, "entropy:{random_percent},{duplicate_percent}")
             }
@@ -547,18 +545,11 @@ impl FromStr for DataPattern {
             "random-once" => Ok(DataPattern::RandomOnce),
             "zero" => Ok(DataPattern::Zero),
             "file" if !rest.is_empty() => Ok(DataPattern::File(rest.to_owned())),
-            "repeating" => hex(rest).map(DataPattern::Repeating).ok_or_else(fail),
+            "repeating" => from_hex(rest).map(DataPattern::Repeating).ok_or_else(fail),
             "entropy" => entropy(rest).ok_or_else(fail),
             _ => Err(fail()),
         }
     }
-}
-
-fn hex(text: &str) -> Option<Vec<u8>> {
-    if text.is_empty() || !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return None;
-    }
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).ok()).collect()
 }
 
 fn entropy(text: &str) -> Option<DataPattern> {

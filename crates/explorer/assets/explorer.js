@@ -1,4 +1,4 @@
-// Made of ui/explorer ecfa2309acf94c2e by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 92aa2b5e63a824a3 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -5904,6 +5904,8 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     async listed(id, shown) {
       const params = common(shown.side, shown.part?.from, shown.part?.to);
+      const refused = shown.item.refused?.[id];
+      if (refused !== void 0) return refused;
       if (id === "marks") return this.marks(shown);
       if (shown.outside) return "This capture has no time in this part. Press Esc to go back.";
       if (id === "hot") return this.hot(await ask(url("hot", shown.device === void 0 ? params : { ...params, device: [shown.device] })), shown.device);
@@ -6417,7 +6419,7 @@ ${new XMLSerializer().serializeToString(svg)}
   function whole(answers, scene, duration) {
     const first = answers[0];
     if (!first) return "No capture.";
-    const alone = answers.length === 1 && first.answer.from === 0;
+    const alone = answers.length === 1;
     const axis = alone ? first.answer : { from: 0, width_ns: duration / SHARED, cells: SHARED };
     const x = cellEdges(axis);
     const lines = answers.map(({ name, answer }, at) => {
@@ -6513,7 +6515,11 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     reach() {
       const part = this.part();
-      return part ? [part.from, part.to] : [0, this.duration()];
+      return part ? [part.from, part.to] : this.whole();
+    }
+    /** The whole axis; a fold file alone begins with its first capture. */
+    whole() {
+      return [this.rows.length === 1 ? this.rows[0]?.item.start_ns ?? 0 : 0, this.duration()];
     }
     say(from, to) {
       const first = this.rows[0];
@@ -6623,6 +6629,7 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     async heat(row, kind, rows, op) {
       const [part, whole2] = [this.own(row), this.part()];
+      if (row.item.refused?.[kind] !== void 0) return noHeat({ from: 0, to: this.duration() });
       if (whole2 && this.isOutside(row)) return noHeat(whole2);
       const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
       const device = kind === "lba" ? addressDevice(row) : void 0;
@@ -6678,7 +6685,8 @@ ${new XMLSerializer().serializeToString(svg)}
       return [select];
     }
     load(row, kind, coming) {
-      const drawing = this.isOutside(row) ? coming.then(() => OUTSIDE) : coming;
+      const instead = row.item.refused?.[kind] ?? (this.isOutside(row) ? OUTSIDE : void 0);
+      const drawing = instead === void 0 ? coming : coming.then(() => instead);
       return row.panels.get(kind)?.load(drawing, () => this.reach()) ?? Promise.resolve();
     }
     /** The same scales on both sides, so that heights can be compared. */
@@ -6721,7 +6729,7 @@ ${new XMLSerializer().serializeToString(svg)}
         name: shortName(row.item),
         answer: placed(await ask(url("series", { ...common({ n: row.side.n, filters: noFilters() }), by: "stream", cells: 1024 })), row.shift)
       }))).then((answers) => whole(answers, this.scene(first), this.duration()));
-      await this.overview.load(coming, () => [0, this.duration()]);
+      await this.overview.load(coming, () => this.whole());
       this.brush.attach();
     }
     chips() {
@@ -6796,7 +6804,8 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     /** A minute; of a short capture a twentieth of it. */
     minute() {
-      const duration = this.rows[0]?.item.duration_ns ?? 0;
+      const item = this.rows[0]?.item;
+      const duration = (item?.duration_ns ?? 0) - (item?.start_ns ?? 0);
       if (duration >= 18e10) return { ns: 6e10, name: "minute" };
       const second = Math.max(1, Math.round(duration / 2e10));
       return duration > 2e10 ? { ns: second * 1e9, name: second === 1 ? "second" : `${second} s` } : { ns: duration / 20, name: "twentieth" };
@@ -6847,6 +6856,9 @@ ${new XMLSerializer().serializeToString(svg)}
     about(item) {
       const text2 = [item.workload_name, item.comment].filter((one) => Boolean(one)).join(" – ");
       this.facts.replaceChildren(...text2 ? [h("p", { class: "quiet" }, text2)] : []);
+      if (item.step_ns) {
+        this.facts.append(h("p", { class: "quiet" }, `Totals of capture steps of ${span(item.step_ns)}. I/Os within a step are not kept; parts of the time are whole steps.`));
+      }
       if (exported()) {
         this.facts.append(h("p", { class: "notice" }, "Exported page: its numbers are inside. It cannot filter, compare, count a part again or list single I/Os; open the file with steadfast explore for that."));
       }

@@ -68,6 +68,13 @@ impl BusyTime {
         }
     }
 
+    /// Adds busy time to a cell, counted from the first.
+    pub fn add(&mut self, cell: usize, busy_ns: u64) {
+        if let Some(busy) = self.cells.get_mut(cell) {
+            *busy = busy.saturating_add(busy_ns);
+        }
+    }
+
     /// Adds the busy time of another share of the I/Os.
     pub fn join(&mut self, other: BusyTime) {
         let theirs = other.finish();

@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
+use steadfast_domain::hex::to_hex;
 
 const MAGIC: &[u8; 8] = b"SFEXPLOR";
 /// Length of a SHA-256 digest, in bytes.
@@ -77,8 +78,7 @@ pub fn name_of(files: &[FileFingerprint]) -> String {
         digest.update(file.modified.1.to_le_bytes());
         digest.update(file.tail);
     }
-    let name: String = digest.finalize().iter().take(16).map(|b| format!("{b:02x}")).collect();
-    format!("{name}.{ENDING}")
+    format!("{}.{ENDING}", to_hex(&digest.finalize()[..16]))
 }
 
 /// Reads the index of a name; `None` if it is missing, damaged or of another version.

@@ -12,9 +12,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use steadfast_analysis::{Captured, ThreadPool};
-use steadfast_domain::CaptureConditions;
-use steadfast_tracefile::parquet::is_same_capture;
-use steadfast_tracefile::{NotRecorded, TraceError};
+use steadfast_domain::{CaptureConditions, Nanos};
+use steadfast_tracefile::NotRecorded;
 
 /// Maximum number of bytes of cached answers.
 const ANSWERS_MAX: usize = 16 << 20;
@@ -72,7 +71,7 @@ struct AnswerCache {
 /// lends the threads that read them.
 ///
 /// # Errors
-/// Returns the first file that is not a trace of single I/Os.
+/// Returns the first file that is no trace, no file of totals and no fold file.
 pub fn open_all(
     paths: &[PathBuf],
     crew: Option<&Arc<dyn ThreadPool>>,
@@ -81,10 +80,7 @@ pub fn open_all(
     for path in paths {
         let opened = open(path)?;
         let is_part = |parts: &&mut Vec<(CaptureFile, Captured<File>)>| {
-            let same = |(_, part): &(CaptureFile, Captured<File>)| {
-                is_same_capture(part.conditions(), opened.1.conditions())
-            };
-            parts.iter().any(same)
+            parts.iter().any(|(_, part)| opened.1.is_part_of(std::slice::from_ref(part)))
         };
         match named.iter_mut().find(is_part) {
             Some(parts) => parts.push(opened),
@@ -105,12 +101,11 @@ fn open(path: &Path) -> Result<(CaptureFile, Captured<File>), ExploreError> {
     let identity = FileFingerprint::from_file(&file).map_err(broken)?;
     let medium = file.try_clone().map_err(broken)?;
     let captured = Captured::open(medium).map_err(|error| cannot(error.to_string()))?;
-    captured.tells(NotRecorded::SingleIos).map_err(|error| cannot(steps_alone(&error)))?;
+    if captured.is_several() && captured.step_grid().is_none_or(|grid| grid.origin_ns > 0) {
+        let what = "its captures have no common steps; fold them again with one --step, such as 1s";
+        return Err(cannot(what.to_owned()));
+    }
     Ok((CaptureFile { path: path.to_owned(), file, identity }, captured))
-}
-
-fn steps_alone(error: &TraceError) -> String {
-    format!("the explorer needs single I/Os: {error}; see it with: steadfast trace report")
 }
 
 impl ExploredCapture {
@@ -124,7 +119,7 @@ impl ExploredCapture {
             1 => first.display().to_string(),
             more => format!("{} and {} more", first.display(), more - 1),
         };
-        let captured = Captured::together(parts);
+        let captured = Captured::several(parts);
         let captured =
             captured.map_err(|error| ExploreError { path: first, what: error.to_string() })?;
         let captured = match crew {
@@ -146,6 +141,33 @@ impl ExploredCapture {
     /// Returns the conditions of the capture.
     pub fn conditions(&self) -> &CaptureConditions {
         self.captured.conditions()
+    }
+
+    /// Returns whether it holds sums that the kernel counted, and no single I/Os.
+    pub fn has_kernel_sums(&self) -> bool {
+        self.captured.step_grid().is_some() && !self.captured.is_several()
+    }
+
+    /// Returns why a view that needs single I/Os cannot be shown; `None` if it can. `what` names
+    /// what the view needs.
+    pub fn lacks(&self, what: &str) -> Option<String> {
+        let step = Nanos(self.captured.step_grid()?.step_ns);
+        Some(if self.captured.is_several() {
+            format!(
+                "This fold file holds sums of steps of {step} and no {what}. Open the trace files \
+                 that were folded."
+            )
+        } else {
+            format!(
+                "This capture holds totals of steps of {step} and no {what}. Capture without \
+                 --totals-every to see them."
+            )
+        })
+    }
+
+    /// Returns whether the time with an I/O outstanding is known.
+    pub fn knows_busy_time(&self) -> bool {
+        self.captured.tells(NotRecorded::BusyTime).is_ok() && !self.conditions().rounded_times
     }
 
     /// Iterates over the paths of its files, as they were given.

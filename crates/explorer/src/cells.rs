@@ -4,17 +4,18 @@
 
 use crate::busy::BusyTime;
 use crate::key_sums::KeySum;
-use crate::pair_numbers::{Breakdowns, CountedIo, PairBatcher, PairKey, PairNumbers};
+use crate::pair_numbers::{Breakdowns, CountedIo, PairBatcher, PairKey, PairNumbers, pair_of};
 use crate::part_counter::{PartCounter, RankedParts};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use steadfast_analysis::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
 use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder};
 use steadfast_analysis::sums::content::Contents;
 use steadfast_analysis::sums::queue_time::QueueTimeSums;
 use steadfast_analysis::sums::sparse::DenseCounts;
-use steadfast_analysis::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
-use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
-use steadfast_tracefile::{Field, Fields, TraceError};
+use steadfast_analysis::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use steadfast_domain::{CoarseHistogram, FineHistogram, IoOp, QuarterHistogram};
+use steadfast_tracefile::{Field, Fields, NotRecorded, TraceError};
 
 /// Buckets of the histogram of a cell: response times, then depths.
 pub const BUCKETS: usize = CoarseHistogram::LEN + QuarterHistogram::LEN;
@@ -28,6 +29,23 @@ pub fn count_buckets(io: &CountedIo, counts: &mut DenseCounts) {
     if io.depth > 0 {
         counts.count(CoarseHistogram::LEN + QuarterHistogram::index(u64::from(io.depth)));
     }
+}
+
+/// Returns the response times of a cube cell by bucket of `CoarseHistogram`. Each fine bucket lies
+/// within one coarse bucket.
+///
+/// # Errors
+/// Returns [`TraceError::TooFine`] if a bucket holds more I/Os than are counted.
+pub fn coarse_buckets(cell: &CubeCell) -> Result<Vec<(usize, u32)>, TraceError> {
+    let coarse = |(bucket, ios): &(u16, u64)| {
+        let (least, _) = FineHistogram::bounds(usize::from(*bucket));
+        let ios = u32::try_from(*ios).map_err(|_| {
+            let what = format!("{ios} I/Os with one response time in a step; see the file with: steadfast trace report");
+            TraceError::TooFine(what)
+        })?;
+        Ok((CoarseHistogram::index(least), ios))
+    };
+    cell.responses.buckets.iter().map(coarse).collect()
 }
 
 /// Response times, queue depths and related sums of some I/Os.
@@ -99,11 +117,16 @@ impl CellSums for TimeCellTotals {
 /// Sums over the I/Os of a pair in a cell.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct PairSums {
-    ios: u32,
+    ios: u64,
     times: TimeTotals,
 }
 
 impl PairSums {
+    /// Returns the sums of a cube cell.
+    pub fn from_cell(cell: &CubeCell) -> Self {
+        PairSums { ios: cell.ios, times: TimeTotals::from_cell(cell) }
+    }
+
     /// Counts an I/O.
     #[inline]
     pub fn count(&mut self, io: &CountedIo) {
@@ -120,6 +143,19 @@ impl CellSums for PairSums {
 }
 
 impl TimeTotals {
+    fn from_cell(cell: &CubeCell) -> Self {
+        TimeTotals {
+            responses: cell.responses.count,
+            response_sum_ns: cell.responses.sum_ns,
+            response_max_ns: cell.responses.max_ns,
+            depth_sum: cell.depth_sum,
+            depths: cell.depths,
+            depth_max: cell.depth_max,
+            queued: QueueTimeSums::of_cell(cell),
+            contents: cell.contents,
+        }
+    }
+
     /// Counts an I/O.
     #[inline]
     pub fn count(&mut self, io: &CountedIo) {
@@ -302,7 +338,7 @@ impl TimeCellsBuilder {
         counts: impl Iterator<Item = (usize, u32)>,
         pairs: &mut PairNumbers,
     ) {
-        let (stream, ios) = (key.0, u64::from(sums.ios));
+        let (stream, ios) = (key.0, sums.ios);
         let (op, bytes) = (stream.op as usize, ios * u64::from(stream.bytes));
         let open = self.totals.in_step(cell, 0);
         open.sums.ios[op] += ios;
@@ -310,7 +346,37 @@ impl TimeCellsBuilder {
         open.sums.bytes[op] = open.sums.bytes[op].saturating_add(bytes);
         open.sums.times.merge(&sums.times);
         counts.for_each(|(at, count)| open.counts.add(at, count));
-        self.parts.add(cell, pairs.number(key), sums.ios, bytes);
+        self.parts.add(cell, pairs.number(key), ios, bytes);
+    }
+
+    /// Adds the sums of a cube cell. Those of a step outside of all cells are left out.
+    ///
+    /// # Errors
+    /// Returns the errors of [`coarse_buckets`].
+    pub fn take_cell(
+        &mut self,
+        cell: &CubeCell,
+        pairs: &mut PairNumbers,
+    ) -> Result<(), TraceError> {
+        let counts = coarse_buckets(cell)?;
+        if let Some(at) = self.place(cell.begin_ns) {
+            let key = pair_of(cell);
+            self.add(at, (key, &PairSums::from_cell(cell)), counts.into_iter(), pairs);
+        }
+        Ok(())
+    }
+
+    /// Adds the busy time of a device in a step.
+    pub fn take_busy(&mut self, busy: &BusyInStep) {
+        if let Some(at) = self.place(busy.begin_ns) {
+            self.busy.add(at as usize, busy.busy_ns);
+        }
+    }
+
+    /// Returns the number of the cell of a time, counted from the first.
+    fn place(&self, time_ns: u64) -> Option<u32> {
+        let at = (time_ns / self.wanted.width_ns).checked_sub(self.wanted.first)?;
+        u32::try_from(at).ok().filter(|at| (*at as usize) < self.wanted.count)
     }
 
     /// Returns the finished cells.
@@ -388,9 +454,21 @@ impl Fold for CellsFold {
         Some(self)
     }
 
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+        Ok(self)
+    }
+
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         let numbers = self.gathering.pairs.join(&other.gathering.pairs);
         self.filling.join(other.filling, &numbers);
         Ok(())
+    }
+}
+
+impl FoldCells for CellsFold {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
+        cells.busy.iter().for_each(|busy| self.filling.take_busy(busy));
+        let pairs = &mut self.gathering.pairs;
+        cells.cells.iter().try_for_each(|cell| self.filling.take_cell(cell, pairs))
     }
 }

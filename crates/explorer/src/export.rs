@@ -56,7 +56,14 @@ pub fn page(shown: &ExplorerItems) -> Result<String, HttpError> {
     for (number, item) in shown.items.iter().enumerate() {
         if let ExplorerItem::Capture(capture) = item {
             let number_of = format!("c={number}");
-            for question in OF_CAPTURE {
+            let refused = crate::answers::refused_views(capture);
+            let is_answered = |question: &&str| {
+                let is_of = |view: &&str| {
+                    question.contains(&format!("kind={view}&")) || question.starts_with(*view)
+                };
+                !refused.keys().any(is_of)
+            };
+            for question in OF_CAPTURE.into_iter().filter(is_answered) {
                 answers.add(&question.replace("c=N", &number_of))?;
             }
             let devices = &capture.conditions().devices;
@@ -69,7 +76,7 @@ pub fn page(shown: &ExplorerItems) -> Result<String, HttpError> {
                 chosen = vec![String::new()];
             }
             for device in &chosen {
-                for question in OF_ADDRESSES {
+                for question in OF_ADDRESSES.into_iter().filter(is_answered) {
                     let (before, after) = question.split_once('D').unwrap_or((question, ""));
                     let before = before.replace("c=N", &number_of);
                     answers.add(&format!("{before}{device}{after}"))?;

@@ -7,27 +7,29 @@ use crate::maps::{
     AddressRanges, COLUMNS, ColumnAxis, FINE_COLUMNS, IndexMaps, IndexMapsBuilder, RANGES,
     TouchedRanges,
 };
-use crate::pair_numbers::{Breakdowns, PairBatcher};
+use crate::pair_numbers::{Breakdowns, PairBatcher, pair_of};
 use crate::pair_tables::{PairTables, PairTablesBuilder};
-use crate::pair_tallies::PairTallies;
+use crate::pair_tallies::{PackedTables, PairTallies};
 use crate::query::usual_layer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use steadfast_analysis::cells::{CubeCell, Dimensions, FilteredCells};
 use steadfast_analysis::pass::PassAccount;
 use steadfast_analysis::questions::processes::ProcessTable;
 use steadfast_analysis::questions::quality::Completeness;
 use steadfast_analysis::questions::trust::Evidence;
 use steadfast_analysis::{
-    AnnotatedRows, Captured, EmptyLike, Filter, Fold, ParallelFold, PassOptions, StreamTable,
+    AnnotatedRows, Captured, EmptyLike, Filter, Fold, FoldCells, ParallelFold, PassOptions,
+    StreamTable,
 };
 use steadfast_domain::{Caveat, Layer};
-use steadfast_tracefile::{Fields, TraceError};
+use steadfast_tracefile::{Fields, NotRecorded, TraceError};
 
 /// Version of the index format. It is raised whenever the content of an index changes.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// Maximum number of cells of an index.
 pub const CELLS: u64 = 131_072;
 /// Width of the narrowest cell, in nanoseconds: 100 us.
@@ -40,6 +42,10 @@ pub const READ_MOST: u64 = 1 << 18;
 /// Result of one pass over a capture.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Index {
+    /// Begin of the first capture, in nanoseconds; 0 unless several are read together.
+    pub begin_ns: u64,
+    /// Width of the steps of which only sums were kept, in nanoseconds; `None` for single I/Os.
+    pub step_ns: Option<u64>,
     /// End of the capture, in nanoseconds since its beginning.
     pub end_ns: u64,
     /// Issue times of the first and the last selected I/O; `None` if no I/O was selected.
@@ -81,11 +87,20 @@ impl IndexProgress {
         let (done, all) = (self.done.load(Ordering::Relaxed), self.all.load(Ordering::Relaxed));
         if all == 0 { 0.0 } else { (done as f64 / all as f64).min(1.0) }
     }
+
+    /// Returns an error if the index is to be abandoned.
+    fn check(&self) -> Result<(), TraceError> {
+        if self.is_given_up.load(Ordering::Relaxed) {
+            return Err(TraceError::Unsuitable("it was given up".into()));
+        }
+        Ok(())
+    }
 }
 
-/// Returns the width of the cells of a capture, in nanoseconds.
-pub fn cell_width(end_ns: u64) -> u64 {
-    let mut width = NARROWEST_NS;
+/// Returns the width of the cells of a capture, in nanoseconds. Cells of sums consist of whole
+/// steps.
+pub fn cell_width(end_ns: u64, step_ns: Option<u64>) -> u64 {
+    let mut width = step_ns.unwrap_or(NARROWEST_NS);
     while end_ns.div_ceil(width) > CELLS {
         width = width.saturating_mul(2);
     }
@@ -96,30 +111,56 @@ impl Index {
     /// Reads a capture once.
     ///
     /// # Errors
-    /// Returns the errors of [`Captured::run`], for example if the capture cannot be read or kept
-    /// no single I/Os.
+    /// Returns the errors of [`Captured::run`], for example if the capture cannot be read.
     pub fn read(
         captured: &Captured<File>,
         progress: &Arc<IndexProgress>,
     ) -> Result<Self, TraceError> {
-        let rows = captured.rows().unwrap_or_default();
+        let rows = captured.rows().or(captured.ios_in_sums()).unwrap_or_default();
         progress.all.store(rows, Ordering::Relaxed);
-        let end_ns = captured.end_ns().max(1);
+        let (begin_ns, end_ns) = (captured.begin_ns(), captured.end_ns().max(1));
+        let step_ns = captured.step_grid().map(|grid| grid.step_ns);
         let layer = usual_layer(captured.conditions());
         let filter = Filter { layer, ..Filter::default() };
         let places_every = Some((rows / index_segments::MOST).max(index_segments::IOS_LEAST));
         let pass = PassOptions { filter, places_every, ..PassOptions::default() };
         let reach = captured.reach().unwrap_or(1 << 40);
         let quality = Completeness::from_conditions(captured.conditions());
-        let mut making = IndexBuilder::new(end_ns, reach, quality, Arc::clone(progress));
+        let addresses = AddressRanges::new((0, reach), RANGES);
+        let time = IndexedTime { begin_ns, end_ns, step_ns };
+        let mut making = IndexBuilder::new(time, addresses, Arc::clone(progress), quality);
         let account = captured.run(&pass, &mut [&mut making])?;
         making.finish(captured, account)
     }
 }
 
+/// The time that an index covers, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct IndexedTime {
+    begin_ns: u64,
+    end_ns: u64,
+    /// Width of the steps of which only sums were kept.
+    step_ns: Option<u64>,
+}
+
+impl IndexedTime {
+    /// Returns the cells of an index: all cells of the capture.
+    fn cells(&self) -> CellSpec {
+        let width_ns = cell_width(self.end_ns, self.step_ns);
+        let count = self.end_ns.div_ceil(width_ns).max(1) as usize;
+        CellSpec { width_ns, first: 0, count }
+    }
+
+    /// Returns the width of the stretches of sums, which consist of whole cells.
+    fn stretch_ns(&self) -> u64 {
+        let CellSpec { width_ns, count, .. } = self.cells();
+        width_ns.saturating_mul((count as u64).div_ceil(index_segments::MOST))
+    }
+}
+
 /// An index under construction, or the share of it that one thread builds.
 struct IndexBuilder {
-    end_ns: u64,
+    time: IndexedTime,
     gathering: PairBatcher,
     cells: TimeCellsBuilder,
     by_pair: PairTablesBuilder,
@@ -134,17 +175,12 @@ struct IndexBuilder {
     tables: PairTallies,
     stretch: usize,
     parts: ThreadCheckpoints,
+    /// Tables of sums, with the numbers of their stretches.
+    tables_of_sums: Vec<(usize, PackedTables)>,
 }
 
 /// Counts I/Os by stream and by process.
 const EVERYBODY: Breakdowns = Breakdowns { streams: true, processes: true };
-
-/// Returns the cells of an index: all cells of the capture.
-fn wanted(end_ns: u64) -> CellSpec {
-    let width_ns = cell_width(end_ns);
-    let count = end_ns.div_ceil(width_ns).max(1) as usize;
-    CellSpec { width_ns, first: 0, count }
-}
 
 /// Returns an axis of at most `most` columns that consist of whole cells.
 fn axis(cells: &CellSpec, most: usize) -> ColumnAxis {
@@ -157,21 +193,16 @@ fn axis(cells: &CellSpec, most: usize) -> ColumnAxis {
 }
 
 impl IndexBuilder {
-    fn new(end_ns: u64, reach: u64, quality: Completeness, progress: Arc<IndexProgress>) -> Self {
-        let addresses = AddressRanges::new((0, reach), RANGES);
-        Self::part_of(end_ns, addresses, progress, quality)
-    }
-
-    fn part_of(
-        end_ns: u64,
+    fn new(
+        time: IndexedTime,
         addresses: AddressRanges,
         progress: Arc<IndexProgress>,
         quality: Completeness,
     ) -> Self {
-        let wanted = wanted(end_ns);
+        let (wanted, end_ns) = (time.cells(), time.end_ns);
         let (coarse, fine) = (axis(&wanted, COLUMNS), axis(&wanted, FINE_COLUMNS));
         IndexBuilder {
-            end_ns,
+            time,
             gathering: PairBatcher::new(EVERYBODY),
             cells: TimeCellsBuilder::new(wanted),
             by_pair: PairTablesBuilder::new(wanted.width_ns, end_ns),
@@ -185,13 +216,37 @@ impl IndexBuilder {
             tables: PairTallies::default(),
             stretch: 0,
             parts: ThreadCheckpoints::default(),
+            tables_of_sums: Vec::new(),
         }
     }
 
     /// Stores the tables of the open stretch.
     fn close(&mut self) -> Result<(), TraceError> {
         let tables = self.tables.close()?;
-        self.parts.keep(self.stretch, tables);
+        if self.time.step_ns.is_some() {
+            let numbered = tables.into_iter().map(|tables| (self.stretch, tables));
+            self.tables_of_sums.extend(numbered);
+        } else {
+            self.parts.keep(self.stretch, tables);
+        }
+        Ok(())
+    }
+
+    /// Counts the sums of a cube cell.
+    fn see_cell(&mut self, cell: &CubeCell, knows_flags: bool) -> Result<(), TraceError> {
+        if cell.begin_ns >= self.time.end_ns {
+            return Ok(());
+        }
+        let stretch = (cell.begin_ns / self.time.stretch_ns()) as usize;
+        if self.stretch != stretch {
+            self.close()?;
+            self.stretch = stretch;
+        }
+        let pairs = &mut self.gathering.pairs;
+        self.cells.take_cell(cell, pairs)?;
+        self.by_pair.take_cell(cell, pairs.number(pair_of(cell)))?;
+        self.tables.take_cell(cell, knows_flags)?;
+        self.sides.insert((cell.device, cell.layer));
         Ok(())
     }
 
@@ -230,8 +285,15 @@ impl IndexBuilder {
     ) -> Result<Index, TraceError> {
         self.close()?;
         let caveats = Evidence::seen(captured, account, self.quality).limits();
+        let IndexedTime { begin_ns, end_ns, step_ns } = self.time;
+        let stretches = match step_ns {
+            None => self.parts.finish(end_ns)?,
+            Some(_) => IndexSegments::of_sums(self.time.stretch_ns(), end_ns, self.tables_of_sums)?,
+        };
         Ok(Index {
-            end_ns: self.end_ns,
+            begin_ns,
+            step_ns,
+            end_ns,
             span_ns: account.span_ns,
             events: account.events,
             ios: account.kept,
@@ -240,7 +302,7 @@ impl IndexBuilder {
             cells: self.cells.finish(&self.gathering.pairs),
             by_pair: self.by_pair.finish(&self.gathering.pairs),
             maps: self.maps.finish(self.addresses),
-            stretches: self.parts.finish(self.end_ns)?,
+            stretches,
             caveats,
         })
     }
@@ -249,7 +311,7 @@ impl IndexBuilder {
 impl EmptyLike for IndexBuilder {
     fn alike(&self) -> Self {
         let progress = Arc::clone(&self.progress);
-        Self::part_of(self.end_ns, self.addresses, progress, self.quality.alike())
+        Self::new(self.time, self.addresses, progress, self.quality.alike())
     }
 }
 
@@ -260,9 +322,7 @@ impl Fold for IndexBuilder {
     }
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        if self.progress.is_given_up.load(Ordering::Relaxed) {
-            return Err(TraceError::Unsuitable("it was given up".into()));
-        }
+        self.progress.check()?;
         if self.stretch != rows.stretch {
             self.close()?;
             self.stretch = rows.stretch;
@@ -281,6 +341,10 @@ impl Fold for IndexBuilder {
         Some(self)
     }
 
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+        if self.time.step_ns.is_some() { Ok(self) } else { Err(NotRecorded::SingleIos) }
+    }
+
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         other.close()?;
         let numbers = self.gathering.pairs.join(&other.gathering.pairs);
@@ -294,17 +358,34 @@ impl Fold for IndexBuilder {
     }
 }
 
+impl FoldCells for IndexBuilder {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
+        self.progress.check()?;
+        for cell in cells.cells {
+            self.see_cell(cell, cells.dimensions.single_ios)?;
+        }
+        cells.busy.iter().for_each(|busy| self.cells.take_busy(busy));
+        self.quality.take_cells(cells)?;
+        let ios = cells.cells.iter().fold(0, |sum: u64, cell| sum.saturating_add(cell.ios));
+        self.progress.done.fetch_add(ios, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn cells_are_a_power_of_two_wide_and_few_enough() {
-        assert_eq!(cell_width(1), NARROWEST_NS);
-        assert_eq!(cell_width(NARROWEST_NS * CELLS), NARROWEST_NS);
-        assert_eq!(cell_width(NARROWEST_NS * CELLS + 1), 2 * NARROWEST_NS);
+        assert_eq!(cell_width(1, None), NARROWEST_NS);
+        assert_eq!(cell_width(NARROWEST_NS * CELLS, None), NARROWEST_NS);
+        assert_eq!(cell_width(NARROWEST_NS * CELLS + 1, None), 2 * NARROWEST_NS);
+        let minute = 60_000_000_000;
+        assert_eq!(cell_width(minute * CELLS, Some(minute)), minute);
+        assert_eq!(cell_width(minute * CELLS + 1, Some(minute)), 2 * minute);
         for end in [86_400_000_000_000, u64::MAX / 2, u64::MAX] {
-            let width = cell_width(end);
+            let width = cell_width(end, None);
             assert!(end.div_ceil(width) <= CELLS && width.is_multiple_of(NARROWEST_NS));
             assert!((width / NARROWEST_NS).is_power_of_two());
         }

@@ -77,17 +77,41 @@ impl ThreadCheckpoints {
                 stretch.tables.push(tables);
             }
         }
-        let mut stretches = IndexSegments { all, together: Vec::new(), end_ns };
-        for first in 0..stretches.all.len() / TOGETHER {
-            let parts = &stretches.all[first * TOGETHER..(first + 1) * TOGETHER];
-            let tables = parts.iter().flat_map(|stretch| &stretch.tables);
-            stretches.together.push(PackedTables::together(tables)?);
-        }
-        Ok(stretches)
+        IndexSegments::new(all, end_ns)
     }
 }
 
 impl IndexSegments {
+    /// Builds the segments of a capture of which only sums of steps were kept, each `width_ns` wide.
+    /// The tables have the numbers of their segments.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Unsuitable`] if the tables cannot be packed.
+    pub fn of_sums(
+        width_ns: u64,
+        end_ns: u64,
+        tables: Vec<(usize, PackedTables)>,
+    ) -> Result<Self, TraceError> {
+        let mut all = vec![IndexSegment { from_ns: 0, start: None, tables: Vec::new() }];
+        for (number, tables) in tables {
+            while all.len() <= number {
+                let from_ns = (all.len() as u64).saturating_mul(width_ns);
+                all.push(IndexSegment { from_ns, start: None, tables: Vec::new() });
+            }
+            all[number].tables.push(tables);
+        }
+        Self::new(all, end_ns)
+    }
+
+    fn new(all: Vec<IndexSegment>, end_ns: u64) -> Result<Self, TraceError> {
+        let mut together = Vec::new();
+        for parts in all.chunks_exact(TOGETHER) {
+            let tables = parts.iter().flat_map(|stretch| &stretch.tables);
+            together.push(PackedTables::together(tables)?);
+        }
+        Ok(IndexSegments { all, together, end_ns })
+    }
+
     /// Returns the last stretch that begins at or before a time.
     pub fn before(&self, time_ns: u64) -> &IndexSegment {
         let after = self.all.partition_point(|stretch| stretch.from_ns <= time_ns);

@@ -2,6 +2,7 @@
 //! everything that counts by stream or by process uses it as a key.
 
 use std::collections::HashMap;
+use steadfast_analysis::cells::CubeCell;
 use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::tables::recent_cache::RecentCache;
@@ -19,6 +20,12 @@ const STREAMS_MAX: usize = 1 << 12;
 
 /// A stream of a process.
 pub type PairKey = (StreamKey, ProcessKey);
+
+/// Returns the stream and the process of a cube cell.
+pub fn pair_of(cell: &CubeCell) -> PairKey {
+    let stream = StreamKey { op: cell.op, sequential: cell.sequential, bytes: cell.bytes };
+    (stream, ProcessKey { pid: cell.who.pid, command: cell.who.command })
+}
 
 /// A stream of a process, as far as they are counted separately.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

@@ -3,11 +3,15 @@
 //! pairs that occur in a column take memory. If they take too much, the columns are widened, and if
 //! that is not enough, nothing is kept and the I/Os are read.
 
-use crate::cells::{BUCKETS, CellSpec, PairSums, TimeCells, TimeCellsBuilder, count_buckets};
+use crate::cells::{
+    BUCKETS, CellSpec, PairSums, TimeCells, TimeCellsBuilder, coarse_buckets, count_buckets,
+};
 use crate::maps::{FINE_RANGES, PARTS, RANGES, SECOND, TouchedRanges, hit_key, second_part};
 use crate::pair_numbers::{Breakdowns, CountedIo, PairFilter, PairKey, PairNumbers};
 use serde::{Deserialize, Serialize};
+use steadfast_analysis::cells::CubeCell;
 use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder};
+use steadfast_tracefile::TraceError;
 
 /// Maximum number of columns with response times and depths.
 const COLUMNS: u64 = 4096;
@@ -182,6 +186,23 @@ impl PairTablesBuilder {
         bound(&mut self.times, self.end_ns);
         bound(&mut self.hits, self.end_ns);
         bound(&mut self.seconds, self.end_ns);
+    }
+
+    /// Takes the sums of a cube cell, which have neither addresses nor parts of seconds.
+    ///
+    /// # Errors
+    /// Returns the errors of [`coarse_buckets`].
+    pub fn take_cell(&mut self, cell: &CubeCell, pair: u32) -> Result<(), TraceError> {
+        self.is_whole &= pair < PAIRS_MAX;
+        if !self.is_whole {
+            return Ok(());
+        }
+        if let Some(open) = self.times.at(cell.begin_ns, pair) {
+            open.sums.merge(&PairSums::from_cell(cell));
+            coarse_buckets(cell)?.iter().for_each(|(at, ios)| open.counts.add(*at, *ios));
+        }
+        bound(&mut self.times, self.end_ns);
+        Ok(())
     }
 
     /// Adds the counts of another share of the I/Os. `numbers` are the numbers of its pairs here.

@@ -2,12 +2,13 @@
 //! stretch of time, from which the tables are derived. They are stored compressed.
 
 use crate::maps::{RANGES, TouchedRanges};
-use crate::pair_numbers::{CountedIo, PairFilter, PairKey, PairNumbers};
+use crate::pair_numbers::{CountedIo, PairFilter, PairKey, PairNumbers, pair_of};
 use crate::process_hits::{ProcessHits, RangeCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use steadfast_analysis::AnnotatedRows;
+use steadfast_analysis::cells::CubeCell;
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::sums::io_sums::{IoSums, SumColumns};
 use steadfast_analysis::sums::sparse::DenseCounts;
@@ -82,7 +83,15 @@ impl PairTallies {
     ) -> Result<usize, TraceError> {
         let (pid, command) = (rows.batch.pid(io.row), rows.batch.command(io.row));
         let stream = StreamKey { op: io.op, sequential: io.sequential, bytes: io.bytes };
-        let key = (stream, ProcessKey { pid, command });
+        let at = self.position((stream, ProcessKey { pid, command }))?;
+        if pairs.key(io.pair).is_some() {
+            self.places[io.pair as usize] = at as u32 + 1;
+        }
+        Ok(at)
+    }
+
+    /// Returns the position of the tally of a pair, which is created if there is none.
+    fn position(&mut self, key: PairKey) -> Result<usize, TraceError> {
         if let Some(at) = self.positions.get(&key) {
             return Ok(*at);
         }
@@ -97,10 +106,18 @@ impl PairTallies {
             touches: DenseCounts::new(RANGES),
         });
         self.positions.insert(key, at);
-        if pairs.key(io.pair).is_some() {
-            self.places[io.pair as usize] = at as u32 + 1;
-        }
         Ok(at)
+    }
+
+    /// Takes the sums of a cube cell, which have no addresses. `knows_flags` is false for sums of
+    /// the kernel.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Unsuitable`] if full tables cannot be compressed.
+    pub fn take_cell(&mut self, cell: &CubeCell, knows_flags: bool) -> Result<(), TraceError> {
+        let at = self.position(pair_of(cell))?;
+        self.all[at].sums.add_cell(cell, knows_flags, true);
+        Ok(())
     }
 
     /// Compresses the tables and clears them.

@@ -20,14 +20,14 @@ const PARTS_MAX: usize = 2 << 20;
 /// I/Os and bytes of a pair in a cell.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct PartSums {
-    ios: u32,
+    ios: u64,
     bytes: u64,
 }
 
 impl PartSums {
     /// Adds I/Os and bytes.
     #[inline]
-    pub fn add(&mut self, ios: u32, bytes: u64) {
+    pub fn add(&mut self, ios: u64, bytes: u64) {
         self.ios = self.ios.saturating_add(ios);
         self.bytes = self.bytes.saturating_add(bytes);
     }
@@ -70,8 +70,8 @@ impl RankedParts {
     /// Adds a part to the sums of streams and of processes.
     pub fn add(&self, part: &KeyCell<PartSums>, streams: &mut [KeySum], processes: &mut [KeySum]) {
         let Some((stream, process)) = self.places.get(part.key as usize) else { return };
-        streams[usize::from(*stream)].add(part.sums.ios.into(), part.sums.bytes);
-        processes[usize::from(*process)].add(part.sums.ios.into(), part.sums.bytes);
+        streams[usize::from(*stream)].add(part.sums.ios, part.sums.bytes);
+        processes[usize::from(*process)].add(part.sums.ios, part.sums.bytes);
     }
 }
 
@@ -124,7 +124,7 @@ impl PartCounter {
     }
 
     /// Adds I/Os of a pair to a cell.
-    pub fn add(&mut self, cell: u32, pair: u32, ios: u32, bytes: u64) {
+    pub fn add(&mut self, cell: u32, pair: u32, ios: u64, bytes: u64) {
         self.parts.in_step(cell, pair).sums.add(ios, bytes);
     }
 
@@ -197,7 +197,7 @@ fn sums(parts: &[KeyCell<PartSums>], pairs: &PairNumbers) -> Vec<(PartKey, KeySu
     let mut sums: Vec<(PartKey, KeySum)> =
         pairs.keys().iter().map(|key| (*key, KeySum::default())).collect();
     for part in parts {
-        sums[part.key as usize].1.add(part.sums.ios.into(), part.sums.bytes);
+        sums[part.key as usize].1.add(part.sums.ios, part.sums.bytes);
     }
     sums
 }
@@ -258,7 +258,7 @@ mod tests {
                 let process = ProcessKey { pid: n, command: CommandName::default() };
                 let pair = pairs.number((stream, process));
                 let pair = parts.counts_as.get(pair as usize).copied().unwrap_or(pair);
-                parts.add(cell, pair, n + 1, u64::from(n));
+                parts.add(cell, pair, u64::from(n) + 1, u64::from(n));
             }
             if cell % 10 == 9 {
                 parts.drop_half(&mut pairs);

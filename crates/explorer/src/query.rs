@@ -111,12 +111,16 @@ fn hexadecimal(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// Returns the time window of a question, in nanoseconds.
+/// Returns the time window of a question about a capture from `begin_ns` to `end_ns`, in
+/// nanoseconds.
 ///
 /// # Errors
 /// Returns a [`HttpError`] with status 400 if the window is empty.
-pub fn window(query: &QueryString, end_ns: u64) -> Result<(u64, u64), HttpError> {
-    let from = query.number("from")?.unwrap_or(0);
+pub fn window(
+    query: &QueryString,
+    (begin_ns, end_ns): (u64, u64),
+) -> Result<(u64, u64), HttpError> {
+    let from = query.number("from")?.unwrap_or(begin_ns);
     let to = query.number("to")?.unwrap_or(end_ns).min(end_ns.max(1));
     if from < to {
         Ok((from, to))
@@ -237,7 +241,7 @@ mod tests {
         ] {
             assert!(of(bad).is_err(), "{bad}");
         }
-        let window = |text: &str| window(&QueryString::parse(text).unwrap(), 100);
+        let window = |text: &str| window(&QueryString::parse(text).unwrap(), (0, 100));
         assert_eq!((window(""), window("from=5&to=900")), (Ok((0, 100)), Ok((5, 100))));
         assert!(window("from=7&to=7").is_err() && window("from=100").is_err());
     }

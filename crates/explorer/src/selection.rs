@@ -40,7 +40,11 @@ impl<'c> IoSelection<'c> {
         query: &QueryString,
     ) -> Result<Self, HttpError> {
         let index = capture.index()?;
-        let window_ns = window(query, index.end_ns)?;
+        let window_ns = window(query, (index.begin_ns, index.end_ns))?;
+        let window_ns = match index.step_ns {
+            Some(step_ns) => whole_steps(window_ns, step_ns, index.end_ns),
+            None => window_ns,
+        };
         let filter = filter(query, capture.conditions())?;
         Ok(IoSelection { capture, index, window_ns, filter })
     }
@@ -50,17 +54,25 @@ impl<'c> IoSelection<'c> {
         self.filter == self.usual()
     }
 
-    /// Returns whether the resolution of the index suffices for the window: it covers the whole
-    /// capture, has many cells, or has more I/Os than can be read quickly.
-    pub fn is_wide(&self) -> bool {
+    /// Returns whether the window covers the whole capture.
+    pub fn is_whole(&self) -> bool {
         let (from, to) = self.window_ns;
-        let is_whole = from == 0 && to >= self.index.end_ns;
-        is_whole || self.cells().len() as u64 > CELLS_ENOUGH || self.has_many()
+        from <= self.index.begin_ns && to >= self.index.end_ns
+    }
+
+    /// Returns whether the resolution of the index suffices for the window: it covers the whole
+    /// capture, has many cells, has more I/Os than can be read quickly, or the cells are the steps
+    /// of which sums were kept.
+    pub fn is_wide(&self) -> bool {
+        self.is_whole()
+            || self.cells().len() as u64 > CELLS_ENOUGH
+            || self.has_many()
+            || self.index.step_ns == Some(self.index.cells.width_ns)
     }
 
     /// Returns whether reading the I/Os of the window takes long even with a filter.
     pub fn is_long(&self) -> bool {
-        self.window_ns == (0, self.index.end_ns) || self.has_many()
+        self.is_whole() || self.has_many()
     }
 
     /// Returns the filter if it is by operations, streams or processes only.
@@ -135,6 +147,9 @@ impl<'c> IoSelection<'c> {
         window_ns: (u64, u64),
         pass: &PassOptions,
     ) -> Result<Option<Arc<KeptRows>>, HttpError> {
+        if self.index.step_ns.is_some() {
+            return Ok(None);
+        }
         let usual = self.usual();
         // The lock is held while reading, so that an equal concurrent question waits instead of
         // reading the I/Os again.
@@ -170,11 +185,11 @@ impl<'c> IoSelection<'c> {
         self.is_unfiltered() && cells.ios_in(inner) > KEPT_MOST as u64
     }
 
-    /// Divides the window into at most `columns` columns. Their width is a multiple of `base_ns`,
-    /// or a half, quarter and so on of it if `may_be_narrower` is set, and they begin at a multiple
-    /// of their width.
-    pub fn axis(&self, columns: u64, base_ns: u64, may_be_narrower: bool) -> ColumnAxis {
-        axis(self.window_ns, columns, base_ns, may_be_narrower)
+    /// Divides the window into at most `columns` columns, which may be narrower than the cells of
+    /// the index, but not than the steps of which sums were kept.
+    pub fn axis(&self, columns: u64) -> ColumnAxis {
+        let narrowest_ns = self.index.step_ns.unwrap_or(1);
+        axis(self.window_ns, columns, self.index.cells.width_ns, narrowest_ns)
     }
 
     /// Returns the cells of the window, from the index or from the I/Os themselves.
@@ -184,7 +199,7 @@ impl<'c> IoSelection<'c> {
     pub fn scoped(&self, columns: u64, wanted: Breakdowns) -> Result<CellWindow, HttpError> {
         let base_ns = self.index.cells.width_ns;
         if self.is_unfiltered() && self.is_wide() {
-            let axis = self.axis(columns, base_ns, false);
+            let axis = axis(self.window_ns, columns, base_ns, base_ns);
             let wide = (axis.width_ns / base_ns) as usize;
             let of = WindowCells::Index(Arc::clone(&self.index));
             return Ok(CellWindow { of, cells: self.cells(), wide, axis });
@@ -192,7 +207,7 @@ impl<'c> IoSelection<'c> {
         if let Some(scoped) = self.of_pairs(columns, wanted) {
             return Ok(scoped);
         }
-        let axis = self.axis(columns, base_ns, true);
+        let axis = self.axis(columns);
         let ColumnAxis { width_ns, first, columns: count } = axis;
         let mut fold = CellsFold::new(CellSpec { width_ns, first, count }, wanted);
         self.fold(self.window_ns, &mut fold)?;
@@ -212,7 +227,7 @@ impl<'c> IoSelection<'c> {
     pub fn observed(&self, scoped: &CellWindow) -> Result<ObservedTime, HttpError> {
         let observed = self.captured()?.observed(&self.filter);
         let (from, to) = self.window_ns;
-        if (from, to) == (0, self.index.end_ns) {
+        if self.is_whole() {
             return Ok(observed);
         }
         let cell_ns = if scoped.is_of_index() { scoped.all().width_ns.max(1) } else { 1 };
@@ -223,10 +238,11 @@ impl<'c> IoSelection<'c> {
 
     /// Returns the window in columns of the index by pair, if these suffice for the filter.
     fn of_pairs(&self, columns: u64, wanted: Breakdowns) -> Option<CellWindow> {
-        let passing = self.passing().filter(|_| self.is_long())?;
         let by_pair = &self.index.by_pair;
         let width_ns = by_pair.width_ns()?;
-        let axis = self.axis(columns, width_ns, false);
+        let is_enough = self.is_long() || self.index.step_ns == Some(width_ns);
+        let passing = self.passing().filter(|_| is_enough)?;
+        let axis = axis(self.window_ns, columns, width_ns, width_ns);
         let (from, to) = self.window_ns;
         let cells = (from / width_ns) as usize..to.div_ceil(width_ns) as usize;
         let of = WindowCells::Pairs(Box::new(by_pair.cells(self.window_ns, passing, wanted)));
@@ -258,8 +274,7 @@ impl<'c> IoSelection<'c> {
     /// Returns the number of devices (at a layer) by whose time busy time is divided; `None` if the
     /// busy time of the selection has no meaning.
     pub fn devices(&self) -> Option<u64> {
-        let is_known =
-            self.filter.keeps_whole_devices() && !self.capture.conditions().rounded_times;
+        let is_known = self.filter.keeps_whole_devices() && self.capture.knows_busy_time();
         let counts =
             |device: u16| self.filter.devices.is_empty() || self.filter.devices.contains(&device);
         let sides = self.index.sides.iter();
@@ -303,17 +318,19 @@ impl CellWindow {
     }
 }
 
-/// Divides a window into columns. See [`IoSelection::axis`].
-pub fn axis(
-    window_ns: (u64, u64),
-    columns: u64,
-    base_ns: u64,
-    may_be_narrower: bool,
-) -> ColumnAxis {
+/// Returns the smallest window of whole steps that contains a window.
+fn whole_steps((from, to): (u64, u64), step_ns: u64, end_ns: u64) -> (u64, u64) {
+    (from / step_ns * step_ns, to.div_ceil(step_ns).saturating_mul(step_ns).min(end_ns))
+}
+
+/// Divides a window into at most `columns` columns. Their width is a multiple of `base_ns`, or a
+/// half, quarter and so on of it that is no less than `narrowest_ns`, and they begin at a multiple
+/// of their width.
+pub fn axis(window_ns: (u64, u64), columns: u64, base_ns: u64, narrowest_ns: u64) -> ColumnAxis {
     let (from, to) = (window_ns.0, window_ns.1.max(window_ns.0 + 1));
     let wanted = (to - from).div_ceil(columns.max(1)).max(1);
     let mut width_ns = base_ns.max(1);
-    while may_be_narrower && width_ns.is_multiple_of(2) && width_ns / 2 >= wanted {
+    while width_ns.is_multiple_of(2) && width_ns / 2 >= wanted.max(narrowest_ns) {
         width_ns /= 2;
     }
     let count = |width: u64| (to - 1) / width - from / width + 1;
@@ -332,7 +349,8 @@ mod tests {
     #[test]
     fn columns_begin_at_multiples_of_their_width_and_are_few_enough() {
         let of = |window, columns, narrower| {
-            let axis = axis(window, columns, 100_000, narrower);
+            let narrowest_ns = if narrower { 1 } else { 100_000 };
+            let axis = axis(window, columns, 100_000, narrowest_ns);
             (axis.width_ns, axis.first, axis.columns)
         };
         assert_eq!(of((0, 1_000_000), 10, false), (100_000, 0, 10));
@@ -343,5 +361,10 @@ mod tests {
         assert_eq!(of((250_000, 300_000), 10, true), (6250, 40, 8));
         assert_eq!(of((250_000, 250_010), 10, true), (3125, 80, 1));
         assert_eq!(of((0, u64::MAX), 1, false).2, 1);
+        // Columns of sums are no narrower than their steps, and windows consist of these.
+        let of_steps = axis((1_000_000, 2_000_000), 1000, 400_000, 100_000);
+        assert_eq!((of_steps.width_ns, of_steps.first, of_steps.columns), (100_000, 10, 10));
+        assert_eq!(whole_steps((150, 301), 100, 1000), (100, 400));
+        assert_eq!(whole_steps((900, 1000), 300, 1000), (900, 1000));
     }
 }

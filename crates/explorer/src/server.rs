@@ -15,12 +15,12 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::collections::VecDeque;
-use std::fmt::Write;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use steadfast_domain::hex::to_hex;
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
@@ -188,10 +188,7 @@ async fn stopped(is_over: impl Fn() -> bool) {
 fn token() -> io::Result<String> {
     let mut bits = [0u8; 16];
     getrandom::fill(&mut bits).map_err(io::Error::other)?;
-    Ok(bits.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
+    Ok(to_hex(&bits))
 }
 
 /// The content of a response.

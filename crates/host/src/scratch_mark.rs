@@ -23,6 +23,7 @@ use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use steadfast_domain::hex::to_hex;
 
 const NAME: &CStr = c"user.steadfast.scratch";
 
@@ -206,9 +207,7 @@ fn draw_nonce() -> io::Result<String> {
     // SAFETY: getrandom(2) writes at most the length of the buffer.
     let drawn = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     match usize::try_from(drawn) {
-        Ok(count) if count == bytes.len() => {
-            Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-        }
+        Ok(count) if count == bytes.len() => Ok(to_hex(&bytes)),
         _ => Err(io::Error::last_os_error()),
     }
 }

@@ -25,6 +25,9 @@ pub struct Recording {
     /// Length of a capture step; only the I/O streams of every step are recorded. `None` records
     /// single I/Os.
     pub step: Option<Nanos>,
+    /// Number of equal LBA ranges of each device whose reads and writes are counted in every step;
+    /// `None` counts none.
+    pub ranges: Option<u16>,
     /// Process to capture; `None` captures I/Os of all processes.
     pub process: Option<u32>,
     /// Record command names; process numbers are always recorded.
@@ -108,6 +111,10 @@ impl Recording {
             process: self.process,
             commands: self.commands,
             step_ns: self.step.map(|width| width.0),
+            range_bytes: self.ranges.map_or(Vec::new(), |ranges| {
+                let sizes = devices.iter().map(|found| found.device.capacity.0);
+                sizes.map(|size| size.div_ceil(ranges.into())).collect()
+            }),
             ring_bytes: match self.buffer {
                 Some(asked) => u32::try_from(asked.0).unwrap_or(u32::MAX),
                 None => steadfast_capture::usual_buffer(),
@@ -155,6 +162,7 @@ impl Recording {
         CaptureConditions {
             software: self.software.clone(),
             step_ns: self.step.map(|width| width.0),
+            lba_ranges: self.ranges,
             layers: self.layers_in_order(),
             process: self.process,
             workload: self.workload.clone(),
@@ -318,6 +326,7 @@ mod tests {
             layers: vec![Layer::FileSystem, Layer::Block, Layer::FileSystem],
             duration: None,
             step: None,
+            ranges: None,
             process: None,
             commands: true,
             mark: None,

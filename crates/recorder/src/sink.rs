@@ -7,7 +7,7 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use steadfast_capture::{Capture, CaptureError, ContentSampler};
-use steadfast_domain::io_event::{DeviceBusyStep, StreamInStep};
+use steadfast_domain::io_event::{DeviceBusyStep, RangeInStep, StreamInStep};
 use steadfast_domain::{CaptureConditions, IoEvent};
 use steadfast_tracefile::parquet::TraceWriter;
 use steadfast_tracefile::{StepWriter, TraceError};
@@ -50,6 +50,7 @@ pub(crate) enum Sink {
         step_ns: u64,
         parts: Vec<StreamInStep>,
         busy: Vec<DeviceBusyStep>,
+        ranges: Vec<RangeInStep>,
         taken: Instant,
         /// I/Os in all parts so far.
         ios: u64,
@@ -70,6 +71,7 @@ impl Sink {
                 step_ns,
                 parts: Vec::new(),
                 busy: Vec::new(),
+                ranges: Vec::new(),
                 taken: Instant::now(),
                 ios: 0,
             },
@@ -131,12 +133,16 @@ impl Sink {
                 writer.write(events)?;
                 Ok(events.len() as u64)
             }
-            Sink::Steps { writer, parts, busy, ios, .. } => {
+            Sink::Steps { writer, parts, busy, ranges, ios, .. } => {
                 parts.clear();
                 capture.take_steps(parts)?;
                 busy.clear();
                 capture.take_busy(busy)?;
+                ranges.clear();
+                capture.take_ranges(ranges)?;
                 watch.look();
+                ranges.iter_mut().for_each(|part| part.device = watch.device(part.device));
+                writer.add_ranges(ranges);
                 busy.iter_mut().for_each(|part| part.device = watch.device(part.device));
                 writer.add_busy(busy);
                 parts.iter_mut().for_each(|part| part.device = watch.device(part.device));

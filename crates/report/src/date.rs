@@ -1,28 +1,15 @@
 //! Formats dates in UTC from milliseconds since 1970.
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::Activity;
 
-/// Year, month, day, hour, minute, second.
-pub(crate) type CivilTime = (i64, u32, u32, u32, u32, u32);
-
-/// Returns the civil date of a time (Hinnant, "chrono-compatible low-level date algorithms": days
-/// counted from 0000-03-01 in eras of 400 years).
-pub(crate) fn civil(unix_ms: u64) -> CivilTime {
-    let seconds = i64::try_from(unix_ms / 1000).unwrap_or(0);
-    let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let part = |n: i64| u32::try_from(n).unwrap_or(0);
-    (year, part(month), part(day), part(rest / 3600), part(rest / 60 % 60), part(rest % 60))
+/// Returns the civil time of a time; the last one of the year 9999 for all times after it.
+pub(crate) fn civil(unix_ms: u64) -> DateTime {
+    let time = i64::try_from(unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    Offset::UTC.to_datetime(time.unwrap_or(Timestamp::MAX))
 }
 
 /// Returns `2026-11-21 03:58 UTC`; a dash for 0, which stands for an unknown time.
@@ -30,8 +17,7 @@ pub(crate) fn date_time(unix_ms: u64) -> String {
     if unix_ms == 0 {
         return "–".to_owned();
     }
-    let (year, month, day, hour, minute, _) = civil(unix_ms);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+    civil(unix_ms).strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 /// Returns the sentence about the begin and end of a run or a capture.
@@ -50,14 +36,12 @@ pub(crate) fn time_sentence(findings: &Findings) -> String {
 
 /// Formats a time in UTC for log lines: `2026-11-21 03:58:00Z`.
 pub fn date_second(unix_ms: u64) -> String {
-    let (year, month, day, hour, minute, second) = civil(unix_ms);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}Z")
+    civil(unix_ms).strftime("%Y-%m-%d %H:%M:%SZ").to_string()
 }
 
 /// Formats a time in UTC for file names: `20261121-035800`.
 pub fn date_stamp(unix_ms: u64) -> String {
-    let (year, month, day, hour, minute, second) = civil(unix_ms);
-    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
+    civil(unix_ms).strftime("%Y%m%d-%H%M%S").to_string()
 }
 
 #[cfg(test)]
@@ -106,5 +90,7 @@ mod tests {
             assert_eq!(date_time(seconds * 1000), text);
         }
         assert_eq!(date_stamp(1_763_697_480_000), "20251121-035800");
+        assert_eq!(date_second(1_763_697_480_999), "2025-11-21 03:58:00Z");
+        assert_eq!(date_time(u64::MAX), "9999-12-30 22:00 UTC");
     }
 }

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use std::io::{Result, Write};
 use steadfast_domain::Findings;
 use steadfast_domain::findings::FINDINGS_VERSION;
+use steadfast_domain::hex::to_hex;
 use steadfast_domain::text::with_short_words;
 
 /// Number of indented levels; deeper ones are on the line of the level above.
@@ -49,7 +50,7 @@ impl<'f> FindingsFile<'f> {
 fn digest(content: &Value) -> String {
     let mut text = String::new();
     append_canonical(content, &mut text);
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    to_hex(&Sha256::digest(text))
 }
 
 /// Appends a value without blanks and with the keys of every object sorted.

@@ -136,7 +136,7 @@ fn said<E: IntoIterator<Item = typst::diag::SourceDiagnostic>>(errors: E) -> Rep
 
 /// Returns the content common to all documents.
 fn head(findings: &Findings, printed: &ReportTime) -> Value {
-    let (year, month, day, hour, minute, second) = date::civil(printed.report_unix_ms);
+    let at = date::civil(printed.report_unix_ms);
     let header = &findings.header;
     let all = disclosures(findings);
     let of_kind = |(kind, name): (CaveatKind, &str)| {
@@ -150,7 +150,8 @@ fn head(findings: &Findings, printed: &ReportTime) -> Value {
         "model": name(&header.model),
         "lesser": header.lesser,
         "report_date": date::date_time(printed.report_unix_ms),
-        "document_date": (year, month, day, hour, minute, second),
+        "document_date":
+            (at.year(), at.month(), at.day(), at.hour(), at.minute(), at.second()),
         "software": findings.software,
         "digest": findings.digest,
         "dash": number::DASH,

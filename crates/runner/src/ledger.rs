@@ -19,6 +19,7 @@ use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use steadfast_domain::hex::to_hex;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::{JournalEntry, Nanos, Record};
@@ -374,7 +375,7 @@ impl Ledger {
         journal: Option<&File>,
         path: &Path,
     ) -> Result<LedgerContents, LedgerError> {
-        let mut chain = hex(&Sha256::digest(text.as_bytes()));
+        let mut chain = to_hex(&Sha256::digest(text.as_bytes()));
         drop(text);
         let mut contents =
             LedgerContents { plan, lines: Vec::new(), torn: 0, chain: String::new(), length: 0 };
@@ -498,7 +499,7 @@ fn measured_digest(lines: &[JournalLine]) -> String {
         hash.update(serde_json::to_vec(&line.entry).unwrap_or_default());
         hash.update(b"\n");
     }
-    hex(&hash.finalize())
+    to_hex(&hash.finalize())
 }
 
 fn is_step(entry: &JournalEntry) -> bool {
@@ -594,7 +595,7 @@ fn begin(
     let settings = put_settings(directory, &text, &path)?;
     journal.sync_all().map_err(at(&directory.path().join(JOURNAL)))?;
     directory.sync();
-    let chain = hex(&Sha256::digest(text.as_bytes()));
+    let chain = to_hex(&Sha256::digest(text.as_bytes()));
     let directory = directory.clone();
     Ok(Ledger { directory, settings, journal, length: 0, chain, next: 1, steps: 0, made_in })
 }
@@ -716,16 +717,7 @@ fn link(chain: &str, content: &[u8]) -> String {
     let mut hash = Sha256::new();
     hash.update(chain.as_bytes());
     hash.update(content);
-    hex(&hash.finalize())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    to_hex(&hash.finalize())
 }
 
 #[cfg(test)]

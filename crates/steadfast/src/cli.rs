@@ -811,6 +811,11 @@ pub struct CaptureArguments {
     /// (100us to 1h), added up in the kernel, instead of every I/O
     #[arg(long, value_name = "TIME")]
     pub totals_every: Option<Nanos>,
+    /// Count the reads and writes of N equal LBA ranges of each device (up to 1024)
+    /// in every step of --totals-every, for trace hits
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024),
+          requires = "totals_every")]
+    pub totals_ranges: Option<u16>,
     /// I/Os of this process only; by its number
     #[arg(long, value_name = "PID", value_parser = process_number)]
     pub pid: Option<u32>,

@@ -1,8 +1,8 @@
 //! Reading a file that the user names: a regular one, and not without end.
 
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 use std::path::Path;
+use steadfast_domain::hex::to_hex;
 use steadfast_domain::sequence::SequenceSource;
 use steadfast_host::read_regular;
 
@@ -16,10 +16,9 @@ pub fn foreign(path: &Path) -> anyhow::Result<Vec<u8>> {
 
 /// What names a file in a record.
 pub fn source(path: &Path, bytes: &[u8]) -> SequenceSource {
-    let digits = Sha256::digest(bytes).iter().fold(String::new(), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    });
     let name = path.file_name().unwrap_or(path.as_os_str());
-    SequenceSource { name: name.to_string_lossy().into_owned(), sha256: digits }
+    SequenceSource {
+        name: name.to_string_lossy().into_owned(),
+        sha256: to_hex(&Sha256::digest(bytes)),
+    }
 }

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BACKUP, capture, COUNTS, DEVICES, devices, explore, going, HOSTILE, resumed, simulated, TOTAL } from "./made.mjs";
+import { BACKUP, capture, COUNTS, DEVICES, devices, explore, folded, going, HOSTILE, resumed, simulated, TOTAL } from "./made.mjs";
 
 const program = process.argv[2];
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path));
@@ -117,6 +117,24 @@ async function filtered(select, ios) {
   errors.length = 0;
 }
 
+/** A fold file: what its sums tell is shown, what needs single I/Os is refused in one line. */
+async function sums() {
+  await visit("n=0&table=processes");
+  const found = Object.fromEntries((await rows("processes")).map((row) => [row[0].replace(/ \(\d+\)$/, ""), Number(row[1].replace(/,/g, ""))]));
+  assert.deepEqual(found, COUNTS);
+  assert.match(await $(".facts").textContent(), /Totals of capture steps/);
+  for (const view of ["map", "rt", "qd"]) assert.equal(await panel(view).locator("canvas").count(), 1, view);
+  for (const view of ["lba", "subsecond"]) {
+    assert.equal(await panel(view).locator("canvas").count(), 0, view);
+    assert.match(await panel(view).textContent(), /holds sums of steps/, view);
+  }
+  for (const name of ["hot", "ios"]) {
+    await table(name);
+    assert.match(await panel(name).textContent(), /holds sums of steps/, name);
+  }
+  assert.equal(await $(".failed").count(), 0, await $(".failed").allTextContents());
+}
+
 const tests = {
   // First, as the run is over after a minute.
   async "a run that goes on refreshes by itself"() {
@@ -159,6 +177,18 @@ const tests = {
     }
     assert.match(await page.title(), /known\.parquet/);
     assert.equal(await $(".failed").count(), 0, await $(".failed").allTextContents());
+  },
+
+  async "shows of sums what they hold, and says what they lack"() {
+    const served = await explore(program, [folded(program, directory, join(directory, "known.parquet"))]);
+    children.push(served.child);
+    const others = base;
+    base = served.address;
+    try {
+      await sums();
+    } finally {
+      base = others;
+    }
   },
 
   async "counts what the command line counts"() {

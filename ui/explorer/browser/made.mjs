@@ -43,6 +43,13 @@ export function capture(program, directory, name, seed) {
   return file;
 }
 
+/** The sums of a capture, in steps of a minute. */
+export function folded(program, directory, file) {
+  const fold = join(directory, "sums.fold");
+  execFileSync(program, ["trace", "fold", file, "-o", fold, "--force"], { stdio: "pipe" });
+  return fold;
+}
+
 /** I/Os of each device of the second kind of capture: of every four, one writes. */
 export const DEVICES = { first: 412, second: 825 };
 

@@ -5,7 +5,7 @@ import { clockOf, itemOf, shortName, type App, type Page } from "./app";
 import { textDialog } from "./dialog";
 import { announce, button, choice, h } from "./dom";
 import { bandAt, extreme, type Band } from "./fold";
-import { lasting, moment } from "./format";
+import { lasting, moment, span } from "./format";
 import { mostOf } from "./heat";
 import { DrawingPanel, type Drawing } from "./panel";
 import { Brush, byKey } from "./overview";
@@ -108,7 +108,12 @@ export class CapturePage implements Page {
 
   private reach(): [number, number] {
     const part = this.part();
-    return part ? [part.from, part.to] : [0, this.duration()];
+    return part ? [part.from, part.to] : this.whole();
+  }
+
+  /** The whole axis; a fold file alone begins with its first capture. */
+  private whole(): [number, number] {
+    return [this.rows.length === 1 ? (this.rows[0]?.item.start_ns ?? 0) : 0, this.duration()];
   }
 
   private say(from: number, to: number): string {
@@ -228,6 +233,7 @@ export class CapturePage implements Page {
 
   private async heat(row: Row, kind: string, rows: number, op?: string): Promise<HeatAnswer> {
     const [part, whole] = [this.own(row), this.part()];
+    if (row.item.refused?.[kind] !== undefined) return noHeat({ from: 0, to: this.duration() });
     if (whole && this.isOutside(row)) return noHeat(whole);
     const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
     const device = kind === "lba" ? addressDevice(row) : undefined;
@@ -282,7 +288,8 @@ export class CapturePage implements Page {
   }
 
   private load(row: Row, kind: Kind, coming: Promise<Drawing | string>): Promise<void> {
-    const drawing = this.isOutside(row) ? coming.then(() => OUTSIDE) : coming;
+    const instead = row.item.refused?.[kind] ?? (this.isOutside(row) ? OUTSIDE : undefined);
+    const drawing = instead === undefined ? coming : coming.then(() => instead);
     return row.panels.get(kind)?.load(drawing, () => this.reach()) ?? Promise.resolve();
   }
 
@@ -331,7 +338,7 @@ export class CapturePage implements Page {
     const coming = Promise.all(different.map(async (row) => ({
       name: shortName(row.item), answer: placed(await ask<SeriesAnswer>(url("series", { ...common({ n: row.side.n, filters: noFilters() }), by: "stream", cells: 1024 })), row.shift),
     }))).then((answers) => whole(answers, this.scene(first), this.duration()));
-    await this.overview.load(coming, () => [0, this.duration()]);
+    await this.overview.load(coming, () => this.whole());
     this.brush.attach();
   }
 
@@ -409,7 +416,8 @@ export class CapturePage implements Page {
 
   /** A minute; of a short capture a twentieth of it. */
   private minute(): { ns: number; name: string } {
-    const duration = this.rows[0]?.item.duration_ns ?? 0;
+    const item = this.rows[0]?.item;
+    const duration = (item?.duration_ns ?? 0) - (item?.start_ns ?? 0);
     if (duration >= 180e9) return { ns: 60e9, name: "minute" };
     const second = Math.max(1, Math.round(duration / 20e9));
     return duration > 20e9 ? { ns: second * 1e9, name: second === 1 ? "second" : `${second} s` } : { ns: duration / 20, name: "twentieth" };
@@ -465,6 +473,9 @@ export class CapturePage implements Page {
   private about(item: Item): void {
     const text = [item.workload_name, item.comment].filter((one): one is string => Boolean(one)).join(" – ");
     this.facts.replaceChildren(...(text ? [h("p", { class: "quiet" }, text)] : []));
+    if (item.step_ns) {
+      this.facts.append(h("p", { class: "quiet" }, `Totals of capture steps of ${span(item.step_ns)}. I/Os within a step are not kept; parts of the time are whole steps.`));
+    }
     if (exported()) {
       this.facts.append(h("p", { class: "notice" }, "Exported page: its numbers are inside. It cannot filter, compare, count a part again or list single I/Os; open the file with steadfast explore for that."));
     }

@@ -88,6 +88,8 @@ export class Tables {
 
   private async listed(id: string, shown: Shown): Promise<Listed | string> {
     const params = common(shown.side, shown.part?.from, shown.part?.to);
+    const refused = shown.item.refused?.[id];
+    if (refused !== undefined) return refused;
     if (id === "marks") return this.marks(shown);
     if (shown.outside) return "This capture has no time in this part. Press Esc to go back.";
     if (id === "hot") return this.hot(await ask<unknown>(url("hot", shown.device === undefined ? params : { ...params, device: [shown.device] })), shown.device);

@@ -28,7 +28,13 @@ export interface Item {
   error?: string | null;
   begin_unix_ns?: number | null;
   zone_offset_s?: number | null;
+  /** Begin of the first capture of a fold file; 0 for one capture. */
+  start_ns?: number;
   duration_ns?: number;
+  /** Width of the steps of which only sums were kept; null for single I/Os. */
+  step_ns?: number | null;
+  /** Why views cannot be shown, by view. */
+  refused?: Record<string, string>;
   ios?: number;
   bytes?: number;
   devices?: (string | { name: string })[];

@@ -257,7 +257,7 @@ const SHARED = 1024;
 export function whole(answers: readonly { name: string; answer: SeriesAnswer }[], scene: Scene, duration: number): Drawing | string {
   const first = answers[0];
   if (!first) return "No capture.";
-  const alone = answers.length === 1 && first.answer.from === 0;
+  const alone = answers.length === 1;
   const axis = alone ? first.answer : { from: 0, width_ns: duration / SHARED, cells: SHARED };
   const x = cellEdges(axis);
   const lines = answers.map(({ name, answer }, at): Line => {

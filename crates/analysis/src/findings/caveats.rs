@@ -45,7 +45,13 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
          cgroups and files, LBA range hit maps, working set and reuse.",
         Nanos(kept)
     );
-    let remedy = "Capture without --totals-every to include them.";
+    let remedy = match study.totals.conditions.lba_ranges {
+        Some(_) => {
+            "Capture without --totals-every to include them; trace hits prints the LBA ranges that \
+             the capture counted."
+        }
+        None => "Capture without --totals-every to include them.",
+    };
     Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy))
 }
 

@@ -18,11 +18,11 @@ use crate::questions::totals::StudyOptions;
 use crate::sums::io_sums::IoSums;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use steadfast_domain::findings::{
     Activity, Exhibit, Facts, FormBlock, FormHeader, FormSubject, KeyFigure, Origin, Page, Setting,
     Table,
 };
+use steadfast_domain::hex::to_hex;
 use steadfast_domain::io_event::{ContentSample, Share};
 use steadfast_domain::text::number;
 use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
@@ -317,10 +317,7 @@ fn digest(study: &Study) -> String {
     for stream in study.totals.streams.listing(study.totals.options.by) {
         hash.update(format!("{} {} {}\n", stream.key, stream.count, stream.amount));
     }
-    hash.finalize().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    to_hex(&hash.finalize())
 }
 
 fn header(study: &Study) -> FormHeader {

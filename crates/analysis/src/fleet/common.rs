@@ -196,6 +196,7 @@ fn conditions(
         source: listed(all.iter().map(|one| one.source.clone()).collect()),
         part: None,
         step_ns: None,
+        lba_ranges: alike(all, |one| one.lba_ranges),
         layers: layers.into_iter().collect(),
         process: alike(all, |one| one.process),
         host: Some(listed(hosts)),

@@ -39,6 +39,7 @@ impl FoldOptions {
             cgroups: true,
             files: self.files,
             merges: true,
+            ranges: false,
             single_ios: true,
         }
     }
@@ -53,6 +54,7 @@ impl FoldOptions {
             merges: conditions.merging.is_some(),
             content: conditions.content.is_some(),
             busy: true,
+            ranges: false,
             single_ios: true,
         }
     }

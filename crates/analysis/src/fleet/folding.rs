@@ -9,6 +9,7 @@ use crate::sums::content_of_part::PartContent;
 use sha2::{Digest, Sha256};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use steadfast_domain::Nanos;
+use steadfast_domain::hex::to_hex;
 use steadfast_tracefile::cube_file::CubeFile;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -104,6 +105,6 @@ pub fn fingerprint(medium: &mut (impl Read + Seek), name: &str) -> io::Result<Fi
         sum.update(&part);
     }
     medium.seek(SeekFrom::Start(0))?;
-    let digest = sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = to_hex(&sum.finalize());
     Ok(FileIdentity { digest, name: name.to_owned(), bytes })
 }

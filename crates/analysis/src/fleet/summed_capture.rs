@@ -4,6 +4,7 @@
 use super::file::{FoldOptions, Member};
 use crate::annotate::sequential::WINDOW;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells, Times};
+use crate::filter::Filter;
 use crate::fold::Fold;
 use crate::pass::{PassAccount, PassOptions};
 use std::io::{Read, Seek};
@@ -14,7 +15,7 @@ use steadfast_tracefile::merge_mapping::MergeMapping;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, StepGrid};
 use steadfast_tracefile::parquet::parts::{PartFile, both, in_order, none_named, together};
-use steadfast_tracefile::parquet::{Footer, Integrity, Recovery, SharedMedium};
+use steadfast_tracefile::parquet::{Footer, Integrity, Recovery, RowGroupExtent, SharedMedium};
 
 /// A capture with sums in place of its single I/Os.
 pub(crate) struct SummedCapture<R> {
@@ -178,7 +179,8 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     }
 
     fn dimensions(&self) -> Dimensions {
-        let of_steps = Dimensions { processes: true, ..Dimensions::default() };
+        let ranges = self.conditions.lba_ranges.is_some();
+        let of_steps = Dimensions { processes: true, ranges, ..Dimensions::default() };
         self.folded.as_ref().map_or(of_steps, |folded| folded.options.dimensions())
     }
 
@@ -190,6 +192,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
         match (&self.folded, what) {
             (None, NotRecorded::Processes) | (Some(_), NotRecorded::QueueTimes) => Ok(()),
             (None, NotRecorded::BusyTime) if self.conditions.busy_time => Ok(()),
+            (None, NotRecorded::HitMaps) if self.conditions.lba_ranges.is_some() => Ok(()),
             // Filtered I/Os kept devices busy too, so a filtered fold does not know busy time.
             (Some(folded), NotRecorded::BusyTime) if folded.filter.is_none() => Ok(()),
             (Some(folded), NotRecorded::Processes) => {
@@ -229,9 +232,28 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
         folded.options.dimensions().check(pass.filter.dimensions())
     }
 
+    /// Iterates over all row groups, each with its file.
+    fn row_groups(&self) -> impl Iterator<Item = (&CubeFile<R>, usize)> + '_ {
+        self.files.iter().flat_map(|file| (0..file.groups()).map(move |number| (file, number)))
+    }
+
     /// Reads the rows of every row group.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Result<CubeRows, TraceError>> + '_ {
-        self.files.iter().flat_map(|file| (0..file.groups()).map(|number| file.read(number)))
+        self.row_groups().map(|(file, number)| file.read(number))
+    }
+
+    /// Returns the number of I/Os in all row groups, as far as the files record it.
+    pub(crate) fn ios(&self) -> u64 {
+        let extents = self.row_groups().filter_map(|(file, number)| file.extent(number));
+        extents.fold(0, |sum: u64, extent| sum.saturating_add(extent.ios))
+    }
+
+    /// Returns false if no step of a row group of captured steps passes a filter's times.
+    fn reaches(&self, filter: &Filter, extent: &RowGroupExtent) -> bool {
+        let first_ns = self.observed.first_ns().unwrap_or(0);
+        let (from, to) = (extent.span_ns.0.max(first_ns), extent.span_ns.1.max(first_ns));
+        let passes = |span: &(u64, u64)| span.0 <= to && from < span.1;
+        filter.spans_ns.is_empty() || filter.spans_ns.iter().any(passes)
     }
 
     /// Reads the sums once and passes them to all folds, placed among other captures if `place` is
@@ -260,8 +282,15 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
             Some(folded) => PassAccount { kept: 0, span_ns: None, ..folded.account },
             None => PassAccount::default(),
         };
-        for rows in self.rows() {
-            let CubeRows { mut cells, mut busy } = rows?;
+        for (file, number) in self.row_groups() {
+            if place.is_none()
+                && let Some(extent) = file.extent(number)
+                && !self.reaches(&pass.filter, &extent)
+            {
+                account.events = account.events.saturating_add(extent.ios);
+                continue;
+            }
+            let CubeRows { mut cells, mut busy, mut ranges } = file.read(number)?;
             for cell in &mut cells {
                 self.place(cell, place, &observed)?;
                 totals.see(cell)?;
@@ -271,16 +300,22 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
                 part.device = place.map_or(part.device, |place| place.device(part.device));
                 totals.see_busy(part)?;
             }
+            for hits in &mut ranges {
+                hits.begin_ns = self.placed(hits.begin_ns, shift_ns)?;
+                hits.device = place.map_or(hits.device, |place| place.device(hits.device));
+            }
             if self.folded.is_none() {
                 account.events += cells.iter().map(|cell| cell.ios).sum::<u64>();
             }
             cells.retain(|cell| pass.filter.keeps_cell(cell, first_ns));
             busy.retain(|part| pass.filter.keeps_busy(part, first_ns));
+            ranges.retain_mut(|hits| pass.filter.keeps_range(hits, first_ns));
             for cell in &cells {
                 account.kept = account.kept.saturating_add(cell.ios);
                 account.reach(cell.span_ns.0, cell.span_ns.1);
             }
-            let cells = FilteredCells { step_ns, dimensions, cells: &cells, busy: &busy };
+            let cells =
+                FilteredCells { step_ns, dimensions, cells: &cells, busy: &busy, ranges: &ranges };
             folds.iter_mut().try_for_each(|fold| fold.take_cells(&cells))?;
         }
         Ok(account)

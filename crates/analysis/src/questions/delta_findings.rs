@@ -3,10 +3,10 @@
 use crate::columns::{heads, table_row};
 use crate::questions::delta::{Delta, TimeAlignment};
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use steadfast_domain::findings::{
     Activity, Exhibit, FormBlock, FormHeader, FormSubject, Page, Row, Setting, Table,
 };
+use steadfast_domain::hex::to_hex;
 use steadfast_domain::{CaptureConditions, Caveat, Findings, Nanos};
 
 /// Name of the method, in one line.
@@ -133,8 +133,5 @@ fn digest(compared: &CaptureComparison<'_>) -> String {
     for delta in &compared.deltas {
         hash.update(format!("{} {} {}\n", delta.name, delta.a.count, delta.b.count));
     }
-    hash.finalize().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    to_hex(&hash.finalize())
 }

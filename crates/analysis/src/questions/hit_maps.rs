@@ -19,14 +19,17 @@ const HIT_CELLS_MAX: usize = 1 << 25;
 
 /// Number of steps of a map whose width is not given.
 const HIT_STEPS: usize = 60;
+/// Number of ranges of a map unless another is asked for.
+pub const HIT_RANGES: usize = 100;
 
 /// Quantity and resolution of hit maps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HitMapsChoice {
     /// Quantity of a cell.
     pub shown: HitMapQuantity,
-    /// Number of LBA ranges into which a device is divided.
-    pub ranges: usize,
+    /// Number of LBA ranges into which a device is divided; `None` for those that the capture
+    /// counted, or else [`HIT_RANGES`].
+    pub ranges: Option<usize>,
     /// Width of a step in nanoseconds; `None` for one that suits the span.
     pub step_ns: Option<u64>,
     /// Streams with a smaller share of the I/Os are counted together.
@@ -49,14 +52,20 @@ impl HitMaps {
     /// Counts the hits that a pass selects.
     ///
     /// # Errors
-    /// Returns [`TraceError::TooFine`] if the maps need too much memory, and the errors of
-    /// [`Captured::run`].
+    /// Returns [`TraceError::TooFine`] if the maps need too much memory,
+    /// [`TraceError::Unsuitable`] if only sums of LBA ranges were kept and they do not have what
+    /// is asked for, and the errors of [`Captured::run`].
     pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &PassOptions,
         choice: &HitMapsChoice,
     ) -> Result<PassResult<HitMaps>, TraceError> {
         let HitMapsChoice { shown, ranges, step_ns, threshold } = *choice;
+        let counted = captured.conditions().lba_ranges.map(usize::from);
+        if let Some(counted) = counted {
+            check_counted(captured, pass, (choice, counted))?;
+        }
+        let ranges = ranges.or(counted).unwrap_or(HIT_RANGES);
         let (mut ends, mut table) = (DeviceEnds::default(), StreamTable::new());
         let mut folds: Vec<&mut dyn Fold> = vec![&mut ends];
         if shown == HitMapQuantity::Streams {
@@ -66,7 +75,8 @@ impl HitMaps {
         let span = captured.span_of(pass, &account)?;
         let keys = CumulativeWorkload::new(&table, ShareMeasure::Count, threshold).keys();
         let steps = match step_ns {
-            None => HitSteps::over(span, HIT_STEPS),
+            None if counted.is_none() => HitSteps::over(span, HIT_STEPS),
+            None => HitSteps::of_width(span, captured.width(None, span, HIT_STEPS as u64)?),
             Some(_) => HitSteps::of_width(span, captured.width(step_ns, span, HIT_STEPS_MAX)?),
         };
         let planes = if shown == HitMapQuantity::Streams { keys.len() + 1 } else { 2 };
@@ -87,6 +97,42 @@ impl HitMaps {
         let names = keys.iter().map(StreamKey::to_string).chain(["others".to_owned()]);
         let streams = (shown == HitMapQuantity::Streams).then(|| names.collect());
         Ok(PassResult { found: HitMaps { steps, streams, maps }, account })
+    }
+}
+
+/// Checks that the LBA ranges that a capture of steps counted can answer.
+///
+/// # Errors
+/// Returns [`TraceError::Unsuitable`] with the reason and the remedy if not.
+fn check_counted<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &PassOptions,
+    (choice, counted): (&HitMapsChoice, usize),
+) -> Result<(), TraceError> {
+    let refuse = |what: String| Err(TraceError::Unsuitable(what));
+    if let Some(asked) = choice.ranges.filter(|asked| *asked != counted) {
+        return refuse(format!(
+            "the capture counted {counted} LBA ranges, not {asked}: omit --ranges"
+        ));
+    }
+    if choice.shown == HitMapQuantity::Streams
+        || pass.filter.names_who()
+        || !pass.filter.streams.is_empty()
+    {
+        return refuse(
+            "LBA ranges were counted by operation only, not by stream, process or cgroup: omit \
+             these, or capture without --totals-every"
+                .into(),
+        );
+    }
+    let devices = &captured.conditions().devices;
+    match devices.iter().find(|device| device.capacity.is_none()) {
+        Some(device) => refuse(format!(
+            "the size of {} is unknown, so its LBA ranges have no addresses; choose other devices \
+             with --device",
+            device.name
+        )),
+        None => Ok(()),
     }
 }
 

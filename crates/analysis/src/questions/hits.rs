@@ -2,7 +2,7 @@
 //! shows as a diagonal.
 
 use crate::annotate::data_transfers::{DataTransfer, DataTransfers};
-use crate::cells::Dimensions;
+use crate::cells::{CubeCell, Dimensions, FilteredCells};
 use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
 use crate::questions::streams::{ShareMeasure, StreamKey};
 use crate::tables::recent_cache::{RecentCache, stream_number};
@@ -318,14 +318,45 @@ impl Fold for HitMap {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Err(NotRecorded::HitMaps)
+    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+        let is_recorded = recorded.ranges && matches!(self.planes, HitPlanes::Operations);
+        if is_recorded { Ok(self) } else { Err(NotRecorded::HitMaps) }
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.outside += other.outside;
         debug_assert_eq!(self.cells.len(), other.cells.len());
         for (ours, theirs) in self.cells.iter_mut().zip(&other.cells) {
             *ours = ours.saturating_add(*theirs);
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for HitMap {
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
+        let moves =
+            |cell: &&CubeCell| matches!(cell.op, IoOp::Read | IoOp::Write) && cell.bytes > 0;
+        for cell in cells.cells.iter().filter(|cell| cell.layer == Layer::Block) {
+            let is_outside = !moves(&cell) || self.step(cell.begin_ns).is_none();
+            if cell.device == self.device && is_outside {
+                self.outside = self.outside.saturating_add(cell.ios);
+            }
+        }
+        for hits in cells.ranges.iter().filter(|hits| hits.device == self.device) {
+            let range = usize::from(hits.range);
+            if range >= self.ranges {
+                let what = format!("range {range} of {}", self.ranges);
+                return Err(TraceError::damaged("in column range", what));
+            }
+            let Some(step) = self.step(hits.begin_ns) else { continue };
+            let of_ops = match self.measure {
+                ShareMeasure::Count => [hits.reads, hits.writes],
+                ShareMeasure::Bytes => [hits.read_bytes, hits.written_bytes],
+            };
+            for (plane, more) in of_ops.into_iter().enumerate() {
+                let place = self.place(plane, range, step);
+                self.cells[place] = self.cells[place].saturating_add(more);
+            }
         }
         Ok(())
     }
@@ -389,11 +420,19 @@ impl Fold for DeviceEnds {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Err(NotRecorded::HitMaps)
+    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+        if recorded.ranges { Ok(self) } else { Err(NotRecorded::HitMaps) }
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         other.0.into_iter().for_each(|(device, end)| self.reach(device, end));
+        Ok(())
+    }
+}
+
+impl FoldCells for DeviceEnds {
+    /// Takes the devices. Their ends are unknown: ranges divide the size of a device.
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
+        cells.ranges.iter().for_each(|hits| self.reach(hits.device, 0));
         Ok(())
     }
 }

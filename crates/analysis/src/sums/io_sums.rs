@@ -184,7 +184,7 @@ impl IoSums {
 
     /// Adds a cell of a step file or a fold file. `knows_flags` is false for sums of the kernel,
     /// which record no flag except failures; `percentiles` says whether histograms are kept.
-    pub(crate) fn add_cell(&mut self, cell: &CubeCell, knows_flags: bool, percentiles: bool) {
+    pub fn add_cell(&mut self, cell: &CubeCell, knows_flags: bool, percentiles: bool) {
         let take = |ours: &mut ResponseHistogram, times: &Times| {
             if percentiles {
                 ours.take_times(times);

@@ -76,7 +76,7 @@ impl QueueTimeSums {
         self.together.merge(other.together);
     }
     /// Returns the sums of a cell.
-    pub(crate) fn of_cell(cell: &CubeCell) -> QueueTimeSums {
+    pub fn of_cell(cell: &CubeCell) -> QueueTimeSums {
         let (count, sum_ns, max_ns) = (cell.queued.count, cell.queued.sum_ns, cell.queued.max_ns);
         QueueTimeSums { count, sum_ns, max_ns, together: QueueResponseSums::of_cell(cell) }
     }

@@ -143,8 +143,9 @@ impl PartitionedIos {
             };
             let sums = of(&self.sums, chosen).into_iter();
             let cells: Vec<CubeCell> = sums.map(cell_of).collect();
+            let (busy, ranges) = (&[][..], &[][..]);
             let cells =
-                FilteredCells { step_ns: STEP_NS, dimensions: told, cells: &cells, busy: &[] };
+                FilteredCells { step_ns: STEP_NS, dimensions: told, cells: &cells, busy, ranges };
             cell_fold.take_cells(&cells).unwrap();
         }
         fold

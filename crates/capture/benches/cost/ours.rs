@@ -18,6 +18,7 @@ pub fn run(device: &CostDevice, load: &CostLoad, step_ns: Option<u64>) -> Fallib
         process: None,
         commands: true,
         step_ns,
+        range_bytes: Vec::new(),
         ring_bytes: RING_BYTES,
         source: None,
         files: None,

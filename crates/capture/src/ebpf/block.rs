@@ -131,6 +131,10 @@ impl CapturedLayer for BlockSource {
             requeues: kernel.requeues,
             splits: kernel.splits.to_vec(),
             ..CaptureCounters::default()
-        })
+        }
+        .with_unseen((kernel.without_range > 0).then(|| {
+            let what = "I/Os that are counted in no LBA range, because the table was full";
+            (what.to_owned(), kernel.without_range)
+        })))
     }
 }

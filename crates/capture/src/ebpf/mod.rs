@@ -12,6 +12,7 @@ mod file_programs;
 mod files;
 mod plain;
 mod programs;
+mod ranges;
 mod record;
 mod rings;
 mod steps;

@@ -178,6 +178,7 @@ struct KernelDevice {
     bio_based: u32,
     first_sector: u64,
     end_sector: u64,
+    range_bytes: u64,
 }
 
 /// `struct settings` of the programs.
@@ -213,12 +214,15 @@ impl BlockProgramSettings {
             merges: options.merges.into(),
             device: [KernelDevice::default(); DEVICES_MAX],
         };
-        for (place, device) in settings.device.iter_mut().zip(&options.devices) {
+        let range_bytes = options.range_bytes.iter().copied().chain(std::iter::repeat(0));
+        let devices = options.devices.iter().zip(range_bytes);
+        for (place, (device, range_bytes)) in settings.device.iter_mut().zip(devices) {
             *place = KernelDevice {
                 number: device.number.0 << 20 | device.number.1,
                 bio_based: device.bio_based.into(),
                 first_sector: device.sectors.start,
                 end_sector: device.sectors.end,
+                range_bytes,
             };
         }
         settings
@@ -237,6 +241,7 @@ pub(super) struct BlockProgramCounters {
     pub requeues: u64,
     pub outstanding: [u32; DEVICES_MAX],
     pub splits: [u64; DEVICES_MAX],
+    pub without_range: u64,
 }
 
 // SAFETY: integers, no padding.
@@ -258,8 +263,8 @@ mod tests {
         assert_eq!(size_of::<BlockRecord>(), 64);
         assert_eq!(size_of::<InFlightEntry>(), 64);
         assert_eq!(size_of::<InFlightBucket>(), 512);
-        assert_eq!(size_of::<BlockProgramSettings>(), 32 + 24 * DEVICES_MAX);
-        assert_eq!(size_of::<BlockProgramCounters>(), 48 + 12 * DEVICES_MAX);
+        assert_eq!(size_of::<BlockProgramSettings>(), 32 + 32 * DEVICES_MAX);
+        assert_eq!(size_of::<BlockProgramCounters>(), 56 + 12 * DEVICES_MAX);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 
 use super::plain::{self, PlainData};
 use super::programs::AttachedPrograms;
+use super::ranges::{self, RangeSums};
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
 use crate::process_names::ProcessNames;
-use steadfast_domain::io_event::{CommandName, DeviceBusyStep, StreamInStep};
+use steadfast_domain::io_event::{CommandName, DeviceBusyStep, RangeInStep, StreamInStep};
 use steadfast_domain::{FineHistogram, IoEvent, IoOp, Layer};
 
 /// Names of the two tables, which are used alternately.
@@ -28,6 +29,11 @@ pub(super) struct StepTables {
     /// I/Os outstanding when the capture ended; true if sequential.
     rest: Vec<(IoEvent, bool)>,
     busy: BusyTimes,
+    /// Bytes of an LBA range of each device; empty if ranges are not counted.
+    range_bytes: Vec<u64>,
+    ranges_in_use: usize,
+    /// Ranges of the I/Os outstanding when the capture ended.
+    rest_ranges: RangeSums,
 }
 
 /// Progress in reading the busy time of the devices.
@@ -49,7 +55,20 @@ impl StepTables {
         // The I/Os of one process do not say when a device is busy.
         let devices = if options.process.is_some() { 0 } else { options.devices.len() };
         let busy = BusyTimes { lasting: vec![0; devices], ..BusyTimes::default() };
-        StepTables { step_ns: step_ns.max(1), layer, in_use: 0, rest: Vec::new(), busy }
+        StepTables {
+            step_ns: step_ns.max(1),
+            layer,
+            in_use: 0,
+            rest: Vec::new(),
+            busy,
+            range_bytes: if layer == Layer::Block {
+                options.range_bytes.clone()
+            } else {
+                Vec::new()
+            },
+            ranges_in_use: 0,
+            rest_ranges: RangeSums::default(),
+        }
     }
 
     /// Sets the duration of the capture: busy time is known up to there.
@@ -109,6 +128,28 @@ impl StepTables {
         Ok(())
     }
 
+    /// Swaps the tables of LBA ranges and appends what the one that was in use counted.
+    pub(super) fn take_ranges(
+        &mut self,
+        programs: &AttachedPrograms,
+        into: &mut Vec<RangeInStep>,
+    ) -> Result<(), CaptureError> {
+        if self.range_bytes.is_empty() {
+            return Ok(());
+        }
+        let full = self.ranges_in_use;
+        self.ranges_in_use = 1 - full;
+        programs.place(ranges::TABLES[self.ranges_in_use], ranges::IN_USE)?;
+        let mut sums = std::mem::take(&mut self.rest_ranges);
+        programs.drain(ranges::TABLES[full], |key, tally| {
+            if let (Some(key), Some(tally)) = (plain::read(key), plain::read(tally)) {
+                sums.add(key, tally);
+            }
+        })?;
+        sums.finish(&self.range_bytes, into);
+        Ok(())
+    }
+
     /// Swaps the tables and appends the content of the one that was in use.
     pub(super) fn take(
         &mut self,
@@ -150,6 +191,9 @@ impl StepTables {
 
     /// Adds an I/O that was outstanding at the end.
     pub(super) fn add(&mut self, event: IoEvent, sequential: bool) {
+        if let Some(range_bytes) = self.range_bytes.get(usize::from(event.device)) {
+            self.rest_ranges.add_io(event.issued_ns / self.step_ns, &event, *range_bytes);
+        }
         self.rest.push((event, sequential));
     }
 }

@@ -3,6 +3,7 @@
 use super::cgroups;
 use super::plain::{self, PlainData};
 use super::programs::{AttachedPrograms, load_error, missing};
+use super::ranges;
 use super::rings::{RingRecord, RingSizes, Rings};
 use super::steps::{self, StepTables};
 use crate::clock::monotonic_ns;
@@ -10,7 +11,7 @@ use crate::counters::{CaptureCounters, EventSource};
 use crate::error::CaptureError;
 use crate::options::CaptureOptions;
 use crate::process_names::ProcessNames;
-use steadfast_domain::io_event::{DeviceBusyStep, StreamInStep};
+use steadfast_domain::io_event::{DeviceBusyStep, RangeInStep, StreamInStep};
 use steadfast_domain::{IoEvent, Layer};
 
 /// Loaded programs and their rings.
@@ -36,7 +37,8 @@ impl ProbeSession {
             let is_of_steps = steps::TABLES.contains(&name) || name == steps::BUSY;
             let tables = is_of_steps && options.step_ns.is_none();
             let numbers = name == cgroups::NUMBERS && !options.cgroups;
-            if tables || numbers {
+            let ranges = ranges::TABLES.contains(&name) && options.range_bytes.is_empty();
+            if tables || numbers || ranges {
                 map.set_max_entries(1).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
                 let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
@@ -131,6 +133,11 @@ impl<T: CapturedLayer> EventSource for T {
         let ProbeSession { programs, turns, began_ns, .. } = self.tap_mut();
         let lasted_ns = monotonic_ns().saturating_sub(*began_ns);
         turns.as_mut().map_or(Ok(()), |turns| turns.take_busy(programs, lasted_ns, into))
+    }
+
+    fn take_ranges(&mut self, into: &mut Vec<RangeInStep>) -> Result<(), CaptureError> {
+        let ProbeSession { programs, turns, .. } = self.tap_mut();
+        turns.as_mut().map_or(Ok(()), |turns| turns.take_ranges(programs, into))
     }
 
     fn cgroups(&self, show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {

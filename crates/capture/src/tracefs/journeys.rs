@@ -302,6 +302,7 @@ mod tests {
             process: None,
             commands: true,
             step_ns: None,
+            range_bytes: Vec::new(),
             ring_bytes: 1 << 20,
             source: None,
             files: None,

@@ -97,6 +97,7 @@ fn options(device: &ScratchDevice) -> CaptureOptions {
         commands: true,
         step_ns: None,
         // Large enough for all I/Os of a test, even if it is not read for a while.
+        range_bytes: Vec::new(),
         ring_bytes: 1 << 25,
         source: None,
         files: None,
@@ -376,6 +377,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         process: None,
         commands: false,
         step_ns: None,
+        range_bytes: Vec::new(),
         ring_bytes: 4096,
         source: None,
         files: None,

@@ -8,6 +8,7 @@ use crate::draw::DrawPlan;
 use crate::prepared::StepRefusal;
 use crate::start::{StepStart, WorkDone};
 use std::collections::BTreeMap;
+use steadfast_domain::hex::to_hex;
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Pace, Zone};
 use steadfast_domain::{Bytes, IoStream, Load, Nanos, Op, Order, Stimulus};
@@ -448,8 +449,7 @@ fn pattern_options(stimulus: &Stimulus) -> Result<Vec<(&'static str, String)>, S
         DataPattern::RandomOnce => {}
         DataPattern::Zero => options.push(("zero_buffers", "1".to_owned())),
         DataPattern::Repeating(bytes) if (1..=PATTERN_LIMIT).contains(&bytes.len()) => {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            options.push(("buffer_pattern", format!("0x{hex}")));
+            options.push(("buffer_pattern", format!("0x{}", to_hex(bytes))));
         }
         DataPattern::Repeating(_) => {
             return Err(format!("fio repeats patterns of 1 to {PATTERN_LIMIT} bytes"));

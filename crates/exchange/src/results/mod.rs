@@ -16,6 +16,7 @@ pub(crate) mod vdbench;
 use crate::file_kind::FileKind;
 use crate::parse_error::ParseError;
 use sha2::{Digest, Sha256};
+use steadfast_domain::hex::to_hex;
 use steadfast_domain::{ForeignOutcome, ForeignResults};
 
 /// Reads a file of results. `file` is its name, which FioSynth puts the test and the round in.
@@ -39,7 +40,7 @@ pub fn read(kind: FileKind, file: &str, bytes: &[u8]) -> Result<ForeignResults, 
     }
     number_labels(&mut results.tests);
     results.file = file.to_owned();
-    results.digest = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    results.digest = to_hex(&Sha256::digest(bytes));
     if let Some((name, round)) = fiosynth_name(file).filter(|_| kind == FileKind::FioJson) {
         results.id = "fiosynth".into();
         results.round = Some(round);

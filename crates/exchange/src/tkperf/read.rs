@@ -5,6 +5,7 @@ use crate::ParseError;
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use steadfast_domain::hex::to_hex;
 use steadfast_domain::text::{excerpt, with_short_words};
 use steadfast_domain::{ClaimedSteadyState, ForeignRun, ForeignTest};
 
@@ -52,7 +53,7 @@ pub fn read(bytes: &[u8]) -> Result<ForeignRun, ParseError> {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    to_hex(&Sha256::digest(bytes))
 }
 
 fn name(node: Node<'_, '_>) -> String {

@@ -46,17 +46,19 @@ pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<ShellC
 /// Returns the width of a column, in nanoseconds. The command line accepts none below 100 us.
 fn step(selection: &IoSelection<'_>, query: &QueryString) -> Result<u64, HttpError> {
     let cells = query.within("cells", 120, 4096)?;
-    Ok(axis(selection.window_ns, cells, selection.index.cells.width_ns, false).width_ns)
+    let cell_ns = selection.index.cells.width_ns;
+    Ok(axis(selection.window_ns, cells, cell_ns, cell_ns).width_ns)
 }
 
 fn filters(selection: &IoSelection<'_>, of_files: bool) -> Vec<String> {
     let (filter, (from, to)) = (&selection.filter, selection.window_ns);
+    let begin = selection.index.begin_ns;
     let mut found = Vec::new();
-    if from > 0 {
-        found.push(format!("--from {from}ns"));
+    if from > begin {
+        found.push(format!("--from {}ns", from - begin));
     }
     if to < selection.index.end_ns {
-        found.push(format!("--to {to}ns"));
+        found.push(format!("--to {}ns", to.saturating_sub(begin)));
     }
     found.extend(filter.process.as_ref().map(|process| match process {
         ProcessSelector::Pid(pid) => format!("--pid {pid}"),

@@ -15,6 +15,8 @@ use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 const CELLS: u64 = 512;
 const CELLS_MOST: u64 = 4096;
 const ROWS: u64 = 128;
+/// Buckets of response times in a quarter of an octave.
+const QUARTER: usize = CoarseHistogram::index(20) - CoarseHistogram::index(16);
 /// Maximum number of values in an answer.
 const VALUES_MOST: u64 = 1 << 21;
 
@@ -81,8 +83,10 @@ fn of_buckets(
         let filled = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         found.extend(filled.map(|(bucket, count)| (at, bucket, *count)));
     });
-    let low = found.iter().map(|(_, bucket, _)| *bucket).min();
-    let high = found.iter().map(|(_, bucket, _)| *bucket).max();
+    // A row of the kernel's buckets, a quarter of an octave each, consists of whole ones.
+    let whole = if selection.capture.has_kernel_sums() { QUARTER } else { 1 };
+    let low = found.iter().map(|(_, bucket, _)| *bucket / whole * whole).min();
+    let high = found.iter().map(|(_, bucket, _)| *bucket / whole * whole + whole - 1).max();
     let ColumnAxis { width_ns, first, columns } = scoped.axis;
     let mut heat = HeatAnswer {
         kind: if buckets == HeatKind::Responses { "rt" } else { "qd" },
@@ -94,7 +98,7 @@ fn of_buckets(
         counts: Vec::new(),
     };
     let (Some(low), Some(high)) = (low, high) else { return Ok(heat) };
-    let together = (high - low + 1).div_ceil(rows);
+    let together = (high - low + 1).div_ceil(rows).next_multiple_of(whole);
     heat.rows = (high - low + 1).div_ceil(together);
     heat.row_edges = (0..heat.rows).map(|row| buckets.bounds(low + row * together).0).collect();
     heat.row_edges.push(buckets.bounds(high).1.saturating_add(1));
@@ -136,7 +140,7 @@ fn of_addresses(
         (&found.0, found.1)
     };
     let width_ns = cube.step_ns().unwrap_or(1);
-    let axis = axis(selection.window_ns, cells, width_ns, false);
+    let axis = axis(selection.window_ns, cells, width_ns, width_ns);
     let above = divisor(addresses.ranges, rows);
     let rows = addresses.ranges / above;
     let mut counts = vec![0; axis.columns * rows];
@@ -187,7 +191,7 @@ fn of_ios(
     if low >= high {
         return Err(HttpError::bad(format!("no address lies between {low} and {high}")));
     }
-    let axis = selection.axis(cells, selection.index.cells.width_ns, true);
+    let axis = selection.axis(cells);
     let addresses = AddressRanges::new((low, high), rows);
     let mut fold = HitsFold::new(axis, addresses);
     selection.fold(selection.window_ns, &mut fold)?;
@@ -246,7 +250,8 @@ fn of_seconds(
         };
         &found
     };
-    let axis = axis(whole, cells, cube.step_ns().unwrap_or(SECOND), false);
+    let width_ns = cube.step_ns().unwrap_or(SECOND);
+    let axis = axis(whole, cells, width_ns, width_ns);
     let above = divisor(PARTS, rows);
     let rows = PARTS / above;
     let mut counts = vec![0; axis.columns * rows];

@@ -15,7 +15,13 @@ const FILTERS: [&str; 9] =
 pub struct CaptureMeta {
     begin_unix_ns: Option<u64>,
     zone_offset_s: Option<i32>,
+    /// Begin of the first capture of a fold file; 0 for one capture.
+    start_ns: u64,
     duration_ns: u64,
+    /// Width of the steps of which only sums were kept; `None` for single I/Os.
+    step_ns: Option<u64>,
+    /// Views that cannot be shown, with the reasons.
+    refused: BTreeMap<&'static str, String>,
     ios: u64,
     bytes: u64,
     devices: Vec<DeviceMeta>,
@@ -105,7 +111,10 @@ pub fn of_capture(capture: &ExploredCapture, index: &Index) -> CaptureMeta {
     CaptureMeta {
         begin_unix_ns: conditions.began_unix_ns,
         zone_offset_s: conditions.zone.as_ref().map(|zone| zone.offset_s),
+        start_ns: index.begin_ns,
         duration_ns: index.end_ns,
+        step_ns: index.step_ns,
+        refused: super::views::refused(capture),
         ios: index.ios,
         bytes,
         devices: conditions.devices.iter().map(device).collect(),
@@ -117,7 +126,7 @@ pub fn of_capture(capture: &ExploredCapture, index: &Index) -> CaptureMeta {
         lba: LbaMeta { low: addresses.low, high: addresses.begin(addresses.ranges) },
         cell_ns: index.cells.width_ns,
         cells: index.cells.count,
-        busy_ns: (!conditions.rounded_times).then(|| busy_ns(index)),
+        busy_ns: capture.knows_busy_time().then(|| busy_ns(index)),
         workload_name: conditions.workload.clone(),
         comment: conditions.comment.clone(),
         host: conditions.host.clone(),

@@ -9,6 +9,7 @@ mod meta;
 mod read_out;
 mod series;
 mod tables;
+mod views;
 
 use crate::capture::ExploredCapture;
 use crate::query::QueryString;
@@ -20,6 +21,7 @@ use steadfast_domain::Layer;
 
 pub use groups::recorded as groups_recorded;
 pub use meta::{CaptureMeta, of_capture};
+pub use views::refused as refused_views;
 
 /// Names of all questions about a capture.
 pub const QUESTIONS: [&str; 12] = [
@@ -51,6 +53,14 @@ pub fn answer(
     capture.captured()?;
     if let Some(known) = capture.answered(&question) {
         return Ok(known);
+    }
+    let view = match (what, query.one("kind")?) {
+        ("heat", Some("qd")) => "depths",
+        ("heat", Some(kind)) => kind,
+        _ => what,
+    };
+    if let Some(reason) = views::refused(capture).remove(view) {
+        return Err(HttpError::bad(reason));
     }
     let mut selection = IoSelection::from_query(capture, query)?;
     // Files exist only at the file-system layer, whichever layer is counted elsewhere.

@@ -141,13 +141,17 @@ fn filled(
         keys,
     };
     let (mut any_response, devices) = (false, selection.devices());
+    let may_be_missed = selection.capture.conditions().busy_time;
     for (busy, observed_ns) in series.busy.iter_mut().zip(&observed_ns) {
         *busy = devices.and(observed_ns.map(|_| 0.0));
     }
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
         any_response |= column.totals.times.responses > 0;
         let known = devices.zip(observed_ns[at]);
-        series.busy[at] = known.map(|(n, observed)| busy_share(column.busy_ns, observed, n));
+        let share = known.map(|(n, observed)| busy_share(column.busy_ns, observed, n));
+        // As `StepFigures::without_missed_busy_time`.
+        series.busy[at] =
+            share.filter(|share| !may_be_missed || *share > 0.0 || column.totals.all_ios() == 0);
         series.put(at, column, by);
     });
     if !any_response {
@@ -208,10 +212,8 @@ impl SeriesAnswer {
 
     fn put_times(&mut self, at: usize, column: &ColumnSums) {
         let totals = &column.totals.times;
-        let histogram = CoarseHistogram::from_dense(column.responses());
-        let percentile = |share| {
-            histogram.reportable_percentile(share).map(|time| time.0.min(totals.response_max_ns))
-        };
+        let step = step(column);
+        let percentile = |share| step.percentile(share).map(|time| time.0);
         self.rt_mean_ns[at] = totals.response_sum_ns.checked_div(totals.responses);
         self.rt_p50[at] = percentile(0.5);
         self.rt_p99[at] = percentile(0.99);
@@ -246,6 +248,7 @@ pub fn steps(selection: &IoSelection<'_>, query: &QueryString) -> Result<StepsAn
     let observed = selection.observed(&scoped)?;
     let figures = found.iter().map(|(number, step, contents)| {
         StepFigures::new(*number, step, (axis.width_ns, &observed), devices)
+            .without_missed_busy_time(conditions)
             .with_content(ContentFigures::new(*contents, told))
             .with_processors(conditions, axis.width_ns)
     });

@@ -106,8 +106,7 @@ pub fn workload(
     let (_, mut remarks) = workload.io_streams()?;
     remarks.extend(selection.captured()?.integrity().missing());
     let pass = selection.pass(selection.window_ns);
-    let is_whole = selection.window_ns == (0, selection.index.end_ns);
-    let told = if is_whole { &selection.filter } else { &pass.filter };
+    let told = if selection.is_whole() { &selection.filter } else { &pass.filter };
     remarks
         .extend(told.describe(conditions).map(|told| format!("Only part of the trace: {told}.")));
     if let Some(share @ Share::AtLeast(_)) = conditions.duplicates() {

@@ -215,8 +215,8 @@ fn cells_alike(capture: &ExploredCapture, (from, to): (u64, u64)) -> u64 {
     // Pictures have columns four times as wide.
     let (narrow, wide) = (index.cells.width_ns, index.by_pair.width_ns().unwrap() * 4);
     let is_alike = |cells: &u64| {
-        let of_ios = axis((from, to), *cells, narrow, true);
-        of_ios == axis((from, to), *cells, wide, false)
+        let of_ios = axis((from, to), *cells, narrow, 1);
+        of_ios == axis((from, to), *cells, wide, wide)
     };
     (20..500).find(is_alike).expect("some number of columns gives the same width")
 }

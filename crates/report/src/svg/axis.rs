@@ -258,8 +258,7 @@ fn clock_face(seconds: f64, step: f64) -> String {
     let ticks = (seconds * scale).round();
     let (day, rest) = ((ticks / scale / 86_400.0).floor(), ticks % (86_400.0 * scale));
     if rest == 0.0 && step >= 60.0 {
-        let (year, month, day, ..) = civil((day * 86_400_000.0) as u64);
-        return format!("{year:04}-{month:02}-{day:02}");
+        return civil((day * 86_400_000.0) as u64).date().to_string();
     }
     let whole = (rest / scale).floor() as u64;
     let text = format!("{:02}:{:02}", whole / 3600, whole / 60 % 60);

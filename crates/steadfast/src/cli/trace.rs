@@ -187,9 +187,10 @@ pub enum ProcessFacet {
 pub struct HitsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// Number of LBA ranges to divide the device into
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub ranges: u32,
+    /// Number of LBA ranges to divide the device into; default: 100, or those that the capture
+    /// counted (--totals-ranges)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub ranges: Option<u32>,
     /// Read the map out at this moment: how much each stream moved, and at which percent of the
     /// device; for as long as --step, default 1s
     #[arg(long, value_name = "MOMENT", conflicts_with = "show")]

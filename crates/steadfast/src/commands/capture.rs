@@ -39,6 +39,7 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
         layers: arguments.layer.iter().map(|layer| (*layer).into()).collect(),
         duration: arguments.duration,
         step: arguments.totals_every,
+        ranges: arguments.totals_ranges,
         process: arguments.pid,
         commands: !arguments.no_commands,
         mark: arguments.mark.clone(),

@@ -4,13 +4,14 @@ use super::scratch::{
     LoopDevice, refuse, run_in, skip, stderr, stdout, steadfast, succeed, wait_until,
 };
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
+use steadfast_domain::{CaptureConditions, DirectBuffer, IoEvent, IoOp, Layer};
 use steadfast_tracefile::{Batch, Fields, Trace, TraceError};
 use steadfast_workload::WorkloadFile;
 
@@ -562,6 +563,91 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     }
     assert_eq!(known.len(), response_99(added.path()).len());
     reported_as_far_as_steps_tell(added.path());
+}
+
+/// Reads, writes, bytes read and bytes written of each range that was touched.
+fn ranges_hit(directory: &Path, more: &[&str]) -> BTreeMap<u64, [u64; 4]> {
+    let mut found: BTreeMap<u64, [u64; 4]> = BTreeMap::new();
+    for (show, fields) in
+        [("count", ["reads", "writes"]), ("bytes", ["read_bytes", "written_bytes"])]
+    {
+        let hits = ["trace", "hits", "trace.parquet", "--step", "1h", "--show", show, "--json"];
+        let answer: Value =
+            serde_json::from_str(&succeed(directory, &[&hits[..], more].concat())).unwrap();
+        let map = &answer["maps"][0];
+        assert_eq!((&map["ranges"], &map["range_bytes"]), (&1000.into(), &67_109.into()));
+        assert_eq!(map["outside"], 0, "{map}");
+        for hit in map["hits"].as_array().unwrap() {
+            let values = found.entry(hit["range"].as_u64().unwrap()).or_default();
+            let first = if show == "count" { 0 } else { 2 };
+            for (at, field) in fields.iter().enumerate() {
+                values[first + at] = hit[field].as_u64().unwrap();
+            }
+        }
+    }
+    found
+}
+
+/// The LBA ranges of 10,007 I/Os at known offsets, of sizes that touch one to three ranges: what
+/// the kernel counted is what a capture of every I/O has, and what was made.
+#[test]
+fn lba_ranges_counted_in_the_kernel_equal_those_of_every_io() {
+    const RANGE: u64 = (64u64 << 20).div_ceil(1000);
+    let test = "lba_ranges_counted_in_the_kernel_equal_those_of_every_io";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let (every, added) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    settled(&device);
+    let own = std::process::id().to_string();
+    let steps = ["--totals-every", "100ms", "--totals-ranges", "1000", "--pid", &own];
+    let Some(mut steps) = RunningCapture::new(test, added.path(), &device, &steps) else { return };
+    let ios = RunningCapture::new(test, every.path(), &device, &["--pid", &own]).unwrap();
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_DIRECT)
+        .open(&device.path)
+        .unwrap();
+    let mut made: BTreeMap<u64, [u64; 4]> = BTreeMap::new();
+    for n in 0..10_007u64 {
+        let bytes = [4096, 65_536, 122_880, 512][n as usize % 4];
+        let (offset, is_write) = (n * 7919 % 16_001 * 4096, n % 3 == 0);
+        let mut buffer = DirectBuffer::new(bytes as usize);
+        if is_write {
+            file.write_all_at(&buffer, offset).unwrap();
+        } else {
+            file.read_exact_at(&mut buffer, offset).unwrap();
+        }
+        for range in offset / RANGE..=(offset + bytes - 1) / RANGE {
+            let there = (offset + bytes).min((range + 1) * RANGE) - offset.max(range * RANGE);
+            let values = made.entry(range).or_default();
+            values[usize::from(is_write)] += 1;
+            values[2 + usize::from(is_write)] += there;
+        }
+    }
+    drop(file);
+    std::thread::sleep(Duration::from_millis(300));
+    ios.end();
+    steps.signal("-INT");
+    drop(steps);
+    let (added, every) = (added.path(), every.path());
+    assert_eq!(ranges_hit(added, &[]), made);
+    assert_eq!(ranges_hit(every, &["--ranges", "1000"]), made);
+    let writes = ranges_hit(added, &["--op", "write"]);
+    assert!(writes.values().all(|values| values[0] == 0 && values[1] > 0), "{writes:?}");
+    let picture = succeed(added, &["trace", "hits", "trace.parquet"]);
+    assert!(picture.contains("1000 ranges of"), "{picture}");
+    for (option, value, named) in [
+        ("--ranges", "100", "1000 LBA ranges"),
+        ("--show", "streams", "by operation only"),
+        ("--stream", "RND 4K R", "by operation only"),
+        ("--pid", "1", "by operation only"),
+    ] {
+        refuse(added, &["trace", "hits", "trace.parquet", option, value], &[named]);
+    }
+    refuse(added, &["trace", "hot", "trace.parquet"], &["no single I/Os"]);
+    let capture = ["capture", "-o", "x.parquet", "--device", &device.path];
+    let ranges = [&capture[..], &["--totals-ranges", "10"]].concat();
+    refuse(added, &ranges, &["--totals-every"]);
 }
 
 /// The workload file of a capture, but for what two captures of one load must

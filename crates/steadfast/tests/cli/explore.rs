@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use steadfast_domain::io_event::{CapturedDevice, CommandName, Mark};
-use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
+use steadfast_domain::io_event::{CapturedDevice, CommandName, DeviceBusyStep, Mark, StreamInStep};
+use steadfast_domain::{CaptureConditions, FineHistogram, IoEvent, IoOp, Layer};
 use steadfast_tracefile::{StepWriter, TraceWriter};
 
 const IOS: u64 = 10_007;
@@ -216,6 +216,154 @@ fn it_answers_as_the_command_line() {
     let line = explorer.json("api/command?c=0&view=streams&process=%3Cscript%3E&from=5");
     let expected = "steadfast trace streams t.parquet --from 5ns --pid '<script>'";
     assert_eq!(line["command"], expected);
+}
+
+/// Totals of 10,007 I/Os of three processes in `steps` steps.
+fn write_totals(path: &Path, step_ns: u64, steps: u64) {
+    let device = CapturedDevice { name: "nvme0n1".into(), ..CapturedDevice::default() };
+    let conditions = CaptureConditions {
+        began_unix_ns: Some(1_763_697_600_000_000_000),
+        devices: vec![device],
+        step_ns: Some(step_ns),
+        busy_time: true,
+        lasted_ns: steps * step_ns - 7,
+        ..CaptureConditions::default()
+    };
+    let io = |n: u64| {
+        let response_ns = 50_000 + n * 7919 % 503 * 1000;
+        let is_small = n.is_multiple_of(4);
+        StreamInStep {
+            step: n * 7919 % IOS * steps / IOS,
+            op: if n % 5 == 1 { IoOp::Write } else { IoOp::Read },
+            sequential: is_small,
+            bytes: if is_small { 4096 } else { 16_384 },
+            pid: 100 + (n % 3) as u32,
+            command: CommandName::new(if n.is_multiple_of(3) { "<script>" } else { "db" }),
+            ios: 1,
+            responses: 1,
+            response_sum_ns: response_ns,
+            response_max_ns: response_ns,
+            response_buckets: vec![(FineHistogram::index(response_ns) as u16, 1)],
+            depth_sum: n % 7 + 1,
+            depth_max: (n % 7 + 1) as u32,
+            offsets: n * 4096,
+            ..StreamInStep::default()
+        }
+    };
+    let mut writer = StepWriter::new(File::create(path).unwrap(), &conditions).unwrap();
+    writer.add(&(0..IOS).map(io).collect::<Vec<_>>());
+    let busy = |step: u64| DeviceBusyStep {
+        step,
+        device: 0,
+        layer: Layer::Block,
+        busy_ns: step_ns / 10 * (step % 10),
+    };
+    writer.add_busy(&(0..steps).map(busy).collect::<Vec<_>>());
+    writer.finish(&conditions).unwrap();
+}
+
+/// Compares the tables and the steps of a file of sums with those of the command line.
+fn compare_sums(explorer: &Explorer, home: &Path, file: &str, (query, options): (&str, &[&str])) {
+    let told = |words: &[&str]| command(home, &[words, &[file], options, &["--json"]].concat());
+    let ours = explorer.json(&format!("api/streams?c=0{query}"));
+    let theirs = told(&["trace", "streams"]);
+    assert!(ours["total"]["count"].as_u64().unwrap() > 0, "{query}");
+    for field in ["total", "streams", "streams_in_all", "unlisted_count"] {
+        assert_eq!(ours[field], theirs[field], "{file} {query}: {field}");
+    }
+    let ours = explorer.json(&format!("api/processes?c=0{query}"));
+    assert_eq!(ours["processes"], told(&["trace", "processes"])["processes"], "{file} {query}");
+    let ours = explorer.json(&format!("api/cumulative?c=0{query}"));
+    assert_eq!(ours["workload"], told(&["workload", "derive"])["workload"], "{file} {query}");
+    let ours = explorer.json(&format!("api/steps?c=0{query}&cells=40"));
+    let step = format!("{}ns", ours["step_ns"]);
+    let theirs = told(&["trace", "steps", "--step", &step]);
+    assert_eq!(ours["steps"], theirs["steps"], "{file} {query}");
+    let series = explorer.json(&format!("api/series?c=0{query}&cells=40&by=process"));
+    let count = |step: &Value| step["count"].as_u64().unwrap();
+    let counted: u64 = theirs["steps"].as_array().unwrap().iter().map(count).sum();
+    let sum = |counts: &Value| -> u64 {
+        counts.as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum()
+    };
+    assert_eq!(series["ios"].as_array().unwrap().iter().map(sum).sum::<u64>(), counted, "{query}");
+    let heat = explorer.json(&format!("api/heat?c=0{query}&kind=rt&cells=40"));
+    assert_eq!(sum(&heat["counts"]), counted, "{query}");
+}
+
+/// Of a file of totals the answers of the command line; what needs single I/Os is refused.
+#[test]
+fn totals_are_explored() {
+    let directory = tempfile::tempdir().unwrap();
+    let home = directory.path();
+    // Cells of the index are one step wide, and two.
+    for (file, step_ns, steps) in
+        [("narrow.parquet", 100_000_000, 300), ("wide.parquet", 1_000_000, 200_000)]
+    {
+        write_totals(&home.join(file), step_ns, steps);
+        let explorer = Explorer::ready(home, &[file]);
+        let window: (&str, &[&str]) =
+            ("&from=10000000000&to=11500000000", &["--from", "10s", "--to", "11500ms"]);
+        let filters: [(&str, &[&str]); 7] = [
+            ("", &[]),
+            window,
+            ("&op=write", &["--op", "write"]),
+            ("&process=%3Cscript%3E&op=read", &["--pid", "<script>", "--op", "read"]),
+            ("&pid=101", &["--pid", "101"]),
+            ("&stream=RND+16K+R&device=nvme0n1", &["--stream", "RND 16K R", "--device", "nvme0n1"]),
+            (
+                "&pid=102&from=10000000000&to=11500000000",
+                &["--pid", "102", "--from", "10s", "--to", "11500ms"],
+            ),
+        ];
+        for filter in filters {
+            compare_sums(&explorer, home, file, filter);
+        }
+        // A part of the time consists of whole steps.
+        let part = |from: u64, to: u64| {
+            explorer.json(&format!("api/streams?from={from}&to={to}"))["total"]["count"].clone()
+        };
+        assert_eq!(part(10_000_000_001, 11_499_999_999), part(10_000_000_000, 11_500_000_000));
+        let line = explorer.json("api/command?view=steps&from=10000000001&cells=10");
+        assert!(line["command"].as_str().unwrap().contains("--from 10000000000ns"), "{line}");
+        let meta = &explorer.json("api/meta")["items"][0];
+        assert_eq!((&meta["step_ns"], &meta["ios"]), (&step_ns.into(), &IOS.into()));
+        for view in ["lba", "hot", "subsecond", "ios"] {
+            assert!(meta["refused"][view].as_str().unwrap().contains("--totals-every"), "{view}");
+        }
+        for question in
+            ["heat?kind=lba", "heat?kind=qd", "heat?kind=subsecond", "hot", "ios", "read-out"]
+        {
+            explorer.get(&format!("api/{question}")).refused(400, "--totals-every");
+        }
+        explorer.get("api/groups?by=thread").refused(400, "no single I/Os");
+        explorer.get("api/streams?tid=7").refused(400, "no single I/Os");
+        succeed(home, &["explore", file, "-o", "page.html", "--force"]);
+        assert!(fs::read_to_string(home.join("page.html")).unwrap().contains("--totals-every"));
+    }
+}
+
+/// A fold file begins with its first capture, from which the command line counts its times.
+#[test]
+fn fold_files_are_explored() {
+    let directory = tempfile::tempdir().unwrap();
+    let home = directory.path();
+    write(&home.join("t.parquet"), IOS, "shop");
+    succeed(home, &["trace", "fold", "t.parquet", "--step", "10ms", "-o", "t.fold"]);
+    let explorer = Explorer::ready(home, &["t.fold"]);
+    let meta = explorer.json("api/meta")["items"][0].clone();
+    let start_ns = meta["start_ns"].as_u64().unwrap();
+    let at = |ns: u64| format!("{}ns", ns - start_ns);
+    let (from, to) = (at(100_000_000), at(700_000_000));
+    let filters: [(&str, &[&str]); 4] = [
+        ("", &[]),
+        ("&from=100000000&to=700000000", &["--from", &from, "--to", &to]),
+        ("&pid=101", &["--pid", "101"]),
+        ("&op=write", &["--op", "write"]),
+    ];
+    for filter in filters {
+        compare_sums(&explorer, home, "t.fold", filter);
+    }
+    explorer.get("api/hot").refused(400, "fold file");
 }
 
 #[test]
@@ -443,12 +591,8 @@ fn what_cannot_be_explored_is_refused_and_what_is_poor_is_shown() {
     write(&home.join("nobody.parquet"), 503, "");
     write(&home.join("other.parquet"), 1009, "y");
     fs::write(home.join("foreign.parquet"), "PAR1 but no trace").unwrap();
-    let conditions = CaptureConditions { step_ns: Some(1_000_000), ..CaptureConditions::default() };
-    let steps = StepWriter::new(File::create(home.join("steps.parquet")).unwrap(), &conditions);
-    steps.unwrap().finish(&conditions).unwrap();
     refuse(home, &["explore", "foreign.parquet"], &["foreign.parquet", "not a trace"]);
     refuse(home, &["explore", "missing.parquet"], &["missing.parquet", "cannot be opened"]);
-    refuse(home, &["explore", "steps.parquet"], &["steps.parquet", "trace report"]);
     refuse(home, &["explore", "empty.parquet", "empty.parquet"], &["empty.parquet"]);
     fs::create_dir(home.join("directory")).unwrap();
     refuse(home, &["explore", "directory"], &["directory", "not a run directory"]);

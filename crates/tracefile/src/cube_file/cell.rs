@@ -142,6 +142,26 @@ pub struct BusyInStep {
     pub busy_ns: u64,
 }
 
+/// Reads and writes of an LBA range of a device in a step, at the block layer. An I/O counts in every
+/// range that it touches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RangeHits {
+    /// Start of the step, in nanoseconds.
+    pub begin_ns: u64,
+    /// Device, as its position in the conditions.
+    pub device: u16,
+    /// Number of the range.
+    pub range: u16,
+    /// Reads that touch the range.
+    pub reads: u64,
+    /// Bytes read from the range.
+    pub read_bytes: u64,
+    /// Writes that touch the range.
+    pub writes: u64,
+    /// Bytes written to the range.
+    pub written_bytes: u64,
+}
+
 /// Sums over sampled blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {

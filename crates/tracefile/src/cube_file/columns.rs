@@ -1,7 +1,7 @@
 //! The columns of a cube file, in file order. One list drives the schema, the writer, the reader
 //! and docs/formats.md.
 
-use super::cell::{CubeCell, Times};
+use super::cell::{CubeCell, RangeHits, Times};
 use crate::error::TraceError;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{Type, TypePtr};
@@ -27,6 +27,8 @@ pub struct CubeColumns {
     pub content: bool,
     /// Busy time.
     pub busy: bool,
+    /// Reads and writes of LBA ranges.
+    pub ranges: bool,
     /// True if the cells are sums of single I/Os of any hosts, as a fold has them: with host, issue
     /// times, queue times and all flags.
     pub single_ios: bool,
@@ -44,6 +46,7 @@ impl CubeColumns {
             merges: self.merges || other.merges,
             content: self.content || other.content,
             busy: self.busy || other.busy,
+            ranges: self.ranges || other.ranges,
             single_ios: self.single_ios || other.single_ios,
         }
     }
@@ -57,6 +60,8 @@ pub(super) enum CubeRowKind {
     Cell,
     /// Busy time of a device in a step: `op` is null.
     Busy,
+    /// I/Os of an LBA range in a step: `op` is null, `range` is not.
+    Range,
 }
 
 /// A row of the file.
@@ -68,6 +73,8 @@ pub(super) struct CubeRow {
     /// Keys and sums. Times in it count from the beginning of the step.
     pub cell: CubeCell,
     pub busy_ns: u64,
+    /// The I/Os of a range; without device and begin, which are those of the row.
+    pub hits: RangeHits,
 }
 
 /// The kinds of rows in which a column has values.
@@ -76,6 +83,7 @@ pub(super) enum HeldIn {
     All,
     Cells,
     Busy,
+    Ranges,
 }
 
 impl HeldIn {
@@ -84,6 +92,7 @@ impl HeldIn {
             HeldIn::All => true,
             HeldIn::Cells => kind == CubeRowKind::Cell,
             HeldIn::Busy => kind == CubeRowKind::Busy,
+            HeldIn::Ranges => kind == CubeRowKind::Range,
         }
     }
 }
@@ -92,7 +101,7 @@ impl HeldIn {
 #[derive(Clone, Copy)]
 pub(super) enum Store {
     /// An unsigned integer of `bits` bits. `set` returns `None` for an impossible value; null is
-    /// [`NO_OP`] in the column `op`, and 0 in all others.
+    /// [`NULL_KEY`] in the columns `op` and `range`, and 0 in all others.
     Number { bits: i8, get: fn(&CubeRow) -> u64, set: fn(&mut CubeRow, u64) -> Option<()> },
     /// A boolean: sequential or random.
     Sequential,
@@ -112,8 +121,8 @@ pub(super) enum Store {
     Disk,
 }
 
-/// Null in the column `op`.
-pub(super) const NO_OP: u64 = u32::MAX as u64;
+/// Null in the columns that decide what a row holds.
+pub(super) const NULL_KEY: u64 = u32::MAX as u64;
 
 /// A column of a cube file.
 #[derive(Clone, Copy)]
@@ -146,6 +155,16 @@ macro_rules! sum {
         CubeColumn {
             dictionary: false,
             ..CubeColumn::new($name, number!($bits, cell.$($field).+), HeldIn::Cells).only($is_there)
+        }
+    };
+}
+
+/// Defines the column of a sum in a field of [`RangeHits`].
+macro_rules! hits {
+    ($name:literal, $field:ident) => {
+        CubeColumn {
+            dictionary: false,
+            ..CubeColumn::new($name, number!(64, hits.$field), HeldIn::Ranges).only(OF_RANGES)
         }
     };
 }
@@ -236,6 +255,7 @@ const ALWAYS: fn(&CubeColumns) -> bool = |_| true;
 const OF_FOLD: fn(&CubeColumns) -> bool = |columns| columns.single_ios;
 const OF_PROCESSES: fn(&CubeColumns) -> bool = |columns| columns.processes;
 const OF_THREADS: fn(&CubeColumns) -> bool = |columns| columns.threads;
+const OF_RANGES: fn(&CubeColumns) -> bool = |columns| columns.ranges;
 const OF_CONTENT: fn(&CubeColumns) -> bool = |columns| columns.content;
 
 /// A column that every cube file has, and no file of steps of unreleased versions.
@@ -246,7 +266,7 @@ const RESPONSES: [CubeColumn; 2] =
 const QUEUED: [CubeColumn; 2] = histogram!("queued_bucket", "queued_bucket_ios", queued, OF_FOLD);
 
 /// All columns, in file order.
-const ALL: [CubeColumn; 49] = [
+const ALL: [CubeColumn; 54] = [
     CubeColumn::new("host", Store::Host, HeldIn::All).only(OF_FOLD),
     CubeColumn::new("disk", Store::Disk, HeldIn::All),
     CubeColumn { dictionary: false, ..CubeColumn::new("step", number!(64, step), HeldIn::All) },
@@ -271,7 +291,7 @@ const ALL: [CubeColumn; 49] = [
             get: |row| row.cell.op as u64,
             set: |row, value| {
                 match (value, row.kind) {
-                    (NO_OP, CubeRowKind::Cell) => row.kind = CubeRowKind::Busy,
+                    (NULL_KEY, CubeRowKind::Cell) => row.kind = CubeRowKind::Busy,
                     _ => row.cell.op = IoOp::of_number(u8::try_from(value).ok()?)?,
                 }
                 Some(())
@@ -338,6 +358,30 @@ const ALL: [CubeColumn; 49] = [
         ..CubeColumn::new("busy_ns", number!(64, busy_ns), HeldIn::Busy)
             .only(|columns| columns.busy)
     },
+    CubeColumn::new(
+        "range",
+        Store::Number {
+            bits: 16,
+            get: |row| row.hits.range.into(),
+            set: |row, value| {
+                match (value, row.kind) {
+                    (NULL_KEY, _) => {}
+                    (_, CubeRowKind::Cell) => return None,
+                    _ => {
+                        row.kind = CubeRowKind::Range;
+                        row.hits.range = value.try_into().ok()?;
+                    }
+                }
+                Some(())
+            },
+        },
+        HeldIn::Ranges,
+    )
+    .only(OF_RANGES),
+    hits!("range_reads", reads),
+    hits!("range_read_bytes", read_bytes),
+    hits!("range_writes", writes),
+    hits!("range_written_bytes", written_bytes),
 ];
 
 /// Returns the columns that a file has, in file order.

@@ -1,7 +1,7 @@
 //! The cube file: sums of I/Os by step, device, stream and originator, as `capture --totals-every`
 //! and `trace fold` write them. A Parquet file with one row per [`CubeCell`] and the same metadata and
 //! checksums as a trace file. A dimension that was not recorded is an absent column, and a key that
-//! a row does not distinguish is null: rows without `op` hold the busy time of a device. `docs/formats.md` describes the columns.
+//! a row does not distinguish is null: rows without `op` hold the busy time of a device or the I/Os of an LBA range. `docs/formats.md` describes the columns.
 
 mod cell;
 mod columns;
@@ -11,7 +11,7 @@ mod step_writer;
 mod tests;
 mod writer;
 
-pub use cell::{BusyInStep, Contents, CubeCell, FLAGS, Times, Who};
+pub use cell::{BusyInStep, Contents, CubeCell, FLAGS, RangeHits, Times, Who};
 pub use columns::CubeColumns;
 pub use reader::{CubeFile, CubeRows};
 pub use step_writer::StepWriter;

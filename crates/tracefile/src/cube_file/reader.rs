@@ -1,8 +1,8 @@
 //! Reads the rows of a cube file, row group by row group.
 
-use super::cell::{BusyInStep, CubeCell};
+use super::cell::{BusyInStep, CubeCell, RangeHits};
 use super::columns::{
-    CubeColumn, CubeRow, CubeRowKind, NO_OP, RESPONSE_BUCKET, Store, all_columns, element_of,
+    CubeColumn, CubeRow, CubeRowKind, NULL_KEY, RESPONSE_BUCKET, Store, all_columns, element_of,
 };
 use super::{BUCKETS_PER_GROUP, ROWS_PER_GROUP, WIDTH_NS};
 use crate::error::TraceError;
@@ -29,6 +29,8 @@ pub struct CubeRows {
     pub cells: Vec<CubeCell>,
     /// Busy time by step, device and layer.
     pub busy: Vec<BusyInStep>,
+    /// I/Os of LBA ranges by step and device.
+    pub ranges: Vec<RangeHits>,
 }
 
 impl<R: Read + Seek + Send + 'static> CubeFile<R> {
@@ -75,6 +77,12 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
     /// Returns the number of row groups.
     pub fn groups(&self) -> usize {
         self.groups.len()
+    }
+
+    /// Returns the time and the I/Os of a row group, or `None` if the file does not record them.
+    pub fn extent(&self, number: usize) -> Option<RowGroupExtent> {
+        let sum = self.groups.get(number)?.sum.as_ref()?;
+        Some(RowGroupExtent { span_ns: sum.span_ns, ios: sum.ios })
     }
 
     /// Returns true if every row group has a checksum.
@@ -143,7 +151,8 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
                 set_numbers(column.name, set, rows, values)
             }
             Store::Number { set, .. } => {
-                let absent = if column.name == "op" { NO_OP as u32 as i32 } else { 0 };
+                let decides = matches!(column.name, "op" | "range");
+                let absent = if decides { NULL_KEY as u32 as i32 } else { 0 };
                 let values = chunk::values(source, chunk, count, absent)?;
                 let values = values.into_iter().map(|value: i32| u64::from(value.cast_unsigned()));
                 set_numbers(column.name, set, rows, values)
@@ -199,7 +208,7 @@ impl<R: Read + Seek + Send + 'static> CubeFile<R> {
 
 impl CubeRows {
     fn push(&mut self, row: CubeRow, step_ns: u64) -> Result<(), TraceError> {
-        let CubeRow { kind, step, mut cell, busy_ns } = row;
+        let CubeRow { kind, step, mut cell, busy_ns, hits } = row;
         let end_ns = step.checked_add(1).and_then(|steps| steps.checked_mul(step_ns));
         let end_ns =
             end_ns.ok_or_else(|| TraceError::damaged(in_column("step"), "an impossible step"))?;
@@ -207,6 +216,10 @@ impl CubeRows {
         if kind == CubeRowKind::Busy {
             let (device, layer) = (cell.device, cell.layer);
             self.busy.push(BusyInStep { begin_ns, device, layer, busy_ns });
+            return Ok(());
+        }
+        if kind == CubeRowKind::Range {
+            self.ranges.push(RangeHits { begin_ns, device: cell.device, ..hits });
             return Ok(());
         }
         let (first, last) = cell.span_ns;

@@ -1,6 +1,6 @@
 //! Writes the cube file of a capture of steps.
 
-use super::cell::{BusyInStep, CubeCell};
+use super::cell::{BusyInStep, CubeCell, RangeHits};
 use super::columns::CubeColumns;
 use super::reader::CubeRows;
 use super::writer::CubeWriter;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::Layer;
-use steadfast_domain::io_event::{DeviceBusyStep, StepStreamKey, StreamInStep};
+use steadfast_domain::io_event::{DeviceBusyStep, RangeInStep, StepStreamKey, StreamInStep};
 
 /// The columns that the kernel's sums fill.
 pub(super) const COLUMNS: CubeColumns = CubeColumns {
@@ -20,6 +20,7 @@ pub(super) const COLUMNS: CubeColumns = CubeColumns {
     merges: false,
     content: false,
     busy: false,
+    ranges: false,
     single_ios: false,
 };
 
@@ -30,6 +31,7 @@ pub struct StepWriter<W: Write + Send> {
     step_ns: u64,
     waiting: BTreeMap<u64, BTreeMap<StepStreamKey, StreamInStep>>,
     busy: BTreeMap<(u64, u16, Layer), u64>,
+    ranges: BTreeMap<(u64, u16, u16), RangeInStep>,
     rows: u64,
 }
 
@@ -39,12 +41,14 @@ impl<W: Write + Send> StepWriter<W> {
     /// # Errors
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
-        let columns = CubeColumns { busy: conditions.busy_time, ..COLUMNS };
+        let ranges = conditions.lba_ranges.is_some();
+        let columns = CubeColumns { busy: conditions.busy_time, ranges, ..COLUMNS };
         Ok(StepWriter {
             cube: CubeWriter::new(sink, columns, conditions)?,
             step_ns: conditions.step_ns.unwrap_or(1),
             waiting: BTreeMap::new(),
             busy: BTreeMap::new(),
+            ranges: BTreeMap::new(),
             rows: 0,
         })
     }
@@ -66,6 +70,15 @@ impl<W: Write + Send> StepWriter<W> {
     pub fn add_busy(&mut self, parts: &[DeviceBusyStep]) {
         for part in parts {
             *self.busy.entry((part.step, part.device, part.layer)).or_default() += part.busy_ns;
+        }
+    }
+
+    /// Adds I/Os of LBA ranges. They are written if the conditions have `lba_ranges`.
+    pub fn add_ranges(&mut self, parts: &[RangeInStep]) {
+        for part in parts {
+            let key = (part.step, part.device, part.range);
+            let waiting = self.ranges.entry(key);
+            waiting.and_modify(|range| range.merge(part)).or_insert(*part);
         }
     }
 
@@ -95,6 +108,20 @@ impl<W: Write + Send> StepWriter<W> {
             let begin_ns = step.saturating_mul(self.step_ns);
             self.cube.add_busy(BusyInStep { begin_ns, device, layer, busy_ns })?;
         }
+        let later = self.ranges.split_off(&(step, 0, 0));
+        for part in std::mem::replace(&mut self.ranges, later).into_values() {
+            let RangeInStep { device, range, reads, read_bytes, writes, written_bytes, .. } = part;
+            let begin_ns = part.step.saturating_mul(self.step_ns);
+            self.cube.add_range(RangeHits {
+                begin_ns,
+                device,
+                range,
+                reads,
+                read_bytes,
+                writes,
+                written_bytes,
+            })?;
+        }
         self.cube.flush()
     }
 
@@ -106,17 +133,22 @@ impl<W: Write + Send> StepWriter<W> {
         self.rows += rows.cells.len() as u64;
         rows.cells.into_iter().try_for_each(|cell| self.cube.add(cell))?;
         rows.busy.into_iter().try_for_each(|busy| self.cube.add_busy(busy))?;
+        rows.ranges.into_iter().try_for_each(|hits| self.cube.add_range(hits))?;
         self.cube.flush()
     }
 
     /// Returns the number of streams of steps that were written or wait.
     pub fn rows(&self) -> u64 {
-        self.rows + self.waiting() as u64
+        self.rows + self.streams_waiting() as u64
     }
 
-    /// Returns the number of streams of steps that are only in memory.
-    pub fn waiting(&self) -> usize {
+    fn streams_waiting(&self) -> usize {
         self.waiting.values().map(BTreeMap::len).sum()
+    }
+
+    /// Returns the number of streams and LBA ranges of steps that are only in memory.
+    pub fn waiting(&self) -> usize {
+        self.streams_waiting() + self.ranges.len()
     }
 
     /// Returns the size of the file so far, in bytes.

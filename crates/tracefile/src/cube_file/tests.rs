@@ -4,7 +4,7 @@ use super::*;
 use crate::error::TraceError;
 use crate::parquet::{Footer, SharedMedium, footer};
 use std::io::Cursor;
-use steadfast_domain::io_event::{CapturedDevice, CommandName};
+use steadfast_domain::io_event::{CapturedDevice, CommandName, RangeInStep};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{FineHistogram, IoOp, Layer};
 
@@ -17,6 +17,7 @@ const EVERY: CubeColumns = CubeColumns {
     merges: true,
     content: true,
     busy: true,
+    ranges: true,
     single_ios: true,
 };
 
@@ -131,6 +132,40 @@ fn columns_that_were_not_recorded_are_absent() {
     assert_eq!(found[1].who, process);
     assert_eq!((found[1].depths, found[0].depths), (11, 0), "known wherever any is");
     assert_eq!(found[1].span_ns, (3 * STEP_NS, 4 * STEP_NS - 1), "the bounds of the step");
+}
+
+#[test]
+fn hits_of_ranges_are_read_as_they_were_written() {
+    let conditions = CaptureConditions { step_ns: Some(STEP_NS), lba_ranges: Some(7), ..host() };
+    let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
+    writer.copy(CubeRows { cells: cells(), ..CubeRows::default() }).unwrap();
+    let read = RangeInStep {
+        step: 3,
+        device: 1,
+        range: 6,
+        reads: 2,
+        read_bytes: 9000,
+        ..RangeInStep::default()
+    };
+    let written = RangeInStep { writes: 5, written_bytes: u64::MAX, ..RangeInStep::default() };
+    let written = RangeInStep { step: 3, device: 1, range: 6, ..written };
+    writer.add_ranges(&[read, RangeInStep { step: 2, range: 0, ..read }, written]);
+    assert_eq!((writer.waiting(), writer.rows()), (2, 2));
+    let file = whole(writer.finish(&conditions).unwrap());
+    assert_eq!(file.groups(), 2);
+    assert_eq!(file.read(0).unwrap().cells.len(), 2);
+    let rows = file.read(1).unwrap();
+    assert!(rows.cells.is_empty() && rows.busy.is_empty());
+    let hits = |begin_ns, range, writes, written_bytes| RangeHits {
+        begin_ns,
+        device: 1,
+        range,
+        reads: 2,
+        read_bytes: 9000,
+        writes,
+        written_bytes,
+    };
+    assert_eq!(rows.ranges, [hits(2 * STEP_NS, 0, 0, 0), hits(3 * STEP_NS, 6, 5, u64::MAX)]);
 }
 
 /// Merging copies row groups; what a capture did not record is null.

@@ -1,6 +1,6 @@
 //! Writes a cube file, row group by row group.
 
-use super::cell::{BusyInStep, CubeCell};
+use super::cell::{BusyInStep, CubeCell, RangeHits};
 use super::columns::{
     CubeColumn, CubeColumns, CubeRow, CubeRowKind, HeldIn, Store, columns_of, schema,
 };
@@ -107,7 +107,7 @@ impl<W: Write + Send> CubeWriter<W> {
         let begin_ns = std::mem::take(&mut cell.begin_ns);
         let (first, last) = cell.span_ns;
         cell.span_ns = (first.saturating_sub(begin_ns), last.saturating_sub(begin_ns));
-        self.push(CubeRowKind::Cell, begin_ns, cell, 0)
+        self.push(begin_ns, CubeRow { cell, ..CubeRow::default() })
     }
 
     /// Adds the busy time of a device in a step.
@@ -116,23 +116,24 @@ impl<W: Write + Send> CubeWriter<W> {
     /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
     pub fn add_busy(&mut self, busy: BusyInStep) -> Result<(), TraceError> {
         let BusyInStep { begin_ns, device, layer, busy_ns } = busy;
-        self.push(
-            CubeRowKind::Busy,
-            begin_ns,
-            CubeCell { device, layer, ..CubeCell::default() },
-            busy_ns,
-        )
+        let cell = CubeCell { device, layer, ..CubeCell::default() };
+        let row = CubeRow { kind: CubeRowKind::Busy, cell, busy_ns, ..CubeRow::default() };
+        self.push(begin_ns, row)
     }
 
-    fn push(
-        &mut self,
-        kind: CubeRowKind,
-        begin_ns: u64,
-        cell: CubeCell,
-        busy_ns: u64,
-    ) -> Result<(), TraceError> {
-        self.buckets += cell.responses.buckets.len() + cell.queued.buckets.len();
-        self.rows.push(CubeRow { kind, step: begin_ns / self.step_ns, cell, busy_ns });
+    /// Adds the I/Os of an LBA range in a step.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Encode`] or [`TraceError::Io`] if writing fails.
+    pub fn add_range(&mut self, hits: RangeHits) -> Result<(), TraceError> {
+        let cell = CubeCell { device: hits.device, ..CubeCell::default() };
+        let row = CubeRow { kind: CubeRowKind::Range, cell, hits, ..CubeRow::default() };
+        self.push(hits.begin_ns, row)
+    }
+
+    fn push(&mut self, begin_ns: u64, row: CubeRow) -> Result<(), TraceError> {
+        self.buckets += row.cell.responses.buckets.len() + row.cell.queued.buckets.len();
+        self.rows.push(CubeRow { step: begin_ns / self.step_ns, ..row });
         if self.rows.len() >= ROWS_PER_GROUP || self.buckets >= BUCKETS_PER_GROUP {
             self.flush()?;
         }

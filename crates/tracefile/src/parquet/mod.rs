@@ -31,7 +31,8 @@ pub use crate::schema::{
 pub use footer::{Footer, footer, footer_or_blocks};
 pub use guard::panics_are_caught;
 pub use integrity::{Damage, Integrity, OmittedFile};
-pub(crate) use output::{RowGroupExtent, TraceOutput};
+pub use output::RowGroupExtent;
+pub(crate) use output::TraceOutput;
 pub use parts::is_same_capture;
 pub use reader::TraceRef;
 pub use reader::{Trace, TraceBatches};

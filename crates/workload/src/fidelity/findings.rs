@@ -6,11 +6,11 @@ use super::side::FidelitySide;
 use super::{plots, tables};
 use sha2::{Digest, Sha256};
 use std::cmp::Ordering;
-use std::fmt::Write;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Caveat, CaveatKind, Exhibit, FormBlock, FormHeader, KeyFigure, Page, Setting,
 };
+use steadfast_domain::hex::to_hex;
 use steadfast_domain::{Findings, Nanos};
 
 /// Description of the method.
@@ -149,10 +149,7 @@ fn digest(found: &Fidelity) -> String {
             hash.update(format!("{} {} {}\n", stream.key, stream.count, stream.amount));
         }
     }
-    hash.finalize().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    to_hex(&hash.finalize())
 }
 
 fn header(found: &Fidelity) -> FormHeader {

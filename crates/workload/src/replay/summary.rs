@@ -7,10 +7,10 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::io::{Read, Seek};
 use steadfast_analysis::annotate::sequential::Sequencer;
 use steadfast_analysis::questions::streams::STREAMS_MAX;
+use steadfast_domain::hex::to_hex;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::script::{OpCounts, ReplayOmissions};
 use steadfast_domain::{Bytes, DueIo, IoEvent, IoOp, Nanos, Op};
@@ -175,12 +175,8 @@ impl ScriptSums {
         sizes.sort_by_key(|size| (Reverse(size.ios), size.op, size.size));
         let ios = self.counts.total();
         let known = self.flight.unended < ios && !rounded_times;
-        let mut digest = String::with_capacity(64);
-        for byte in self.hash.finalize() {
-            let _ = write!(digest, "{byte:02x}");
-        }
         Summary {
-            digest,
+            digest: to_hex(&self.hash.finalize()),
             ios,
             counts: self.counts,
             bytes: Bytes(self.bytes),

@@ -12,7 +12,7 @@ use steadfast_analysis::captured::PassResult;
 use steadfast_analysis::clock::{Moment, MomentResolver};
 use steadfast_analysis::questions::compare::device_name;
 use steadfast_analysis::questions::cumulative::Threshold;
-use steadfast_analysis::questions::hit_maps::{DeviceHits, HitMaps, HitMapsChoice};
+use steadfast_analysis::questions::hit_maps::{DeviceHits, HIT_RANGES, HitMaps, HitMapsChoice};
 use steadfast_analysis::questions::hits::{HitMap, HitMapQuantity};
 use steadfast_analysis::questions::read_out::{PlaceFigures, ReadOut, ReadOutChoice, StreamPlace};
 use steadfast_domain::Nanos;
@@ -65,7 +65,7 @@ pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
     let shown: HitMapQuantity = arguments.show.into();
     let choice = HitMapsChoice {
         shown,
-        ranges: usize::try_from(arguments.ranges)?,
+        ranges: arguments.ranges.map(usize::try_from).transpose()?,
         step_ns: arguments.axis.step.map(|step| step.0),
         threshold: arguments.threshold.unwrap_or(Threshold::USUAL),
     };
@@ -120,7 +120,7 @@ fn read_out(
     let choice = ReadOutChoice {
         from_ns,
         to_ns: from_ns.saturating_add(step_ns),
-        ranges: usize::try_from(arguments.ranges)?,
+        ranges: arguments.ranges.map_or(Ok(HIT_RANGES), usize::try_from)?,
         threshold: arguments.threshold.unwrap_or(Threshold(0)),
     };
     let PassResult { found, account } =

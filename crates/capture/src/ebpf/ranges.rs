@@ -1,0 +1,151 @@
+//! Reads and writes by LBA range and capture step, added up by the programs (bpf/block_steps.h). The
+//! programs count an I/O in its first and its last range only; [`RangeSums`] derives the ranges
+//! between them.
+
+use super::plain::PlainData;
+use std::collections::BTreeMap;
+use steadfast_domain::io_event::RangeInStep;
+use steadfast_domain::{IoEvent, IoOp};
+
+/// Names of the two tables, which are used alternately.
+pub(super) const TABLES: [&str; 2] = ["ranges_a", "ranges_b"];
+/// Name of the map that holds the table in use.
+pub(super) const IN_USE: &str = "ranges_now";
+
+/// `struct range_key` of the programs.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct RangeKey {
+    step: u64,
+    range: u32,
+    device: u16,
+    op: u16,
+}
+
+// SAFETY: integers, no padding.
+unsafe impl PlainData for RangeKey {}
+
+/// `struct range_tally` of the programs.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(super) struct RangeTally {
+    begins: u64,
+    leaves: u64,
+    arrives: u64,
+    bytes: u64,
+}
+
+// SAFETY: integers, no padding.
+unsafe impl PlainData for RangeTally {}
+
+/// The ranges of each step, device and operation in which an I/O begins or ends.
+#[derive(Default)]
+pub(super) struct RangeSums(BTreeMap<(u64, u16, bool), BTreeMap<u32, RangeTally>>);
+
+impl RangeSums {
+    /// Adds an entry of a table.
+    pub(super) fn add(&mut self, key: RangeKey, tally: RangeTally) {
+        let is_write = key.op == IoOp::Write as u16;
+        let ranges = self.0.entry((key.step, key.device, is_write)).or_default();
+        let sum = ranges.entry(key.range).or_default();
+        sum.begins += tally.begins;
+        sum.leaves += tally.leaves;
+        sum.arrives += tally.arrives;
+        sum.bytes += tally.bytes;
+    }
+
+    /// Adds an I/O as the programs do; `range_bytes` is the size of its device's ranges.
+    pub(super) fn add_io(&mut self, step: u64, io: &IoEvent, range_bytes: u64) {
+        if !matches!(io.op, IoOp::Read | IoOp::Write) || io.bytes == 0 || range_bytes == 0 {
+            return;
+        }
+        let end = io.offset.saturating_add(io.bytes.into());
+        let (first, last) = (io.offset / range_bytes, (end - 1) / range_bytes);
+        let key = |range| RangeKey { step, range, device: io.device, op: io.op as u16 };
+        let beyond = u64::from(first < last);
+        let in_first = end.min((first + 1).saturating_mul(range_bytes)) - io.offset;
+        let tally = RangeTally { begins: 1, leaves: beyond, arrives: 0, bytes: in_first };
+        self.add(key(first as u32), tally);
+        if beyond > 0 {
+            let bytes = end - last * range_bytes;
+            self.add(key(last as u32), RangeTally { arrives: 1, bytes, ..RangeTally::default() });
+        }
+    }
+
+    /// Appends every range that was touched. `range_bytes` has the size of each device's ranges.
+    pub(super) fn finish(self, range_bytes: &[u64], into: &mut Vec<RangeInStep>) {
+        let mut touched: BTreeMap<(u64, u16, u16), RangeInStep> = BTreeMap::new();
+        for ((step, device, is_write), ranges) in self.0 {
+            let width = range_bytes.get(usize::from(device)).copied().unwrap_or(0);
+            let mut add = |range: u32, ios: u64, bytes: u64| {
+                let Ok(range) = u16::try_from(range) else { return };
+                let empty = RangeInStep { step, device, range, ..RangeInStep::default() };
+                let found = touched.entry((step, device, range)).or_insert(empty);
+                if is_write {
+                    (found.writes, found.written_bytes) = (ios, bytes);
+                } else {
+                    (found.reads, found.read_bytes) = (ios, bytes);
+                }
+            };
+            // I/Os that began in an earlier range and have not ended, and the next range.
+            let (mut under_way, mut next) = (0u64, 0u32);
+            for (range, tally) in ranges {
+                if under_way > 0 {
+                    (next..range).for_each(|range| add(range, under_way, under_way * width));
+                }
+                let through = under_way.saturating_sub(tally.arrives);
+                add(range, under_way + tally.begins, tally.bytes + through * width);
+                under_way = through + tally.leaves;
+                next = range + 1;
+            }
+        }
+        into.extend(touched.into_values());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shapes_are_as_long_as_the_programs_have_them() {
+        assert_eq!((size_of::<RangeKey>(), size_of::<RangeTally>()), (16, 32));
+    }
+
+    /// Every I/O is counted in each range that it touches, one by one.
+    #[test]
+    fn ranges_between_the_first_and_the_last_are_derived() {
+        let range_bytes = [4096, 10_000];
+        let mut sums = RangeSums::default();
+        let mut expected: BTreeMap<(u64, u16, u16), RangeInStep> = BTreeMap::new();
+        for n in 0..10_007u64 {
+            let io = IoEvent {
+                device: (n % 2) as u16,
+                op: if n % 5 == 0 { IoOp::Write } else { IoOp::Read },
+                offset: n * 7919 % 1009 * 512,
+                bytes: (n % 97) as u32 * 512,
+                ..IoEvent::default()
+            };
+            let (step, width) = (n % 3, range_bytes[usize::from(io.device)]);
+            sums.add_io(step, &io, width);
+            let end = io.offset + u64::from(io.bytes);
+            for range in 0..1024u16 {
+                let (from, to) = (u64::from(range) * width, (u64::from(range) + 1) * width);
+                let bytes = end.min(to).saturating_sub(io.offset.max(from));
+                if bytes == 0 {
+                    continue;
+                }
+                let key = (step, io.device, range);
+                let empty = RangeInStep { step, device: io.device, range, ..Default::default() };
+                let one = match io.op {
+                    IoOp::Write => RangeInStep { writes: 1, written_bytes: bytes, ..empty },
+                    _ => RangeInStep { reads: 1, read_bytes: bytes, ..empty },
+                };
+                expected.entry(key).or_insert(empty).merge(&one);
+            }
+        }
+        let mut found = Vec::new();
+        sums.finish(&range_bytes, &mut found);
+        assert_eq!(found, expected.into_values().collect::<Vec<_>>());
+    }
+}
