@@ -199,7 +199,7 @@ fn apply_order(
         resumed: order.resumed,
         ..StepStart::default()
     };
-    let prepared = engine.prepare(&order.step).map_err(|refusal| refusal.of(&order.step))?;
+    let prepared = engine.prepare(&order.step).map_err(|refusal| refusal.at_step(&order.step))?;
     let mut parent = Some(link);
     let mut agree = || {
         ready.send(&LoadReport::Ready).map_err(lost)?;
