@@ -34,7 +34,7 @@ const SCALED_DOWN: [&str; 5] = ["W1THINK", "W2THINK", "W3THINK", "W4THINK", "W5T
 const ENGINE: &str = "io_uring";
 
 /// The job that FioSynth adds to a template for each device, where the template has none.
-const DEVICE_JOB: &[u8] = b"\n[device]\n";
+const DEVICE_JOB: &[u8] = b"\n[device]\nfilename=/dev/target\n";
 
 /// More steps than a suite has.
 const STEPS_MAX: usize = 10_000;
