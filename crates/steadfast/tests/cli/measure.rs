@@ -128,7 +128,7 @@ fn impossible_rates_and_durabilities_are_refused() {
     let cases: [(&[&str], &str); 6] = [
         (&["RND 4K R", "--rate", "0"], "above 0"),
         (&["RND 4K R", "--rate", "fast"], "20000 (IOPS)"),
-        (&["RND 4K R", "--rate", "2500000"], "--demand T3Q32"),
+        (&["RND 4K R", "--rate", "2500000"], "use 3 threads (T3Q32)"),
         (&["RND 4K R", "--arrivals", "fixed"], "--rate"),
         (&["RND 4K R FUA"], "FLUSH/1"),
         (&["RND 4K W FLUSH/0"], "FLUSH/1"),
