@@ -3,7 +3,7 @@
 use super::fault::SimFault;
 use super::flash::{FlashDies, FlashTimings};
 use super::mapping::{PageMap, UNMAPPED};
-use super::pseudo_slc::SlcCache;
+use super::slc_cache::SlcCache;
 use super::spec::{DriveSpec, PAGE};
 use crate::draw::DrawnIo;
 use steadfast_domain::{Op, WriteCache};

@@ -25,6 +25,7 @@ mod script;
 #[cfg(test)]
 mod script_tests;
 mod several;
+mod slc_cache;
 mod spec;
 #[cfg(test)]
 mod tests;

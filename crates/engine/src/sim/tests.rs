@@ -744,7 +744,7 @@ fn a_paced_load_with_nothing_outstanding_is_not_silent() {
 
 /// Writes the first `bytes` of a drive and returns the measurement, in intervals of half a second.
 fn writes(ssd: &mut SimulatedSsd, bytes: u64) -> Measurement {
-    let until = LoadLimits::bytes(Bytes(bytes));
+    let until = LoadLimits::bytes(Bytes(bytes).round_down(512));
     let stimulus = load("SEQ 128K W", "T1Q32", &ssd.spec.clone(), until, 1);
     let step = step_of(stimulus).with_interval(Nanos::from_millis(500));
     ssd.perform(&step, &StepStart::default(), &mut |_| {}).unwrap()

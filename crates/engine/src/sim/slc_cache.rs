@@ -1,0 +1,94 @@
+//! A cache of flash cells that hold one bit each (pSLC) in front of the rest of the flash.
+//!
+//! Writes enter the cache as long as it has room, then go past it. After so many bytes past the
+//! full cache, the drive has to fold older data to make room for each write. When its host is
+//! idle, it folds the cache, the oldest data first.
+
+use super::pseudo_slc::PseudoSlc;
+use super::spec::PAGE;
+
+/// Content and clocks of a cache.
+#[derive(Debug)]
+pub(super) struct SlcCache {
+    spec: PseudoSlc,
+    /// Bytes in the cache.
+    held: u64,
+    /// Bytes written past the full cache.
+    direct: u64,
+    /// Pages that ever entered the cache.
+    entered: u64,
+    /// Number with which each logical page entered the cache, from 1; 0 if it went past it.
+    entries: Box<[u64]>,
+    /// Times until which the cache writes and reads.
+    writing: u64,
+    reading: u64,
+    /// Time up to which idle periods were used.
+    rested: u64,
+}
+
+/// Returns how long these bytes take, in nanoseconds.
+fn time_of(bytes: u64, mb_per_second: u32) -> u64 {
+    bytes * 1000 / u64::from(mb_per_second)
+}
+
+impl SlcCache {
+    pub(super) fn new(spec: PseudoSlc, logical_pages: u32) -> Self {
+        SlcCache {
+            spec,
+            held: 0,
+            direct: 0,
+            entered: 0,
+            entries: vec![0; logical_pages as usize].into(),
+            writing: 0,
+            reading: 0,
+            rested: 0,
+        }
+    }
+
+    pub(super) fn purge(&mut self) {
+        (self.held, self.direct, self.entered) = (0, 0, 0);
+        self.entries.fill(0);
+    }
+
+    /// Takes a write of pages `first` to `last` at `now`. Returns the time at which it is in.
+    pub(super) fn write(&mut self, now: u64, (first, last): (u32, u32), bytes: u64) -> u64 {
+        let spec = self.spec;
+        let cached = bytes.min(spec.size.0.saturating_sub(self.held));
+        let direct = (bytes - cached).min(spec.direct_room.0.saturating_sub(self.direct));
+        self.held += cached;
+        self.direct += direct;
+        let cached_pages = (cached / PAGE) as u32;
+        for page in first..=last {
+            let is_cached = page - first < cached_pages;
+            self.entered += u64::from(is_cached);
+            self.entries[page as usize] = if is_cached { self.entered } else { 0 };
+        }
+        self.writing = self.writing.max(now)
+            + time_of(cached, spec.mb_per_second)
+            + time_of(direct, spec.direct_mb_per_second)
+            + time_of(bytes - cached - direct, spec.folding_mb_per_second);
+        self.writing
+    }
+
+    /// Returns true if a logical page is in the cache.
+    pub(super) fn holds(&self, page: u32) -> bool {
+        let entry = self.entries[page as usize];
+        entry > 0 && entry > self.entered - self.held / PAGE
+    }
+
+    /// Reads pages from the cache at `now`. Returns the time at which the last of them is out.
+    pub(super) fn read(&mut self, now: u64, pages: u64) -> u64 {
+        self.reading = self.reading.max(now) + time_of(pages * PAGE, self.spec.read_mb_per_second);
+        self.reading
+    }
+
+    /// Folds in an idle period of the host. Later calls may extend the same period.
+    pub(super) fn rest(&mut self, from: u64, to: u64) {
+        let begin = from.saturating_add(self.spec.fold_after.0).max(self.rested);
+        let time = to.saturating_sub(begin);
+        let folded = (u128::from(time) * u128::from(self.spec.fold_mb_per_second) / 1000) as u64;
+        self.held = self.held.saturating_sub(folded);
+        self.direct = self.direct.saturating_sub(folded);
+        self.rested = self.rested.max(to);
+    }
+}
