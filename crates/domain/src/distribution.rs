@@ -9,13 +9,6 @@ use std::str::FromStr;
 /// The ranks of [`Distribution::Zipf`] and [`Distribution::Pareto`] are scattered over the range by
 /// a permutation that depends only on the number of positions: the hottest position is anywhere,
 /// no two ranks share a position, and every step of a run has the same hot positions.
-///
-/// ```
-/// use steadfast_domain::Distribution;
-/// let skewed = Distribution::from_word("ZIPF/1.1").unwrap();
-/// assert_eq!(skewed.to_string(), " ZIPF/1.1");
-/// assert_eq!(skewed.parameter(), 1.1);
-/// ```
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -56,6 +49,13 @@ impl Distribution {
     }
     /// Parses a word of an access pattern, in upper case: `ZIPF/1.1`, `PARETO/0.2`, `NORMAL/10`.
     /// Returns `None` if it is none of these, or its value lies outside of [`Self::limits`].
+    ///
+    /// ```
+    /// use steadfast_domain::Distribution;
+    /// let skewed = Distribution::from_word("ZIPF/1.1").unwrap();
+    /// assert_eq!(skewed.to_string(), " ZIPF/1.1");
+    /// assert_eq!(skewed.parameter(), 1.1);
+    /// ```
     pub fn from_word(word: &str) -> Option<Distribution> {
         let (name, value) = word.split_once('/')?;
         Distribution::from_name(name, value)

@@ -81,13 +81,7 @@ fn slow_load(ios: Vec<DueIo>, outstanding: u32, batch: usize, pause: Duration) -
 
 fn step(script: ScriptLoad) -> Step {
     let load = Load::Script(script);
-    Step {
-        place: StepPlace::new("replay", 0, 1, "list"),
-        load,
-        cut: None,
-        continues: false,
-        groups: Vec::new(),
-    }
+    Step::alone(StepPlace::new("replay", 0, 1, "list"), load)
 }
 
 fn play(engine: &mut Native, script: ScriptLoad) -> Measurement {

@@ -6,7 +6,7 @@ use std::path::Path;
 use steadfast_domain::Findings;
 
 /// Every procedure on a simulated drive, in the shortest form that it has.
-const KINDS: [&str; 19] = [
+const KINDS: [&str; 22] = [
     "iops",
     "throughput",
     "latency",
@@ -27,6 +27,7 @@ const KINDS: [&str; 19] = [
     "suite --procedures iops,wsat",
     "tkperf --set tests=iops,lat",
     "commit",
+    "neighbors",
     "load-curve --slo p99=20ms",
 ];
 
