@@ -362,6 +362,17 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
+    /// Checks that all captures counted the same number of LBA ranges, or none.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Unsuitable`] if not.
+    pub(crate) fn check_lba_ranges(&self) -> Result<(), TraceError> {
+        match &self.kept {
+            CaptureContent::Fleet(fleet) => fleet.check_lba_ranges(),
+            CaptureContent::Ios(_) | CaptureContent::Sums(_) => Ok(()),
+        }
+    }
+
     /// Reads the capture once and passes every batch to all folds.
     ///
     /// # Errors

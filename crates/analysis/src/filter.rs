@@ -317,7 +317,8 @@ impl Filter {
         devices.is_empty() || devices.iter().any(|device| self.keeps_device(*device))
     }
 
-    fn keeps_device(&self, device: u16) -> bool {
+    /// Returns true if an I/O on a device can pass.
+    pub(crate) fn keeps_device(&self, device: u16) -> bool {
         (self.devices.is_empty() || self.devices.contains(&device))
             && (self.hosts.is_empty()
                 || self.hosts.iter().any(|(_, devices)| devices.contains(&device)))

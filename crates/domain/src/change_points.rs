@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-/// Number of values above which neighbors are averaged for the search.
+/// Number of values above which neighbors are averaged for the search of all but the first ones.
 const SEARCHED_MAX: usize = 4000;
 
 /// Factor of the penalty of a change point, in units of the noise variance times the logarithm of
@@ -48,6 +48,9 @@ pub struct ChangeCriteria {
 
 /// Returns the index of the first value of every new level, in order.
 ///
+/// Of a long series, the first 4000 values are searched as they are; after them, averages of
+/// `rates.len() / 4000` neighbors, rounded up, count as one value.
+///
 /// ```
 /// use steadfast_domain::change_points::{ChangeCriteria, change_points};
 /// let rates: Vec<f64> = (0..90).map(|n| if n < 30 { 500.0 } else { 80.0 }).collect();
@@ -56,10 +59,30 @@ pub struct ChangeCriteria {
 /// assert!(change_points(&rates[30..], &criteria).is_empty());
 /// ```
 pub fn change_points(rates: &[f64], criteria: &ChangeCriteria) -> Vec<usize> {
-    let group = rates.len().div_ceil(SEARCHED_MAX).max(1);
+    let group = rates.len().div_ceil(SEARCHED_MAX);
+    if group <= 1 {
+        return search(rates, criteria);
+    }
+    let shortest = criteria.shortest.max(2);
+    // What lies this close to the end of the first values may be a dip.
+    let first = SEARCHED_MAX.saturating_sub(DIP * shortest);
+    let mut points = search(&rates[..SEARCHED_MAX], criteria);
+    points.retain(|point| *point < first);
     let grouped: Vec<f64> =
         rates.chunks(group).map(|part| part.iter().sum::<f64>() / part.len() as f64).collect();
-    let logs = logarithms(&grouped);
+    let mut later: Vec<usize> =
+        search(&grouped, criteria).into_iter().map(|point| point * group).collect();
+    sharpen(&logarithms(rates), &mut later, group);
+    // A change next to `first` may be found by neither or by both searches.
+    let margin = shortest.max(group);
+    let from = points.last().map_or(0, |last| last + margin).max(first.saturating_sub(margin));
+    points.extend(later.into_iter().filter(|point| *point >= from));
+    points
+}
+
+/// Returns the index of the first value of every new level of a series that is not too long.
+fn search(rates: &[f64], criteria: &ChangeCriteria) -> Vec<usize> {
+    let logs = logarithms(rates);
     let shortest = criteria.shortest.max(2);
     if logs.len() < 2 * shortest {
         return Vec::new();
@@ -73,11 +96,6 @@ pub fn change_points(rates: &[f64], criteria: &ChangeCriteria) -> Vec<usize> {
     sharpen(&logs, &mut points, shortest);
     let levels = Levels { logs: &logs, shortest, least, sigma };
     levels.keep_distinct(&mut points);
-    if group == 1 {
-        return points;
-    }
-    let mut points: Vec<usize> = points.into_iter().map(|point| point * group).collect();
-    sharpen(&logarithms(rates), &mut points, group);
     points
 }
 
@@ -389,6 +407,25 @@ mod tests {
     fn long_series_are_searched_in_groups_and_their_changes_are_exact() {
         let rates: Vec<f64> = (0..50_000).map(|n| if n < 12_345 { 700.0 } else { 90.0 }).collect();
         assert_eq!(change_points(&rates, &CRITERIA), [12_345]);
+    }
+
+    #[test]
+    fn a_small_cache_is_found_in_front_of_a_long_series() {
+        let rates: Vec<f64> = (0..48_000).map(|n| if n < 16 { 2500.0 } else { 150.0 }).collect();
+        assert_eq!(change_points(&rates, &CRITERIA), [16]);
+    }
+
+    #[test]
+    fn a_change_at_the_end_of_the_first_values_is_found_once() {
+        for place in (3940..4030).step_by(18) {
+            let mut noise = Noise(place << 32);
+            let level = |n: u64| if n < place { 700.0 } else { 300.0 };
+            let rates: Vec<f64> =
+                (0..30_000).map(|n| level(n) * (1.0 + 0.03 * noise.normal())).collect();
+            let found = change_points(&rates, &CRITERIA);
+            assert_eq!(found.len(), 1, "{found:?} for {place}");
+            assert!(found[0].abs_diff(place as usize) <= 1, "{found:?} for {place}");
+        }
     }
 
     #[test]

@@ -165,6 +165,11 @@ impl ExploredCapture {
         })
     }
 
+    /// Returns why processes cannot be shown; `None` if they can.
+    pub fn lacks_processes(&self) -> Option<String> {
+        self.captured.tells(NotRecorded::Processes).err().map(|error| error.to_string())
+    }
+
     /// Returns whether the time with an I/O outstanding is known.
     pub fn knows_busy_time(&self) -> bool {
         self.captured.tells(NotRecorded::BusyTime).is_ok() && !self.conditions().rounded_times

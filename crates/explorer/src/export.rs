@@ -59,7 +59,9 @@ pub fn page(shown: &ExplorerItems) -> Result<String, HttpError> {
             let refused = crate::answers::refused_views(capture);
             let is_answered = |question: &&str| {
                 let is_of = |view: &&str| {
-                    question.contains(&format!("kind={view}&")) || question.starts_with(*view)
+                    question.contains(&format!("kind={view}&"))
+                        || question.starts_with(*view)
+                        || (*view == "processes" && question.starts_with("series?by=process&"))
                 };
                 !refused.keys().any(is_of)
             };
@@ -82,9 +84,9 @@ pub fn page(shown: &ExplorerItems) -> Result<String, HttpError> {
                     answers.add(&format!("{before}{device}{after}"))?;
                 }
             }
-            let groups = crate::answers::groups_recorded(capture.conditions());
-            for by in groups {
-                answers.add(&format!("groups?by={by}&{number_of}"))?;
+            // A fold file can lack groups that its captures recorded.
+            for by in crate::answers::groups_recorded(capture) {
+                answers.add_if_any(&format!("groups?by={by}&{number_of}"));
             }
             // A capture without a stream that can be applied has no workload.
             answers.add_if_any(&format!("workload?c={number}"));

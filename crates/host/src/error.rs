@@ -212,7 +212,10 @@ pub enum HostError {
         found: String,
     },
     /// The kernel does not have a file of its control groups.
-    #[error("the control groups of this kernel have no {file}")]
+    #[error(
+        "the control groups of this kernel have no {file}; use a kernel that has it, or omit its rule \
+         from --set controls=..."
+    )]
     NoGroupFile {
         /// Name of the file.
         file: String,

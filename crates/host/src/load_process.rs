@@ -126,17 +126,32 @@ impl LoadProcess {
     pub fn id(&self) -> u32 {
         self.child.id()
     }
+
+    /// Kills the process without waiting for its end.
+    pub fn kill(&mut self) {
+        // Fails only if it has ended already.
+        let _ = self.child.kill();
+    }
+
+    /// Waits until the process has ended, which it does once none of its I/Os is outstanding. Returns
+    /// false if it has not ended after `patience`.
+    pub fn await_end(&mut self, patience: Duration) -> bool {
+        let begun = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if begun.elapsed() > patience {
+                return false;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        true
+    }
 }
 
 impl Drop for LoadProcess {
     fn drop(&mut self) {
-        // Fails only if it has ended already.
-        let _ = self.child.kill();
-        let begun = Instant::now();
+        self.kill();
         // I/Os that a limit holds back delay its end; removing its group lifts the limit.
-        while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < ENDING {
-            std::thread::sleep(PAUSE);
-        }
+        self.await_end(ENDING);
     }
 }
 
@@ -150,7 +165,7 @@ pub fn inherit_target() -> Result<(Target, MessageLink), HostError> {
     let socket = io::stdout().as_fd().try_clone_to_owned().map_err(failed)?;
     check_parent(&socket).map_err(failed)?;
     // SAFETY: the option takes a signal number and touches no memory.
-    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } != 0 {
+    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) } != 0 {
         return Err(failed(io::Error::last_os_error()));
     }
     let mut link = MessageLink::new(UnixStream::from(socket));

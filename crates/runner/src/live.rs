@@ -389,7 +389,7 @@ fn check_same(asked: &Step, journaled: &Step) -> Result<(), Halt> {
         == (&journaled.place.phase, journaled.place.round, journaled.place.point);
     let same_load = asked.load == journaled.load
         && (asked.cut, asked.continues) == (journaled.cut, journaled.continues)
-        && asked.groups == journaled.groups;
+        && (&asked.groups, asked.interval) == (&journaled.groups, journaled.interval);
     if same_place && same_load {
         return Ok(());
     }

@@ -11,6 +11,10 @@ pub enum NotRecorded {
     Processes,
     /// Hits of LBA ranges over time.
     HitMaps,
+    /// Hits of LBA ranges by I/O stream.
+    StreamHits,
+    /// Address ranges with the most hits and the processes that hit them.
+    HotAddresses,
     /// Working set and reuse.
     WorkingSets,
     /// Times in the queue before issue.
@@ -23,21 +27,23 @@ pub enum NotRecorded {
 
 impl NotRecorded {
     /// All variants, in the order of a report.
-    pub const ALL: [NotRecorded; 7] = [
+    pub const ALL: [NotRecorded; 9] = [
         NotRecorded::SingleIos,
         NotRecorded::OtherWindow,
         NotRecorded::QueueTimes,
         NotRecorded::BusyTime,
         NotRecorded::Processes,
         NotRecorded::HitMaps,
+        NotRecorded::StreamHits,
+        NotRecorded::HotAddresses,
         NotRecorded::WorkingSets,
     ];
 
     /// Returns the error message: what is missing and what to do about it.
     pub fn refusal(self) -> String {
         let kept = "its capture kept the I/O streams of every process and capture step, but no single I/Os";
-        let read = "it can be used with trace streams, steps, map, processes, groups, drives, \
-            profile, doctor, compare and report, and workload derive";
+        let read = "it can be used with explore, trace streams, steps, map, processes, groups, \
+            drives, profile, doctor, compare and report, and workload derive";
         match self {
             NotRecorded::OtherWindow => {
                 format!("{kept}; RND and SEQ were decided during the capture: omit --window")
@@ -53,6 +59,8 @@ impl fmt::Display for NotRecorded {
             NotRecorded::SingleIos => "single I/Os",
             NotRecorded::Processes => "processes",
             NotRecorded::HitMaps => "LBA range hits",
+            NotRecorded::StreamHits => "hits by stream",
+            NotRecorded::HotAddresses => "hot addresses",
             NotRecorded::WorkingSets => "working sets",
             NotRecorded::QueueTimes => "queue times",
             NotRecorded::BusyTime => "disk utilization",

@@ -194,6 +194,20 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         })
     }
 
+    /// Checks that all captures counted the same number of LBA ranges, or none.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Unsuitable`] if not.
+    pub(crate) fn check_lba_ranges(&self) -> Result<(), TraceError> {
+        let mut counted = self.members.iter().map(|(member, _)| member.conditions().lba_ranges);
+        let first = counted.next().flatten();
+        if counted.all(|ranges| ranges == first) {
+            return Ok(());
+        }
+        let what = "these captures counted different LBA ranges; name them one by one";
+        Err(TraceError::Unsuitable(what.into()))
+    }
+
     /// Returns the error for a question that needs single I/Os.
     pub(crate) fn refusal(&self, what: NotRecorded) -> TraceError {
         self.tells(what).err().unwrap_or_else(|| several(what))

@@ -10,6 +10,7 @@ use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use serde::Serialize;
 use std::io::{Read, Seek};
 use steadfast_domain::IoOp;
+use steadfast_domain::io_event::CapturedDevice;
 use steadfast_tracefile::error::TraceError;
 
 /// Maximum number of steps; one less than fit, as the first may start before the span.
@@ -54,13 +55,14 @@ impl HitMaps {
     /// # Errors
     /// Returns [`TraceError::TooFine`] if the maps need too much memory,
     /// [`TraceError::Unsuitable`] if only sums of LBA ranges were kept and they do not have what
-    /// is asked for, and the errors of [`Captured::run`].
+    /// is asked for or captures counted different ranges, and the errors of [`Captured::run`].
     pub fn read<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,
         pass: &PassOptions,
         choice: &HitMapsChoice,
     ) -> Result<PassResult<HitMaps>, TraceError> {
         let HitMapsChoice { shown, ranges, step_ns, threshold } = *choice;
+        captured.check_lba_ranges()?;
         let counted = captured.conditions().lba_ranges.map(usize::from);
         if let Some(counted) = counted {
             check_counted(captured, pass, (choice, counted))?;
@@ -126,8 +128,11 @@ fn check_counted<R: Read + Seek + Send + 'static>(
         );
     }
     let devices = &captured.conditions().devices;
-    match devices.iter().find(|device| device.capacity.is_none()) {
-        Some(device) => refuse(format!(
+    let is_without_size = |(device, number): &(&CapturedDevice, u16)| {
+        device.capacity.is_none() && pass.filter.keeps_device(*number)
+    };
+    match devices.iter().zip(0u16..).find(is_without_size) {
+        Some((device, _)) => refuse(format!(
             "the size of {} is unknown, so its LBA ranges have no addresses; choose other devices \
              with --device",
             device.name

@@ -319,8 +319,13 @@ impl Fold for HitMap {
         Some(self)
     }
     fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        let is_recorded = recorded.ranges && matches!(self.planes, HitPlanes::Operations);
-        if is_recorded { Ok(self) } else { Err(NotRecorded::HitMaps) }
+        if !recorded.ranges {
+            return Err(NotRecorded::HitMaps);
+        }
+        match self.planes {
+            HitPlanes::Operations => Ok(self),
+            HitPlanes::Streams(_) => Err(NotRecorded::StreamHits),
+        }
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.outside += other.outside;
@@ -337,18 +342,22 @@ impl FoldCells for HitMap {
         let moves =
             |cell: &&CubeCell| matches!(cell.op, IoOp::Read | IoOp::Write) && cell.bytes > 0;
         for cell in cells.cells.iter().filter(|cell| cell.layer == Layer::Block) {
-            let is_outside = !moves(&cell) || self.step(cell.begin_ns).is_none();
+            // The first step may begin before the map.
+            let step = self.step(cell.begin_ns.max(self.begin_ns));
+            let is_outside = !moves(&cell) || step.is_none();
             if cell.device == self.device && is_outside {
                 self.outside = self.outside.saturating_add(cell.ios);
             }
         }
         for hits in cells.ranges.iter().filter(|hits| hits.device == self.device) {
+            let Some(step) = self.step(hits.begin_ns.max(self.begin_ns)) else { continue };
             let range = usize::from(hits.range);
+            // The device grew after the capture began.
             if range >= self.ranges {
-                let what = format!("range {range} of {}", self.ranges);
-                return Err(TraceError::damaged("in column range", what));
+                let ios = hits.reads.saturating_add(hits.writes);
+                self.outside = self.outside.saturating_add(ios);
+                continue;
             }
-            let Some(step) = self.step(hits.begin_ns) else { continue };
             let of_ops = match self.measure {
                 ShareMeasure::Count => [hits.reads, hits.writes],
                 ShareMeasure::Bytes => [hits.read_bytes, hits.written_bytes],
@@ -440,6 +449,7 @@ impl FoldCells for DeviceEnds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cells::RangeHits;
 
     #[test]
     fn steps_have_the_width_that_was_asked_for() {
@@ -450,6 +460,28 @@ mod tests {
         assert_eq!((steps.begin_ns, steps.count), (10 * second, 1));
         let steps = HitSteps::over((0, u64::MAX), 60);
         assert!(steps.count == 60 && steps.width_ns >= u64::MAX / 60);
+    }
+
+    /// A capture step may begin before the map; a range beyond the size is of a device that grew.
+    #[test]
+    fn counted_ranges_outside_the_map_are_no_damage() {
+        let steps = HitSteps { begin_ns: 15, width_ns: 10, count: 2 };
+        let mut map = HitMap::new(0, 40_960, 4, steps);
+        let hits = |begin_ns, range| RangeHits { begin_ns, range, reads: 3, ..Default::default() };
+        let cells = FilteredCells {
+            step_ns: 10,
+            dimensions: Dimensions { ranges: true, ..Dimensions::default() },
+            cells: &[],
+            busy: &[],
+            ranges: &[hits(10, 1), hits(25, 2), hits(25, 4)],
+        };
+        map.take_cells(&cells).unwrap();
+        assert_eq!((map.hits(IoOp::Read, 1, 0), map.hits(IoOp::Read, 2, 1)), (3, 3));
+        assert_eq!(map.outside, 3);
+        let ranges = Dimensions { ranges: true, ..Dimensions::default() };
+        assert!(map.as_cell_fold(ranges).is_ok());
+        let refused = map.of_streams(&[]).as_cell_fold(ranges).err();
+        assert_eq!(refused, Some(NotRecorded::StreamHits));
     }
 
     #[test]

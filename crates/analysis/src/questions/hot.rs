@@ -220,7 +220,7 @@ impl Fold for HotRanges {
         Some(self)
     }
     fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Err(NotRecorded::HitMaps)
+        Err(NotRecorded::HotAddresses)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         for (ours, theirs) in self.ranges.iter_mut().zip(&other.ranges) {

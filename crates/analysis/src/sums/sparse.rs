@@ -15,6 +15,8 @@ pub struct DenseCounts {
     counts: Vec<u32>,
     /// The non-empty buckets, in the order of their first count.
     filled: Vec<u16>,
+    /// Buckets whose next count would have overflowed, with the counts that they held.
+    overflowed: Vec<(u16, u32)>,
 }
 
 impl DenseCounts {
@@ -44,14 +46,24 @@ impl DenseCounts {
         if *count == 0 {
             self.filled.push(bucket as u16);
         }
-        *count = count.saturating_add(more);
+        match count.checked_add(more) {
+            Some(sum) => *count = sum,
+            None => {
+                self.overflowed.push((bucket as u16, *count));
+                *count = more;
+            }
+        }
     }
 
-    /// Clears all buckets; returns the non-empty ones with their counts, in ascending order.
+    /// Clears all buckets; returns the non-empty ones with their counts, in ascending order. A
+    /// bucket with more than a `u32` holds is returned in several parts, all but the last of them
+    /// first.
     pub fn drain(&mut self) -> impl Iterator<Item = (u16, u32)> + '_ {
         self.filled.sort_unstable();
         let counts = &mut self.counts;
-        self.filled.drain(..).map(|at| (at, std::mem::take(&mut counts[usize::from(at)])))
+        let last = self.filled.drain(..);
+        let last = last.map(|at| (at, std::mem::take(&mut counts[usize::from(at)])));
+        self.overflowed.drain(..).chain(last)
     }
 }
 
@@ -125,6 +137,19 @@ impl SparseCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_above_a_word_are_kept_in_parts() {
+        let (mut dense, mut sparse) = (DenseCounts::new(8), SparseCounts::default());
+        dense.add(2, u32::MAX);
+        dense.add(2, u32::MAX);
+        dense.count(5);
+        let place = sparse.keep(&mut dense);
+        let mut sums = [0u64; 8];
+        sparse.at(place).for_each(|(bucket, count)| sums[bucket] += u64::from(count));
+        assert_eq!(sums, [0, 0, 2 * u64::from(u32::MAX), 0, 0, 1, 0, 0]);
+        assert_eq!(sparse.keep(&mut dense), CountsPlace::EMPTY);
+    }
 
     #[test]
     fn what_is_kept_is_what_was_counted() {

@@ -99,7 +99,8 @@ impl RangeSums {
                 next = range + 1;
             }
         }
-        into.extend(touched.into_values());
+        // The programs leave an empty entry where the other range of an I/O found no room.
+        into.extend(touched.into_values().filter(|row| row.reads > 0 || row.writes > 0));
     }
 }
 
@@ -110,6 +111,19 @@ mod tests {
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!((size_of::<RangeKey>(), size_of::<RangeTally>()), (16, 32));
+    }
+
+    #[test]
+    fn an_entry_without_ios_is_no_row() {
+        let mut sums = RangeSums::default();
+        let key = |range| RangeKey { step: 3, range, device: 0, op: IoOp::Read as u16 };
+        sums.add(key(5), RangeTally::default());
+        sums.add(key(7), RangeTally { begins: 1, bytes: 512, ..RangeTally::default() });
+        let mut found = Vec::new();
+        sums.finish(&[4096], &mut found);
+        let row =
+            RangeInStep { step: 3, range: 7, reads: 1, read_bytes: 512, ..Default::default() };
+        assert_eq!(found, [row]);
     }
 
     /// Every I/O is counted in each range that it touches, one by one.

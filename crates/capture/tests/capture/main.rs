@@ -96,8 +96,8 @@ fn options(device: &ScratchDevice) -> CaptureOptions {
         process: None,
         commands: true,
         step_ns: None,
-        // Large enough for all I/Os of a test, even if it is not read for a while.
         range_bytes: Vec::new(),
+        // Large enough for all I/Os of a test, even if it is not read for a while.
         ring_bytes: 1 << 25,
         source: None,
         files: None,

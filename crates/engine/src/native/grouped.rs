@@ -68,7 +68,11 @@ impl GroupedLoad {
     }
 
     fn lost(&self, error: &io::Error) -> Halt {
-        Halt::Refused(format!("the process of the load '{}' has ended: {error}", self.group))
+        Halt::Refused(format!(
+            "the process of the load '{}' has ended: {error}; see dmesg for an out-of-memory kill, then \
+             steadfast resume RUN_DIR",
+            self.group
+        ))
     }
 }
 
@@ -94,11 +98,34 @@ impl Native {
         // Other processes write with stamps of their own.
         self.written = None;
         let mut loads = self.start_grouped(step, start)?;
+        if let Err(halt) = self.run_grouped(&mut loads, agree, watch) {
+            // All are killed before the end of the first is awaited.
+            loads.iter_mut().for_each(|load| load.process.kill());
+            return Err(halt);
+        }
         for load in &mut loads {
+            if !load.process.await_end(self.options.patience) {
+                return Err(Halt::DeviceGone {
+                    device: self.target.device().path.clone(),
+                    why: format!("I/Os of the load '{}' have not completed", load.group),
+                });
+            }
+        }
+        Ok(merged(loads.into_iter().filter_map(|load| load.measurement).collect()))
+    }
+
+    /// Runs the loads until each has reported its measurement.
+    fn run_grouped(
+        &self,
+        loads: &mut [GroupedLoad],
+        agree: StartAgreement<'_>,
+        watch: &mut dyn FnMut(&Interval),
+    ) -> Result<(), Halt> {
+        for load in loads.iter_mut() {
             self.await_ready(load)?;
         }
         let begins = agree()?.unwrap_or_else(|| monotonic() + HEADWAY);
-        for load in &mut loads {
+        for load in loads.iter_mut() {
             load.process.link.send(&begins).map_err(|error| load.lost(&error))?;
         }
         while loads.iter().any(|load| load.measurement.is_none()) {
@@ -117,7 +144,7 @@ impl Native {
                 }
             }
         }
-        Ok(merged(loads.into_iter().filter_map(|load| load.measurement).collect()))
+        Ok(())
     }
 
     fn start_grouped(&self, step: &Step, start: &StepStart) -> Result<Vec<GroupedLoad>, Halt> {
@@ -131,7 +158,10 @@ impl Native {
             }
             let own = if stimuli.len() > 1 { start.of_part(number) } else { start.clone() };
             let order = LoadOrder {
-                step: Step::alone(step.place.clone(), stimulus.clone()),
+                step: Step {
+                    interval: step.interval,
+                    ..Step::alone(step.place.clone(), stimulus.clone())
+                },
                 options: NativeOptions { backend: Some(self.backend), ..self.options },
                 cursors: own.cursors,
                 resumed: own.resumed,

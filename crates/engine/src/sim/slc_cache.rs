@@ -15,9 +15,9 @@ pub(super) struct SlcCache {
     held: u64,
     /// Bytes written past the full cache.
     direct: u64,
-    /// Pages that ever entered the cache.
+    /// Bytes that ever entered the cache.
     entered: u64,
-    /// Number with which each logical page entered the cache, from 1; 0 if it went past it.
+    /// Value of `entered` right after each logical page entered the cache; 0 if it went past it.
     entries: Box<[u64]>,
     /// Times until which the cache writes and reads.
     writing: u64,
@@ -57,11 +57,12 @@ impl SlcCache {
         let direct = (bytes - cached).min(spec.direct_room.0.saturating_sub(self.direct));
         self.held += cached;
         self.direct += direct;
-        let cached_pages = (cached / PAGE) as u32;
+        let mut left = cached;
         for page in first..=last {
-            let is_cached = page - first < cached_pages;
-            self.entered += u64::from(is_cached);
-            self.entries[page as usize] = if is_cached { self.entered } else { 0 };
+            let part = left.min(PAGE);
+            left -= part;
+            self.entered += part;
+            self.entries[page as usize] = if part > 0 { self.entered } else { 0 };
         }
         self.writing = self.writing.max(now)
             + time_of(cached, spec.mb_per_second)
@@ -73,7 +74,7 @@ impl SlcCache {
     /// Returns true if a logical page is in the cache.
     pub(super) fn holds(&self, page: u32) -> bool {
         let entry = self.entries[page as usize];
-        entry > 0 && entry > self.entered - self.held / PAGE
+        entry > 0 && entry > self.entered.saturating_sub(self.held)
     }
 
     /// Reads pages from the cache at `now`. Returns the time at which the last of them is out.
@@ -90,5 +91,36 @@ impl SlcCache {
         self.held = self.held.saturating_sub(folded);
         self.direct = self.direct.saturating_sub(folded);
         self.rested = self.rested.max(to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::{Bytes, Nanos};
+
+    #[test]
+    fn writes_of_less_than_a_page_enter_the_cache_and_leave_it() {
+        let spec = PseudoSlc {
+            size: Bytes(4 * PAGE),
+            mb_per_second: 100,
+            direct_mb_per_second: 40,
+            direct_room: Bytes(4 * PAGE),
+            folding_mb_per_second: 10,
+            fold_mb_per_second: 1,
+            fold_after: Nanos::ZERO,
+            read_mb_per_second: 500,
+        };
+        let mut cache = SlcCache::new(spec, 64);
+        for page in 0..40 {
+            cache.write(0, (page, page), 512);
+        }
+        assert!((0..32).all(|page| cache.holds(page)), "the cache has room for 32 sectors");
+        assert!((32..40).all(|page| !cache.holds(page)));
+        // Time to fold 16 sectors at 1 MB/s.
+        cache.rest(0, 16 * 512 * 1000);
+        assert!((0..16).all(|page| !cache.holds(page)) && (16..32).all(|page| cache.holds(page)));
+        cache.rest(0, 1_000_000_000);
+        assert!((0..40).all(|page| !cache.holds(page)));
     }
 }

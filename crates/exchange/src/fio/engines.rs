@@ -1,7 +1,6 @@
 //! fio's I/O engines: which of them wait for every I/O, which keep a depth, and which move no data.
 
-use super::load::DEMAND_MAX;
-use super::options::SectionOptions;
+use super::options::{DEMAND_MAX, SectionOptions};
 use steadfast_domain::IoStream;
 use steadfast_domain::stimulus::Op;
 

@@ -29,7 +29,6 @@ pub(super) fn canonical(name: &str) -> &str {
         "nr_files" => "nrfiles",
         "ratecycle" => "rate_cycle",
         "ratemin" => "rate_min",
-        "threads" => "thread",
         "readwrite" => "rw",
         "io_limit" => "io_size",
         "timeout" => "runtime",
@@ -400,7 +399,7 @@ const SWITCHES: [&str; 18] = [
 const LETTERS_MAX: usize = 3;
 
 /// Names that [`canonical`] replaces.
-const OTHER_NAMES: [&str; 19] = [
+const OTHER_NAMES: [&str; 18] = [
     "blockalign",
     "blocksize",
     "blocksize_range",
@@ -417,7 +416,6 @@ const OTHER_NAMES: [&str; 19] = [
     "steadystate",
     "steadystate_duration",
     "steadystate_ramp_time",
-    "threads",
     "timeout",
     "wait_for_previous",
 ];

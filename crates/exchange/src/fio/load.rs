@@ -2,7 +2,7 @@
 
 use super::engines::depth;
 use super::files::FileNames;
-use super::options::{SectionOptions, TargetFacts};
+use super::options::{DEMAND_MAX, SectionOptions, TargetFacts};
 use super::sizes::by_direction;
 use std::num::NonZeroU32;
 use steadfast_domain::sequence::{
@@ -14,9 +14,6 @@ use steadfast_domain::{Bytes, Demand, Distribution, IoStream, Nanos};
 
 const SECOND: u64 = 1_000_000_000;
 const MICROSECOND: u64 = 1000;
-
-/// The most threads and outstanding I/Os of each.
-pub(super) const DEMAND_MAX: u32 = 4096;
 
 /// The block size where a job names none.
 const BLOCK_SIZE: &str = "4k";
@@ -80,7 +77,7 @@ pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -
     let blocks = TransferFit {
         least,
         are_equal: streams.iter().all(|stream| stream.size.0 == least),
-        has_map: manner.random && !options.flag("norandommap"),
+        has_map: has_map(options, &manner),
         may_pass_size: files.are_given() && !ends_target(&extent, assumed),
     };
     let size = extent.length;
@@ -123,6 +120,13 @@ pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -
     }
     let dimensions = dimensions(options, depth, threads);
     Some(JobLoad { load, threads, files, increment, pause, steady, dimensions, paces })
+}
+
+/// Returns true if fio keeps a map of the blocks that a random job has visited, which it does only
+/// for offsets that are equally likely.
+fn has_map(options: &mut SectionOptions<'_>, manner: &JobAccess) -> bool {
+    let is_uniform = matches!(options.text("random_distribution"), None | Some("random"));
+    manner.random && is_uniform && !options.flag("norandommap")
 }
 
 /// Returns the durability of a job's writes: `sync`, `fsync` or `fdatasync`.
@@ -1003,7 +1007,7 @@ fn remarks(
         options.remark("direct=1 is not set: I/O is direct here, past the page cache");
     }
     let is_lfsr = options.text("random_generator") == Some("lfsr");
-    if manner.random && (is_lfsr || !options.flag("norandommap")) {
+    if is_lfsr && manner.random || has_map(options, manner) {
         options.remark(&format!(
             "{}: fio visits every block once before any a second time; here offsets are drawn \
              anew for every I/O",

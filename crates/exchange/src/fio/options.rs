@@ -9,6 +9,9 @@ use steadfast_domain::sequence::{Amount, SequenceRemark};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, Nanos};
 
+/// The most threads and outstanding I/Os of each.
+pub(super) const DEMAND_MAX: u32 = 4096;
+
 /// Facts that a job file does not state.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TargetFacts<'a> {

@@ -1,5 +1,6 @@
 //! I/Os by file, cgroup or thread, as far as these were captured.
 
+use crate::capture::ExploredCapture;
 use crate::query::QueryString;
 use crate::refusal::HttpError;
 use crate::selection::IoSelection;
@@ -62,8 +63,13 @@ fn facet(query: &QueryString) -> Result<Facet, HttpError> {
     }
 }
 
-/// Returns the names of the groups that a capture recorded.
-pub fn recorded(conditions: &steadfast_domain::CaptureConditions) -> Vec<&'static str> {
+/// Returns the names of the groups that a capture recorded. The kernel's sums distinguish none of
+/// them; the sums of a fold file may lack some.
+pub fn recorded(capture: &ExploredCapture) -> Vec<&'static str> {
+    if capture.has_kernel_sums() {
+        return Vec::new();
+    }
+    let conditions = capture.conditions();
     let cgroups = conditions.cgroups.as_ref().is_some_and(|cgroups| !cgroups.is_empty());
     let all = [
         (conditions.layers.contains(&Layer::FileSystem), "file"),

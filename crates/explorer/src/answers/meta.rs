@@ -108,6 +108,7 @@ pub fn of_capture(capture: &ExploredCapture, index: &Index) -> CaptureMeta {
         remedy: caveat.remedy.clone(),
     };
     let addresses = &index.maps.addresses;
+    let processes = if capture.lacks_processes().is_some() { Vec::new() } else { processes(index) };
     CaptureMeta {
         begin_unix_ns: conditions.began_unix_ns,
         zone_offset_s: conditions.zone.as_ref().map(|zone| zone.offset_s),
@@ -119,7 +120,7 @@ pub fn of_capture(capture: &ExploredCapture, index: &Index) -> CaptureMeta {
         bytes,
         devices: conditions.devices.iter().map(device).collect(),
         layers: conditions.layers.iter().map(ToString::to_string).collect(),
-        processes: processes(index),
+        processes,
         streams: stream_list(index),
         marks: conditions.marks.iter().map(mark).collect(),
         caveats: index.caveats.iter().map(caveat).collect(),
@@ -131,7 +132,7 @@ pub fn of_capture(capture: &ExploredCapture, index: &Index) -> CaptureMeta {
         comment: conditions.comment.clone(),
         host: conditions.host.clone(),
         source: conditions.source.clone(),
-        groups: super::groups::recorded(conditions),
+        groups: super::groups::recorded(capture),
         filters: FILTERS,
     }
 }

@@ -62,6 +62,12 @@ pub fn answer(
     if let Some(reason) = views::refused(capture).remove(view) {
         return Err(HttpError::bad(reason));
     }
+    let names_processes = query.one("by")? == Some("process")
+        || query.one("pid")?.is_some()
+        || query.one("process")?.is_some();
+    if names_processes && let Some(reason) = capture.lacks_processes() {
+        return Err(HttpError::bad(reason));
+    }
     let mut selection = IoSelection::from_query(capture, query)?;
     // Files exist only at the file-system layer, whichever layer is counted elsewhere.
     let is_of_files = query.one("by")? == Some("file") || query.one("view")? == Some("file");

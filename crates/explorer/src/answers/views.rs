@@ -1,4 +1,4 @@
-//! Views that need single I/Os, which a capture of totals and a fold file do not have.
+//! Views that need what a capture of totals or a fold file does not have: single I/Os or processes.
 
 use crate::capture::ExploredCapture;
 use std::collections::BTreeMap;
@@ -23,5 +23,6 @@ pub fn refused(capture: &ExploredCapture) -> BTreeMap<&'static str, String> {
         let counted = if what == "addresses" { counted } else { "" };
         Some((view, capture.lacks(what)? + counted))
     };
-    OF_SINGLE_IOS.into_iter().filter_map(refusal).collect()
+    let of_processes = capture.lacks_processes().map(|reason| ("processes", reason));
+    OF_SINGLE_IOS.into_iter().filter_map(refusal).chain(of_processes).collect()
 }

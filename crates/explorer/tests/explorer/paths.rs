@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use steadfast_analysis::fleet::{FoldOptions, Merge, fingerprint, fold};
 use steadfast_analysis::questions::processes::ProcessTable;
 use steadfast_analysis::questions::streams::ShareMeasure;
 use steadfast_analysis::thread_pool::{PoolTask, ThreadPool};
@@ -13,6 +14,8 @@ use steadfast_domain::io_event::{CapturedDevice, CommandName, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_explorer::answers::answer;
 use steadfast_explorer::capture::{ExploredCapture, open_all};
+use steadfast_explorer::explorer_items::{ExplorerItem, ExplorerItems};
+use steadfast_explorer::export::page;
 use steadfast_explorer::query::QueryString;
 use steadfast_explorer::selection::axis;
 use steadfast_tracefile::TraceWriter;
@@ -352,4 +355,43 @@ fn windows_of_many_ios_are_answered_by_cells() {
     assert_eq!(ask(&capture, &format!("series?{fewer}"))["from_index"], false);
     let few = format!("from={}&to={}", width * 3, width * 4);
     assert_eq!(ask(&capture, &format!("series?{few}"))["from_index"], false);
+}
+
+/// A fold without processes refuses what names them, and is exported without it.
+#[test]
+fn a_fold_without_processes_names_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let (trace, folded) = (directory.path().join("t.parquet"), directory.path().join("all.fold"));
+    write(&trace);
+    let captured = Captured::open(File::open(&trace).unwrap()).unwrap();
+    let identity = fingerprint(&mut File::open(&trace).unwrap(), "t.parquet").unwrap();
+    let pass = PassOptions::default();
+    let options = FoldOptions {
+        step_ns: 1_000_000_000,
+        processes: false,
+        window: pass.window,
+        threads: false,
+        files: false,
+    };
+    let mut merge = Merge::<File>::new(&options);
+    merge.add(fold(&captured, vec![identity], &pass, &options).unwrap()).unwrap();
+    merge.write(File::create(&folded).unwrap()).unwrap();
+
+    let capture = opened(&folded, 2);
+    capture.prepare(None);
+    assert_eq!(ask(&capture, "streams")["total"]["count"], IOS);
+    for question in ["processes", "streams?pid=101", "streams?process=reader", "series?by=process"]
+    {
+        let (what, query) = question.split_once('?').unwrap_or((question, ""));
+        let refusal = answer(&capture, what, &QueryString::parse(query).unwrap()).unwrap_err();
+        assert!(refusal.status == 400 && refusal.text.contains("--no-processes"), "{refusal}");
+    }
+    let shown = ExplorerItems { items: vec![ExplorerItem::Capture(Box::new(capture))] };
+    let meta = shown.answer("meta", &QueryString::default()).unwrap();
+    let meta: Value = serde_json::from_str(&meta).unwrap();
+    assert!(meta["items"][0]["processes"].as_array().unwrap().is_empty());
+    assert!(meta["items"][0]["refused"]["processes"].is_string());
+    let page = page(&shown).unwrap();
+    assert!(page.contains("\"api/streams?c=0\"") && !page.contains("\"api/processes?"));
+    assert!(!page.contains("\"api/series?by=process"));
 }

@@ -31,6 +31,8 @@ const PRESENT: &str = "present";
 
 /// File of the model of costs.
 const QOS: &str = "io.cost.qos";
+/// Weight of a new group (cgroup-v2.rst, bfq-iosched.rst).
+const DEFAULT_WEIGHT: u32 = 100;
 
 /// Start of the name of every directory made here.
 const PREFIX: &str = "steadfast-";
@@ -116,17 +118,26 @@ impl LoadCgroups {
     pub fn apply(&self, control: IoControl) -> Result<(), HostError> {
         let is_limit = matches!(control, IoControl::Max(_));
         let is_target = matches!(control, IoControl::Latency { .. });
-        // The limits of another rule are removed first.
-        if !is_limit {
-            self.limit(GroupLimits::default())?;
-        }
-        if !is_target {
-            self.remove_target();
-        }
         let bfq = match self.version {
             CgroupVersion::One => "blkio.bfq.weight",
             CgroupVersion::Two => "io.bfq.weight",
         };
+        // What another rule left behind is removed first, as far as the kernel has it.
+        if !is_limit {
+            match self.limit(GroupLimits::default()) {
+                Err(HostError::NoGroupFile { .. }) => {}
+                removed => removed?,
+            }
+        }
+        if !is_target {
+            self.remove_target();
+        }
+        if !matches!(control, IoControl::BfqWeight { .. }) {
+            self.reset_weights(bfq)?;
+        }
+        if !matches!(control, IoControl::Cost { .. }) {
+            self.reset_weights("io.weight")?;
+        }
         match control {
             IoControl::Uncontrolled => Ok(()),
             IoControl::Max(limits) => self.limit(limits),
@@ -148,6 +159,14 @@ impl LoadCgroups {
             }
         }
         Ok(())
+    }
+
+    /// Gives both groups the default weight, if the kernel has weights.
+    fn reset_weights(&self, file: &'static str) -> Result<(), HostError> {
+        match self.weigh(file, [DEFAULT_WEIGHT; 2]) {
+            Err(HostError::NoGroupFile { .. }) => Ok(()),
+            reset => reset,
+        }
     }
 
     /// Sets the target of the victim.
@@ -259,6 +278,14 @@ impl GroupSetting {
         let is_own = name.starts_with(PREFIX) && is_plain;
         (is_own && ["", "unified", "blkio"].contains(&mount))
             .then(|| GroupSetting::Directory(root.join(mount).join(name)))
+    }
+
+    /// Returns true if the controller of a mount serves groups of another run of this program.
+    pub fn is_used_by_another_run(&self) -> bool {
+        let GroupSetting::Controller(mount) = self else { return false };
+        let is_own = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with(PREFIX);
+        let entries = fs::read_dir(mount).into_iter().flatten().flatten();
+        entries.into_iter().any(|entry| is_own(&entry.file_name()))
     }
 
     /// Returns the current value.

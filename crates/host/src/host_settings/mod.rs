@@ -68,8 +68,19 @@ pub fn make_change(change: &HostChange, roots: &SystemRoots) -> Result<(), HostE
 /// The device is not attached, or the setting does not read back as written.
 pub fn undo_change(change: &HostChange, roots: &SystemRoots) -> Result<UndoOutcome, HostError> {
     if let Some(group) = GroupSetting::parse(&change.setting, roots) {
+        // Control groups do not outlive a restart; what is there now belongs to somebody else, and a
+        // device number may belong to another device.
+        if let (Some(then), Some(now)) = (&change.boot_id, place::boot_id(roots))
+            && *then != now
+        {
+            return Ok(UndoOutcome::Gone("the restart since then removed it"));
+        }
         if group.read() == change.before {
             return Ok(UndoOutcome::AlreadySo);
+        }
+        if group.is_used_by_another_run() {
+            let why = "control groups of another run use it; restore it after that run has ended";
+            return Ok(UndoOutcome::Left(why.to_owned()));
         }
         group.write(&change.before)?;
         return Ok(UndoOutcome::PutBack);

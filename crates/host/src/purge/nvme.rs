@@ -27,6 +27,9 @@ const FORMAT_LIMIT: Duration = Duration::from_secs(6 * 3600);
 
 /// Time limit for Sanitize.
 const SANITIZE_LIMIT: Duration = Duration::from_secs(48 * 3600);
+/// Time without a readable status after which a sanitize counts as lost (our choice; a controller
+/// reset takes seconds).
+const STATUS_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Interval between two status queries of a running Sanitize.
 const LOOK: Duration = Duration::from_secs(1);
@@ -152,7 +155,7 @@ fn identify(node: &NvmeNode, admin: &dyn NvmeAdmin) -> Result<ControllerIdentity
     let words = |error: HostError| error.to_string();
     let controller = identify_controller(admin).map_err(words)?;
     let serial = controller.text(&controller::SN);
-    if serial != node.serial {
+    if serial.is_none() || serial != node.serial {
         let shown = |serial: &Option<String>| serial.clone().unwrap_or_else(|| "none".into());
         return Err(format!(
             "{} answers with the serial number {}, and sysfs has {}",
@@ -220,6 +223,12 @@ impl NvmePurgeCommand {
     /// Sends the command and waits until the controller has finished.
     pub fn carry_out(&self, work: &mut PurgeContext<'_>) -> Result<PurgeOutcome, HostError> {
         let admin = work.tools.open_nvme(&self.node)?;
+        // Between the plan and now, another controller may have taken over the node.
+        identify(&self.node, &*admin).map_err(|why| HostError::PurgeFailed {
+            device: work.target.device().path.clone(),
+            method: self.method.to_string(),
+            why,
+        })?;
         match &self.what {
             NvmePurgeAction::Format(request) => self.format(request, &*admin, work),
             NvmePurgeAction::Sanitize(action) => self.sanitize(*action, &*admin, work),
@@ -278,8 +287,26 @@ impl NvmePurgeCommand {
         let device = work.target.device().path.clone();
         let method = self.method.to_string();
         let failed = |why: String| HostError::PurgeFailed { device, method, why };
+        let mut unread = Duration::ZERO;
         while work.began.elapsed() < SANITIZE_LIMIT {
-            let log = sanitize_status(admin)?;
+            let log = match sanitize_status(admin) {
+                Ok(log) => log,
+                Err(error) if unread >= STATUS_PATIENCE => {
+                    return Err(failed(format!(
+                        "its progress cannot be read ({error}); the drive may still be sanitizing: \
+                         wait until nvme sanitize-log {} reports its end",
+                        self.node.path.display()
+                    )));
+                }
+                // A controller that resets while it sanitizes refuses commands for a while.
+                Err(_) if !work.watch.is_stopped() => {
+                    unread += LOOK;
+                    work.tools.pause(LOOK);
+                    continue;
+                }
+                Err(_) => return Err(work.stopped()),
+            };
+            unread = Duration::ZERO;
             let progress = log.count(&sanitize::SPROG).unwrap_or(0);
             // Status in bits 2:0 (NVMe Base 2.1, 5.1.12.1.33).
             match log.count(&sanitize::SSTAT).unwrap_or(0) & 0x7 {

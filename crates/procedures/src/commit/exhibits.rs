@@ -94,7 +94,7 @@ impl ProcedureReport for Commit {
     const FRONT_PLOTS: &'static [&'static str] = &["rate-seq", "response-seq"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), CommitResults::of(self, record));
+        let (choices, results) = (self.choices(record), CommitResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -281,7 +281,7 @@ const COST: [TypedColumn<FlushCost>; 8] = [
 ];
 
 fn cost_table(run: &CommitRun<'_>, id: &str) -> Table {
-    let fewest = run.test.committers.first().map(|n| committers_name(*n)).unwrap_or_default();
+    let fewest = run.test.page_one().first().map(|n| committers_name(*n)).unwrap_or_default();
     let costs = flush_costs(run.test, &run.results);
     let head = |cost: &FlushCost| format!("{} {}", cost.order.name(), cost.size.transfer_size());
     typed_table(id, format!("What durability costs {fewest}, means"), "Writes", &COST)

@@ -41,13 +41,14 @@ impl FlushCost {
     }
 }
 
-/// Returns the costs of each pattern with the fewest committers, of those that were measured.
+/// Returns the costs of each pattern with the fewest committers of page one, the numbers that all
+/// block sizes are measured with; patterns that were not measured are left out.
 pub(super) fn flush_costs(test: &Commit, results: &CommitResults<'_>) -> Vec<FlushCost> {
-    let Some(fewest) = test.committers.first() else { return Vec::new() };
+    let Some(fewest) = test.page_one().first().copied() else { return Vec::new() };
     let mut costs = Vec::new();
     for order in CommitOrder::ALL {
         for size in &test.sizes {
-            let point = |kind| results.point(order, *size, kind, *fewest);
+            let point = |kind| results.point(order, *size, kind, fewest);
             let mean = |kind| point(kind).and_then(|point| point.mean_ms());
             if let Some(flushed) = point(CommitKind::Flush)
                 && let (Some(plain), Some(commit)) = (mean(CommitKind::Plain), flushed.mean_ms())

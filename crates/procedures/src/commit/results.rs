@@ -1,7 +1,9 @@
 //! Results of the commit test: one measurement for each load of its matrix.
 
-use super::setup::{COMMITS, Commit, CommitKind, CommitLoad, CommitOrder, PRECONDITIONING};
-use crate::common::attempts::is_attempt_of;
+use super::setup::{
+    COMMITS, Commit, CommitKind, CommitLoad, CommitOrder, PRECONDITIONING, REFRESH,
+};
+use crate::common::attempts::{attempt_of, is_attempt_of};
 use std::num::NonZeroU32;
 use steadfast_domain::{Bytes, Measurement, Nanos, Op, Outcome, Record, Step, Tally, Verdict};
 
@@ -18,13 +20,13 @@ pub struct CommitResults<'a> {
 /// A load and its measurement.
 pub(super) struct CommitPoint<'a> {
     pub load: CommitLoad,
-    /// Step without a gap before it; `None` if there is none yet.
+    /// Step without a gap before it or in the load that precedes it; `None` if there is none yet.
     pub step: Option<(&'a Step, &'a Outcome)>,
 }
 
 impl<'a> CommitResults<'a> {
     /// Computes the results from a record.
-    pub(super) fn of(test: &Commit, record: &'a Record) -> Self {
+    pub(super) fn new(test: &Commit, record: &'a Record) -> Self {
         let preconditioning: Vec<_> =
             record.steps().filter(|(step, _)| step.place.phase == PRECONDITIONING).collect();
         let mut points: Vec<CommitPoint<'a>> =
@@ -33,6 +35,7 @@ impl<'a> CommitResults<'a> {
             let at = (step.place.point as usize).wrapping_sub(1);
             if is_attempt_of(&step.place.phase, COMMITS)
                 && outcome.gap_before.is_none()
+                && is_conditioned(record, step)
                 && let Some(point) = points.get_mut(at)
             {
                 point.step = Some((step, outcome));
@@ -58,6 +61,20 @@ impl<'a> CommitResults<'a> {
         let load = CommitLoad { order, size, kind, committers };
         self.points.iter().find(|point| point.load == load)
     }
+}
+
+/// Returns true if the preconditioning's load before this attempt ran in one piece. The first
+/// attempt at a point has none.
+fn is_conditioned(record: &Record, step: &Step) -> bool {
+    let Some(attempt) = attempt_of(&step.place.phase) else { return true };
+    let has_gap_inside = record.steps().any(|(part, outcome)| {
+        is_attempt_of(&part.place.phase, REFRESH)
+            && attempt_of(&part.place.phase) == Some(attempt)
+            && part.place.round == step.place.point
+            && part.place.point > 1
+            && outcome.gap_before.is_some()
+    });
+    !has_gap_inside
 }
 
 impl<'a> CommitPoint<'a> {

@@ -25,7 +25,7 @@ pub(super) const PRECONDITIONING: &str = "preconditioning";
 /// Phase of the measured steps.
 pub(super) const COMMITS: &str = "commits";
 /// Phase of the preconditioning's load after a gap before a measured step.
-const REFRESH: &str = "refresh";
+pub(super) const REFRESH: &str = "refresh";
 
 /// Pattern of the preconditioning, as in the PTS's HIR.
 const PRECONDITIONING_PATTERN: AccessPattern = AccessPattern::random(Bytes::kib(4), 0);
@@ -63,7 +63,7 @@ const RUN_IN: Parameter = Parameter {
     quick: Some("200ms"),
     meaning: "time that each load runs before it is measured, so that the drive's write buffer \
               holds nothing of the load before it and is as full as this load keeps it",
-    source: "ours: in 10 s even a drive that programs 50 MB/s empties a buffer of 500 MB",
+    source: "ours: in 10 s even a drive that programs 50 MB/s replaces a buffer of 500 MB",
     ..Parameter::PLAIN
 };
 
@@ -93,7 +93,7 @@ const FILLS: Parameter = Parameter {
 pub const PARAMETERS: &[Parameter] =
     &[COMMITTERS, BLOCK_SIZES, RUN_IN, REFRESH_TIME, BETWEEN, MEASURED, FILLS];
 
-/// What makes the writes of a load durable.
+/// Durability of a load's writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommitKind {
     /// Nothing: the write completes when the drive has taken it.

@@ -149,7 +149,7 @@ fn a_gap_voids_its_step_only_and_the_drive_is_written_before_it_is_repeated() {
     ];
     assert_eq!(places[..12], expected);
     let record = record(&test.ground.settings, bench.entries);
-    let results = CommitResults::of(&test, &record);
+    let results = CommitResults::new(&test, &record);
     assert_eq!(results.measured(), test.loads.len());
     let (step, _) = results.points[2].step.unwrap();
     assert_eq!(step.place.phase, "commits (attempt 3)");
@@ -170,6 +170,29 @@ fn a_gap_in_the_refresh_repeats_both() {
         .map(|step| step.place.phase.clone())
         .collect();
     assert_eq!(of_first, ["commits", "commits (attempt 2)", "commits (attempt 3)"]);
+    let phase = "refresh (attempt 3)";
+    let third = bench.entries.iter().position(
+        |entry| matches!(entry, JournalEntry::Applied { step, .. } if step.place.phase == phase),
+    );
+    let broken = record(&test.ground.settings, bench.entries[..third.unwrap()].to_vec());
+    assert!(CommitResults::new(&test, &broken).points[0].step.is_none());
+    let whole = record(&test.ground.settings, bench.entries);
+    assert!(CommitResults::new(&test, &whole).points[0].step.is_some());
+}
+
+/// Further block sizes are measured with the committers of page one only.
+#[test]
+fn every_block_size_has_a_cost_without_a_single_committer() {
+    let test = made(|s| {
+        short(s);
+        set(s, "committers", "4,16");
+        set(s, "block-sizes", "4K,8K");
+    });
+    let test = test.unwrap();
+    let mut bench = bench(volatile);
+    test.conduct(&mut bench).unwrap();
+    let record = record(&test.ground.settings, bench.entries);
+    assert_eq!(flush_costs(&test, &CommitResults::new(&test, &record)).len(), 4);
 }
 
 /// Conducts the test and returns the verdict, the ending and the IDs of its caveats.
@@ -183,7 +206,7 @@ fn judged(
     let got = Conditions { write_cache: cache, ..Conditions::default() };
     bench.entries.push(JournalEntry::Resettled { got, when: None });
     let record = record(&test.ground.settings, bench.entries);
-    let results = CommitResults::of(&test, &record);
+    let results = CommitResults::new(&test, &record);
     let verdict = flush_verdict(&flush_costs(&test, &results), &record);
     let findings = test.study(&record);
     (verdict, findings.ending, findings.caveats.into_iter().map(|caveat| caveat.id).collect())
@@ -243,7 +266,7 @@ fn flushes_at_the_device_are_counted_per_commit() {
     };
     test.conduct(&mut bench).unwrap();
     let record = record(&test.ground.settings, bench.entries);
-    let results = CommitResults::of(&test, &record);
+    let results = CommitResults::new(&test, &record);
     let point = |label: &str| results.points.iter().find(|p| p.load.label() == label).unwrap();
     let (own, group) = (point("SEQ 4K W FLUSH/1 T16Q1"), point("SEQ 4K W FLUSH/16 T1Q16"));
     // 60,000 measured writes, 70,000 in all.

@@ -57,7 +57,7 @@ impl Plateau {
     }
 }
 
-/// What was written at full speed again.
+/// Amount written at full speed again.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReturnedAmount {
     /// Bytes written at full speed.

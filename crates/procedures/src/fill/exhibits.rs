@@ -137,7 +137,8 @@ fn join(texts: impl Iterator<Item = String>) -> String {
 /// Returns the name of a level, such as `50 % full`.
 fn level_name(level: &LevelResult<'_>) -> String {
     match level.level.percent {
-        0 => "empty".to_owned(),
+        0 if level.is_purged => "empty".to_owned(),
+        0 => "not purged".to_owned(),
         percent => format!("{percent} % full"),
     }
 }
@@ -160,7 +161,8 @@ fn digits(value: f64) -> String {
 fn sentence(level: &LevelResult<'_>) -> Option<String> {
     let full = level.full_speed()?;
     let name = match level.level.percent {
-        0 => "Empty".to_owned(),
+        0 if level.is_purged => "Empty".to_owned(),
+        0 => "Not purged".to_owned(),
         percent => format!("{percent} % full"),
     };
     let Some((first, _)) = level.curve.first_cliff() else {
@@ -171,8 +173,8 @@ fn sentence(level: &LevelResult<'_>) -> Option<String> {
             digits(whole)
         ));
     };
-    let mut text =
-        format!("{name}: full speed {} MB/s for {} GB", digits(full), digits(first.to / 1e9));
+    let amount = digits((first.to - first.from) / 1e9);
+    let mut text = format!("{name}: full speed {} MB/s for {amount} GB", digits(full));
     for (_, next) in level.curve.cliffs() {
         text.push_str(&format!(", then {} MB/s", digits(next.mb_per_second())));
     }
@@ -328,8 +330,9 @@ fn returned_plot(run: &DriveFillRun<'_>) -> Plot {
         Axis::new("GB at full speed", Scale::Linear),
     )
     .caption(
-        "The amount written at full speed after an idle time that began with nothing left of it; \
-         dashed, the amount before the first cliff.",
+        "The amount written at full speed after an idle time; dashed, the amount up to the first \
+         cliff. An idle time begins with nothing left of the fast amount, unless the writes before \
+         it ended without a cliff (\"not yet\" in the table).",
     );
     for level in &run.results.levels {
         let name = level_name(level);

@@ -8,7 +8,8 @@
 //! read, and what was written long ago.
 //!
 //! A gap in the writes of a level restarts the level with its purge. A gap after an idle time
-//! repeats that idle time: the interrupted writes have used up what had returned.
+//! repeats that idle time. If the gap was inside the writes, the drive was idle during it: writes
+//! of their own first use up what returned then.
 
 mod curve;
 mod exhibits;
@@ -25,7 +26,7 @@ use crate::exhibits::report;
 use curve::{RateSample, WriteCurve, rate_samples};
 use setup::{FillLevel, LastWrites, SAMPLE};
 use steadfast_domain::{
-    Bench, Bytes, Findings, Halt, Nanos, Procedure, Record, Step, StepPlace, Stimulus,
+    Bench, Bytes, Findings, Halt, IoStream, Nanos, Procedure, Record, Step, StepPlace, Stimulus,
 };
 
 impl DriveFill {
@@ -49,12 +50,20 @@ impl DriveFill {
         let amount = self.amount_again(level, &curve);
         let mut last = LastWrites { amount, ..LastWrites::default() };
         for idle in &self.idle_times {
+            let mut uses_up = 0;
             until_unbroken(bench, "the idle time", |bench, attempt| {
                 bench.idle(*idle)?;
                 let (place, stimulus) = self.write_again(level, *idle, amount, attempt);
                 let writes = write(bench, place, stimulus)?;
                 last.returned = curve.returned(&writes.samples).map(|returned| returned.bytes);
                 last.end = writes.end;
+                // The rest of interrupted writes may end before what returned in the gap does.
+                let mut may_have_some_left = writes.gaps.gap_inside;
+                while may_have_some_left {
+                    uses_up += 1;
+                    let (place, stimulus) = self.use_up(level, *idle, amount, uses_up);
+                    may_have_some_left = write(bench, place, stimulus)?.gaps.gap_inside;
+                }
                 Ok(!writes.gaps.gap_before && !writes.gaps.gap_inside)
             })?;
         }
@@ -81,6 +90,7 @@ fn write(
     stimulus: Stimulus,
 ) -> Result<AppliedWrites, Halt> {
     let mut writes = AppliedWrites::default();
+    let cursor = stimulus.streams.first().and_then(IoStream::cursor_key);
     for point in 1.. {
         let place = StepPlace { point, ..place.clone() };
         let step = Step::part(place, stimulus.clone(), CHECKPOINT, point > 1);
@@ -89,7 +99,8 @@ fn write(
             writes.gaps.note(point);
         }
         writes.samples.extend(rate_samples(&outcome.measurement));
-        writes.end = outcome.measurement.cursors.values().next().copied();
+        let cursors = &outcome.measurement.cursors;
+        writes.end = cursor.as_ref().and_then(|key| cursors.get(key)).copied();
         if outcome.measurement.complete {
             break;
         }

@@ -4,7 +4,7 @@ use super::curve::{RateSample, ReturnedAmount, WriteCurve, rate_samples};
 use super::setup::{DriveFill, FillLevel};
 use crate::common::attempts::last_attempt;
 use crate::common::secondary::SecondaryMeans;
-use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
+use steadfast_domain::{Measurement, Nanos, Outcome, PurgeChoice, PurgeMethod, Record, Step};
 
 /// Results of fill, from which its tables and plots are made.
 pub struct FillResults<'a> {
@@ -15,6 +15,8 @@ pub struct FillResults<'a> {
 /// Results of a fill level.
 pub struct LevelResult<'a> {
     pub level: FillLevel,
+    /// False if the run purges nothing: level 0 is not empty then.
+    pub is_purged: bool,
     /// Rate of the measured writes; empty unless all of them ran without a gap.
     pub curve: WriteCurve,
     /// Steps of the measured writes.
@@ -39,6 +41,7 @@ pub struct AgainResult {
 impl<'a> FillResults<'a> {
     /// Computes the results of a record.
     pub fn new(test: &DriveFill, record: &'a Record) -> Self {
+        let is_purged = test.ground.settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
         let level = |level: &FillLevel| {
             let is_empty = level.percent == 0;
             let steps = unbroken(record, &level.fill_phase(), is_empty);
@@ -59,7 +62,8 @@ impl<'a> FillResults<'a> {
             let rate = |phase: String| {
                 unbroken(record, &phase, false).first().and_then(|step| step.mb_per_second())
             };
-            LevelResult { level: *level, again, reads: level.read_phases().map(rate), curve, steps }
+            let reads = level.read_phases().map(rate);
+            LevelResult { level: *level, is_purged, curve, steps, again, reads }
         };
         FillResults { levels: test.levels.iter().map(level).collect() }
     }
@@ -102,19 +106,23 @@ impl LevelResult<'_> {
             None => self.curve.mean(),
         }
     }
-    /// Returns the GB written before the first cliff; `None` without a cliff.
+
+    /// Returns the GB written at full speed before the first cliff; `None` without a cliff.
     pub(super) fn full_speed_gb(&self) -> Option<f64> {
-        self.curve.first_cliff().map(|(full, _)| full.to / 1e9)
+        self.curve.first_cliff().map(|(full, _)| (full.to - full.from) / 1e9)
     }
+
     /// Returns the rate after the first cliff in MB/s; `None` without a cliff.
     pub(super) fn next_speed(&self) -> Option<f64> {
         self.curve.first_cliff().map(|(_, next)| next.mb_per_second())
     }
+
     /// Returns the rate of the slowest plateau in MB/s.
     pub(super) fn lowest_speed(&self) -> Option<f64> {
         let rates = self.curve.plateaus.iter().map(|plateau| plateau.mb_per_second());
         rates.min_by(f64::total_cmp)
     }
+
     /// Returns power, temperature and processor use during the measured writes.
     pub(super) fn secondary(&self) -> SecondaryMeans {
         SecondaryMeans::new(&self.steps)

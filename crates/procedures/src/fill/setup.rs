@@ -27,6 +27,10 @@ const UNIT: u64 = 1 << 20;
 /// (our choice).
 const SMALL_PART: u64 = 20;
 
+/// Smallest amount read if it depends on what returned (our choice): a rate of one or two transfers
+/// is noise.
+const LEAST_READ: u64 = 16 << 20;
+
 pub(super) const PATTERN: Parameter = Parameter {
     name: "pattern",
     default: "SEQ 128K W",
@@ -89,14 +93,22 @@ impl FillLevel {
     pub(super) fn preload_phase(self) -> String {
         format!("load-{}", self.percent)
     }
+
     /// Returns the phase of the measured writes.
     pub(super) fn fill_phase(self) -> String {
         format!("fill-{}", self.percent)
     }
+
     /// Returns the phase of the writes after an idle time.
     pub(super) fn again_phase(self, idle: Nanos) -> String {
         format!("again-{}-{}s", self.percent, idle.as_secs_f64())
     }
+
+    /// Returns the phase of the writes that use up what returned in a gap after an idle time.
+    pub(super) fn use_up_phase(self, idle: Nanos) -> String {
+        format!("use-up-{}-{}s", self.percent, idle.as_secs_f64())
+    }
+
     /// Returns the phases of the reads: of what was just written, and of what was written long
     /// ago.
     pub(super) fn read_phases(self) -> [String; 2] {
@@ -224,8 +236,20 @@ impl DriveFill {
         self.load(&phase, self.pattern, (level.range, amount))
     }
 
+    /// Returns the writes that use up what returned in a gap after an idle time.
+    pub(super) fn use_up(
+        &self,
+        level: FillLevel,
+        idle: Nanos,
+        amount: Bytes,
+        attempt: u32,
+    ) -> (StepPlace, Stimulus) {
+        let phase = attempt_phase(&level.use_up_phase(idle), attempt);
+        self.load(&phase, self.pattern, (level.range, amount))
+    }
+
     /// Returns how much is written after an idle time: more than can have returned, so that each
-    /// idle time begins with nothing left of it.
+    /// idle time begins with nothing left of it, unless `again-max` permits less.
     pub(super) fn amount_again(&self, level: FillLevel, curve: &WriteCurve) -> Bytes {
         let length = level.range.length.0;
         let most = length / 100 * self.again_percent;
@@ -240,7 +264,8 @@ impl DriveFill {
 
     /// Returns the reads of a level: of what was just written at full speed, which is half of what
     /// had returned or less, and of as much that was written longest ago, which follows the last
-    /// writes. None if the writes are random, because they have no place.
+    /// writes. None if the writes are random, because they have no place, or if too little had
+    /// returned to time its reads.
     pub(super) fn reads(&self, level: FillLevel, last: LastWrites) -> Vec<Step> {
         if self.pattern.order == Order::Random {
             return Vec::new();
@@ -249,6 +274,9 @@ impl DriveFill {
         let part = Bytes(whole / SMALL_PART);
         let part = last.returned.map_or(part, |bytes| part.min(Bytes((bytes / 2.0) as u64)));
         let length = part.max(self.pattern.size).round_down(self.pattern.size.0).0;
+        if last.returned.is_some() && length < LEAST_READ {
+            return Vec::new();
+        }
         // Sequential writes continue where those before them ended, and wrap inside the range.
         let end = last.end.map_or(last.amount.0, |end| end.0.saturating_sub(begin));
         let new = (end + whole - last.amount.0.min(whole)) % whole;
@@ -296,6 +324,8 @@ fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     if phase.starts_with("again-") {
         "The idle time was repeated; the interrupted writes do not count."
+    } else if phase.starts_with("use-up-") {
+        "These writes only use up what had returned; they do not count."
     } else if phase.starts_with("read-") {
         "The reads after it have no value: the drive may have moved the data meanwhile."
     } else if step.place.point == 1

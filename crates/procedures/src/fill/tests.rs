@@ -3,7 +3,8 @@ use super::*;
 use crate::testing::scripted::{GEOMETRY, ScriptedBench, record, scripted, steps};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::{
-    Bytes, CoarseHistogram, EndState, JournalEntry, Measurement, Op, Settings, Step,
+    Bytes, CoarseHistogram, EndState, JournalEntry, Measurement, Op, PurgeChoice, PurgeMethod,
+    Settings, Step,
 };
 
 fn made(change: impl FnOnce(&mut Settings)) -> Result<DriveFill, crate::ProcedureError> {
@@ -204,6 +205,58 @@ fn a_gap_restarts_the_level_or_repeats_the_idle_time() {
     let (test, record) = conducted(&mut bench);
     let results = FillResults::new(&test, &record);
     assert!(results.levels[0].reads[0].is_none() && results.levels[0].reads[1].is_some());
+}
+
+/// As [`cached`], with a first part of the writes after two minutes idle, and of those that use up
+/// what returned, that is not the last.
+fn in_parts(step: &Step, measurement: &mut Measurement) {
+    cached(step, measurement);
+    let place = &step.place;
+    let has_more = ["again-50-120s", "use-up-50-120s"].contains(&place.phase.as_str());
+    measurement.complete &= !(has_more && place.point == 1);
+}
+
+#[test]
+fn what_returned_in_a_gap_inside_the_writes_is_used_up_before_the_idle_time_is_repeated() {
+    let mut bench = bench(in_parts);
+    bench.gap_before = vec![("again-50-120s", 0, 2), ("use-up-50-120s", 0, 2)];
+    let (test, record) = conducted(&mut bench);
+    let expected = [
+        "again-50-120s",
+        "again-50-120s",
+        "use-up-50-120s",
+        "use-up-50-120s",
+        "use-up-50-120s (attempt 2)",
+        "again-50-120s (attempt 2)",
+        "again-50-600s",
+    ];
+    assert_eq!(phases(&record)[10..17], expected);
+    let amounts: Vec<Bytes> = steps(&bench.entries)[10..17]
+        .iter()
+        .map(|step| step.load.stimulus().unwrap().until.bytes.unwrap())
+        .collect();
+    assert!(amounts.iter().all(|amount| *amount == amounts[0]));
+    let results = FillResults::new(&test, &record);
+    assert!((results.levels[1].again[1].returned_gb().unwrap() - 0.2).abs() < 1e-4);
+}
+
+#[test]
+fn what_is_too_little_to_time_is_not_read() {
+    let test = made(|_| ()).unwrap();
+    let reads = |returned: Option<f64>| {
+        test.reads(test.levels[0], LastWrites { returned, ..LastWrites::default() }).len()
+    };
+    assert_eq!([reads(None), reads(Some(1e6)), reads(Some(200e6))], [2, 0, 2]);
+}
+
+#[test]
+fn a_drive_that_is_not_purged_is_not_called_empty() {
+    let purge = PurgeChoice::Method(PurgeMethod::Nothing);
+    let test = made(|settings| settings.purge = purge).unwrap();
+    let mut bench = bench(cached);
+    test.conduct(&mut bench).unwrap();
+    let findings = test.study(&record(&test.ground.settings, bench.entries.clone()));
+    assert!(findings.ending.starts_with("Not purged: full speed"), "{}", findings.ending);
 }
 
 #[test]

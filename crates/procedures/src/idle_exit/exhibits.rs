@@ -86,7 +86,8 @@ impl ProcedureReport for IdleExit {
         let states = &run.results.states;
         if states.is_empty() {
             return format!(
-                "{unfinished}The first I/O is no slower after idle times up to {}.",
+                "{unfinished}No idle time up to {} makes every first I/O slower than 99 of 100 back \
+                 to back.",
                 longest.idle
             );
         }
@@ -97,7 +98,7 @@ impl ProcedureReport for IdleExit {
         format!("{unfinished}First I/O: {}.", states.join(", "))
     }
 
-    /// The preparation affects no result.
+    /// Returns true for measured steps.
     fn reports(run: &IdleExitRun<'_>, step: &Step) -> bool {
         run.choices.measures(step)
     }

@@ -34,9 +34,13 @@ const RANGE_MAX: Bytes = Bytes::gib(4);
 /// Fewest I/Os after an idle time, however long it is (our choice).
 const LEAST_IOS: u64 = 3;
 
-/// Longest time at the start of a step that is not measured (our choice: a disk has spun up by
-/// then). The first I/O follows no known idle time.
+/// Shortest and longest time at the start of a step that is not measured (our choice: a disk has
+/// moved its head by the first and spun up by the second). The first I/O follows no known idle time.
+const RAMP_MIN: Nanos = Nanos::SECOND;
 const RAMP_MAX: Nanos = Nanos::from_secs(10);
+
+/// Time for the response of an I/O in the time of a step (our choice: one of a disk).
+const RESPONSE: Nanos = Nanos::from_millis(10);
 
 pub(super) const PATTERN: Parameter = Parameter {
     name: "pattern",
@@ -59,7 +63,8 @@ const SAMPLES: Parameter = Parameter {
     name: "samples",
     default: "100",
     quick: Some("20"),
-    meaning: "I/Os per idle time, 3 to 100000, as far as they fit into the time of --set most",
+    meaning: "I/Os per idle time, 3 to 100000, as far as they fit into the time of --set most, \
+              which allows 10 ms per response: a drive that answers sooner makes more",
     source: "our choice",
     ..Parameter::PLAIN
 };
@@ -163,10 +168,11 @@ impl IdleExit {
     pub(super) fn after_idle(&self, idle: Nanos) -> Step {
         let label = format!("{} {ONE} after {idle} idle", self.pattern);
         let place = StepPlace::new(&after_phase(idle), 0, 1, label);
-        let ios = (self.most.0 / idle.0).clamp(LEAST_IOS, self.samples);
-        let ramp = Nanos(idle.0 / 2).min(RAMP_MAX);
+        let time_per_io = (idle + RESPONSE).0;
+        let ios = (self.most.0 / time_per_io).clamp(LEAST_IOS, self.samples);
+        let ramp = Nanos(idle.0 / 2).clamp(RAMP_MIN, RAMP_MAX);
         let pace = Pace::Burst { ios: 1, delay: idle };
-        self.step(place, Nanos(idle.0 * ios), pace, ramp)
+        self.step(place, Nanos(time_per_io * ios), pace, ramp)
     }
 
     /// Returns the conditions to set: the state of the write cache is left alone, because nothing

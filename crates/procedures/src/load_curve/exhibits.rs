@@ -3,7 +3,7 @@
 
 use super::results::{LoadCurveResults, OfferedPoint};
 use super::search::{PRECISION, SearchResult};
-use super::setup::{HIGHEST, LoadCurve, POINT_TIME, POINT_TIME_MAX};
+use super::setup::{HIGHEST, LoadCurve, POINT_TIME, POINT_TIME_MAX, is_above};
 use crate::common::metrics::MeasuredPoint;
 use crate::common::secondary::SecondaryMeans;
 use crate::exhibits::disclosure::{self, ReportForm, SettingRows, form_demand};
@@ -80,7 +80,7 @@ impl ProcedureReport for LoadCurve {
     const FRONT_PLOTS: &'static [&'static str] = &["load-curve"];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), LoadCurveResults::of(self, record));
+        let (choices, results) = (self.choices(record), LoadCurveResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -248,13 +248,16 @@ fn slo_text(run: &LoadCurveRun<'_>) -> Option<String> {
     Some(match result {
         SearchResult::Found(rate) => format!("{slo} is met up to {} IOPS", iops(rate)),
         SearchResult::AllMet(rate) => {
-            format!("{slo} is met at every offered rate, up to {} IOPS", iops(rate))
+            format!("{slo} is met up to {} IOPS, the highest offered rate", iops(rate))
         }
         SearchResult::NoneMet => {
-            let lowest = run.results.curve.first().map_or(0.0, |point| point.offered);
-            format!("{slo} is NOT met, not even at {} IOPS", iops(lowest))
+            let lowest = run.results.curve.first();
+            let lowest = lowest.map_or("–".to_owned(), |point| iops(point.offered));
+            format!("{slo} is NOT met, not even at {lowest} IOPS")
         }
-        SearchResult::Unknown => format!("no rate has enough I/Os to show that it meets {slo}"),
+        SearchResult::Unknown => {
+            format!("no rate was shown to meet {slo}: the lowest have too few I/Os")
+        }
         SearchResult::Open => format!("the search for {slo} has not ended"),
     })
 }
@@ -266,7 +269,7 @@ fn slo_figure(run: &LoadCurveRun<'_>) -> Option<KeyFigure> {
         _ => None,
     };
     let label = match run.results.slo {
-        Some((_, SearchResult::AllMet(_))) => format!("Highest offered rate; all meet {slo}"),
+        Some((_, SearchResult::AllMet(_))) => format!("Highest offered rate, which meets {slo}"),
         _ => format!("Highest rate that meets {slo}"),
     };
     Some(KeyFigure::new("slo-iops", label, value, "IOPS"))
@@ -299,13 +302,9 @@ fn not_kept_up(run: &LoadCurveRun<'_>) -> Option<Caveat> {
         .iter()
         .filter(|point| !point.kept_up)
         .map(|point| {
-            let achieved = point.measurement.iops().unwrap_or_default();
-            format!(
-                "{} % ({} of {} IOPS)",
-                point.percent,
-                number(achieved, 0),
-                number(point.offered, 0)
-            )
+            let achieved = point.measurement.iops();
+            let achieved = achieved.map_or("–".to_owned(), |iops| number(iops, 0));
+            format!("{} % ({achieved} of {} IOPS)", point.percent, number(point.offered, 0))
         })
         .collect();
     (!missed.is_empty()).then(|| {
@@ -383,7 +382,7 @@ fn search_table(run: &LoadCurveRun<'_>) -> Option<Table> {
     let percentile = format!("p{} ms", slo.percent);
     let rows = run.results.tried.iter().map(|point| {
         let met = match (point.kept_up, slo.is_met(&point.tally)) {
-            _ if point.percent > 100.0 => "no: above the maximum",
+            _ if is_above(point.percent, 100.0) => "no: above the maximum",
             (false, _) => "no: could not keep up",
             (_, Some(true)) => "yes",
             (_, Some(false)) => "no",
@@ -475,7 +474,8 @@ fn definitions(_: &LoadCurveRun<'_>) -> String {
      knee is the offered rate with the most power, which is completed IOPS divided by the mean \
      response time (L. Kleinrock's measure; that the knee is its maximum among the measured rates \
      is our definition). A rate is kept up with if all but 1 % of its I/Os complete, allowing for \
-     three standard deviations of their random number."
+     three standard deviations of their random number; above the maximum, if all but 0.1 % of the \
+     offered rate completes."
         .into()
 }
 

@@ -22,6 +22,7 @@ pub use setup::{LoadCurve, PARAMETERS};
 
 use crate::exhibits::report;
 use crate::report_notation::number;
+use setup::is_above;
 use steadfast_domain::{
     Bench, Findings, Halt, Note, Outcome, Procedure, Record, ServiceLevel, Step,
 };
@@ -63,7 +64,8 @@ impl LoadCurve {
             let make = |attempt| self.search_step(point, slo, rate, attempt);
             let tried = until_no_gap(bench, rate, make)?;
             let measured = &tried.outcome.measurement;
-            search.add(rate, LoadCurve::answer(slo, rate > maximum, &tried.step, measured));
+            let is_above = is_above(rate, maximum);
+            search.add(rate, LoadCurve::answer(slo, is_above, &tried.step, measured));
         }
         Ok(())
     }

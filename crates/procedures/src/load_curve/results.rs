@@ -1,7 +1,7 @@
 //! Results of load-curve: maximum, rates of the curve, knee, and the search for the service level.
 
 use super::search::{RateSearch, SearchResult};
-use super::setup::{CURVE, LoadCurve, MAXIMUM, SEARCH, counted, keeps_up};
+use super::setup::{CURVE, LoadCurve, MAXIMUM, SEARCH, counted, is_above, keeps_up};
 use crate::pts::between::steps_of;
 use crate::rwsw::regime::STEADY;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, ServiceLevel, Step, Tally, Verdict};
@@ -36,7 +36,8 @@ pub struct OfferedPoint<'a> {
     pub step: &'a Step,
     /// Measurement of the step.
     pub measurement: &'a Measurement,
-    /// True if the device completed as many I/Os as were offered.
+    /// True if the device completed as many I/Os as were offered: within 0.1 % above the maximum,
+    /// else within 1 % and three standard deviations.
     pub kept_up: bool,
     /// All I/Os of the step.
     pub tally: Tally,
@@ -45,12 +46,15 @@ pub struct OfferedPoint<'a> {
 impl<'a> OfferedPoint<'a> {
     fn new((percent, offered): (f64, f64), (step, outcome): (&'a Step, &'a Outcome)) -> Self {
         let measurement = &outcome.measurement;
+        // Above the maximum, the tolerance for random arrivals would hide that I/Os are missing.
+        let is_complete = !is_above(percent, 100.0)
+            || measurement.iops().is_some_and(|iops| iops >= offered * 0.999);
         OfferedPoint {
             percent,
             offered,
             step,
             measurement,
-            kept_up: keeps_up(step, measurement),
+            kept_up: is_complete && keeps_up(step, measurement),
             tally: measurement.total(),
         }
     }
@@ -85,7 +89,7 @@ impl<'a> OfferedPoint<'a> {
 
 impl<'a> LoadCurveResults<'a> {
     /// Computes the results of a record.
-    pub fn of(test: &LoadCurve, record: &'a Record) -> Self {
+    pub fn new(test: &LoadCurve, record: &'a Record) -> Self {
         let steady = steps_of(record, STEADY);
         let closed_loop = steps_of(record, MAXIMUM);
         let track = test.maximum.track(&closed_loop);
@@ -163,7 +167,7 @@ fn searched<'a>(
     for (step, outcome) in counted(record, SEARCH) {
         let Some(rate) = search.next() else { break };
         let measured = &outcome.measurement;
-        search.add(rate, LoadCurve::answer(slo, rate > maximum, step, measured));
+        search.add(rate, LoadCurve::answer(slo, is_above(rate, maximum), step, measured));
         tried.push(OfferedPoint::new((rate / maximum * 100.0, rate), (step, outcome)));
     }
     (tried, Some(search))

@@ -3,7 +3,7 @@
 /// Relative width of the interval at which the search ends.
 pub(super) const PRECISION: f64 = 0.02;
 
-/// What a step says about its rate.
+/// Answer of a step about its rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RateAnswer {
     /// The rate met the service level.
@@ -35,7 +35,7 @@ pub(super) struct RateSearch {
 pub enum SearchResult {
     /// Highest rate that met; a rate higher by at most [`PRECISION`] missed.
     Found(f64),
-    /// Every rate met, up to this one.
+    /// No rate missed; this is the highest that met.
     AllMet(f64),
     /// The lowest rate missed.
     NoneMet,
@@ -55,13 +55,13 @@ impl RateSearch {
         let met =
             curve.iter().rev().find(|(rate, answer)| *answer == RateAnswer::Met && below(*rate));
         let met = met.map(|(rate, _)| *rate);
-        let is_untold = curve.iter().any(|(_, answer)| *answer == RateAnswer::NoResponseTimes);
+        let lacks_times = curve.iter().any(|(_, answer)| *answer == RateAnswer::NoResponseTimes);
         let lowest = curve.first().map(|(_, answer)| *answer);
         let ends = curve.first().zip(curve.last());
         let interval = match (met, missed) {
             (Some(met), Some(missed)) => Some((met, missed)),
             // A rehearsal plans the longest search.
-            _ if is_untold => ends.map(|((lowest, _), (highest, _))| (*lowest, *highest)),
+            _ if lacks_times => ends.map(|((lowest, _), (highest, _))| (*lowest, *highest)),
             _ => None,
         };
         let is_lowest_missed = lowest == Some(RateAnswer::Missed);

@@ -70,8 +70,7 @@ const POINTS: Parameter = Parameter {
     name: "points",
     default: "5,10,20,30,40,50,60,70,80,90,95,98,102",
     quick: Some("10,50,80,95,102"),
-    meaning: "offered rates in percent of the closed-loop maximum, ascending, each above 0 and at \
-              most 200",
+    meaning: "offered rates in percent of the closed-loop maximum, ascending, each 0.01 to 200",
     source: "our choice: dense where response times grow, and one rate above the maximum",
     ..Parameter::PLAIN
 };
@@ -291,8 +290,9 @@ impl LoadCurve {
         maximum: f64,
         curve: impl Iterator<Item = (f64, &'a Step, &'a Measurement)>,
     ) -> RateSearch {
-        let answered =
-            |(rate, step, measured)| (rate, LoadCurve::answer(slo, rate > maximum, step, measured));
+        let answered = |(rate, step, measured)| {
+            (rate, LoadCurve::answer(slo, is_above(rate, maximum), step, measured))
+        };
         RateSearch::new(curve.map(answered))
     }
 
@@ -337,6 +337,11 @@ impl LoadCurve {
         let reads = self.workload.streams().iter().any(|stream| stream.op == Op::Read);
         is_purged(&self.ground.settings) && !self.preparation.wipc && reads
     }
+}
+
+/// Returns true if a rate is above the maximum by more than the rounding of a percentage.
+pub(super) fn is_above(rate: f64, maximum: f64) -> bool {
+    rate > maximum * (1.0 + 1e-9)
 }
 
 /// Returns true if a step that offers a rate completed as many I/Os as were offered.
@@ -395,7 +400,8 @@ fn preparation(
     Ok(PreconditioningPlan { steady: Some(load), ..plan })
 }
 
-/// Parses percentages such as `5,10,99.5`; `None` unless they ascend from above 0 to at most 200.
+/// Parses percentages such as `5,10,99.5`; `None` unless they ascend from at least 0.01 to at
+/// most 200.
 fn percents(text: &str) -> Option<Vec<f64>> {
     let percents: Option<Vec<f64>> =
         text.split(',').map(|percent| percent.trim().parse::<f64>().ok()).collect();

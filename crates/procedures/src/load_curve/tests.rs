@@ -110,6 +110,19 @@ fn a_rate_that_is_not_kept_up_with_has_no_response_times_and_is_marked() {
     assert_eq!(row.cells[last], steadfast_domain::findings::Cell::text("could not keep up"));
 }
 
+/// In a short step the tolerance for random arrivals is wider than 2 %.
+#[test]
+fn a_short_step_above_the_maximum_is_not_kept_up_with() {
+    let settings = settings(|s| {
+        s.parameters.insert("points".into(), "50,102".into());
+        s.parameters.insert("point-time".into(), "1s".into());
+        s.parameters.insert("point-time-max".into(), "1s".into());
+    });
+    let (findings, _) = conducted(&settings);
+    let missed = findings.caveats.iter().find(|caveat| caveat.id == "rate-missed").unwrap();
+    assert!(missed.text.contains("102 % (10,000 of 10,200 IOPS)"), "{}", missed.text);
+}
+
 /// The 99 % percentile is 200 us / (1 - load): 1 ms at 80 %.
 #[test]
 fn the_service_level_is_met_up_to_the_rate_that_the_formula_says() {
@@ -137,7 +150,7 @@ fn a_service_level_that_no_rate_or_every_rate_meets_is_said_without_a_search() {
     });
     let (findings, entries) = conducted(&generous);
     assert_eq!(figure(&findings, "slo-iops"), Some(2_000.0));
-    assert!(findings.ending.contains("every offered rate"), "{}", findings.ending);
+    assert!(findings.ending.contains("the highest offered rate"), "{}", findings.ending);
     assert!(rates(&entries, "slo-search").is_empty());
 }
 

@@ -51,7 +51,8 @@ pub(super) fn is_met(wanted: &Conditions, got: &Conditions) -> bool {
         && (wanted.scheduler.is_none() || got.scheduler == wanted.scheduler)
 }
 
-/// Returns why a control is unavailable: what was not met in addition to what never was.
+/// Returns why a control is unavailable: the unmet conditions, without those that were unmet
+/// initially.
 pub(super) fn reason(initial: &Conditions, got: &Conditions) -> String {
     let own = got.unmet.iter().filter(|unmet| !initial.unmet.contains(unmet));
     own.map(String::as_str).collect::<Vec<_>>().join("; ")

@@ -59,7 +59,7 @@ impl ProcedureReport for Neighbors {
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
-        let (choices, results) = (self.choices(record), NeighborsResults::of(self, record));
+        let (choices, results) = (self.choices(record), NeighborsResults::new(self, record));
         StudiedRun { test: self, record, choices, results }
     }
 
@@ -101,25 +101,31 @@ impl ProcedureReport for Neighbors {
     }
 
     fn caveats(run: &NeighborsRun<'_>) -> Vec<Caveat> {
-        let missed: Vec<String> = run
-            .results
-            .disturbances
-            .iter()
-            .filter(|one| one.off.fell_behind)
-            .map(|one| format!("{} / {}", one.offender, one.control.name()))
-            .collect();
-        if missed.is_empty() {
-            return Vec::new();
+        let mut caveats = Vec::new();
+        let missed_off = rates_missed(run, |one| one.off.fell_behind);
+        if !missed_off.is_empty() {
+            caveats.push(Caveat::new(
+                CaveatKind::Deviation,
+                ids::RATE_MISSED,
+                format!(
+                    "The victim did not reach its rate although the offender was off: {missed_off}."
+                ),
+                "Choose a lower rate, or more outstanding I/Os: --set rate=10% --depth 128.",
+            ));
         }
-        vec![Caveat::new(
-            CaveatKind::Deviation,
-            ids::RATE_MISSED,
-            format!(
-                "The victim did not reach its rate although the offender was off: {}.",
-                missed.join("; ")
-            ),
-            "Choose a lower rate, or more outstanding I/Os: --set rate=10% --depth 128.",
-        )]
+        let missed_on = rates_missed(run, |one| one.on.fell_behind);
+        if !missed_on.is_empty() {
+            caveats.push(Caveat::new(
+                CaveatKind::Remark,
+                ids::RATE_MISSED,
+                format!(
+                    "The victim could not keep up next to: {missed_on}; its response times and \
+                     the isolation depend on the length of a step."
+                ),
+                "",
+            ));
+        }
+        caveats
     }
 
     fn reports(run: &NeighborsRun<'_>, step: &Step) -> bool {
@@ -153,6 +159,18 @@ impl ProcedureReport for Neighbors {
         }
         metrics
     }
+}
+
+/// Returns the offenders and controls with which the victim fell behind its rate, as text; empty
+/// if there are none.
+fn rates_missed(run: &NeighborsRun<'_>, fell_behind: fn(&Disturbance) -> bool) -> String {
+    let mut missed = Vec::new();
+    for one in &run.results.disturbances {
+        if fell_behind(one) {
+            missed.push(format!("{} / {}", one.offender, one.control.name()));
+        }
+    }
+    missed.join("; ")
 }
 
 /// Returns a number of each control, for the offender that the victim feels most under it.

@@ -71,9 +71,16 @@ impl Neighbors {
             RateChoice::Rate(rate) => rate,
             RateChoice::Share(share) => {
                 let most = bench.apply(&self.victim_max())?.measurement.iops();
+                let Some(most) = most.filter(|most| *most > 0.0) else {
+                    return Err(Halt::Refused(
+                        "the victim completed no I/O in its closed loop, so there is no rate to \
+                         take a share of; choose a rate with --set rate=1000"
+                            .into(),
+                    ));
+                };
                 // A plan may assume a drive that is faster than any thread.
-                let most = most.unwrap_or_default() * share;
-                OfferedRate::Iops(most.clamp(1.0, THREAD_RATE_MAX * f64::from(self.demand.threads)))
+                let highest = THREAD_RATE_MAX * f64::from(self.demand.threads);
+                OfferedRate::Iops((most * share).clamp(1.0, highest))
             }
         };
         self.pace(rate).map_err(Halt::Refused)
@@ -98,7 +105,16 @@ impl Neighbors {
                 self.refill(&phase).conduct(bench)?;
             }
             let rule = self.rule(*name, offender, Some(&alone));
-            bench.settle(&self.conditions(rule, scheduler))?;
+            let wanted = self.conditions(rule, scheduler);
+            let got = bench.settle(&wanted)?;
+            // It was available before the purge; a resumed run can have another kernel.
+            if !is_met(&wanted, &got) {
+                return Err(Halt::Refused(format!(
+                    "{} is no longer in effect: {}",
+                    name.name(),
+                    got.unmet.join("; ")
+                )));
+            }
             for cycle in 1..=self.cycles {
                 bench.apply(&self.off(pace, &phase, cycle))?;
                 bench.apply(&self.on(pace, number, &phase, cycle))?;

@@ -103,7 +103,7 @@ impl Disturbance {
 
 impl NeighborsResults {
     /// Computes the results of a record, which may end anywhere.
-    pub fn of(test: &Neighbors, record: &Record) -> Self {
+    pub fn new(test: &Neighbors, record: &Record) -> Self {
         let steps_of = |phase: &str| -> Vec<(&Step, &Outcome)> {
             record.steps().filter(|(step, _)| step.place.phase == phase).collect()
         };
@@ -115,7 +115,7 @@ impl NeighborsResults {
             let alone = alone.first().and_then(|(_, o)| o.measurement.bytes_per_second());
             for (control, _) in controls.iter().filter(|(_, why)| why.is_none()) {
                 let phase = cycles_phase(*control, number);
-                let steps = steps_of(&phase);
+                let steps = steps_under_control(record, &phase);
                 if steps.is_empty() {
                     continue;
                 }
@@ -167,6 +167,32 @@ impl Disturbance {
             self.offender_time += elapsed;
         }
     }
+}
+
+/// Returns the steps of a phase with its control in effect: a resumed run can find that the kernel
+/// no longer has it.
+fn steps_under_control<'a>(record: &'a Record, phase: &str) -> Vec<(&'a Step, &'a Outcome)> {
+    let mut wanted: Option<&Conditions> = None;
+    let mut is_in_effect = true;
+    let mut steps: Vec<(&Step, &Outcome)> = Vec::new();
+    for entry in &record.entries {
+        match entry {
+            JournalEntry::Settled { wanted: requested, got } => {
+                wanted = Some(requested);
+                is_in_effect = is_met(requested, got);
+            }
+            JournalEntry::Resettled { got, when: None } => {
+                is_in_effect = wanted.is_none_or(|wanted| is_met(wanted, got));
+            }
+            JournalEntry::Applied { step, outcome }
+                if is_in_effect && step.place.phase == phase =>
+            {
+                steps.push((&**step, &**outcome));
+            }
+            _ => {}
+        }
+    }
+    steps
 }
 
 /// Returns the measurement of the victim alone: the first of the loads of a step.

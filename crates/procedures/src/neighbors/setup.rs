@@ -160,6 +160,26 @@ impl RateChoice {
     }
 }
 
+/// Limit of the offender by io.max.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum LimitChoice {
+    BytesPerSecond(f64),
+    /// Share of what the offender moves alone, above 0 and at most 1.
+    Share(f64),
+}
+
+impl LimitChoice {
+    fn parse(text: &str) -> Option<LimitChoice> {
+        match RateChoice::parse(text)? {
+            RateChoice::Share(share) => Some(LimitChoice::Share(share)),
+            RateChoice::Rate(OfferedRate::MegabytesPerSecond(rate)) => {
+                Some(LimitChoice::BytesPerSecond(rate * 1e6))
+            }
+            RateChoice::Rate(OfferedRate::Iops(_)) => None,
+        }
+    }
+}
+
 /// A load that disturbs the victim.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OffenderLoad {
@@ -223,7 +243,7 @@ pub struct Neighbors {
     pub(super) offenders: Vec<OffenderLoad>,
     pub(super) offender_demand: Demand,
     pub(super) controls: ControlChoice,
-    limit: RateChoice,
+    limit: LimitChoice,
     weights: (u32, u32),
     latency_target: Nanos,
     pub(super) cycles: u32,
@@ -269,10 +289,7 @@ impl Neighbors {
                 .parse(settings, |text| text.split(',').map(OffenderLoad::parse).collect())?,
             offender_demand: OFFENDER_DEMAND.parse(settings, |text| text.parse().ok())?,
             controls: CONTROLS_ASKED.parse(settings, controls)?,
-            limit: LIMIT.parse(settings, |text| {
-                RateChoice::parse(text)
-                    .filter(|limit| !matches!(limit, RateChoice::Rate(OfferedRate::Iops(_))))
-            })?,
+            limit: LIMIT.parse(settings, LimitChoice::parse)?,
             weights: WEIGHTS.parse(settings, weights)?,
             latency_target: LATENCY_TARGET.parse(settings, |text| {
                 text.parse::<Nanos>().ok().filter(|target| target.0 >= 1000)
@@ -321,9 +338,8 @@ impl Neighbors {
             ControlName::Max => {
                 let alone = alone.and_then(Measurement::bytes_per_second).unwrap_or(1e9);
                 let limit = match self.limit {
-                    RateChoice::Share(share) => share * alone,
-                    RateChoice::Rate(OfferedRate::MegabytesPerSecond(rate)) => rate * 1e6,
-                    RateChoice::Rate(OfferedRate::Iops(rate)) => rate,
+                    LimitChoice::Share(share) => share * alone,
+                    LimitChoice::BytesPerSecond(rate) => rate,
                 };
                 IoControl::Max(offender.limits(limit))
             }

@@ -694,6 +694,9 @@ def load_curve(run):
         due = offered(step) * step.elapsed / 1e9
         return step.total().ios + 1 >= 0.99 * due - 3 * math.sqrt(due)
 
+    def is_above(rate):
+        return rate > maximum * (1 + 1e-9)
+
     percents = run.parameter("points", "10,50,80,95,102").split(",")
     power = {}
     curve = counted("curve")
@@ -701,7 +704,7 @@ def load_curve(run):
     for percent, step in zip(percents, curve):
         total, rate = step.total(), maximum * float(percent) / 100
         run.same(f"{percent} %, offered", abs(offered(step) - rate) < 0.01, True)
-        known = keeps_up(step)
+        known = keeps_up(step) and (not is_above(rate) or step.iops() >= 0.999 * rate)
         values = {
             "Offered IOPS": rate,
             "Achieved IOPS": step.iops(),
@@ -731,7 +734,7 @@ def load_curve(run):
 
     # A rate above the maximum never counts as met.
     answers = [
-        (maximum * float(p) / 100, float(p) <= 100 and is_met(step))
+        (maximum * float(p) / 100, not is_above(maximum * float(p) / 100) and is_met(step))
         for p, step in zip(percents, curve)
     ]
     low = high = None
@@ -743,7 +746,7 @@ def load_curve(run):
     for step in counted("slo-search"):
         rate = (low + high) / 2
         run.same("rate of the search", abs(offered(step) - rate) < 0.01, True)
-        is_low = rate <= maximum and is_met(step)
+        is_low = not is_above(rate) and is_met(step)
         low, high = (rate, high) if is_low else (low, rate)
     run.same("the search has ended", high - low <= 0.02 * high, True)
     run.same("highest rate", low, figures["slo-iops"])
@@ -818,7 +821,8 @@ def fill(run):
     change = float(run.parameter("drop", "20")) / 100
     idle_times = run.parameter("idle-times", "10,30").split(",")
     for level in run.parameter("levels", "0,50").split(","):
-        name = "empty" if level == "0" else f"{level} % full"
+        empty = "not purged" if run.settings.get("purge") == "none" else "empty"
+        name = empty if level == "0" else f"{level} % full"
         samples = rates(unbroken(run, f"fill-{level}", level == "0"))
         found = plateaus(samples, change)
         speeds = [(to - begin) / 1e6 / seconds for begin, to, seconds in found]
@@ -827,7 +831,7 @@ def fill(run):
         mean = samples[:, 1].sum() / 1e6 / samples[:, 0].sum()
         values = {
             "Full speed MB/s": mean if first is None else speeds[first],
-            "For GB": None if first is None else found[first][1] / 1e9,
+            "For GB": None if first is None else (found[first][1] - found[first][0]) / 1e9,
             "Then MB/s": None if first is None else speeds[first + 1],
             "Slowest plateau MB/s": min(speeds),
             "Mean MB/s": mean,

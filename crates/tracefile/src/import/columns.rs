@@ -406,7 +406,8 @@ fn operation(text: &str) -> Option<IoOp> {
         _ => {}
     }
     match u8::from_str_radix(lower.trim_start_matches("0x"), 16) {
-        Ok(code) => scsi_operation(code),
+        // "FF" is also the kernel's letters for a flush.
+        Ok(code) => scsi_operation(code).or_else(|| block_operation(text.trim())),
         Err(_) => block_operation(text.trim()),
     }
 }

@@ -336,7 +336,8 @@ fn biosnoop_is_read_by_its_header() {
     let bcc = "TIME(s)     COMM           PID    DISK      T SECTOR     BYTES  LAT(ms)\n\
                0.000000    supervise      1950   xvda1     W 13092560   4096      0.74\n\
                0.000200    Web Content :3 1951   xvda1     R 8          512       0.10\n\
-               1.000000    ?              0      nvme0n1   FWFS 16      8192      2.00\n";
+               1.000000    ?              0      nvme0n1   FWFS 16      8192      2.00\n\
+               1.001000    ?              0      nvme0n1   FF 0         0         1.00\n";
     assert_eq!(recognise(bcc.as_bytes()), Some(TraceFormat::Biosnoop));
     let (result, events) = run(&TraceFormat::Biosnoop, vec![input(bcc)]);
     let conditions = result.unwrap().conditions;
@@ -350,6 +351,7 @@ fn biosnoop_is_read_by_its_header() {
         (IoOp::Write, 0, 740_000, 13_092_560 * 512, 4096, "supervise"),
         (IoOp::Read, 840_000, 100_000, 4096, 512, "Web Content :3"),
         (IoOp::Write, 998_740_000, 2_000_000, 8192, 8192, "?"),
+        (IoOp::Flush, 1_000_740_000, 1_000_000, 0, 0, "?"),
     ];
     assert_eq!(
         seen,
