@@ -94,7 +94,7 @@ impl ProcedureReport for Neighbors {
             Some(worst) => format!(
                 "Complete: without control, the victim felt {} most, with an isolation of {}.",
                 worst.offender,
-                number(worst.isolation().unwrap_or_default(), 3)
+                worst.isolation().map_or_else(|| "–".to_owned(), isolation_text)
             ),
             None => "Complete: too few I/Os of the victim for its 99 % response time.".to_owned(),
         }
@@ -268,4 +268,9 @@ fn courses(run: &NeighborsRun<'_>) -> Vec<Exhibit> {
         Exhibit::Plot(plot.series(series))
     };
     run.test.offenders.iter().enumerate().map(plot).collect()
+}
+
+/// Formats an isolation, which is small where the victim hardly gets a turn.
+fn isolation_text(isolation: f64) -> String {
+    if isolation < 0.001 { "less than 0.001".to_owned() } else { number(isolation, 3) }
 }
