@@ -31,6 +31,7 @@ pub(super) fn canonical(name: &str) -> &str {
         "ratemin" => "rate_min",
         "readwrite" => "rw",
         "io_limit" => "io_size",
+        "threads" => "thread",
         "timeout" => "runtime",
         "wait_for_previous" => "stonewall",
         "sector_alignment" => "ba",
@@ -399,7 +400,7 @@ const SWITCHES: [&str; 18] = [
 const LETTERS_MAX: usize = 3;
 
 /// Names that [`canonical`] replaces.
-const OTHER_NAMES: [&str; 18] = [
+const OTHER_NAMES: [&str; 19] = [
     "blockalign",
     "blocksize",
     "blocksize_range",
@@ -416,6 +417,7 @@ const OTHER_NAMES: [&str; 18] = [
     "steadystate",
     "steadystate_duration",
     "steadystate_ramp_time",
+    "threads",
     "timeout",
     "wait_for_previous",
 ];

@@ -454,6 +454,7 @@ fn what_is_not_done_is_said() {
         "start_delay=5",
         "offset_align=4k",
         "ratemin=1k",
+        "threads=1",
         "nr_files=1",
         "fileoffset=4k",
         "lockfile=none",

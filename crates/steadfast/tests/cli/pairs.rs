@@ -76,9 +76,13 @@ fn a_comparison_of_any_two_kinds_has_every_file_once() {
     // Each with itself; a suite and TKperf's tests with their parts.
     assert!(compared >= found.len() + 4, "{compared}");
     // The directory itself, where a run has parts.
-    let (suite, tkperf) = ("run-15", "run-16");
-    succeed(here, &["compare", suite, suite, "-o", "suites"]);
-    succeed(here, &["compare", tkperf, suite, "-o", "both"]);
+    let run_of = |name: &str| {
+        let number = KINDS.iter().position(|kind| kind.split(' ').next() == Some(name)).unwrap();
+        format!("run-{number}")
+    };
+    let (suite, tkperf) = (run_of("suite"), run_of("tkperf"));
+    succeed(here, &["compare", &suite, &suite, "-o", "suites"]);
+    succeed(here, &["compare", &tkperf, &suite, "-o", "both"]);
     for name in ["compare.html", "compare.pdf", "compare.json"] {
         assert!(here.join("suites").join(name).is_file() && here.join("both").join(name).is_file());
     }
