@@ -291,7 +291,7 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("io_size=150%\nsize=1m", "at most 100 %"),
         ("ss=lat:3%\nss_dur=5", "bw_slope"),
         ("rw=randwrite\nreadonly", "job writes"),
-        ("numjobs=2\noffset=1m\noffset_increment=10%", "alike"),
+        ("numjobs=2\noffset=1m\noffset_increment=10%", "cannot be added"),
         ("random_distribution=zoned:50/5:30/15", "100 %"),
         ("runtime=soon", "not a time"),
         ("numjobs=0", "from 1 to"),

@@ -37,6 +37,13 @@ fn identified(oacs: u16, fna: u8, sanicap: u32) -> Transcript {
     Transcript::default().answers(ID_CTRL, identity).answers(ID_NS, namespace(0, 0))
 }
 
+/// Answers for the plan of a purge, and for the check of the drive before its command.
+fn identified_twice(oacs: u16, fna: u8, sanicap: u32) -> Transcript {
+    identified(oacs, fna, sanicap)
+        .answers(ID_CTRL, controller(oacs, fna, sanicap))
+        .answers(ID_NS, namespace(0, 0))
+}
+
 fn machine() -> MachineFixture {
     let machine = MachineFixture::new();
     machine.nvme(0, 1, SECTORS);
@@ -47,7 +54,7 @@ fn machine() -> MachineFixture {
 fn format_erases_and_is_read_back() {
     let machine = machine();
     let target = armed(&machine, "nvme0n1");
-    let tools = identified(0x2, 0, 0).completes(FORMAT, erase(&machine));
+    let tools = identified_twice(0x2, 0, 0).completes(FORMAT, erase(&machine));
     let mut beside = PurgeObserver::default();
     let done =
         purged(&machine, &target, &order(PurgeMethod::NvmeFormat), &mut beside, &tools).unwrap();
@@ -72,6 +79,8 @@ fn a_format_that_the_kernel_does_not_take_is_sent_by_the_tool() {
         .answers(ID_CTRL, controller(0x2, 0, 0))
         // Format 17 (bits 6:5), metadata at the end of each block, protection type 1 in the first
         // bytes of the metadata.
+        .answers(ID_NS, namespace(0x31, 0x9))
+        .answers(ID_CTRL, controller(0x2, 0, 0))
         .answers(ID_NS, namespace(0x31, 0x9))
         .breaks(FORMAT, libc::ENOTTY)
         .does(command, "Success formatting namespace:1\n", erase(&machine));
@@ -100,7 +109,8 @@ fn without_the_tool_the_kernel_s_refusal_is_the_reason() {
     ] {
         let machine = machine();
         let target = armed(&machine, "nvme0n1");
-        let tools = identified(0x2, 0, sanicap).breaks(command, libc::EPERM).fails(tool, 127, "");
+        let tools =
+            identified_twice(0x2, 0, sanicap).breaks(command, libc::EPERM).fails(tool, 127, "");
         let mut beside = PurgeObserver::default();
         let error = purged(&machine, &target, &order(method), &mut beside, &tools).unwrap_err();
         let why = format!("/dev/nvme0: cannot send {command}: Operation not permitted");
@@ -122,10 +132,24 @@ fn a_controller_with_another_serial_number_is_refused() {
 }
 
 #[test]
+fn a_controller_that_was_exchanged_after_the_plan_gets_no_command() {
+    let machine = machine();
+    let target = armed(&machine, "nvme0n1");
+    let mut other = controller(0x2, 0, 0);
+    other[4] = b'X';
+    let tools = identified(0x2, 0, 0).answers(ID_CTRL, other);
+    let wanted = order(PurgeMethod::NvmeFormat);
+    let error =
+        purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
+    assert!(error.to_string().contains("answers with the serial number X676"), "{error}");
+    assert!(tools.is_over());
+}
+
+#[test]
 fn a_drive_that_says_success_and_keeps_its_content_has_failed() {
     let machine = machine();
     let target = armed(&machine, "nvme0n1");
-    let tools = || identified(0x2, 0, 0).completes(FORMAT, || ());
+    let tools = || identified_twice(0x2, 0, 0).completes(FORMAT, || ());
     let mut wanted = order(PurgeMethod::NvmeFormat);
     let error =
         purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools()).unwrap_err();
@@ -145,7 +169,7 @@ fn a_drive_that_says_success_and_keeps_its_content_has_failed() {
 fn a_refused_format_is_told_with_its_status() {
     let machine = machine();
     let target = armed(&machine, "nvme0n1");
-    let tools = identified(0x2, 0, 0).refuses(FORMAT, 0x410a);
+    let tools = identified_twice(0x2, 0, 0).refuses(FORMAT, 0x410a);
     let wanted = order(PurgeMethod::NvmeFormat);
     let error =
         purged(&machine, &target, &wanted, &mut PurgeObserver::default(), &tools).unwrap_err();
@@ -263,9 +287,11 @@ fn log(progress: u16, status: u16) -> Vec<u8> {
 fn sanitize_is_followed_to_its_end() {
     let machine = machine();
     let target = armed(&machine, "nvme0n1");
-    let tools = identified(2, 0, 7)
+    let tools = identified_twice(2, 0, 7)
         .completes(SANITIZE, erase(&machine))
         .answers(LOG, log(0, 2))
+        // A controller that resets meanwhile.
+        .breaks(LOG, libc::EINTR)
         .answers(LOG, log(32_768, 0x102))
         .answers(LOG, log(65_535, 0x101));
     let mut beside = PurgeObserver::default();
@@ -281,7 +307,7 @@ fn a_sanitize_that_the_kernel_does_not_take_is_sent_by_the_tool() {
     let machine = machine();
     let target = armed(&machine, "nvme0n1");
     let command = "nvme sanitize /dev/nvme0n1 --sanact=3 --ause --owpass=1 --ovrpat=0";
-    let tools = identified(2, 0, 7)
+    let tools = identified_twice(2, 0, 7)
         .breaks(SANITIZE, libc::EPERM)
         .does(command, "", erase(&machine))
         .answers(LOG, log(65_535, 4));
@@ -299,7 +325,8 @@ fn a_failed_or_abandoned_sanitize_is_told_from_one_that_ended() {
     ] {
         let machine = machine();
         let target = armed(&machine, "nvme0n1");
-        let tools = identified(2, 0, 7).completes(SANITIZE, || ()).answers(LOG, log(100, status));
+        let tools =
+            identified_twice(2, 0, 7).completes(SANITIZE, || ()).answers(LOG, log(100, status));
         let mut beside = PurgeObserver { stopped, ..PurgeObserver::default() };
         let order = order(PurgeMethod::NvmeSanitizeOverwrite);
         let error = purged(&machine, &target, &order, &mut beside, &tools).unwrap_err();
