@@ -77,8 +77,8 @@ pub const PROCEDURES: &[ProcedureSpec] = &{
 /// Returns the procedure with this name, or `None` if there is none.
 ///
 /// ```
-/// assert!(steadfast_procedures::procedure_spec("iops").is_some());
-/// assert!(steadfast_procedures::procedure_spec("io").is_none());
+/// assert!(steadfast_procedures::offer("iops").is_some());
+/// assert!(steadfast_procedures::offer("io").is_none());
 /// ```
 pub fn offer(name: &str) -> Option<&'static ProcedureSpec> {
     catalogue::find(PROCEDURES, name).ok()
