@@ -5,7 +5,7 @@
 //! cargo run --release -p steadfast-analysis --example fleet -- DIRECTORY HOSTS CAPTURES IOS
 //! ```
 //!
-//! Every host has so many captures, one after the other, of so many I/Os each. Every fifth
+//! Every host has a number of consecutive captures with a number of I/Os each. Every fifth
 //! capture was rotated and has two files. The same numbers make the same files.
 
 use std::error::Error;

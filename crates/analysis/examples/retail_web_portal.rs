@@ -7,7 +7,7 @@
 //! cargo run --release -p steadfast-analysis --example retail_web_portal -- day.parquet 2755026
 //! ```
 //!
-//! The second argument is the number of I/Os beside those of the backup; 100,003 without it.
+//! The second argument is the number of I/Os without those of the backup; the default is 100,003.
 //! The same number makes the same file.
 
 use std::error::Error;
@@ -75,7 +75,7 @@ const NEXT: u32 = 8;
 /// Threads of a process.
 const THREADS: u64 = 3;
 
-/// How busy the portal is in each hour, in parts.
+/// Load of the portal by hour, as weights.
 const HOURS: [u64; 24] =
     [2, 1, 1, 1, 1, 2, 9, 4, 6, 8, 9, 10, 10, 9, 9, 10, 11, 12, 12, 10, 8, 6, 4, 3];
 
@@ -100,7 +100,7 @@ fn conditions(ios: u64) -> CaptureConditions {
         zone: Some(TimeZone::fixed(3600, Some("CET"))),
         workload: Some("Retail Web Portal, made up".into()),
         comment: Some("A day of two drives, block layer".into()),
-        // What tells a day from one of another size.
+        // Identifies the size of the day.
         part: Some(CapturePart { capture: format!("retail-web-portal-{ios}"), first: 1, last: 1 }),
         threads: true,
         lasted_ns: 24 * HOUR,
@@ -239,10 +239,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     write(File::create_new(path)?, ios)
 }
 
-/// I/Os beside those of the backup, unless another number is given.
+/// Default number of I/Os without those of the backup.
 pub const IOS: u64 = 100_003;
 
-/// Writes a day of so many I/Os beside those of the backup.
+/// Writes a day of `ios` I/Os and those of the backup.
 ///
 /// # Errors
 /// Where the file cannot be written.

@@ -10,12 +10,10 @@ use crate::pass::{AnnotatedBatches, PassAccount, PassOptions};
 use crate::questions::compare::{SideSet, SideSteps, Sides, SidesResult, host_name};
 use crate::questions::cumulative::{CumulativeWorkload, Threshold};
 use crate::questions::series::{SeriesOverTime, SeriesSelection};
-use crate::questions::steps::{CaptureStep, STEPS_MAX, StepFigures, Steps};
+use crate::questions::steps::{CaptureStep, STEPS_MAX, StepContext, StepFigures, Steps};
 use crate::questions::stream_steps::{CELLS_MAX, StreamSteps};
 use crate::questions::streams::{ShareMeasure, StreamKey, StreamTable};
 use crate::questions::threads::ThreadSteps;
-use crate::sums::content::{ContentFigures, Contents, DuplicateAccuracy};
-use crate::sums::content_steps::ContentSteps;
 use crate::sums::packed_steps::PackedSteps;
 use crate::sums::step_width::{step_width, step_width_of};
 use crate::thread_pool::ThreadPool;
@@ -70,8 +68,6 @@ pub struct StepsResult {
     /// Number of devices, counted per layer, that busy time is a share of; `None` if busy time is
     /// unknown.
     pub devices: Option<u64>,
-    /// Content measurements of written blocks by step; empty if content was not sampled.
-    pub contents: BTreeMap<u64, Contents>,
     /// Threads with I/Os by step; `None` if threads were not recorded.
     pub threads: Option<ThreadSteps>,
 }
@@ -88,17 +84,17 @@ pub struct StreamMapResult {
 }
 
 impl StepsResult {
-    /// Returns the figures of every step in ascending order. `conditions` decide whether shares of
-    /// duplicate blocks are exact or lower bounds.
-    pub fn figures(&self, conditions: &CaptureConditions) -> impl Iterator<Item = StepFigures> {
-        let told = DuplicateAccuracy::from_conditions(conditions);
+    /// Returns the figures of every step in ascending order. `conditions` are those of the capture.
+    pub fn figures<'s>(
+        &'s self,
+        conditions: &'s CaptureConditions,
+    ) -> impl Iterator<Item = StepFigures> + 's {
+        let StepsResult { width_ns, ref observed, devices, .. } = *self;
+        let context = StepContext { width_ns, observed, devices, conditions };
         self.steps.iter().map(move |(at, step)| {
-            let contents = self.contents.get(&at).copied().unwrap_or_default();
-            StepFigures::new(at, &step, (self.width_ns, &self.observed), self.devices)
-                .without_missed_busy_time(conditions)
-                .with_content(ContentFigures::new(contents, told))
+            StepFigures::new(at, &step, &context)
                 .with_threads(self.threads.as_ref().and_then(|threads| threads.count(at)))
-                .with_processors(conditions, self.width_ns)
+                .with_processors(conditions, width_ns)
         })
     }
 }
@@ -573,18 +569,15 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let span_ns = self.span_ns(pass)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
         let (mut steps, mut sides) = (steps_over(pass, span_ns, width_ns), SideSet::default());
-        let mut contents = ContentSteps::for_capture(self.conditions(), width_ns);
         let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut sides];
-        folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
         let mut threads = self.thread_steps(width_ns);
         folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
         let account = self.run(pass, &mut folds)?;
         let steps = steps.finish_packed()?;
         let is_told = self.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
         let devices = is_told.then_some(sides.count());
-        let contents = contents.map(|found| found.steps).unwrap_or_default();
         let observed = self.observed(&pass.filter);
-        let found = StepsResult { width_ns, steps, observed, devices, contents, threads };
+        let found = StepsResult { width_ns, steps, observed, devices, threads };
         Ok(PassResult { found, account })
     }
 
@@ -679,11 +672,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let mut observed = self.observed_by_host(&pass.filter);
         let host = host_name(self.conditions(), key.device);
         let observed = observed.remove(&host).unwrap_or_default();
-        let figures = |(at, step)| {
-            StepFigures::new(at, step, (width_ns, &observed), devices)
-                .without_missed_busy_time(self.conditions())
-        };
-        steps.iter().map(|(at, step)| figures((*at, step))).collect()
+        let conditions = self.conditions();
+        let context = StepContext { width_ns, observed: &observed, devices, conditions };
+        steps.iter().map(|(at, step)| StepFigures::new(*at, step, &context)).collect()
     }
 
     /// Returns true if busy time is known and covers all I/Os of the devices. It is unknown for
@@ -697,7 +688,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         self.tells(NotRecorded::BusyTime).is_ok()
             && pass.filter.keeps_whole_devices()
             && !self.conditions().rounded_times
-            && steps.any(|step| step.borrow().responses > 0)
+            && steps.any(|step| step.borrow().times.responses > 0)
     }
 
     /// Writes everything readable as a finished file. `conditions` is called last because damage is

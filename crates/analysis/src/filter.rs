@@ -7,7 +7,7 @@ use crate::cgroup_owner::owner_of_cgroup;
 use crate::clock::CaptureClock;
 use crate::questions::compare::{cgroup_name, device_name, host_name};
 use crate::questions::streams::StreamKey;
-use steadfast_domain::io_event::CapturedDevice;
+use steadfast_domain::io_event::{CapturedDevice, CommandName};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 use steadfast_tracefile::batch::Batch;
@@ -29,6 +29,13 @@ impl ProcessSelector {
         match text.parse() {
             Ok(pid) => ProcessSelector::Pid(pid),
             Err(_) => ProcessSelector::Command(text.to_owned()),
+        }
+    }
+    /// Returns true if it selects a process.
+    pub fn selects(&self, pid: u32, command: CommandName) -> bool {
+        match self {
+            ProcessSelector::Pid(selected) => *selected == pid,
+            ProcessSelector::Command(name) => command.to_string() == *name,
         }
     }
 }
@@ -387,14 +394,15 @@ impl Filter {
     }
 
     fn keeps(&self, batch: &Batch, row: usize, sequential: bool) -> bool {
-        let key = || StreamKey { op: batch.op(row), sequential, bytes: batch.bytes(row) };
+        let process = self.process.as_ref();
         self.keeps_time(batch.issued_ns(row))
-            && self.keeps_place(batch.op(row), batch.device(row), batch.layer(row))
-            && self.keeps_stream(key)
-            && self.process.as_ref().is_none_or(|process| match process {
-                ProcessSelector::Pid(pid) => *pid == batch.pid(row),
-                ProcessSelector::Command(name) => batch.command(row).to_string() == *name,
+            && self.keeps_side(batch.device(row), batch.layer(row))
+            && self.keeps_stream(&StreamKey {
+                op: batch.op(row),
+                sequential,
+                bytes: batch.bytes(row),
             })
+            && process.is_none_or(|process| process.selects(batch.pid(row), batch.command(row)))
             && self.thread.is_none_or(|tid| tid == batch.tid(row))
             && (self.cgroups.is_empty() || self.keeps_cgroup(batch.cgroup(row)))
             && (self.files.is_empty()
@@ -414,14 +422,12 @@ impl Filter {
     /// Returns true if a cell passes. Its time is the beginning of the observed part of its step;
     /// `first_ns` is when the observation of its capture began.
     pub(crate) fn keeps_cell(&self, cell: &CubeCell, first_ns: u64) -> bool {
-        let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
+        let CubeCell { op, sequential, bytes, ref who, .. } = *cell;
+        let process = self.process.as_ref();
         self.keeps_time(cell.begin_ns.max(first_ns))
-            && self.keeps_place(cell.op, cell.device, cell.layer)
-            && self.keeps_stream(|| StreamKey { op, sequential, bytes })
-            && self.process.as_ref().is_none_or(|process| match process {
-                ProcessSelector::Pid(pid) => *pid == cell.who.pid,
-                ProcessSelector::Command(name) => cell.who.command.to_string() == *name,
-            })
+            && self.keeps_side(cell.device, cell.layer)
+            && self.keeps_stream(&StreamKey { op, sequential, bytes })
+            && process.is_none_or(|process| process.selects(who.pid, who.command))
             && self.thread.is_none_or(|tid| tid == cell.who.tid)
             && (self.cgroups.is_empty() || self.keeps_cgroup(cell.who.cgroup))
             && (self.files.is_empty() || self.keeps_file((cell.layer, cell.device), cell.who.inode))
@@ -429,9 +435,7 @@ impl Filter {
 
     /// Returns true if busy time of a fold file passes, by the rules of [`Self::keeps_cell`].
     pub(crate) fn keeps_busy(&self, busy: &BusyInStep, first_ns: u64) -> bool {
-        self.keeps_time(busy.begin_ns.max(first_ns))
-            && self.keeps_device(busy.device)
-            && self.layer.is_none_or(|wanted| wanted == busy.layer)
+        self.keeps_time(busy.begin_ns.max(first_ns)) && self.keeps_side(busy.device, busy.layer)
     }
 
     /// Returns true if the I/Os of an LBA range pass, by the rules of [`Self::keeps_cell`]. Those of
@@ -446,23 +450,23 @@ impl Filter {
         }
         (hits.reads > 0 || hits.writes > 0)
             && self.keeps_time(hits.begin_ns.max(first_ns))
-            && self.keeps_device(hits.device)
-            && self.layer.is_none_or(|wanted| wanted == Layer::Block)
+            && self.keeps_side(hits.device, Layer::Block)
     }
 
-    fn keeps_time(&self, time: u64) -> bool {
+    /// Returns true if I/Os that are issued at this time, in nanoseconds, pass.
+    pub fn keeps_time(&self, time: u64) -> bool {
         let inside = |span: &(u64, u64)| span.0 <= time && time < span.1;
         self.spans_ns.is_empty() || self.spans_ns.iter().any(inside)
     }
 
-    fn keeps_place(&self, op: IoOp, device: u16, layer: Layer) -> bool {
-        (self.ops.is_empty() || self.ops.contains(&op))
-            && self.keeps_device(device)
-            && self.layer.is_none_or(|wanted| wanted == layer)
+    fn keeps_side(&self, device: u16, layer: Layer) -> bool {
+        self.keeps_device(device) && self.layer.is_none_or(|wanted| wanted == layer)
     }
 
-    fn keeps_stream(&self, key: impl Fn() -> StreamKey) -> bool {
-        self.streams.is_empty() || self.streams.contains(&key())
+    /// Returns true if the operations and streams of the filter include a stream.
+    pub fn keeps_stream(&self, key: &StreamKey) -> bool {
+        (self.ops.is_empty() || self.ops.contains(&key.op))
+            && (self.streams.is_empty() || self.streams.contains(key))
     }
 }
 

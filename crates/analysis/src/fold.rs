@@ -9,6 +9,7 @@ use crate::annotate::checkpoint::Checkpoint;
 use crate::annotate::sequential::{BusySpan, IoAnnotations};
 use crate::cells::{Dimensions, FilteredCells};
 use std::any::Any;
+use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
@@ -34,10 +35,71 @@ pub struct AnnotatedRows<'a> {
     /// Gap, idle time and run position of the I/O. Empty unless a fold asks for
     /// [`Fields::NEIGHBORS`].
     pub after: &'a [IoAnnotations],
-    /// Number of checkpoints taken so far, including [`Self::place`]; 0 if the pass takes none.
-    pub stretch: usize,
+    /// Number of checkpoints taken so far, including [`Self::checkpoint`]; 0 if the pass takes none.
+    pub checkpoints: usize,
     /// The checkpoint just before these I/Os, or `None` if none was taken here.
-    pub place: Option<&'a Checkpoint>,
+    pub checkpoint: Option<&'a Checkpoint>,
+}
+
+/// The I/Os of [`AnnotatedRows`] in memory of their own.
+#[derive(Debug, Default)]
+pub struct AnnotatedBatch {
+    /// The events.
+    pub batch: Batch,
+    /// True for each sequential I/O.
+    pub sequential: Vec<bool>,
+    /// I/Os outstanding at issue; empty for the depths of the batch.
+    pub depth: Vec<u32>,
+    /// Busy time that each I/O adds to its device.
+    pub busy: Vec<BusySpan>,
+    /// True for each I/O that passes the filter.
+    pub kept: Vec<bool>,
+    /// Issue times that strictly increase.
+    pub order_ns: Vec<u64>,
+    /// Gap, idle time and run position.
+    pub after: Vec<IoAnnotations>,
+    /// Number of checkpoints taken so far.
+    pub checkpoints: usize,
+    /// The checkpoint just before these I/Os.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+impl AnnotatedBatch {
+    /// Returns random I/Os that pass the filter, with their recorded depths and no busy time.
+    ///
+    /// ```
+    /// use steadfast_analysis::{AnnotatedBatch, Fold, StreamTable};
+    /// use steadfast_domain::IoEvent;
+    ///
+    /// let reads = AnnotatedBatch::from_events(&[IoEvent { bytes: 4096, ..IoEvent::default() }; 3]);
+    /// let mut streams = StreamTable::new();
+    /// streams.take(&reads.rows()).unwrap();
+    /// assert_eq!(streams.total().count(), 3);
+    /// ```
+    pub fn from_events(events: &[IoEvent]) -> Self {
+        AnnotatedBatch {
+            batch: Batch::from_events(events),
+            sequential: vec![false; events.len()],
+            busy: vec![(0, 0); events.len()],
+            kept: vec![true; events.len()],
+            ..AnnotatedBatch::default()
+        }
+    }
+
+    /// Returns the I/Os as a fold takes them.
+    pub fn rows(&self) -> AnnotatedRows<'_> {
+        AnnotatedRows {
+            batch: &self.batch,
+            sequential: &self.sequential,
+            depth: if self.depth.is_empty() { self.batch.depths() } else { &self.depth },
+            busy: &self.busy,
+            kept: &self.kept,
+            order_ns: &self.order_ns,
+            after: &self.after,
+            checkpoints: self.checkpoints,
+            checkpoint: self.checkpoint.as_ref(),
+        }
+    }
 }
 
 impl AnnotatedRows<'_> {
@@ -63,7 +125,7 @@ impl AnnotatedRows<'_> {
 }
 
 /// An aggregation over the I/Os of a capture.
-pub trait Fold {
+pub trait Fold: AnyFold {
     /// Returns the columns of single I/Os that the fold reads.
     fn fields(&self) -> Fields;
 
@@ -73,18 +135,31 @@ pub trait Fold {
     /// Returns [`TraceError::TooFine`] if the result exceeds the memory limit.
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError>;
 
-    /// Returns a handle for folding in parallel, or `None` if this fold must see all rows in order.
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        None
-    }
-
-    /// Returns this fold as one that takes cells with the dimensions `recorded`.
+    /// Checks whether cells with the dimensions `recorded` suffice for [`Self::take_cells`].
     ///
     /// # Errors
-    /// Returns the [`NotRecorded`] that the fold needs and cells with these dimensions lack.
-    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+    /// Returns the [`NotRecorded`] that the fold needs and the cells lack.
+    fn check_dimensions(&self, recorded: Dimensions) -> Result<(), NotRecorded> {
         let _ = recorded;
         Err(NotRecorded::SingleIos)
+    }
+
+    /// Adds the next cells of a step file or a fold file.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::TooFine`] if the result exceeds the memory limit, or
+    /// [`TraceError::Unsuitable`] if the cells lack a dimension that the fold needs.
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
+        Ok(self.check_dimensions(cells.dimensions)?)
+    }
+
+    /// Returns an empty fold with the same settings, to be filled by another thread and merged, or
+    /// `None` if the fold must see all rows in order.
+    fn new_part(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
     }
 
     /// Adds a fold over another part of the same capture, created with the same settings. The
@@ -97,43 +172,22 @@ pub trait Fold {
         Self: Sized;
 }
 
-/// A fold over the cells of a step file or a fold file.
-pub trait FoldCells {
-    /// Adds the next cells.
-    ///
-    /// # Errors
-    /// Returns [`TraceError::TooFine`] if the result exceeds the memory limit, or
-    /// [`TraceError::Unsuitable`] if the cells lack a dimension that the fold needs.
-    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError>;
-}
-
-/// A fold that can create an empty fold with the same settings.
-pub trait EmptyLike {
-    /// Returns an empty fold with the same settings.
-    fn alike(&self) -> Self;
-}
-
-/// A part of a fold, which may be filled on another thread.
-pub trait FoldPart: Fold + Send + Any {}
-
-impl<F: Fold + Send + Any> FoldPart for F {}
-
-/// A fold that several threads can fill in parts.
-pub trait ParallelFold {
-    /// Returns an empty fold for a part of the capture.
-    fn part(&self) -> Box<dyn FoldPart>;
-    /// Merges a part that was created by [`Self::part`]. A part of another type is ignored.
+/// [`Fold::new_part`] and [`Fold::merge`] of a fold whose type is not known. Every fold has them.
+pub trait AnyFold: Send + Any {
+    /// Returns the same as [`Fold::new_part`].
+    fn boxed_part(&self) -> Option<Box<dyn Fold>>;
+    /// Merges a part that was created by [`Self::boxed_part`]. A part of another type is ignored.
     ///
     /// # Errors
     /// Returns the errors of [`Fold::merge`].
-    fn join(&mut self, part: Box<dyn FoldPart>) -> Result<(), TraceError>;
+    fn merge_part(&mut self, part: Box<dyn Fold>) -> Result<(), TraceError>;
 }
 
-impl<F: Fold + EmptyLike + Send + Any> ParallelFold for F {
-    fn part(&self) -> Box<dyn FoldPart> {
-        Box::new(self.alike())
+impl<F: Fold + Send + Any> AnyFold for F {
+    fn boxed_part(&self) -> Option<Box<dyn Fold>> {
+        Some(Box::new(self.new_part()?))
     }
-    fn join(&mut self, part: Box<dyn FoldPart>) -> Result<(), TraceError> {
+    fn merge_part(&mut self, part: Box<dyn Fold>) -> Result<(), TraceError> {
         let part: Box<dyn Any> = part;
         part.downcast::<F>().map_or(Ok(()), |part| self.merge(*part))
     }

@@ -31,7 +31,7 @@ pub use captured::Captured;
 pub use cube::{Cube, CubeBuilder};
 pub use filter::Filter;
 pub use findings::findings;
-pub use fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+pub use fold::{AnnotatedBatch, AnnotatedRows, Fold};
 pub use pass::PassOptions;
 pub use questions::streams::{ShareMeasure, StreamTable};
 pub use questions::study::Study;

@@ -3,8 +3,8 @@
 //! (sequentiality, queue depth) is computed by one thread at a time in file order, so that the
 //! result does not depend on the number of threads.
 
-use crate::fold::{Fold, FoldPart};
-use crate::pass::{AnnotatedBatch, Annotator, PassAccount, PassOptions, fields_of};
+use crate::fold::{AnnotatedBatch, Fold};
+use crate::pass::{Annotator, PassAccount, PassOptions, fields_of};
 use crate::thread_pool::{PoolTask, ThreadPool};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{Read, Seek};
@@ -23,7 +23,7 @@ use steadfast_tracefile::parquet::{Damage, Field, Fields, ROWS_PER_GROUP, Trace}
 /// Returns the errors of [`PassOptions::run`].
 pub(crate) fn run<R: Read + Seek + Send + 'static>(
     pass: &PassOptions,
-    (trace, place): (&Trace<R>, Option<&MergeMapping>),
+    (trace, mapping): (&Trace<R>, Option<&MergeMapping>),
     folds: &mut [&mut dyn Fold],
     crew: &dyn ThreadPool,
 ) -> Result<PassAccount, TraceError> {
@@ -33,15 +33,15 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
     let parts: Option<Vec<FoldParts>> = (0..threads).map(|_| parts_of(folds)).collect();
     let Some(mut parts) = parts.filter(|_| threads > 1 && trace.largest_group() <= ROWS_PER_GROUP)
     else {
-        return pass.run_placed(trace, place, folds);
+        return pass.run_mapped(trace, mapping, folds);
     };
-    let work = SharedPass::new(pass, (trace, place), fields_of(folds), threads);
+    let work = SharedPass::new(pass, (trace, mapping), fields_of(folds), threads);
     let tasks = parts.iter_mut().map(|parts| Box::new(|| work.take_part(parts)) as PoolTask<'_>);
     crew.side_by_side(tasks.collect());
     let account = work.finish()?;
     for parts in parts {
         for (fold, part) in folds.iter_mut().zip(parts) {
-            fold.in_parts().map_or(Ok(()), |fold| fold.join(part))?;
+            fold.merge_part(part)?;
         }
     }
     Ok(account)
@@ -53,10 +53,10 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
 const SPARE_EACH: usize = 2;
 
 /// One part of every fold.
-type FoldParts = Vec<Box<dyn FoldPart>>;
+type FoldParts = Vec<Box<dyn Fold>>;
 
-fn parts_of(folds: &mut [&mut dyn Fold]) -> Option<FoldParts> {
-    folds.iter_mut().map(|fold| fold.in_parts().map(|fold| fold.part())).collect()
+fn parts_of(folds: &[&mut dyn Fold]) -> Option<FoldParts> {
+    folds.iter().map(|fold| fold.boxed_part()).collect()
 }
 
 /// A pass that several threads share.
@@ -82,7 +82,7 @@ struct SharedPassState {
     next: usize,
     /// The ordered stage; `None` while a thread works on it.
     queue: Option<Box<OrderedStage>>,
-    judged: VecDeque<AnnotatedBatch>,
+    annotated: VecDeque<AnnotatedBatch>,
     spare: Vec<AnnotatedBatch>,
     spare_batches: Vec<Batch>,
     /// True if no more batches will be queued for folding.
@@ -96,7 +96,7 @@ type DecodedGroup = Result<Result<Batch, Damage>, TraceError>;
 /// The ordered stage, which annotates I/Os in issue order.
 struct OrderedStage {
     line: ReorderBuffer,
-    judge: Annotator,
+    annotator: Annotator,
 }
 
 /// The next task of a thread.
@@ -106,7 +106,7 @@ struct OrderedStage {
 )]
 enum PassTask {
     Decode(usize, Batch),
-    Annotator(Box<OrderedStage>, usize, DecodedGroup),
+    Annotate(Box<OrderedStage>, usize, DecodedGroup),
     End(Box<OrderedStage>),
     Fold(AnnotatedBatch),
 }
@@ -114,15 +114,15 @@ enum PassTask {
 impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
     fn new(
         pass: &PassOptions,
-        (trace, place): (&'t Trace<R>, Option<&MergeMapping>),
+        (trace, mapping): (&'t Trace<R>, Option<&MergeMapping>),
         fields: Fields,
         threads: usize,
     ) -> Self {
         let line = ReorderBuffer::new(trace.earliest_to_come()).waiting_at_most(pass.waiting_max);
         let fields = pass.fields(fields).and(Fields::new(&[Field::Issued]));
-        let mut judge = Annotator::new(pass, trace.conditions(), fields);
-        judge.place = place.cloned();
-        let queue = OrderedStage { line, judge };
+        let mut annotator = Annotator::new(pass, trace.conditions(), fields);
+        annotator.mapping = mapping.cloned();
+        let queue = OrderedStage { line, annotator };
         let (first, from_ns) = match &pass.start {
             Some(start) => (start.group, start.at_ns),
             None => (0, 0),
@@ -133,7 +133,7 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
             decoded: BTreeMap::new(),
             next: first,
             queue: Some(Box::new(queue)),
-            judged: VecDeque::new(),
+            annotated: VecDeque::new(),
             spare: Vec::new(),
             spare_batches: Vec::new(),
             is_over: false,
@@ -154,9 +154,9 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
         while let Some(next) = self.next() {
             match next {
                 PassTask::Decode(number, spare) => self.decode(number, spare, &mut space),
-                PassTask::Annotator(queue, number, decoded) => self.judge(queue, number, decoded),
+                PassTask::Annotate(queue, number, decoded) => self.annotate(queue, number, decoded),
                 PassTask::End(queue) => self.end(queue),
-                PassTask::Fold(judged) => self.fold(judged, parts),
+                PassTask::Fold(annotated) => self.fold(annotated, parts),
             }
             self.changed.notify_all();
         }
@@ -167,7 +167,7 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
     fn next(&self) -> Option<PassTask> {
         let mut state = self.lock();
         loop {
-            if state.failed.is_some() || (state.is_over && state.judged.is_empty()) {
+            if state.failed.is_some() || (state.is_over && state.annotated.is_empty()) {
                 return None;
             }
             if let Some(next) = state.take(self.groups, self.ahead) {
@@ -189,7 +189,7 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
         self.lock().decoded.insert(number, decoded);
     }
 
-    fn judge(&self, mut queue: Box<OrderedStage>, number: usize, decoded: DecodedGroup) {
+    fn annotate(&self, mut queue: Box<OrderedStage>, number: usize, decoded: DecodedGroup) {
         let outcome = match decoded {
             Ok(Ok(batch)) if batch.is_empty() => Ok(()),
             Ok(Ok(batch)) => {
@@ -203,7 +203,7 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
             Err(error) => Err(error),
         };
         let mut state = self.lock();
-        state.is_over |= queue.judge.is_over;
+        state.is_over |= queue.annotator.is_over;
         state.queue = Some(queue);
         state.fail_if(outcome);
     }
@@ -223,14 +223,14 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
         let mut next = self.spare();
         loop {
             let until_ns = queue.line.given_out_until();
-            if queue.judge.is_over || !queue.line.next_ready(&mut next.batch) {
+            if queue.annotator.is_over || !queue.line.next_ready(&mut next.batch) {
                 break;
             }
             let group = |at_ns| self.trace.first_group_reaching(at_ns);
-            queue.judge.keep_place(&mut next, until_ns, group);
-            queue.judge.judge(&mut next)?;
+            queue.annotator.take_checkpoint(&mut next, until_ns, group);
+            queue.annotator.annotate(&mut next)?;
             let spare = self.spare();
-            self.lock().judged.push_back(mem::replace(&mut next, spare));
+            self.lock().annotated.push_back(mem::replace(&mut next, spare));
             self.changed.notify_all();
         }
         self.lock().spare.push(next);
@@ -241,17 +241,17 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
         self.lock().spare.pop().unwrap_or_default()
     }
 
-    fn fold(&self, mut judged: AnnotatedBatch, parts: &mut FoldParts) {
-        let rows = judged.rows();
+    fn fold(&self, mut annotated: AnnotatedBatch, parts: &mut FoldParts) {
+        let rows = annotated.rows();
         let outcome = parts.iter_mut().try_for_each(|part| part.take(&rows));
         let mut state = self.lock();
-        let batch = mem::take(&mut judged.batch);
+        let batch = mem::take(&mut annotated.batch);
         // Row groups are read into these batches, so only large ones are worth keeping.
         if state.spare_batches.len() < SPARE_EACH * self.ahead && batch.len() > ROWS_PER_GROUP / 2 {
             state.spare_batches.push(batch);
         }
         if state.spare.len() < 2 * SPARE_EACH * self.ahead {
-            state.spare.push(judged);
+            state.spare.push(annotated);
         }
         state.fail_if(outcome);
     }
@@ -261,7 +261,7 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         match (state.failed, state.queue) {
             (Some(error), _) => Err(error),
-            (None, Some(queue)) => Ok(queue.judge.account(queue.line.account())),
+            (None, Some(queue)) => Ok(queue.annotator.account(queue.line.account())),
             (None, None) => Err(abandoned()),
         }
     }
@@ -270,14 +270,14 @@ impl<'t, R: Read + Seek + Send + 'static> SharedPass<'t, R> {
 impl SharedPassState {
     /// Returns the next task. What other threads wait for comes first.
     fn take(&mut self, groups: usize, ahead: usize) -> Option<PassTask> {
-        if self.judged.len() < ahead
+        if self.annotated.len() < ahead
             && !self.is_over
             && let Some(next) = self.take_in_line(groups)
         {
             return Some(next);
         }
-        if let Some(judged) = self.judged.pop_front() {
-            return Some(PassTask::Fold(judged));
+        if let Some(annotated) = self.annotated.pop_front() {
+            return Some(PassTask::Fold(annotated));
         }
         let may_decode = self.undecoded < groups.min(self.next + ahead) && !self.is_over;
         may_decode.then(|| {
@@ -295,7 +295,7 @@ impl SharedPassState {
         }
         let (queue, decoded) = self.queue.take().zip(self.decoded.remove(&self.next))?;
         self.next += 1;
-        Some(PassTask::Annotator(queue, self.next - 1, decoded))
+        Some(PassTask::Annotate(queue, self.next - 1, decoded))
     }
 
     /// Keeps the first error.

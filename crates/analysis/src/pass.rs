@@ -2,9 +2,9 @@
 //! sequentiality and filtered; sums come as the file holds them.
 
 pub use crate::annotate::checkpoint::Checkpoint;
-use crate::annotate::sequential::{BusySpan, DepthSource, IoAnnotations, Sequencer, WINDOW};
+use crate::annotate::sequential::{DepthSource, Sequencer, WINDOW};
 use crate::filter::Filter;
-use crate::fold::{AnnotatedRows, Fold};
+use crate::fold::{AnnotatedBatch, AnnotatedRows, Fold};
 use crate::questions::streams::{STREAMS_MAX, StreamKey};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
@@ -33,12 +33,12 @@ pub struct PassOptions {
     pub waiting_max: usize,
     /// Checkpoint at which the pass begins; `None` for the beginning of the capture. I/Os issued
     /// before it are neither read nor counted, but the checkpoint remembers their state: the rest
-    /// is annotated as if they had been read, except for the gaps of [`IoAnnotations`], which start afresh.
+    /// is annotated as if they had been read, except for the gaps of the I/Os, which restart.
     /// Sums are always read from the beginning.
     pub start: Option<Arc<Checkpoint>>,
-    /// Minimum number of I/Os between two checkpoints ([`AnnotatedRows::place`]); `None` takes no
+    /// Minimum number of I/Os between two checkpoints ([`AnnotatedRows::checkpoint`]); `None` takes no
     /// checkpoints.
-    pub places_every: Option<u64>,
+    pub checkpoint_every: Option<u64>,
 }
 
 impl Default for PassOptions {
@@ -48,26 +48,26 @@ impl Default for PassOptions {
             window: WINDOW,
             waiting_max: WAITING_MAX,
             start: None,
-            places_every: None,
+            checkpoint_every: None,
         }
     }
 }
 
-/// What a pass saw.
+/// Counts of a pass.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct PassAccount {
-    /// I/Os read, or told of by the sums that were read.
+    /// I/Os read, single or within sums.
     pub events: u64,
-    /// Those that passed the filter.
+    /// I/Os that passed the filter.
     pub kept: u64,
-    /// Issue time of the first and the last that passed; of sums, beginning and end
-    /// of their steps.
+    /// Issue time of the first and the last I/O that passed; for sums, begin of the first step and
+    /// end of the last.
     pub span_ns: Option<(u64, u64)>,
     /// Events whose queue depth was counted from issue and response times.
     pub depths_counted: u64,
-    /// How well the order could be kept.
+    /// Events that could not be put in issue order.
     pub order: OrderAccount,
 }
 
@@ -84,36 +84,6 @@ const OWN: Fields = Fields::new(&[
     Field::Layer,
 ]);
 
-/// I/Os in issue order, with what their neighbors and the filter determine for each.
-#[derive(Default)]
-pub(crate) struct AnnotatedBatch {
-    pub(crate) batch: Batch,
-    sequential: Vec<bool>,
-    depth: Vec<u32>,
-    busy: Vec<BusySpan>,
-    kept: Vec<bool>,
-    order_ns: Vec<u64>,
-    after: Vec<IoAnnotations>,
-    stretch: usize,
-    place: Option<Checkpoint>,
-}
-
-impl AnnotatedBatch {
-    pub(crate) fn rows(&self) -> AnnotatedRows<'_> {
-        AnnotatedRows {
-            stretch: self.stretch,
-            place: self.place.as_ref(),
-            batch: &self.batch,
-            sequential: &self.sequential,
-            depth: if self.depth.is_empty() { self.batch.depths() } else { &self.depth },
-            busy: &self.busy,
-            kept: &self.kept,
-            order_ns: &self.order_ns,
-            after: &self.after,
-        }
-    }
-}
-
 /// Annotates the I/Os of a trace in issue order.
 pub(crate) struct Annotator {
     sequencer: Sequencer,
@@ -124,15 +94,15 @@ pub(crate) struct Annotator {
     /// for it.
     order_ns: Option<u64>,
     /// Mapping of the capture into the merged captures; `None` if it is read alone.
-    pub(crate) place: Option<MergeMapping>,
+    pub(crate) mapping: Option<MergeMapping>,
     account: PassAccount,
     /// True if no later I/O can pass the filter.
     pub(crate) is_over: bool,
-    places_every: Option<u64>,
+    checkpoint_every: Option<u64>,
     /// I/Os since the last checkpoint.
-    since_place: u64,
+    since_checkpoint: u64,
     /// Checkpoints so far.
-    places: usize,
+    checkpoints: usize,
 }
 
 impl Annotator {
@@ -144,7 +114,7 @@ impl Annotator {
         };
         // A pass that begins at a checkpoint needs to know how long the devices are still busy
         // there.
-        let has_busy = fields.has_busy() || pass.places_every.is_some();
+        let has_busy = fields.has_busy() || pass.checkpoint_every.is_some();
         Annotator {
             sequencer: sequencer
                 .telling_after(fields.has_neighbors())
@@ -154,48 +124,48 @@ impl Annotator {
             order_ns: fields.has_order().then_some(0),
             filter: pass.filter.clone(),
             times: TimeSums::default(),
-            place: None,
+            mapping: None,
             account: PassAccount::default(),
             is_over: false,
-            places_every: pass.places_every,
-            since_place: 0,
-            places: 0,
+            checkpoint_every: pass.checkpoint_every,
+            since_checkpoint: 0,
+            checkpoints: 0,
         }
     }
 
     /// Returns true if a checkpoint is due.
-    pub(crate) fn wants_place(&self) -> bool {
-        self.places_every.is_some_and(|every| self.since_place >= every)
+    pub(crate) fn wants_checkpoint(&self) -> bool {
+        self.checkpoint_every.is_some_and(|every| self.since_checkpoint >= every)
     }
 
     /// Takes a checkpoint before the next I/Os if one is due and possible. It is possible only if
     /// `until_ns`, the latest issue time so far, is known and earlier than that of these I/Os.
-    pub(crate) fn keep_place(
+    pub(crate) fn take_checkpoint(
         &mut self,
         next: &mut AnnotatedBatch,
         until_ns: Option<u64>,
         group: impl FnOnce(u64) -> usize,
     ) {
         let at_ns = next.batch.issued_ns(0);
-        let can_be = self.wants_place() && until_ns.is_some_and(|until| until < at_ns);
-        next.place = can_be.then(|| Checkpoint {
+        let can_be = self.wants_checkpoint() && until_ns.is_some_and(|until| until < at_ns);
+        next.checkpoint = can_be.then(|| Checkpoint {
             at_ns,
             group: group(at_ns),
             neighbors: self.sequencer.neighbors(),
         });
         if can_be {
-            (self.places, self.since_place) = (self.places + 1, 0);
+            (self.checkpoints, self.since_checkpoint) = (self.checkpoints + 1, 0);
         }
-        self.since_place += next.batch.len() as u64;
-        next.stretch = self.places;
+        self.since_checkpoint += next.batch.len() as u64;
+        next.checkpoints = self.checkpoints;
     }
 
     /// Annotates the next batch and filters it.
-    pub(crate) fn judge(&mut self, next: &mut AnnotatedBatch) -> Result<(), TraceError> {
+    pub(crate) fn annotate(&mut self, next: &mut AnnotatedBatch) -> Result<(), TraceError> {
         self.account.events += next.batch.len() as u64;
         let responses = self.times.add(&next.batch)?;
-        if let Some(place) = &self.place {
-            next.batch.place(place);
+        if let Some(mapping) = &self.mapping {
+            next.batch.place(mapping);
         }
         next.order_ns.clear();
         if let Some(earliest_ns) = &mut self.order_ns {
@@ -228,8 +198,8 @@ impl Annotator {
 /// The single I/Os of a capture in issue order, in annotated and filtered batches.
 pub struct AnnotatedBatches<'t, R> {
     order: IssueOrder<'t, R>,
-    judge: Annotator,
-    judged: AnnotatedBatch,
+    annotator: Annotator,
+    annotated: AnnotatedBatch,
     trace: TraceRef<'t, R>,
 }
 
@@ -242,18 +212,18 @@ impl<R: Read + Seek + Send + 'static> AnnotatedBatches<'_, R> {
     /// contains impossible values.
     pub fn next_rows(&mut self) -> Result<Option<AnnotatedRows<'_>>, TraceError> {
         let until_ns = self.order.given_out_until();
-        if self.judge.is_over || !self.order.next_batch(&mut self.judged.batch)? {
+        if self.annotator.is_over || !self.order.next_batch(&mut self.annotated.batch)? {
             return Ok(None);
         }
         let group = |at_ns| self.trace.first_group_reaching(at_ns);
-        self.judge.keep_place(&mut self.judged, until_ns, group);
-        self.judge.judge(&mut self.judged)?;
-        Ok(Some(self.judged.rows()))
+        self.annotator.take_checkpoint(&mut self.annotated, until_ns, group);
+        self.annotator.annotate(&mut self.annotated)?;
+        Ok(Some(self.annotated.rows()))
     }
 
     /// Returns the account of the pass so far.
     pub fn account(&self) -> PassAccount {
-        self.judge.account(self.order.account())
+        self.annotator.account(self.order.account())
     }
 }
 
@@ -291,8 +261,8 @@ impl PassOptions {
                 Some(start) => order.beginning_at(start.group, start.at_ns),
                 None => order,
             },
-            judge: Annotator::new(self, trace.conditions(), fields),
-            judged: AnnotatedBatch::default(),
+            annotator: Annotator::new(self, trace.conditions(), fields),
+            annotated: AnnotatedBatch::default(),
             trace,
         }
     }
@@ -321,18 +291,18 @@ impl PassOptions {
         Self::fold_all(self.ios(trace, fields_of(folds)), folds)
     }
 
-    /// Reads a trace once, as one of several captures if `place` is set.
+    /// Reads a trace once, as one of several captures if `mapping` is set.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`].
-    pub(crate) fn run_placed<R: Read + Seek + Send + 'static>(
+    pub(crate) fn run_mapped<R: Read + Seek + Send + 'static>(
         &self,
         trace: &Trace<R>,
-        place: Option<&MergeMapping>,
+        mapping: Option<&MergeMapping>,
         folds: &mut [&mut dyn Fold],
     ) -> Result<PassAccount, TraceError> {
         let mut ios = self.ios(trace, fields_of(folds));
-        ios.judge.place = place.cloned();
+        ios.annotator.mapping = mapping.cloned();
         Self::fold_all(ios, folds)
     }
 

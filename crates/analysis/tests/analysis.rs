@@ -184,9 +184,9 @@ fn steps_hold_what_was_issued_in_them() {
     let ios: Vec<(u64, u64, u64)> =
         steps.iter().map(|(at, step)| (*at, step.ios(), step.busy_ns)).collect();
     assert_eq!(ios, [(0, 2, 900_000), (1, 1, 1_000_000), (2, 0, 200_000), (4, 1, 100_000)]);
-    assert_eq!(steps[&0].response_max().unwrap().0, 2_000_000);
-    assert_eq!(steps[&0].depth_mean(), Some(1.5));
-    assert_eq!(steps[&1].response_mean(), None);
+    assert_eq!(steps[&0].times.response_max().unwrap().0, 2_000_000);
+    assert_eq!(steps[&0].times.depth_mean(), Some(1.5));
+    assert_eq!(steps[&1].times.response_mean(), None);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {remedy}")]
 pub struct CaptureError {
-    /// What happened, to which device or file.
+    /// The problem and the device or file that has it.
     pub what: String,
     /// Remedy for the user.
     pub remedy: String,

@@ -1,5 +1,5 @@
-//! Files and cgroups by their numbers: what is open or cached is found without a
-//! search, by a handle that is made of the number.
+//! Opens files and cgroups by their numbers: the kernel finds what is open or cached by a handle
+//! that contains the number, without a search.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -16,12 +16,12 @@ struct ShortHandle {
     number: [u8; 8],
 }
 
-/// What a number is that a handle is made of.
+/// The number from which a handle is made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum HandleNumber {
-    /// A cgroup's.
+    /// Number of a cgroup.
     Cgroup(u64),
-    /// An inode of ext4, whichever file it is of at the moment.
+    /// Inode of ext4, whichever file has it at the moment.
     Inode(u32),
 }
 
@@ -37,8 +37,7 @@ impl HandleNumber {
     }
 }
 
-/// Opens what has this number on the file system that `mount` lies on, without the
-/// right to read it.
+/// Opens the file or cgroup with this number on the file system of `mount`, without read access.
 pub(crate) fn open(mount: &File, number: HandleNumber) -> io::Result<File> {
     let mut handle = number.handle();
     let flags = libc::O_PATH | libc::O_CLOEXEC;
@@ -60,7 +59,7 @@ pub(crate) struct FileHandle {
     bytes: Vec<u8>,
 }
 
-/// Most bytes of a handle (MAX_HANDLE_SZ of include/linux/exportfs.h).
+/// Maximum length of a handle in bytes (MAX_HANDLE_SZ of include/linux/exportfs.h).
 const HANDLE_BYTES_MAX: usize = 128;
 
 /// `struct file_handle` with room for any.
@@ -74,7 +73,7 @@ struct AnyHandle {
 /// Returns the identity of the file that lies at a path.
 ///
 /// # Errors
-/// Where there is no file, or its file system makes no handles.
+/// There is no file, or its file system makes no handles.
 pub(crate) fn identity(path: &Path) -> io::Result<FileHandle> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let mut handle =

@@ -133,7 +133,7 @@ impl Capture {
     pub fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         self.sources.iter_mut().try_for_each(|source| source.close())?;
         self.closed_monotonic_ns = Some(monotonic_ns());
-        self.each(into, |source, into| source.end(into))
+        self.append_from_sources(into, |source, into| source.end(into))
     }
     /// Appends the I/Os completed since the last call, by layer and by the processor of their
     /// completion.
@@ -141,10 +141,10 @@ impl Capture {
     /// # Errors
     /// A source has failed; events taken before are valid.
     pub fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        self.each(into, |source, into| source.take(into))
+        self.append_from_sources(into, |source, into| source.take(into))
     }
     /// Appends the events of every source, and adds process names, cgroups, paths and merges.
-    fn each(
+    fn append_from_sources(
         &mut self,
         into: &mut Vec<IoEvent>,
         append: impl Fn(&mut dyn EventSource, &mut Vec<IoEvent>) -> Result<(), CaptureError>,
@@ -159,7 +159,7 @@ impl Capture {
                 cgroups.complete((number, source.as_ref()), new)?;
             }
             if let Some(paths) = paths {
-                paths.look(new);
+                paths.complete(new);
             }
             if let Some(merging) = merging {
                 count_merged(merging, new);

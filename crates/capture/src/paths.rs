@@ -1,7 +1,7 @@
-//! Paths of the files that a capture sees, where the user asked for them. A file is
-//! found by its inode while it is in use: through a handle where the file system makes
-//! one of an inode alone (ext4), else among the open files of the process. How many are
-//! looked for at once is bounded; what is not found has no path.
+//! Paths of the files in a capture. A file is found by its inode while it is in use: by a file
+//! handle if the file system makes handles from an inode alone (ext4), otherwise among the open
+//! files of the process. The number of lookups per call is bounded; a file that is not found has no
+//! path.
 
 use crate::handles::{self, FileHandle, HandleNumber};
 use crate::options::CaptureOptions;
@@ -15,27 +15,27 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::io_event::{FileName, UNKNOWN_FILE, numbered_inode};
 use steadfast_domain::{IoEvent, Layer};
 
-/// Files that are looked for in a capture.
+/// Maximum number of files of a capture.
 const FILES_MAX: usize = 1 << 16;
-/// Bytes of all paths together.
+/// Maximum length of all paths together, in bytes.
 const BYTES_MAX: usize = 8 << 20;
-/// Files that are looked for by a handle in one look.
+/// Maximum number of lookups by handle per call.
 const HANDLES_AT_ONCE: usize = 512;
-/// Open files of processes that are gone through in one look.
+/// Maximum number of open files of processes that are examined per call.
 const OPEN_AT_ONCE: usize = 2048;
-/// How often a file is looked for.
+/// Maximum number of lookups of a file.
 const TRIES: u8 = 3;
-/// How often it is seen which file systems are mounted where.
-const MOUNTS: Duration = Duration::from_secs(2);
+/// Interval between readings of the mount table.
+const MOUNTS_INTERVAL: Duration = Duration::from_secs(2);
 /// Uncertainty of the comparison between the clock of birth times and that of I/Os, in nanoseconds.
 const CLOCKS_DIFFER_NS: u64 = 100_000;
 /// Ticks by which a birth time may lie before the creation of its file. The kernel reads the time
 /// of the last tick, and a guest whose processor was taken away has its ticks late.
 const TICKS_LATE: u64 = 10;
-/// Processes of a file that are remembered.
+/// Maximum number of processes that are remembered per file.
 const USERS_MAX: usize = 16;
 
-/// A file: the device's index, and the inode.
+/// Index of the device, and the inode.
 type InodeKey = (u16, u64);
 
 /// A file system of a device.
@@ -45,17 +45,17 @@ struct FileSystemMount {
     mount: Option<MountPoint>,
 }
 
-/// Where it is mounted.
+/// An open mount point.
 struct MountPoint {
     directory: File,
     makes_handles: bool,
 }
 
-/// A file that lies at a path now.
+/// A file found at a path.
 struct FileAtPath {
     path: PathBuf,
     identity: FileHandle,
-    /// When it was made, in nanoseconds from the capture's beginning; 0 if before it.
+    /// Birth time in nanoseconds since the capture began; 0 if earlier.
     born_ns: u64,
 }
 
@@ -64,19 +64,21 @@ struct FileAtPath {
 struct InodeState {
     /// Number of the present file among those that had the inode during the capture.
     file: u64,
-    /// The present file, where it was found.
+    /// Identity of the present file; `None` if it was not found.
     identity: Option<FileHandle>,
     path: PathBuf,
-    /// When the present file was made; 0 where that is not known. File systems take the time of
-    /// the kernel's last tick, so it may have been made some ticks later.
+    /// Birth time of the present file; 0 if unknown. File systems record the time of the kernel's
+    /// last tick, so the file may have been created some ticks later.
     born_ns: u64,
-    /// Processes that used the present file, and those that used the file before it.
+    /// Processes that used the present file.
     users: Vec<u32>,
+    /// Processes that used the previous file.
     earlier_users: Vec<u32>,
     /// Issue time of the first I/O of the present file; `None` before it.
     first_ns: Option<u64>,
-    /// The process that used it last, and how often it was looked for.
+    /// Process that used the file last.
     pid: u32,
+    /// Number of lookups.
     tries: u8,
 }
 
@@ -96,16 +98,16 @@ impl InodeState {
     }
 }
 
-/// Remembers a process, where there is room.
+/// Adds a process unless the list is full.
 fn remember(users: &mut Vec<u32>, pid: u32) {
     if users.len() < USERS_MAX && !users.contains(&pid) {
         users.push(pid);
     }
 }
 
-/// The paths of a capture's files. A deleted file's inode is given to the next file, so a path
-/// belongs to a file by its identity and its time of birth: an I/O that was issued before a file
-/// was made is one of an earlier file, and an I/O that may be of either has no path.
+/// The paths of a capture's files. The inode of a deleted file is reused, so a file is identified by
+/// its handle and its birth time: an I/O issued before the birth of a file belongs to an earlier
+/// file, and an I/O that may belong to either has no path.
 pub(crate) struct FilePaths {
     systems: Vec<FileSystemMount>,
     inodes: HashMap<InodeKey, InodeState>,
@@ -114,7 +116,7 @@ pub(crate) struct FilePaths {
     files: u64,
     bytes: usize,
     mounts_read: Option<Instant>,
-    /// The beginning of the capture, on the clock of birth times.
+    /// Begin of the capture on the clock of birth times.
     began_unix_ns: u64,
     /// The kernel's tick, in nanoseconds.
     tick_ns: u64,
@@ -124,8 +126,8 @@ impl FilePaths {
     /// Creates the table for the files of these devices; `lasted_ns` is the age of the capture.
     pub(crate) fn new(options: &CaptureOptions, lasted_ns: u64) -> Self {
         let devices = (0u16..).zip(&options.devices);
-        let systems = devices.flat_map(|(device, listened)| {
-            listened.file_systems.iter().map(move |system| {
+        let systems = devices.flat_map(|(device, captured)| {
+            captured.file_systems.iter().map(move |system| {
                 let number = libc::makedev(system.number.0, system.number.1);
                 FileSystemMount { device, number, mount: None }
             })
@@ -142,21 +144,21 @@ impl FilePaths {
         }
     }
 
-    /// What was found so far.
+    /// Returns the paths found so far.
     pub(crate) fn found(&self) -> &Arc<Vec<FileName>> {
         &self.found
     }
 
-    /// Files with a path, and files without.
+    /// Returns the number of files with a path and of files without.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let with: BTreeSet<InodeKey> =
             self.found.iter().map(|file| (file.device, file.inode)).collect();
         (with.len() as u64, self.files.saturating_sub(with.len() as u64))
     }
 
-    /// Looks for the files of these events, and tells files apart that have one inode after the
-    /// other: all but the first have it with the number of the file in its upper bits.
-    pub(crate) fn look(&mut self, events: &mut [IoEvent]) {
+    /// Looks up the files of these events, and distinguishes files that have the same inode in turn:
+    /// for all but the first, the number of the file is stored in the upper bits of the inode.
+    pub(crate) fn complete(&mut self, events: &mut [IoEvent]) {
         let mut seen: BTreeMap<InodeKey, (u64, u32)> = BTreeMap::new();
         for event in events.iter().filter(|event| is_of_file(event)) {
             let first =
@@ -179,7 +181,7 @@ impl FilePaths {
             let Some(state) = self.inodes.get_mut(key) else { continue };
             state.pid = *pid;
             if state.identity.is_some() && !self.is_still_there(*key) {
-                self.leave(*key);
+                self.next_file(*key);
             }
             let Some(state) = self.inodes.get(key) else { continue };
             if state.identity.is_none() && state.tries < TRIES && self.bytes < BYTES_MAX {
@@ -188,7 +190,7 @@ impl FilePaths {
         }
         for (key, found) in self.find(&wanted) {
             let first_ns = seen.get(&key).map(|(first_ns, _)| *first_ns);
-            self.take(key, found, first_ns);
+            self.record(key, found, first_ns);
         }
         for event in events.iter().filter(|event| is_of_file(event)) {
             if let Some(state) = self.inodes.get_mut(&(event.device, event.inode))
@@ -213,7 +215,7 @@ impl FilePaths {
         }
     }
 
-    /// Whether the file that an inode had is there still; follows it where it was renamed.
+    /// Returns true if the file of an inode still exists. Records its new path if it was renamed.
     fn is_still_there(&mut self, key: InodeKey) -> bool {
         let Some(state) = self.inodes.get(&key) else { return false };
         let Some(identity) = &state.identity else { return false };
@@ -237,8 +239,8 @@ impl FilePaths {
         true
     }
 
-    /// The next I/Os of an inode are those of another file.
-    fn leave(&mut self, key: InodeKey) {
+    /// Assigns the next I/Os of an inode to another file.
+    fn next_file(&mut self, key: InodeKey) {
         if let Some(state) = self.inodes.get_mut(&key) {
             let earlier_users = std::mem::take(&mut state.users);
             let (file, pid) = (state.file + 1, state.pid);
@@ -247,14 +249,14 @@ impl FilePaths {
         }
     }
 
-    /// Takes a file that was found; `first_ns` is the first I/O on its inode in this look.
-    fn take(&mut self, key: InodeKey, found: FileAtPath, first_ns: Option<u64>) {
+    /// Records a file that was found; `first_ns` is the first I/O to its inode among the new events.
+    fn record(&mut self, key: InodeKey, found: FileAtPath, first_ns: Option<u64>) {
         let Some(state) = self.inodes.get_mut(&key) else { return };
         let before = [state.first_ns, first_ns.filter(|_| state.file == 0)];
         let earliest = before.into_iter().flatten().min();
         let is_earlier = |at: u64| at.saturating_add(CLOCKS_DIFFER_NS) < found.born_ns;
         if earliest.is_some_and(is_earlier) {
-            // What came before this file was made is of one that nobody found.
+            // The I/Os before the birth of this file belong to a file that was not found.
             state.file += 1;
             self.files += 1;
             let users = std::mem::take(&mut state.users);
@@ -267,14 +269,14 @@ impl FilePaths {
         self.add(key.0, inode, &found.path);
     }
 
-    /// Finds files by their inodes: by handles, and among the open files of processes.
+    /// Finds files by their inodes: by handle, or among the open files of processes.
     fn find(&mut self, wanted: &[InodeKey]) -> Vec<(InodeKey, FileAtPath)> {
         let mut found: BTreeMap<InodeKey, FileAtPath> = BTreeMap::new();
         for key in wanted.iter().take(HANDLES_AT_ONCE) {
             let systems = self.systems.iter().filter(|system| system.device == key.0);
             let paths: Vec<PathBuf> =
                 systems.filter_map(|system| system.by_handle(key.1)).collect();
-            // Of several file systems with such an inode nothing says which one it is.
+            // If several file systems have the inode, the right one is unknown.
             if let [path] = &paths[..]
                 && let Some(file) = self.at(path)
             {
@@ -310,7 +312,7 @@ impl FilePaths {
         found.into_iter().collect()
     }
 
-    /// The file at a path; `None` where its file system tells neither identity nor birth.
+    /// Returns the file at a path, or `None` if its file system reports no handle or birth time.
     fn at(&self, path: &Path) -> Option<FileAtPath> {
         let identity = handles::identity(path).ok()?;
         let born = unix_ns(fs::metadata(path).ok()?.created().ok()?);
@@ -318,7 +320,7 @@ impl FilePaths {
         Some(FileAtPath { path: path.to_owned(), identity, born_ns })
     }
 
-    /// Which file of the devices lies behind a link, if it is one.
+    /// Returns the file of the captured devices that a link points to, or `None` for any other.
     fn key_of(&self, link: &Path) -> Option<InodeKey> {
         let file = fs::metadata(link).ok().filter(fs::Metadata::is_file)?;
         let system = self.systems.iter().find(|system| system.number == file.dev())?;
@@ -331,9 +333,9 @@ impl FilePaths {
         Arc::make_mut(&mut self.found).push(FileName { device, inode, path });
     }
 
-    /// Finds out where the devices' file systems are mounted, where that is not known.
+    /// Finds the mount points of the devices' file systems that are not known yet.
     fn find_mounts(&mut self) {
-        let is_recent = self.mounts_read.is_some_and(|read| read.elapsed() < MOUNTS);
+        let is_recent = self.mounts_read.is_some_and(|read| read.elapsed() < MOUNTS_INTERVAL);
         if is_recent || self.systems.iter().all(|system| system.mount.is_some()) {
             return;
         }
@@ -356,26 +358,26 @@ impl FileSystemMount {
         let number = HandleNumber::Inode(u32::try_from(inode).ok()?);
         let file = handles::open(&mount.directory, number).ok()?;
         let path = handles::path(&file).ok()?;
-        // Of a file whose directory the kernel has forgotten the path is not known.
+        // The path is unknown if the kernel no longer caches the directory of the file.
         let is_it = |found: fs::Metadata| (found.dev(), found.ino()) == (self.number, inode);
         let deleted = path.as_os_str().as_bytes().ends_with(DELETED);
         (!deleted && fs::symlink_metadata(&path).is_ok_and(is_it)).then_some(path)
     }
 }
 
-/// What the kernel puts after the path of a file that was deleted.
+/// Suffix of the path of a deleted file, by the kernel.
 const DELETED: &[u8] = b" (deleted)";
 
 fn is_of_file(event: &IoEvent) -> bool {
     event.layer == Layer::FileSystem && event.inode != 0
 }
 
-/// The kernel's tick: the resolution of the clock that file systems read.
+/// Returns the kernel's tick in nanoseconds: the resolution of the clock that file systems read.
 fn tick_ns() -> u64 {
     let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `tick` is valid to write to.
     let failed = unsafe { libc::clock_getres(libc::CLOCK_REALTIME_COARSE, &raw mut tick) };
-    // The longest tick that Linux has, at 100 Hz.
+    // The longest tick of Linux, at 100 Hz.
     if failed == 0 { tick.tv_nsec as u64 } else { 10_000_000 }
 }
 
@@ -383,7 +385,7 @@ fn unix_ns(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Number, place and kind of a file system, by a line of /proc/PID/mountinfo.
+/// Parses a line of /proc/PID/mountinfo: device number, mount point and kind of a file system.
 fn mounted(line: &str) -> Option<(u64, PathBuf, &str)> {
     let (place, kind) = line.split_once(" - ")?;
     let mut fields = place.split(' ').skip(2);
@@ -393,7 +395,7 @@ fn mounted(line: &str) -> Option<(u64, PathBuf, &str)> {
     Some((number, place, kind.split(' ').next()?))
 }
 
-/// Blanks and backslashes stand as `\040` in it.
+/// Decodes the octal escapes, such as `\040` for a blank.
 fn unescaped(text: &str) -> PathBuf {
     let (bytes, mut plain, mut at) = (text.as_bytes(), Vec::new(), 0);
     while let Some(byte) = bytes.get(at) {

@@ -211,7 +211,7 @@ fn asked(
 ) -> Fallible<Duration> {
     let end = capture.index()?.end_ns;
     let width = end / part;
-    // Windows begin where no cell and no stretch does.
+    // Windows begin where no cell and no segment does.
     let from = (end - width) / count.max(2) * window + window * 104_729;
     let to = (from + width).min(end);
     let (what, query) = question.split_once('?').unwrap_or((question, ""));

@@ -52,7 +52,7 @@ pub struct ExploredCapture {
 /// Account of how an index was obtained.
 #[derive(Debug, Clone, Copy)]
 pub struct IndexOrigin {
-    /// Whether it was read from the cache.
+    /// True if it was read from the cache.
     pub from_cache: bool,
     /// Time that reading or building it took.
     pub took: Duration,

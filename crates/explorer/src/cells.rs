@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use steadfast_analysis::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
 use steadfast_analysis::cube::{CellSums, Cube, CubeBuilder};
+use steadfast_analysis::sums::capture_step::{CaptureStep, OpCount, TimeTotals};
 use steadfast_analysis::sums::content::Contents;
-use steadfast_analysis::sums::queue_time::QueueTimeSums;
 use steadfast_analysis::sums::sparse::DenseCounts;
-use steadfast_analysis::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use steadfast_analysis::{AnnotatedRows, Fold};
 use steadfast_domain::{CoarseHistogram, FineHistogram, IoOp, QuarterHistogram};
 use steadfast_tracefile::{Field, Fields, NotRecorded, TraceError};
 
@@ -48,67 +48,37 @@ pub fn coarse_buckets(cell: &CubeCell) -> Result<Vec<(usize, u32)>, TraceError> 
     cell.responses.buckets.iter().map(coarse).collect()
 }
 
-/// Response times, queue depths and related sums of some I/Os.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TimeTotals {
-    /// I/Os whose completion was seen.
-    pub responses: u64,
-    /// Sum of the response times, in nanoseconds.
-    pub response_sum_ns: u64,
-    /// Longest response time, in nanoseconds.
-    pub response_max_ns: u64,
-    /// Sum of the queue depths at issue, over [`Self::depths`] I/Os.
-    pub depth_sum: u64,
-    /// I/Os whose queue depth is known.
-    pub depths: u64,
-    /// Largest queue depth at issue.
-    pub depth_max: u32,
-    /// Times spent in the queue before issue.
-    pub queued: QueueTimeSums,
-    /// Measurements of written blocks.
-    pub contents: Contents,
-}
-
 /// Sums over the I/Os of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeCellTotals {
-    /// I/Os by operation, in the order of `IoOp::ALL`.
-    pub ios: [u64; 5],
-    /// Bytes by operation.
-    pub bytes: [u64; 5],
-    /// Sequential I/Os by operation.
-    pub sequential: [u64; 5],
-    /// Response times and queue depths.
+    /// Sums by operation, in the order of `IoOp::ALL`.
+    pub ops: [OpCount; 5],
+    /// Times, queue depths and written blocks.
     pub times: TimeTotals,
 }
 
 impl TimeCellTotals {
     /// Returns the I/Os of all operations.
     pub fn all_ios(&self) -> u64 {
-        self.ios.iter().sum()
+        self.ops.iter().map(|op| op.ios).sum()
     }
 
     /// Returns the bytes of reads and writes, as capture steps count them.
     pub fn moved(&self) -> u64 {
-        [IoOp::Read, IoOp::Write].into_iter().map(|op| self.bytes[op as usize]).sum()
+        [IoOp::Read, IoOp::Write].into_iter().map(|op| self.ops[op as usize].bytes).sum()
     }
 
     #[inline]
     fn count(&mut self, io: &CountedIo) {
-        let op = io.op as usize;
-        self.ios[op] += 1;
-        self.sequential[op] += u64::from(io.sequential);
-        self.bytes[op] = self.bytes[op].saturating_add(u64::from(io.bytes));
-        self.times.count(io);
+        self.ops[io.op as usize].add(io.bytes, io.sequential);
+        count_times(&mut self.times, io);
     }
 }
 
 impl CellSums for TimeCellTotals {
     fn merge(&mut self, other: &TimeCellTotals) {
-        for op in 0..self.ios.len() {
-            self.ios[op] += other.ios[op];
-            self.sequential[op] += other.sequential[op];
-            self.bytes[op] = self.bytes[op].saturating_add(other.bytes[op]);
+        for (ours, theirs) in self.ops.iter_mut().zip(other.ops) {
+            ours.merge(theirs);
         }
         self.times.merge(&other.times);
     }
@@ -131,7 +101,7 @@ impl PairSums {
     #[inline]
     pub fn count(&mut self, io: &CountedIo) {
         self.ios += 1;
-        self.times.count(io);
+        count_times(&mut self.times, io);
     }
 }
 
@@ -142,48 +112,12 @@ impl CellSums for PairSums {
     }
 }
 
-impl TimeTotals {
-    fn from_cell(cell: &CubeCell) -> Self {
-        TimeTotals {
-            responses: cell.responses.count,
-            response_sum_ns: cell.responses.sum_ns,
-            response_max_ns: cell.responses.max_ns,
-            depth_sum: cell.depth_sum,
-            depths: cell.depths,
-            depth_max: cell.depth_max,
-            queued: QueueTimeSums::of_cell(cell),
-            contents: cell.contents,
-        }
-    }
-
-    /// Counts an I/O.
-    #[inline]
-    pub fn count(&mut self, io: &CountedIo) {
-        if let Some(response) = io.response_ns() {
-            self.responses += 1;
-            self.response_sum_ns = self.response_sum_ns.saturating_add(response);
-            self.response_max_ns = self.response_max_ns.max(response);
-        }
-        self.depth_sum += u64::from(io.depth);
-        self.depths += u64::from(io.depth > 0);
-        self.depth_max = self.depth_max.max(io.depth);
-        if io.queued_ns > 0 {
-            self.queued.count_one(io.queued_ns, io.response_ns());
-        }
-        if io.content.blocks > 0 {
-            self.contents.count(io.content);
-        }
-    }
-
-    fn merge(&mut self, other: &TimeTotals) {
-        self.responses += other.responses;
-        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
-        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
-        self.depth_sum += other.depth_sum;
-        self.depths += other.depths;
-        self.depth_max = self.depth_max.max(other.depth_max);
-        self.queued.merge(other.queued);
-        self.contents.merge(other.contents);
+/// Adds an I/O to sums.
+#[inline]
+fn count_times(times: &mut TimeTotals, io: &CountedIo) {
+    times.add(io.response_ns(), io.queued_ns, io.depth);
+    if io.content.blocks > 0 {
+        times.contents.count(io.content);
     }
 }
 
@@ -220,6 +154,13 @@ impl ColumnSums {
     /// Returns the response times, counted by bucket of `CoarseHistogram`.
     pub fn responses(&self) -> &[u64] {
         &self.counts[..CoarseHistogram::LEN]
+    }
+
+    /// Returns the sums as a capture step.
+    pub fn step(&self) -> CaptureStep {
+        let TimeCellTotals { ops, times } = self.totals;
+        let histogram = CoarseHistogram::from_dense(self.responses());
+        CaptureStep { ops, times, histogram, busy_ns: self.busy_ns }
     }
 
     /// Returns the queue depths, counted by bucket of `QuarterHistogram`.
@@ -315,7 +256,7 @@ impl TimeCellsBuilder {
             wanted,
             totals: CubeBuilder::new(width_ns, steps.clone(), BUCKETS),
             parts: PartCounter::new(width_ns, steps),
-            busy: BusyTime::new((width_ns, first, count)),
+            busy: BusyTime::new(width_ns, first, count),
         }
     }
 
@@ -339,11 +280,10 @@ impl TimeCellsBuilder {
         pairs: &mut PairNumbers,
     ) {
         let (stream, ios) = (key.0, sums.ios);
-        let (op, bytes) = (stream.op as usize, ios * u64::from(stream.bytes));
+        let bytes = ios * u64::from(stream.bytes);
         let open = self.totals.in_step(cell, 0);
-        open.sums.ios[op] += ios;
-        open.sums.sequential[op] += if stream.sequential { ios } else { 0 };
-        open.sums.bytes[op] = open.sums.bytes[op].saturating_add(bytes);
+        let sequential = if stream.sequential { ios } else { 0 };
+        open.sums.ops[stream.op as usize].merge(OpCount { ios, bytes, sequential });
         open.sums.times.merge(&sums.times);
         counts.for_each(|(at, count)| open.counts.add(at, count));
         self.parts.add(cell, pairs.number(key), ios, bytes);
@@ -421,12 +361,6 @@ impl CellsFold {
     }
 }
 
-impl EmptyLike for CellsFold {
-    fn alike(&self) -> Self {
-        CellsFold::new(self.filling.wanted, self.by)
-    }
-}
-
 impl Fold for CellsFold {
     fn fields(&self) -> Fields {
         let own = Fields::new(&[
@@ -450,25 +384,23 @@ impl Fold for CellsFold {
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(CellsFold::new(self.filling.wanted, self.by))
     }
 
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
+        Ok(())
+    }
+
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
+        cells.busy.iter().for_each(|busy| self.filling.take_busy(busy));
+        let pairs = &mut self.gathering.pairs;
+        cells.cells.iter().try_for_each(|cell| self.filling.take_cell(cell, pairs))
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         let numbers = self.gathering.pairs.join(&other.gathering.pairs);
         self.filling.join(other.filling, &numbers);
         Ok(())
-    }
-}
-
-impl FoldCells for CellsFold {
-    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        cells.busy.iter().for_each(|busy| self.filling.take_busy(busy));
-        let pairs = &mut self.gathering.pairs;
-        cells.cells.iter().try_for_each(|cell| self.filling.take_cell(cell, pairs))
     }
 }

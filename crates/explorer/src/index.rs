@@ -21,15 +21,12 @@ use steadfast_analysis::pass::PassAccount;
 use steadfast_analysis::questions::processes::ProcessTable;
 use steadfast_analysis::questions::quality::Completeness;
 use steadfast_analysis::questions::trust::Evidence;
-use steadfast_analysis::{
-    AnnotatedRows, Captured, EmptyLike, Filter, Fold, FoldCells, ParallelFold, PassOptions,
-    StreamTable,
-};
+use steadfast_analysis::{AnnotatedRows, Captured, Filter, Fold, PassOptions, StreamTable};
 use steadfast_domain::{Caveat, Layer};
 use steadfast_tracefile::{Fields, NotRecorded, TraceError};
 
 /// Version of the index format. It is raised whenever the content of an index changes.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Maximum number of cells of an index.
 pub const CELLS: u64 = 131_072;
 /// Width of the narrowest cell, in nanoseconds: 100 us.
@@ -44,7 +41,7 @@ pub const READ_MOST: u64 = 1 << 18;
 pub struct Index {
     /// Begin of the first capture, in nanoseconds; 0 unless several are read together.
     pub begin_ns: u64,
-    /// Width of the steps of which only sums were kept, in nanoseconds; `None` for single I/Os.
+    /// Width of the capture steps in nanoseconds; `None` for single I/Os.
     pub step_ns: Option<u64>,
     /// End of the capture, in nanoseconds since its beginning.
     pub end_ns: u64,
@@ -65,7 +62,7 @@ pub struct Index {
     /// Maps with other axes.
     pub maps: IndexMaps,
     /// Checkpoints at which a pass can begin, with the tables between them.
-    pub stretches: IndexSegments,
+    pub segments: IndexSegments,
     /// Caveats of the capture.
     pub caveats: Vec<Caveat>,
 }
@@ -88,7 +85,7 @@ impl IndexProgress {
         if all == 0 { 0.0 } else { (done as f64 / all as f64).min(1.0) }
     }
 
-    /// Returns an error if the index is to be abandoned.
+    /// Returns an error once the index is no longer wanted.
     fn check(&self) -> Result<(), TraceError> {
         if self.is_given_up.load(Ordering::Relaxed) {
             return Err(TraceError::Unsuitable("it was given up".into()));
@@ -122,8 +119,8 @@ impl Index {
         let step_ns = captured.step_grid().map(|grid| grid.step_ns);
         let layer = usual_layer(captured.conditions());
         let filter = Filter { layer, ..Filter::default() };
-        let places_every = Some((rows / index_segments::MOST).max(index_segments::IOS_LEAST));
-        let pass = PassOptions { filter, places_every, ..PassOptions::default() };
+        let checkpoint_every = Some((rows / index_segments::MOST).max(index_segments::IOS_LEAST));
+        let pass = PassOptions { filter, checkpoint_every, ..PassOptions::default() };
         let reach = captured.reach().unwrap_or(1 << 40);
         let quality = Completeness::from_conditions(captured.conditions());
         let addresses = AddressRanges::new((0, reach), RANGES);
@@ -139,7 +136,7 @@ impl Index {
 struct IndexedTime {
     begin_ns: u64,
     end_ns: u64,
-    /// Width of the steps of which only sums were kept.
+    /// Width of the capture steps; `None` for single I/Os.
     step_ns: Option<u64>,
 }
 
@@ -151,8 +148,8 @@ impl IndexedTime {
         CellSpec { width_ns, first: 0, count }
     }
 
-    /// Returns the width of the stretches of sums, which consist of whole cells.
-    fn stretch_ns(&self) -> u64 {
+    /// Returns the width of the segments of sums, which consist of whole cells.
+    fn segment_ns(&self) -> u64 {
         let CellSpec { width_ns, count, .. } = self.cells();
         width_ns.saturating_mul((count as u64).div_ceil(index_segments::MOST))
     }
@@ -171,11 +168,11 @@ struct IndexBuilder {
     sides: BTreeSet<(u16, Layer)>,
     last_side: Option<(u16, Layer)>,
     quality: Completeness,
-    /// Tables of the open stretch.
+    /// Tables of the open segment.
     tables: PairTallies,
-    stretch: usize,
+    segment: usize,
     parts: ThreadCheckpoints,
-    /// Tables of sums, with the numbers of their stretches.
+    /// Tables of sums, with the numbers of their segments.
     tables_of_sums: Vec<(usize, PackedTables)>,
 }
 
@@ -214,20 +211,20 @@ impl IndexBuilder {
             last_side: None,
             quality,
             tables: PairTallies::default(),
-            stretch: 0,
+            segment: 0,
             parts: ThreadCheckpoints::default(),
             tables_of_sums: Vec::new(),
         }
     }
 
-    /// Stores the tables of the open stretch.
+    /// Stores the tables of the open segment.
     fn close(&mut self) -> Result<(), TraceError> {
         let tables = self.tables.close()?;
         if self.time.step_ns.is_some() {
-            let numbered = tables.into_iter().map(|tables| (self.stretch, tables));
+            let numbered = tables.into_iter().map(|tables| (self.segment, tables));
             self.tables_of_sums.extend(numbered);
         } else {
-            self.parts.keep(self.stretch, tables);
+            self.parts.keep(self.segment, tables);
         }
         Ok(())
     }
@@ -237,10 +234,10 @@ impl IndexBuilder {
         if cell.begin_ns >= self.time.end_ns {
             return Ok(());
         }
-        let stretch = (cell.begin_ns / self.time.stretch_ns()) as usize;
-        if self.stretch != stretch {
+        let segment = (cell.begin_ns / self.time.segment_ns()) as usize;
+        if self.segment != segment {
             self.close()?;
-            self.stretch = stretch;
+            self.segment = segment;
         }
         let pairs = &mut self.gathering.pairs;
         self.cells.take_cell(cell, pairs)?;
@@ -286,9 +283,9 @@ impl IndexBuilder {
         self.close()?;
         let caveats = Evidence::seen(captured, account, self.quality).limits();
         let IndexedTime { begin_ns, end_ns, step_ns } = self.time;
-        let stretches = match step_ns {
+        let segments = match step_ns {
             None => self.parts.finish(end_ns)?,
-            Some(_) => IndexSegments::of_sums(self.time.stretch_ns(), end_ns, self.tables_of_sums)?,
+            Some(_) => IndexSegments::of_sums(self.time.segment_ns(), end_ns, self.tables_of_sums)?,
         };
         Ok(Index {
             begin_ns,
@@ -302,16 +299,9 @@ impl IndexBuilder {
             cells: self.cells.finish(&self.gathering.pairs),
             by_pair: self.by_pair.finish(&self.gathering.pairs),
             maps: self.maps.finish(self.addresses),
-            stretches,
+            segments,
             caveats,
         })
-    }
-}
-
-impl EmptyLike for IndexBuilder {
-    fn alike(&self) -> Self {
-        let progress = Arc::clone(&self.progress);
-        Self::new(self.time, self.addresses, progress, self.quality.alike())
     }
 }
 
@@ -323,12 +313,12 @@ impl Fold for IndexBuilder {
 
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         self.progress.check()?;
-        if self.stretch != rows.stretch {
+        if self.segment != rows.checkpoints {
             self.close()?;
-            self.stretch = rows.stretch;
+            self.segment = rows.checkpoints;
         }
-        if let Some(place) = rows.place {
-            self.parts.begin(rows.stretch, place);
+        if let Some(checkpoint) = rows.checkpoint {
+            self.parts.begin(rows.checkpoints, checkpoint);
         }
         self.see_sides(rows);
         self.see_pairs(rows)?;
@@ -337,12 +327,25 @@ impl Fold for IndexBuilder {
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        let progress = Arc::clone(&self.progress);
+        Some(Self::new(self.time, self.addresses, progress, self.quality.new_part()?))
     }
 
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        if self.time.step_ns.is_some() { Ok(self) } else { Err(NotRecorded::SingleIos) }
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
+        if self.time.step_ns.is_some() { Ok(()) } else { Err(NotRecorded::SingleIos) }
+    }
+
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
+        self.progress.check()?;
+        for cell in cells.cells {
+            self.see_cell(cell, cells.dimensions.single_ios)?;
+        }
+        cells.busy.iter().for_each(|busy| self.cells.take_busy(busy));
+        self.quality.take_cells(cells)?;
+        let ios = cells.cells.iter().fold(0, |sum: u64, cell| sum.saturating_add(cell.ios));
+        self.progress.done.fetch_add(ios, Ordering::Relaxed);
+        Ok(())
     }
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
@@ -354,20 +357,6 @@ impl Fold for IndexBuilder {
         self.sides.append(&mut other.sides);
         self.quality.merge(other.quality)?;
         self.parts.join(other.parts);
-        Ok(())
-    }
-}
-
-impl FoldCells for IndexBuilder {
-    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        self.progress.check()?;
-        for cell in cells.cells {
-            self.see_cell(cell, cells.dimensions.single_ios)?;
-        }
-        cells.busy.iter().for_each(|busy| self.cells.take_busy(busy));
-        self.quality.take_cells(cells)?;
-        let ios = cells.cells.iter().fold(0, |sum: u64, cell| sum.saturating_add(cell.ios));
-        self.progress.done.fetch_add(ios, Ordering::Relaxed);
         Ok(())
     }
 }

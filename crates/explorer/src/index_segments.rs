@@ -1,6 +1,6 @@
-//! [`IndexSegments`]: the tables of consecutive stretches of time, so that the table of any window adds
+//! [`IndexSegments`]: the tables of consecutive segments of time, so that the table of any window adds
 //! up what is kept and reads only the two edges of the window. The merged tables of several
-//! adjacent stretches are kept as well.
+//! adjacent segments are kept as well.
 
 use crate::pair_tallies::PackedTables;
 use serde::{Deserialize, Serialize};
@@ -9,72 +9,72 @@ use std::ops::Range;
 use steadfast_analysis::pass::Checkpoint;
 use steadfast_tracefile::TraceError;
 
-/// Approximate maximum number of stretches.
+/// Approximate maximum number of segments.
 pub const MOST: u64 = 1024;
-/// Minimum number of I/Os of a stretch.
+/// Minimum number of I/Os of a segment.
 pub const IOS_LEAST: u64 = 1 << 16;
-/// Number of adjacent stretches whose merged tables are kept as well.
+/// Number of adjacent segments whose merged tables are kept as well.
 const TOGETHER: usize = 16;
 
-/// A stretch of time, with the checkpoint at its beginning.
+/// A segment of the capture, with the checkpoint at its beginning.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct IndexSegment {
     /// Begin, in nanoseconds.
     pub from_ns: u64,
     /// Checkpoint from which a pass can begin there; `None` for the beginning of the capture.
     pub start: Option<Checkpoint>,
-    /// Tables of the I/Os of the stretch, which add up: one or more of each thread.
+    /// Tables of the I/Os of the segment, which add up: one or more of each thread.
     tables: Vec<PackedTables>,
 }
 
-/// All stretches of a capture.
+/// All segments of a capture.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct IndexSegments {
-    /// The stretches, in order.
+    /// The segments, in order.
     pub all: Vec<IndexSegment>,
-    /// Merged tables of every [`TOGETHER`] stretches.
+    /// Merged tables of every [`TOGETHER`] segments.
     together: Vec<PackedTables>,
     end_ns: u64,
 }
 
-/// Checkpoints and tables that one thread found, before they are assigned to stretches.
+/// Checkpoints and tables that one thread found, before they are assigned to segments.
 #[derive(Default)]
 pub struct ThreadCheckpoints {
-    places: BTreeMap<usize, Checkpoint>,
+    checkpoints: BTreeMap<usize, Checkpoint>,
     tables: Vec<(usize, PackedTables)>,
 }
 
 impl ThreadCheckpoints {
-    /// Stores the checkpoint at the beginning of a stretch.
-    pub fn begin(&mut self, stretch: usize, place: &Checkpoint) {
-        self.places.insert(stretch, place.clone());
+    /// Stores the checkpoint at the beginning of a segment.
+    pub fn begin(&mut self, segment: usize, checkpoint: &Checkpoint) {
+        self.checkpoints.insert(segment, checkpoint.clone());
     }
 
-    /// Stores tables of a stretch, which add up with others of it.
-    pub fn keep(&mut self, stretch: usize, tables: Vec<PackedTables>) {
-        self.tables.extend(tables.into_iter().map(|tables| (stretch, tables)));
+    /// Stores tables of a segment, which add up with others of it.
+    pub fn keep(&mut self, segment: usize, tables: Vec<PackedTables>) {
+        self.tables.extend(tables.into_iter().map(|tables| (segment, tables)));
     }
 
     /// Adds those of another thread.
     pub fn join(&mut self, mut other: ThreadCheckpoints) {
-        self.places.append(&mut other.places);
+        self.checkpoints.append(&mut other.checkpoints);
         self.tables.append(&mut other.tables);
     }
 
-    /// Builds the stretches of a capture.
+    /// Builds the segments of a capture.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if the tables cannot be packed.
     pub fn finish(self, end_ns: u64) -> Result<IndexSegments, TraceError> {
         let mut all = vec![IndexSegment { from_ns: 0, start: None, tables: Vec::new() }];
-        all.extend(self.places.into_values().map(|start| IndexSegment {
+        all.extend(self.checkpoints.into_values().map(|start| IndexSegment {
             from_ns: start.at_ns,
             start: Some(start),
             tables: Vec::new(),
         }));
-        for (stretch, tables) in self.tables {
-            if let Some(stretch) = all.get_mut(stretch) {
-                stretch.tables.push(tables);
+        for (segment, tables) in self.tables {
+            if let Some(segment) = all.get_mut(segment) {
+                segment.tables.push(tables);
             }
         }
         IndexSegments::new(all, end_ns)
@@ -82,7 +82,7 @@ impl ThreadCheckpoints {
 }
 
 impl IndexSegments {
-    /// Builds the segments of a capture of which only sums of steps were kept, each `width_ns` wide.
+    /// Builds the segments of a capture that holds sums of steps, each `width_ns` wide.
     /// The tables have the numbers of their segments.
     ///
     /// # Errors
@@ -106,24 +106,24 @@ impl IndexSegments {
     fn new(all: Vec<IndexSegment>, end_ns: u64) -> Result<Self, TraceError> {
         let mut together = Vec::new();
         for parts in all.chunks_exact(TOGETHER) {
-            let tables = parts.iter().flat_map(|stretch| &stretch.tables);
+            let tables = parts.iter().flat_map(|segment| &segment.tables);
             together.push(PackedTables::together(tables)?);
         }
         Ok(IndexSegments { all, together, end_ns })
     }
 
-    /// Returns the last stretch that begins at or before a time.
+    /// Returns the last segment that begins at or before a time.
     pub fn before(&self, time_ns: u64) -> &IndexSegment {
-        let after = self.all.partition_point(|stretch| stretch.from_ns <= time_ns);
+        let after = self.all.partition_point(|segment| segment.from_ns <= time_ns);
         &self.all[after.saturating_sub(1)]
     }
 
-    /// Returns the stretches that lie entirely within a window; the range is empty if there are
+    /// Returns the segments that lie entirely within a window; the range is empty if there are
     /// none.
     pub fn within(&self, (from_ns, to_ns): (u64, u64)) -> Range<usize> {
         let first = match from_ns {
             0 => 0,
-            _ => self.all.partition_point(|stretch| stretch.from_ns < from_ns),
+            _ => self.all.partition_point(|segment| segment.from_ns < from_ns),
         };
         let end = if to_ns >= self.end_ns {
             self.all.len()
@@ -133,14 +133,14 @@ impl IndexSegments {
         first..end.max(first)
     }
 
-    /// Returns the time span of a range of stretches; `None` if it is empty.
+    /// Returns the time span of a range of segments; `None` if it is empty.
     pub fn span_of(&self, range: &Range<usize>) -> Option<(u64, u64)> {
         let first = self.all.get(range.start).filter(|_| !range.is_empty())?;
         let end = self.all.get(range.end).map_or(self.end_ns, |next| next.from_ns);
         Some((first.from_ns, end))
     }
 
-    /// Returns the tables of a range of stretches, in as few pieces as possible.
+    /// Returns the tables of a range of segments, in as few pieces as possible.
     pub fn tables(&self, range: Range<usize>) -> Vec<&PackedTables> {
         let (mut at, mut found) = (range.start, Vec::new());
         while at < range.end {

@@ -5,7 +5,7 @@
 use crate::pair_numbers::CountedIo;
 use serde::{Deserialize, Serialize};
 use steadfast_analysis::cube::{Cube, CubeBuilder};
-use steadfast_analysis::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
+use steadfast_analysis::{AnnotatedRows, Fold};
 use steadfast_domain::{IoOp, Layer};
 use steadfast_tracefile::{Field, Fields, TraceError};
 
@@ -195,12 +195,6 @@ impl HitsFold {
     }
 }
 
-impl EmptyLike for HitsFold {
-    fn alike(&self) -> Self {
-        HitsFold::new(self.axis, self.addresses)
-    }
-}
-
 impl Fold for HitsFold {
     fn fields(&self) -> Fields {
         AddressRanges::FIELDS
@@ -217,8 +211,8 @@ impl Fold for HitsFold {
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(HitsFold::new(self.axis, self.addresses))
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -256,12 +250,6 @@ impl SecondsFold {
     }
 }
 
-impl EmptyLike for SecondsFold {
-    fn alike(&self) -> Self {
-        SecondsFold::over(self.axis)
-    }
-}
-
 impl Fold for SecondsFold {
     fn fields(&self) -> Fields {
         Fields::new(&[Field::Issued])
@@ -276,8 +264,8 @@ impl Fold for SecondsFold {
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(SecondsFold::over(self.axis))
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -289,24 +277,12 @@ impl Fold for SecondsFold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_analysis::AnnotatedBatch;
     use steadfast_domain::IoEvent;
-    use steadfast_tracefile::Batch;
 
     /// Returns step, key and counts of each cell after a fold over some I/Os.
     fn folded<F: Fold>(mut fold: F, events: &[IoEvent], cube: fn(F) -> CubeBuilder<()>) -> Listed {
-        let (batch, all) = (Batch::from_events(events), vec![true; events.len()]);
-        let rows = AnnotatedRows {
-            batch: &batch,
-            sequential: &all,
-            depth: &vec![0; events.len()],
-            busy: &vec![(0, 0); events.len()],
-            kept: &all,
-            after: &[],
-            stretch: 0,
-            order_ns: &[],
-            place: None,
-        };
-        fold.take(&rows).unwrap();
+        fold.take(&AnnotatedBatch::from_events(events).rows()).unwrap();
         let cube = cube(fold).finish();
         let counts = |cell| cube.counts(cell).collect();
         cube.cells().iter().map(|cell| (cell.step, cell.key, counts(cell))).collect()

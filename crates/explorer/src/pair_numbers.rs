@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use steadfast_analysis::cells::CubeCell;
-use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::tables::recent_cache::RecentCache;
 use steadfast_analysis::{AnnotatedRows, Filter};
@@ -139,7 +138,7 @@ pub struct CountedIo {
     pub depth: u32,
     /// Operation.
     pub op: IoOp,
-    /// Whether the I/O is sequential.
+    /// True if the I/O is sequential.
     pub sequential: bool,
 }
 
@@ -223,18 +222,16 @@ impl<'f> PairFilter<'f> {
     /// Returns whether the I/Os of a pair pass.
     pub fn lets(self, (stream, process): &PairKey) -> bool {
         let PairFilter(filter) = self;
-        (filter.ops.is_empty() || filter.ops.contains(&stream.op))
-            && (filter.streams.is_empty() || filter.streams.contains(stream))
-            && filter.process.as_ref().is_none_or(|wanted| match wanted {
-                ProcessSelector::Pid(pid) => *pid == process.pid,
-                ProcessSelector::Command(name) => process.command.to_string() == *name,
-            })
+        let selector = filter.process.as_ref();
+        filter.keeps_stream(stream)
+            && selector.is_none_or(|selector| selector.selects(process.pid, process.command))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_analysis::filter::ProcessSelector;
     use steadfast_domain::io_event::CommandName;
 
     const BOTH: Breakdowns = Breakdowns { streams: true, processes: true };

@@ -183,6 +183,11 @@ impl PairTablesBuilder {
             let Some(cell) = self.seconds.at(io.issued_ns, io.pair) else { break };
             cell.counts.count(second_part(io.issued_ns));
         }
+        self.bound();
+    }
+
+    /// Bounds the memory of all columns.
+    fn bound(&mut self) {
         bound(&mut self.times, self.end_ns);
         bound(&mut self.hits, self.end_ns);
         bound(&mut self.seconds, self.end_ns);
@@ -217,9 +222,7 @@ impl PairTablesBuilder {
 
     /// Returns the counts; they are empty unless all pairs were counted separately.
     pub fn finish(mut self, pairs: &PairNumbers) -> PairTables {
-        bound(&mut self.times, self.end_ns);
-        bound(&mut self.hits, self.end_ns);
-        bound(&mut self.seconds, self.end_ns);
+        self.bound();
         let (times, hits, seconds) =
             (self.times.finish(), self.hits.finish(), self.seconds.finish());
         let pairs: Vec<_> = (0..pairs.keys().len() as u32).map(|pair| pairs.key(pair)).collect();

@@ -1,5 +1,5 @@
 //! [`PairTallies`]: the sums and the touched address ranges of each stream of each process in a
-//! stretch of time, from which the tables are derived. They are stored compressed.
+//! segment of time, from which the tables are derived. They are stored compressed.
 
 use crate::maps::{RANGES, TouchedRanges};
 use crate::pair_numbers::{CountedIo, PairFilter, PairKey, PairNumbers, pair_of};
@@ -14,7 +14,7 @@ use steadfast_analysis::sums::io_sums::{IoSums, SumColumns};
 use steadfast_analysis::sums::sparse::DenseCounts;
 use steadfast_tracefile::{StreamKey, TraceError};
 
-/// Maximum number of pairs that are open. If there are more in a stretch, it gets several tables,
+/// Maximum number of pairs that are open. If there are more in a segment, it gets several tables,
 /// which add up.
 const PAIRS_MAX: usize = 1024;
 const ZSTD_LEVEL: i32 = 1;
@@ -35,7 +35,7 @@ pub struct PairTallies {
     /// Position of each open pair.
     positions: HashMap<PairKey, usize>,
     all: Vec<PairTally>,
-    /// Tables of the same stretch that were full.
+    /// Tables of the same segment that were full.
     full: Vec<PackedTables>,
 }
 
@@ -132,7 +132,7 @@ impl PairTallies {
         merged.packed()
     }
 
-    /// Returns the tables of the stretch and clears them.
+    /// Returns the tables of the segment and clears them.
     ///
     /// # Errors
     /// Returns [`TraceError::Unsuitable`] if they cannot be compressed.
@@ -143,7 +143,7 @@ impl PairTallies {
     }
 }
 
-/// Tables of several stretches that are being merged.
+/// Tables of several segments that are being merged.
 #[derive(Debug, Default)]
 struct MergedTables {
     tallies: BTreeMap<PairKey, IoSums>,
@@ -247,8 +247,8 @@ fn unreadable(error: impl std::fmt::Display) -> TraceError {
 mod tests {
     use super::*;
     use crate::pair_numbers::{Breakdowns, PairBatcher};
+    use steadfast_analysis::AnnotatedBatch;
     use steadfast_domain::IoEvent;
-    use steadfast_tracefile::Batch;
 
     /// More pairs than are open at once, in an order that lets each come back.
     #[test]
@@ -256,19 +256,8 @@ mod tests {
         let events: Vec<IoEvent> = (0..3 * PAIRS_MAX as u32)
             .map(|n| IoEvent { pid: n * 7 % 2048, bytes: 512, ..IoEvent::default() })
             .collect();
-        let (batch, all) = (Batch::from_events(&events), vec![true; events.len()]);
-        let (depth, busy) = (vec![1; events.len()], vec![(0, 0); events.len()]);
-        let rows = AnnotatedRows {
-            batch: &batch,
-            sequential: &vec![false; events.len()],
-            depth: &depth,
-            busy: &busy,
-            kept: &all,
-            after: &[],
-            stretch: 0,
-            order_ns: &[],
-            place: None,
-        };
+        let batch = AnnotatedBatch::from_events(&events);
+        let rows = batch.rows();
         let mut gathering = PairBatcher::new(Breakdowns { streams: true, processes: true });
         let mut tallies = PairTallies::default();
         gathering.each(&rows, |ios, pairs| {

@@ -3,7 +3,7 @@
 use crate::maps::{AddressRanges, RANGES};
 use std::collections::HashMap;
 use steadfast_analysis::questions::processes::ProcessKey;
-use steadfast_analysis::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
+use steadfast_analysis::{AnnotatedRows, Fold};
 use steadfast_tracefile::{Field, Fields, TraceError};
 
 /// Maximum number of processes that are counted separately; all others are counted together.
@@ -59,12 +59,6 @@ impl ProcessHitsFold {
     }
 }
 
-impl EmptyLike for ProcessHitsFold {
-    fn alike(&self) -> Self {
-        ProcessHitsFold::new(self.addresses)
-    }
-}
-
 impl Fold for ProcessHitsFold {
     fn fields(&self) -> Fields {
         AddressRanges::FIELDS.and(Fields::new(&[Field::Pid, Field::Command]))
@@ -81,8 +75,8 @@ impl Fold for ProcessHitsFold {
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(ProcessHitsFold::new(self.addresses))
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {

@@ -2,10 +2,9 @@
 //! several questions about the same I/Os, and narrower windows lie inside wider ones.
 
 use std::sync::Arc;
-use steadfast_analysis::annotate::sequential::BusySpan;
 use steadfast_analysis::sums::content::Contents;
-use steadfast_analysis::{AnnotatedRows, EmptyLike, Filter, Fold, ParallelFold};
-use steadfast_tracefile::{Batch, Field, Fields, TraceError};
+use steadfast_analysis::{AnnotatedBatch, AnnotatedRows, Filter, Fold};
+use steadfast_tracefile::{Field, Fields, TraceError};
 
 /// Memory of an I/O, in bytes: all columns and the values derived from its neighbors.
 const IO_BYTES: usize = 96;
@@ -35,12 +34,9 @@ const FIELDS: Fields = Fields::new(&[
 /// Some I/Os in issue order, with the values derived from their neighbors.
 #[derive(Debug)]
 struct RowChunk {
-    /// Position among the other runs.
-    place: (usize, u64),
-    batch: Batch,
-    sequential: Vec<bool>,
-    depth: Vec<u32>,
-    busy: Vec<BusySpan>,
+    /// Number of checkpoints before the I/Os and first issue time, by which chunks are sorted.
+    order: (usize, u64),
+    ios: AnnotatedBatch,
 }
 
 /// All I/Os of a window that pass a filter.
@@ -48,7 +44,7 @@ struct RowChunk {
 pub struct KeptRows {
     window_ns: (u64, u64),
     filter: Filter,
-    runs: Vec<RowChunk>,
+    chunks: Vec<RowChunk>,
     ios: usize,
 }
 
@@ -62,7 +58,7 @@ impl KeptRows {
         is_inside && (self.filter == *filter || is_wider)
     }
 
-    /// Passes on every run, with the rows marked that pass a filter.
+    /// Passes on every chunk, with the rows marked that pass a filter.
     ///
     /// # Errors
     /// Returns the first error of `take`.
@@ -72,34 +68,18 @@ impl KeptRows {
         mut take: impl FnMut(&AnnotatedRows<'_>) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         let mut kept = Vec::new();
-        for run in &self.runs {
-            passing.mark(&run.batch, &run.sequential, &mut kept);
-            take(&run.rows(&kept))?;
+        for chunk in &self.chunks {
+            passing.mark(&chunk.ios.batch, &chunk.ios.sequential, &mut kept);
+            take(&AnnotatedRows { kept: &kept, ..chunk.ios.rows() })?;
         }
         Ok(())
-    }
-}
-
-impl RowChunk {
-    fn rows<'r>(&'r self, kept: &'r [bool]) -> AnnotatedRows<'r> {
-        AnnotatedRows {
-            batch: &self.batch,
-            sequential: &self.sequential,
-            depth: &self.depth,
-            busy: &self.busy,
-            kept,
-            after: &[],
-            stretch: 0,
-            order_ns: &[],
-            place: None,
-        }
     }
 }
 
 /// A fold that keeps the selected I/Os, up to a limit.
 #[derive(Debug, Default)]
 pub struct RowCollector {
-    runs: Vec<RowChunk>,
+    chunks: Vec<RowChunk>,
     ios: usize,
 }
 
@@ -124,14 +104,8 @@ impl RowCollector {
         if self.ios > KEPT_MOST {
             return Ok(None);
         }
-        self.runs.sort_by_key(|run| run.place);
-        Ok(Some(KeptRows { window_ns, filter, runs: self.runs, ios: self.ios }))
-    }
-}
-
-impl EmptyLike for RowCollector {
-    fn alike(&self) -> Self {
-        RowCollector::default()
+        self.chunks.sort_by_key(|chunk| chunk.order);
+        Ok(Some(KeptRows { window_ns, filter, chunks: self.chunks, ios: self.ios }))
     }
 }
 
@@ -150,22 +124,25 @@ impl Fold for RowCollector {
         if self.ios > KEPT_MOST {
             return Err(TraceError::TooFine(TOO_MANY.into()));
         }
-        self.runs.push(RowChunk {
-            place: (rows.stretch, batch.issued_ns(0)),
-            batch,
-            sequential: rows.iter().map(|row| rows.sequential[row]).collect(),
-            depth: rows.iter().map(|row| rows.depth[row]).collect(),
-            busy: rows.iter().map(|row| rows.busy[row]).collect(),
+        self.chunks.push(RowChunk {
+            order: (rows.checkpoints, batch.issued_ns(0)),
+            ios: AnnotatedBatch {
+                batch,
+                sequential: rows.iter().map(|row| rows.sequential[row]).collect(),
+                depth: rows.iter().map(|row| rows.depth[row]).collect(),
+                busy: rows.iter().map(|row| rows.busy[row]).collect(),
+                ..AnnotatedBatch::default()
+            },
         });
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(RowCollector::default())
     }
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
-        self.runs.append(&mut other.runs);
+        self.chunks.append(&mut other.chunks);
         self.ios += other.ios;
         Ok(())
     }

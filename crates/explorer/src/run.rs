@@ -35,7 +35,7 @@ pub struct RunState {
     pub written_unix_ms: Vec<u64>,
     /// The device as it was found.
     pub device: Device,
-    /// Whether a process is executing the run.
+    /// True if a process is executing the run.
     pub is_live: bool,
     /// `live`, or how the run ended: `complete`, `steady`, `not steady`, `void`, `unfinished`.
     pub state: String,
@@ -45,7 +45,7 @@ pub struct RunState {
     pub time_left_s: Option<f64>,
     /// Caveats of the results.
     pub caveats: Vec<Caveat>,
-    /// Whether flushes count as I/Os, as in the report of a replay.
+    /// True if flushes count as I/Os, as in the report of a replay.
     pub counts_flushes: bool,
 }
 

@@ -61,8 +61,8 @@ impl<'c> IoSelection<'c> {
     }
 
     /// Returns whether the resolution of the index suffices for the window: it covers the whole
-    /// capture, has many cells, has more I/Os than can be read quickly, or the cells are the steps
-    /// of which sums were kept.
+    /// capture, has many cells, has more I/Os than can be read quickly, or the cells are the
+    /// capture steps.
     pub fn is_wide(&self) -> bool {
         self.is_whole()
             || self.cells().len() as u64 > CELLS_ENOUGH
@@ -90,6 +90,11 @@ impl<'c> IoSelection<'c> {
         }
     }
 
+    /// Returns the same I/Os with another filter.
+    pub fn with_filter(&self, filter: Filter) -> Self {
+        IoSelection { filter, index: Arc::clone(&self.index), ..*self }
+    }
+
     fn usual(&self) -> Filter {
         Filter { layer: usual_layer(self.capture.conditions()), ..Filter::default() }
     }
@@ -113,7 +118,7 @@ impl<'c> IoSelection<'c> {
     /// Returns a pass over a part of the time, with the filter.
     pub fn pass(&self, window_ns: (u64, u64)) -> PassOptions {
         let filter = self.filter.clone().within(&[window_ns]);
-        let start = self.index.stretches.before(window_ns.0).start.clone();
+        let start = self.index.segments.before(window_ns.0).start.clone();
         PassOptions { filter, start: start.map(Arc::new), ..PassOptions::default() }
     }
 
@@ -162,7 +167,7 @@ impl<'c> IoSelection<'c> {
         }
         let mut keeping = RowCollector::default();
         // The checkpoints restore the order of the I/Os that several threads found.
-        let pass = PassOptions { places_every: Some(1), ..pass.clone() };
+        let pass = PassOptions { checkpoint_every: Some(1), ..pass.clone() };
         let passed = self.captured()?.run(&pass, &mut [&mut keeping]);
         let kept = keeping.finish(passed, window_ns, self.filter.clone())?;
         match kept.map(Arc::new) {
@@ -186,7 +191,7 @@ impl<'c> IoSelection<'c> {
     }
 
     /// Divides the window into at most `columns` columns, which may be narrower than the cells of
-    /// the index, but not than the steps of which sums were kept.
+    /// the index, but not than the capture steps.
     pub fn axis(&self, columns: u64) -> ColumnAxis {
         let narrowest_ns = self.index.step_ns.unwrap_or(1);
         axis(self.window_ns, columns, self.index.cells.width_ns, narrowest_ns)

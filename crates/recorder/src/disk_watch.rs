@@ -6,7 +6,7 @@ use steadfast_host::SystemRoots;
 
 /// A captured disk.
 #[derive(Debug)]
-struct Watched {
+struct WatchedDisk {
     number: (u32, u32),
     name: String,
     /// Disk sequence number at the last check; `None` if no disk had this device number.
@@ -18,17 +18,17 @@ struct Watched {
 /// The captured disks, in the order in which the probes number them.
 #[derive(Debug)]
 pub(crate) struct DiskWatch {
-    disks: Vec<Watched>,
+    disks: Vec<WatchedDisk>,
     /// Number of devices in the capture so far, replaced ones included.
     devices: usize,
     /// Replacements not yet taken by the session.
-    replaced: Vec<Replaced>,
+    replaced: Vec<ReplacedDisk>,
     read: fn((u32, u32)) -> Option<u64>,
 }
 
 /// A disk that took over the device number of another, and the remark about it.
 #[derive(Debug)]
-pub(crate) struct Replaced {
+pub(crate) struct ReplacedDisk {
     pub(crate) device: CapturedDevice,
     pub(crate) remark: String,
 }
@@ -43,9 +43,9 @@ impl DiskWatch {
         disks: impl Iterator<Item = ((u32, u32), String)>,
         read: fn((u32, u32)) -> Option<u64>,
     ) -> Self {
-        let watched: Vec<Watched> = disks
+        let watched: Vec<WatchedDisk> = disks
             .zip(0u16..)
-            .map(|((number, name), device)| Watched {
+            .map(|((number, name), device)| WatchedDisk {
                 number,
                 name,
                 sequence: read(number),
@@ -57,10 +57,8 @@ impl DiskWatch {
 
     /// Checks whether the disks are still present. A disk that is not gets a new index at the end
     /// of the capture's devices. Must be called after events are taken from the probes and before
-    /// these events are labeled, so that no I/O of another disk keeps the old name. Returns true if
-    /// a disk was replaced.
-    pub(crate) fn look(&mut self) -> bool {
-        let before = self.devices;
+    /// these events are labeled, so that no I/O of another disk keeps the old name.
+    pub(crate) fn update(&mut self) {
         for disk in &mut self.disks {
             let sequence = (self.read)(disk.number);
             if sequence == disk.sequence {
@@ -76,7 +74,7 @@ impl DiskWatch {
                 Some(_) => "present again".to_owned(),
                 None => "absent".to_owned(),
             };
-            self.replaced.push(Replaced {
+            self.replaced.push(ReplacedDisk {
                 device: CapturedDevice {
                     name: format!("{} ({now})", disk.name),
                     ..CapturedDevice::default()
@@ -88,11 +86,10 @@ impl DiskWatch {
                 ),
             });
         }
-        self.devices > before
     }
 
     /// Returns the replacements found since the last call.
-    pub(crate) fn take_replaced(&mut self) -> Vec<Replaced> {
+    pub(crate) fn take_replaced(&mut self) -> Vec<ReplacedDisk> {
         std::mem::take(&mut self.replaced)
     }
 
@@ -118,19 +115,19 @@ mod tests {
         };
         let disks = [((7, 0), "loop0".to_owned()), ((7, 4), "loop4".to_owned())];
         let mut watch = DiskWatch::reading(disks.into_iter(), read);
-        watch.look();
+        watch.update();
         assert!(watch.take_replaced().is_empty());
         SEQUENCE.store(0, Ordering::Relaxed);
-        watch.look();
+        watch.update();
         let gone = watch.take_replaced();
         assert_eq!((gone.len(), gone[0].device.name.as_str()), (1, "loop4 (absent)"));
         assert_eq!([0, 1].map(|number| watch.device(number)), [0, 2]);
         SEQUENCE.store(9, Ordering::Relaxed);
-        watch.look();
+        watch.update();
         let other = watch.take_replaced();
         assert_eq!(other[0].device.name, "loop4 (disk sequence 9)");
         assert_eq!((watch.device(0), watch.device(1)), (0, 3));
-        watch.look();
+        watch.update();
         assert!(watch.take_replaced().is_empty());
     }
 }

@@ -12,7 +12,7 @@ pub enum RecordError {
     /// The options are invalid or contradict each other.
     #[error(transparent)]
     Unsuitable(CaptureError),
-    /// Content is to be sampled, but the block layer is not captured.
+    /// Content sampling needs the block layer, which is not captured.
     #[error("--content-sample reads block devices; add --layer block")]
     NoBlockLayer,
     /// The path names a file or a simulated device.

@@ -15,12 +15,12 @@ use steadfast_host::{Directory, ReadAccess, wall_clock_unix_ms};
 
 /// Parent of the directory in which running captures look for marks, `steadfast/captures`. Only
 /// root may enter it.
-const PLACE: &str = "/run";
+const RUN_DIRECTORY: &str = "/run";
 const DIRECTORIES: [&str; 2] = ["steadfast", "captures"];
 
-/// Letters of a mark's name.
+/// Longest name of a mark, in characters.
 const NAME_MAX: usize = 200;
-/// Bytes of a trace's path.
+/// Longest path of a trace, in bytes.
 const PATH_MAX: usize = 4096;
 
 /// Returns the name of a mark in one line.
@@ -43,7 +43,7 @@ pub fn mark_name(name: &str) -> Result<String, MarkError> {
     }
 }
 
-/// A file that [`mark`] appends to; taken away when the capture ends.
+/// A file that [`mark`] appends to; removed when the capture ends.
 pub(crate) struct MarkFile {
     directory: Directory,
     name: OsString,
@@ -54,7 +54,7 @@ pub(crate) struct MarkFile {
 impl MarkFile {
     /// Creates the file of the capture that writes `trace`.
     pub(crate) fn new(trace: &Path) -> Result<MarkFile, MarkError> {
-        MarkFile::in_directory(Directory::private(Path::new(PLACE), &DIRECTORIES)?, trace)
+        MarkFile::in_directory(Directory::private(Path::new(RUN_DIRECTORY), &DIRECTORIES)?, trace)
     }
 
     fn in_directory(directory: Directory, trace: &Path) -> Result<MarkFile, MarkError> {
@@ -67,11 +67,11 @@ impl MarkFile {
             let seen = line.len() as u64;
             let made = directory.create(&name, ReadAccess::Usual).and_then(|mut file| {
                 file.write_all(line.as_bytes())?;
-                held(file)
+                locked(file)
             });
             match made {
                 Ok(Some(file)) => return Ok(MarkFile { directory, name, file, seen }),
-                // Somebody took it for a dead capture's before it was locked.
+                // Another process removed it as left over before it was locked.
                 Ok(None) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => {
@@ -112,7 +112,7 @@ impl Drop for MarkFile {
 }
 
 /// Locks a new file; returns `None` if it was removed before that.
-fn held(file: File) -> io::Result<Option<File>> {
+fn locked(file: File) -> io::Result<Option<File>> {
     file.lock()?;
     let is_there = file.metadata()?.nlink() > 0;
     Ok(is_there.then_some(file))
@@ -130,9 +130,11 @@ pub struct Marked {
 /// Marks the current time with a name in every running capture.
 ///
 /// # Errors
-/// Where no such capture runs, the name is none, or this user may not write marks.
+/// Returns [`MarkError::NoCapture`] or [`MarkError::NoSuchCapture`] if no such capture runs,
+/// [`MarkError::Name`] if the name is invalid, and [`MarkError::Leave`] if this user may not write
+/// marks.
 pub fn mark(name: &str, trace: Option<&Path>) -> Result<Marked, MarkError> {
-    let directory = Directory::private_if_there(Path::new(PLACE), &DIRECTORIES)?;
+    let directory = Directory::private_if_there(Path::new(RUN_DIRECTORY), &DIRECTORIES)?;
     let directory = directory.ok_or(MarkError::NoCapture)?;
     mark_in(&directory, name, trace, wall_clock_unix_ms() * 1_000_000)
 }
@@ -147,29 +149,26 @@ fn mark_in(
     let line = format!("{unix_ns} {name}\n");
     let mut running = Vec::new();
     for file in directory.names()? {
-        let failed = |source| MarkError::Leave { path: directory.path().join(&file), source };
-        running.extend(
-            running_capture(directory, &file).map_err(failed)?.map(|found| (file.clone(), found)),
-        );
+        running.extend(MarkedCapture::open(directory, &file)?);
     }
     if running.is_empty() {
         return Err(MarkError::NoCapture);
     }
     if let Some(wanted) = trace {
-        let all: Vec<PathBuf> = running.iter().map(|(_, (trace, _))| trace.clone()).collect();
+        let all: Vec<PathBuf> = running.iter().map(|capture| capture.trace.clone()).collect();
         let chosen = chosen(&all, wanted)?;
-        running.retain(|(_, (trace, _))| *trace == chosen);
+        running.retain(|capture| capture.trace == chosen);
     }
     let mut traces = Vec::new();
-    for (file, (trace, mut marks)) in running {
-        let failed = |source| MarkError::Leave { path: directory.path().join(&file), source };
-        marks.write_all(line.as_bytes()).map_err(failed)?;
+    for MarkedCapture { trace, mut marks, path } in running {
+        let written = marks.write_all(line.as_bytes());
+        written.map_err(|source| MarkError::Leave { path, source })?;
         traces.push(trace);
     }
     Ok(Marked { name, traces })
 }
 
-/// The running capture's trace that somebody means.
+/// Returns the trace of a running capture by its path, or by its file name if only one has it.
 fn chosen(running: &[PathBuf], wanted: &Path) -> Result<PathBuf, MarkError> {
     let absolute = std::path::absolute(wanted).unwrap_or_else(|_| wanted.to_owned());
     if let Some(exact) = running.iter().find(|trace| **trace == absolute) {
@@ -189,26 +188,43 @@ fn chosen(running: &[PathBuf], wanted: &Path) -> Result<PathBuf, MarkError> {
     }
 }
 
-/// The trace of the capture that holds a file of marks, and the file; `None` where the capture
-/// has ended.
-fn running_capture(directory: &Directory, name: &OsStr) -> io::Result<Option<(PathBuf, File)>> {
-    let file = match directory.open_to_append(name) {
-        // It ended this moment.
-        Err(error) if error.is_missing() => return Ok(None),
-        opened => opened.map_err(io::Error::other)?,
-    };
-    match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => {
-            let mut head = vec![0; PATH_MAX];
-            let length = file.read_at(&mut head, 0)?;
-            let line = head[..length].split(|byte| *byte == b'\n').next().unwrap_or_default();
-            Ok(Some((PathBuf::from(OsStr::from_bytes(line)), file)))
-        }
-        Err(TryLockError::Error(error)) => Err(error),
-        // Left by a killed capture.
-        Ok(()) => {
-            directory.remove_own(name, &file);
-            Ok(None)
+/// A running capture and its file of marks.
+struct MarkedCapture {
+    /// Path of the trace that it writes.
+    trace: PathBuf,
+    marks: File,
+    /// Path of the file of marks.
+    path: PathBuf,
+}
+
+impl MarkedCapture {
+    /// Returns the capture that holds a file of marks, or `None` if it has ended.
+    fn open(directory: &Directory, name: &OsStr) -> Result<Option<Self>, MarkError> {
+        let path = directory.path().join(name);
+        Self::read(directory, name, path.clone())
+            .map_err(|source| MarkError::Leave { path, source })
+    }
+
+    fn read(directory: &Directory, name: &OsStr, path: PathBuf) -> io::Result<Option<Self>> {
+        let marks = match directory.open_to_append(name) {
+            // The capture ended at this moment.
+            Err(error) if error.is_missing() => return Ok(None),
+            opened => opened.map_err(io::Error::other)?,
+        };
+        match marks.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => {
+                let mut head = vec![0; PATH_MAX];
+                let length = marks.read_at(&mut head, 0)?;
+                let line = head[..length].split(|byte| *byte == b'\n').next().unwrap_or_default();
+                let trace = PathBuf::from(OsStr::from_bytes(line));
+                Ok(Some(MarkedCapture { trace, marks, path }))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+            // Left by a killed capture.
+            Ok(()) => {
+                directory.remove_own(name, &marks);
+                Ok(None)
+            }
         }
     }
 }

@@ -33,7 +33,7 @@ impl ProcessorLog {
     }
 
     /// Adds a reading if one is due and `/proc/stat` can be read.
-    pub(crate) fn look(&mut self, now_ns: u64, readings: &mut Arc<Vec<ProcessorReading>>) {
+    pub(crate) fn update(&mut self, now_ns: u64, readings: &mut Arc<Vec<ProcessorReading>>) {
         if now_ns < self.due_ns {
             return;
         }
@@ -83,10 +83,10 @@ mod tests {
     }
 
     #[test]
-    fn readings_are_taken_at_the_first_look_in_each_interval() {
+    fn readings_are_taken_once_in_each_interval() {
         let (mut log, mut readings) = (ProcessorLog::reading(None, real), Arc::default());
         for tenth in [0, 3, 9, 11, 12, 35, 40] {
-            log.look(tenth * SECOND / 10, &mut readings);
+            log.update(tenth * SECOND / 10, &mut readings);
         }
         assert_eq!(times(&readings), [0, 11, 35, 40]);
         let last = readings[3];
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(times(&readings), [40, 41]);
         let mut fine = ProcessorLog::reading(Some(SECOND / 4), real);
         let mut readings = Arc::default();
-        (0..10).for_each(|tenth| fine.look(tenth * SECOND / 10, &mut readings));
+        (0..10).for_each(|tenth| fine.update(tenth * SECOND / 10, &mut readings));
         assert_eq!(times(&readings), [0, 3, 5, 8]);
     }
 
@@ -105,12 +105,12 @@ mod tests {
     fn a_long_capture_is_thinned_out_and_an_unknown_host_has_none() {
         let (mut log, mut readings) = (ProcessorLog::reading(None, real), Arc::default());
         let seconds = READINGS_MAX as u64 * 3 / 2;
-        (0..seconds).for_each(|second| log.look(second * SECOND, &mut readings));
+        (0..seconds).for_each(|second| log.update(second * SECOND, &mut readings));
         assert!(readings.len() < READINGS_MAX, "{}", readings.len());
         assert!(readings.windows(2).all(|pair| pair[1].at_ns - pair[0].at_ns == 2 * SECOND));
         assert_eq!(readings.first().unwrap().at_ns, 0);
         let (mut log, mut none) = (ProcessorLog::reading(None, || None), Arc::default());
-        log.look(0, &mut none);
+        log.update(0, &mut none);
         assert!(none.is_empty());
     }
 }

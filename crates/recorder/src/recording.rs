@@ -104,9 +104,9 @@ impl Output {
 
 impl Recording {
     /// Returns the options for the probes.
-    pub(crate) fn options(&self, devices: &[Found]) -> CaptureOptions {
+    pub(crate) fn options(&self, devices: &[FoundDevice]) -> CaptureOptions {
         CaptureOptions {
-            devices: devices.iter().map(|found| found.listened.clone()).collect(),
+            devices: devices.iter().map(|found| found.probed.clone()).collect(),
             layers: self.layers_in_order(),
             process: self.process,
             commands: self.commands,
@@ -154,11 +154,11 @@ impl Recording {
     }
 
     /// Returns the conditions for the file's metadata, as far as they are known at the start.
-    pub(crate) fn conditions(&self, devices: &[Found]) -> CaptureConditions {
+    pub(crate) fn conditions(&self, devices: &[FoundDevice]) -> CaptureConditions {
         let roots = SystemRoots::real();
         let host = devices.first().map(|found| steadfast_host::host_facts(&roots, &found.device));
         let host = host.unwrap_or_default();
-        let partitions = devices.iter().filter_map(Found::remark);
+        let partitions = devices.iter().filter_map(FoundDevice::remark);
         CaptureConditions {
             software: self.software.clone(),
             step_ns: self.step.map(|width| width.0),
@@ -170,7 +170,7 @@ impl Recording {
             host: host.name,
             operating_system: host.operating_system,
             kernel: host.kernel,
-            devices: devices.iter().map(Found::captured).collect(),
+            devices: devices.iter().map(FoundDevice::captured).collect(),
             threads: self.step.is_none(),
             busy_time: self.step.is_some() && self.process.is_none(),
             cgroups: self.cgroups.then(Vec::new),
@@ -185,11 +185,14 @@ impl Recording {
     }
 
     /// Starts the sampler of written blocks; returns `None` if content is not sampled.
-    pub(crate) fn sampler(&self, devices: &[Found]) -> Result<Option<ContentSampler>, RecordError> {
+    pub(crate) fn sampler(
+        &self,
+        devices: &[FoundDevice],
+    ) -> Result<Option<ContentSampler>, RecordError> {
         let Some(every) = self.content_sample else { return Ok(None) };
-        let sampled = |(path, found): (&PathBuf, &Found)| SampledDevice {
+        let sampled = |(path, found): (&PathBuf, &FoundDevice)| SampledDevice {
             path: path.clone(),
-            base: found.listened.sectors.start * 512,
+            base: found.probed.sectors.start * 512,
         };
         let sampled: Vec<_> = self.devices.iter().zip(devices).map(sampled).collect();
         Ok(Some(ContentSampler::begin(&sampled, every)?))
@@ -197,12 +200,12 @@ impl Recording {
 }
 
 /// A device to capture, as inspected.
-pub(crate) struct Found {
+pub(crate) struct FoundDevice {
     device: Device,
-    listened: CaptureDevice,
+    probed: CaptureDevice,
 }
 
-impl Found {
+impl FoundDevice {
     fn captured(&self) -> CapturedDevice {
         let device = &self.device;
         CapturedDevice {
@@ -218,30 +221,30 @@ impl Found {
 
     /// Returns the device number and name of its disk.
     pub(crate) fn disk(&self) -> ((u32, u32), String) {
-        (self.listened.number, self.listened.name.clone())
+        (self.probed.number, self.probed.name.clone())
     }
 
     /// Returns the remark about a partition, or `None` for a whole disk.
     fn remark(&self) -> Option<String> {
-        (self.listened.sectors != WHOLE_DISK).then(|| {
+        (self.probed.sectors != WHOLE_DISK).then(|| {
             format!(
                 "{} is a partition: offsets count from the start of its disk, and the I/Os \
                  include the disk's flushes.",
-                self.listened.name
+                self.probed.name
             )
         })
     }
 }
 
 /// Inspects the given devices and mount points, in this order.
-pub(crate) fn find(named: &[PathBuf], mounts: &[PathBuf]) -> Result<Vec<Found>, RecordError> {
+pub(crate) fn find(named: &[PathBuf], mounts: &[PathBuf]) -> Result<Vec<FoundDevice>, RecordError> {
     let roots = SystemRoots::real();
     let devices = named.iter().map(|path| found(path, &roots));
     devices.chain(mounts.iter().map(|path| found_mount(path, &roots))).collect()
 }
 
 /// Inspects a mounted file system, which may lie on no block device of this host.
-fn found_mount(path: &Path, roots: &SystemRoots) -> Result<Found, RecordError> {
+fn found_mount(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, RecordError> {
     let mounted = steadfast_host::mounted_at(path, roots)?;
     let name = mounted.point.to_string_lossy().into_owned();
     let device = Device {
@@ -264,17 +267,17 @@ fn found_mount(path: &Path, roots: &SystemRoots) -> Result<Found, RecordError> {
         in_use: Vec::new(),
     };
     let file_systems = vec![CaptureFileSystem { number: mounted.number, kind: Some(mounted.kind) }];
-    let listened = CaptureDevice {
+    let probed = CaptureDevice {
         name,
         number: mounted.number,
         sectors: WHOLE_DISK,
         bio_based: false,
         file_systems,
     };
-    Ok(Found { device, listened })
+    Ok(FoundDevice { device, probed })
 }
 
-fn found(path: &Path, roots: &SystemRoots) -> Result<Found, RecordError> {
+fn found(path: &Path, roots: &SystemRoots) -> Result<FoundDevice, RecordError> {
     let mut device = steadfast_host::inspect(path, roots)?;
     let queue = steadfast_host::block_queue(&device, roots)
         .ok_or_else(|| RecordError::NoBlockDevice(path.to_owned()))?;
@@ -282,7 +285,7 @@ fn found(path: &Path, roots: &SystemRoots) -> Result<Found, RecordError> {
         Some(part) => (part.disk_number, part.sectors.clone()),
         None => (queue.number, WHOLE_DISK),
     };
-    let listened = CaptureDevice {
+    let probed = CaptureDevice {
         name: device.name.clone(),
         number,
         sectors,
@@ -293,7 +296,7 @@ fn found(path: &Path, roots: &SystemRoots) -> Result<Found, RecordError> {
     if let Some(part) = queue.partition_of {
         device.capacity = part.disk_capacity;
     }
-    Ok(Found { device, listened })
+    Ok(FoundDevice { device, probed })
 }
 
 fn file_systems(device: &Device, roots: &SystemRoots) -> Vec<CaptureFileSystem> {
@@ -302,16 +305,16 @@ fn file_systems(device: &Device, roots: &SystemRoots) -> Vec<CaptureFileSystem> 
 }
 
 /// Returns the remark for a capture that writes its file to a captured device, or `None`.
-fn remark_on_output(output: &Path, devices: &[Found]) -> Option<String> {
+fn remark_on_output(output: &Path, devices: &[FoundDevice]) -> Option<String> {
     let directory = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let number = std::fs::metadata(directory.unwrap_or(Path::new("."))).ok()?.dev();
     let number = (libc::major(number), libc::minor(number));
-    let holds = |found: &&Found| found.listened.file_systems.iter().any(|f| f.number == number);
+    let holds = |found: &&FoundDevice| found.probed.file_systems.iter().any(|f| f.number == number);
     let found = devices.iter().find(holds)?;
     Some(format!(
         "{} is on {}: the I/Os include the capture's own writes. Write the file to another device.",
         output.display(),
-        found.listened.name
+        found.probed.name
     ))
 }
 
@@ -351,7 +354,7 @@ mod tests {
         }
     }
 
-    fn on_a_disk() -> Vec<Found> {
+    fn on_a_disk() -> Vec<FoundDevice> {
         let device = Device {
             path: "/dev/x".into(),
             name: "x".into(),
@@ -371,14 +374,14 @@ mod tests {
             array: None,
             in_use: Vec::new(),
         };
-        let listened = CaptureDevice {
+        let probed = CaptureDevice {
             name: "x1".into(),
             number: (8, 0),
             sectors: 2048..4096,
             bio_based: false,
             file_systems: Vec::new(),
         };
-        vec![Found { device, listened }]
+        vec![FoundDevice { device, probed }]
     }
 
     #[test]

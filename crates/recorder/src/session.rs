@@ -8,10 +8,11 @@ use crate::open_file::OpenFile;
 use crate::processors::ProcessorLog;
 use crate::progress::{CaptureStatus, RecordingEvent, RecordingProgress};
 use crate::recording::{self, Recording};
+use crate::sink::LiveCapture;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use steadfast_capture::{Capture, CaptureCounters, ContentSampler};
+use steadfast_capture::{Capture, CaptureCounters};
 use steadfast_domain::io_event::{CapturePart, Mark, Share};
 use steadfast_domain::{CaptureConditions, Nanos};
 use steadfast_host::{Directory, FileError, SystemRoots, wall_clock_unix_ms};
@@ -44,9 +45,9 @@ pub fn record(
     let conditions = recording.conditions(&devices);
     let capture = Capture::begin(&options)?;
     let sampler = recording.sampler(&devices)?;
-    let watch = DiskWatch::new(devices.iter().map(recording::Found::disk));
-    Session::new(recording, directory, conditions, capture, sampler, watch, progress)?
-        .run(is_stopped)
+    let watch = DiskWatch::new(devices.iter().map(recording::FoundDevice::disk));
+    let live = LiveCapture { capture, sampler, watch };
+    Session::new(recording, directory, conditions, live, progress)?.run(is_stopped)
 }
 
 /// Returns the time until the next poll, from the last one and the fill level of the buffers.
@@ -67,9 +68,7 @@ struct Session<'a> {
     /// Directory of the files.
     directory: Directory,
     conditions: CaptureConditions,
-    capture: Capture,
-    sampler: Option<ContentSampler>,
-    watch: DiskWatch,
+    live: LiveCapture,
     processors: ProcessorLog,
     marks: MarkFile,
     progress: &'a mut dyn RecordingProgress,
@@ -78,9 +77,9 @@ struct Session<'a> {
     reported: Instant,
     total: u64,
     /// Processor time of this process before the capture, in nanoseconds.
-    own_before: u64,
+    cpu_before_ns: u64,
     /// Time at which the host's time zone was last checked.
-    zone_seen_unix_ms: u64,
+    time_zone_checked_unix_ms: u64,
 }
 
 impl<'a> Session<'a> {
@@ -88,38 +87,34 @@ impl<'a> Session<'a> {
         recording: &'a Recording,
         directory: Directory,
         mut conditions: CaptureConditions,
-        capture: Capture,
-        sampler: Option<ContentSampler>,
-        watch: DiskWatch,
+        live: LiveCapture,
         progress: &'a mut dyn RecordingProgress,
     ) -> Result<Self, RecordError> {
-        conditions.source = capture.describe();
+        conditions.source = live.capture.describe();
         let now_unix_ms = wall_clock_unix_ms();
         let now_unix_ns = now_unix_ms * 1_000_000;
         conditions.zone = steadfast_host::zone(now_unix_ms);
-        conditions.began_unix_ns = Some(now_unix_ns.saturating_sub(capture.lasted_ns()));
-        conditions.part = Some(CapturePart { capture: new_name(), first: 1, last: 1 });
-        conditions.remarks.extend_from_slice(capture.remarks());
+        conditions.began_unix_ns = Some(now_unix_ns.saturating_sub(live.capture.lasted_ns()));
+        conditions.part = Some(CapturePart { capture: new_capture_id(), first: 1, last: 1 });
+        conditions.remarks.extend_from_slice(live.capture.remarks());
         for remark in &conditions.remarks {
             progress.tell(&RecordingEvent::Remark(remark));
         }
-        let begun = recording.mark.clone().map(|name| Mark { at_ns: 0, name });
-        conditions.marks.extend(begun);
+        let mark = recording.mark.clone().map(|name| Mark { at_ns: 0, name });
+        conditions.marks.extend(mark);
         Ok(Session {
             recording,
             directory,
             conditions,
-            capture,
-            sampler,
-            watch,
+            live,
             processors: ProcessorLog::new(recording.step.map(|width| width.0)),
             marks: MarkFile::new(&recording.output.path).map_err(RecordError::Marks)?,
             progress,
             part: 1,
             reported: Instant::now(),
             total: 0,
-            own_before: own_time(),
-            zone_seen_unix_ms: now_unix_ms,
+            cpu_before_ns: own_cpu_time_ns(),
+            time_zone_checked_unix_ms: now_unix_ms,
         })
     }
 
@@ -145,13 +140,13 @@ impl<'a> Session<'a> {
 
     /// Writes the completed I/Os, and opens the next file if this one is full.
     fn poll(&mut self, mut file: OpenFile) -> Result<OpenFile, RecordError> {
-        self.total += file.take(&mut self.capture, self.sampler.as_mut(), &mut self.watch)?;
-        self.name_replaced_disks();
+        self.total += file.poll(&mut self.live)?;
+        self.record_replaced_disks();
         self.read_marks();
         self.read_processors();
-        if file.is_to_be_kept() {
-            self.count()?;
-            file.keep(&self.conditions)?;
+        if file.must_be_flushed() {
+            self.update_conditions()?;
+            file.flush(&self.conditions)?;
         }
         if file.is_full(&self.recording.output) {
             file = self.rotate(file)?;
@@ -164,8 +159,8 @@ impl<'a> Session<'a> {
     }
 
     /// Records a disk that took over a device number as a device of its own.
-    fn name_replaced_disks(&mut self) {
-        for replaced in self.watch.take_replaced() {
+    fn record_replaced_disks(&mut self) {
+        for replaced in self.live.watch.take_replaced() {
             self.progress.tell(&RecordingEvent::Remark(&replaced.remark));
             self.conditions.devices.push(replaced.device);
             self.conditions.remarks.push(replaced.remark);
@@ -173,7 +168,7 @@ impl<'a> Session<'a> {
     }
 
     fn read_processors(&mut self) {
-        self.processors.look(self.capture.lasted_ns(), &mut self.conditions.processors);
+        self.processors.update(self.live.capture.lasted_ns(), &mut self.conditions.processors);
     }
 
     fn read_marks(&mut self) {
@@ -187,43 +182,43 @@ impl<'a> Session<'a> {
     /// written blocks are read back before they are overwritten; with capture steps too, because
     /// their tables are not covered by the fill level.
     fn pause(&self, last: Duration) -> Duration {
-        let buffers_alone = self.sampler.is_none() && self.conditions.step_ns.is_none();
-        pause(last, self.capture.fullness().filter(|_| buffers_alone))
+        let buffers_alone = self.live.sampler.is_none() && self.conditions.step_ns.is_none();
+        pause(last, self.live.capture.fullness().filter(|_| buffers_alone))
     }
 
-    /// Records changes of the zone's UTC offset, such as the start of summer time.
-    fn follow_zone(&mut self) {
+    /// Records a change of the host's UTC offset, such as the start of summer time.
+    fn record_time_zone_change(&mut self) {
         let now_unix_ms = wall_clock_unix_ms();
         if let Some(zone) = &mut self.conditions.zone {
-            let change = steadfast_host::zone_change(self.zone_seen_unix_ms, now_unix_ms);
+            let change = steadfast_host::zone_change(self.time_zone_checked_unix_ms, now_unix_ms);
             zone.changes.extend(change);
         }
-        self.zone_seen_unix_ms = now_unix_ms;
+        self.time_zone_checked_unix_ms = now_unix_ms;
     }
 
     /// Updates the conditions with the current counters.
-    fn count(&mut self) -> Result<CaptureCounters, RecordError> {
-        self.follow_zone();
-        let counters = self.capture.counters()?;
-        self.conditions.lasted_ns = self.capture.lasted_ns();
+    fn update_conditions(&mut self) -> Result<CaptureCounters, RecordError> {
+        self.record_time_zone_change();
+        let counters = self.live.capture.counters()?;
+        self.conditions.lasted_ns = self.live.capture.lasted_ns();
         self.conditions.lost = counters.lost;
         self.conditions.skipped = counters.skipped;
         self.conditions.unseen.clone_from(&counters.unseen);
         self.conditions.unfinished = counters.in_part.missing();
         self.conditions.in_part = Some(counters.in_part);
-        self.conditions.cgroups = self.capture.cgroups().map(<[_]>::to_vec);
-        self.conditions.merging = self.capture.merging(&counters);
-        self.conditions.paths = self.capture.paths();
-        if let Some(files) = self.capture.files() {
+        self.conditions.cgroups = self.live.capture.cgroups().map(<[_]>::to_vec);
+        self.conditions.merging = self.live.capture.merging(&counters);
+        self.conditions.paths = self.live.capture.paths();
+        if let Some(files) = self.live.capture.files() {
             self.conditions.files = Arc::clone(files);
         }
-        if let Some(sampler) = &self.sampler {
+        if let Some(sampler) = &self.live.sampler {
             let content = sampler.so_far();
             self.conditions.compression_ratio = content.compression_ratio();
             self.conditions.duplicate_share = content.duplicate_share().and_then(Share::exact);
             self.conditions.content = Some(content);
         }
-        let own = own_time().saturating_sub(self.own_before);
+        let own = own_cpu_time_ns().saturating_sub(self.cpu_before_ns);
         self.conditions.cost_ns = Some((counters.kernel_ns.unwrap_or(0), own));
         Ok(counters)
     }
@@ -246,7 +241,7 @@ impl<'a> Session<'a> {
     }
 
     fn finish(&mut self, file: OpenFile) -> Result<CaptureCounters, RecordError> {
-        let counters = self.count()?;
+        let counters = self.update_conditions()?;
         self.processors.add(self.conditions.lasted_ns, &mut self.conditions.processors);
         let written = file.finish(&self.conditions)?;
         self.progress.tell(&RecordingEvent::Written(&written));
@@ -256,10 +251,10 @@ impl<'a> Session<'a> {
     fn report(&mut self) -> Result<(), RecordError> {
         self.reported = Instant::now();
         if self.progress.is_watched() {
-            let lost = self.count()?.lost;
+            let lost = self.update_conditions()?.lost;
             let lasted = Nanos(self.conditions.lasted_ns);
-            let under_way = CaptureStatus { lasted, ios: self.total, lost };
-            self.progress.tell(&RecordingEvent::Status(under_way));
+            let status = CaptureStatus { lasted, ios: self.total, lost };
+            self.progress.tell(&RecordingEvent::Status(status));
         }
         Ok(())
     }
@@ -267,8 +262,8 @@ impl<'a> Session<'a> {
     /// Writes the remaining I/Os and returns the results.
     fn end(mut self, file: OpenFile) -> Result<Recorded, RecordError> {
         let mut file = self.poll(file)?;
-        self.total += file.take_rest(&mut self.capture, self.sampler.as_mut(), &mut self.watch)?;
-        self.name_replaced_disks();
+        self.total += file.end(&mut self.live)?;
+        self.record_replaced_disks();
         let counters = self.finish(file)?;
         Ok(Recorded { conditions: self.conditions, counters, ios: self.total })
     }
@@ -276,13 +271,13 @@ impl<'a> Session<'a> {
 
 /// Returns a random ID for the capture from the kernel, or one made of time and process ID if the
 /// kernel provides none.
-fn new_name() -> String {
+fn new_capture_id() -> String {
     let by_time_and_process = || format!("{}-{}", wall_clock_unix_ms(), std::process::id());
     steadfast_host::random_name(&SystemRoots::real()).unwrap_or_else(by_time_and_process)
 }
 
 /// Returns the processor time of this process so far, in nanoseconds.
-fn own_time() -> u64 {
+fn own_cpu_time_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid to write to.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };

@@ -12,15 +12,17 @@ use steadfast_domain::{CaptureConditions, IoEvent};
 use steadfast_tracefile::parquet::TraceWriter;
 use steadfast_tracefile::{StepWriter, TraceError};
 
-/// Shortest and longest interval at which capture steps are taken from the kernel.
-const TAKE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+/// Shortest interval at which capture steps are taken from the kernel.
+const TAKE_INTERVAL_MIN: Duration = Duration::from_millis(20);
+/// Longest interval at which capture steps are taken from the kernel.
+const TAKE_INTERVAL_MAX: Duration = Duration::from_secs(1);
 
 /// Longest time for which captured I/Os are only in memory.
-const KEEP: Duration = Duration::from_secs(5);
+const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The same for capture steps with few rows: a row group costs some kilobytes, which would add up
 /// over a day.
-const KEEP_STEPS: Duration = Duration::from_secs(60);
+const FLUSH_INTERVAL_STEPS: Duration = Duration::from_secs(60);
 
 /// Number of rows from which the kilobytes of a row group are small in comparison.
 const MANY_ROWS: usize = 4096;
@@ -38,6 +40,14 @@ pub(crate) enum SinkError {
     /// Writing the file failed.
     #[error(transparent)]
     File(#[from] TraceError),
+}
+
+/// The probes of a capture, and what completes their events.
+pub(crate) struct LiveCapture {
+    pub(crate) capture: Capture,
+    /// Sampler of written blocks; `None` if content is not sampled.
+    pub(crate) sampler: Option<ContentSampler>,
+    pub(crate) watch: DiskWatch,
 }
 
 /// Takes events or steps from a capture and writes them.
@@ -79,56 +89,47 @@ impl Sink {
     }
 
     /// Takes and writes the completed I/Os; returns their number.
-    pub(crate) fn look(
-        &mut self,
-        capture: &mut Capture,
-        sampler: Option<&mut ContentSampler>,
-        watch: &mut DiskWatch,
-    ) -> Result<u64, SinkError> {
+    pub(crate) fn poll(&mut self, live: &mut LiveCapture) -> Result<u64, SinkError> {
         match self {
             Sink::Ios { events, .. } => {
                 events.clear();
-                capture.take(events)?;
-                if let Some(sampler) = sampler {
+                live.capture.take(events)?;
+                if let Some(sampler) = &mut live.sampler {
                     sampler.look(events);
                 }
             }
             Sink::Steps { step_ns, taken, .. } => {
-                let (least, most) = TAKE;
-                if taken.elapsed() < Duration::from_nanos(*step_ns).clamp(least, most) {
+                let width = Duration::from_nanos(*step_ns);
+                if taken.elapsed() < width.clamp(TAKE_INTERVAL_MIN, TAKE_INTERVAL_MAX) {
                     return Ok(0);
                 }
                 *taken = Instant::now();
             }
         }
-        self.write(capture, watch)
+        self.write(live)
     }
 
     /// Ends the capture and writes the remaining I/Os; returns their number.
-    pub(crate) fn end(
-        &mut self,
-        capture: &mut Capture,
-        sampler: Option<&mut ContentSampler>,
-        watch: &mut DiskWatch,
-    ) -> Result<u64, SinkError> {
+    pub(crate) fn end(&mut self, live: &mut LiveCapture) -> Result<u64, SinkError> {
         let mut none = Vec::new();
         let events = match self {
             Sink::Ios { events, .. } => events,
             Sink::Steps { .. } => &mut none,
         };
         events.clear();
-        capture.end(events)?;
-        if let Some(sampler) = sampler {
+        live.capture.end(events)?;
+        if let Some(sampler) = &mut live.sampler {
             sampler.look(events);
             sampler.finish(events);
         }
-        self.write(capture, watch)
+        self.write(live)
     }
 
-    fn write(&mut self, capture: &mut Capture, watch: &mut DiskWatch) -> Result<u64, SinkError> {
+    fn write(&mut self, live: &mut LiveCapture) -> Result<u64, SinkError> {
+        let LiveCapture { capture, watch, .. } = live;
         match self {
             Sink::Ios { writer, events } => {
-                watch.look();
+                watch.update();
                 events.iter_mut().for_each(|event| event.device = watch.device(event.device));
                 writer.write(events)?;
                 Ok(events.len() as u64)
@@ -140,7 +141,7 @@ impl Sink {
                 capture.take_busy(busy)?;
                 ranges.clear();
                 capture.take_ranges(ranges)?;
-                watch.look();
+                watch.update();
                 ranges.iter_mut().for_each(|part| part.device = watch.device(part.device));
                 writer.add_ranges(ranges);
                 busy.iter_mut().for_each(|part| part.device = watch.device(part.device));
@@ -155,16 +156,16 @@ impl Sink {
     }
 
     /// Returns the longest time for which taken data may be only in memory.
-    pub(crate) fn may_wait(&self) -> Duration {
+    pub(crate) fn flush_interval(&self) -> Duration {
         match self {
-            Sink::Steps { writer, .. } if writer.waiting() < MANY_ROWS => KEEP_STEPS,
-            _ => KEEP,
+            Sink::Steps { writer, .. } if writer.waiting() < MANY_ROWS => FLUSH_INTERVAL_STEPS,
+            _ => FLUSH_INTERVAL,
         }
     }
 
     /// Writes out everything taken so far except the newest steps, so that it survives the end of
     /// this process.
-    pub(crate) fn keep(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
+    pub(crate) fn flush(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         match self {
             Sink::Ios { writer, .. } => {
                 writer.update(conditions)?;
@@ -172,8 +173,8 @@ impl Sink {
             }
             Sink::Steps { writer, step_ns, .. } => {
                 writer.update(conditions)?;
-                let settled = conditions.lasted_ns.saturating_sub(LATE.as_nanos() as u64);
-                writer.flush_before(settled / *step_ns)?;
+                let complete_ns = conditions.lasted_ns.saturating_sub(LATE.as_nanos() as u64);
+                writer.flush_before(complete_ns / *step_ns)?;
             }
         }
         Ok(())

@@ -20,7 +20,7 @@ const EVENTS_AT_ONCE: usize = 128;
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     pub(crate) length: usize,
-    /// Whether issue times are known to ascend, so that sorting need not check them.
+    /// True if issue times are known to ascend, so that sorting need not check them.
     rises: bool,
     pub(crate) wide: [Vec<i64>; WIDE],
     pub(crate) narrow: [Vec<i32>; NARROW],

@@ -17,7 +17,7 @@ pub const WAITING_MAX: usize = 1 << 19;
 /// Events read from the file at a time.
 const STRIDE: usize = 1 << 17;
 
-/// How well the order could be kept.
+/// I/Os that could not be put in issue order.
 #[derive(
     Debug,
     Clone,

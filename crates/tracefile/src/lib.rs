@@ -20,6 +20,8 @@ pub mod schema;
 pub mod simd;
 pub mod stream_key;
 pub mod table;
+#[cfg(test)]
+mod testing;
 
 pub use batch::Batch;
 pub use cube_file::StepWriter;

@@ -13,7 +13,7 @@ use steadfast_domain::units::Bytes;
 pub struct StreamKey {
     /// Operation.
     pub op: IoOp,
-    /// Whether its I/Os are sequential (SEQ) rather than random (RND).
+    /// True if its I/Os are sequential (SEQ) rather than random (RND).
     pub sequential: bool,
     /// Transfer size in bytes.
     pub bytes: u32,

@@ -15,6 +15,7 @@ use steadfast_analysis::questions::cumulative::{
 use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::questions::totals::{CaptureTotals, Derivation};
 use steadfast_analysis::sums::capture_step::CaptureStep;
+use steadfast_analysis::sums::content::ContentFigures;
 use steadfast_domain::io_event::Share;
 use steadfast_domain::stimulus::{DataPattern, Durability};
 use steadfast_domain::text::excerpt;
@@ -66,7 +67,7 @@ impl ReplayStep {
     /// Creates one step of a derivation.
     fn new(derivation: &Derivation, number: u64, step: &CaptureStep) -> Self {
         let CaptureTotals { conditions, workload, step_ns, observed, .. } = &derivation.totals;
-        let content = derivation.contents.get(&number).copied().unwrap_or_default();
+        let content = ContentFigures::new(step.times.contents, conditions);
         let began = conditions.began_unix_ns.unwrap_or(0);
         let begin = began.saturating_add(observed.begin_of_step(number, *step_ns));
         let end = begin.saturating_add(observed.length_of_step(number, *step_ns));
@@ -77,10 +78,10 @@ impl ReplayStep {
             lasted_ms: end / 1_000_000 - begin / 1_000_000,
             count: step.ios(),
             amount: step.ops.iter().map(|op| op.bytes).sum(),
-            qd_mean: step.depth_mean(),
-            qd_max: (step.depths > 0).then_some(step.depth_max),
-            response_mean_ms: step.response_mean().map(Nanos::as_millis_f64),
-            response_max_ms: step.response_max().map(Nanos::as_millis_f64),
+            qd_mean: step.times.depth_mean(),
+            qd_max: step.times.depth_max(),
+            response_mean_ms: step.times.response_mean().map(Nanos::as_millis_f64),
+            response_max_ms: step.times.response_max().map(Nanos::as_millis_f64),
             compression_ratio: content.ratio,
             duplicate_percent: content.duplicates.and_then(Share::exact).map(|share| share * 100.0),
             streams: listed.map(|(key, cell)| (key, cell.ios, cell.bytes)).collect(),
@@ -285,7 +286,7 @@ struct RepresentationParser {
     line: usize,
     found: ReplayRepresentation,
     warnings: Vec<RepresentationWarning>,
-    /// Whether a `## Step` was read whose totals are still missing.
+    /// True if a `## Step` was read whose totals are still missing.
     awaits_totals: bool,
 }
 

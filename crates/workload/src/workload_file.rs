@@ -7,12 +7,15 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
-use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold, WorkloadStream};
+use steadfast_analysis::questions::cumulative::{
+    CumulativeWorkload, Threshold, WorkloadStream, data_pattern_seen,
+};
 use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
 use steadfast_analysis::questions::totals::{CaptureTotals, Derivation};
+use steadfast_domain::io_event::Share;
 use steadfast_domain::stimulus::{DataPattern, Durability, Zone};
 use steadfast_domain::text::with_short_words;
-use steadfast_domain::{Bytes, Demand, IoOp, IoStream, Nanos};
+use steadfast_domain::{Bytes, CaptureConditions, Demand, IoOp, IoStream, Nanos};
 use steadfast_tracefile::error::TraceError;
 use twox_hash::XxHash3_64;
 
@@ -42,6 +45,17 @@ pub struct WorkloadFile {
     /// Doubts found while reading the file, one sentence each: it was edited after it was derived,
     /// or its counts contradict each other.
     pub doubts: Vec<String>,
+}
+
+/// The capture of a derived workload, as far as remarks depend on it.
+#[derive(Debug)]
+pub struct WorkloadOrigin<'c> {
+    /// Conditions of the capture.
+    pub conditions: &'c CaptureConditions,
+    /// Description of the filter; `None` if all I/Os were used.
+    pub filter: Option<String>,
+    /// Missing or damaged parts of the trace, one sentence each.
+    pub missing: Vec<String>,
 }
 
 /// The I/Os of one capture step.
@@ -290,6 +304,33 @@ impl WorkloadFile {
             file.doubts.push("It was edited after it was derived.".into());
         }
         Ok(file)
+    }
+
+    /// Returns the file of a workload that was derived from a capture, without steps.
+    ///
+    /// # Errors
+    /// Returns [`TraceError::Unsuitable`] if no stream can be applied to a device.
+    pub fn derived(
+        name: String,
+        workload: CumulativeWorkload,
+        demand: Option<Demand>,
+        origin: WorkloadOrigin<'_>,
+    ) -> Result<Self, TraceError> {
+        let (_, mut remarks) = workload.io_streams()?;
+        remarks.extend(origin.missing);
+        remarks.extend(origin.filter.map(|part| format!("Only part of the trace: {part}.")));
+        if let Some(share @ Share::AtLeast(_)) = origin.conditions.duplicates() {
+            remarks.push(format!(
+                "The share of duplicates is only a lower bound ({share}); the data pattern has no \
+                 duplicates."
+            ));
+        }
+        if demand.is_none() {
+            let what = "The trace has no queue depths; T1Q1 is applied unless --demand is given.";
+            remarks.push(what.to_owned());
+        }
+        let data_pattern = data_pattern_seen(origin.conditions);
+        Ok(WorkloadFile { name, workload, demand, data_pattern, remarks, ..Self::default() })
     }
 
     /// Returns the applied test workload (see [`CumulativeWorkload::io_streams`]), placed as the file says.

@@ -72,7 +72,7 @@ fn the_tutorials_seven_steps_keep_their_own_data_out_and_in() {
     let of_steps = applied.steps.iter().map(|step| step.data_pattern.clone().unwrap().to_string());
     assert_eq!(of_steps.collect::<Vec<_>>(), expected);
     // And through the workload file that keeps them.
-    let (workload, steps) = (native.workload.clone(), native.kept());
+    let (workload, steps) = (native.workload.clone(), native.steps.clone());
     let file = WorkloadFile { workload, steps, ..WorkloadFile::default() };
     let read = WorkloadFile::read(&file.to_string()).unwrap();
     assert_eq!(self::native(&StepSource::Workload(&read)).steps, native.steps);

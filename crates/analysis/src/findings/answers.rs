@@ -72,7 +72,7 @@ pub(super) fn sentence(study: &Study) -> String {
         }
     };
     if let Some(slowest) = study.extremes.and_then(|found| found.slowest) {
-        let name = stretch_name(slowest.to_ns - slowest.from_ns);
+        let name = period_name(slowest.to_ns - slowest.from_ns);
         sentence += &format!("; slowest {name} {}", moment(study, &slowest));
         if let Some(waiting) = processes.and_then(|processes| waiting(processes, 1)) {
             sentence += &format!(", waited for by {waiting}");
@@ -249,7 +249,7 @@ fn when(study: &Study) -> Option<String> {
     let mean = study.totals.observed.per_second(total.count() as f64)?;
     Some(format!(
         "busiest {} {}: {} IOPS, {} MB/s, {:.1} times the mean rate",
-        stretch_name(busiest.to_ns - busiest.from_ns),
+        period_name(busiest.to_ns - busiest.from_ns),
         moment(study, &busiest),
         number(busiest.iops(), 0),
         digits(busiest.megabytes_per_second()),
@@ -284,7 +284,7 @@ fn felt(study: &Study) -> Vec<String> {
         let waited = waited.map(|who| format!("; of the time waited {who}")).unwrap_or_default();
         lines.push(format!(
             "slowest {} {}: {} on average at {} IOPS{waited}",
-            stretch_name(slowest.to_ns - slowest.from_ns),
+            period_name(slowest.to_ns - slowest.from_ns),
             moment(study, &slowest),
             ms(mean),
             number(slowest.iops(), 0)
@@ -352,20 +352,20 @@ fn drive(study: &Study) -> Vec<String> {
 }
 
 /// Formats the start of a period as `from 2026-11-25 15:07:04`, or `from 42 s` without a clock.
-pub(super) fn moment(study: &Study, stretch: &ExtremePeriod) -> String {
+pub(super) fn moment(study: &Study, period: &ExtremePeriod) -> String {
     match &study.totals.options.clock {
         Some(clock) => {
             // Whole seconds suffice to name a minute.
-            let text = clock.date_time(stretch.from_ns);
+            let text = clock.date_time(period.from_ns);
             let text = text.split('.').next().unwrap_or_default().to_owned();
             format!("from {text}")
         }
-        None => format!("from {} s", number(stretch.from_ns as f64 / 1e9, 0)),
+        None => format!("from {} s", number(period.from_ns as f64 / 1e9, 0)),
     }
 }
 
 /// Formats a length as `minute`, `10 s` or `hour`.
-fn stretch_name(length_ns: u64) -> String {
+fn period_name(length_ns: u64) -> String {
     match length_ns {
         MINUTE_NS => "minute".to_owned(),
         3_600_000_000_000 => "hour".to_owned(),

@@ -217,7 +217,7 @@ fn sizes(study: &Study) -> Page {
     let histogram = Exhibit::Plot(plots::response_histogram(study));
     let percentiles = Exhibit::Table(tables::response_times(study));
     let mut exhibits = vec![sizes, histogram, percentiles];
-    let is_queue_recorded = study.steps.values().any(|step| step.queued.count > 0);
+    let is_queue_recorded = study.steps.values().any(|step| step.times.queued.count > 0);
     if let Some(found) = study.processes.as_ref().filter(|_| is_queue_recorded) {
         let queue_times =
             [tables::queue_times(study, found), tables::queue_times_of_processes(study, found)];
@@ -253,7 +253,7 @@ fn shape(study: &Study, singles: &SingleIoResults) -> Page {
 fn content(study: &Study) -> Option<Page> {
     let plots = [plots::compression(study), plots::duplicates(study)];
     let page = || Page::new("Compression and duplicates", plots.map(Exhibit::Plot).to_vec());
-    (!study.contents.is_empty()).then(page)
+    study.has_content().then(page)
 }
 
 fn working_sets(study: &Study, singles: &SingleIoResults) -> Option<Page> {
@@ -274,7 +274,7 @@ fn headline(study: &Study) -> String {
         layers.push("BOTH LAYERS COUNTED TOGETHER".to_owned());
     }
     let filter =
-        study.totals.describe_filter().map(|told| format!("  only {told}")).unwrap_or_default();
+        study.totals.describe_filter().map(|filter| format!("  only {filter}")).unwrap_or_default();
     format!(
         "{}  threshold {} by {}  step {}  window {}{filter}",
         layers.join("  "),

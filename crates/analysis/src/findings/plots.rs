@@ -10,7 +10,7 @@ use crate::questions::shape_figures::{depth_name, response_classes};
 use crate::questions::steps::{CaptureStep, StepFigures};
 use crate::questions::streams::ShareMeasure;
 use crate::questions::study::{DetailWindow, ProcessResults, SingleIoResults, Study};
-use crate::sums::content::DuplicateAccuracy;
+use crate::sums::content::is_duplicate_share_exact;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{
@@ -228,15 +228,15 @@ pub(super) fn response_times(study: &Study) -> Plot {
     let measured = |name, value: fn(&CaptureStep) -> Option<Nanos>| {
         line(&clock, &study.steps, name, |step| response_ms(value(step)))
     };
-    plot = plot.with(measured("Average", CaptureStep::response_mean));
+    plot = plot.with(measured("Average", |step| step.times.response_mean()));
     if study.has_percentiles() {
         plot = plot.with(measured("99 %", |step| step.percentile(0.99)));
     }
-    if study.steps.values().any(|step| step.queued.count > 0) {
-        plot =
-            plot.with(measured("In the queue, average", |step| step.queued.mean_ns().map(Nanos)));
+    if study.steps.values().any(|step| step.times.queued.count > 0) {
+        plot = plot
+            .with(measured("In the queue, average", |step| step.times.queued.mean_ns().map(Nanos)));
     }
-    plot.with(measured("Maximum", CaptureStep::response_max))
+    plot.with(measured("Maximum", |step| step.times.response_max()))
 }
 
 /// Plots mean and maximum queue depth and, where they are known, the threads and the depth of each:
@@ -246,11 +246,9 @@ pub(super) fn outstanding(study: &Study) -> Plot {
     let title = "Outstanding I/Os (OIO) v time";
     let plot =
         over_time(study, &clock, PlotKind::Lines, "oio-v-time", title, "I/Os outstanding at issue");
-    let plot = plot.with(line(&clock, &study.steps, "Average", CaptureStep::depth_mean)).with(
-        line(&clock, &study.steps, "Maximum", |step| {
-            (step.depths > 0).then(|| f64::from(step.depth_max))
-        }),
-    );
+    let plot = plot
+        .with(line(&clock, &study.steps, "Average", |step| step.times.depth_mean()))
+        .with(line(&clock, &study.steps, "Maximum", |step| step.times.depth_max().map(f64::from)));
     if study.threads.is_none() {
         return plot;
     }
@@ -298,11 +296,11 @@ pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
     let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
     plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
     plot.with(
-        line(&clock, &study.steps, "RT average", |step| response_ms(step.response_mean()))
+        line(&clock, &study.steps, "RT average", |step| response_ms(step.times.response_mean()))
             .on_right(),
     )
     .with(
-        line(&clock, &study.steps, "RT maximum", |step| response_ms(step.response_max()))
+        line(&clock, &study.steps, "RT maximum", |step| response_ms(step.times.response_max()))
             .on_right(),
     )
 }
@@ -315,12 +313,11 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
     let per_second = |step, cell: &SeriesCell| clock.per_second(step, Bytes(cell.bytes).as_mb());
     let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
     plot.y_right = Some(Axis::new("Queue depth", Scale::Linear));
-    plot.with(line(&clock, &study.steps, "QD average", CaptureStep::depth_mean).on_right()).with(
-        line(&clock, &study.steps, "QD maximum", |step| {
-            (step.depths > 0).then(|| f64::from(step.depth_max))
-        })
-        .on_right(),
-    )
+    plot.with(line(&clock, &study.steps, "QD average", |step| step.times.depth_mean()).on_right())
+        .with(
+            line(&clock, &study.steps, "QD maximum", |step| step.times.depth_max().map(f64::from))
+                .on_right(),
+        )
 }
 
 /// Plots the I/Os of each process over time.
@@ -432,7 +429,7 @@ pub(super) fn window(study: &Study, window: &DetailWindow, number: usize) -> Plo
         let ios = found.map_or(0, CaptureStep::ios);
         observed.per_second_of_step(step, window.width_ns, ios as f64)
     });
-    let slowest = points(&|_, found| response_ms(found?.response_max()));
+    let slowest = points(&|_, found| response_ms(found?.times.response_max()));
     plot.with(Series::new("IOPS", Stroke::Measured, iops))
         .with(Series::new("RT maximum", Stroke::Measured, slowest).on_right())
 }
@@ -547,12 +544,11 @@ pub(super) fn compression(study: &Study) -> Plot {
 pub(super) fn duplicates(study: &Study) -> Plot {
     let clock = Timeline::from_study(study);
     let title = "Duplicates in written data";
-    let caption = match DuplicateAccuracy::from_conditions(&study.totals.conditions) {
-        DuplicateAccuracy::Exactly => "Blocks equal to one that was written before in the capture.",
-        DuplicateAccuracy::InPart => {
-            "Blocks equal to one that was read back before: a lower bound, because not every block \
-             was read back."
-        }
+    let caption = if is_duplicate_share_exact(&study.totals.conditions) {
+        "Blocks equal to one that was written before in the capture."
+    } else {
+        "Blocks equal to one that was read back before: a lower bound, because not every block was \
+         read back."
     };
     let plot = over_time(study, &clock, PlotKind::Lines, "duplicates", title, "Duplicates (%)")
         .caption(caption);
@@ -661,8 +657,10 @@ pub(super) fn sides(study: &Study) -> Vec<Plot> {
     let measures: [(&str, &str, &str, Value); 4] = [
         ("sides-iops", "IOPS", "IOPS", |step| Some(step.ios() as f64)),
         ("sides-mbs", "Throughput", "MB/s", |step| Some(Bytes(step.bytes()).as_mb())),
-        ("sides-response", "Average response time", "ms", |step| response_ms(step.response_mean())),
-        ("sides-depth", "Average queue depth", "I/Os", CaptureStep::depth_mean),
+        ("sides-response", "Average response time", "ms", |step| {
+            response_ms(step.times.response_mean())
+        }),
+        ("sides-depth", "Average queue depth", "I/Os", |step| step.times.depth_mean()),
     ];
     measures
         .into_iter()

@@ -255,7 +255,7 @@ fn process_table(id: &str, processes: &ProcessResults, most: usize) -> Table {
 pub(super) fn steps(study: &Study) -> Table {
     let title = "Capture steps with I/Os issued or outstanding";
     let rows = study.step_figures().map(|step| (step.begin(), step));
-    let content: &[_] = if study.contents.is_empty() { &[] } else { &StepFigures::OF_CONTENT };
+    let content: &[_] = if study.has_content() { &StepFigures::OF_CONTENT } else { &[] };
     let columns = [&StepFigures::OF_REPORT[..], content].concat();
     table(["steps", title, "Begin s"], &columns, rows)
 }

@@ -22,7 +22,7 @@ pub(super) struct Common {
     /// Conditions of all captures together.
     pub conditions: CaptureConditions,
     /// Mapping of each capture into the merged captures.
-    pub places: Vec<MergeMapping>,
+    pub mappings: Vec<MergeMapping>,
 }
 
 impl Common {
@@ -40,22 +40,23 @@ impl Common {
         };
         let cgroups = cgroups(all);
         let of_all = u16::try_from(devices.len()).unwrap_or(u16::MAX);
-        let place = |one: &&CaptureConditions| {
+        let mapping = |one: &&CaptureConditions| {
             let began = one.began_unix_ns.zip(axis);
             let own = of_host(one).iter().map(number).collect::<Option<_>>();
             let devices = own.ok_or_else(|| {
                 TraceError::TooFine("more than 65,534 devices; fold fewer hosts together".into())
             })?;
-            let cgroups = cgroups_of_host(one).map(|cgroup| place_of(&cgroups, &cgroup)).collect();
+            let cgroups =
+                cgroups_of_host(one).map(|cgroup| cgroup_number(&cgroups, &cgroup)).collect();
             let shift_ns = began.map_or(0, |(began, axis)| began - axis);
             Ok(MergeMapping { shift_ns, devices, cgroups, named: of_all })
         };
-        let places = all.iter().map(place).collect::<Result<Vec<_>, TraceError>>()?;
-        let mut conditions = conditions(all, &places, axis, named(devices));
-        conditions.files = Arc::new(files(all, &places));
+        let mappings = all.iter().map(mapping).collect::<Result<Vec<_>, TraceError>>()?;
+        let mut conditions = conditions(all, &mappings, axis, named(devices));
+        conditions.files = Arc::new(files(all, &mappings));
         // If some captures do not record cgroups, those of the others are still listed.
         conditions.cgroups = all.iter().any(|one| one.cgroups.is_some()).then_some(cgroups);
-        Ok(Common { conditions, places })
+        Ok(Common { conditions, mappings })
     }
 }
 
@@ -111,16 +112,16 @@ fn order(cgroup: &CapturedCgroup) -> (&Option<String>, &Option<String>, u64) {
 }
 
 /// Returns the position of a cgroup in the merged list, from 1; 0 if it is not listed.
-fn place_of(all: &[CapturedCgroup], one: &CapturedCgroup) -> u16 {
+fn cgroup_number(all: &[CapturedCgroup], one: &CapturedCgroup) -> u16 {
     let at = all.binary_search_by(|other| order(other).cmp(&order(one))).ok();
     at.and_then(|at| u16::try_from(at + 1).ok()).unwrap_or(0)
 }
 
 /// Returns the file paths of all captures, with their device numbers in the merged list.
-fn files(all: &[&CaptureConditions], places: &[MergeMapping]) -> Vec<FileName> {
-    let each = all.iter().zip(places).flat_map(|(one, place)| {
+fn files(all: &[&CaptureConditions], mappings: &[MergeMapping]) -> Vec<FileName> {
+    let each = all.iter().zip(mappings).flat_map(|(one, mapping)| {
         let placed =
-            |file: &FileName| FileName { device: place.device(file.device), ..file.clone() };
+            |file: &FileName| FileName { device: mapping.device(file.device), ..file.clone() };
         one.files.iter().map(placed)
     });
     each.collect::<BTreeSet<_>>().into_iter().collect()
@@ -129,13 +130,13 @@ fn files(all: &[&CaptureConditions], places: &[MergeMapping]) -> Vec<FileName> {
 /// Returns merged and split requests by device, or `None` unless every capture counted them.
 fn merging(
     all: &[&CaptureConditions],
-    places: &[MergeMapping],
+    mappings: &[MergeMapping],
     devices: usize,
 ) -> Option<Vec<MergeCounts>> {
     let mut sums = vec![MergeCounts::default(); devices];
-    for (one, place) in all.iter().zip(places) {
+    for (one, mapping) in all.iter().zip(mappings) {
         for (own, counted) in (0u16..).zip(one.merging.as_ref()?) {
-            if let Some(sum) = sums.get_mut(usize::from(place.device(own))) {
+            if let Some(sum) = sums.get_mut(usize::from(mapping.device(own))) {
                 sum.merged = sum.merged.saturating_add(counted.merged);
                 sum.split = sum.split.saturating_add(counted.split);
             }
@@ -179,12 +180,12 @@ fn named(mut devices: Vec<CapturedDevice>) -> Vec<CapturedDevice> {
 
 fn conditions(
     all: &[&CaptureConditions],
-    places: &[MergeMapping],
+    mappings: &[MergeMapping],
     axis: Option<u64>,
     devices: Vec<CapturedDevice>,
 ) -> CaptureConditions {
-    let ends = all.iter().zip(places).filter(|(one, _)| one.lasted_ns > 0);
-    let ends = ends.map(|(one, place)| one.lasted_ns.saturating_add(place.shift_ns));
+    let ends = all.iter().zip(mappings).filter(|(one, _)| one.lasted_ns > 0);
+    let ends = ends.map(|(one, mapping)| one.lasted_ns.saturating_add(mapping.shift_ns));
     let total = |of: fn(&CaptureConditions) -> u64| {
         all.iter().map(|one| of(one)).fold(0u64, u64::saturating_add)
     };
@@ -205,7 +206,7 @@ fn conditions(
         threads: all.iter().any(|one| one.threads),
         busy_time: all.iter().all(|one| one.busy_time),
         cgroups: None,
-        merging: merging(all, places, devices.len()),
+        merging: merging(all, mappings, devices.len()),
         paths: paths(all),
         files: Arc::default(),
         processors: Arc::default(),
@@ -223,7 +224,7 @@ fn conditions(
         unseen: unseen(all),
         // With several hosts the cost is no share of one processor.
         cost_ns: None,
-        marks: marks(all, places),
+        marks: marks(all, mappings),
         compression_ratio: content.map_or_else(
             || alike(all, |one| one.compression_ratio.map(f64::to_bits)).map(f64::from_bits),
             |content| content.compression_ratio(),
@@ -275,11 +276,11 @@ fn unseen(all: &[&CaptureConditions]) -> Vec<(String, u64)> {
 
 fn marks(
     all: &[&CaptureConditions],
-    places: &[MergeMapping],
+    mappings: &[MergeMapping],
 ) -> Vec<steadfast_domain::io_event::Mark> {
-    let each = all.iter().zip(places).flat_map(|(one, place)| {
+    let each = all.iter().zip(mappings).flat_map(|(one, mapping)| {
         one.marks.iter().cloned().map(|mut mark| {
-            mark.at_ns = mark.at_ns.saturating_add(place.shift_ns);
+            mark.at_ns = mark.at_ns.saturating_add(mapping.shift_ns);
             mark
         })
     });

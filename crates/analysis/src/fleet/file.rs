@@ -31,7 +31,7 @@ pub struct FoldOptions {
 }
 
 impl FoldOptions {
-    /// What the cells tell.
+    /// Dimensions of the cells.
     pub(crate) fn dimensions(&self) -> Dimensions {
         Dimensions {
             processes: self.processes,
@@ -93,7 +93,7 @@ pub struct Member {
     pub account: PassAccount,
     /// Known damage and missing parts of the files.
     pub integrity: Integrity,
-    /// What was lost because the writer was killed; `None` if the files were complete.
+    /// Data lost because the writer was killed; `None` if the files were complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
     /// Number of rows with sums of I/Os.

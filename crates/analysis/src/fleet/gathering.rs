@@ -2,9 +2,11 @@
 //! over.
 
 use super::file::FoldOptions;
+use crate::annotate::sequential::BusySpan;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, Who};
 use crate::cube::{CellSums, CubeBuilder};
 use crate::fold::{AnnotatedRows, Fold};
+use crate::sums::busy_spans::{OpenBusySpans, by_step};
 use crate::sums::io_sums::{IoSums, SumColumns};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -59,8 +61,7 @@ pub(super) struct Gathering {
     open: CubeBuilder<FoldSums>,
     /// Numbers of the keys of the open step.
     numbers: FxHashMap<Key, u32>,
-    /// Latest busy interval that may still be extended, by device and layer.
-    carried: BTreeMap<(u16, Layer), (u64, u64)>,
+    open_busy: OpenBusySpans,
     busy: BTreeMap<(u64, u16, Layer), u64>,
     cube: CubeWriter<Vec<u8>>,
     cells: u64,
@@ -92,7 +93,7 @@ impl Gathering {
             step: 0,
             open: CubeBuilder::new(step_ns, first..first + u64::from(u32::MAX), 0),
             numbers: FxHashMap::default(),
-            carried: BTreeMap::new(),
+            open_busy: OpenBusySpans::default(),
             busy: BTreeMap::new(),
             cube: CubeWriter::fold(Vec::new(), columns, step_ns, conditions)?,
             cells: 0,
@@ -109,8 +110,8 @@ impl Gathering {
         let after = OVERHANG_NS.min(self.step_ns.saturating_mul(OVERHANG_STEPS));
         let last = last_ns.saturating_add(self.began_ns).saturating_add(after) / self.step_ns;
         let until_ns = last.saturating_add(1).saturating_mul(self.step_ns);
-        for ((device, layer), (from, to)) in std::mem::take(&mut self.carried) {
-            self.share_out((device, layer), (from, to.min(until_ns)))?;
+        for (side, (from, to)) in self.open_busy.take() {
+            self.add_busy(side, (from, to.min(until_ns)))?;
         }
         for ((step, device, layer), busy_ns) in self.busy {
             let begin_ns = step.saturating_mul(self.step_ns);
@@ -185,34 +186,20 @@ impl Gathering {
         let side = (key.0, key.1);
         let shifted = |time: u64| time.saturating_add(self.began_ns);
         let (from, to) = rows.busy[row];
-        self.carry(side, (shifted(from), shifted(to)))
+        match self.open_busy.add(side, (shifted(from), shifted(to))) {
+            Some(finished) => self.add_busy(side, finished),
+            None => Ok(()),
+        }
     }
 
-    /// Holds busy time back until it is known that the next interval does not extend it.
-    fn carry(&mut self, side: (u16, Layer), busy: (u64, u64)) -> Result<(), TraceError> {
-        if busy.1 <= busy.0 {
-            return Ok(());
-        }
-        match self.carried.get_mut(&side) {
-            Some(carried) if carried.1 == busy.0 => carried.1 = busy.1,
-            Some(carried) => {
-                let done = std::mem::replace(carried, busy);
-                self.share_out(side, done)?;
-            }
-            None => {
-                self.carried.insert(side, busy);
-            }
-        }
-        Ok(())
-    }
-
-    fn share_out(&mut self, side: (u16, Layer), busy: (u64, u64)) -> Result<(), TraceError> {
-        let (mut from, to) = busy;
-        while from < to {
-            let step = from / self.step_ns;
-            let end = step.saturating_add(1).saturating_mul(self.step_ns).min(to);
-            *self.busy.entry((step, side.0, side.1)).or_insert(0) += end - from;
-            from = end;
+    /// Divides a finished busy span of a device and layer among steps.
+    fn add_busy(
+        &mut self,
+        (device, layer): (u16, Layer),
+        busy: BusySpan,
+    ) -> Result<(), TraceError> {
+        for (step, busy_ns) in by_step(busy, self.step_ns) {
+            *self.busy.entry((step, device, layer)).or_insert(0) += busy_ns;
             if self.busy.len() > BUSY_MAX {
                 let what = format!("more than {BUSY_MAX} steps; choose wider ones with --step");
                 return Err(TraceError::TooFine(what));

@@ -85,10 +85,10 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
     }
 
     /// Returns the grid of the kept steps on the common axis, or `None` for single I/Os.
-    fn step_grid(&self, place: &MergeMapping) -> Option<StepGrid> {
+    fn step_grid(&self, mapping: &MergeMapping) -> Option<StepGrid> {
         match self {
             Of::Ios(_) => None,
-            Of::Sums(sums) => Some(sums.step_grid(place.shift_ns)),
+            Of::Sums(sums) => Some(sums.step_grid(mapping.shift_ns)),
         }
     }
 
@@ -126,7 +126,7 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         members.sort_by_key(Of::order);
         no_capture_twice(&members)?;
         let all: Vec<&CaptureConditions> = members.iter().map(Of::conditions).collect();
-        let Common { mut conditions, places } = Common::merge(&all)?;
+        let Common { mut conditions, mappings } = Common::merge(&all)?;
         let filters = members.iter().filter_map(|member| match member {
             Of::Sums(sums) => sums.filter().cloned(),
             Of::Ios(_) => None,
@@ -135,13 +135,13 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         filters.sort();
         filters.dedup();
         let told = filters.into_iter().take(8);
-        conditions.remarks.extend(told.map(|told| format!("The fold holds only part: {told}.")));
+        conditions.remarks.extend(told.map(|part| format!("The fold holds only part: {part}.")));
         let widths = members.iter().filter_map(|member| match member {
             Of::Sums(sums) => Some(sums.step_ns()),
             Of::Ios(_) => None,
         });
         conditions.step_ns = widths.reduce(common_multiple);
-        let members = members.into_iter().zip(places).collect();
+        let members = members.into_iter().zip(mappings).collect();
         Ok(Fleet { members, conditions, left_out })
     }
 
@@ -226,9 +226,9 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     /// Returns the observed time of each host that passes a filter, on the common axis.
     pub(crate) fn observed_by_host(&self, filter: &Filter) -> BTreeMap<String, ObservedTime> {
         let mut hosts: BTreeMap<String, ObservedTime> = BTreeMap::new();
-        for (member, place) in &self.members {
-            let observed = member.observed().shifted(place.shift_ns);
-            let observed = observed.passing(&filter.spans_ns, member.step_grid(place));
+        for (member, mapping) in &self.members {
+            let observed = member.observed().shifted(mapping.shift_ns);
+            let observed = observed.passing(&filter.spans_ns, member.step_grid(mapping));
             let host = hosts.entry(host_of(member.conditions())).or_default();
             *host = std::mem::take(host).and(&observed);
         }
@@ -242,13 +242,13 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
 
     /// Returns the beginning of the first capture on the common axis, in nanoseconds.
     pub(crate) fn begin_ns(&self) -> u64 {
-        self.members.iter().map(|(_, place)| place.shift_ns).min().unwrap_or(0)
+        self.members.iter().map(|(_, mapping)| mapping.shift_ns).min().unwrap_or(0)
     }
 
     /// Returns the grid of the kept steps on the common axis, or `None` if no sums were kept or no
     /// single grid holds the steps of all captures.
     pub(crate) fn step_grid(&self) -> Option<StepGrid> {
-        let grids = self.members.iter().filter_map(|(member, place)| member.step_grid(place));
+        let grids = self.members.iter().filter_map(|(member, mapping)| member.step_grid(mapping));
         let mut grids: Vec<StepGrid> = grids.collect();
         let widest = grids.iter().copied().max_by_key(|grid| grid.step_ns)?;
         grids.retain(|grid| {
@@ -271,23 +271,23 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     ) -> Result<PassAccount, TraceError> {
         let mut account = PassAccount::default();
         let mut totals = CellTotals::default();
-        for (member, place) in &self.members {
-            if !pass.filter.keeps_any_of(&place.devices) {
+        for (member, mapping) in &self.members {
+            if !pass.filter.keeps_any_of(&mapping.devices) {
                 continue;
             }
-            let observed = member.observed().shifted(place.shift_ns);
-            if let Some(grid) = member.step_grid(place) {
+            let observed = member.observed().shifted(mapping.shift_ns);
+            if let Some(grid) = member.step_grid(mapping) {
                 let span = observed.span_without_step(&pass.filter.spans_ns, grid);
                 refuse_without_step(span, grid.step_ns)?;
             }
             account.merge(&match member {
                 Of::Ios(trace) => match crew {
                     Some(crew) => {
-                        parallel_pass::run(pass, (trace.as_ref(), Some(place)), folds, crew)?
+                        parallel_pass::run(pass, (trace.as_ref(), Some(mapping)), folds, crew)?
                     }
-                    None => pass.run_placed(trace, Some(place), folds)?,
+                    None => pass.run_mapped(trace, Some(mapping), folds)?,
                 },
-                Of::Sums(sums) => sums.run(pass, Some(place), folds, &mut totals)?,
+                Of::Sums(sums) => sums.run(pass, Some(mapping), folds, &mut totals)?,
             });
         }
         Ok(account)

@@ -256,26 +256,25 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
         filter.spans_ns.is_empty() || filter.spans_ns.iter().any(passes)
     }
 
-    /// Reads the sums once and passes them to all folds, placed among other captures if `place` is
+    /// Reads the sums once and passes them to all folds, placed among other captures if `mapping` is
     /// set. `totals` are those of all captures so far.
     ///
     /// # Errors
     /// Returns [`TraceError::NotRecorded`] or [`TraceError::Unsuitable`] if a fold or the filter
     /// needs what the sums do not hold, or the errors of reading and of
-    /// [`FoldCells::take_cells`](crate::fold::FoldCells::take_cells).
+    /// [`Fold::take_cells`].
     pub(crate) fn run(
         &self,
         pass: &PassOptions,
-        place: Option<&MergeMapping>,
+        mapping: Option<&MergeMapping>,
         folds: &mut [&mut dyn Fold],
         totals: &mut CellTotals,
     ) -> Result<PassAccount, TraceError> {
         self.check(pass)?;
         let (dimensions, step_ns) = (self.dimensions(), self.step_ns);
-        let folds = folds.iter_mut().map(|fold| fold.as_cell_fold(dimensions));
-        let folds = folds.collect::<Result<Vec<_>, _>>();
-        let mut folds = folds.map_err(|what| self.refusal(what))?;
-        let shift_ns = place.map_or(0, |place| place.shift_ns);
+        let checked = folds.iter().try_for_each(|fold| fold.check_dimensions(dimensions));
+        checked.map_err(|what| self.refusal(what))?;
+        let shift_ns = mapping.map_or(0, |mapping| mapping.shift_ns);
         let observed = self.observed.shifted(shift_ns);
         let first_ns = observed.first_ns().unwrap_or(0);
         let mut account = match &self.folded {
@@ -283,7 +282,7 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
             None => PassAccount::default(),
         };
         for (file, number) in self.row_groups() {
-            if place.is_none()
+            if mapping.is_none()
                 && let Some(extent) = file.extent(number)
                 && !self.reaches(&pass.filter, &extent)
             {
@@ -292,17 +291,17 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
             }
             let CubeRows { mut cells, mut busy, mut ranges } = file.read(number)?;
             for cell in &mut cells {
-                self.place(cell, place, &observed)?;
+                self.place(cell, mapping, &observed)?;
                 totals.see(cell)?;
             }
             for part in &mut busy {
                 part.begin_ns = self.placed(part.begin_ns, shift_ns)?;
-                part.device = place.map_or(part.device, |place| place.device(part.device));
+                part.device = mapping.map_or(part.device, |mapping| mapping.device(part.device));
                 totals.see_busy(part)?;
             }
             for hits in &mut ranges {
                 hits.begin_ns = self.placed(hits.begin_ns, shift_ns)?;
-                hits.device = place.map_or(hits.device, |place| place.device(hits.device));
+                hits.device = mapping.map_or(hits.device, |mapping| mapping.device(hits.device));
             }
             if self.folded.is_none() {
                 account.events += cells.iter().map(|cell| cell.ios).sum::<u64>();
@@ -336,10 +335,10 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
     fn place(
         &self,
         cell: &mut CubeCell,
-        place: Option<&MergeMapping>,
+        mapping: Option<&MergeMapping>,
         observed: &ObservedTime,
     ) -> Result<(), TraceError> {
-        let begin_ns = self.placed(cell.begin_ns, place.map_or(0, |place| place.shift_ns))?;
+        let begin_ns = self.placed(cell.begin_ns, mapping.map_or(0, |mapping| mapping.shift_ns))?;
         let (first, last) = cell.span_ns;
         let since_step = |at: u64| begin_ns.saturating_add(at - cell.begin_ns.min(at));
         cell.span_ns = (since_step(first), since_step(last));
@@ -350,9 +349,9 @@ impl<R: Read + Seek + Send + 'static> SummedCapture<R> {
             let end_ns = observed.end_ns().filter(|end| *end > begin_ns).unwrap_or(last_ns);
             cell.span_ns = (begin_ns.max(first_ns.min(last_ns)), last_ns.min(end_ns));
         }
-        if let Some(place) = place {
-            cell.device = place.device(cell.device);
-            cell.who.cgroup = place.cgroup(cell.who.cgroup);
+        if let Some(mapping) = mapping {
+            cell.device = mapping.device(cell.device);
+            cell.who.cgroup = mapping.cgroup(cell.who.cgroup);
         }
         Ok(())
     }

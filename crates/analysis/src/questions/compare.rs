@@ -3,8 +3,9 @@
 
 use crate::cells::{Dimensions, FilteredCells};
 use crate::cgroup_owner::owner_of_cgroup;
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
-use crate::questions::steps::{CaptureStep, STEP_FIELDS, StepColumns, Steps};
+use crate::fold::{AnnotatedRows, Fold};
+use crate::questions::steps::{CaptureStep, STEP_FIELDS, Steps};
+use crate::sums::io_sums::SumColumns;
 use crate::sums::step_width::made_of;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
 use std::collections::{BTreeMap, BTreeSet};
@@ -156,12 +157,6 @@ impl PartialEq for SideSet {
     }
 }
 
-impl EmptyLike for SideSet {
-    fn alike(&self) -> Self {
-        SideSet::default()
-    }
-}
-
 impl Fold for SideSet {
     fn fields(&self) -> Fields {
         Fields::new(&[Field::Device, Field::Layer])
@@ -175,23 +170,20 @@ impl Fold for SideSet {
         }
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(SideSet::default())
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
-    }
-    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
-        self.seen.append(&mut other.seen);
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Ok(())
     }
-}
-
-impl FoldCells for SideSet {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         let keys =
             cells.cells.iter().map(|cell| SideKey { device: cell.device, layer: cell.layer });
         keys.for_each(|key| self.see(key));
+        Ok(())
+    }
+    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
+        self.seen.append(&mut other.seen);
         Ok(())
     }
 }
@@ -305,16 +297,9 @@ impl Sides {
     }
 
     /// Counts a row of a side beyond the limit.
-    fn leave_row_out(&mut self, columns: &StepColumns<'_>, row: usize) -> Result<(), TraceError> {
+    fn leave_row_out(&mut self, columns: &SumColumns<'_>, row: usize) -> Result<(), TraceError> {
         self.unlisted += 1;
         self.further.as_mut().map_or(Ok(()), |further| further.take_row(columns, row))
-    }
-}
-
-impl EmptyLike for Sides {
-    fn alike(&self) -> Self {
-        let alike = Sides::keeping(self.firsts.most(), self.width_ns, self.until_ns);
-        if self.further.is_some() { alike.with_further() } else { alike }
     }
 }
 
@@ -323,7 +308,7 @@ impl Fold for Sides {
         STEP_FIELDS
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let columns = StepColumns::new(rows);
+        let columns = SumColumns::new(rows, true);
         for row in rows.iter() {
             let (device, layer) = columns.side(row);
             match self.steps(SideKey { device, layer })? {
@@ -333,28 +318,13 @@ impl Fold for Sides {
         }
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        let empty = Sides::keeping(self.firsts.most(), self.width_ns, self.until_ns);
+        Some(if self.further.is_some() { empty.with_further() } else { empty })
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
-    }
-    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.unlisted = self.unlisted.saturating_add(other.unlisted);
-        if let Some((ours, theirs)) = self.further.as_mut().zip(other.further) {
-            ours.merge(theirs)?;
-        }
-        for (key, steps) in other.sides {
-            match self.steps(key)? {
-                Some(ours) => ours.merge(steps)?,
-                None => self.leave_out(steps)?,
-            }
-        }
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Ok(())
     }
-}
-
-impl FoldCells for Sides {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
@@ -372,13 +342,26 @@ impl FoldCells for Sides {
         }
         Ok(())
     }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.unlisted = self.unlisted.saturating_add(other.unlisted);
+        if let Some((ours, theirs)) = self.further.as_mut().zip(other.further) {
+            ours.merge(theirs)?;
+        }
+        for (key, steps) in other.sides {
+            match self.steps(key)? {
+                Some(ours) => ours.merge(steps)?,
+                None => self.leave_out(steps)?,
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::AnnotatedBatch;
     use steadfast_domain::IoEvent;
-    use steadfast_tracefile::batch::Batch;
 
     /// I/Os that cycle through the devices from the last to the first, each busy for some time.
     fn taken(fold: &mut dyn Fold, numbers: std::ops::Range<u64>) {
@@ -391,18 +374,8 @@ mod tests {
         };
         let events: Vec<IoEvent> = numbers.clone().map(event).collect();
         let busy: Vec<(u64, u64)> = numbers.map(|at| (at * 70, at * 70 + 90 + at % 60)).collect();
-        let rows = AnnotatedRows {
-            batch: &Batch::from_events(&events),
-            sequential: &vec![false; events.len()],
-            depth: &vec![3; events.len()],
-            busy: &busy,
-            kept: &vec![true; events.len()],
-            after: &[],
-            stretch: 0,
-            order_ns: &[],
-            place: None,
-        };
-        fold.take(&rows).unwrap();
+        let batch = AnnotatedBatch { busy, ..AnnotatedBatch::from_events(&events) };
+        fold.take(&batch.rows()).unwrap();
     }
 
     #[test]
@@ -412,7 +385,7 @@ mod tests {
         let steps = steps.finish().unwrap();
         for most in [0, 1, 3, 16] {
             let mut sides = Sides::keeping(most, 1000, 60_000).with_further();
-            let mut part = sides.alike();
+            let mut part = sides.new_part().unwrap();
             taken(&mut sides, 0..400);
             taken(&mut part, 400..900);
             sides.merge(part).unwrap();

@@ -19,12 +19,12 @@ use steadfast_tracefile::error::TraceError;
 /// One stream of a workload, with exact counts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct WorkloadStream {
-    /// The standard's notation, for the reader; the next three fields count.
+    /// Name in the notation of the standard, for display.
     #[serde(default)]
     pub stream: String,
-    /// What it does.
+    /// Operation.
     pub op: IoOp,
-    /// Durability of its writes, which no capture knows: an edited workload file may ask for it.
+    /// Durability of the writes. Captures do not record it; an edited workload file may set it.
     #[serde(default, skip_serializing_if = "Durability::is_cached")]
     pub durability: Durability,
     /// SEQ, otherwise RND.
@@ -35,7 +35,7 @@ pub struct WorkloadStream {
     pub count: u64,
     /// Bytes moved.
     pub amount: u64,
-    /// The largest power of two that every offset is a multiple of, where known.
+    /// Largest power of two that divides every offset; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alignment: Option<u64>,
     /// Average queue depth at issue, where known.

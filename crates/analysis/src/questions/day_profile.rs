@@ -3,7 +3,7 @@
 use crate::cells::{Dimensions, FilteredCells};
 use crate::clock::{CaptureClock, DAY_NS, hour_and_minute};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::sums::step_width::made_of;
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ impl DayProfile {
     }
 
     /// Adds sums of I/Os, if there are any, to the interval of a time.
-    fn settle(&mut self, at_ns: u64, sums: &IoSums) -> Result<(), TraceError> {
+    fn add_sums(&mut self, at_ns: u64, sums: &IoSums) -> Result<(), TraceError> {
         if sums.span_ns.is_some() {
             self.at(at_ns)?.merge(sums);
         }
@@ -125,16 +125,6 @@ impl DayProfile {
     }
 }
 
-impl EmptyLike for DayProfile {
-    fn alike(&self) -> Self {
-        DayProfile {
-            clock: self.clock.clone(),
-            width_ns: self.width_ns,
-            intervals: BTreeMap::new(),
-        }
-    }
-}
-
 impl Fold for DayProfile {
     fn fields(&self) -> Fields {
         Fields::new(&[Field::Issued, Field::Op, Field::Bytes, Field::Response])
@@ -146,18 +136,29 @@ impl Fold for DayProfile {
         for row in rows.iter() {
             let at_ns = rows.batch.issued_ns(row);
             if !within.contains(&at_ns) {
-                self.settle(within.start, &mem::take(&mut found))?;
+                self.add_sums(within.start, &mem::take(&mut found))?;
                 within = self.within(at_ns);
             }
             found.add(&columns, row);
         }
-        self.settle(within.start, &found)
+        self.add_sums(within.start, &found)
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(DayProfile {
+            clock: self.clock.clone(),
+            width_ns: self.width_ns,
+            intervals: BTreeMap::new(),
+        })
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
+        Ok(())
+    }
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
+        made_of(self.width_ns, cells.step_ns)?;
+        for cell in cells.cells {
+            self.at(cell.begin_ns)?.add_cell(cell, cells.dimensions.single_ios, false);
+        }
+        Ok(())
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         for ((day, number), found) in other.intervals {
@@ -167,16 +168,6 @@ impl Fold for DayProfile {
                 return Err(TraceError::TooFine(what));
             }
             self.intervals.entry((day, number)).or_default().merge(&found);
-        }
-        Ok(())
-    }
-}
-
-impl FoldCells for DayProfile {
-    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        made_of(self.width_ns, cells.step_ns)?;
-        for cell in cells.cells {
-            self.at(cell.begin_ns)?.add_cell(cell, cells.dimensions.single_ios, false);
         }
         Ok(())
     }
@@ -260,10 +251,10 @@ impl ProfileFigures {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::AnnotatedBatch;
     use steadfast_domain::io_event::TimeZoneChange;
     use steadfast_domain::step::mix64;
     use steadfast_domain::{CaptureConditions, IoEvent, TimeZone};
-    use steadfast_tracefile::batch::Batch;
 
     const HOUR_NS: u64 = DAY_NS / 24;
 
@@ -292,17 +283,8 @@ mod tests {
         let ios: Vec<IoEvent> = (0..2_003).map(one).collect();
         for width_ns in [HOUR_NS, HOUR_NS * 6, HOUR_NS / 60] {
             let mut found = DayProfile::new(clock(), width_ns).unwrap();
-            let rows = AnnotatedRows {
-                batch: &Batch::from_events(&ios),
-                sequential: &vec![false; ios.len()],
-                depth: &vec![1; ios.len()],
-                busy: &[],
-                kept: &vec![true; ios.len()],
-                after: &[],
-                stretch: 0,
-                order_ns: &[],
-                place: None,
-            };
+            let batch = AnnotatedBatch::from_events(&ios);
+            let rows = batch.rows();
             found.take(&rows).unwrap();
             let mut one_by_one = DayProfile::new(clock(), width_ns).unwrap();
             let columns = SumColumns::new(&rows, false);

@@ -2,7 +2,7 @@
 
 use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::compare::{SideKey, host_name};
 use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::tables::bounded_table::BoundedTable;
@@ -166,12 +166,6 @@ impl PartialEq for Drives {
     }
 }
 
-impl EmptyLike for Drives {
-    fn alike(&self) -> Self {
-        Drives::keeping(self.most)
-    }
-}
-
 impl Fold for Drives {
     fn fields(&self) -> Fields {
         Fields::new(&[Field::Device, Field::Layer, Field::Pid, Field::Op, Field::Bytes])
@@ -189,24 +183,12 @@ impl Fold for Drives {
         }
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(Drives::keeping(self.most))
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
-    }
-    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
-        for (side, used) in other.drives.iter() {
-            self.drives.tally(*side).merge(used);
-        }
-        self.processes_unknown |= other.processes_unknown;
-        self.pairs.append(&mut other.pairs);
-        self.forget_if_too_many();
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Ok(())
     }
-}
-
-impl FoldCells for Drives {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             let side = SideKey { device: cell.device, layer: cell.layer };
@@ -214,6 +196,15 @@ impl FoldCells for Drives {
             self.see((side, cell.who.pid));
         }
         self.processes_unknown |= !cells.dimensions.processes && !cells.cells.is_empty();
+        self.forget_if_too_many();
+        Ok(())
+    }
+    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
+        for (side, used) in other.drives.iter() {
+            self.drives.tally(*side).merge(used);
+        }
+        self.processes_unknown |= other.processes_unknown;
+        self.pairs.append(&mut other.pairs);
         self.forget_if_too_many();
         Ok(())
     }

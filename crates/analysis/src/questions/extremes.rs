@@ -7,17 +7,17 @@ use steadfast_tracefile::observed_time::ObservedTime;
 const SECOND_NS: u64 = 1_000_000_000;
 /// A minute, in nanoseconds.
 pub const MINUTE_NS: u64 = 60 * SECOND_NS;
-/// Candidate lengths of a stretch, the longest first. The first that fits [`LENGTHS_LEAST`] times
+/// Candidate lengths of a period, the longest first. The first that fits [`LENGTHS_LEAST`] times
 /// into the observed time is used.
 const LENGTHS_NS: [u64; 3] = [MINUTE_NS, 10 * SECOND_NS, SECOND_NS];
 const LENGTHS_LEAST: u64 = 5;
-/// Minimum number of I/Os with a response time from which a stretch can be the slowest: the mean of
+/// Minimum number of I/Os with a response time from which a period can be the slowest: the mean of
 /// fewer says little.
 const RESPONSES_LEAST: u64 = 10;
 /// Longest capture that is searched, in steps: the minutes of a year.
 pub const STEPS_MAX: u64 = 366 * 24 * 60;
 
-/// A minute of a capture, or a shorter stretch of a short capture.
+/// A minute of a capture, or a shorter period of a short capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExtremePeriod {
     /// Begin, in nanoseconds since the capture began.
@@ -26,11 +26,11 @@ pub struct ExtremePeriod {
     pub to_ns: u64,
     /// Observed time between begin and end, in nanoseconds.
     pub observed_ns: u64,
-    /// Sums of the I/Os issued in the stretch.
+    /// Sums of the I/Os issued in the period.
     pub sums: PeriodSums,
 }
 
-/// Sums over the I/Os of a stretch.
+/// Sums over the I/Os of a period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PeriodSums {
     /// I/Os of all operations.
@@ -48,8 +48,8 @@ impl PeriodSums {
         PeriodSums {
             ios: step.ios(),
             bytes: step.bytes(),
-            responses: step.responses,
-            response_sum_ns: step.response_sum_ns,
+            responses: step.times.responses,
+            response_sum_ns: step.times.response_sum_ns,
         }
     }
 
@@ -78,21 +78,21 @@ impl ExtremePeriod {
     }
 }
 
-/// The stretches of a capture that stand out.
+/// The periods of a capture that stand out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extremes {
-    /// Length of each stretch, in nanoseconds.
+    /// Length of each period, in nanoseconds.
     pub length_ns: u64,
-    /// Stretch with the most I/Os per second.
+    /// Period with the most I/Os per second.
     pub busiest: Option<ExtremePeriod>,
-    /// Stretch with the most bytes per second.
+    /// Period with the most bytes per second.
     pub most_moved: Option<ExtremePeriod>,
-    /// Stretch with the longest average response time.
+    /// Period with the longest average response time.
     pub slowest: Option<ExtremePeriod>,
 }
 
 impl Extremes {
-    /// Finds the extremes in the steps of a capture. The stretches begin with a step and were
+    /// Finds the extremes in the steps of a capture. The periods begin with a step and were
     /// observed completely. They last a minute, 10 s or 1 s in a short capture, or one step if that
     /// is wider than a minute. Returns `None` if the capture is too short.
     ///
@@ -131,7 +131,7 @@ impl Extremes {
         }
         let count = length_ns.checked_div(step_ns).filter(|count| *count <= STEPS_MAX)?;
         let mut found = Extremes { length_ns, ..Extremes::default() };
-        // A busy stretch begins or ends with a step that has I/Os.
+        // A busy period begins or ends with a step that has I/Os.
         for begin in first.saturating_sub(count - 1)..=last {
             let inside = steps.range(begin..begin.saturating_add(count));
             let sums = inside.fold(PeriodSums::default(), |sums, (_, step)| {
@@ -150,19 +150,19 @@ impl Extremes {
         Some(found)
     }
 
-    fn take(&mut self, stretch: ExtremePeriod) {
-        let sums = stretch.sums;
+    fn take(&mut self, period: ExtremePeriod) {
+        let sums = period.sums;
         if self.busiest.is_none_or(|busiest| sums.ios > busiest.sums.ios) {
-            self.busiest = Some(stretch);
+            self.busiest = Some(period);
         }
         if sums.bytes > self.most_moved.map_or(0, |most| most.sums.bytes) {
-            self.most_moved = Some(stretch);
+            self.most_moved = Some(period);
         }
-        let mean = |stretch: &ExtremePeriod| stretch.response_mean_ns();
+        let mean = |period: &ExtremePeriod| period.response_mean_ns();
         if sums.responses >= RESPONSES_LEAST
-            && self.slowest.is_none_or(|slowest| mean(&stretch) > mean(&slowest))
+            && self.slowest.is_none_or(|slowest| mean(&period) > mean(&slowest))
         {
-            self.slowest = Some(stretch);
+            self.slowest = Some(period);
         }
     }
 }
@@ -175,7 +175,7 @@ mod tests {
         let mut step = CaptureStep::default();
         step.ops[1].ios = ios;
         step.ops[1].bytes = ios * 1_000_000;
-        (step.responses, step.response_sum_ns) = (ios, ios * response_ns);
+        (step.times.responses, step.times.response_sum_ns) = (ios, ios * response_ns);
         step
     }
 

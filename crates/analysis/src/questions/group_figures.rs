@@ -4,7 +4,7 @@ use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns
 use crate::questions::compare::{cgroup_name, device_name, host_name};
 use crate::questions::groups::{Facet, GroupKey, Groups};
 use crate::questions::streams::ShareMeasure;
-use crate::sums::content::{self, ContentFigures, DuplicateAccuracy, HasContent};
+use crate::sums::content::{self, ContentFigures, HasContent};
 use crate::sums::io_sums::IoSums;
 use crate::sums::response::ResponseFigures;
 use std::cmp::Reverse;
@@ -43,9 +43,9 @@ pub struct GroupFigures {
     pub response: ResponseFigures,
     /// Times spent in the queue before issue.
     pub queued: ResponseFigures,
-    /// Whether the source records flags at all.
+    /// True if the source records flags at all.
     pub has_flags: bool,
-    /// Whether merged requests were counted.
+    /// True if merged requests were counted.
     pub has_merges: bool,
     /// Measurements of written blocks.
     pub content: ContentFigures,
@@ -132,10 +132,7 @@ impl GroupFigures {
                 .filter(|(_, inode)| *inode > 0)
                 .map(|(device, _)| device_name(conditions, device)),
             has_merges: *merges,
-            content: ContentFigures::new(
-                tally.contents,
-                DuplicateAccuracy::from_conditions(conditions),
-            ),
+            content: ContentFigures::new(tally.contents, conditions),
             count: tally.count(),
             share_of_count: share(tally.count(), total.count()),
             amount: tally.amount(),

@@ -3,7 +3,7 @@
 //! response times, the time in the queue, and the flags that the kernel set on its I/Os.
 
 use crate::cells::{CubeCell, Dimensions, FilteredCells};
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::compare::SideKey;
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
@@ -475,16 +475,6 @@ impl Groups {
     }
 }
 
-impl EmptyLike for Groups {
-    fn alike(&self) -> Self {
-        Groups {
-            hosts: self.hosts.clone(),
-            percentiles: self.percentiles,
-            ..Groups::keeping(self.groups.most(), &self.by)
-        }
-    }
-}
-
 impl Fold for Groups {
     fn fields(&self) -> Fields {
         let always = Fields::new(&[Field::Depth, Field::Flags, Field::Merged])
@@ -512,10 +502,14 @@ impl Fold for Groups {
         }
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(Groups {
+            hosts: self.hosts.clone(),
+            percentiles: self.percentiles,
+            ..Groups::keeping(self.groups.most(), &self.by)
+        })
     }
-    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn check_dimensions(&self, recorded: Dimensions) -> Result<(), NotRecorded> {
         let asks_single_ios = if recorded.single_ios {
             self.has(Facet::Cpu)
         } else {
@@ -526,8 +520,18 @@ impl Fold for Groups {
         } else if self.dimensions().processes && !recorded.processes {
             Err(NotRecorded::Processes)
         } else {
-            Ok(self)
+            Ok(())
         }
+    }
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
+        cells.dimensions.check(self.dimensions())?;
+        self.merges_unknown |= !cells.dimensions.merges;
+        for cell in cells.cells {
+            let key = self.key_of_cell(cell);
+            let percentiles = self.percentiles;
+            self.groups.tally(key).add_cell(cell, cells.dimensions.single_ios, percentiles);
+        }
+        Ok(())
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.groups.rest_mut().merge(other.unlisted());
@@ -539,22 +543,10 @@ impl Fold for Groups {
     }
 }
 
-impl FoldCells for Groups {
-    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
-        cells.dimensions.check(self.dimensions())?;
-        self.merges_unknown |= !cells.dimensions.merges;
-        for cell in cells.cells {
-            let key = self.key_of_cell(cell);
-            let percentiles = self.percentiles;
-            self.groups.tally(key).add_cell(cell, cells.dimensions.single_ios, percentiles);
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::AnnotatedBatch;
     use steadfast_domain::IoEvent;
     use steadfast_domain::io_event::RESPONSE_UNKNOWN;
     use steadfast_domain::step::mix64;
@@ -590,17 +582,12 @@ mod tests {
     #[test]
     fn groups_are_equal_by_code_and_by_key() {
         let ios = ios();
-        let rows = AnnotatedRows {
-            batch: &Batch::from_events(&ios),
-            sequential: &ios.iter().map(|io| io.response_ns % 3 == 0).collect::<Vec<_>>(),
-            depth: &vec![2; ios.len()],
-            busy: &[],
-            kept: &ios.iter().map(|io| io.response_ns % 7 > 0).collect::<Vec<_>>(),
-            after: &[],
-            stretch: 0,
-            order_ns: &[],
-            place: None,
+        let batch = AnnotatedBatch {
+            sequential: ios.iter().map(|io| io.response_ns % 3 == 0).collect(),
+            kept: ios.iter().map(|io| io.response_ns % 7 > 0).collect(),
+            ..AnnotatedBatch::from_events(&ios)
         };
+        let rows = batch.rows();
         let pairs = Facet::ALL.iter().flat_map(|a| Facet::ALL.iter().map(move |b| [*a, *b]));
         for (facets, most) in pairs.flat_map(|facets| [(facets, 3), (facets, GROUPS_MAX)]) {
             let mut by_key = Groups::keeping(most, &facets);

@@ -3,7 +3,7 @@
 
 use crate::annotate::data_transfers::{DataTransfer, DataTransfers};
 use crate::cells::{CubeCell, Dimensions, FilteredCells};
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::streams::{ShareMeasure, StreamKey};
 use crate::tables::recent_cache::{RecentCache, stream_number};
 use rustc_hash::FxHashMap;
@@ -119,7 +119,13 @@ impl HitMap {
             planes: HitPlanes::Operations,
             cells: Vec::new(),
         };
-        empty.alike()
+        empty.empty()
+    }
+
+    /// Returns a map with the same settings and without hits.
+    fn empty(&self) -> Self {
+        let cells = vec![0; self.planes() * self.ranges * self.steps];
+        HitMap { outside: 0, cells, planes: self.planes.clone(), ..*self }
     }
 
     /// Returns the map with another measure: hits or bytes.
@@ -131,7 +137,7 @@ impl HitMap {
     /// reads and writes.
     pub fn of_streams(self, keys: &[StreamKey]) -> Self {
         let planes = HitPlanes::Streams(keys.iter().copied().zip(0..).collect());
-        HitMap { planes, ..self }.alike()
+        HitMap { planes, ..self }.empty()
     }
 
     /// Returns the map with what a quantity counts; `keys` are the streams with planes of their own.
@@ -278,13 +284,6 @@ impl HitMap {
     }
 }
 
-impl EmptyLike for HitMap {
-    fn alike(&self) -> Self {
-        let cells = vec![0; self.planes() * self.ranges * self.steps];
-        HitMap { outside: 0, cells, planes: self.planes.clone(), ..*self }
-    }
-}
-
 impl Fold for HitMap {
     fn fields(&self) -> Fields {
         Fields::new(&[
@@ -315,29 +314,18 @@ impl Fold for HitMap {
         }
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(self.empty())
     }
-    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn check_dimensions(&self, recorded: Dimensions) -> Result<(), NotRecorded> {
         if !recorded.ranges {
             return Err(NotRecorded::HitMaps);
         }
         match self.planes {
-            HitPlanes::Operations => Ok(self),
+            HitPlanes::Operations => Ok(()),
             HitPlanes::Streams(_) => Err(NotRecorded::StreamHits),
         }
     }
-    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.outside += other.outside;
-        debug_assert_eq!(self.cells.len(), other.cells.len());
-        for (ours, theirs) in self.cells.iter_mut().zip(&other.cells) {
-            *ours = ours.saturating_add(*theirs);
-        }
-        Ok(())
-    }
-}
-
-impl FoldCells for HitMap {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         let moves =
             |cell: &&CubeCell| matches!(cell.op, IoOp::Read | IoOp::Write) && cell.bytes > 0;
@@ -366,6 +354,14 @@ impl FoldCells for HitMap {
                 let place = self.place(plane, range, step);
                 self.cells[place] = self.cells[place].saturating_add(more);
             }
+        }
+        Ok(())
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.outside += other.outside;
+        debug_assert_eq!(self.cells.len(), other.cells.len());
+        for (ours, theirs) in self.cells.iter_mut().zip(&other.cells) {
+            *ours = ours.saturating_add(*theirs);
         }
         Ok(())
     }
@@ -400,12 +396,6 @@ impl DeviceEnds {
     }
 }
 
-impl EmptyLike for DeviceEnds {
-    fn alike(&self) -> Self {
-        DeviceEnds::default()
-    }
-}
-
 impl Fold for DeviceEnds {
     fn fields(&self) -> Fields {
         Fields::new(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
@@ -426,22 +416,19 @@ impl Fold for DeviceEnds {
         known.for_each(|(device, end)| self.reach(device, end));
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(DeviceEnds::default())
     }
-    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        if recorded.ranges { Ok(self) } else { Err(NotRecorded::HitMaps) }
+    fn check_dimensions(&self, recorded: Dimensions) -> Result<(), NotRecorded> {
+        if recorded.ranges { Ok(()) } else { Err(NotRecorded::HitMaps) }
     }
-    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        other.0.into_iter().for_each(|(device, end)| self.reach(device, end));
-        Ok(())
-    }
-}
-
-impl FoldCells for DeviceEnds {
     /// Takes the devices. Their ends are unknown: ranges divide the size of a device.
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         cells.ranges.iter().for_each(|hits| self.reach(hits.device, 0));
+        Ok(())
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        other.0.into_iter().for_each(|(device, end)| self.reach(device, end));
         Ok(())
     }
 }
@@ -479,8 +466,8 @@ mod tests {
         assert_eq!((map.hits(IoOp::Read, 1, 0), map.hits(IoOp::Read, 2, 1)), (3, 3));
         assert_eq!(map.outside, 3);
         let ranges = Dimensions { ranges: true, ..Dimensions::default() };
-        assert!(map.as_cell_fold(ranges).is_ok());
-        let refused = map.of_streams(&[]).as_cell_fold(ranges).err();
+        assert!(map.check_dimensions(ranges).is_ok());
+        let refused = map.of_streams(&[]).check_dimensions(ranges).err();
         assert_eq!(refused, Some(NotRecorded::StreamHits));
     }
 

@@ -3,7 +3,7 @@
 use crate::annotate::data_transfers::{DataTransfer, DataTransfers};
 use crate::cells::Dimensions;
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::hits::SIDE_MAX;
 use crate::questions::processes::ProcessKey;
 use crate::tables::smallest_keys::{Admission, SmallestKeys};
@@ -27,7 +27,7 @@ const PROCESSES_NAMED: usize = 5;
 
 /// Hits of a range.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct RangeHits {
+struct AddressRangeHits {
     reads: u64,
     writes: u64,
     bytes: u64,
@@ -43,7 +43,7 @@ struct PendingHits {
 }
 
 /// Entries of the write-back cache of [`PendingHits`].
-const AT_HAND: usize = 512;
+const CACHE_ENTRIES: usize = 512;
 
 /// Hits of the ranges of a device, in total and by process.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ pub struct HotRanges {
     device: u16,
     range_bytes: u64,
     most: usize,
-    ranges: Vec<RangeHits>,
+    ranges: Vec<AddressRangeHits>,
     apart: FxHashMap<(u32, ProcessKey), u64>,
     firsts: SmallestKeys<(u32, ProcessKey)>,
 }
@@ -69,7 +69,7 @@ impl HotRanges {
             device,
             range_bytes: capacity.div_ceil(ranges as u64).max(1),
             most,
-            ranges: vec![RangeHits::default(); ranges],
+            ranges: vec![AddressRangeHits::default(); ranges],
             apart: FxHashMap::default(),
             firsts: SmallestKeys::new(most),
         }
@@ -114,7 +114,7 @@ impl HotRanges {
 
     /// Counts an I/O in every range that it touches.
     #[inline]
-    fn hit(&mut self, moved: DataTransfer, process: ProcessKey, at_hand: &mut [PendingHits]) {
+    fn hit(&mut self, moved: DataTransfer, process: ProcessKey, cache: &mut [PendingHits]) {
         let (from, end) = (moved.from, moved.end());
         let most = self.ranges.len() as u64 - 1;
         let mut at = from / self.range_bytes;
@@ -124,7 +124,7 @@ impl HotRanges {
             let range = &mut self.ranges[at as usize];
             *(if moved.op == IoOp::Write { &mut range.writes } else { &mut range.reads }) += 1;
             range.bytes = range.bytes.saturating_add(end.min(next) - from.max(begin));
-            self.count_at_hand(at as u32, process, at_hand);
+            self.count_cached(at as u32, process, cache);
             if next >= end {
                 return;
             }
@@ -134,19 +134,19 @@ impl HotRanges {
 
     /// Counts a hit of a range by a process in the cache, and flushes the entry that it replaces.
     #[inline]
-    fn count_at_hand(&mut self, range: u32, process: ProcessKey, at_hand: &mut [PendingHits]) {
+    fn count_cached(&mut self, range: u32, process: ProcessKey, cache: &mut [PendingHits]) {
         let number = u64::from(process.pid) << 32 | u64::from(range);
-        let place = FxBuildHasher.hash_one(number) as usize % AT_HAND;
-        let hand = &mut at_hand[place];
-        if (hand.range, hand.process) != (range, process) {
-            let before = mem::replace(hand, PendingHits { range, process, hits: 0 });
-            self.settle(before);
+        let place = FxBuildHasher.hash_one(number) as usize % CACHE_ENTRIES;
+        let entry = &mut cache[place];
+        if (entry.range, entry.process) != (range, process) {
+            let before = mem::replace(entry, PendingHits { range, process, hits: 0 });
+            self.flush(before);
         }
-        hand.hits += 1;
+        entry.hits += 1;
     }
 
     /// Adds a cache entry to the table.
-    fn settle(&mut self, PendingHits { range, process, hits }: PendingHits) {
+    fn flush(&mut self, PendingHits { range, process, hits }: PendingHits) {
         if hits > 0 {
             self.count((range, process), hits);
         }
@@ -182,17 +182,6 @@ impl PartialEq for HotRanges {
     }
 }
 
-impl EmptyLike for HotRanges {
-    fn alike(&self) -> Self {
-        HotRanges {
-            ranges: vec![RangeHits::default(); self.ranges.len()],
-            apart: FxHashMap::default(),
-            firsts: SmallestKeys::new(self.most),
-            ..*self
-        }
-    }
-}
-
 impl Fold for HotRanges {
     fn fields(&self) -> Fields {
         Fields::new(&[
@@ -207,19 +196,24 @@ impl Fold for HotRanges {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         let (moving, pid) = (DataTransfers::new(rows, self.device), rows.batch.narrow(Field::Pid));
-        let mut at_hand = vec![PendingHits::default(); AT_HAND];
+        let mut cache = vec![PendingHits::default(); CACHE_ENTRIES];
         moving.each(|row, moved| {
             let Some(moved) = moved else { return };
             let process = ProcessKey { pid: pid.at(row), command: rows.batch.command(row) };
-            self.hit(moved, process, &mut at_hand);
+            self.hit(moved, process, &mut cache);
         });
-        at_hand.into_iter().for_each(|hand| self.settle(hand));
+        cache.into_iter().for_each(|entry| self.flush(entry));
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(HotRanges {
+            ranges: vec![AddressRangeHits::default(); self.ranges.len()],
+            apart: FxHashMap::default(),
+            firsts: SmallestKeys::new(self.most),
+            ..*self
+        })
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Err(NotRecorded::HotAddresses)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -256,20 +250,20 @@ pub struct HotRange {
     pub processes: Vec<HotProcess>,
 }
 
-/// A process's part of the hits of a range.
+/// Hits of a range by one process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct HotProcess {
-    /// Number and command, for people.
+    /// Process ID and command, for display.
     pub process: String,
-    /// Its number, where it is known.
+    /// Process ID; `None` if unknown.
     pub pid: Option<u32>,
-    /// Its hits.
+    /// Hits of the range by the process.
     pub count: u64,
 }
 
 impl HotRange {
     fn new(ranges: &HotRanges, at: usize, mut found: Vec<(ProcessKey, u64)>, all: u64) -> Self {
-        let RangeHits { reads, writes, bytes } = ranges.ranges[at];
+        let AddressRangeHits { reads, writes, bytes } = ranges.ranges[at];
         let begin = ranges.range_bytes.saturating_mul(at as u64);
         found.sort_by_key(|(process, count)| (Reverse(*count), *process));
         let process = |(key, count): (ProcessKey, u64)| HotProcess {

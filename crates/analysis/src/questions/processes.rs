@@ -2,7 +2,7 @@
 
 use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::io_sums::{IoSums, SumColumns};
 use crate::sums::queue_time::QueueTimeSums;
 use crate::tables::bounded_table::BoundedTable;
@@ -116,12 +116,6 @@ impl ProcessTable {
     }
 }
 
-impl EmptyLike for ProcessTable {
-    fn alike(&self) -> Self {
-        ProcessTable::keeping(self.0.most())
-    }
-}
-
 impl Fold for ProcessTable {
     fn fields(&self) -> Fields {
         IoSums::FIELDS.and(Fields::new(&[Field::Pid, Field::Command]))
@@ -137,25 +131,22 @@ impl Fold for ProcessTable {
         }
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(ProcessTable::keeping(self.0.most()))
     }
-    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        if recorded.processes { Ok(self) } else { Err(NotRecorded::Processes) }
+    fn check_dimensions(&self, recorded: Dimensions) -> Result<(), NotRecorded> {
+        if recorded.processes { Ok(()) } else { Err(NotRecorded::Processes) }
     }
-    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.add_unlisted(other.unlisted());
-        other.iter().for_each(|(key, tally)| self.add(*key, tally));
-        Ok(())
-    }
-}
-
-impl FoldCells for ProcessTable {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             let key = ProcessKey { pid: cell.who.pid, command: cell.who.command };
             self.0.tally(key).add_cell(cell, cells.dimensions.single_ios, false);
         }
+        Ok(())
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.add_unlisted(other.unlisted());
+        other.iter().for_each(|(key, tally)| self.add(*key, tally));
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //! a queue time, or beyond the end of their device.
 
 use crate::cells::{Dimensions, FilteredCells};
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use serde::Serialize;
 use std::ops::Range;
 use steadfast_domain::CaptureConditions;
@@ -14,24 +14,24 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 use steadfast_tracefile::simd;
 
-/// I/Os by what is not known of them.
+/// Numbers of I/Os with unknown or invalid values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Completeness {
     /// All I/Os.
     pub ios: u64,
-    /// Of the block layer.
+    /// I/Os of the block layer.
     pub at_block_layer: u64,
-    /// Without a response time.
+    /// I/Os without a response time.
     pub no_response: u64,
-    /// Without process number and command name; `None` where only sums were kept.
+    /// I/Os without process ID and command name; `None` if only sums were kept.
     pub no_process: Option<u64>,
-    /// Of the block layer without a time in the queue; `None` where only sums were kept.
+    /// I/Os of the block layer without a time in the queue; `None` if only sums were kept.
     pub no_queue_time: Option<u64>,
-    /// Without a queue depth.
+    /// I/Os without a queue depth.
     pub no_depth: u64,
-    /// That failed.
+    /// Failed I/Os.
     pub failed: u64,
-    /// That end beyond their device's size; `None` where only sums were kept.
+    /// I/Os that end beyond the size of their device; `None` if only sums were kept.
     pub beyond_device: Option<u64>,
     #[serde(skip)]
     sizes: Vec<Option<u64>>,
@@ -44,49 +44,47 @@ impl Completeness {
         Completeness { sizes: sizes.collect(), ..Completeness::default() }
     }
 
-    fn take_part(&mut self, part: (&AnnotatedRows<'_>, &Range<usize>)) {
-        self.count_layers(part);
-        self.count_unknown(part);
-        self.count_beyond(part);
-        let flags = part.0.batch.narrow(Field::Flags);
-        let any = simd::bits_of_flags(flags.part(part.1.clone())).cast_unsigned();
+    fn take_part(&mut self, rows: &AnnotatedRows<'_>, range: &Range<usize>) {
+        self.count_layers(rows, range);
+        self.count_unknown(rows, range);
+        self.count_beyond(rows, range);
+        let flags = rows.batch.narrow(Field::Flags);
+        let any = simd::bits_of_flags(flags.part(range.clone())).cast_unsigned();
         let failed = u32::from(flags::FAILED);
-        self.failed += count(part, any & failed != 0, |row| flags.at(row) & failed != 0);
+        self.failed += count(rows, range, any & failed != 0, |row| flags.at(row) & failed != 0);
     }
 
-    fn count_layers(&mut self, part: (&AnnotatedRows<'_>, &Range<usize>)) {
-        let (rows, range) = part;
+    fn count_layers(&mut self, rows: &AnnotatedRows<'_>, range: &Range<usize>) {
         let layer = rows.batch.narrow(Field::Layer);
         let ios = if simd::are_all(&rows.kept[range.clone()]) {
             range.len() as u64
         } else {
-            count(part, true, |_| true)
+            count(rows, range, true, |_| true)
         };
         let may_differ = simd::bits_of_flags(layer.part(range.clone())) != 0;
-        let others = count(part, may_differ, |row| layer.layer(row) != Layer::Block);
+        let others = count(rows, range, may_differ, |row| layer.layer(row) != Layer::Block);
         self.ios += ios;
         self.at_block_layer += ios - others;
     }
 
-    fn count_unknown(&mut self, part: (&AnnotatedRows<'_>, &Range<usize>)) {
-        let (rows, range) = part;
+    fn count_unknown(&mut self, rows: &AnnotatedRows<'_>, range: &Range<usize>) {
         let (batch, here) = (rows.batch, || range.clone());
         let (response, queued) = (batch.wide(Field::Response), batch.wide(Field::Queued));
         let (pid, layer) = (batch.narrow(Field::Pid), batch.narrow(Field::Layer));
         let may_be = simd::bits_of_any(response.part(here())) < 0;
-        self.no_response += count(part, may_be, |row| response.at(row) == RESPONSE_UNKNOWN);
+        self.no_response += count(rows, range, may_be, |row| response.at(row) == RESPONSE_UNKNOWN);
         let (_, may_be) = simd::bits_of_depths(&rows.depth[here()]);
-        self.no_depth += count(part, may_be, |row| rows.depth[row] == 0);
+        self.no_depth += count(rows, range, may_be, |row| rows.depth[row] == 0);
         let may_be = simd::any_zero(pid.part(here()));
         let is_nobody = |row| pid.at(row) == 0 && batch.command(row).is_empty();
-        *self.no_process.get_or_insert(0) += count(part, may_be, is_nobody);
+        *self.no_process.get_or_insert(0) += count(rows, range, may_be, is_nobody);
         let may_be = simd::any_below_one(queued.part(here()));
         let is_unqueued = |row| queued.at(row) == 0 && layer.layer(row) == Layer::Block;
-        *self.no_queue_time.get_or_insert(0) += count(part, may_be, is_unqueued);
+        *self.no_queue_time.get_or_insert(0) += count(rows, range, may_be, is_unqueued);
     }
 
-    fn count_beyond(&mut self, part: (&AnnotatedRows<'_>, &Range<usize>)) {
-        let (batch, range) = (part.0.batch, part.1);
+    fn count_beyond(&mut self, rows: &AnnotatedRows<'_>, range: &Range<usize>) {
+        let batch = rows.batch;
         let (offset, bytes) = (batch.wide(Field::Offset), batch.narrow(Field::Bytes));
         let (layer, device) = (batch.narrow(Field::Layer), batch.narrow(Field::Device));
         let smallest = self.sizes.iter().flatten().min().copied().unwrap_or(u64::MAX);
@@ -96,7 +94,7 @@ impl Completeness {
         let is_beyond = |row| {
             end(row) > self.end_of(device.at(row) & 0xffff) && layer.layer(row) == Layer::Block
         };
-        let beyond = count(part, may_be, is_beyond);
+        let beyond = count(rows, range, may_be, is_beyond);
         *self.beyond_device.get_or_insert(0) += beyond;
     }
 
@@ -107,24 +105,19 @@ impl Completeness {
     }
 }
 
-/// Counts the selected rows of a part for which a property holds. Each property is tested for all
+/// Counts the selected rows of a range for which a property holds. Each property is tested for all
 /// rows before the next one, and only if `may_hold` says that any row may have it.
 #[inline(always)]
 fn count(
-    (rows, part): (&AnnotatedRows<'_>, &Range<usize>),
+    rows: &AnnotatedRows<'_>,
+    range: &Range<usize>,
     may_hold: bool,
     holds: impl Fn(usize) -> bool,
 ) -> u64 {
     if !may_hold {
         return 0;
     }
-    part.clone().map(|row| u64::from(rows.kept[row] && holds(row))).sum()
-}
-
-impl EmptyLike for Completeness {
-    fn alike(&self) -> Self {
-        Completeness { sizes: self.sizes.clone(), ..Completeness::default() }
-    }
+    range.clone().map(|row| u64::from(rows.kept[row] && holds(row))).sum()
 }
 
 impl Fold for Completeness {
@@ -144,34 +137,16 @@ impl Fold for Completeness {
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         for first in (0..rows.kept.len()).step_by(PART_MAX) {
-            self.take_part((rows, &(first..rows.kept.len().min(first + PART_MAX))));
+            self.take_part(rows, &(first..rows.kept.len().min(first + PART_MAX)));
         }
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(Completeness { sizes: self.sizes.clone(), ..Completeness::default() })
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
-    }
-    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        let both = |a: Option<u64>, b: Option<u64>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.saturating_add(b)),
-            (a, b) => a.or(b),
-        };
-        self.ios = self.ios.saturating_add(other.ios);
-        self.at_block_layer = self.at_block_layer.saturating_add(other.at_block_layer);
-        self.no_response = self.no_response.saturating_add(other.no_response);
-        self.no_process = both(self.no_process, other.no_process);
-        self.no_queue_time = both(self.no_queue_time, other.no_queue_time);
-        self.no_depth = self.no_depth.saturating_add(other.no_depth);
-        self.failed = self.failed.saturating_add(other.failed);
-        self.beyond_device = both(self.beyond_device, other.beyond_device);
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Ok(())
     }
-}
-
-impl FoldCells for Completeness {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         let (mut no_process, mut no_queue_time, mut beyond) = (0u64, 0u64, 0u64);
         for cell in cells.cells {
@@ -194,6 +169,21 @@ impl FoldCells for Completeness {
             *self.no_queue_time.get_or_insert(0) += no_queue_time;
             *self.beyond_device.get_or_insert(0) += beyond;
         }
+        Ok(())
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        let both = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        self.ios = self.ios.saturating_add(other.ios);
+        self.at_block_layer = self.at_block_layer.saturating_add(other.at_block_layer);
+        self.no_response = self.no_response.saturating_add(other.no_response);
+        self.no_process = both(self.no_process, other.no_process);
+        self.no_queue_time = both(self.no_queue_time, other.no_queue_time);
+        self.no_depth = self.no_depth.saturating_add(other.no_depth);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.beyond_device = both(self.beyond_device, other.beyond_device);
         Ok(())
     }
 }

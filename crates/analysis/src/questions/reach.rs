@@ -10,7 +10,7 @@
 
 use crate::annotate::data_transfers::DataTransfers;
 use crate::cells::Dimensions;
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use serde::Serialize;
 use steadfast_domain::IoOp;
 use steadfast_domain::step::mix64;
@@ -222,12 +222,6 @@ impl WorkingSet {
     }
 }
 
-impl EmptyLike for WorkingSet {
-    fn alike(&self) -> Self {
-        WorkingSet::with_granules(self.device, self.granule)
-    }
-}
-
 impl Fold for WorkingSet {
     fn fields(&self) -> Fields {
         Fields::new(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
@@ -240,10 +234,10 @@ impl Fold for WorkingSet {
         });
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(WorkingSet::with_granules(self.device, self.granule))
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Err(NotRecorded::WorkingSets)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -270,9 +264,9 @@ pub struct WorkingSetFigures {
     pub written_bytes: u64,
     /// Different 4 KiB blocks touched, in bytes (estimated): the working set.
     pub touched_bytes: u64,
-    /// How often a touched block was touched, on average.
+    /// Average number of accesses to a touched block.
     pub reuse: Option<f64>,
-    /// How often a written block was written, on average.
+    /// Average number of writes to a written block.
     pub rewrite: Option<f64>,
     /// Size of a granule.
     pub granule_bytes: u64,

@@ -2,7 +2,7 @@
 //! process map are drawn from it.
 
 use crate::cells::{Dimensions, FilteredCells};
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::step_width::made_of;
@@ -166,19 +166,6 @@ fn cells_of(
     Ok(steps.entry(step).or_insert_with(|| vec![SeriesCell::default(); series]))
 }
 
-impl EmptyLike for SeriesOverTime {
-    fn alike(&self) -> Self {
-        SeriesOverTime {
-            width_ns: self.width_ns,
-            streams: self.streams.clone(),
-            processes: self.processes.clone(),
-            by_process: self.by_process,
-            series: self.series,
-            steps: BTreeMap::new(),
-        }
-    }
-}
-
 impl Fold for SeriesOverTime {
     fn fields(&self) -> Fields {
         let own = Fields::new(&[Field::Issued, Field::Op, Field::Bytes]);
@@ -188,23 +175,20 @@ impl Fold for SeriesOverTime {
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         if self.by_process { self.add_by_process(rows) } else { self.add_by_stream(rows) }
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(SeriesOverTime {
+            width_ns: self.width_ns,
+            streams: self.streams.clone(),
+            processes: self.processes.clone(),
+            by_process: self.by_process,
+            series: self.series,
+            steps: BTreeMap::new(),
+        })
     }
-    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        if self.by_process && !recorded.processes { Err(NotRecorded::Processes) } else { Ok(self) }
+    fn check_dimensions(&self, recorded: Dimensions) -> Result<(), NotRecorded> {
+        if self.by_process && !recorded.processes { Err(NotRecorded::Processes) } else { Ok(()) }
     }
-    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        for (step, cells) in &other.steps {
-            for (ours, theirs) in self.cells(*step)?.iter_mut().zip(cells) {
-                ours.add(*theirs);
-            }
-        }
-        Ok(())
-    }
-}
 
-impl FoldCells for SeriesOverTime {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
@@ -217,6 +201,14 @@ impl FoldCells for SeriesOverTime {
             let series = found.copied().unwrap_or(self.series - 1);
             self.cell(cell.begin_ns, series)?
                 .add(SeriesCell { ios: cell.ios, bytes: cell.amount() });
+        }
+        Ok(())
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        for (step, cells) in &other.steps {
+            for (ours, theirs) in self.cells(*step)?.iter_mut().zip(cells) {
+                ours.add(*theirs);
+            }
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! lengths of sequential runs and idle periods.
 
 use crate::annotate::sequential::IoAnnotations;
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::compare::SideKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::response::ResponseHistogram;
@@ -268,12 +268,6 @@ fn run_index(op: IoOp) -> Option<usize> {
     }
 }
 
-impl EmptyLike for LoadShape {
-    fn alike(&self) -> Self {
-        LoadShape::new(self.width_ns, &self.keys)
-    }
-}
-
 impl Fold for LoadShape {
     fn fields(&self) -> Fields {
         let columns = [
@@ -292,8 +286,8 @@ impl Fold for LoadShape {
         self.take_neighbors(rows);
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(LoadShape::new(self.width_ns, &self.keys))
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.gaps.iter_mut().zip(&other.gaps).for_each(|(ours, theirs)| ours.merge(theirs));

@@ -68,8 +68,7 @@ impl ShapeResult {
         let is_told = captured.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
         let devices = is_told.then_some(sides.count());
         let observed = captured.observed(&pass.filter);
-        let (contents, threads) = (BTreeMap::new(), None);
-        let steps = StepsResult { width_ns, steps, observed, devices, contents, threads };
+        let steps = StepsResult { width_ns, steps, observed, devices, threads: None };
         Ok((ShapeResult { steps, shape, series, span_ns }, account))
     }
 

@@ -6,9 +6,11 @@
 use crate::annotate::sequential::BusySpan;
 use crate::cells::{BusyInStep, CubeCell, Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
-pub use crate::sums::capture_step::{CaptureStep, OpCount};
-use crate::sums::content::{self, ContentFigures, HasContent};
+use crate::fold::{AnnotatedRows, Fold};
+use crate::sums::busy_spans::{OpenBusySpans, by_step};
+pub use crate::sums::capture_step::{CaptureStep, OpCount, TimeTotals};
+use crate::sums::content::{self, ContentFigures, Contents, HasContent};
+use crate::sums::io_sums::SumColumns;
 use crate::sums::packed_steps::PackedSteps;
 use crate::sums::queue_time::QueueTimeSums;
 use crate::sums::server_cpu_use::ServerCpuUse;
@@ -16,8 +18,7 @@ use crate::sums::step_width::made_of;
 use std::collections::BTreeMap;
 use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
-use steadfast_domain::{CaptureConditions, IoOp, Layer, Nanos};
-use steadfast_tracefile::batch::{NarrowColumn, WideColumn};
+use steadfast_domain::{CaptureConditions, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
@@ -37,10 +38,7 @@ pub struct Steps {
     open: CaptureStep,
     dense: Vec<u64>,
     closed: PackedSteps,
-    /// Busy time that is not yet divided among steps, in order of device and layer.
-    carried: Vec<((u16, Layer), BusySpan)>,
-    /// Index of the entry of `carried` that was used last.
-    last_carried: usize,
+    busy: OpenBusySpans,
 }
 
 impl Steps {
@@ -54,8 +52,7 @@ impl Steps {
             open: CaptureStep::default(),
             dense: vec![0; CoarseHistogram::LEN],
             closed: PackedSteps::default(),
-            carried: Vec::new(),
-            last_carried: 0,
+            busy: OpenBusySpans::default(),
         }
     }
 
@@ -78,7 +75,7 @@ impl Steps {
     #[inline]
     pub(crate) fn take_row(
         &mut self,
-        columns: &StepColumns<'_>,
+        columns: &SumColumns<'_>,
         row: usize,
     ) -> Result<(), TraceError> {
         let issued = columns.issued.at(row);
@@ -86,33 +83,20 @@ impl Steps {
         if issued < self.begin_ns || issued - self.begin_ns >= self.width_ns {
             self.enter(issued)?;
         }
-        let op = &mut self.open.ops[columns.op.op(row) as usize];
-        op.ios += 1;
-        op.bytes = op.bytes.saturating_add(u64::from(columns.bytes.at(row)));
-        op.sequential += u64::from(columns.sequential[row]);
-        self.add_times(columns.response.at(row), columns.queued.at(row));
-        let depth = columns.depth[row];
-        self.open.depth_sum += u64::from(depth);
-        self.open.depths += u64::from(depth > 0);
-        self.open.depth_max = self.open.depth_max.max(depth);
-        match columns.busy[row] {
-            (from, to) if to > from => self.carry(columns.side(row), (from, to)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Adds a response time and a time in the queue, if they are known.
-    #[inline]
-    fn add_times(&mut self, response_ns: u64, queued_ns: u64) {
-        let response = Some(response_ns).filter(|response| *response != RESPONSE_UNKNOWN);
+        let op = columns.op.op(row) as usize;
+        self.open.ops[op].add(columns.bytes.at(row), columns.rows.sequential[row]);
+        let response = columns.response.at(row);
+        let response = (response != RESPONSE_UNKNOWN).then_some(response);
+        self.open.times.add(response, columns.queued.at(row), columns.rows.depth[row]);
         if let Some(response) = response {
-            self.open.responses += 1;
-            self.open.response_sum_ns = self.open.response_sum_ns.saturating_add(response);
-            self.open.response_max_ns = self.open.response_max_ns.max(response);
             self.dense[CoarseHistogram::index(response)] += 1;
         }
-        if queued_ns > 0 {
-            self.open.queued.count_one(queued_ns, response);
+        if columns.sampled.at(row) & 0xffff > 0 {
+            self.open.times.contents.count(columns.rows.batch.content(row));
+        }
+        match self.busy.add(columns.side(row), columns.rows.busy[row]) {
+            Some(finished) => self.add_busy(finished),
+            None => Ok(()),
         }
     }
 
@@ -125,49 +109,20 @@ impl Steps {
         Ok(())
     }
 
-    /// Adds busy time of a device and layer; extends its last span if the busy time continues it.
-    #[inline]
-    fn carry(&mut self, side: (u16, Layer), busy: BusySpan) -> Result<(), TraceError> {
-        match self.carried.get_mut(self.last_carried) {
-            Some((last, carried)) if *last == side && carried.1 == busy.0 => {
-                carried.1 = busy.1;
-                Ok(())
-            }
-            _ => self.carry_another(side, busy),
-        }
-    }
-
-    /// Keeps busy time that does not continue the last entry.
-    fn carry_another(&mut self, side: (u16, Layer), busy: BusySpan) -> Result<(), TraceError> {
-        let at = match self.carried.binary_search_by_key(&side, |(known, _)| *known) {
-            Ok(at) => at,
-            Err(at) => {
-                self.carried.insert(at, (side, (busy.0, busy.0)));
-                at
-            }
-        };
-        self.last_carried = at;
-        let carried = &mut self.carried[at].1;
-        if carried.1 == busy.0 {
-            carried.1 = busy.1;
-            return Ok(());
-        }
-        let done = std::mem::replace(carried, busy);
+    /// Adds a finished busy span.
+    fn add_busy(&mut self, (from, to): BusySpan) -> Result<(), TraceError> {
         let open = self.begin_ns..=self.begin_ns.saturating_add(self.width_ns).min(self.until_ns);
-        if open.contains(&done.0) && open.contains(&done.1) {
-            self.open.busy_ns += done.1 - done.0;
+        if open.contains(&from) && open.contains(&to) {
+            self.open.busy_ns += to - from;
             return Ok(());
         }
-        self.share_out(done)
+        self.divide_busy((from, to))
     }
 
-    fn share_out(&mut self, busy: BusySpan) -> Result<(), TraceError> {
-        let (mut from, to) = (busy.0, busy.1.min(self.until_ns));
-        while from < to {
-            let step = from / self.width_ns;
-            let end = (step + 1).saturating_mul(self.width_ns).min(to);
-            self.at(step)?.busy_ns += end - from;
-            from = end;
+    /// Divides a busy span among closed steps.
+    fn divide_busy(&mut self, (from, to): BusySpan) -> Result<(), TraceError> {
+        for (step, busy_ns) in by_step((from, to.min(self.until_ns)), self.width_ns) {
+            self.at(step)?.busy_ns += busy_ns;
         }
         Ok(())
     }
@@ -194,10 +149,9 @@ impl Steps {
     }
 
     /// Closes the open step and divides all remaining busy time among the steps.
-    fn settle(&mut self) -> Result<(), TraceError> {
+    fn close_all(&mut self) -> Result<(), TraceError> {
         self.close()?;
-        let carried = std::mem::take(&mut self.carried);
-        carried.into_iter().try_for_each(|(_, busy)| self.share_out(busy))
+        self.busy.take().into_iter().try_for_each(|(_, busy)| self.divide_busy(busy))
     }
 
     /// Returns the I/Os in all steps.
@@ -219,7 +173,7 @@ impl Steps {
     /// # Errors
     /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.
     pub fn finish_packed(mut self) -> Result<PackedSteps, TraceError> {
-        self.settle()?;
+        self.close_all()?;
         self.closed.pack_all();
         Ok(self.closed)
     }
@@ -233,7 +187,7 @@ impl Steps {
         self.close()?;
         let mut dense = std::mem::take(&mut self.dense);
         let step = self.at(cell.begin_ns / self.width_ns);
-        let taken = step.map(|step| step.take_cell(cell, &mut dense));
+        let taken = step.map(|step| step.add_cell(cell, &mut dense));
         dense.fill(0);
         self.dense = dense;
         taken
@@ -252,76 +206,29 @@ impl Steps {
     }
 }
 
-impl EmptyLike for Steps {
-    fn alike(&self) -> Self {
-        Steps::new(self.width_ns).until(self.until_ns)
-    }
-}
-
 impl Fold for Steps {
     fn fields(&self) -> Fields {
         STEP_FIELDS
     }
     fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
-        let columns = StepColumns::new(rows);
+        let columns = SumColumns::new(rows, true);
         rows.iter().try_for_each(|row| self.take_row(&columns, row))
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(Steps::new(self.width_ns).until(self.until_ns))
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
+        Ok(())
     }
-    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
-        other.settle()?;
-        let rest = self.closed.take_over(other.closed, STEPS_MAX);
-        rest.iter().try_for_each(|(step, found)| self.at(step).map(|ours| ours.merge(&found)))
-    }
-}
-
-impl FoldCells for Steps {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         cells.cells.iter().try_for_each(|cell| self.take_cell(cell))?;
         cells.busy.iter().try_for_each(|busy| self.take_busy(busy))
     }
-}
-
-/// The columns from which capture steps are computed, looked up once for many rows.
-pub(crate) struct StepColumns<'r> {
-    issued: WideColumn<'r>,
-    response: WideColumn<'r>,
-    queued: WideColumn<'r>,
-    op: NarrowColumn<'r>,
-    bytes: NarrowColumn<'r>,
-    device: NarrowColumn<'r>,
-    layer: NarrowColumn<'r>,
-    sequential: &'r [bool],
-    depth: &'r [u32],
-    busy: &'r [BusySpan],
-}
-
-impl<'r> StepColumns<'r> {
-    pub(crate) fn new(rows: &AnnotatedRows<'r>) -> Self {
-        let batch = rows.batch;
-        StepColumns {
-            issued: batch.wide(Field::Issued),
-            response: batch.wide(Field::Response),
-            queued: batch.wide(Field::Queued),
-            op: batch.narrow(Field::Op),
-            bytes: batch.narrow(Field::Bytes),
-            device: batch.narrow(Field::Device),
-            layer: batch.narrow(Field::Layer),
-            sequential: rows.sequential,
-            depth: rows.depth,
-            busy: rows.busy,
-        }
-    }
-
-    /// Returns the device and the layer of a row.
-    #[inline]
-    pub(crate) fn side(&self, row: usize) -> (u16, Layer) {
-        (self.device.at(row) as u16, self.layer.layer(row))
+    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
+        other.close_all()?;
+        let rest = self.closed.take_over(other.closed, STEPS_MAX);
+        rest.iter().try_for_each(|(step, found)| self.at(step).map(|ours| ours.merge(&found)))
     }
 }
 
@@ -336,6 +243,7 @@ pub(crate) const STEP_FIELDS: Fields = Fields::new(&[
     Field::Device,
     Field::Layer,
 ])
+.and(Contents::FIELDS)
 .and(Fields::BUSY);
 
 /// One capture step of a listing.
@@ -383,16 +291,24 @@ impl HasContent for StepFigures {
     }
 }
 
+/// The properties of a capture on which the figures of its steps depend.
+#[derive(Debug, Clone, Copy)]
+pub struct StepContext<'c> {
+    /// Width of a step, in nanoseconds.
+    pub width_ns: u64,
+    /// Observed time that passes the filter.
+    pub observed: &'c ObservedTime,
+    /// Number of devices by whose time the busy time is divided; `None` if busy time is unknown.
+    pub devices: Option<u64>,
+    /// Conditions of the capture.
+    pub conditions: &'c CaptureConditions,
+}
+
 impl StepFigures {
-    /// Computes the figures of a step from its number, its width and the observed time. `devices`
-    /// is the number of devices by whose time the busy time is divided; `None` if busy time is
-    /// unknown.
-    pub fn new(
-        number: u64,
-        step: &CaptureStep,
-        (width_ns, observed): (u64, &ObservedTime),
-        devices: Option<u64>,
-    ) -> Self {
+    /// Returns the figures of the step with this number, without threads and processor use.
+    pub fn new(number: u64, step: &CaptureStep, context: &StepContext<'_>) -> Self {
+        let StepContext { width_ns, observed, devices, conditions } = *context;
+        let times = &step.times;
         let observed_ns = observed.of_step(number, width_ns);
         let is_known = rate_is_known(observed_ns, width_ns);
         StepFigures {
@@ -403,26 +319,20 @@ impl StepFigures {
             bytes_per_second: observed.per_second_of_step(number, width_ns, step.bytes() as f64),
             ios: step.ops.map(|op| op.ios),
             sequential_share: step.sequential_share(),
-            response_mean_ns: step.response_mean().map(|time| time.0),
+            response_mean_ns: times.response_mean().map(|time| time.0),
             response_p99_ns: step.percentile(0.99).map(|time| time.0),
-            response_max_ns: step.response_max().map(|time| time.0),
-            qd_mean: step.depth_mean(),
-            qd_max: (step.depths > 0).then_some(step.depth_max),
-            queued: step.queued,
+            response_max_ns: times.response_max().map(|time| time.0),
+            qd_mean: times.depth_mean(),
+            qd_max: times.depth_max(),
+            queued: times.queued,
             utilisation: devices
                 .filter(|devices| *devices > 0 && is_known)
-                .map(|devices| busy_share(step.busy_ns, observed_ns, devices)),
+                .map(|devices| busy_share(step.busy_ns, observed_ns, devices))
+                .filter(|share| !is_busy_time_missed(conditions, step.ios(), *share)),
             threads: None,
             processors: None,
-            content: ContentFigures::default(),
+            content: ContentFigures::new(times.contents, conditions),
         }
-    }
-
-    /// Returns the figures without a busy time that the kernel's sums lack. A step with I/Os was
-    /// busy, so its busy time was missed.
-    pub fn without_missed_busy_time(self, conditions: &CaptureConditions) -> Self {
-        let is_missed = conditions.busy_time && self.count > 0 && self.utilisation == Some(0.0);
-        StepFigures { utilisation: self.utilisation.filter(|_| !is_missed), ..self }
     }
 
     /// Returns the figures with the number of threads that had I/Os in the step.
@@ -443,11 +353,6 @@ impl StepFigures {
         Some(self.qd_mean? / f64::from(self.threads.filter(|threads| *threads > 0)?))
     }
 
-    /// Returns the figures with measurements of written blocks.
-    pub fn with_content(self, content: ContentFigures) -> Self {
-        StepFigures { content, ..self }
-    }
-
     /// Returns the begin of the step as tables show it.
     pub fn begin(&self) -> String {
         Self::BEGIN.text(self)
@@ -460,9 +365,14 @@ impl StepFigures {
 
 /// Returns the busy share of the time of devices. An I/O may be outstanding beyond the observed
 /// part of a step; at most that part is counted.
-fn busy_share(busy_ns: u64, observed_ns: u64, devices: u64) -> f64 {
+pub fn busy_share(busy_ns: u64, observed_ns: u64, devices: u64) -> f64 {
     let busy_ns = busy_ns.min(observed_ns.saturating_mul(devices));
     busy_ns as f64 / observed_ns as f64 / devices as f64
+}
+
+/// Returns true if the kernel's sums lack the busy time of a step: a step with I/Os was busy.
+pub fn is_busy_time_missed(conditions: &CaptureConditions, ios: u64, busy_share: f64) -> bool {
+    conditions.busy_time && ios > 0 && busy_share == 0.0
 }
 
 json_columns! {
@@ -555,21 +465,19 @@ impl StepFigures {
 
     /// Returns the columns of the terminal table after the start time. Columns for queue times,
     /// threads, processor use and written blocks are included only if any step has values for them.
-    pub fn table(
-        steps: impl Iterator<Item = StepFigures>,
-        has_content: bool,
-    ) -> Vec<StepFigureColumn> {
-        let (mut queue, mut threads, mut processors) = (false, false, false);
+    pub fn table(steps: impl Iterator<Item = StepFigures>) -> Vec<StepFigureColumn> {
+        let (mut queue, mut threads, mut processors, mut content) = (false, false, false, false);
         for step in steps {
             queue |= step.queued.count > 0;
             threads |= step.threads.is_some();
             processors |= step.processors.is_some();
+            content |= step.content.duplicates.is_some();
         }
         let more: [(bool, &[StepFigureColumn]); 4] = [
             (queue, &[Self::QUEUE_MEAN, Self::QUEUE_SHARE]),
             (threads, &[Self::THREADS, Self::DEPTH_PER_THREAD]),
             (processors, &[Self::CPU, Self::IO_WAIT]),
-            (has_content, &Self::OF_CONTENT),
+            (content, &Self::OF_CONTENT),
         ];
         let more = more.into_iter().filter(|(is_known, _)| *is_known);
         let more = more.flat_map(|(_, columns)| columns);

@@ -1,7 +1,7 @@
 //! The I/Os of every stream over capture steps, as far as memory allows. The streams to show are
 //! chosen only after all I/Os were seen; keeping all of them saves a second pass.
 
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::questions::series::{SeriesCell, SeriesOverTime, SeriesSelection};
 use crate::questions::streams::StreamKey;
 use crate::sums::stream_chunk::{AT_ONCE, StreamChunk};
@@ -171,12 +171,6 @@ impl OpenStep {
     }
 }
 
-impl EmptyLike for StreamSteps {
-    fn alike(&self) -> Self {
-        StreamSteps::new(self.width_ns, self.most)
-    }
-}
-
 impl Fold for StreamSteps {
     fn fields(&self) -> Fields {
         Fields::new(&[Field::Issued, Field::Op, Field::Bytes])
@@ -204,8 +198,8 @@ impl Fold for StreamSteps {
         self.leave(&mut hand);
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(StreamSteps::new(self.width_ns, self.most))
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         if self.is_too_much || other.is_too_much {

@@ -3,7 +3,7 @@
 
 use crate::cells::{Dimensions, FilteredCells};
 use crate::columns::{ColumnValue::*, JsonRow, ListingColumn, ValueFormat::*, json_columns};
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::io_sums::IoSums;
 use crate::sums::queue_time::QueueTimeSums;
 use crate::sums::response::ResponseFigures;
@@ -211,7 +211,7 @@ impl StreamTable {
     #[cold]
     fn take_beyond(&mut self, chunk: &StreamChunk<'_>, known: usize, space: &mut StreamBuffers) {
         self.count(chunk, known, space);
-        space.sums.settle(&self.keys, &mut self.tallies);
+        space.sums.flush(&self.keys, &mut self.tallies);
         let kept = space.keys.iter().zip(chunk.kept()).enumerate().skip(known);
         for (row, (key, _)) in kept.filter(|(_, (_, kept))| **kept) {
             let tally = slice::from_mut(self.tally(*key));
@@ -342,12 +342,6 @@ impl PartialEq for StreamTable {
     }
 }
 
-impl EmptyLike for StreamTable {
-    fn alike(&self) -> Self {
-        StreamTable::keeping(self.firsts.most())
-    }
-}
-
 impl Fold for StreamTable {
     fn fields(&self) -> Fields {
         Fields::new(&[
@@ -366,26 +360,16 @@ impl Fold for StreamTable {
             let range = first..rows.kept.len().min(first + AT_ONCE);
             self.take_chunk(&StreamChunk::new(rows, range), &mut space);
         }
-        space.sums.settle(&self.keys, &mut self.tallies);
+        space.sums.flush(&self.keys, &mut self.tallies);
         self.space = space;
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(StreamTable::keeping(self.firsts.most()))
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
-    }
-    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.unlisted.merge(&other.unlisted);
-        for (key, tally) in other.keys.iter().zip(other.tallies) {
-            self.tally(*key).take_in(tally);
-        }
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Ok(())
     }
-}
-
-impl FoldCells for StreamTable {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes)).add_cell(
@@ -393,6 +377,13 @@ impl FoldCells for StreamTable {
                 cells.dimensions.single_ios,
                 true,
             );
+        }
+        Ok(())
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.unlisted.merge(&other.unlisted);
+        for (key, tally) in other.keys.iter().zip(other.tallies) {
+            self.tally(*key).take_in(tally);
         }
         Ok(())
     }
@@ -642,12 +633,12 @@ impl StreamFigures {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::AnnotatedBatch;
     use crate::sums::io_sums::SumColumns;
     use std::collections::HashMap;
     use steadfast_domain::IoEvent;
     use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
     use steadfast_domain::step::mix64;
-    use steadfast_tracefile::batch::Batch;
 
     /// I/Os of `sizes` different sizes, with columns that `tells` sets.
     fn ios(count: u64, sizes: u64, tells: impl Fn(u64, &mut IoEvent)) -> Vec<IoEvent> {
@@ -674,30 +665,20 @@ mod tests {
         for keeps in [1, 3] {
             let mut table = StreamTable::new();
             let mut tallies: HashMap<StreamKey, IoSums> = HashMap::new();
-            for batch in batches.iter().map(|events| Batch::from_events(events)) {
-                let length = batch.len() as u64;
-                let sequential: Vec<bool> =
-                    (0..length).map(|row| mix64(row).is_multiple_of(4)).collect();
-                let kept: Vec<bool> = (0..length)
-                    .map(|row| keeps == 1 || !mix64(row).is_multiple_of(keeps))
-                    .collect();
-                let depth: Vec<u32> = (0..batch.len()).map(|row| batch.depth(row)).collect();
-                let rows = AnnotatedRows {
-                    batch: &batch,
-                    sequential: &sequential,
-                    depth: &depth,
-                    busy: &[],
-                    kept: &kept,
-                    after: &[],
-                    stretch: 0,
-                    order_ns: &[],
-                    place: None,
+            for events in batches {
+                let length = events.len() as u64;
+                let is_kept = |row| keeps == 1 || !mix64(row).is_multiple_of(keeps);
+                let batch = AnnotatedBatch {
+                    sequential: (0..length).map(|row| mix64(row).is_multiple_of(4)).collect(),
+                    kept: (0..length).map(is_kept).collect(),
+                    ..AnnotatedBatch::from_events(events)
                 };
+                let rows = batch.rows();
                 table.take(&rows).unwrap();
                 let columns = SumColumns::new(&rows, true);
                 for row in rows.iter() {
-                    let (op, bytes) = (batch.op(row), batch.bytes(row));
-                    let key = StreamKey { op, sequential: sequential[row], bytes };
+                    let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
+                    let key = StreamKey { op, sequential: rows.sequential[row], bytes };
                     tallies.entry(key).or_default().add(&columns, row);
                 }
             }

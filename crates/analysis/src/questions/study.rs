@@ -20,12 +20,11 @@ use crate::questions::reach::{WorkingSet, WorkingSetFigures};
 use crate::questions::read_out::{ReadOut, ReadOutChoice};
 use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::shape::LoadShape;
-use crate::questions::steps::{CaptureStep, StepFigures, Steps};
+use crate::questions::steps::{CaptureStep, StepContext, StepFigures, Steps};
 use crate::questions::threads::ThreadSteps;
 use crate::questions::totals::{CaptureTotals, PICTURE_STEPS_MAX, StudyOptions};
 use crate::questions::trust::Evidence;
-use crate::sums::content::{ContentFigures, Contents, DuplicateAccuracy};
-use crate::sums::content_steps::ContentSteps;
+use crate::sums::content::ContentFigures;
 use crate::sums::server_cpu_use::ServerCpuUse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -62,14 +61,14 @@ pub struct Study {
     pub drives: Drives,
     /// Capture steps of all I/Os.
     pub steps: BTreeMap<u64, CaptureStep>,
-    /// Whether the busy time of the steps is known and covers all I/Os of the devices.
+    /// True if the busy time of the steps is known and covers all I/Os of the devices.
     pub tells_busy_time: bool,
     /// Capture steps by device and layer, for every layer of the capture: a filter by layer does
     /// not apply to them.
     pub sides: Vec<SideSteps>,
     /// The workload's streams over time.
     pub streams_over_time: SeriesOverTime,
-    /// Whether the steps have response-time percentiles although no single I/Os were kept, as those
+    /// True if the steps have response-time percentiles although no single I/Os were kept, as those
     /// of a fold file do.
     pub is_of_fold: bool,
     /// Busiest and slowest minute; `None` if the capture is too short.
@@ -77,8 +76,6 @@ pub struct Study {
     /// Parts of the capture in the narrow steps that were asked for, if the picture of the whole
     /// capture uses wider ones.
     pub windows: Vec<DetailWindow>,
-    /// Measurements of written blocks by step, if content was sampled.
-    pub contents: BTreeMap<u64, Contents>,
     /// Threads with I/Os by step; `None` if threads were not recorded.
     pub threads: Option<ThreadSteps>,
     /// Load by time of day in intervals of [`PROFILE_NS`], if the clock is known and more than one
@@ -179,7 +176,6 @@ impl Study {
         };
         let until_ns = until(pass, totals.span_ns, totals.step_ns);
         let mut sides = Sides::new(totals.step_ns, until_ns).with_further();
-        let mut contents = ContentSteps::for_capture(captured.conditions(), totals.step_ns);
         let mut threads = captured.thread_steps(totals.step_ns);
         let mut day = day_profile(captured, &totals);
         let files = files(captured, options)?;
@@ -188,7 +184,6 @@ impl Study {
         if !is_gathered {
             folds.push(&mut series);
         }
-        folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(processes.iter_mut().map(|found| &mut found.over_time as &mut dyn Fold));
         folds.extend(pictures.iter_mut().flat_map(SecondPassFolds::folds));
@@ -234,7 +229,6 @@ impl Study {
             drives,
             evidence: Evidence::seen(captured, totals.account, quality),
             tells_busy_time: captured.tells_busy_time(pass, steps.values()),
-            contents: contents.map(|found| found.steps).unwrap_or_default(),
             threads,
             steps,
             extremes,
@@ -270,14 +264,19 @@ impl Study {
 
     /// Iterates over the figures of the steps.
     pub fn step_figures(&self) -> impl Iterator<Item = StepFigures> + '_ {
-        let (width, devices) = (self.totals.step_ns, self.devices_busy());
+        let CaptureTotals { step_ns: width_ns, observed, conditions, .. } = &self.totals;
+        let (width_ns, devices) = (*width_ns, self.devices_busy());
+        let context = StepContext { width_ns, observed, devices, conditions };
         self.steps.iter().map(move |(at, step)| {
-            StepFigures::new(*at, step, (width, &self.totals.observed), devices)
-                .without_missed_busy_time(&self.totals.conditions)
-                .with_content(self.content_of(*at))
+            StepFigures::new(*at, step, &context)
                 .with_threads(self.threads_of(*at))
-                .with_processors(&self.totals.conditions, width)
+                .with_processors(conditions, width_ns)
         })
+    }
+
+    /// Returns whether any step has a sampled block.
+    pub fn has_content(&self) -> bool {
+        self.steps.values().any(|step| step.times.contents.blocks > 0)
     }
 
     /// Returns the number of threads with I/Os in a step; `None` if unknown.
@@ -294,9 +293,8 @@ impl Study {
 
     /// Returns the measurements of the blocks written in a step.
     pub fn content_of(&self, step: u64) -> ContentFigures {
-        let told = DuplicateAccuracy::from_conditions(&self.totals.conditions);
-        let contents = self.contents.get(&step).copied().unwrap_or_default();
-        ContentFigures::new(contents, told)
+        let contents = self.steps.get(&step).map(|step| step.times.contents);
+        ContentFigures::new(contents.unwrap_or_default(), &self.totals.conditions)
     }
 }
 
@@ -412,7 +410,7 @@ fn windows<R: Read + Seek + Send + 'static>(
     let Some(width_ns) = totals.fine_ns else { return Ok(Vec::new()) };
     let measures: [(&str, StepMeasure); 2] = [
         ("the busiest step", CaptureStep::ios),
-        ("the longest response time", |step| step.response_max_ns),
+        ("the longest response time", |step| step.times.response_max_ns),
     ];
     let mut windows = Vec::new();
     for (what, measure) in measures {

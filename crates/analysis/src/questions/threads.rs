@@ -1,7 +1,7 @@
 //! Threads with I/Os in each capture step. Together with the queue depth they are the "thread count
 //! x queue depth" of a test: the outstanding I/Os, divided among those who wait for them.
 
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use steadfast_domain::CaptureConditions;
@@ -52,12 +52,6 @@ impl ThreadSteps {
     }
 }
 
-impl EmptyLike for ThreadSteps {
-    fn alike(&self) -> Self {
-        Self::keeping(self.most, self.width_ns)
-    }
-}
-
 impl Fold for ThreadSteps {
     fn fields(&self) -> Fields {
         Fields::new(&[Field::Issued, Field::Tid])
@@ -77,8 +71,8 @@ impl Fold for ThreadSteps {
         }
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(Self::keeping(self.most, self.width_ns))
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.is_too_much |= other.is_too_much;
@@ -103,7 +97,7 @@ mod tests {
             all.add(step, thread);
         }
         assert_eq!([0, 1, 2].map(|step| all.count(step)), [Some(2), None, Some(1)]);
-        let mut other = all.alike();
+        let mut other = all.new_part().unwrap();
         assert_eq!(other.count(0), None);
         for (step, thread) in [(0, 7), (1, 7)] {
             other.add(step, thread);
@@ -115,7 +109,7 @@ mod tests {
     #[test]
     fn more_pairs_than_are_kept_leave_none() {
         let mut whole = ThreadSteps::keeping(2, 10);
-        let mut part = whole.alike();
+        let mut part = whole.new_part().unwrap();
         (0..2).for_each(|step| whole.add(step, 5));
         assert_eq!(whole.count(1), Some(1));
         (1..3).for_each(|step| part.add(step, 5));

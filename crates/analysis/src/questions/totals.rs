@@ -12,9 +12,7 @@ use crate::questions::hits::HitMapQuantity;
 use crate::questions::series::{SeriesOverTime, SeriesSelection};
 use crate::questions::steps::{CaptureStep, Steps};
 use crate::questions::streams::{ShareMeasure, StreamTable};
-use crate::sums::content::ContentFigures;
 use crate::sums::content_of_part::PartContent;
-use crate::sums::content_steps::ContentSteps;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
@@ -189,9 +187,6 @@ pub struct Derivation {
     pub streams_over_time: SeriesOverTime,
     /// Capture steps of all I/Os, if they were asked for.
     pub steps: Option<BTreeMap<u64, CaptureStep>>,
-    /// Compression and duplicates by step; a step without a sampled block is absent. Empty if
-    /// steps were not asked for.
-    pub contents: BTreeMap<u64, ContentFigures>,
 }
 
 impl Derivation {
@@ -211,30 +206,11 @@ impl Derivation {
         let totals = CaptureTotals::read(captured, options, more.collect())?;
         let keys = totals.workload.keys();
         let series = captured.series(pass, gathered.as_ref(), (totals.step_ns, &keys))?;
-        let mut derivation = Derivation {
-            totals,
-            streams_over_time: series,
-            steps: None,
-            contents: BTreeMap::new(),
-        };
-        if with_steps {
-            derivation.add_steps(captured)?;
+        let mut steps = with_steps.then(|| totals.steps());
+        if let Some(steps) = &mut steps {
+            captured.run(pass, &mut [steps])?;
         }
-        Ok(derivation)
-    }
-
-    fn add_steps<R: Read + Seek + Send + 'static>(
-        &mut self,
-        captured: &Captured<R>,
-    ) -> Result<(), TraceError> {
-        let conditions = captured.conditions();
-        let mut steps = self.totals.steps();
-        let mut contents = ContentSteps::for_capture(conditions, self.totals.step_ns);
-        let mut folds: Vec<&mut dyn Fold> = vec![&mut steps];
-        folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
-        captured.run(&self.totals.options.pass, &mut folds)?;
-        self.steps = Some(steps.finish()?);
-        self.contents = contents.map(|found| found.figures(conditions)).unwrap_or_default();
-        Ok(())
+        let steps = steps.map(Steps::finish).transpose()?;
+        Ok(Derivation { totals, streams_over_time: series, steps })
     }
 }

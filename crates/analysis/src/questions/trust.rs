@@ -26,7 +26,7 @@ pub struct Evidence {
     pub recovery: Option<Recovery>,
     /// Damaged or missing parts of its files.
     pub integrity: Integrity,
-    /// Whether every I/O was kept.
+    /// True if every I/O was kept.
     pub keeps_single_ios: bool,
     /// Account of the pass.
     pub account: PassAccount,

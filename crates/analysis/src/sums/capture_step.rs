@@ -1,13 +1,15 @@
 //! [`CaptureStep`]: sums over the I/Os that were issued in one interval.
 
 use crate::cells::CubeCell;
+use crate::sums::content::Contents;
 use crate::sums::queue_time::QueueTimeSums;
-use crate::sums::response::TOLD_LEAST;
+use crate::sums::response::HISTOGRAM_SHARE_MIN;
+use serde::{Deserialize, Serialize};
 use steadfast_domain::histogram::{CoarseHistogram, FineHistogram};
 use steadfast_domain::{IoOp, Nanos};
 
-/// Sums over the I/Os of one operation in one step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Sums over the I/Os of one operation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpCount {
     /// Number of I/Os.
     pub ios: u64,
@@ -17,19 +19,31 @@ pub struct OpCount {
     pub sequential: u64,
 }
 
-/// Sums over one capture step.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CaptureStep {
-    /// Sums by operation, in the order of `IoOp::ALL`.
-    pub ops: [OpCount; 5],
+impl OpCount {
+    /// Adds one I/O.
+    #[inline]
+    pub fn add(&mut self, bytes: u32, sequential: bool) {
+        self.ios += 1;
+        self.bytes = self.bytes.saturating_add(u64::from(bytes));
+        self.sequential += u64::from(sequential);
+    }
+    /// Adds the sums of another part.
+    pub fn merge(&mut self, other: OpCount) {
+        self.ios = self.ios.saturating_add(other.ios);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.sequential = self.sequential.saturating_add(other.sequential);
+    }
+}
+
+/// Response times, queue depths, queue times and sampled blocks of some I/Os.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeTotals {
     /// Number of I/Os whose completion was seen.
     pub responses: u64,
     /// Sum of the response times, in nanoseconds.
     pub response_sum_ns: u64,
     /// Longest response time, in nanoseconds.
     pub response_max_ns: u64,
-    /// Histogram of the response times, accurate to within 6.25 %.
-    pub histogram: CoarseHistogram,
     /// Sum of the queue depths at issue of [`Self::depths`] I/Os.
     pub depth_sum: u64,
     /// Number of I/Os with a known queue depth.
@@ -38,6 +52,77 @@ pub struct CaptureStep {
     pub depth_max: u32,
     /// Queue times.
     pub queued: QueueTimeSums,
+    /// Measurements of written blocks.
+    pub contents: Contents,
+}
+
+impl TimeTotals {
+    /// Returns the sums of a cell.
+    pub fn from_cell(cell: &CubeCell) -> Self {
+        TimeTotals {
+            responses: cell.responses.count,
+            response_sum_ns: cell.responses.sum_ns,
+            response_max_ns: cell.responses.max_ns,
+            depth_sum: cell.depth_sum,
+            depths: cell.depths,
+            depth_max: cell.depth_max,
+            queued: QueueTimeSums::of_cell(cell),
+            contents: cell.contents,
+        }
+    }
+    /// Adds an I/O without its content. A queue time or queue depth of 0 is unknown.
+    #[inline]
+    pub fn add(&mut self, response_ns: Option<u64>, queued_ns: u64, depth: u32) {
+        if let Some(response) = response_ns {
+            self.responses += 1;
+            self.response_sum_ns = self.response_sum_ns.saturating_add(response);
+            self.response_max_ns = self.response_max_ns.max(response);
+        }
+        if queued_ns > 0 {
+            self.queued.count_one(queued_ns, response_ns);
+        }
+        self.depth_sum += u64::from(depth);
+        self.depths += u64::from(depth > 0);
+        self.depth_max = self.depth_max.max(depth);
+    }
+    /// Adds the sums of another part.
+    pub fn merge(&mut self, other: &TimeTotals) {
+        self.responses = self.responses.saturating_add(other.responses);
+        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
+        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+        self.depth_sum = self.depth_sum.saturating_add(other.depth_sum);
+        self.depths = self.depths.saturating_add(other.depths);
+        self.depth_max = self.depth_max.max(other.depth_max);
+        self.queued.merge(other.queued);
+        self.contents.merge(other.contents);
+    }
+    /// Returns the mean response time, or `None` if no completion was seen.
+    pub fn response_mean(&self) -> Option<Nanos> {
+        self.response_sum_ns.checked_div(self.responses).map(Nanos)
+    }
+    /// Returns the longest response time, or `None` if no completion was seen.
+    pub fn response_max(&self) -> Option<Nanos> {
+        (self.responses > 0).then_some(Nanos(self.response_max_ns))
+    }
+    /// Returns the mean queue depth at issue, or `None` if no depth is known.
+    pub fn depth_mean(&self) -> Option<f64> {
+        (self.depths > 0).then(|| self.depth_sum as f64 / self.depths as f64)
+    }
+    /// Returns the largest queue depth at issue, or `None` if no depth is known.
+    pub fn depth_max(&self) -> Option<u32> {
+        (self.depths > 0).then_some(self.depth_max)
+    }
+}
+
+/// Sums over one capture step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CaptureStep {
+    /// Sums by operation, in the order of `IoOp::ALL`.
+    pub ops: [OpCount; 5],
+    /// Times, queue depths and written blocks.
+    pub times: TimeTotals,
+    /// Histogram of the response times, accurate to within 6.25 %.
+    pub histogram: CoarseHistogram,
     /// Time with an I/O outstanding, summed over devices, in nanoseconds.
     pub busy_ns: u64,
 }
@@ -51,26 +136,14 @@ impl CaptureStep {
     pub fn bytes(&self) -> u64 {
         [IoOp::Read, IoOp::Write].into_iter().map(|op| self.ops[op as usize].bytes).sum()
     }
-    /// Returns the mean response time, or `None` if no completion was seen.
-    pub fn response_mean(&self) -> Option<Nanos> {
-        self.response_sum_ns.checked_div(self.responses).map(Nanos)
-    }
-    /// Returns the longest response time, or `None` if no completion was seen.
-    pub fn response_max(&self) -> Option<Nanos> {
-        (self.responses > 0).then_some(Nanos(self.response_max_ns))
-    }
     /// Returns a percentile of the response time, or `None` if fewer than ten I/Os lie beyond it or
     /// the histogram does not hold nearly all I/Os.
     pub fn percentile(&self, fraction: f64) -> Option<Nanos> {
-        if (self.histogram.total() as f64) < self.responses as f64 * TOLD_LEAST {
+        if (self.histogram.total() as f64) < self.times.responses as f64 * HISTOGRAM_SHARE_MIN {
             return None;
         }
         let value = self.histogram.reportable_percentile(fraction)?;
-        Some(Nanos(value.0.min(self.response_max_ns)))
-    }
-    /// Returns the mean queue depth at issue, or `None` if no depth is known.
-    pub fn depth_mean(&self) -> Option<f64> {
-        (self.depths > 0).then(|| self.depth_sum as f64 / self.depths as f64)
+        Some(Nanos(value.0.min(self.times.response_max_ns)))
     }
     /// Returns the share of reads and writes that are sequential, or `None` if there are none.
     pub fn sequential_share(&self) -> Option<f64> {
@@ -81,41 +154,25 @@ impl CaptureStep {
     }
 
     /// Adds a cell of a fold file. Each fine bucket lies within one coarse bucket.
-    pub(crate) fn take_cell(&mut self, cell: &CubeCell, dense: &mut [u64]) {
-        let op = &mut self.ops[cell.op as usize];
-        op.ios = op.ios.saturating_add(cell.ios);
-        op.bytes = op.bytes.saturating_add(cell.amount());
-        op.sequential = op.sequential.saturating_add(if cell.sequential { cell.ios } else { 0 });
-        let responses = &cell.responses;
-        self.responses = self.responses.saturating_add(responses.count);
-        self.response_sum_ns = self.response_sum_ns.saturating_add(responses.sum_ns);
-        self.response_max_ns = self.response_max_ns.max(responses.max_ns);
+    pub(crate) fn add_cell(&mut self, cell: &CubeCell, dense: &mut [u64]) {
+        let sequential = if cell.sequential { cell.ios } else { 0 };
+        let op = OpCount { ios: cell.ios, bytes: cell.amount(), sequential };
+        self.ops[cell.op as usize].merge(op);
+        self.times.merge(&TimeTotals::from_cell(cell));
         dense.fill(0);
-        for (index, count) in &responses.buckets {
+        for (index, count) in &cell.responses.buckets {
             let (least, _) = FineHistogram::bounds(usize::from(*index));
             dense[CoarseHistogram::index(least)] += count;
         }
         self.histogram.merge(&CoarseHistogram::from_dense(dense));
-        self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
-        self.depths = self.depths.saturating_add(cell.depths);
-        self.depth_max = self.depth_max.max(cell.depth_max);
-        self.queued.merge(QueueTimeSums::of_cell(cell));
     }
     /// Adds another part of the same step.
     pub fn merge(&mut self, other: &CaptureStep) {
-        for (ours, theirs) in self.ops.iter_mut().zip(&other.ops) {
-            ours.ios += theirs.ios;
-            ours.bytes = ours.bytes.saturating_add(theirs.bytes);
-            ours.sequential += theirs.sequential;
+        for (ours, theirs) in self.ops.iter_mut().zip(other.ops) {
+            ours.merge(theirs);
         }
-        self.responses += other.responses;
-        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
-        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+        self.times.merge(&other.times);
         self.histogram.merge(&other.histogram);
-        self.depth_sum += other.depth_sum;
-        self.depths += other.depths;
-        self.depth_max = self.depth_max.max(other.depth_max);
-        self.queued.merge(other.queued);
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
     }
 }

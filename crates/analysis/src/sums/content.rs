@@ -12,15 +12,15 @@ use steadfast_domain::io_event::{ContentSample, Share};
 /// blocks that were not sampled stay those of the whole capture.
 fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditions {
     let mut conditions = conditions.clone();
-    let told = DuplicateAccuracy::from_conditions(&conditions);
-    conditions.compression_ratio = ContentFigures::new(chosen, told).ratio;
+    let is_exact = is_duplicate_share_exact(&conditions);
+    conditions.compression_ratio = chosen.compression_ratio();
     conditions.duplicate_share = None;
     conditions.content = conditions.content.map(|all| ContentSample {
         blocks: chosen.blocks,
         bytes: chosen.bytes,
         compressed_bytes: chosen.compressed_bytes,
         duplicates: chosen.duplicates,
-        bound: told == DuplicateAccuracy::InPart,
+        bound: !is_exact,
         ..all
     });
     conditions
@@ -46,24 +46,10 @@ pub(crate) fn of_part(
 const OF_ALL: &str = "Compression and duplicates are those of the whole capture: the file does not \
     say what was measured of each I/O.";
 
-/// Accuracy of the share of duplicates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DuplicateAccuracy {
-    /// Every block was compared with every other block.
-    Exactly,
-    /// A duplicate is detected only if both blocks were sampled; the share is a lower bound.
-    InPart,
-}
-
-impl DuplicateAccuracy {
-    /// Returns the accuracy of a capture.
-    pub fn from_conditions(conditions: &CaptureConditions) -> Self {
-        if conditions.content.is_some_and(|sample| sample.tells_parts_exactly()) {
-            DuplicateAccuracy::Exactly
-        } else {
-            DuplicateAccuracy::InPart
-        }
-    }
+/// Returns true if every block of a capture was compared with every other block. Otherwise a
+/// duplicate is detected only if both blocks were sampled, and the share is a lower bound.
+pub(crate) fn is_duplicate_share_exact(conditions: &CaptureConditions) -> bool {
+    conditions.content.is_some_and(|sample| sample.tells_parts_exactly())
 }
 
 /// Derived figures of sampled blocks.
@@ -77,17 +63,14 @@ pub struct ContentFigures {
 }
 
 impl ContentFigures {
-    /// Returns the figures of these sums; each is `None` if nothing was measured.
-    pub fn new(contents: Contents, told: DuplicateAccuracy) -> Self {
-        let share = |share: f64| match told {
-            DuplicateAccuracy::Exactly => Share::Exact(share),
-            DuplicateAccuracy::InPart => Share::AtLeast(share),
-        };
-        let duplicates = contents.duplicates as f64 / contents.blocks as f64;
+    /// Returns the figures of some I/Os of a capture; each is `None` if nothing was measured.
+    pub fn new(contents: Contents, conditions: &CaptureConditions) -> Self {
+        let share = contents.duplicates as f64 / contents.blocks as f64;
+        let is_exact = is_duplicate_share_exact(conditions);
+        let share = if is_exact { Share::Exact(share) } else { Share::AtLeast(share) };
         ContentFigures {
-            ratio: (contents.compressed_bytes > 0)
-                .then(|| contents.bytes as f64 / contents.compressed_bytes as f64),
-            duplicates: (contents.blocks > 0).then(|| share(duplicates)),
+            ratio: contents.compression_ratio(),
+            duplicates: (contents.blocks > 0).then_some(share),
             contents,
         }
     }
@@ -165,7 +148,6 @@ pub(crate) const fn table<T: HasContent>() -> [ListingColumn<T>; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::io_event::ContentMeasurement;
 
     #[test]
     fn some_ios_have_the_content_that_was_measured_of_them() {
@@ -211,21 +193,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_not_told() {
-        let none = ContentFigures::new(Contents::default(), DuplicateAccuracy::Exactly);
+    fn figures_of_no_measurement_are_unknown() {
+        let exact = CaptureConditions {
+            content: Some(ContentSample { every: 1, ..ContentSample::default() }),
+            ..CaptureConditions::default()
+        };
+        let none = ContentFigures::new(Contents::default(), &exact);
         assert_eq!((none.ratio, none.duplicates), (None, None));
-        let mut some = Contents::default();
-        some.count(ContentMeasurement {
-            blocks: 4,
-            duplicates: 1,
-            bytes: 16_384,
-            compressed_bytes: 8192,
-        });
-        let exact = ContentFigures::new(some, DuplicateAccuracy::Exactly);
-        assert_eq!((exact.ratio, exact.duplicates), (Some(2.0), Some(Share::Exact(0.25))));
-        assert_eq!(
-            ContentFigures::new(some, DuplicateAccuracy::InPart).duplicates,
-            Some(Share::AtLeast(0.25))
-        );
+        let some = Contents { blocks: 4, duplicates: 1, bytes: 16_384, compressed_bytes: 8192 };
+        let figures = ContentFigures::new(some, &exact);
+        assert_eq!((figures.ratio, figures.duplicates), (Some(2.0), Some(Share::Exact(0.25))));
+        let in_part = ContentFigures::new(some, &CaptureConditions::default());
+        assert_eq!(in_part.duplicates, Some(Share::AtLeast(0.25)));
     }
 }

@@ -1,12 +1,15 @@
 //! Compression and duplicates of a filtered part of a capture.
 
 use crate::captured::Captured;
-use crate::fold::Fold;
+use crate::cells::{Dimensions, FilteredCells};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::pass::PassOptions;
-use crate::sums::content::of_part;
-use crate::sums::content_steps::ContentTotal;
+use crate::sums::content::{Contents, of_part};
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::Fields;
 
 /// Content sums of the part of a capture that a pass selects, if it selects a part.
 #[derive(Debug, Clone, Copy)]
@@ -35,5 +38,34 @@ impl PartContent {
     /// Returns the conditions of the capture, adjusted to the part.
     pub(crate) fn conditions(self, all: &CaptureConditions) -> CaptureConditions {
         if self.is_part { of_part(all, self.total.map(|total| total.0)) } else { all.clone() }
+    }
+}
+
+/// Sums over the sampled blocks of all selected I/Os.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct ContentTotal(Contents);
+
+impl Fold for ContentTotal {
+    fn fields(&self) -> Fields {
+        Contents::FIELDS
+    }
+    fn take(&mut self, rows: &AnnotatedRows<'_>) -> Result<(), TraceError> {
+        rows.iter().for_each(|row| self.0.add(rows.batch, row));
+        Ok(())
+    }
+    fn new_part(&self) -> Option<Self> {
+        Some(ContentTotal::default())
+    }
+    /// A capture of steps samples no content.
+    fn check_dimensions(&self, recorded: Dimensions) -> Result<(), NotRecorded> {
+        if recorded.single_ios { Ok(()) } else { Err(NotRecorded::SingleIos) }
+    }
+    fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
+        cells.cells.iter().for_each(|cell| self.0.merge(cell.contents));
+        Ok(())
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.0.merge(other.0);
+        Ok(())
     }
 }

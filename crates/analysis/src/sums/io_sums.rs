@@ -7,6 +7,7 @@ use crate::sums::queue_time::{QueueResponseSums, QueueTimeSums};
 use crate::sums::response::ResponseHistogram;
 use crate::tables::bounded_table::Mergeable;
 use serde::{Deserialize, Serialize};
+use steadfast_domain::Layer;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 use steadfast_tracefile::batch::{NarrowColumn, WideColumn};
 use steadfast_tracefile::parquet::{Field, Fields};
@@ -223,16 +224,18 @@ impl Mergeable for IoSums {
 
 /// The columns that sums are computed from, looked up once for many rows.
 pub struct SumColumns<'r> {
-    rows: &'r AnnotatedRows<'r>,
-    issued: WideColumn<'r>,
-    response: WideColumn<'r>,
-    queued: WideColumn<'r>,
+    pub(crate) rows: &'r AnnotatedRows<'r>,
+    pub(crate) issued: WideColumn<'r>,
+    pub(crate) response: WideColumn<'r>,
+    pub(crate) queued: WideColumn<'r>,
     offset: WideColumn<'r>,
-    op: NarrowColumn<'r>,
-    bytes: NarrowColumn<'r>,
+    pub(crate) op: NarrowColumn<'r>,
+    pub(crate) bytes: NarrowColumn<'r>,
     merged: NarrowColumn<'r>,
-    sampled: NarrowColumn<'r>,
+    pub(crate) sampled: NarrowColumn<'r>,
     flags: NarrowColumn<'r>,
+    device: NarrowColumn<'r>,
+    layer: NarrowColumn<'r>,
     percentiles: bool,
 }
 
@@ -251,7 +254,15 @@ impl<'r> SumColumns<'r> {
             merged: batch.narrow(Field::Merged),
             sampled: batch.narrow(Field::SampledBlocks),
             flags: batch.narrow(Field::Flags),
+            device: batch.narrow(Field::Device),
+            layer: batch.narrow(Field::Layer),
             percentiles,
         }
+    }
+
+    /// Returns the device and the layer of a row.
+    #[inline]
+    pub(crate) fn side(&self, row: usize) -> (u16, Layer) {
+        (self.device.at(row) as u16, self.layer.layer(row))
     }
 }

@@ -1,10 +1,10 @@
 //! Sums over I/Os.
 
 pub mod buckets;
+pub mod busy_spans;
 pub mod capture_step;
 pub mod content;
 pub mod content_of_part;
-pub mod content_steps;
 pub mod io_sums;
 pub mod packed_steps;
 pub mod queue_time;

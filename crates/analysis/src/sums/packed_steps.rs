@@ -1,10 +1,11 @@
 //! Capture steps in packed form: unpacked, a million steps of a busy device would take half a
 //! gigabyte.
 //!
-//! Steps are written and read nearly in order. Consecutive steps are packed together in stretches,
-//! and the most recently used stretches stay unpacked.
+//! Steps are written and read nearly in order. Consecutive steps are packed in chunks,
+//! and the most recently used chunks stay unpacked.
 
-use crate::sums::capture_step::{CaptureStep, OpCount};
+use crate::sums::capture_step::{CaptureStep, OpCount, TimeTotals};
+use crate::sums::content::Contents;
 use crate::sums::queue_time::{QueueResponseSums, QueueTimeSums};
 use std::collections::BTreeMap;
 use std::mem;
@@ -12,22 +13,22 @@ use steadfast_domain::IoOp;
 use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::varint;
 
-/// Number of steps in a stretch.
-const STRETCH: u64 = 512;
-/// Maximum number of unpacked stretches.
+/// Number of steps in a chunk.
+const CHUNK_STEPS: u64 = 512;
+/// Maximum number of unpacked chunks.
 const OPEN_MAX: usize = 4;
 
 /// Capture steps by number, counted from the beginning of the capture.
 #[derive(Debug, Clone, Default)]
 pub struct PackedSteps {
-    /// Packed stretches, by number.
+    /// Packed chunks, by number.
     packed: BTreeMap<u64, Box<[u8]>>,
-    /// Unpacked stretches, the most recently used last.
+    /// Unpacked chunks, the most recently used last.
     open: Vec<UnpackedSteps>,
     len: usize,
 }
 
-/// A stretch of unpacked steps.
+/// A chunk of unpacked steps.
 #[derive(Debug, Clone)]
 struct UnpackedSteps {
     number: u64,
@@ -48,14 +49,14 @@ impl PackedSteps {
     /// Returns all steps, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (u64, CaptureStep)> + '_ {
         let mut numbers: Vec<u64> = self.packed.keys().copied().collect();
-        numbers.extend(self.open.iter().map(|stretch| stretch.number));
+        numbers.extend(self.open.iter().map(|chunk| chunk.number));
         numbers.sort_unstable();
-        numbers.into_iter().flat_map(|number| self.stretch(number))
+        numbers.into_iter().flat_map(|number| self.chunk(number))
     }
 
-    /// Returns the steps of a stretch.
-    fn stretch(&self, number: u64) -> BTreeMap<u64, CaptureStep> {
-        match self.open.iter().find(|stretch| stretch.number == number) {
+    /// Returns the steps of a chunk.
+    fn chunk(&self, number: u64) -> BTreeMap<u64, CaptureStep> {
+        match self.open.iter().find(|chunk| chunk.number == number) {
             Some(open) => open.steps.clone(),
             None => {
                 self.packed.get(&number).map(|bytes| unpacked(number, bytes)).unwrap_or_default()
@@ -67,7 +68,7 @@ impl PackedSteps {
     /// `most` steps.
     pub(crate) fn at(&mut self, step: u64, most: usize) -> Option<&mut CaptureStep> {
         let is_full = self.len >= most;
-        self.open(step / STRETCH);
+        self.open(step / CHUNK_STEPS);
         let steps = &mut self.open.last_mut()?.steps;
         if !steps.contains_key(&step) {
             if is_full {
@@ -78,8 +79,8 @@ impl PackedSteps {
         Some(steps.entry(step).or_default())
     }
 
-    /// Takes over the stretches of `other` that do not exist here and fit within `most` steps;
-    /// returns the other stretches.
+    /// Takes over the chunks of `other` that do not exist here and fit within `most` steps;
+    /// returns the other chunks.
     pub(crate) fn take_over(&mut self, mut other: PackedSteps, most: usize) -> PackedSteps {
         other.pack_all();
         let mut rest = PackedSteps::default();
@@ -99,39 +100,39 @@ impl PackedSteps {
         self.iter().collect()
     }
 
-    /// Unpacks a stretch and makes it the last of the unpacked ones.
+    /// Unpacks a chunk and makes it the last of the unpacked ones.
     #[inline]
     fn open(&mut self, number: u64) {
         if self.open.last().is_some_and(|last| last.number == number) {
             return;
         }
-        self.open_another(number);
+        self.open_other(number);
     }
 
-    fn open_another(&mut self, number: u64) {
-        if let Some(at) = self.open.iter().position(|stretch| stretch.number == number) {
-            let stretch = self.open.remove(at);
-            self.open.push(stretch);
+    fn open_other(&mut self, number: u64) {
+        if let Some(at) = self.open.iter().position(|chunk| chunk.number == number) {
+            let chunk = self.open.remove(at);
+            self.open.push(chunk);
             return;
         }
         if self.open.len() == OPEN_MAX {
-            let stretch = self.open.remove(0);
-            self.pack(&stretch);
+            let chunk = self.open.remove(0);
+            self.pack(&chunk);
         }
         let bytes = self.packed.remove(&number);
         let steps = bytes.map(|bytes| unpacked(number, &bytes)).unwrap_or_default();
         self.open.push(UnpackedSteps { number, steps });
     }
 
-    fn pack(&mut self, stretch: &UnpackedSteps) {
-        if !stretch.steps.is_empty() {
-            self.packed.insert(stretch.number, packed(stretch));
+    fn pack(&mut self, chunk: &UnpackedSteps) {
+        if !chunk.steps.is_empty() {
+            self.packed.insert(chunk.number, packed(chunk));
         }
     }
 
-    /// Packs all unpacked stretches.
+    /// Packs all unpacked chunks.
     pub(crate) fn pack_all(&mut self) {
-        mem::take(&mut self.open).iter().for_each(|stretch| self.pack(stretch));
+        mem::take(&mut self.open).iter().for_each(|chunk| self.pack(chunk));
     }
 }
 
@@ -144,16 +145,16 @@ impl PartialEq for PackedSteps {
 
 impl Eq for PackedSteps {}
 
-/// Returns the number of steps in a packed stretch.
+/// Returns the number of steps in a packed chunk.
 fn count_of(bytes: &[u8]) -> usize {
     VarintReader(bytes).next() as usize
 }
 
-fn packed(stretch: &UnpackedSteps) -> Box<[u8]> {
+fn packed(chunk: &UnpackedSteps) -> Box<[u8]> {
     let mut out = VarintWriter(Vec::new());
-    out.number(stretch.steps.len() as u64);
-    for (at, step) in &stretch.steps {
-        out.number(at % STRETCH);
+    out.number(chunk.steps.len() as u64);
+    for (at, step) in &chunk.steps {
+        out.number(at % CHUNK_STEPS);
         out.step(step);
     }
     out.0.into_boxed_slice()
@@ -163,7 +164,7 @@ fn unpacked(number: u64, bytes: &[u8]) -> BTreeMap<u64, CaptureStep> {
     let mut from = VarintReader(bytes);
     let mut dense = vec![0; CoarseHistogram::LEN];
     let count = from.next();
-    (0..count).map(|_| (number * STRETCH + from.next(), from.step(&mut dense))).collect()
+    (0..count).map(|_| (number * CHUNK_STEPS + from.next(), from.step(&mut dense))).collect()
 }
 
 /// An encoder that writes numbers as variable-length integers: seven bits per byte, and one bit
@@ -188,20 +189,29 @@ impl VarintWriter {
             self.number(op.bytes);
             self.number(op.sequential);
         }
-        let QueueTimeSums { count, sum_ns, max_ns, together } = step.queued;
-        self.near(step.responses, step.ios());
-        self.number(step.response_sum_ns);
-        self.number(step.response_max_ns);
-        self.number(step.depth_sum);
-        self.near(step.depths, step.ios());
-        self.number(u64::from(step.depth_max));
-        self.near(count, step.responses);
+        self.times(&step.times, step.ios());
+        self.number(step.busy_ns);
+        self.histogram(&step.histogram);
+    }
+
+    fn times(&mut self, times: &TimeTotals, ios: u64) {
+        let QueueTimeSums { count, sum_ns, max_ns, together } = times.queued;
+        self.near(times.responses, ios);
+        self.number(times.response_sum_ns);
+        self.number(times.response_max_ns);
+        self.number(times.depth_sum);
+        self.near(times.depths, ios);
+        self.number(u64::from(times.depth_max));
+        self.near(count, times.responses);
         self.number(sum_ns);
         self.number(max_ns);
         self.near(together.queued_ns, sum_ns);
-        self.near(together.response_ns, step.response_sum_ns);
-        self.number(step.busy_ns);
-        self.histogram(&step.histogram);
+        self.near(together.response_ns, times.response_sum_ns);
+        let Contents { blocks, duplicates, bytes, compressed_bytes } = times.contents;
+        self.number(blocks);
+        if blocks > 0 {
+            [duplicates, bytes, compressed_bytes].into_iter().for_each(|sum| self.number(sum));
+        }
     }
 
     /// Writes the non-empty buckets, each as its distance from the previous one and its count. Both
@@ -256,26 +266,38 @@ impl VarintReader<'_> {
                 *op = OpCount { ios: self.next(), bytes: self.next(), sequential: self.next() };
             }
         }
-        let ios = step.ios();
-        step.responses = self.near(ios);
-        step.response_sum_ns = self.next();
-        step.response_max_ns = self.next();
-        step.depth_sum = self.next();
-        step.depths = self.near(ios);
-        step.depth_max = u32::try_from(self.next()).unwrap_or(u32::MAX);
-        let count = self.near(step.responses);
-        let (sum_ns, max_ns) = (self.next(), self.next());
-        let queued_ns = self.near(sum_ns);
-        let response_ns = self.near(step.response_sum_ns);
-        step.queued = QueueTimeSums {
-            count,
-            sum_ns,
-            max_ns,
-            together: QueueResponseSums { queued_ns, response_ns },
-        };
+        step.times = self.times(step.ios());
         step.busy_ns = self.next();
         step.histogram = self.histogram(dense);
         step
+    }
+
+    fn times(&mut self, ios: u64) -> TimeTotals {
+        let responses = self.near(ios);
+        let (response_sum_ns, response_max_ns) = (self.next(), self.next());
+        let (depth_sum, depths) = (self.next(), self.near(ios));
+        let depth_max = u32::try_from(self.next()).unwrap_or(u32::MAX);
+        let count = self.near(responses);
+        let (sum_ns, max_ns) = (self.next(), self.next());
+        let queued_ns = self.near(sum_ns);
+        let response_ns = self.near(response_sum_ns);
+        let together = QueueResponseSums { queued_ns, response_ns };
+        let mut contents = Contents { blocks: self.next(), ..Contents::default() };
+        if contents.blocks > 0 {
+            contents.duplicates = self.next();
+            contents.bytes = self.next();
+            contents.compressed_bytes = self.next();
+        }
+        TimeTotals {
+            responses,
+            response_sum_ns,
+            response_max_ns,
+            depth_sum,
+            depths,
+            depth_max,
+            queued: QueueTimeSums { count, sum_ns, max_ns, together },
+            contents,
+        }
     }
 
     fn histogram(&mut self, dense: &mut [u64]) -> CoarseHistogram {
@@ -313,11 +335,10 @@ mod tests {
             dense[(draw() % CoarseHistogram::LEN as u64) as usize] = draw();
         }
         dense[CoarseHistogram::LEN - 1] = seed % 3;
-        let mut step = CaptureStep {
+        let times = TimeTotals {
             responses: draw(),
             response_sum_ns: draw(),
             response_max_ns: draw(),
-            histogram: CoarseHistogram::from_dense(&dense),
             depth_sum: draw(),
             depths: draw(),
             depth_max: draw() as u32,
@@ -327,6 +348,19 @@ mod tests {
                 max_ns: draw(),
                 together: QueueResponseSums { queued_ns: draw(), response_ns: draw() },
             },
+            contents: match seed % 4 {
+                0 => Contents {
+                    blocks: draw() | 1,
+                    duplicates: draw(),
+                    bytes: draw(),
+                    compressed_bytes: draw(),
+                },
+                _ => Contents::default(),
+            },
+        };
+        let mut step = CaptureStep {
+            times,
+            histogram: CoarseHistogram::from_dense(&dense),
             busy_ns: draw(),
             ..CaptureStep::default()
         };
@@ -370,11 +404,11 @@ mod tests {
     }
 
     #[test]
-    fn stretches_that_are_nowhere_else_are_taken_over() {
+    fn chunks_that_are_nowhere_else_are_taken_over() {
         let (mut ours, mut theirs) = (PackedSteps::default(), PackedSteps::default());
         for at in 0..10 {
             let to = if at % 2 == 0 { &mut ours } else { &mut theirs };
-            to.at(at * STRETCH, 100).unwrap().busy_ns = at;
+            to.at(at * CHUNK_STEPS, 100).unwrap().busy_ns = at;
         }
         theirs.at(1, 100).unwrap().busy_ns = 77;
         let rest = ours.take_over(theirs, 100);

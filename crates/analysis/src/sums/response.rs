@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use steadfast_domain::FineHistogram;
 
 /// Share of the I/Os that the histogram must hold before percentiles are reported.
-pub(super) const TOLD_LEAST: f64 = 0.99;
+pub(super) const HISTOGRAM_SHARE_MIN: f64 = 0.99;
 
 /// Sums and histogram of response times. Merging two gives those of both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl ResponseHistogram {
         let histogram = self.histogram();
         // Percentiles of a part of the I/Os would not be those of all. The tolerance allows for
         // counters of the kernel that were read at slightly different times.
-        let of_all = histogram.total() as f64 >= self.count as f64 * TOLD_LEAST;
+        let of_all = histogram.total() as f64 >= self.count as f64 * HISTOGRAM_SHARE_MIN;
         let percentile = |fraction| {
             let found = histogram.reportable_percentile(fraction).filter(|_| of_all)?;
             Some(found.0.min(self.max_ns))

@@ -55,7 +55,7 @@ impl StreamSums {
         tallies: &mut [IoSums],
     ) -> &mut [StreamSum] {
         if self.telling != Some(telling) {
-            self.settle(keys, tallies);
+            self.flush(keys, tallies);
             self.telling = Some(telling);
         }
         self.sums.resize(tallies.len(), StreamSum::default());
@@ -63,7 +63,7 @@ impl StreamSums {
     }
 
     /// Adds the sums to the tallies of the streams and clears them.
-    pub(crate) fn settle(&mut self, keys: &[u64], tallies: &mut [IoSums]) {
+    pub(crate) fn flush(&mut self, keys: &[u64], tallies: &mut [IoSums]) {
         let Some(telling) = self.telling.take() else { return };
         let streams = keys.iter().zip(tallies).zip(self.sums.drain(..));
         for ((key, tally), sum) in streams.filter(|(_, sum)| sum.ios > 0) {

@@ -10,8 +10,8 @@ use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_analysis::questions::locality::Locality;
 use steadfast_analysis::thread_pool::{PoolTask, ThreadPool};
 use steadfast_analysis::{
-    AnnotatedRows, Captured, Derivation, EmptyLike, Filter, Fold, ParallelFold, PassOptions,
-    ShareMeasure, Study, StudyOptions, findings,
+    AnnotatedRows, Captured, Derivation, Filter, Fold, PassOptions, ShareMeasure, Study,
+    StudyOptions, findings,
 };
 use steadfast_domain::IoEvent;
 use steadfast_tracefile::TraceError;
@@ -138,12 +138,6 @@ fn damage_is_found_as_far_as_one_thread_reads() {
 #[derive(Default)]
 struct FailingFold;
 
-impl EmptyLike for FailingFold {
-    fn alike(&self) -> Self {
-        FailingFold
-    }
-}
-
 impl Fold for FailingFold {
     fn fields(&self) -> Fields {
         Fields::NONE
@@ -151,8 +145,8 @@ impl Fold for FailingFold {
     fn take(&mut self, _: &AnnotatedRows<'_>) -> Result<(), TraceError> {
         Err(TraceError::TooFine("no room".into()))
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    fn new_part(&self) -> Option<Self> {
+        Some(FailingFold)
     }
     fn merge(&mut self, _: Self) -> Result<(), TraceError> {
         Ok(())

@@ -19,7 +19,7 @@ use steadfast_analysis::questions::reach::WorkingSet;
 use steadfast_analysis::questions::series::{SeriesOverTime, SeriesSelection};
 use steadfast_analysis::questions::shape::LoadShape;
 use steadfast_analysis::questions::steps::Steps;
-use steadfast_analysis::{AnnotatedRows, Fold, ShareMeasure, StreamTable};
+use steadfast_analysis::{AnnotatedBatch, Fold, ShareMeasure, StreamTable};
 use steadfast_domain::io_event::{CommandName, StreamInStep};
 use steadfast_domain::{FineHistogram, IoEvent, IoOp, Layer};
 use steadfast_tracefile::{Batch, StreamKey};
@@ -120,23 +120,19 @@ impl PartitionedIos {
                 ..*after
             })
             .collect();
-        let kept: Vec<bool> = self.part_of.iter().map(|part| chosen(*part)).collect();
-        let order_ns: Vec<u64> =
-            (0..self.batch.len()).map(|row| self.batch.issued_ns(row)).collect();
-        let rows = AnnotatedRows {
-            batch: &self.batch,
-            sequential: &sequencer.sequential,
-            depth: &sequencer.depth,
-            busy: &sequencer.busy,
-            kept: &kept,
-            after: &after,
-            stretch: 0,
-            order_ns: &order_ns,
-            place: None,
+        let batch = AnnotatedBatch {
+            batch: self.batch.clone(),
+            sequential: sequencer.sequential,
+            depth: sequencer.depth,
+            busy: sequencer.busy,
+            kept: self.part_of.iter().map(|part| chosen(*part)).collect(),
+            order_ns: (0..self.batch.len()).map(|row| self.batch.issued_ns(row)).collect(),
+            after,
+            ..AnnotatedBatch::default()
         };
-        fold.take(&rows).unwrap();
+        fold.take(&batch.rows()).unwrap();
         let told = Dimensions { processes: true, ..Dimensions::default() };
-        if let Ok(cell_fold) = fold.as_cell_fold(told) {
+        if fold.check_dimensions(told).is_ok() {
             let cell_of = |row: StreamInStep| {
                 let begin_ns = row.step * STEP_NS;
                 CubeCell::from_step(row, begin_ns, (begin_ns, begin_ns + STEP_NS - 1))
@@ -146,7 +142,7 @@ impl PartitionedIos {
             let (busy, ranges) = (&[][..], &[][..]);
             let cells =
                 FilteredCells { step_ns: STEP_NS, dimensions: told, cells: &cells, busy, ranges };
-            cell_fold.take_cells(&cells).unwrap();
+            fold.take_cells(&cells).unwrap();
         }
         fold
     }
@@ -301,22 +297,7 @@ fn of_too_many_streams_the_same_are_kept_in_any_order() {
     let sizes = || (1..=600u32).chain((1..=9).map(|n| n * 4096));
     let folded = |events: Vec<IoEvent>| {
         let mut table = StreamTable::keeping(12);
-        let batch = Batch::from_events(&events);
-        let (no, none) = (vec![false; events.len()], vec![0; events.len()]);
-        let (busy, kept) = (vec![(0, 0); events.len()], vec![true; events.len()]);
-        let (batch, sequential, depth) = (&batch, &no[..], &none[..]);
-        let rows = AnnotatedRows {
-            batch,
-            sequential,
-            depth,
-            busy: &busy,
-            kept: &kept,
-            after: &[],
-            stretch: 0,
-            order_ns: &[],
-            place: None,
-        };
-        table.take(&rows).unwrap();
+        table.take(&AnnotatedBatch::from_events(&events).rows()).unwrap();
         table
     };
     let upwards = folded(sizes().map(io).collect());

@@ -9,10 +9,9 @@ use steadfast_analysis::cells::{Dimensions, FilteredCells};
 use steadfast_analysis::questions::compare::SideKey;
 use steadfast_analysis::questions::hits::{HitMap, HitSteps};
 use steadfast_analysis::questions::reach::WorkingSet;
-use steadfast_analysis::questions::steps::CaptureStep;
+use steadfast_analysis::questions::steps::{CaptureStep, TimeTotals};
 use steadfast_analysis::{
-    AnnotatedRows, Captured, Derivation, Filter, Fold, FoldCells, PassOptions, Study, StudyOptions,
-    findings,
+    AnnotatedRows, Captured, Derivation, Filter, Fold, PassOptions, Study, StudyOptions, findings,
 };
 use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_domain::io_event::{StreamInStep, flags};
@@ -59,16 +58,9 @@ impl Fold for KeptSteps {
         }));
         Ok(())
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
-    }
-    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.0.extend(other.0);
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Ok(())
     }
-}
-
-impl FoldCells for KeptSteps {
     fn take_cells(&mut self, cells: &FilteredCells<'_>) -> Result<(), TraceError> {
         self.0.extend(cells.cells.iter().map(|cell| StreamInStep {
             step: cell.begin_ns / cells.step_ns,
@@ -89,6 +81,10 @@ impl FoldCells for KeptSteps {
             depth_max: cell.depth_max,
             offsets: cell.offsets,
         }));
+        Ok(())
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.0.extend(other.0);
         Ok(())
     }
 }
@@ -201,7 +197,8 @@ fn in_steps(seconds: u64) -> StudyOptions {
 
 /// What is left of a step without single I/Os.
 fn without_single_ios(step: &CaptureStep) -> CaptureStep {
-    CaptureStep { busy_ns: 0, queued: Default::default(), ..step.clone() }
+    let times = TimeTotals { queued: Default::default(), ..step.times };
+    CaptureStep { busy_ns: 0, times, ..step.clone() }
 }
 
 fn derivations(options: &StudyOptions) -> (Derivation, Derivation) {

@@ -79,8 +79,11 @@ impl AttachedPrograms {
 
     /// Returns the descriptor of a map.
     pub(super) fn map(&self, name: &str) -> Result<BorrowedFd<'_>, CaptureError> {
-        let map = self.object.maps().find(|map| map.name() == name);
-        map.map(|map| raw(&map.as_fd())).ok_or_else(|| missing(name))
+        Ok(raw(&self.find(name)?.as_fd()))
+    }
+
+    fn find(&self, name: &str) -> Result<libbpf_rs::Map<'_>, CaptureError> {
+        self.object.maps().find(|map| map.name() == name).ok_or_else(|| missing(name))
     }
 
     /// Calls `show` for every value of a map.
@@ -94,8 +97,7 @@ impl AttachedPrograms {
         map: &str,
         mut show: impl FnMut(&[u8], &[u8]),
     ) -> Result<(), CaptureError> {
-        let found = self.object.maps().find(|found| found.name() == map);
-        let found = found.ok_or_else(|| missing(map))?;
+        let found = self.find(map)?;
         let all = found.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map_err(load_error)?;
         all.for_each(|(key, value)| show(&key, &value));
         Ok(())
@@ -107,8 +109,7 @@ impl AttachedPrograms {
         map: &str,
         mut show: impl FnMut(&[u8], &[u8]),
     ) -> Result<(), CaptureError> {
-        let found = self.object.maps().find(|found| found.name() == map);
-        let found = found.ok_or_else(|| missing(map))?;
+        let found = self.find(map)?;
         let all = found
             .lookup_and_delete_batch(BATCH, MapFlags::ANY, MapFlags::ANY)
             .map_err(load_error)?;
@@ -116,10 +117,9 @@ impl AttachedPrograms {
         Ok(())
     }
 
-    /// Returns an element of an array, and sets it to zeros unless it is.
+    /// Returns an element of an array and sets it to zeros.
     pub(super) fn take_element(&self, map: &str, at: u32) -> Result<Vec<u8>, CaptureError> {
-        let found = self.object.maps().find(|found| found.name() == map);
-        let found = found.ok_or_else(|| missing(map))?;
+        let found = self.find(map)?;
         let value = found.lookup(&at.to_ne_bytes(), MapFlags::ANY).map_err(load_error)?;
         let value = value.ok_or_else(|| missing(map))?;
         if value.iter().any(|byte| *byte != 0) {
@@ -132,10 +132,8 @@ impl AttachedPrograms {
     /// Makes `map` the only entry of `into`, a map of maps. On return, no program uses the previous
     /// entry any more.
     pub(super) fn place(&self, map: &str, into: &str) -> Result<(), CaptureError> {
-        let outer = self.object.maps().find(|found| found.name() == into);
-        let outer = outer.ok_or_else(|| missing(into))?;
         let inner = self.map(map)?.as_raw_fd().to_ne_bytes();
-        outer.update(&0u32.to_ne_bytes(), &inner, MapFlags::ANY).map_err(load_error)
+        self.find(into)?.update(&0u32.to_ne_bytes(), &inner, MapFlags::ANY).map_err(load_error)
     }
 
     /// Opens the gate; times are counted from `at_ns`.

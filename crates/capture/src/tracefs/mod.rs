@@ -6,12 +6,11 @@
 //! are sorted by time before they are matched: issue and completion of an I/O are paired by device,
 //! operation and sector, the best key that the tracepoints give. The tracepoints name threads;
 //! starts of threads are traced to find their processes.
-//! threads; the beginnings of threads are listened to, to know their processes.
 
 mod event;
 mod format;
-mod journeys;
 mod pages;
+mod pending_ios;
 mod tasks;
 
 use crate::clock::monotonic_ns;
@@ -19,8 +18,8 @@ use crate::counters::{CaptureCounters, EventSource};
 use crate::error::CaptureError;
 use crate::options::{CaptureDevice, CaptureOptions};
 use event::{NewTaskLayout, TracepointEvent, TracepointKind, TracepointLayout};
-use journeys::PendingIos;
 use pages::PageEvents;
+use pending_ios::PendingIos;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -42,13 +41,13 @@ pub(crate) struct Tracefs {
     instance: TraceInstance,
     layouts: Vec<TracepointLayout>,
     /// `None` if the kernel does not report starts of threads.
-    begun_layout: Option<NewTaskLayout>,
+    start_layout: Option<NewTaskLayout>,
     tasks: ThreadTable,
     /// Threads started since the last call of `take`.
-    begun: Vec<NewTask>,
+    started_threads: Vec<NewTask>,
     /// Events that were read but whose order is not final yet.
     waiting: Vec<TracepointEvent>,
-    journeys: PendingIos,
+    pending: PendingIos,
     /// Events dropped according to the headers of pages.
     dropped: u64,
 }
@@ -62,21 +61,21 @@ struct CpuTraceBuffer {
 /// A directory below `instances`, removed on drop. It is locked for the life of the process, so
 /// that an unlocked instance is one left by a killed capture.
 struct TraceInstance {
-    place: PathBuf,
-    _held: File,
+    path: PathBuf,
+    _lock: File,
 }
 
 impl Drop for TraceInstance {
     fn drop(&mut self) {
-        let _ = fs::write(self.place.join("tracing_on"), "0");
-        let _ = fs::write(self.place.join("events/enable"), "0");
-        let _ = fs::remove_dir(&self.place);
+        let _ = fs::write(self.path.join("tracing_on"), "0");
+        let _ = fs::write(self.path.join("events/enable"), "0");
+        let _ = fs::remove_dir(&self.path);
     }
 }
 
-fn failed(what: &str, place: &Path, error: &io::Error) -> CaptureError {
+fn failed(what: &str, path: &Path, error: &io::Error) -> CaptureError {
     CaptureError::new(
-        format!("cannot {what} {}: {error}", place.display()),
+        format!("cannot {what} {}: {error}", path.display()),
         "run it as root, with tracefs mounted (mount -t tracefs nodev /sys/kernel/tracing)",
     )
 }
@@ -93,22 +92,24 @@ impl TraceInstance {
         // Until the new instance is locked, another process may remove it as left behind.
         loop {
             let name = format!("{PREFIX}{}-{}", std::process::id(), serial());
-            let place = root.join("instances").join(name);
-            fs::create_dir(&place).map_err(|error| failed("create", &place, &error))?;
-            if let Some(held) = hold(&place).map_err(|error| failed("lock", &place, &error))? {
-                return Ok(TraceInstance { place, _held: held });
+            let path = root.join("instances").join(name);
+            fs::create_dir(&path).map_err(|error| failed("create", &path, &error))?;
+            if let Some(lock) =
+                lock_instance(&path).map_err(|error| failed("lock", &path, &error))?
+            {
+                return Ok(TraceInstance { path, _lock: lock });
             }
         }
     }
 
     fn set(&self, file: &str, value: &str) -> Result<(), CaptureError> {
-        let place = self.place.join(file);
-        fs::write(&place, value).map_err(|error| failed("write to", &place, &error))
+        let path = self.path.join(file);
+        fs::write(&path, value).map_err(|error| failed("write to", &path, &error))
     }
 
     fn processors(&self) -> Result<Vec<u16>, CaptureError> {
-        let place = self.place.join("per_cpu");
-        let entries = fs::read_dir(&place).map_err(|error| failed("list", &place, &error))?;
+        let path = self.path.join("per_cpu");
+        let entries = fs::read_dir(&path).map_err(|error| failed("list", &path, &error))?;
         let mut cpus: Vec<u16> = entries
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix("cpu")?.parse().ok())
             .collect();
@@ -117,37 +118,37 @@ impl TraceInstance {
     }
 
     fn buffer(&self, cpu: u16) -> Result<CpuTraceBuffer, CaptureError> {
-        let place = self.place.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+        let path = self.path.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         let pipe = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_NONBLOCK)
-            .open(&place)
-            .map_err(|error| failed("open", &place, &error))?;
+            .open(&path)
+            .map_err(|error| failed("open", &path, &error))?;
         Ok(CpuTraceBuffer { cpu, pipe })
     }
 
     /// Returns the number of events dropped because the buffer was full.
     fn dropped_events(&self, cpu: u16) -> u64 {
-        let stats = fs::read_to_string(self.place.join(format!("per_cpu/cpu{cpu}/stats")));
+        let stats = fs::read_to_string(self.path.join(format!("per_cpu/cpu{cpu}/stats")));
         let dropped = |line: &str| line.strip_prefix("dropped events:")?.trim().parse().ok();
         stats.ok().and_then(|text| text.lines().find_map(dropped)).unwrap_or(0)
     }
 }
 
 /// Locks a new instance; returns `None` if another process has removed it meanwhile.
-fn hold(place: &Path) -> io::Result<Option<File>> {
-    let held = match open_directory(place) {
+fn lock_instance(path: &Path) -> io::Result<Option<File>> {
+    let directory = match open_directory(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
-    held.lock()?;
-    let is_there = place.try_exists()?;
-    Ok(is_there.then_some(held))
+    directory.lock()?;
+    let is_there = path.try_exists()?;
+    Ok(is_there.then_some(directory))
 }
 
-fn open_directory(place: &Path) -> io::Result<File> {
+fn open_directory(path: &Path) -> io::Result<File> {
     let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
-    OpenOptions::new().read(true).custom_flags(flags).open(place)
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 /// Removes the instances of killed captures, which continue recording and hold memory, and returns
@@ -159,7 +160,7 @@ pub fn remove_left_behind() -> Vec<String> {
     let mut removed: Vec<String> = found
         .flatten()
         .filter(|entry| is_own_name(&entry.file_name().to_string_lossy()))
-        .filter(|entry| remove_unheld(&entry.path()))
+        .filter(|entry| remove_unlocked(&entry.path()))
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
     removed.sort();
@@ -176,9 +177,9 @@ fn is_own_name(name: &str) -> bool {
 /// Removes an instance unless it is locked; returns true if it was removed. The kernel keeps an
 /// instance that is open for reading, which protects captures of older versions that do not lock
 /// theirs.
-fn remove_unheld(place: &Path) -> bool {
-    let Ok(directory) = open_directory(place) else { return false };
-    directory.try_lock().is_ok() && fs::remove_dir(place).is_ok()
+fn remove_unlocked(path: &Path) -> bool {
+    let Ok(directory) = open_directory(path) else { return false };
+    directory.try_lock().is_ok() && fs::remove_dir(path).is_ok()
 }
 
 /// Returns a number that is unique within the process.
@@ -200,20 +201,20 @@ impl Tracefs {
         let share = (u64::from(options.ring_bytes) / cpus.len().max(1) as u64 / 1024).max(64);
         instance.set("buffer_size_kb", &share.to_string())?;
         let mut layouts = Vec::new();
-        for kind in wanted(&options.devices) {
-            layouts.extend(begin_event(&instance, kind, &options.devices)?);
+        for kind in tracepoints_for(&options.devices) {
+            layouts.extend(enable_tracepoint(&instance, kind, &options.devices)?);
         }
-        let begun_layout = listen_to_beginnings(&instance);
+        let start_layout = enable_thread_starts(&instance);
         let buffers = cpus.iter().map(|cpu| instance.buffer(*cpu)).collect::<Result<_, _>>()?;
         Ok(Tracefs {
             instance,
             layouts,
-            begun_layout,
+            start_layout,
             tasks: ThreadTable::default(),
-            begun: Vec::new(),
+            started_threads: Vec::new(),
             buffers,
             waiting: Vec::new(),
-            journeys: PendingIos::new(options),
+            pending: PendingIos::new(options),
             dropped: 0,
         })
     }
@@ -229,17 +230,18 @@ impl Tracefs {
                         let mut events = PageEvents::new(&page[..length]);
                         self.dropped += events.missed();
                         while let Some((time, content)) = events.next_event() {
-                            let begun = self.begun_layout.as_ref();
-                            self.begun.extend(begun.and_then(|layout| layout.read(content, time)));
-                            let seen =
+                            let starts = self.start_layout.as_ref();
+                            self.started_threads
+                                .extend(starts.and_then(|layout| layout.read(content, time)));
+                            let event =
                                 TracepointLayout::read(&self.layouts, content, time, buffer.cpu);
-                            self.waiting.extend(seen);
+                            self.waiting.extend(event);
                         }
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) => {
-                        return Err(failed("read a trace buffer of", &self.instance.place, &error));
+                        return Err(failed("read a trace buffer of", &self.instance.path, &error));
                     }
                 }
             }
@@ -249,7 +251,7 @@ impl Tracefs {
 }
 
 /// Returns the tracepoints needed for these devices.
-fn wanted(devices: &[CaptureDevice]) -> Vec<TracepointKind> {
+fn tracepoints_for(devices: &[CaptureDevice]) -> Vec<TracepointKind> {
     let requests = devices.iter().any(|device| !device.bio_based);
     let bios = devices.iter().any(|device| device.bio_based);
     let mut kinds = Vec::new();
@@ -269,18 +271,18 @@ fn wanted(devices: &[CaptureDevice]) -> Vec<TracepointKind> {
 
 /// Enables a tracepoint for these devices. Returns `None` if the kernel lacks `block_io_start`; the
 /// submitter is then taken from the issue.
-fn begin_event(
+fn enable_tracepoint(
     instance: &TraceInstance,
     kind: TracepointKind,
     devices: &[CaptureDevice],
 ) -> Result<Option<TracepointLayout>, CaptureError> {
     let name = kind.tracepoint();
-    let place = instance.place.join("events/block").join(name);
-    if !place.is_dir() && kind == TracepointKind::Started {
+    let path = instance.path.join("events/block").join(name);
+    if !path.is_dir() && kind == TracepointKind::Started {
         return Ok(None);
     }
-    let format = fs::read_to_string(place.join("format"))
-        .map_err(|error| failed("read the layout of", &place, &error))?;
+    let format = fs::read_to_string(path.join("format"))
+        .map_err(|error| failed("read the layout of", &path, &error))?;
     let layout = TracepointLayout::parse(kind, &format).ok_or_else(|| {
         CaptureError::new(
             format!("cannot parse the kernel's layout of {name}"),
@@ -298,9 +300,9 @@ fn begin_event(
 
 /// Enables the tracepoint for starts of threads; returns `None` if that fails. Without it, a thread
 /// that ends before it can be looked up in /proc counts as a process.
-fn listen_to_beginnings(instance: &TraceInstance) -> Option<NewTaskLayout> {
-    let place = instance.place.join("events").join(NewTaskLayout::TRACEPOINT);
-    let layout = NewTaskLayout::parse(&fs::read_to_string(place.join("format")).ok()?)?;
+fn enable_thread_starts(instance: &TraceInstance) -> Option<NewTaskLayout> {
+    let path = instance.path.join("events").join(NewTaskLayout::TRACEPOINT);
+    let layout = NewTaskLayout::parse(&fs::read_to_string(path.join("format")).ok()?)?;
     let enable = format!("events/{}/enable", NewTaskLayout::TRACEPOINT);
     instance.set(&enable, "1").ok().map(|()| layout)
 }
@@ -311,7 +313,7 @@ impl EventSource for Tracefs {
     }
 
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
-        self.journeys.begin(at_ns);
+        self.pending.begin(at_ns);
         self.instance.set("tracing_on", "1")?;
         // Threads started from now on are traced.
         self.tasks = ThreadTable::running();
@@ -321,23 +323,23 @@ impl EventSource for Tracefs {
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         // Everything that happened before this time is in the buffers and is read now; only up
         // to this time is the order of events final.
-        let surely = monotonic_ns();
+        let complete_until_ns = monotonic_ns();
         self.read_all()?;
-        self.begun.sort_by_key(|begun| begun.time_ns);
-        self.begun.drain(..).for_each(|begun| self.tasks.begin(&begun));
-        self.waiting.sort_by_key(|seen| seen.time_ns);
-        let ordered = self.waiting.partition_point(|seen| seen.time_ns <= surely);
-        for mut seen in self.waiting.drain(..ordered) {
-            if seen.kind.begins() {
-                seen.process = self.tasks.process(seen.process);
+        self.started_threads.sort_by_key(|start| start.time_ns);
+        self.started_threads.drain(..).for_each(|start| self.tasks.begin(&start));
+        self.waiting.sort_by_key(|event| event.time_ns);
+        let ordered = self.waiting.partition_point(|event| event.time_ns <= complete_until_ns);
+        for mut event in self.waiting.drain(..ordered) {
+            if event.kind.begins() {
+                event.process = self.tasks.process(event.process);
             }
-            into.extend(self.journeys.follow(&seen));
+            into.extend(self.pending.follow(&event));
         }
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), CaptureError> {
-        self.journeys.close(monotonic_ns());
+        self.pending.close(monotonic_ns());
         for kind in self.layouts.iter().map(|layout| layout.kind) {
             if kind.begins() {
                 self.instance.set(&format!("events/block/{}/enable", kind.tracepoint()), "0")?;
@@ -351,7 +353,7 @@ impl EventSource for Tracefs {
         // fixed time.
         std::thread::sleep(std::time::Duration::from_millis(100));
         self.take(into)?;
-        into.extend(self.journeys.unended());
+        into.extend(self.pending.unended());
         Ok(())
     }
 
@@ -360,10 +362,10 @@ impl EventSource for Tracefs {
         Ok(CaptureCounters {
             lost: dropped.max(self.dropped),
             skipped: 0,
-            in_part: self.journeys.in_part(),
+            in_part: self.pending.in_part(),
             unseen: Vec::new(),
-            partial_completions: self.journeys.partial_completions,
-            requeues: self.journeys.requeues,
+            partial_completions: self.pending.partial_completions,
+            requeues: self.pending.requeues,
             splits: Vec::new(),
             kernel_ns: None,
             kernel_runs: 0,

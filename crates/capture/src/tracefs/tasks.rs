@@ -34,9 +34,9 @@ impl ThreadTable {
 
     /// Records the start of a thread. Starts must come in order of time, because thread IDs are
     /// reused.
-    pub(super) fn begin(&mut self, begun: &NewTask) {
-        let process = if begun.same_process { self.process(begun.parent) } else { begun.thread };
-        self.process_of.insert(begun.thread, process);
+    pub(super) fn begin(&mut self, start: &NewTask) {
+        let process = if start.same_process { self.process(start.parent) } else { start.thread };
+        self.process_of.insert(start.thread, process);
     }
 
     /// Returns the process of a thread, or the thread ID itself if the thread ended before it could
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_found_by_their_process_and_by_their_beginning() {
+    fn threads_are_found_by_their_process_and_by_their_start() {
         let own = std::process::id();
         // SAFETY: takes nothing and returns a number.
         let thread = unsafe { libc::gettid() } as u32;
@@ -71,13 +71,13 @@ mod tests {
         let mut tasks = ThreadTable::default();
         assert_eq!(tasks.process(thread), own);
         // None of these runs: thread IDs are below 2^22.
-        let begun =
+        let start =
             |thread, parent, same_process| NewTask { time_ns: 0, parent, thread, same_process };
-        tasks.begin(&begun(1 << 23, thread, true));
-        tasks.begin(&begun((1 << 23) + 1, 1 << 23, true));
+        tasks.begin(&start(1 << 23, thread, true));
+        tasks.begin(&start((1 << 23) + 1, 1 << 23, true));
         assert_eq!(tasks.process((1 << 23) + 1), own);
         // The ID is reused for a process.
-        tasks.begin(&begun(1 << 23, thread, false));
+        tasks.begin(&start(1 << 23, thread, false));
         assert_eq!(tasks.process(1 << 23), 1 << 23);
         assert_eq!(tasks.process((1 << 23) + 7), (1 << 23) + 7);
     }

@@ -214,7 +214,7 @@ const IDLE: &[&str] = &[
     "replay_time_scale",
 ];
 
-/// What answers a search for the depth that meets a response time.
+/// Alternative to fio's search for the queue depth that meets a response time.
 const LATENCY_TARGET: &str = "a depth that follows a response time is not applied; find the highest \
                               rate that meets a limit with: steadfast run load-curve --slo p99=1ms";
 

@@ -1009,8 +1009,8 @@ fn remarks(
     let is_lfsr = options.text("random_generator") == Some("lfsr");
     if is_lfsr && manner.random || has_map(options, manner) {
         options.remark(&format!(
-            "{}: fio visits every block once before any a second time; here offsets are drawn \
-             anew for every I/O",
+            "{}: fio visits every block once before repeating any; here every offset is drawn \
+             independently",
             if is_lfsr { "random_generator=lfsr" } else { "norandommap is not set" }
         ));
         let sizes = load.streams.iter().map(|stream| stream.size).collect::<Vec<_>>();

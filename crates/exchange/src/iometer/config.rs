@@ -367,7 +367,7 @@ pub struct FixedSeed {
 }
 
 /// Part of a disk that is used, in sectors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiskArea {
     /// Number of sectors; 0 for all.
     pub sectors: u64,

@@ -5,8 +5,8 @@
 //! specifications has ended.
 
 use super::config::{
-    Assignment, Cycling, DepthCycling, IDLE, IometerConfig, IometerTarget, IometerWorker, StepKind,
-    TestType, WorkerCount,
+    Assignment, Cycling, DepthCycling, DiskArea, IDLE, IometerConfig, IometerTarget, IometerWorker,
+    LineNumber, StepKind, TestType, WorkerCount, WorkerKind,
 };
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub struct IometerTest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveWorker {
     /// Index among the disk workers of the file.
-    pub seat: usize,
+    pub index: usize,
     /// Index of its manager in the list.
     pub manager: usize,
     /// Name of the manager.
@@ -44,10 +44,8 @@ pub struct ActiveWorker {
     pub targets: Vec<String>,
     /// Outstanding I/Os per target.
     pub depth: u32,
-    /// Number of sectors in use (0 for all), and the first sector.
-    pub area: (u64, u64),
-    /// 1.1.0: number of the data pattern.
-    pub pattern: Option<u8>,
+    /// Part of each target that is used, and the data pattern.
+    pub area: DiskArea,
     /// True if targets are to be closed and reopened during the test.
     pub connection_rate: bool,
 }
@@ -56,7 +54,7 @@ pub struct ActiveWorker {
 struct DiskWorker {
     specs: Vec<String>,
     targets: Vec<String>,
-    taking_part: ActiveWorker,
+    active: ActiveWorker,
 }
 
 /// Processors of the host, and the disk to which the tests are limited.
@@ -77,18 +75,18 @@ pub fn tests_of(
     disk: Option<&str>,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<IometerTest>, ParseError> {
-    let seats = seats(config, ExpansionOptions { processors, disk }, remarks)?;
-    let accesses = seats.iter().map(|seat| seat.specs.len()).max().unwrap_or(0);
+    let workers = disk_workers(config, ExpansionOptions { processors, disk }, remarks)?;
+    let accesses = workers.iter().map(|worker| worker.specs.len()).max().unwrap_or(0);
     let mut tests = Vec::new();
     for access in 0..accesses {
-        let can: Vec<&DiskWorker> = seats
+        let able: Vec<&DiskWorker> = workers
             .iter()
-            .filter(|seat| !seat.targets.is_empty())
-            .filter(|seat| seat.specs.get(access).is_some_and(|name| name != IDLE))
+            .filter(|worker| !worker.targets.is_empty())
+            .filter(|worker| worker.specs.get(access).is_some_and(|name| name != IDLE))
             .collect();
-        if !can.is_empty() {
-            for active in cycled(config, &can)? {
-                tests.push(IometerTest { access, active: at_access(active, &can, access) });
+        if !able.is_empty() {
+            for shares in cycled(config, &able)? {
+                tests.push(IometerTest { access, active: at_access(shares, &able, access) });
             }
         }
         if tests.len() > TESTS_MAX {
@@ -124,53 +122,81 @@ pub fn is_same_disk(a: &str, b: &str) -> bool {
     drive(a) == drive(b)
 }
 
-/// Index of the worker, number of its targets, and depth (`None` for the worker's own).
-type WorkerChoice = Vec<(usize, usize, Option<u32>)>;
-
-fn at_access(choice: WorkerChoice, can: &[&DiskWorker], access: usize) -> Vec<ActiveWorker> {
-    let take = |(place, targets, depth): (usize, usize, Option<u32>)| {
-        let seat = can[place];
-        ActiveWorker {
-            spec: seat.specs[access].clone(),
-            targets: seat.targets[..targets].to_vec(),
-            depth: depth.unwrap_or(seat.taking_part.depth),
-            ..seat.taking_part.clone()
-        }
-    };
-    choice.into_iter().filter(|(_, targets, _)| *targets > 0).map(take).collect()
+/// A worker's part in a test of a cycling.
+#[derive(Clone, Copy)]
+struct WorkerShare {
+    /// Index of the worker.
+    worker: usize,
+    /// Number of its first targets in use.
+    targets: usize,
+    /// Outstanding I/Os per target; `None` for the worker's own number.
+    depth: Option<u32>,
 }
 
-fn cycled(config: &IometerConfig, can: &[&DiskWorker]) -> Result<Vec<WorkerChoice>, ParseError> {
+/// The workers of a test.
+type TestShares = Vec<WorkerShare>;
+
+fn at_access(shares: TestShares, workers: &[&DiskWorker], access: usize) -> Vec<ActiveWorker> {
+    let active = |share: WorkerShare| {
+        let worker = workers[share.worker];
+        ActiveWorker {
+            spec: worker.specs[access].clone(),
+            targets: worker.targets[..share.targets].to_vec(),
+            depth: share.depth.unwrap_or(worker.active.depth),
+            ..worker.active.clone()
+        }
+    };
+    shares.into_iter().filter(|share| share.targets > 0).map(active).collect()
+}
+
+/// Returns the tests of one access specification, as the test type of the file says.
+fn cycled(config: &IometerConfig, workers: &[&DiskWorker]) -> Result<Vec<TestShares>, ParseError> {
     let setup = config.setup.clone().unwrap_or_default();
     let one = Cycling { start: 1, step: 1, kind: StepKind::Linear };
-    let workers = counts(setup.worker_cycling.unwrap_or(one));
-    let disks = counts(setup.disk_cycling.unwrap_or(one));
-    let all = |place: usize, depth| (place, can[place].targets.len(), depth);
-    let everybody = |depth| (0..can.len()).map(|place| all(place, depth)).collect::<WorkerChoice>();
-    let each = |count: u32, depth| -> WorkerChoice {
-        let capped = |place: usize| can[place].targets.len().min(count as usize);
-        (0..can.len()).map(|place| (place, capped(place), depth)).collect()
-    };
+    let worker_counts = counts(setup.worker_cycling.unwrap_or(one));
+    let target_counts = counts(setup.disk_cycling.unwrap_or(one));
+    let first_targets = |count: u32| shares(workers, 0..workers.len(), count);
+    let all = || first_targets(u32::MAX);
     Ok(match setup.test_type.unwrap_or(TestType::Normal) {
-        TestType::Normal => vec![everybody(None)],
-        TestType::Targets => while_growing(disks, |count| each(count, None)),
-        TestType::Workers => while_growing(workers, |count| {
-            first_of_each_manager(can, count).into_iter().map(|place| all(place, None)).collect()
+        TestType::Normal => vec![all()],
+        TestType::Targets => while_growing(target_counts, first_targets),
+        TestType::Workers => while_growing(worker_counts, |count| {
+            shares(workers, first_of_each_manager(workers, count), u32::MAX)
         }),
-        TestType::TargetsParallel => while_growing(disks, |count| handed_out(can, count, true)),
-        TestType::TargetsSerial => while_growing(disks, |count| handed_out(can, count, false)),
-        TestType::WorkersAndTargets => workers_and_targets(can, workers, &disks),
-        TestType::Depth => depths(setup.depth_cycling)?.into_iter().map(everybody).collect(),
+        TestType::TargetsParallel => {
+            while_growing(target_counts, |count| dealt_out(workers, count, true))
+        }
+        TestType::TargetsSerial => {
+            while_growing(target_counts, |count| dealt_out(workers, count, false))
+        }
+        TestType::WorkersAndTargets => workers_and_targets(workers, worker_counts, &target_counts),
+        TestType::Depth => at_depths(&[all()], &depths(setup.depth_cycling)?),
         TestType::DepthAndTargets => {
-            let depths = depths(setup.depth_cycling)?;
-            let targets = while_growing(disks, |count| each(count, None));
-            let deep = |choice: &WorkerChoice, depth| {
-                choice.iter().map(|(place, count, _)| (*place, *count, depth)).collect()
-            };
-            let pairs = targets.iter().flat_map(|choice| depths.iter().map(move |d| (choice, d)));
-            pairs.take(TESTS_MAX + 1).map(|(choice, depth)| deep(choice, *depth)).collect()
+            at_depths(&while_growing(target_counts, first_targets), &depths(setup.depth_cycling)?)
         }
     })
+}
+
+/// Returns a test of some workers with up to `targets` targets each.
+fn shares(
+    workers: &[&DiskWorker],
+    chosen: impl IntoIterator<Item = usize>,
+    targets: u32,
+) -> TestShares {
+    let share = |worker: usize| {
+        let targets = workers[worker].targets.len().min(targets as usize);
+        WorkerShare { worker, targets, depth: None }
+    };
+    chosen.into_iter().map(share).collect()
+}
+
+/// Returns every test at every depth.
+fn at_depths(tests: &[TestShares], depths: &[u32]) -> Vec<TestShares> {
+    let pairs = tests.iter().flat_map(|test| depths.iter().map(move |depth| (test, *depth)));
+    let at_depth = |(test, depth): (&TestShares, u32)| {
+        test.iter().map(|share| WorkerShare { depth: Some(depth), ..*share }).collect()
+    };
+    pairs.take(TESTS_MAX + 1).map(at_depth).collect()
 }
 
 /// Returns the values of a cycling, ending before the first overflow.
@@ -183,14 +209,14 @@ fn counts(cycling: Cycling) -> Vec<u32> {
     std::iter::successors(Some(cycling.start), grow).take(TESTS_MAX + 1).collect()
 }
 
-fn depths(cycling: Option<DepthCycling>) -> Result<Vec<Option<u32>>, ParseError> {
+fn depths(cycling: Option<DepthCycling>) -> Result<Vec<u32>, ParseError> {
     let cycling = cycling.ok_or_else(|| {
         ParseError::whole(
             "the test type cycles outstanding I/Os, and the file has no queue depth cycling",
         )
     })?;
-    let within = counts(cycling.cycling).into_iter().take_while(|depth| *depth <= cycling.end);
-    let depths: Vec<Option<u32>> = within.map(Some).collect();
+    let mut depths = counts(cycling.cycling);
+    depths.retain(|depth| *depth <= cycling.end);
     if depths.is_empty() {
         let (start, end) = (cycling.cycling.start, cycling.end);
         return Err(ParseError::whole(format!(
@@ -200,58 +226,61 @@ fn depths(cycling: Option<DepthCycling>) -> Result<Vec<Option<u32>>, ParseError>
     Ok(depths)
 }
 
-/// Returns one choice per count, as long as each uses more targets than the one before.
-fn while_growing(counts: Vec<u32>, choose: impl Fn(u32) -> WorkerChoice) -> Vec<WorkerChoice> {
-    let mut chosen = Vec::new();
+/// Returns one test per count, as long as each uses more targets than the one before.
+fn while_growing(counts: Vec<u32>, test: impl Fn(u32) -> TestShares) -> Vec<TestShares> {
+    let mut tests = Vec::new();
     let mut before = 0;
     for count in counts {
-        let choice = choose(count);
-        let targets: usize = choice.iter().map(|(_, targets, _)| targets).sum();
+        let shares = test(count);
+        let targets: usize = shares.iter().map(|share| share.targets).sum();
         if targets <= before {
             break;
         }
         before = targets;
-        chosen.push(choice);
+        tests.push(shares);
     }
-    chosen
+    tests
 }
 
-fn first_of_each_manager(can: &[&DiskWorker], count: u32) -> Vec<usize> {
-    let manager = |place: usize| can[place].taking_part.manager;
-    let rank = |place: usize| (0..place).filter(|o| manager(*o) == manager(place)).count();
-    (0..can.len()).filter(|place| rank(*place) < count as usize).collect()
+/// Returns the first `count` workers of each manager.
+fn first_of_each_manager(workers: &[&DiskWorker], count: u32) -> Vec<usize> {
+    let manager = |worker: usize| workers[worker].active.manager;
+    let rank = |worker: usize| (0..worker).filter(|o| manager(*o) == manager(worker)).count();
+    (0..workers.len()).filter(|worker| rank(*worker) < count as usize).collect()
 }
 
-/// Returns a choice of `count` targets, filled worker by worker: per manager, or over all managers.
-fn handed_out(can: &[&DiskWorker], count: u32, of_each_manager: bool) -> WorkerChoice {
+/// Returns a test of `count` targets, filled worker by worker: per manager, or over all managers.
+fn dealt_out(workers: &[&DiskWorker], count: u32, of_each_manager: bool) -> TestShares {
     let mut left = count as usize;
     let mut manager = None;
-    let mut choice = WorkerChoice::new();
-    for (place, seat) in can.iter().enumerate() {
-        if of_each_manager
-            && manager.replace(seat.taking_part.manager) != Some(seat.taking_part.manager)
-        {
+    let mut shares = TestShares::new();
+    for (number, worker) in workers.iter().enumerate() {
+        let is_first = manager.replace(worker.active.manager) != Some(worker.active.manager);
+        if of_each_manager && is_first {
             left = count as usize;
         }
-        let targets = seat.targets.len().min(left);
+        let targets = worker.targets.len().min(left);
         left -= targets;
-        choice.push((place, targets, None));
+        shares.push(WorkerShare { worker: number, targets, depth: None });
     }
-    choice
+    shares
 }
 
-fn workers_and_targets(can: &[&DiskWorker], workers: Vec<u32>, disks: &[u32]) -> Vec<WorkerChoice> {
+fn workers_and_targets(
+    workers: &[&DiskWorker],
+    worker_counts: Vec<u32>,
+    target_counts: &[u32],
+) -> Vec<TestShares> {
     let mut tests = Vec::new();
     let mut before = 0;
-    for count in workers {
-        let chosen = first_of_each_manager(can, count);
+    for count in worker_counts {
+        let chosen = first_of_each_manager(workers, count);
         if chosen.len() <= before {
             break;
         }
         before = chosen.len();
-        tests.extend(while_growing(disks.to_vec(), |targets| {
-            let capped = |place: usize| can[place].targets.len().min(targets as usize);
-            chosen.iter().map(|place| (*place, capped(*place), None)).collect()
+        tests.extend(while_growing(target_counts.to_vec(), |targets| {
+            shares(workers, chosen.iter().copied(), targets)
         }));
         if tests.len() > TESTS_MAX {
             break;
@@ -260,18 +289,19 @@ fn workers_and_targets(can: &[&DiskWorker], workers: Vec<u32>, disks: &[u32]) ->
     tests
 }
 
-fn seats(
+/// Returns the disk workers of a file, or those of its defaults if it has no manager.
+fn disk_workers(
     config: &IometerConfig,
     on: ExpansionOptions<'_>,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<DiskWorker>, ParseError> {
     let managers = config.managers.as_deref().unwrap_or_default();
-    let mut seats = Vec::new();
+    let mut workers = Vec::new();
     for (place, manager) in managers.iter().enumerate() {
         for worker in &manager.workers {
             if worker.kind.is_disk() {
                 let specs = specs_of(config, worker, remarks)?;
-                seats.push(seat((place, &manager.name), worker, specs));
+                workers.push(disk_worker(place, &manager.name, worker, specs));
             } else {
                 let text = format!(
                     "worker '{}' is a network worker, which moves data between hosts and not to a \
@@ -283,35 +313,39 @@ fn seats(
         }
     }
     if managers.is_empty() {
-        seats = spawned(config, on, remarks)?;
+        workers = spawned(config, on, remarks)?;
     }
-    with_targets(&mut seats, managers.is_empty(), on.disk, remarks)?;
-    for (number, seat) in seats.iter_mut().enumerate() {
-        seat.taking_part.seat = number;
+    with_targets(&mut workers, managers.is_empty(), on.disk, remarks)?;
+    for (number, worker) in workers.iter_mut().enumerate() {
+        worker.active.index = number;
     }
-    Ok(seats)
+    Ok(workers)
 }
 
-fn seat((place, manager): (usize, &str), worker: &IometerWorker, specs: Vec<String>) -> DiskWorker {
+fn disk_worker(
+    manager: usize,
+    manager_name: &str,
+    worker: &IometerWorker,
+    specs: Vec<String>,
+) -> DiskWorker {
     let defaults = worker.defaults.clone().unwrap_or_default();
     let mut seen = BTreeSet::new();
     let is_first = |target: &&IometerTarget| seen.insert(drive(&target.name));
     let disks = worker.targets.iter().flatten().filter(|target| target.kind.is_disk());
     let targets = disks.filter(is_first).map(|target| target.name.clone()).collect();
-    let taking_part = ActiveWorker {
-        seat: 0,
-        manager: place,
-        manager_name: manager.to_owned(),
+    let active = ActiveWorker {
+        index: 0,
+        manager,
+        manager_name: manager_name.to_owned(),
         worker: worker.name.clone(),
         line: worker.line.0,
         spec: String::new(),
         targets: Vec::new(),
         depth: defaults.outstanding.map_or(1, |outstanding| outstanding.ios),
-        area: defaults.disk.map_or((0, 0), |disk| (disk.sectors, disk.start)),
-        pattern: defaults.disk.and_then(|disk| disk.pattern),
+        area: defaults.disk.unwrap_or_default(),
         connection_rate: defaults.outstanding.is_some_and(|o| o.connection_rate),
     };
-    DiskWorker { specs, targets, taking_part }
+    DiskWorker { specs, targets, active }
 }
 
 /// Returns the part by which two names of a drive are compared: `c:` for `C:Data`, or the whole
@@ -390,24 +424,25 @@ fn spawned(
     remarks.push(SequenceRemark { line: None, text });
     let worker = |number: u32| IometerWorker {
         name: format!("Worker {number}"),
-        kind: super::config::WorkerKind::Disk,
+        kind: WorkerKind::Disk,
         defaults: None,
         specs: None,
         targets: None,
-        line: super::config::LineNumber(0),
+        line: LineNumber(0),
     };
-    Ok((1..=count).map(|n| seat((0, "localhost"), &worker(n), specs.clone())).collect())
+    Ok((1..=count).map(|n| disk_worker(0, "localhost", &worker(n), specs.clone())).collect())
 }
 
 /// Limits the targets of each worker to `disk` if it is given, and fills in a target if the file
 /// has none.
 fn with_targets(
-    seats: &mut [DiskWorker],
+    workers: &mut [DiskWorker],
     spawned: bool,
     disk: Option<&str>,
     remarks: &mut Vec<SequenceRemark>,
 ) -> Result<(), ParseError> {
-    let names: BTreeSet<String> = seats.iter().flat_map(|seat| seat.targets.clone()).collect();
+    let names: BTreeSet<String> =
+        workers.iter().flat_map(|worker| worker.targets.clone()).collect();
     if let Some(wanted) = disk {
         let is_wanted = |name: &String| drive(name) == drive(wanted);
         if !names.iter().any(is_wanted) {
@@ -423,20 +458,20 @@ fn with_targets(
             );
             return Err(ParseError::whole(what));
         }
-        seats.iter_mut().for_each(|seat| seat.targets.retain(is_wanted));
+        workers.iter_mut().for_each(|worker| worker.targets.retain(is_wanted));
         return Ok(());
     }
     if names.is_empty() {
-        if !spawned && !seats.is_empty() {
+        if !spawned && !workers.is_empty() {
             let text = "no worker has a disk: each gets the target".to_owned();
             remarks.push(SequenceRemark { line: None, text });
         }
-        seats.iter_mut().for_each(|seat| seat.targets = vec!["target".to_owned()]);
+        workers.iter_mut().for_each(|worker| worker.targets = vec!["target".to_owned()]);
         return Ok(());
     }
-    for seat in seats.iter().filter(|seat| seat.targets.is_empty()) {
-        let text = format!("worker '{}' has no disk and stays idle", seat.taking_part.worker);
-        remarks.push(SequenceRemark { line: Some(seat.taking_part.line), text });
+    for worker in workers.iter().filter(|worker| worker.targets.is_empty()) {
+        let text = format!("worker '{}' has no disk and stays idle", worker.active.worker);
+        remarks.push(SequenceRemark { line: Some(worker.active.line), text });
     }
     Ok(())
 }

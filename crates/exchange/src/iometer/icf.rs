@@ -100,8 +100,8 @@ fn section(
     (section.read)(config, line.line, lines)
 }
 
-/// Returns the text of a configuration, with CRLF line endings. ParsedConfig it gives an equal
-/// configuration.
+/// Returns the text of a configuration, with CRLF line endings. [`read`] parses it to an
+/// equal configuration.
 pub fn write(config: &IometerConfig) -> String {
     let mut out = LineWriter::default();
     let version = format!("Version {} ", config.version);

@@ -3,7 +3,7 @@
 //! Workers of a test with equal settings are the threads of one load. Where workers differ, each
 //! group is a load of its own, and all loads start at the same time.
 
-use super::config::{AccessLine, AccessSpec, IometerConfig, TestSetup};
+use super::config::{AccessLine, AccessSpec, DiskArea, IometerConfig, TestSetup};
 use super::expansion::{ActiveWorker, IometerTest, tests_of};
 use super::version::Dialect;
 use crate::parse_error::ParseError;
@@ -212,7 +212,7 @@ fn load(
     load.ramp = ramp;
     // Each worker has a row in the results.
     load.by_thread = workers > 1;
-    load.data_pattern = (!on.own_pattern).then(|| data_pattern(config, first.pattern));
+    load.data_pattern = (!on.own_pattern).then(|| data_pattern(config, first.area.pattern));
     Ok(load)
 }
 
@@ -234,7 +234,6 @@ impl WorkerGroup<'_> {
             && other.depth == first.depth
             && other.targets.len() == first.targets.len()
             && other.area == first.area
-            && other.pattern == first.pattern
     }
 
     /// Returns the names of the workers, with their managers if a name occurs twice.
@@ -284,7 +283,7 @@ pub fn loads_of_workers(config: &IometerConfig, test: &IometerTest) -> Vec<usize
 }
 
 fn extent(active: &ActiveWorker, sector: u64) -> Extent {
-    let (sectors, start) = active.area;
+    let DiskArea { sectors, start, .. } = active.area;
     let bytes = |sectors: u64| Amount::Bytes(Bytes(sectors.saturating_mul(sector)));
     // Iometer, too, ends a size beyond the end of the disk there.
     Extent {
@@ -445,7 +444,7 @@ fn of_data(config: &IometerConfig, tests: &[IometerTest], say: &mut impl FnMut(u
         spec.is_none_or(|spec| spec.lines.iter().any(|line| line.of_size > 0 && line.reads < 100))
     };
     let active = tests.iter().flat_map(|test| &test.active).filter(writes);
-    let patterns: BTreeSet<Option<u8>> = active.map(|active| active.pattern).collect();
+    let patterns: BTreeSet<Option<u8>> = active.map(|active| active.area.pattern).collect();
     for pattern in patterns {
         let text = match (config.version.dialect(), pattern) {
             (Dialect::Y2006, None) => continue,

@@ -74,7 +74,7 @@ impl IometerVersion {
     pub fn has_named_specs(&self) -> bool {
         self.date().is_none_or(|date| date >= NAMED_SPECS)
     }
-    /// Whether Iometer had files of this form at all.
+    /// Returns true if Iometer had files of this form.
     pub fn is_known(&self) -> bool {
         self.date().is_none_or(|date| date >= OLDEST)
     }

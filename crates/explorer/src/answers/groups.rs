@@ -5,7 +5,6 @@ use crate::query::QueryString;
 use crate::refusal::HttpError;
 use crate::selection::IoSelection;
 use serde::Serialize;
-use std::sync::Arc;
 use steadfast_analysis::questions::group_figures::GroupFigures;
 use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_analysis::{Filter, ShareMeasure};
@@ -32,12 +31,8 @@ pub fn answer(selection: &IoSelection<'_>, query: &QueryString) -> Result<Groups
     // Only the file-system layer records files, whichever layer is counted elsewhere.
     let of_files;
     let selection = if facet == Facet::File {
-        of_files = IoSelection {
-            capture: selection.capture,
-            index: Arc::clone(&selection.index),
-            window_ns: selection.window_ns,
-            filter: Filter { layer: Some(Layer::FileSystem), ..selection.filter.clone() },
-        };
+        let layer = Some(Layer::FileSystem);
+        of_files = selection.with_filter(Filter { layer, ..selection.filter.clone() });
         &of_files
     } else {
         selection

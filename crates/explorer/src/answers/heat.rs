@@ -9,7 +9,7 @@ use crate::query::QueryString;
 use crate::refusal::HttpError;
 use crate::selection::{IoSelection, axis};
 use serde::Serialize;
-use steadfast_analysis::Cube;
+use steadfast_analysis::{Cube, Filter};
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 
 const CELLS: u64 = 512;
@@ -31,6 +31,26 @@ pub struct HeatAnswer {
     /// Lower edges of the rows, followed by the upper edge of the last.
     row_edges: Vec<u64>,
     counts: Vec<u64>,
+}
+
+impl HeatAnswer {
+    /// Returns an answer without hits, with one row between two edges.
+    fn new(kind: &'static str, axis: ColumnAxis, row_edges: Vec<u64>) -> Self {
+        let rows = row_edges.len().saturating_sub(1);
+        HeatAnswer {
+            kind,
+            from: axis.first.saturating_mul(axis.width_ns),
+            width_ns: axis.width_ns,
+            cells: axis.columns,
+            rows,
+            row_edges,
+            counts: vec![0; axis.columns * rows],
+        }
+    }
+
+    fn add(&mut self, column: usize, row: usize, count: u64) {
+        self.counts[column * self.rows + row] += count;
+    }
 }
 
 /// Answers `heat`.
@@ -87,24 +107,16 @@ fn of_buckets(
     let whole = if selection.capture.has_kernel_sums() { QUARTER } else { 1 };
     let low = found.iter().map(|(_, bucket, _)| *bucket / whole * whole).min();
     let high = found.iter().map(|(_, bucket, _)| *bucket / whole * whole + whole - 1).max();
-    let ColumnAxis { width_ns, first, columns } = scoped.axis;
-    let mut heat = HeatAnswer {
-        kind: if buckets == HeatKind::Responses { "rt" } else { "qd" },
-        from: first.saturating_mul(width_ns),
-        width_ns,
-        cells: columns,
-        rows: 0,
-        row_edges: Vec::new(),
-        counts: Vec::new(),
+    let kind = if buckets == HeatKind::Responses { "rt" } else { "qd" };
+    let (Some(low), Some(high)) = (low, high) else {
+        return Ok(HeatAnswer::new(kind, scoped.axis, Vec::new()));
     };
-    let (Some(low), Some(high)) = (low, high) else { return Ok(heat) };
     let together = (high - low + 1).div_ceil(rows).next_multiple_of(whole);
-    heat.rows = (high - low + 1).div_ceil(together);
-    heat.row_edges = (0..heat.rows).map(|row| buckets.bounds(low + row * together).0).collect();
-    heat.row_edges.push(buckets.bounds(high).1.saturating_add(1));
-    heat.counts = vec![0; columns * heat.rows];
+    let lower = (low..=high).step_by(together).map(|bucket| buckets.bounds(bucket).0);
+    let edges = lower.chain([buckets.bounds(high).1.saturating_add(1)]).collect();
+    let mut heat = HeatAnswer::new(kind, scoped.axis, edges);
     for (at, bucket, count) in found {
-        heat.counts[at * heat.rows + (bucket - low) / together] += count;
+        heat.add(at, (bucket - low) / together, count);
     }
     Ok(heat)
 }
@@ -143,34 +155,19 @@ fn of_addresses(
     let axis = axis(selection.window_ns, cells, width_ns, width_ns);
     let above = divisor(addresses.ranges, rows);
     let rows = addresses.ranges / above;
-    let mut counts = vec![0; axis.columns * rows];
-    let columns = selection.window_ns;
-    for (at, key, row, count) in counted(cube, columns, &axis, above) {
+    let edges = (0..=rows).map(|row| addresses.begin(row * above)).collect();
+    let mut heat = HeatAnswer::new("lba", axis, edges);
+    for (at, key, row, count) in counted(cube, selection.window_ns, &axis, above) {
         if keys.contains(&key) {
-            counts[at * rows + row] += count;
+            heat.add(at, row, count);
         }
     }
-    Ok(HeatAnswer {
-        kind: "lba",
-        from: axis.first.saturating_mul(axis.width_ns),
-        width_ns: axis.width_ns,
-        cells: axis.columns,
-        rows,
-        row_edges: (0..=rows).map(|row| addresses.begin(row * above)).collect(),
-        counts,
-    })
+    Ok(heat)
 }
 
 /// Returns whether the maps of the index suffice. They count reads and writes separately.
 fn is_answered_by_index(selection: &IoSelection<'_>) -> bool {
-    let mut filter = selection.filter.clone();
-    filter.ops.clear();
-    let all = IoSelection {
-        capture: selection.capture,
-        index: selection.index.clone(),
-        window_ns: selection.window_ns,
-        filter,
-    };
+    let all = selection.with_filter(Filter { ops: Vec::new(), ..selection.filter.clone() });
     all.is_unfiltered() && all.is_wide()
 }
 
@@ -254,20 +251,12 @@ fn of_seconds(
     let axis = axis(whole, cells, width_ns, width_ns);
     let above = divisor(PARTS, rows);
     let rows = PARTS / above;
-    let mut counts = vec![0; axis.columns * rows];
-    let begin = axis.first.saturating_mul(axis.width_ns);
+    let edges = (0..=rows as u64).map(|row| SECOND * row / rows as u64).collect();
+    let mut heat = HeatAnswer::new("subsecond", axis, edges);
+    let begin = heat.from;
     let end = begin.saturating_add(axis.width_ns.saturating_mul(axis.columns as u64));
     for (at, _, row, count) in counted(cube, (begin, end), &axis, above) {
-        counts[at * rows + row] += count;
+        heat.add(at, row, count);
     }
-    let edge = |row: usize| SECOND * row as u64 / rows as u64;
-    Ok(HeatAnswer {
-        kind: "subsecond",
-        from: axis.first.saturating_mul(axis.width_ns),
-        width_ns: axis.width_ns,
-        cells: axis.columns,
-        rows,
-        row_edges: (0..=rows).map(edge).collect(),
-        counts,
-    })
+    Ok(heat)
 }

@@ -45,7 +45,7 @@ pub fn answer(
     let mut touching = ProcessHitsFold::new(addresses);
     let whole = edges(selection, &mut touching)?;
     let mut touches = touching.touches;
-    for tables in selection.index.stretches.tables(whole) {
+    for tables in selection.index.segments.tables(whole) {
         tables.add_touches(selection.passing(), &mut touches)?;
     }
     let by_range = touches.by_range();

@@ -18,7 +18,7 @@ pub struct CaptureMeta {
     /// Begin of the first capture of a fold file; 0 for one capture.
     start_ns: u64,
     duration_ns: u64,
-    /// Width of the steps of which only sums were kept; `None` for single I/Os.
+    /// Width of the capture steps; `None` for single I/Os.
     step_ns: Option<u64>,
     /// Views that cannot be shown, with the reasons.
     refused: BTreeMap<&'static str, String>,

@@ -1,6 +1,6 @@
 //! Series over time, and capture steps.
 
-use crate::cells::{ColumnSums, TimeCellTotals};
+use crate::cells::ColumnSums;
 use crate::key_sums::{KeySum, process_id, stream_id};
 use crate::pair_numbers::Breakdowns;
 use crate::query::QueryString;
@@ -9,9 +9,10 @@ use crate::selection::{CellWindow, IoSelection};
 use serde::Serialize;
 use steadfast_analysis::filter::ProcessSelector;
 use steadfast_analysis::questions::processes::ProcessKey;
-use steadfast_analysis::questions::steps::{CaptureStep, OpCount, StepFigures};
-use steadfast_analysis::sums::content::{ContentFigures, Contents, DuplicateAccuracy};
-use steadfast_domain::{CoarseHistogram, IoOp};
+use steadfast_analysis::questions::steps::{
+    CaptureStep, StepContext, StepFigures, busy_share, is_busy_time_missed,
+};
+use steadfast_domain::IoOp;
 use steadfast_tracefile::StreamKey;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
 
@@ -34,7 +35,7 @@ pub struct SeriesAnswer {
     from: u64,
     width_ns: u64,
     cells: usize,
-    /// Whether the index answered the question; otherwise the I/Os were read.
+    /// True if the index answered the question; otherwise the I/Os were read.
     from_index: bool,
     /// Observed time of each column, by which rates are divided; `None` if it is too short for a
     /// rate.
@@ -141,7 +142,7 @@ fn filled(
         keys,
     };
     let (mut any_response, devices) = (false, selection.devices());
-    let may_be_missed = selection.capture.conditions().busy_time;
+    let conditions = selection.capture.conditions();
     for (busy, observed_ns) in series.busy.iter_mut().zip(&observed_ns) {
         *busy = devices.and(observed_ns.map(|_| 0.0));
     }
@@ -149,21 +150,14 @@ fn filled(
         any_response |= column.totals.times.responses > 0;
         let known = devices.zip(observed_ns[at]);
         let share = known.map(|(n, observed)| busy_share(column.busy_ns, observed, n));
-        // As `StepFigures::without_missed_busy_time`.
-        series.busy[at] =
-            share.filter(|share| !may_be_missed || *share > 0.0 || column.totals.all_ios() == 0);
+        let ios = column.totals.all_ios();
+        series.busy[at] = share.filter(|share| !is_busy_time_missed(conditions, ios, *share));
         series.put(at, column, by);
     });
     if !any_response {
         series.busy.fill(None);
     }
     series
-}
-
-/// Returns the busy share as `StepFigures` computes it.
-fn busy_share(busy_ns: u64, observed_ns: u64, devices: u64) -> f64 {
-    let busy_ns = busy_ns.min(observed_ns.saturating_mul(devices));
-    busy_ns as f64 / observed_ns as f64 / devices as f64
 }
 
 fn keys(scoped: &CellWindow, by: SeriesBreakdown) -> Vec<SeriesKey> {
@@ -192,9 +186,9 @@ impl SeriesAnswer {
                 self.bytes[0][at] = totals.moved();
             }
             SeriesBreakdown::Op => {
-                for op in 0..totals.ios.len() {
-                    self.ios[op][at] = totals.ios[op];
-                    self.bytes[op][at] = totals.bytes[op];
+                for (op, sums) in totals.ops.iter().enumerate() {
+                    self.ios[op][at] = sums.ios;
+                    self.bytes[op][at] = sums.bytes;
                 }
             }
             SeriesBreakdown::Stream => self.put_all(at, &column.streams),
@@ -211,17 +205,16 @@ impl SeriesAnswer {
     }
 
     fn put_times(&mut self, at: usize, column: &ColumnSums) {
-        let totals = &column.totals.times;
-        let step = step(column);
+        let times = &column.totals.times;
+        let step = column.step();
         let percentile = |share| step.percentile(share).map(|time| time.0);
-        self.rt_mean_ns[at] = totals.response_sum_ns.checked_div(totals.responses);
+        self.rt_mean_ns[at] = times.response_mean().map(|time| time.0);
         self.rt_p50[at] = percentile(0.5);
         self.rt_p99[at] = percentile(0.99);
         self.rt_p999[at] = percentile(0.999);
-        self.rt_max[at] = (totals.responses > 0).then_some(totals.response_max_ns);
-        self.qd_mean[at] =
-            (totals.depths > 0).then(|| totals.depth_sum as f64 / totals.depths as f64);
-        self.qd_max[at] = (totals.depths > 0).then_some(totals.depth_max);
+        self.rt_max[at] = times.response_max().map(|time| time.0);
+        self.qd_mean[at] = times.depth_mean();
+        self.qd_max[at] = times.depth_max();
     }
 }
 
@@ -237,42 +230,17 @@ pub fn steps(selection: &IoSelection<'_>, query: &QueryString) -> Result<StepsAn
     let count = query.within("cells", STEPS, MOST)?;
     let scoped = selection.scoped(count, Breakdowns::default())?;
     let axis = scoped.axis;
-    let mut found: Vec<(u64, CaptureStep, Contents)> = Vec::new();
+    let mut found: Vec<(u64, CaptureStep)> = Vec::new();
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
-        found.push((axis.first + at as u64, step(column), column.totals.times.contents));
+        found.push((axis.first + at as u64, column.step()));
     });
-    let any_response = found.iter().any(|(_, step, _)| step.responses > 0);
+    let any_response = found.iter().any(|(_, step)| step.times.responses > 0);
     let devices = selection.devices().filter(|_| any_response);
     let conditions = selection.capture.conditions();
-    let told = DuplicateAccuracy::from_conditions(conditions);
-    let observed = selection.observed(&scoped)?;
-    let figures = found.iter().map(|(number, step, contents)| {
-        StepFigures::new(*number, step, (axis.width_ns, &observed), devices)
-            .without_missed_busy_time(conditions)
-            .with_content(ContentFigures::new(*contents, told))
-            .with_processors(conditions, axis.width_ns)
+    let observed = &selection.observed(&scoped)?;
+    let context = StepContext { width_ns: axis.width_ns, observed, devices, conditions };
+    let figures = found.iter().map(|(number, step)| {
+        StepFigures::new(*number, step, &context).with_processors(conditions, axis.width_ns)
     });
     Ok(StepsAnswer { step_ns: axis.width_ns, steps: figures.collect() })
-}
-
-fn step(column: &ColumnSums) -> CaptureStep {
-    let TimeCellTotals { ios, bytes, sequential, .. } = column.totals;
-    let times = &column.totals.times;
-    let op = |op: IoOp| OpCount {
-        ios: ios[op as usize],
-        bytes: bytes[op as usize],
-        sequential: sequential[op as usize],
-    };
-    CaptureStep {
-        ops: IoOp::ALL.map(op),
-        responses: times.responses,
-        response_sum_ns: times.response_sum_ns,
-        response_max_ns: times.response_max_ns,
-        histogram: CoarseHistogram::from_dense(column.responses()),
-        depth_sum: times.depth_sum,
-        depths: times.depths,
-        depth_max: times.depth_max,
-        busy_ns: column.busy_ns,
-        queued: times.queued,
-    }
 }

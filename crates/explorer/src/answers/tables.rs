@@ -1,5 +1,5 @@
 //! The tables of the command line: streams, processes, the cumulative workload and its file. The
-//! whole stretches of a window come from the index; only the edges are read.
+//! whole segments of a window come from the index; only the edges are read.
 
 use crate::query::QueryString;
 use crate::refusal::HttpError;
@@ -7,12 +7,12 @@ use crate::selection::IoSelection;
 use serde::Serialize;
 use std::ops::Range;
 use steadfast_analysis::columns::JsonRow;
-use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold, data_pattern_seen};
+use steadfast_analysis::questions::cumulative::{CumulativeWorkload, Threshold};
 use steadfast_analysis::questions::processes::{ProcessFigures, ProcessTable};
 use steadfast_analysis::questions::streams::StreamFigures;
 use steadfast_analysis::{Fold, ShareMeasure, StreamTable};
-use steadfast_domain::io_event::Share;
 use steadfast_workload::WorkloadFile;
+use steadfast_workload::workload_file::WorkloadOrigin;
 
 /// The answer, as in `steadfast trace streams --json`.
 #[derive(Serialize)]
@@ -103,41 +103,18 @@ pub fn workload(
         return Err(HttpError::bad(what));
     }
     let workload = derived(selection, query)?;
-    let (_, mut remarks) = workload.io_streams()?;
-    remarks.extend(selection.captured()?.integrity().missing());
     let pass = selection.pass(selection.window_ns);
-    let told = if selection.is_whole() { &selection.filter } else { &pass.filter };
-    remarks
-        .extend(told.describe(conditions).map(|told| format!("Only part of the trace: {told}.")));
-    if let Some(share @ Share::AtLeast(_)) = conditions.duplicates() {
-        remarks.push(format!(
-            "The share of duplicates is only a lower bound ({share}); the data pattern has no \
-             duplicates."
-        ));
-    }
-    let demand = workload.demand_seen();
-    if demand.is_none() {
-        remarks.push(
-            "The trace has no queue depths; T1Q1 is applied unless --demand is given.".into(),
-        );
-    }
-    let file = WorkloadFile {
-        name: selection.capture.name.clone(),
-        demand,
-        data_pattern: data_pattern_seen(conditions),
-        workload,
-        remarks,
-        ..WorkloadFile::default()
-    };
+    let filter = if selection.is_whole() { &selection.filter } else { &pass.filter };
+    let filter = filter.describe(conditions);
+    let missing = selection.captured()?.integrity().missing();
+    let origin = WorkloadOrigin { conditions, filter, missing };
+    let (name, demand) = (selection.capture.name.clone(), workload.demand_seen());
+    let file = WorkloadFile::derived(name, workload, demand, origin)?;
     Ok(WorkloadText { toml: file.to_string() })
 }
 
 fn by(query: &QueryString) -> Result<ShareMeasure, HttpError> {
-    match query.one("measure")? {
-        None | Some("count") => Ok(ShareMeasure::Count),
-        Some("bytes") => Ok(ShareMeasure::Bytes),
-        Some(other) => Err(HttpError::bad(format!("'{other}' is no measure: count or bytes"))),
-    }
+    Ok(query.one("measure")?.map(str::parse).transpose()?.unwrap_or_default())
 }
 
 fn threshold(query: &QueryString, usual: Threshold) -> Result<Threshold, HttpError> {
@@ -148,7 +125,7 @@ fn threshold(query: &QueryString, usual: Threshold) -> Result<Threshold, HttpErr
 pub fn stream_table(selection: &IoSelection<'_>) -> Result<StreamTable, HttpError> {
     let mut table = StreamTable::new();
     let whole = edges(selection, &mut table)?;
-    for tables in selection.index.stretches.tables(whole) {
+    for tables in selection.index.segments.tables(whole) {
         tables.each(selection.passing(), |(stream, _), sums| table.add(stream, sums))?;
     }
     Ok(table)
@@ -158,20 +135,20 @@ pub fn stream_table(selection: &IoSelection<'_>) -> Result<StreamTable, HttpErro
 pub fn process_table(selection: &IoSelection<'_>) -> Result<ProcessTable, HttpError> {
     let mut table = ProcessTable::default();
     let whole = edges(selection, &mut table)?;
-    for tables in selection.index.stretches.tables(whole) {
+    for tables in selection.index.segments.tables(whole) {
         tables.each(selection.passing(), |(_, process), sums| table.add(process, sums))?;
     }
     Ok(table)
 }
 
-/// Reads the parts of a window for which no table is kept. Returns the stretches whose tables are
+/// Reads the parts of a window for which no table is kept. Returns the segments whose tables are
 /// kept.
 pub fn edges(selection: &IoSelection<'_>, fold: &mut dyn Fold) -> Result<Range<usize>, HttpError> {
-    let stretches = &selection.index.stretches;
+    let segments = &selection.index.segments;
     let (from, to) = selection.window_ns;
     let is_told = selection.is_unfiltered() || selection.passing().is_some();
-    let whole = if is_told { stretches.within((from, to)) } else { 0..0 };
-    let edges = match stretches.span_of(&whole) {
+    let whole = if is_told { segments.within((from, to)) } else { 0..0 };
+    let edges = match segments.span_of(&whole) {
         None => [(from, to), (to, to)],
         Some((first, last)) => [(from, first), (last, to)],
     };

@@ -1,4 +1,4 @@
-//! The three ways to an answer (cells and stretches of the index, row groups from a
+//! The three ways to an answer (cells and segments of the index, row groups from a
 //! place in the middle, everything from the beginning) lead to the same numbers.
 
 use serde_json::Value;
@@ -119,10 +119,10 @@ fn every_way_leads_to_the_same_tables() {
     capture.prepare(None);
     let index = capture.index().unwrap();
     assert_eq!(index.ios, IOS);
-    assert!(index.stretches.all.len() >= 2, "{} stretches", index.stretches.all.len());
+    assert!(index.segments.all.len() >= 2, "{} segments", index.segments.all.len());
     let end = index.end_ns;
-    let border = index.stretches.all[1].from_ns;
-    // All; across a border; inside a stretch; exactly a stretch; narrow at a border.
+    let border = index.segments.all[1].from_ns;
+    // All; across a border; inside a segment; exactly a segment; narrow at a border.
     let windows = [
         (0, end),
         (1_000_003, end - 1_000_003),

@@ -202,6 +202,11 @@ impl Contents {
         });
     }
 
+    /// Returns the original size divided by the compressed size, or `None` if nothing was measured.
+    pub fn compression_ratio(&self) -> Option<f64> {
+        (self.compressed_bytes > 0).then(|| self.bytes as f64 / self.compressed_bytes as f64)
+    }
+
     /// Adds the sums of another part.
     pub fn merge(&mut self, other: Contents) {
         self.blocks = self.blocks.saturating_add(other.blocks);

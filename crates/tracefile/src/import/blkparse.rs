@@ -2,11 +2,11 @@
 
 use super::devices::DeviceNumbers;
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
-use super::lines::LineReader;
-use super::pairs::{BlktraceAction, BlktraceEvent, IoMatcher, remarks};
+use super::lines::{LineReader, number};
+use super::pairs::{BlktraceAction, BlktraceEvent, BlockTraceImport};
+use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Sector size of blkparse, which is that of the kernel, in bytes.
 const SECTOR: u64 = 512;
@@ -38,128 +38,65 @@ pub(super) fn import(
     sink: &mut EventSink<'_>,
 ) -> Result<ImportResult, ImportError> {
     let mut lines = LineReader::new(input);
-    let mut reading = BlkparseImport::default();
+    let mut reading = BlockTraceImport::default();
     while let Some(line) = lines.next()? {
-        if reading.is_summary(line) {
+        if reading.imported.records > 0 && is_summary(line) {
             break;
         }
-        match reading.take(line, sink) {
-            Ok(()) => {}
-            Err(BlkparseError::Import(error)) => return Err(error),
-            Err(BlkparseError::Line(what)) => {
-                return Err(lines.malformed(what, reading.imported.records));
-            }
-        }
-    }
-    reading.finish(sink)
-}
-
-enum BlkparseError {
-    Line(String),
-    Import(ImportError),
-}
-
-#[derive(Default)]
-struct BlkparseImport {
-    pairs: IoMatcher,
-    devices: DeviceNumbers,
-    last_ns: u64,
-    imported: ImportResult,
-}
-
-impl BlkparseImport {
-    /// Returns whether a line begins blkparse's final summary, such as `CPU0 (sda):`.
-    fn is_summary(&self, line: &str) -> bool {
-        self.imported.records > 0
-            && (line.starts_with("CPU") || line.starts_with("Total") || line.starts_with("Events"))
-    }
-
-    fn take(&mut self, line: &str, sink: &mut EventSink<'_>) -> Result<(), BlkparseError> {
-        let words: Vec<&str> = line.split_whitespace().collect();
         // blkparse lists the files that it read at the beginning or the end.
-        if words.is_empty() || line.starts_with("Input file ") {
-            return Ok(());
+        if line.starts_with("Input file ") {
+            continue;
         }
-        if words.len() < 6 || !device(words[0]) {
-            return Err(BlkparseError::Line(format!(
-                "expected device, processor, sequence, seconds, process, action, found '{}'",
-                excerpt(line.trim())
-            )));
+        match event(&mut reading.devices, line) {
+            Ok(event) => reading.take(event.as_ref(), sink)?,
+            Err(what) => return Err(lines.malformed(what, reading.imported.records)),
         }
-        let step = self.step(line, &words).map_err(BlkparseError::Line)?;
-        self.imported.records += 1;
-        let Some(step) = step else {
-            self.imported.passed_over += 1;
-            return Ok(());
-        };
-        self.last_ns = self.last_ns.max(step.time_ns);
-        if let Some(event) = self.pairs.follow(&step) {
-            self.imported.events += 1;
-            sink(&event).map_err(|error| BlkparseError::Import(error.into()))?;
-        }
-        Ok(())
     }
-
-    fn step(&mut self, line: &str, words: &[&str]) -> Result<Option<BlktraceEvent>, String> {
-        let action = match words[5] {
-            "Q" => BlktraceAction::Queued,
-            "M" => BlktraceAction::Merged,
-            "F" => BlktraceAction::FrontMerged,
-            "D" => BlktraceAction::Issued,
-            "R" => BlktraceAction::Requeued,
-            "C" => BlktraceAction::Completed,
-            _ => return Ok(None),
-        };
-        let time_ns = nanoseconds(words[3]).ok_or_else(|| {
-            format!("expected seconds with a fraction, found '{}'", excerpt(words[3]))
-        })?;
-        let what = BlkparseIo::parse(action, words)?;
-        let inside = bracketed(line);
-        let done = action == BlktraceAction::Completed;
-        Ok(Some(BlktraceEvent {
-            action,
-            time_ns,
-            device: self
-                .devices
-                .number(&words[0].replace(',', ":"))
-                .ok_or("more than 65,536 devices")?,
-            sector: what.sector,
-            bytes: what.bytes,
-            op: what.op,
-            flags: what.flags,
-            cpu: number(words[1], "a processor's number")? as u16,
-            pid: number(words[4], "a process number")? as u32,
-            command: if done {
-                CommandName::default()
-            } else {
-                CommandName::new(inside.unwrap_or(""))
-            },
-            failed: done && inside.is_some_and(|code| code != "0"),
-        }))
-    }
-
-    fn finish(mut self, sink: &mut EventSink<'_>) -> Result<ImportResult, ImportError> {
-        for event in self.pairs.unended() {
-            self.imported.events += 1;
-            sink(&event)?;
-        }
-        let part = self.pairs.in_part();
-        let conditions = CaptureConditions {
-            source: "blkparse text".into(),
-            layers: vec![Layer::Block],
-            devices: self.devices.captured(),
-            lasted_ns: self.last_ns,
-            unfinished: part.missing(),
-            in_part: Some(part),
-            remarks: remarks(&self.pairs),
-            ..CaptureConditions::default()
-        };
-        Ok(ImportResult { conditions, ..self.imported })
-    }
+    reading.finish("blkparse text", None, sink)
 }
 
-fn number(word: &str, what: &str) -> Result<u64, String> {
-    word.parse().map_err(|_| format!("expected {what}, found '{}'", excerpt(word)))
+/// Returns whether a line begins blkparse's final summary, such as `CPU0 (sda):`.
+fn is_summary(line: &str) -> bool {
+    ["CPU", "Total", "Events"].iter().any(|start| line.starts_with(start))
+}
+
+/// Parses a line. Returns `None` if it belongs to no I/O.
+fn event(devices: &mut DeviceNumbers, line: &str) -> Result<Option<BlktraceEvent>, String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    if words.len() < 6 || !device(words[0]) {
+        return Err(format!(
+            "expected device, processor, sequence, seconds, process, action, found '{}'",
+            excerpt(line.trim())
+        ));
+    }
+    let action = match words[5] {
+        "Q" => BlktraceAction::Queued,
+        "M" => BlktraceAction::Merged,
+        "F" => BlktraceAction::FrontMerged,
+        "D" => BlktraceAction::Issued,
+        "R" => BlktraceAction::Requeued,
+        "C" => BlktraceAction::Completed,
+        _ => return Ok(None),
+    };
+    let time_ns = nanoseconds(words[3]).ok_or_else(|| {
+        format!("expected seconds with a fraction, found '{}'", excerpt(words[3]))
+    })?;
+    let what = BlkparseIo::parse(action, &words)?;
+    let inside = bracketed(line);
+    let done = action == BlktraceAction::Completed;
+    Ok(Some(BlktraceEvent {
+        action,
+        time_ns,
+        device: devices.number(&words[0].replace(',', ":")).ok_or("more than 65,536 devices")?,
+        sector: what.sector,
+        bytes: what.bytes,
+        op: what.op,
+        flags: what.flags,
+        cpu: number(words[1], "a processor's number")? as u16,
+        pid: number(words[4], "a process number")? as u32,
+        command: if done { CommandName::default() } else { CommandName::new(inside.unwrap_or("")) },
+        failed: done && inside.is_some_and(|code| code != "0"),
+    }))
 }
 
 /// Returns the text in the brackets at the end: a command name, which may contain spaces, or

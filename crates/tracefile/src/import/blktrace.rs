@@ -2,14 +2,13 @@
 //! a payload, in the byte order of the machine that wrote them. The files of several
 //! processors are merged by time.
 
-use super::devices::DeviceNumbers;
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
-use super::pairs::{BlktraceAction, BlktraceEvent, IoMatcher, remarks};
+use super::pairs::{BlktraceAction, BlktraceEvent, BlockTraceImport};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io::{BufReader, ErrorKind, Read};
+use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{CommandName, flags};
-use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 const MAGIC: u32 = 0x6561_7400;
 const MAGIC_MASK: u32 = 0xffff_ff00;
@@ -191,16 +190,13 @@ pub(super) fn import(
 /// State of an import.
 #[derive(Default)]
 struct BlktraceImport {
-    pairs: IoMatcher,
-    devices: DeviceNumbers,
+    trace: BlockTraceImport,
     last_device: Option<(u32, u16)>,
     commands: HashMap<u32, CommandName>,
     /// Time of the first event, where the trace begins, in nanoseconds since the machine started.
     first_ns: Option<u64>,
     /// One instant as wall-clock time and as time since the machine started, in nanoseconds.
     moment: Option<(u64, u64)>,
-    last_ns: u64,
-    imported: ImportResult,
 }
 
 impl BlktraceImport {
@@ -209,23 +205,15 @@ impl BlktraceImport {
         record: &BlktraceRecord,
         sink: &mut EventSink<'_>,
     ) -> Result<(), ImportError> {
-        self.imported.records += 1;
         if record.action >> 16 & category::NOTIFY != 0 {
-            self.imported.passed_over += 1;
-            self.notice(record);
-            return Ok(());
+            self.read_message(record);
+            return self.trace.take(None, sink);
         }
         let time_ns = self.since_first(record.time_ns);
-        self.last_ns = self.last_ns.max(time_ns);
-        let Some(step) = self.step(record, time_ns) else {
-            self.imported.passed_over += 1;
-            return Ok(());
-        };
-        if let Some(event) = self.pairs.follow(&step) {
-            self.imported.events += 1;
-            sink(&event)?;
-        }
-        Ok(())
+        // Records that belong to no I/O were observed, too.
+        self.trace.last_ns = self.trace.last_ns.max(time_ns);
+        let event = self.event(record, time_ns);
+        self.trace.take(event.as_ref(), sink)
     }
 
     fn since_first(&mut self, time_ns: u64) -> u64 {
@@ -240,8 +228,8 @@ impl BlktraceImport {
         wall_ns.checked_add(first_ns)?.checked_sub(clock_ns)
     }
 
-    /// Handles messages to the reader: process names and the wall-clock time.
-    fn notice(&mut self, record: &BlktraceRecord) {
+    /// Reads a message of the kernel: a process name or the wall-clock time.
+    fn read_message(&mut self, record: &BlktraceRecord) {
         let cgroup = if record.action & WITH_CGROUP != 0 { 8 } else { 0 };
         let payload = record.payload.get(cgroup..).unwrap_or_default();
         match record.action & 0xffff & !WITH_CGROUP {
@@ -275,14 +263,14 @@ impl BlktraceImport {
             Some((last, place)) if last == number => Some(place),
             _ => {
                 let name = format!("{}:{}", number >> 20, number & 0xf_ffff);
-                let place = self.devices.number(&name)?;
+                let place = self.trace.devices.number(&name)?;
                 self.last_device = Some((number, place));
                 Some(place)
             }
         }
     }
 
-    fn step(&mut self, record: &BlktraceRecord, time_ns: u64) -> Option<BlktraceEvent> {
+    fn event(&mut self, record: &BlktraceRecord, time_ns: u64) -> Option<BlktraceEvent> {
         let action = match record.action & 0xffff & !WITH_CGROUP {
             1 => BlktraceAction::Queued,
             2 => BlktraceAction::Merged,
@@ -312,25 +300,9 @@ impl BlktraceImport {
         })
     }
 
-    fn finish(mut self, sink: &mut EventSink<'_>) -> Result<ImportResult, ImportError> {
-        for event in self.pairs.unended() {
-            self.imported.events += 1;
-            sink(&event)?;
-        }
+    fn finish(self, sink: &mut EventSink<'_>) -> Result<ImportResult, ImportError> {
         let began_unix_ns = self.began_unix_ns();
-        let part = self.pairs.in_part();
-        let conditions = CaptureConditions {
-            source: "blktrace".into(),
-            layers: vec![Layer::Block],
-            devices: self.devices.captured(),
-            began_unix_ns,
-            lasted_ns: self.last_ns,
-            unfinished: part.missing(),
-            in_part: Some(part),
-            remarks: remarks(&self.pairs),
-            ..CaptureConditions::default()
-        };
-        Ok(ImportResult { conditions, ..self.imported })
+        self.trace.finish("blktrace", began_unix_ns, sink)
     }
 }
 

@@ -115,9 +115,9 @@ pub struct ColumnPlan {
     pub separator: u8,
     /// Column of the time of issue or completion.
     pub time: ImportColumn,
-    /// Whether the time is that of completion; the issue is earlier by the response time.
+    /// True if the time is that of completion; the issue is earlier by the response time.
     pub is_completion: bool,
-    /// Whether the times count from the first completion, so that issues may lie before their
+    /// True if the times count from the first completion, so that issues may lie before their
     /// origin.
     pub is_relative: bool,
     /// Origin of the times; `None` if they are not those of a clock.
@@ -144,7 +144,7 @@ pub struct ColumnPlan {
     pub columns: Option<u16>,
     /// Number of lines before the trace, which may hold anything.
     pub skip: u64,
-    /// Whether the first line after these names the columns; `None` to detect it.
+    /// True if the first line after these names the columns; `None` to detect it.
     pub header: Option<bool>,
 }
 
@@ -479,7 +479,7 @@ struct ColumnsImport<'p> {
     time_header: Option<String>,
     earlier: u64,
     last_ns: u64,
-    /// Whether no time so far had a fraction.
+    /// True if no time so far had a fraction.
     whole_times: bool,
     imported: ImportResult,
 }

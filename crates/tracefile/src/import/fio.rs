@@ -3,14 +3,10 @@
 
 use super::devices::DeviceNumbers;
 use super::input::{EventSink, ImportError, ImportInput, ImportResult};
-use super::lines::LineReader;
+use super::lines::{LineReader, number};
 use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
-
-fn number(word: &str, what: &str) -> Result<u64, String> {
-    word.parse().map_err(|_| format!("expected {what}, found '{}'", excerpt(word)))
-}
 
 fn operation(word: &str) -> Option<IoOp> {
     match word {
@@ -25,7 +21,7 @@ fn operation(word: &str) -> Option<IoOp> {
 /// State of an iolog import.
 struct Iolog {
     devices: DeviceNumbers,
-    /// Whether lines have times (version 3), or only waits (version 2).
+    /// True if lines have times (version 3), or only waits (version 2).
     timed: bool,
     now_ns: u64,
     first_us: Option<u64>,

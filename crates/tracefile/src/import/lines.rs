@@ -2,9 +2,15 @@
 
 use super::input::{ImportError, ImportInput};
 use std::io::{BufRead, BufReader, Read};
+use steadfast_domain::text::excerpt;
 
 /// Longest accepted line in bytes; no format has longer ones.
 const LONGEST: usize = 1 << 16;
+
+/// Parses a whole number; `what` names it in the error.
+pub(super) fn number(word: &str, what: &str) -> Result<u64, String> {
+    word.parse().map_err(|_| format!("expected {what}, found '{}'", excerpt(word)))
+}
 
 /// A reader of an input's lines.
 pub(super) struct LineReader<'r> {
@@ -12,7 +18,7 @@ pub(super) struct LineReader<'r> {
     reader: BufReader<Box<dyn Read + 'r>>,
     line: Vec<u8>,
     number: u64,
-    /// Whether any line was not blank.
+    /// True if any line was not blank.
     any: bool,
 }
 

@@ -4,11 +4,13 @@
 //! sector. Merged bios vanish into the request that absorbed them. I/Os that a device-mapper
 //! device passes on appear again under the number of the device below.
 
+use super::devices::DeviceNumbers;
+use super::input::{EventSink, ImportError, ImportResult};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use steadfast_domain::io_event::{CommandName, IncompleteIos, RESPONSE_UNKNOWN, flags};
+use steadfast_domain::io_event::{CommandName, IncompleteIos, Layer, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::step::mix64;
-use steadfast_domain::{IoEvent, IoOp};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
 /// Unit of block offsets in the kernel, in bytes.
 const SECTOR: u64 = 512;
@@ -95,9 +97,67 @@ struct Issued {
     given_back: bool,
 }
 
+/// A block trace that is being imported.
+#[derive(Debug, Default)]
+pub(super) struct BlockTraceImport {
+    matcher: IoMatcher,
+    pub devices: DeviceNumbers,
+    /// Latest time of a record, in nanoseconds.
+    pub last_ns: u64,
+    pub imported: ImportResult,
+}
+
+impl BlockTraceImport {
+    /// Counts a record and delivers the I/O that ends with it, if there is one. `event` is `None`
+    /// for a record that belongs to no I/O.
+    pub(super) fn take(
+        &mut self,
+        event: Option<&BlktraceEvent>,
+        sink: &mut EventSink<'_>,
+    ) -> Result<(), ImportError> {
+        self.imported.records += 1;
+        let Some(event) = event else {
+            self.imported.passed_over += 1;
+            return Ok(());
+        };
+        self.last_ns = self.last_ns.max(event.time_ns);
+        if let Some(io) = self.matcher.follow(event) {
+            self.imported.events += 1;
+            sink(&io)?;
+        }
+        Ok(())
+    }
+
+    /// Delivers the I/Os whose completion is missing and returns the result.
+    pub(super) fn finish(
+        mut self,
+        source: &str,
+        began_unix_ns: Option<u64>,
+        sink: &mut EventSink<'_>,
+    ) -> Result<ImportResult, ImportError> {
+        for io in self.matcher.unended() {
+            self.imported.events += 1;
+            sink(&io)?;
+        }
+        let part = self.matcher.in_part();
+        let conditions = CaptureConditions {
+            source: source.to_owned(),
+            layers: vec![Layer::Block],
+            devices: self.devices.captured(),
+            began_unix_ns,
+            lasted_ns: self.last_ns,
+            unfinished: part.missing(),
+            in_part: Some(part),
+            remarks: remarks(&self.matcher),
+            ..CaptureConditions::default()
+        };
+        Ok(ImportResult { conditions, ..self.imported })
+    }
+}
+
 /// I/Os in flight.
 #[derive(Debug, Default)]
-pub(super) struct IoMatcher {
+struct IoMatcher {
     queued: SectorMap<QueuedBio>,
     issued: SectorMap<Issued>,
     outstanding: HashMap<u16, u32>,
@@ -107,13 +167,13 @@ pub(super) struct IoMatcher {
     unended: u64,
     /// Number of I/Os in flight that were dropped because there were too many.
     forgotten: u64,
-    pub partial_completions: u64,
-    pub requeues: u64,
+    partial_completions: u64,
+    requeues: u64,
 }
 
 impl IoMatcher {
     /// Returns the counts of I/Os that were seen only in part.
-    pub(super) fn in_part(&self) -> IncompleteIos {
+    fn in_part(&self) -> IncompleteIos {
         IncompleteIos {
             begun_before: self.unexplained,
             unended: self.unended + self.issued.len() as u64,
@@ -122,7 +182,7 @@ impl IoMatcher {
     }
 
     /// Returns the issued I/Os whose completion is missing, by issue time.
-    pub(super) fn unended(&self) -> Vec<IoEvent> {
+    fn unended(&self) -> Vec<IoEvent> {
         let mut events: Vec<IoEvent> =
             self.issued.values().map(|issued| without_end(issued.event)).collect();
         events.sort_unstable_by_key(|event| (event.issued_ns, event.offset));
@@ -131,7 +191,7 @@ impl IoMatcher {
 
     /// Takes the next event in time order. Returns an I/O that completes with it, or one whose
     /// completion is now known to be missing.
-    pub(super) fn follow(&mut self, step: &BlktraceEvent) -> Option<IoEvent> {
+    fn follow(&mut self, step: &BlktraceEvent) -> Option<IoEvent> {
         let sector = if step.op == IoOp::Flush { 0 } else { step.sector };
         let key = (step.device, sector, step.op);
         match step.action {
@@ -284,7 +344,7 @@ fn place(key: SectorKey) -> u64 {
 }
 
 /// Returns remarks on the matching for the reader of the trace.
-pub(super) fn remarks(pairs: &IoMatcher) -> Vec<String> {
+fn remarks(pairs: &IoMatcher) -> Vec<String> {
     let mut remarks =
         vec!["Issue and completion are matched by device, operation and sector.".to_owned()];
     if pairs.partial_completions > 0 {

@@ -29,7 +29,7 @@ enum TupleTable<T> {
 
 struct TupleValues<T, const N: usize> {
     values: [[T; N]; CODES],
-    /// Whether one of the indices has no value, by code.
+    /// True if one of the indices has no value, by code.
     lacking: [bool; CODES],
     /// Scratch memory for the tuples found.
     found: Vec<[T; N]>,

@@ -4,10 +4,11 @@
 use super::{Fields, Trace};
 use crate::batch::Batch;
 use crate::error::TraceError;
+use crate::testing::{FileStyle, number, write_column};
 use bytes::Bytes;
 use parquet::basic::{Encoding, Type as Physical};
 use parquet::column::writer::{ColumnCloseResult, get_column_writer, get_typed_column_writer};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::writer::{
@@ -23,53 +24,19 @@ use steadfast_domain::step::mix64;
 
 type RowGroup<'w> = SerializedRowGroupWriter<'w, Vec<u8>>;
 
-/// How a file is written.
-#[derive(Debug, Clone, Copy)]
-struct FileStyle {
-    encoding: Encoding,
-    version: WriterVersion,
-    page_rows: usize,
-    nullable: bool,
-}
-
 impl FileStyle {
-    fn all() -> Vec<FileStyle> {
-        let mut styles = Vec::new();
-        for encoding in [
-            Encoding::PLAIN,
-            Encoding::RLE_DICTIONARY,
-            Encoding::DELTA_BINARY_PACKED,
-            Encoding::DELTA_LENGTH_BYTE_ARRAY,
-            Encoding::DELTA_BYTE_ARRAY,
-        ] {
-            for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
-                for (page_rows, nullable) in [(7, true), (1009, false), (9001, true)] {
-                    styles.push(FileStyle { encoding, version, page_rows, nullable });
-                }
-            }
-        }
-        styles
-    }
-
-    fn properties(self) -> WriterProperties {
-        let mut properties = WriterProperties::builder()
-            .set_writer_version(self.version)
-            .set_statistics_enabled(EnabledStatistics::None)
-            .set_data_page_row_count_limit(self.page_rows)
-            .set_write_batch_size(self.page_rows);
-        if self.encoding != Encoding::RLE_DICTIONARY {
-            let (numbers, texts) = match self.encoding {
-                Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY => {
-                    (Encoding::PLAIN, self.encoding)
-                }
-                other => (other, Encoding::PLAIN),
-            };
-            properties = properties
-                .set_dictionary_enabled(false)
+    fn of_file(self) -> WriterProperties {
+        let properties = self.properties();
+        match self.encoding {
+            Encoding::RLE_DICTIONARY => properties,
+            texts if self.is_of_texts() => properties
+                .set_encoding(Encoding::PLAIN)
+                .set_column_encoding(ColumnPath::from("command"), texts),
+            numbers => properties
                 .set_encoding(numbers)
-                .set_column_encoding(ColumnPath::from("command"), texts);
+                .set_column_encoding(ColumnPath::from("command"), Encoding::PLAIN),
         }
-        properties.build()
+        .build()
     }
 
     fn schema(self) -> String {
@@ -85,7 +52,7 @@ impl FileStyle {
     fn events(self, seed: u64) -> Vec<IoEvent> {
         (0..4001)
             .map(|n| {
-                let is_known = !self.nullable || n / 500 % 3 == 0 || mix64(n) % 9 > 2;
+                let is_known = self.is_known(n);
                 let name = format!("kworker/{}", number(seed + 3, n) % 99 * 10_000_007);
                 IoEvent {
                     issued_ns: number(seed, n) >> 1,
@@ -103,29 +70,6 @@ impl FileStyle {
             })
             .collect()
     }
-}
-
-/// Numbers of several kinds in turns: the same, ascending, in runs, of few bits, of all bits.
-fn number(seed: u64, at: u64) -> u64 {
-    let draw = mix64(seed << 32 | at);
-    match (at / 667 + seed) % 6 {
-        0 => 7,
-        1 => at * 4096,
-        2 => at / 13 % 5,
-        3 => draw % 300,
-        4 => draw >> (draw % 64),
-        _ => draw,
-    }
-}
-
-/// Writes a column whose rows may lack a value.
-fn write_column<D: DataType>(group: &mut RowGroup<'_>, rows: &[Option<D::T>], nullable: bool) {
-    let mut column = group.next_column().unwrap().unwrap();
-    let known: Vec<D::T> = rows.iter().flatten().cloned().collect();
-    let levels: Vec<i16> = rows.iter().map(|row| i16::from(row.is_some())).collect();
-    let levels = nullable.then_some(&levels[..]);
-    column.typed::<D>().write_batch(&known, levels, None).unwrap();
-    column.close().unwrap();
 }
 
 fn write(style: FileStyle, events: &[IoEvent]) -> Vec<u8> {
@@ -147,7 +91,7 @@ fn write(style: FileStyle, events: &[IoEvent]) -> Vec<u8> {
     }
     let schema = Arc::new(parse_message_type(&style.schema()).unwrap());
     let mut file =
-        SerializedFileWriter::new(Vec::new(), schema, Arc::new(style.properties())).unwrap();
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(style.of_file())).unwrap();
     let mut group = file.next_row_group().unwrap();
     write_column::<Int64Type>(&mut group, &wide(|event| event.issued_ns), false);
     write_column::<Int64Type>(&mut group, &wide(|event| event.offset), false);
@@ -257,7 +201,7 @@ fn texts_that_share_a_long_beginning_are_cut_to_names() {
     };
     let schema = Arc::new(parse_message_type(&style.schema()).unwrap());
     let zstd = parquet::basic::Compression::ZSTD(parquet::basic::ZstdLevel::default());
-    let properties = style.properties().into_builder().set_compression(zstd).build();
+    let properties = style.of_file().into_builder().set_compression(zstd).build();
     let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
     let mut group = file.next_row_group().unwrap();
     let (wide, narrow) = (vec![Some(512); names.len()], vec![Some(1); names.len()]);

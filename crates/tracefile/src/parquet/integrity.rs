@@ -3,22 +3,22 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Bytes that are not as they were written; the I/Os in them are left out.
+/// A damaged part of a file; its I/Os are left out.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct Damage {
-    /// Which of the files, in the capture's order, from 1.
+    /// Number of the file in the order of the capture, from 1.
     pub file: usize,
-    /// Where they begin.
+    /// Offset of the first damaged byte in the file.
     pub at: u64,
-    /// How many they are.
+    /// Number of bytes.
     pub bytes: u64,
-    /// Which row group of its file, from 1; `None` where nothing tells.
+    /// Number of the row group in the file, from 1; `None` if unknown.
     pub row_group: Option<usize>,
-    /// First and last time in it, where that is known.
+    /// First and last issue time in the part, in nanoseconds; `None` if unknown.
     pub span_ns: Option<(u64, u64)>,
-    /// I/Os in it, where that is known.
+    /// Number of I/Os in the part; `None` if unknown.
     pub ios: Option<u64>,
 }
 
@@ -47,11 +47,11 @@ impl fmt::Display for Damage {
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct OmittedFile {
-    /// Its name.
+    /// Name of the file.
     pub name: String,
-    /// Its size in bytes, where that is known.
+    /// Size in bytes; `None` if unknown.
     pub bytes: Option<u64>,
-    /// Why.
+    /// Reason why it could not be read.
     pub reason: String,
 }
 
@@ -65,14 +65,14 @@ impl fmt::Display for OmittedFile {
     }
 }
 
-/// What is known of the files' state.
+/// Damaged and missing parts of the files of a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Integrity {
-    /// Whether every file has checksums; without them most damage cannot be seen.
+    /// True if every file has checksums; without them most damage stays undetected.
     pub checksums: bool,
-    /// What is left out, as far as was read.
+    /// Damaged parts of what was read so far.
     pub damaged: Vec<Damage>,
-    /// Parts of a rotated capture that lie between those that were named.
+    /// Numbers of the parts of a rotated capture that are missing between the given files.
     pub missing_parts: Vec<u32>,
     /// Files that could not be read and were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -87,16 +87,16 @@ impl Integrity {
 
     /// Returns one sentence for each damaged or missing part.
     pub fn missing(&self) -> Vec<String> {
-        let mut told: Vec<String> =
+        let mut missing: Vec<String> =
             self.damaged.iter().map(|damage| format!("Damaged and omitted: {damage}.")).collect();
         if !self.missing_parts.is_empty() {
             let parts: Vec<String> = self.missing_parts.iter().map(ToString::to_string).collect();
-            told.push(format!(
+            missing.push(format!(
                 "Files of this capture that were not given: part {}.",
                 parts.join(", part ")
             ));
         }
-        told.extend(self.left_out.iter().map(|file| format!("Omitted: {file}.")));
-        told
+        missing.extend(self.left_out.iter().map(|file| format!("Omitted: {file}.")));
+        missing
     }
 }

@@ -284,11 +284,11 @@ fn put_apart<T: Copy>(column: &mut [T], values: usize, levels: &[u8], absent: T)
 mod tests {
     use super::super::value::command;
     use super::*;
+    use crate::testing::{FileStyle, number, write_column};
     use parquet::basic::Repetition;
     use parquet::column::page::{PageMetadata, PageReader};
     use parquet::column::reader::{get_column_reader, get_typed_column_reader};
     use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-    use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
     use parquet::file::reader::FileReader;
     use parquet::file::serialized_reader::SerializedFileReader;
     use parquet::file::writer::SerializedFileWriter;
@@ -296,77 +296,24 @@ mod tests {
     use std::collections::VecDeque;
     use std::sync::Arc;
     use steadfast_domain::io_event::CommandName;
-    use steadfast_domain::step::mix64;
-
-    /// The way in which a test column is written.
-    #[derive(Debug, Clone, Copy)]
-    struct Written {
-        encoding: Encoding,
-        version: WriterVersion,
-        page_rows: usize,
-        nullable: bool,
-    }
-
-    impl Written {
-        /// Returns whether values of a type can be written in this way.
-        fn is_for<D: DataType>(&self) -> bool {
-            let is_text = D::get_physical_type() == Physical::BYTE_ARRAY;
-            match self.encoding {
-                Encoding::DELTA_BINARY_PACKED => !is_text,
-                Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY => is_text,
-                _ => true,
-            }
-        }
-    }
-
-    fn ways() -> Vec<Written> {
-        let mut ways = Vec::new();
-        for encoding in [
-            Encoding::PLAIN,
-            Encoding::RLE_DICTIONARY,
-            Encoding::DELTA_BINARY_PACKED,
-            Encoding::DELTA_LENGTH_BYTE_ARRAY,
-            Encoding::DELTA_BYTE_ARRAY,
-        ] {
-            for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
-                for (page_rows, nullable) in [(7, true), (1009, false), (1009, true), (9001, true)]
-                {
-                    ways.push(Written { encoding, version, page_rows, nullable });
-                }
-            }
-        }
-        ways
-    }
 
     /// Writes a file of one column; a nullable column has rows without a value.
-    fn file<D: DataType>(way: Written, values: &[Option<D::T>]) -> SerializedFileReader<Bytes> {
+    fn file<D: DataType>(way: FileStyle, values: &[Option<D::T>]) -> SerializedFileReader<Bytes> {
         let repetition = if way.nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let column = Type::primitive_type_builder("v", D::get_physical_type());
         let column = column.with_repetition(repetition).build().unwrap();
         let schema = Type::group_type_builder("s").with_fields(vec![Arc::new(column)]);
-        let properties = WriterProperties::builder()
-            .set_writer_version(way.version)
-            .set_statistics_enabled(EnabledStatistics::None)
-            .set_data_page_row_count_limit(way.page_rows)
-            .set_write_batch_size(way.page_rows);
         let properties = match way.encoding {
-            Encoding::RLE_DICTIONARY => properties,
-            other => properties.set_dictionary_enabled(false).set_encoding(other),
+            Encoding::RLE_DICTIONARY => way.properties(),
+            other => way.properties().set_encoding(other),
         };
-        let mut bytes = Vec::new();
         let schema = Arc::new(schema.build().unwrap());
-        let mut writer =
-            SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties.build())).unwrap();
+        let properties = Arc::new(properties.build());
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
         let mut group = writer.next_row_group().unwrap();
-        let mut column = group.next_column().unwrap().unwrap();
-        let known: Vec<D::T> = values.iter().flatten().cloned().collect();
-        let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
-        let levels = way.nullable.then_some(&levels[..]);
-        column.typed::<D>().write_batch(&known, levels, None).unwrap();
-        column.close().unwrap();
+        write_column::<D>(&mut group, values, way.nullable);
         group.close().unwrap();
-        writer.close().unwrap();
-        SerializedFileReader::new(Bytes::from(bytes)).unwrap()
+        SerializedFileReader::new(Bytes::from(writer.into_inner().unwrap())).unwrap()
     }
 
     fn pages_of(file: &SerializedFileReader<Bytes>) -> Box<dyn PageReader> {
@@ -413,18 +360,8 @@ mod tests {
             .collect()
     }
 
-    /// Numbers of several kinds: equal, ascending, in runs, of few bits, of all bits.
     fn numbers(seed: u64) -> Vec<u64> {
-        let draw = |at: u64| mix64(seed << 32 | at);
-        let of_kind = |kind: u64, at: u64| match kind {
-            0 => 7,
-            1 => at * 4096,
-            2 => at / 13 % 5,
-            3 => draw(at) % 300,
-            4 => draw(at) >> (draw(at + 1) % 64),
-            _ => draw(at),
-        };
-        (0..4001).map(|at| of_kind((at / 667 + seed) % 6, at)).collect()
+        (0..4001).map(|at| number(seed, at)).collect()
     }
 
     fn check<D: DataType, T: ColumnValue + PartialEq + std::fmt::Debug>(
@@ -432,13 +369,9 @@ mod tests {
         absent: T,
         convert: impl Fn(&D::T) -> T + Copy,
     ) {
-        for (seed, way) in (0..).zip(ways().into_iter().filter(|way| way.is_for::<D>())) {
-            let is_there = |at: usize| {
-                !way.nullable || (at / 500).is_multiple_of(3) || mix64(at as u64) % 9 > 2
-            };
-            let value = |(at, number)| is_there(at).then(|| of_number(number));
-            let values: Vec<Option<D::T>> =
-                numbers(seed).into_iter().enumerate().map(value).collect();
+        for (seed, way) in (0..).zip(FileStyle::all().into_iter().filter(|way| way.is_for::<D>())) {
+            let value = |(at, number)| way.is_known(at).then(|| of_number(number));
+            let values: Vec<Option<D::T>> = (0..).zip(numbers(seed)).map(value).collect();
             let file = file::<D>(way, &values);
             assert!(are_decoded_here(file.metadata().row_group(0).column(0)), "{way:?}");
             let expected = by_library::<D, T>(&file, absent, convert);
@@ -466,7 +399,7 @@ mod tests {
     /// The same value up to a row, then values that sometimes repeat.
     #[test]
     fn what_is_passed_over_is_the_same_and_what_follows_is_not_lost() {
-        for (way, alike) in ways()
+        for (way, alike) in FileStyle::all()
             .into_iter()
             .filter(|way| way.is_for::<Int64Type>())
             .flat_map(|way| [0, 1, 333, 2500, 4001].map(|n| (way, n)))
@@ -531,7 +464,7 @@ mod tests {
 
     /// Damages the first pages of a column whose contents are `whole`.
     fn damage<D: DataType, T: ColumnValue + PartialEq>(
-        way: Written,
+        way: FileStyle,
         values: &[Option<D::T>],
         whole: &[T],
         absent: T,
@@ -567,7 +500,7 @@ mod tests {
             names.iter().map(|name| Some(ByteArray::from(name.as_bytes().to_vec()))).collect();
         let commands: Vec<CommandName> =
             names.iter().map(|name| command(name.as_bytes())).collect();
-        for way in ways().into_iter().filter(|way| way.page_rows != 7) {
+        for way in FileStyle::all().into_iter().filter(|way| way.page_rows != 7) {
             if way.is_for::<Int64Type>() {
                 damage::<Int64Type, i64>(way, &known, &numbers, -1);
             }

@@ -37,7 +37,7 @@ pub struct Trace<R> {
     pub(super) start: Option<CaptureConditions>,
     pub(super) recovery: Option<Recovery>,
     pub(super) rows: u64,
-    /// Whether every file has checksums.
+    /// True if every file has checksums.
     pub(super) checksums: bool,
     /// Damage that was known when the files were opened.
     pub(super) damaged: Vec<Damage>,

@@ -7,7 +7,7 @@ use steadfast_domain::io_event::CommandName;
 pub(crate) trait ColumnValue: Copy + PartialEq {
     /// Type of the column in a file.
     const PHYSICAL: Physical;
-    /// Whether the type is a number.
+    /// True if the type is a number.
     const IS_NUMBER: bool;
     /// Converts a number by keeping its low bits.
     fn of_number(number: i64) -> Self;

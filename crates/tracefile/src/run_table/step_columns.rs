@@ -2,11 +2,13 @@
 
 use super::column::{ExportColumn, count, number, text};
 use crate::table::{ColumnType, TableValue};
+use steadfast_domain::device_log::LogDelta;
 use steadfast_domain::load_words::{alignment_text, content_text, pace_text, zones_text};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
-    Demand, IoStream, Load, Measurement, Nanos, Op, Outcome, Step, Stimulus, Tally,
+    Bytes, Demand, IoStream, Load, Measurement, Nanos, Op, Outcome, StartError, Step, Stimulus,
+    Tally,
 };
 
 /// A step of a run with its results.
@@ -163,6 +165,7 @@ pub(super) fn of_steps<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     columns.extend(counts());
     columns.extend(response_times());
     columns.extend(surroundings());
+    columns.extend(start_errors());
     columns
 }
 
@@ -236,8 +239,25 @@ fn response_times<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     ]
 }
 
-fn surroundings<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
+fn start_errors<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
     use ColumnType::Number;
+    fn start_error<'r>(step: &ExportedStep<'r>) -> Option<&'r StartError> {
+        step.measurement().start_error.as_deref()
+    }
+    vec![
+        ("start_error_p50_us", Number, |s| micros(start_error(s).and_then(StartError::p50))),
+        ("start_error_p99_us", Number, |s| micros(start_error(s).and_then(StartError::p99))),
+        ("start_error_max_us", Number, |s| micros(start_error(s).map(|error| error.max))),
+    ]
+}
+
+/// Returns a change of the device's own counters.
+fn device_bytes(step: &ExportedStep<'_>, bytes: fn(&LogDelta) -> Option<Bytes>) -> TableValue {
+    count(step.measurement().sensed.log.as_ref().and_then(bytes).map(|bytes| bytes.0))
+}
+
+fn surroundings<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
+    use ColumnType::{Integer, Number};
     vec![
         ("cpu_user_ns_per_io", Number, |s| number(s.measurement().cpu_ns_per_io().map(|c| c.0))),
         ("cpu_system_ns_per_io", Number, |s| number(s.measurement().cpu_ns_per_io().map(|c| c.1))),
@@ -246,15 +266,28 @@ fn surroundings<'r>() -> Vec<ExportColumn<ExportedStep<'r>>> {
         ("power_w", Number, |s| {
             number(s.measurement().sensed.power_milliwatts.map(|power| power / 1e3))
         }),
-        ("iops_per_w", Number, |s| {
-            let watts = s.measurement().sensed.power_milliwatts.map(|power| power / 1e3);
-            let watts = watts.filter(|watts| *watts > 0.0);
-            number(s.measurement().iops().zip(watts).map(|(iops, watts)| iops / watts))
-        }),
+        ("iops_per_w", Number, |s| number(s.measurement().iops_per_watt())),
+        ("energy_j", Number, |s| number(s.measurement().joules())),
+        ("j_per_gb", Number, |s| number(s.measurement().joules_per_gb())),
+        ("ambient_celsius", Number, |s| number(s.measurement().sensed.ambient_celsius)),
         ("host_cpu_user", Number, |s| number(s.measurement().sensed.host_cpu.map(|c| c.user))),
         ("host_cpu_system", Number, |s| number(s.measurement().sensed.host_cpu.map(|c| c.system))),
         ("host_io_wait", Number, |s| number(s.measurement().sensed.host_cpu.map(|c| c.io_wait))),
-        ("write_amplification", Number, |s| number(s.measurement().write_amplification)),
+        ("write_amplification", Number, |s| {
+            number(s.measurement().write_amplification.and_then(|found| found.value()))
+        }),
+        ("write_amplification_low", Number, |s| {
+            number(s.measurement().write_amplification.map(|found| found.low))
+        }),
+        ("write_amplification_high", Number, |s| {
+            number(s.measurement().write_amplification.map(|found| found.high))
+        }),
+        ("device_host_written_bytes", Integer, |s| device_bytes(s, |log| log.host_written)),
+        ("device_host_read_bytes", Integer, |s| device_bytes(s, |log| log.host_read)),
+        ("device_flash_written_bytes", Integer, |s| device_bytes(s, |log| log.nand_written)),
+        ("device_earlier_steps", Integer, |s| {
+            count(s.measurement().sensed.log.map(|log| log.earlier_steps.into()))
+        }),
         ("start_waited_s", Number, |s| {
             number(s.measurement().common_start.map(|start| seconds(start.waited)))
         }),

@@ -19,7 +19,7 @@ pub struct Fidelity {
     pub step_ns: u64,
     /// Speed factor of the replay.
     pub faster: f64,
-    /// Whether the original's offsets were mapped like those of the replay.
+    /// True if the original's offsets were mapped like those of the replay.
     pub mapped: bool,
     /// The original and the replay.
     pub sides: [FidelitySide; 2],

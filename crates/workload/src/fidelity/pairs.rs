@@ -62,7 +62,7 @@ pub struct SequenceComparison {
     pub different: u64,
     /// First pair that differs, or first I/O without a counterpart; `None` if all are equal.
     pub first: Option<IoDifference>,
-    /// Whether both sides have the same I/Os equally often, in any order.
+    /// True if both sides have the same I/Os equally often, in any order.
     pub same_ios: bool,
 }
 

@@ -31,7 +31,7 @@ pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
         is_rate,
         value,
     };
-    let response = |step: &CaptureStep| step.response_mean().map(Nanos::as_millis_f64);
+    let response = |step: &CaptureStep| step.times.response_mean().map(Nanos::as_millis_f64);
     [
         linear("replay-iops", "IOPS v time", "IOPS", true, |step| Some(step.ios() as f64)),
         linear("replay-mbs", "Throughput v time", "MB/s", true, |step| {
@@ -46,7 +46,7 @@ pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
             "Outstanding I/Os (OIO) v time",
             "I/Os outstanding at issue, average",
             false,
-            CaptureStep::depth_mean,
+            |step| step.times.depth_mean(),
         ),
     ]
     .iter()

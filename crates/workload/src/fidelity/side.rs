@@ -6,7 +6,7 @@ use std::io::{Read, Seek};
 use steadfast_analysis::captured::steps_over;
 use steadfast_analysis::questions::steps::{CaptureStep, STEPS_MAX};
 use steadfast_analysis::questions::streams::StreamTable;
-use steadfast_analysis::{AnnotatedRows, Captured, Fold, PassOptions};
+use steadfast_analysis::{Captured, Fold, PassOptions};
 use steadfast_domain::{CaptureConditions, FineHistogram};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Field, Fields};
@@ -106,7 +106,10 @@ fn of_ios<R: Read + Seek + Send + 'static>(
         streams.take(&rows)?;
         for row in rows.iter() {
             let at = rows.batch.issued_ns(row).saturating_sub(begin_ns) / step_ns.max(1);
-            add(step_at(&mut steps, at)?, &rows, row);
+            let step = step_at(&mut steps, at)?;
+            let op = rows.batch.op(row) as usize;
+            step.ops[op].add(rows.batch.bytes(row), rows.sequential[row]);
+            step.times.add(rows.response_ns(row), 0, rows.depth[row]);
             *devices.entry(rows.batch.device(row)).or_default() += 1;
             if let Some(depth) = Some(rows.depth[row]).filter(|depth| *depth > 0) {
                 depths[FineHistogram::index(u64::from(depth))] += 1;
@@ -123,23 +126,6 @@ fn step_at(steps: &mut StepsByNumber, at: u64) -> Result<&mut CaptureStep, Trace
         return Err(TraceError::TooFine(what));
     }
     Ok(steps.entry(at).or_default())
-}
-
-fn add(step: &mut CaptureStep, rows: &AnnotatedRows<'_>, row: usize) {
-    let op = &mut step.ops[rows.batch.op(row) as usize];
-    op.ios += 1;
-    op.bytes = op.bytes.saturating_add(u64::from(rows.batch.bytes(row)));
-    op.sequential += u64::from(rows.sequential[row]);
-    if let Some(response) = rows.response_ns(row) {
-        step.responses += 1;
-        step.response_sum_ns = step.response_sum_ns.saturating_add(response);
-        step.response_max_ns = step.response_max_ns.max(response);
-    }
-    if let Some(depth) = Some(rows.depth[row]).filter(|depth| *depth > 0) {
-        step.depth_sum += u64::from(depth);
-        step.depths += 1;
-        step.depth_max = step.depth_max.max(depth);
-    }
 }
 
 /// Reads step sums. Kept steps are joined starting with the first one, so that both captures

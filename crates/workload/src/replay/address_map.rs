@@ -61,11 +61,11 @@ pub struct MappedIo {
     pub offset: u64,
     /// Size in bytes, as captured or rounded outward to whole sectors.
     pub size: u64,
-    /// Whether the offset or size was not a multiple of the target's sector.
+    /// True if the offset or size was not a multiple of the target's sector.
     pub rounded: bool,
-    /// Whether the granule lay beyond the target's end and was wrapped to its beginning.
+    /// True if the granule lay beyond the target's end and was wrapped to its beginning.
     pub wrapped: bool,
-    /// Whether the I/O was moved down so that it ends with the target.
+    /// True if the I/O was moved down so that it ends with the target.
     pub moved: bool,
 }
 

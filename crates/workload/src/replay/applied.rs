@@ -2,7 +2,7 @@
 //! that the tests of captured workloads apply.
 
 use super::ReplayError;
-use super::steps::{NativeSteps, StepChoice, StepToReplay, of_cumulative};
+use super::steps::{NativeSteps, StepChoice, of_cumulative};
 use crate::placement::Placement;
 use crate::workload_file::{WorkloadFile, WorkloadStep};
 use std::collections::HashMap;
@@ -83,28 +83,11 @@ impl NativeSteps {
     pub fn applied(&self, provenance: Provenance) -> AppliedWorkload {
         applied(&self.workload, &self.steps, &self.caveats, provenance)
     }
-
-    /// Returns the steps in the form of a workload file.
-    pub fn kept(&self) -> Vec<WorkloadStep> {
-        let kept = |step: &StepToReplay| WorkloadStep {
-            at: step.began,
-            lasts: step.lasted,
-            ios: step.streams.clone(),
-            captured: step.ios.zip(step.bytes),
-            outstanding_mean: step.demand_mean,
-            outstanding_max: step.demand_max,
-            response_mean: step.response_mean,
-            response_max: step.response_max,
-            threads: step.threads,
-            data_pattern: step.data_pattern.clone(),
-        };
-        self.steps.iter().map(kept).collect()
-    }
 }
 
 fn applied(
     workload: &CumulativeWorkload,
-    steps: &[StepToReplay],
+    steps: &[WorkloadStep],
     caveats: &[Caveat],
     provenance: Provenance,
 ) -> AppliedWorkload {
@@ -147,19 +130,19 @@ fn weighed(workload: &CumulativeWorkload) -> (Vec<IoStream>, Option<String>) {
     (streams.collect(), (shift > 0).then_some(told))
 }
 
-fn applied_step(step: &StepToReplay, places: &HashMap<StreamKey, usize>) -> AppliedStep {
+fn applied_step(step: &WorkloadStep, places: &HashMap<StreamKey, usize>) -> AppliedStep {
     let place = |(key, ios): &(StreamKey, u64)| Some((*places.get(key)?, *ios));
-    let (chosen_ios, chosen_bytes) = step.chosen();
+    let (captured_ios, captured_bytes) = step.captured.unwrap_or_else(|| step.chosen());
     AppliedStep {
-        began: step.began,
-        lasted: step.lasted,
-        streams: step.streams.iter().filter_map(place).collect(),
+        began: step.at,
+        lasted: step.lasts,
+        streams: step.ios.iter().filter_map(place).collect(),
         demand: step.demand(),
         pace: step.pace(),
-        captured_ios: step.ios.unwrap_or(chosen_ios),
-        captured_bytes: step.bytes.unwrap_or(chosen_bytes),
-        outstanding_mean: step.demand_mean,
-        outstanding_max: step.demand_max,
+        captured_ios,
+        captured_bytes,
+        outstanding_mean: step.outstanding_mean,
+        outstanding_max: step.outstanding_max,
         response_mean: step.response_mean,
         response_max: step.response_max,
         threads: step.threads,
@@ -242,7 +225,7 @@ mod tests {
         let file = WorkloadFile {
             name: "w".into(),
             workload: native.workload.clone(),
-            steps: native.kept(),
+            steps: native.steps.clone(),
             ..WorkloadFile::default()
         };
         let read = WorkloadFile::read(&file.to_string()).unwrap();

@@ -102,8 +102,8 @@ fn empty(events: u64, filter: Option<&str>) -> String {
     match (events, filter) {
         (0, None) => "the capture holds no I/O, so there is nothing to replay".to_owned(),
         (_, Some(filter)) => {
-            format!("none of the capture's I/Os is chosen by: {filter}; choose more of them")
+            format!("none of the capture's I/Os is chosen by: {filter}; widen the filter")
         }
-        (events, None) => format!("none of the {events} I/Os is chosen; choose more of them"),
+        (events, None) => format!("none of the {events} I/Os is chosen; widen the filter"),
     }
 }

@@ -34,5 +34,5 @@ pub use error::ReplayError;
 pub use options::{OmittedIos, ScriptOptions};
 pub use script::TraceScript;
 pub use steadfast_domain::script::{DueTimeSource, MapRule};
-pub use steps::{NativeSteps, StepChoice, StepSource, StepToReplay};
+pub use steps::{NativeSteps, StepChoice, StepSource};
 pub use summary::{OpSize, Summary};

@@ -14,8 +14,8 @@ pub(super) struct ReplayPlan {
     pub(super) origin_ns: u64,
     /// Longest time by which an I/O is due before its issue, in nanoseconds.
     pub(super) slack_ns: u64,
-    /// Whether the capture's times are too coarse to separate two I/Os.
+    /// True if the capture's times are too coarse to separate two I/Os.
     pub(super) rounded_times: bool,
-    /// Whether the capture holds the flushes that implement the forced unit access of its writes.
+    /// True if the capture holds the flushes that implement the forced unit access of its writes.
     pub(super) fua_is_flushed: bool,
 }

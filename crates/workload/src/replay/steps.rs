@@ -8,7 +8,7 @@
 use super::ReplayError;
 use super::lacking::lacking;
 use crate::replay_representation::ReplayRepresentation;
-use crate::workload_file::WorkloadFile;
+use crate::workload_file::{WorkloadFile, WorkloadStep};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -19,11 +19,11 @@ use steadfast_analysis::questions::cumulative::{
 use steadfast_analysis::questions::series::{SeriesOverTime, SeriesSelection};
 use steadfast_analysis::questions::steps::{CaptureStep, STEPS_MAX};
 use steadfast_analysis::questions::streams::{ShareMeasure, StreamKey};
-use steadfast_analysis::sums::content_steps::ContentSteps;
+use steadfast_analysis::sums::content::ContentFigures;
 use steadfast_analysis::{Captured, Filter, Fold, PassOptions};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::io_event::Share;
-use steadfast_domain::stimulus::{DataPattern, Pace};
+use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{
     Bytes, CaptureConditions, Caveat, CaveatKind, Demand, IoOp, IoStream, Nanos,
 };
@@ -48,7 +48,7 @@ pub enum StepSource<'a, R> {
 pub struct StepChoice {
     /// Selection of the I/Os.
     pub pass: PassOptions,
-    /// Whether a stream's share is that of the I/Os or of the bytes.
+    /// Measure by which shares of streams are taken.
     pub by: ShareMeasure,
     /// Smallest share of the whole capture that a chosen stream has.
     pub threshold: Threshold,
@@ -57,39 +57,11 @@ pub struct StepChoice {
     pub step_ns: Option<u64>,
 }
 
-/// One capture step to be replayed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StepToReplay {
-    /// Begin, since the first chosen step began. The time between two steps is idle.
-    pub began: Nanos,
-    /// Length.
-    pub lasted: Nanos,
-    /// Chosen streams with I/Os in the step and their counts, most frequent first.
-    pub streams: Vec<(StreamKey, u64)>,
-    /// Number of I/Os in the step, including streams that are not chosen; `None` if only the
-    /// chosen ones are known.
-    pub ios: Option<u64>,
-    /// Number of bytes in the step, including streams that are not chosen; `None` if unknown.
-    pub bytes: Option<Bytes>,
-    /// I/Os outstanding, averaged over the step's time; below 1 if the device was idle at times.
-    /// `None` if unknown.
-    pub demand_mean: Option<f64>,
-    /// Maximum number of I/Os outstanding; `None` if unknown.
-    pub demand_max: Option<u32>,
-    /// Mean response time in the capture; `None` if unknown.
-    pub response_mean: Option<Nanos>,
-    /// Longest response time in the capture; `None` if unknown.
-    pub response_max: Option<Nanos>,
-    /// Threads with I/Os in the step; `None` if unknown.
-    pub threads: Option<u32>,
-    /// Data pattern nearest to the data that were written in the step; `None` if unknown.
-    pub data_pattern: Option<DataPattern>,
-}
-
-impl StepToReplay {
+/// Replay of a step that holds the chosen streams alone.
+impl WorkloadStep {
     /// Returns the I/Os and bytes of the chosen streams.
     pub fn chosen(&self) -> (u64, Bytes) {
-        let sum = self.streams.iter().fold((0u64, 0u64), |(ios, bytes), (key, count)| {
+        let sum = self.ios.iter().fold((0u64, 0u64), |(ios, bytes), (key, count)| {
             let amount = count.saturating_mul(u64::from(key.bytes));
             (ios.saturating_add(*count), bytes.saturating_add(amount))
         });
@@ -99,30 +71,30 @@ impl StepToReplay {
     /// Returns the I/Os and bytes of other streams; `None` if unknown.
     pub fn left_out(&self) -> Option<(u64, Bytes)> {
         let (ios, bytes) = self.chosen();
-        let (all_ios, all_bytes) = (self.ios?, self.bytes?);
+        let (all_ios, all_bytes) = self.captured?;
         Some((all_ios.saturating_sub(ios), Bytes(all_bytes.0.saturating_sub(bytes.0))))
     }
 
     /// Returns the number of I/Os that the composite represents: all of the step's, if known.
     pub fn ios_to_play(&self) -> u64 {
-        self.ios.unwrap_or(0).max(self.chosen().0)
+        self.captured.map_or(0, |(ios, _)| ios).max(self.chosen().0)
     }
 
     /// Returns the I/Os per second.
     pub fn rate(&self) -> f64 {
-        self.ios_to_play() as f64 / self.lasted.as_secs_f64()
+        self.ios_to_play() as f64 / self.lasts.as_secs_f64()
     }
 
     /// Returns whether the step is paced by its rate, because fewer than one I/O was outstanding on
     /// average or their number is unknown.
     pub fn is_paced(&self) -> bool {
-        self.demand_mean.is_none_or(|mean| mean < 1.0)
+        self.outstanding_mean.is_none_or(|mean| mean < 1.0)
     }
 
     /// Returns the pace of the step's I/Os.
     pub fn pace(&self) -> Pace {
         if self.is_paced() {
-            Pace::Fixed { ios: self.ios_to_play(), per: self.lasted }
+            Pace::Fixed { ios: self.ios_to_play(), per: self.lasts }
         } else {
             Pace::Closed
         }
@@ -131,9 +103,9 @@ impl StepToReplay {
     /// Returns the demand: one thread with the average number of outstanding I/Os, rounded up. A
     /// paced step gets the maximum number, so that no I/O is held back.
     pub fn demand(&self) -> Demand {
-        let depth = match self.demand_mean {
+        let depth = match self.outstanding_mean {
             Some(mean) if mean >= 1.0 => mean.ceil().min(f64::from(OUTSTANDING_MAX)) as u32,
-            _ => self.demand_max.unwrap_or(1),
+            _ => self.outstanding_max.unwrap_or(1),
         };
         Demand::new(1, depth.clamp(1, OUTSTANDING_MAX))
     }
@@ -142,8 +114,9 @@ impl StepToReplay {
 /// The capture steps of a source, ready to be replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NativeSteps {
-    /// Steps with I/Os of chosen streams, in order.
-    pub steps: Vec<StepToReplay>,
+    /// Steps with I/Os of chosen streams, in order. Their times count from the begin of the first;
+    /// their streams are sorted by count.
+    pub steps: Vec<WorkloadStep>,
     /// Chosen streams of the whole capture.
     pub workload: CumulativeWorkload,
     /// Caveats for the reader of the replay.
@@ -180,12 +153,12 @@ impl NativeSteps {
     ///
     /// # Errors
     /// Returns [`ReplayError::Trace`] if no stream of the step can be applied to a device.
-    pub fn composite(&self, step: &StepToReplay) -> Result<Vec<IoStream>, ReplayError> {
+    pub fn composite(&self, step: &WorkloadStep) -> Result<Vec<IoStream>, ReplayError> {
         let stream = |(key, ios): &(StreamKey, u64)| {
             let found = self.workload.streams.iter().find(|stream| stream.key() == *key)?;
             Some(WorkloadStream { count: *ios, ..found.clone() })
         };
-        let streams = step.streams.iter().filter_map(stream).collect();
+        let streams = step.ios.iter().filter_map(stream).collect();
         let workload = CumulativeWorkload { streams, ..self.workload.clone() };
         Ok(workload.io_streams()?.0)
     }
@@ -193,8 +166,8 @@ impl NativeSteps {
 
 /// Steps before those without I/Os to play are removed.
 struct UntrimmedSteps {
-    /// The field `began` counts from the capture's beginning.
-    steps: Vec<StepToReplay>,
+    /// Times count from the begin of the capture.
+    steps: Vec<WorkloadStep>,
     workload: CumulativeWorkload,
     caveats: Vec<Caveat>,
 }
@@ -207,23 +180,23 @@ impl UntrimmedSteps {
         }
         let plays = |key: &StreamKey| stimulus_op(key.op).is_some();
         for step in &mut self.steps {
-            step.streams.retain(|(key, ios)| *ios > 0 && plays(key));
-            step.streams.sort_by_key(|(key, ios)| (Reverse(*ios), *key));
+            step.ios.retain(|(key, ios)| *ios > 0 && plays(key));
+            step.ios.sort_by_key(|(key, ios)| (Reverse(*ios), *key));
         }
         self.workload.streams.retain(|stream| plays(&stream.key()));
-        self.steps.retain(|step| !step.streams.is_empty());
-        self.steps.sort_by_key(|step| step.began);
+        self.steps.retain(|step| !step.ios.is_empty());
+        self.steps.sort_by_key(|step| step.at);
         if self.steps.is_empty() {
             return Err(ReplayError::BelowThreshold(choice.threshold.to_string()));
         }
         if self.workload.streams.iter().all(|stream| stream.op == IoOp::Flush) {
             return Err(ReplayError::OnlyFlushes { flushes: self.workload.selected().0 });
         }
-        if let Some(step) = self.steps.iter().find(|step| step.lasted == Nanos::ZERO) {
-            return Err(ReplayError::StepWithoutLength(step.began));
+        if let Some(step) = self.steps.iter().find(|step| step.lasts == Nanos::ZERO) {
+            return Err(ReplayError::StepWithoutLength(step.at));
         }
-        let first = self.steps.first().map_or(Nanos::ZERO, |step| step.began);
-        self.steps.iter_mut().for_each(|step| step.began = step.began.saturating_sub(first));
+        let first = self.steps.first().map_or(Nanos::ZERO, |step| step.at);
+        self.steps.iter_mut().for_each(|step| step.at = step.at.saturating_sub(first));
         let UntrimmedSteps { steps, workload, caveats } = self;
         let mut native = NativeSteps { steps, workload, caveats };
         native.disclose();
@@ -244,7 +217,7 @@ impl NativeSteps {
             let caveat = Caveat::new(CaveatKind::Deviation, ids::REPLAY_STREAMS_LEFT_OUT, text, "");
             self.caveats.push(caveat);
         }
-        let between = |step: &&StepToReplay| step.demand_mean.is_some_and(|mean| mean < 1.0);
+        let between = |step: &&WorkloadStep| step.outstanding_mean.is_some_and(|mean| mean < 1.0);
         let paused = self.steps.iter().filter(between).count();
         let text = format!(
             "{paused} of {} capture steps had fewer than one I/O outstanding on average: they are \
@@ -255,7 +228,7 @@ impl NativeSteps {
             let caveat = Caveat::new(CaveatKind::Remark, ids::REPLAY_PACED, text, "");
             self.caveats.push(caveat);
         }
-        let unknown = self.steps.iter().filter(|step| step.demand_mean.is_none()).count();
+        let unknown = self.steps.iter().filter(|step| step.outstanding_mean.is_none()).count();
         let text = format!(
             "The number of outstanding I/Os is unknown for {unknown} of {} capture steps: they \
              are paced by their rate.",
@@ -292,17 +265,15 @@ fn of_capture<R: Read + Seek + Send + 'static>(
     let keys = workload.keys();
     let mut steps = steps_over(pass, span_ns, width_ns);
     let mut series = SeriesOverTime::new(width_ns, &SeriesSelection::Streams(keys.clone()));
-    let mut contents = ContentSteps::for_capture(conditions, width_ns);
     let mut threads = captured.thread_steps(width_ns);
     let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut series];
-    folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
     folds.extend(threads.iter_mut().map(|fold| fold as &mut dyn Fold));
     captured.run(pass, &mut folds)?;
     let observed = captured.observed(&pass.filter);
-    let mut joined = joined(&steps.finish()?, &series, &keys, (width_ns, &observed));
-    let contents = contents.map(|found| found.figures(conditions)).unwrap_or_default();
+    let totals = steps.finish()?;
+    let mut joined = joined(&totals, &series, &keys, (width_ns, &observed));
     for (number, step) in &mut joined {
-        let content = contents.get(number).copied().unwrap_or_default();
+        let content = ContentFigures::new(totals[number].times.contents, conditions);
         let duplicates = content.duplicates.and_then(Share::exact);
         step.data_pattern = data_pattern_of(content.ratio, duplicates);
         step.threads = threads.as_ref().and_then(|threads| threads.count(*number));
@@ -322,24 +293,23 @@ fn joined(
     series: &SeriesOverTime,
     keys: &[StreamKey],
     (width_ns, observed): (u64, &ObservedTime),
-) -> Vec<(u64, StepToReplay)> {
+) -> Vec<(u64, WorkloadStep)> {
     let with_ios = steps.iter().filter(|(_, step)| step.ios() > 0);
     let joined = with_ios.map(|(number, step)| {
         let cells = series.steps().get(number);
         let ios = cells.into_iter().flatten().map(|cell| cell.ios);
         let lasted_ns = observed.length_of_step(*number, width_ns);
-        let step = StepToReplay {
-            began: Nanos(observed.begin_of_step(*number, width_ns)),
-            lasted: Nanos(lasted_ns),
-            streams: keys.iter().copied().zip(ios).collect(),
-            ios: Some(step.ios()),
-            bytes: Some(Bytes(step.ops.iter().map(|op| op.bytes).sum())),
-            demand_mean: outstanding_mean(step, lasted_ns),
-            demand_max: (step.depths > 0).then_some(step.depth_max),
-            response_mean: step.response_sum_ns.checked_div(step.responses).map(Nanos),
-            response_max: (step.responses > 0).then_some(Nanos(step.response_max_ns)),
-            threads: None,
-            data_pattern: None,
+        let bytes = Bytes(step.ops.iter().map(|op| op.bytes).sum());
+        let step = WorkloadStep {
+            at: Nanos(observed.begin_of_step(*number, width_ns)),
+            lasts: Nanos(lasted_ns),
+            ios: keys.iter().copied().zip(ios).collect(),
+            captured: Some((step.ios(), bytes)),
+            outstanding_mean: outstanding_mean(step, lasted_ns),
+            outstanding_max: step.times.depth_max(),
+            response_mean: step.times.response_mean(),
+            response_max: step.times.response_max(),
+            ..WorkloadStep::default()
         };
         (*number, step)
     });
@@ -350,8 +320,8 @@ fn joined(
 /// of the response times divided by the time. Unknown response times count as the average of
 /// the others. The depth at issue is unsuitable: it includes the I/O itself and is at least 1.
 pub(crate) fn outstanding_mean(step: &CaptureStep, lasted_ns: u64) -> Option<f64> {
-    let mean = step.response_sum_ns as f64 / step.responses as f64;
-    (step.responses > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
+    let mean = step.times.response_sum_ns as f64 / step.times.responses as f64;
+    (step.times.responses > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
 }
 
 fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<UntrimmedSteps, ReplayError> {
@@ -363,19 +333,11 @@ fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<UntrimmedStep
     let keys = workload.keys();
     let outstanding = |demand: Demand| u32::try_from(demand.outstanding()).unwrap_or(u32::MAX);
     let depth = file.demand.map(outstanding);
-    let steps = file.steps.iter().filter(|step| begins_inside(filter, step.at.0));
-    let steps = steps.map(|step| StepToReplay {
-        began: step.at,
-        lasted: step.lasts,
-        streams: step.ios.iter().filter(|(key, _)| keys.contains(key)).copied().collect(),
-        ios: step.captured.map(|(ios, _)| ios),
-        bytes: step.captured.map(|(_, bytes)| bytes),
-        demand_mean: step.outstanding_mean,
-        demand_max: step.outstanding_max.or(depth),
-        response_mean: step.response_mean,
-        response_max: step.response_max,
-        threads: step.threads,
-        data_pattern: step.data_pattern.clone(),
+    let steps = file.steps.iter().filter(|step| filter.keeps_time(step.at.0));
+    let steps = steps.map(|step| WorkloadStep {
+        ios: step.ios.iter().filter(|(key, _)| keys.contains(key)).copied().collect(),
+        outstanding_max: step.outstanding_max.or(depth),
+        ..step.clone()
     });
     Ok(UntrimmedSteps { steps: steps.collect(), workload, caveats: said(file) })
 }
@@ -406,7 +368,7 @@ fn chosen_streams(
     let total = (whole.total_count, whole.total_amount);
     let streams = whole.streams.clone();
     let mut workload = CumulativeWorkload::select(streams, total, choice.by, choice.threshold);
-    workload.streams.retain(|stream| passes(filter, &stream.key()));
+    workload.streams.retain(|stream| filter.keeps_stream(&stream.key()));
     workload.total_streams = whole.total_streams.max(workload.total_streams);
     // If the bytes equal those of the listed I/Os, those of the other I/Os are unknown.
     let (listed_ios, listed_bytes) = whole.selected();
@@ -431,27 +393,26 @@ fn of_representation(
     only_streams_and_times(filter, "a Replay representation")?;
     let nanos = |milliseconds: u64| Nanos(milliseconds.saturating_mul(1_000_000));
     let began = text.steps.first().map_or(0, |step| step.began_unix_ms);
-    let inside = |began_ms: u64| begins_inside(filter, nanos(began_ms.saturating_sub(began)).0);
+    let inside = |began_ms: u64| filter.keeps_time(nanos(began_ms.saturating_sub(began)).0);
     let chosen = ReplayRepresentation {
         name: text.name.clone(),
         steps: text.steps.iter().filter(|step| inside(step.began_unix_ms)).cloned().collect(),
     };
     let mut workload = chosen.workload(choice.by, choice.threshold);
-    workload.streams.retain(|stream| passes(filter, &stream.key()));
+    workload.streams.retain(|stream| filter.keeps_stream(&stream.key()));
     let keys = workload.keys();
-    let step = |step: &crate::replay_representation::ReplayStep| StepToReplay {
-        began: nanos(step.began_unix_ms.saturating_sub(began)),
-        lasted: nanos(step.lasted_ms),
-        streams: step
+    let step = |step: &crate::replay_representation::ReplayStep| WorkloadStep {
+        at: nanos(step.began_unix_ms.saturating_sub(began)),
+        lasts: nanos(step.lasted_ms),
+        ios: step
             .streams
             .iter()
             .filter(|(key, _, _)| keys.contains(key))
             .map(|(key, ios, _)| (*key, *ios))
             .collect(),
-        ios: Some(step.count),
-        bytes: Some(Bytes(step.amount)),
-        demand_mean: step.qd_mean.or_else(|| mean_outstanding(step)),
-        demand_max: step.qd_max,
+        captured: Some((step.count, Bytes(step.amount))),
+        outstanding_mean: step.qd_mean.or_else(|| mean_outstanding(step)),
+        outstanding_max: step.qd_max,
         response_mean: step.response_mean_ms.map(milliseconds),
         response_max: step.response_max_ms.map(milliseconds),
         threads: None,
@@ -488,16 +449,6 @@ fn unlisted(text: &ReplayRepresentation) -> Option<Caveat> {
         Bytes(bytes)
     );
     (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::REPLAY_STREAMS_UNLISTED, text, ""))
-}
-
-fn passes(filter: &Filter, key: &StreamKey) -> bool {
-    (filter.ops.is_empty() || filter.ops.contains(&key.op))
-        && (filter.streams.is_empty() || filter.streams.contains(key))
-}
-
-fn begins_inside(filter: &Filter, at_ns: u64) -> bool {
-    let inside = |(from, to): &(u64, u64)| (*from..*to).contains(&at_ns);
-    filter.spans_ns.is_empty() || filter.spans_ns.iter().any(inside)
 }
 
 /// Rejects a filter by what the source does not record.
@@ -549,16 +500,16 @@ mod tests {
     fn an_export_is_paced_where_there_was_time_between_ios() {
         let text = export();
         let native = steps_of(&StepSource::Representation(&text), "0%").unwrap();
-        let began: Vec<u64> = native.steps.iter().map(|s| s.began.0 / 1_000_000_000).collect();
+        let began: Vec<u64> = native.steps.iter().map(|s| s.at.0 / 1_000_000_000).collect();
         assert_eq!(began, [0, 300, 900], "a gap stays one");
         let first = &native.steps[0];
         assert_eq!(first.pace(), Pace::Fixed { ios: 1233, per: Nanos::from_secs(300) });
         assert_eq!(first.demand(), Demand::new(1, 5));
-        assert_eq!(first.streams[0], ("RND 4K W".parse().unwrap(), 587));
+        assert_eq!(first.ios[0], ("RND 4K W".parse().unwrap(), 587));
         assert_eq!(first.left_out(), Some((1233 - 647, Bytes(9_192_960 - 2_435_072))));
         assert!((first.rate() - 4.11).abs() < 1e-9);
         let second = &native.steps[1];
-        assert_eq!(second.demand_mean, Some(4.1), "the step's average queue depth");
+        assert_eq!(second.outstanding_mean, Some(4.1), "the step's average queue depth");
         assert_eq!((second.pace(), second.demand()), (Pace::Closed, Demand::new(1, 5)));
         // 800 I/Os of 1 s in 300 s.
         let untold = ReplayStep { qd_mean: None, ..text.steps[1].clone() };
@@ -612,7 +563,7 @@ mod tests {
         let step = &native.steps[0];
         assert_eq!(step.pace(), Pace::Fixed { ios: 80, per: Nanos::from_secs(1) });
         assert_eq!(
-            (step.demand(), step.began, step.left_out()),
+            (step.demand(), step.at, step.left_out()),
             (Demand::new(1, 8), Nanos::ZERO, None)
         );
         assert_eq!(native.left_out(), (20, Some(Bytes(81_920))));

@@ -513,13 +513,13 @@ fn of_two_steps() -> Captured<Memory> {
 
 fn expect_two_steps(native: &NativeSteps) {
     let [first, second] = &native.steps[..] else { panic!("{:?}", native.steps) };
-    assert_eq!((first.began, first.lasted), (Nanos::ZERO, Nanos::SECOND));
-    assert_eq!(first.streams, [(key("RND 4K R"), 4)]);
-    assert_eq!((first.ios, first.bytes), (Some(4), Some(Bytes(16_384))));
-    assert!((first.demand_mean.unwrap() - 0.4).abs() < 1e-9);
+    assert_eq!((first.at, first.lasts), (Nanos::ZERO, Nanos::SECOND));
+    assert_eq!(first.ios, [(key("RND 4K R"), 4)]);
+    assert_eq!(first.captured, Some((4, Bytes(16_384))));
+    assert!((first.outstanding_mean.unwrap() - 0.4).abs() < 1e-9);
     assert_eq!(first.pace(), Pace::Fixed { ios: 4, per: Nanos::SECOND });
-    assert_eq!(second.began, Nanos::from_secs(2), "the second in between was idle");
-    assert_eq!(second.demand_mean, Some(3.0));
+    assert_eq!(second.at, Nanos::from_secs(2), "the second in between was idle");
+    assert_eq!(second.outstanding_mean, Some(3.0));
     assert_eq!((second.pace(), second.demand()), (Pace::Closed, Demand::new(1, 3)));
     let paced = native.caveats.iter().find(|caveat| caveat.id == "replay-paced").unwrap();
     assert!(paced.text.starts_with("1 of 2 capture steps"), "{}", paced.text);
@@ -555,7 +555,7 @@ fn single_ios_and_their_sums_make_the_same_steps() {
     let source = StepSource::Capture(&file);
     expect_two_steps(&NativeSteps::read(&source, &choice).unwrap());
     let unasked = NativeSteps::read(&source, &StepChoice::default()).unwrap();
-    assert_eq!(unasked.steps[0].lasted, Nanos::SECOND, "the width that was kept");
+    assert_eq!(unasked.steps[0].lasts, Nanos::SECOND, "the width that was kept");
 }
 
 /// From 0.5 s on, and up to 2.25 s, two steps of a second are half a second and a quarter.
@@ -570,11 +570,11 @@ fn a_step_that_a_filter_of_time_cuts_lasts_as_long_as_what_passes() {
     let trace = of_two_steps();
     let native = NativeSteps::read(&StepSource::Capture(&trace), &choice).unwrap();
     let [first, second] = &native.steps[..] else { panic!("{:?}", native.steps) };
-    assert_eq!((first.began, first.lasted), (Nanos::ZERO, Nanos(SECOND / 2)));
-    assert_eq!((first.ios, first.rate()), (Some(2), 4.0));
-    assert!((first.demand_mean.unwrap() - 0.4).abs() < 1e-9);
-    assert_eq!((second.began, second.lasted), (Nanos(SECOND * 3 / 2), Nanos(SECOND / 4)));
-    assert_eq!((second.rate(), second.demand_mean), (12.0, Some(12.0)));
+    assert_eq!((first.at, first.lasts), (Nanos::ZERO, Nanos(SECOND / 2)));
+    assert_eq!((first.captured.unwrap().0, first.rate()), (2, 4.0));
+    assert!((first.outstanding_mean.unwrap() - 0.4).abs() < 1e-9);
+    assert_eq!((second.at, second.lasts), (Nanos(SECOND * 3 / 2), Nanos(SECOND / 4)));
+    assert_eq!((second.rate(), second.outstanding_mean), (12.0, Some(12.0)));
 }
 
 #[test]
@@ -584,7 +584,7 @@ fn a_step_of_kept_sums_that_passes_as_a_whole_lasts_its_whole_width() {
     let native = NativeSteps::read(&StepSource::Capture(&file), &choice).unwrap();
     // The first begins before the filter lets anything pass.
     let [only] = &native.steps[..] else { panic!("{:?}", native.steps) };
-    assert_eq!((only.ios, only.lasted, only.rate()), (Some(3), Nanos::SECOND, 3.0));
+    assert_eq!((only.captured.unwrap().0, only.lasts, only.rate()), (3, Nanos::SECOND, 3.0));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use self::spans::ReuseTimes;
 use crate::annotate::data_transfers::DataTransfers;
 use crate::cells::Dimensions;
 use crate::columns::{ColumnValue::*, ListingColumn, ValueFormat::*, json_columns};
-use crate::fold::{AnnotatedRows, EmptyLike, Fold, FoldCells, ParallelFold};
+use crate::fold::{AnnotatedRows, Fold};
 use crate::sums::response::ResponseFigures;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -190,13 +190,6 @@ fn locked(sample: &Mutex<SampledAccesses>) -> MutexGuard<'_, SampledAccesses> {
     sample.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl EmptyLike for Locality {
-    /// Returns an empty part that shares the sample of this one.
-    fn alike(&self) -> Self {
-        Self::with_sample(self.device, Arc::clone(&self.sample), Arc::clone(&self.touched))
-    }
-}
-
 impl Fold for Locality {
     fn fields(&self) -> Fields {
         Fields::new(&[
@@ -242,10 +235,11 @@ impl Fold for Locality {
         }
         Ok(())
     }
-    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
-        Some(self)
+    /// Returns an empty part that shares the sample of this one.
+    fn new_part(&self) -> Option<Self> {
+        Some(Self::with_sample(self.device, Arc::clone(&self.sample), Arc::clone(&self.touched)))
     }
-    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn check_dimensions(&self, _: Dimensions) -> Result<(), NotRecorded> {
         Err(NotRecorded::WorkingSets)
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
@@ -268,20 +262,20 @@ impl Fold for Locality {
     }
 }
 
-/// What is found of a device's locality.
+/// Locality of the I/Os of a device.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LocalityFigures {
     /// Index into the conditions' devices.
     #[serde(skip)]
     pub device: u16,
-    /// Share of the blocks that were followed; 1 where the figures are exact.
+    /// Share of the blocks that were followed; 1 if the figures are exact.
     pub followed_share: f64,
     /// Blocks that were followed.
     pub blocks: u64,
     /// Blocks among them whose accesses would take more than their part of the memory: all
     /// their accesses count as hits.
     pub left_out: u64,
-    /// Bytes touched, estimated where not all blocks were followed.
+    /// Bytes touched; an estimate unless all blocks were followed.
     pub touched_bytes: f64,
     /// Blocks read and written, each as often as it was.
     pub accesses: u64,
@@ -375,8 +369,8 @@ json_columns! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::AnnotatedBatch;
     use steadfast_domain::IoEvent;
-    use steadfast_tracefile::batch::Batch;
 
     /// 10,007 I/Os of up to four blocks, some addresses far more often than others.
     fn ios(span: u64) -> Vec<IoEvent> {
@@ -400,31 +394,19 @@ mod tests {
     }
 
     fn taken(mut fold: Locality, ios: &[IoEvent]) -> Locality {
-        let batch = Batch::from_events(ios);
-        let rows = AnnotatedRows {
-            batch: &batch,
-            sequential: &vec![false; ios.len()],
-            depth: &vec![1; ios.len()],
-            busy: &vec![(0, 0); ios.len()],
-            kept: &vec![true; ios.len()],
-            after: &[],
-            stretch: 0,
-            order_ns: &order_ns(ios),
-            place: None,
-        };
-        fold.take(&rows).unwrap();
+        fold.take(&in_order(ios).rows()).unwrap();
         fold
     }
 
-    /// Issue times of the I/Os, each later than the one before.
-    fn order_ns(ios: &[IoEvent]) -> Vec<u64> {
+    /// I/Os with issue times of which each is later than the one before.
+    fn in_order(ios: &[IoEvent]) -> AnnotatedBatch {
         let mut earliest = 0;
         let times = ios.iter().map(|io| {
             let at = io.issued_ns.max(earliest);
             earliest = at + 1;
             at
         });
-        times.collect()
+        AnnotatedBatch { order_ns: times.collect(), ..AnnotatedBatch::from_events(ios) }
     }
 
     #[test]
@@ -557,7 +539,7 @@ mod tests {
             for part in parts().rev() {
                 let part: Vec<IoEvent> = part.copied().collect();
                 apart.merge(fold_of(Locality::keeping(bytes, 0), part.clone())).unwrap();
-                together.merge(fold_of(together.alike(), part)).unwrap();
+                together.merge(fold_of(together.new_part().unwrap(), part)).unwrap();
             }
             assert_eq!(apart.figures(), whole);
             assert_eq!(together.figures(), whole);
@@ -596,19 +578,7 @@ mod tests {
         let few: Vec<IoEvent> = (0..3).map(one).collect();
         assert_eq!(folded(&few, 1 << 16).accesses, 3 * ((1 << 20) - 1));
         let many: Vec<IoEvent> = (0..300).map(one).collect();
-        let batch = Batch::from_events(&many);
-        let rows = AnnotatedRows {
-            batch: &batch,
-            sequential: &vec![false; many.len()],
-            depth: &vec![1; many.len()],
-            busy: &vec![(0, 0); many.len()],
-            kept: &vec![true; many.len()],
-            order_ns: &order_ns(&many),
-            after: &[],
-            stretch: 0,
-            place: None,
-        };
-        let refused = Locality::keeping(1 << 16, 0).take(&rows);
+        let refused = Locality::keeping(1 << 16, 0).take(&in_order(&many).rows());
         assert!(matches!(refused, Err(TraceError::Unsuitable(_))), "{refused:?}");
     }
 

@@ -17,7 +17,7 @@ pub struct ResultRun {
     pub began: String,
     /// Tests by access specification, in order.
     pub parts: Vec<SpecResults>,
-    /// How the run ended.
+    /// End of the run.
     pub ending: RunEnding,
 }
 

@@ -1,7 +1,7 @@
 //! The tests of configurations, for every test type, against known lists.
 
 use super::corpus::{OF_1_1, OF_2006, cycling};
-use crate::iometer::config::{TestType, WorkerCount};
+use crate::iometer::config::{DiskArea, TestType, WorkerCount};
 use crate::iometer::expansion::{IometerTest, tests_of};
 use crate::iometer::read;
 
@@ -56,7 +56,8 @@ fn each_access_specification_has_its_tests_and_the_idle_one_none() {
     let tests = tests_of(&config, 4, None, &mut remarks).unwrap();
     let specs: Vec<&str> = tests.iter().map(|test| test.active[0].spec.as_str()).collect();
     assert_eq!(specs, ["read big", "mixed sizes"]);
-    assert_eq!((tests[0].active[0].area, tests[0].active[0].depth), ((2048, 101), 16));
+    let area = DiskArea { sectors: 2048, start: 101, pattern: None };
+    assert_eq!((tests[0].active[0].area, tests[0].active[0].depth), (area, 16));
     assert!(remarks[0].text.contains("'Worker 2' is a network worker"));
     let idle = OF_2006.replace("\tread big\n\tmixed", "\tIdle\n\tmixed");
     let config = read(idle.as_bytes()).unwrap().config;
@@ -70,7 +71,7 @@ fn depths_multiply_as_the_file_says() {
     let tests = tests_of(&config, 1, None, &mut Vec::new()).unwrap();
     let depths: Vec<u32> = tests.iter().map(|test| test.active[0].depth).collect();
     assert_eq!(depths, [1, 4, 16]);
-    assert_eq!(tests[0].active[0].pattern, Some(2));
+    assert_eq!(tests[0].active[0].area.pattern, Some(2));
 }
 
 #[test]

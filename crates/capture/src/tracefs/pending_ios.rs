@@ -7,15 +7,15 @@ use std::ops::Range;
 use steadfast_domain::io_event::{CommandName, IncompleteIos, Layer, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{IoEvent, IoOp};
 
-/// Number of I/Os followed above which those never issued are dropped.
-const UNDER_WAY_MAX: usize = 1 << 16;
+/// Number of pending I/Os above which those never issued are dropped.
+const PENDING_MAX: usize = 1 << 16;
 
 /// Name prefix of the kernel's worker threads, which write back data dirtied by others.
 const WORKER: &[u8] = b"kworker/";
 
 type PendingIoKey = (u32, u64, IoOp);
 
-/// An I/O being followed.
+/// An I/O that has started and not completed.
 #[derive(Debug, Clone, Copy)]
 struct PendingIo {
     event: IoEvent,
@@ -43,7 +43,7 @@ impl Requester {
 #[derive(Debug, Clone, Copy, Default)]
 struct FlushRequesters {
     /// First requester of a preflush that has not been issued yet.
-    waits: Option<Requester>,
+    waiting: Option<Requester>,
     /// Last requester of a FUA write: to a disk without FUA, the kernel sends a flush after the
     /// write.
     after_write: Option<Requester>,
@@ -51,11 +51,11 @@ struct FlushRequesters {
 
 /// All I/Os that have started and not completed.
 pub(super) struct PendingIos {
-    under_way: HashMap<PendingIoKey, PendingIo>,
+    pending: HashMap<PendingIoKey, PendingIo>,
     /// By the number of the disk.
     flushes: HashMap<u32, FlushRequesters>,
-    /// By device, in the order of the options: major << 20
-    /// minor of the disk, and the device's range on it in sectors.
+    /// By device, in the order of the options: `major << 20 | minor` of the disk, and the device's
+    /// range on it in sectors.
     devices: Vec<(u32, Range<u64>)>,
     outstanding: [u32; DEVICES_MAX],
     process: Option<u32>,
@@ -74,7 +74,7 @@ pub(super) struct PendingIos {
 impl PendingIos {
     pub(super) fn new(options: &CaptureOptions) -> Self {
         PendingIos {
-            under_way: HashMap::new(),
+            pending: HashMap::new(),
             flushes: HashMap::new(),
             devices: options
                 .devices
@@ -95,19 +95,19 @@ impl PendingIos {
 
     /// Returns the I/Os issued but not completed, and the completions without a start.
     pub(super) fn in_part(&self) -> IncompleteIos {
-        let issued = self.under_way.values().filter(|journey| journey.issued).count() as u64;
+        let issued = self.pending.values().filter(|io| io.issued).count() as u64;
         let unended = self.unended + issued;
         IncompleteIos { begun_before: self.unexplained, unended, too_many: 0 }
     }
 
     /// Returns the I/Os outstanding on the devices, without response times.
     pub(super) fn unended(&self) -> impl Iterator<Item = IoEvent> {
-        let issued = self.under_way.values().filter(|journey| journey.issued);
-        issued.filter_map(|journey| self.without_end(journey))
+        let issued = self.pending.values().filter(|io| io.issued);
+        issued.filter_map(|io| self.without_end(io))
     }
 
-    fn without_end(&self, journey: &PendingIo) -> Option<IoEvent> {
-        self.wanted(IoEvent { response_ns: RESPONSE_UNKNOWN, ..journey.event })
+    fn without_end(&self, io: &PendingIo) -> Option<IoEvent> {
+        self.wanted(IoEvent { response_ns: RESPONSE_UNKNOWN, ..io.event })
     }
 
     fn wanted(&self, event: IoEvent) -> Option<IoEvent> {
@@ -138,7 +138,7 @@ impl PendingIos {
         let key = (seen.device, sector, seen.op);
         match seen.kind {
             TracepointKind::Started => {
-                self.ask_for_flush(seen);
+                self.note_flush_requester(seen);
                 self.start(key, device, seen)
             }
             TracepointKind::Issued | TracepointKind::BioQueued => self.issue(key, device, seen),
@@ -152,25 +152,25 @@ impl PendingIos {
         }
     }
 
-    fn ask_for_flush(&mut self, seen: &TracepointEvent) {
-        let asker = Requester::from_event(seen);
+    fn note_flush_requester(&mut self, seen: &TracepointEvent) {
+        let requester = Requester::from_event(seen);
         if seen.flags & (flags::PREFLUSH | flags::FUA) == 0 {
             return;
         }
         let flushes = self.flushes.entry(seen.device).or_default();
         if seen.flags & flags::PREFLUSH != 0 {
-            flushes.waits.get_or_insert(asker);
+            flushes.waiting.get_or_insert(requester);
         }
         if seen.flags & flags::FUA != 0 {
-            flushes.after_write = Some(asker);
+            flushes.after_write = Some(requester);
         }
     }
 
     /// Returns who an I/O is charged to. A flush is charged to the process it is issued for; the
     /// thread that issues it is an arbitrary one, mostly a kernel worker.
-    fn asker(&mut self, seen: &TracepointEvent) -> Requester {
+    fn requester(&mut self, seen: &TracepointEvent) -> Requester {
         let flushes = self.flushes.get_mut(&seen.device).filter(|_| seen.op == IoOp::Flush);
-        let asked = flushes.and_then(|flushes| flushes.waits.take().or(flushes.after_write));
+        let asked = flushes.and_then(|flushes| flushes.waiting.take().or(flushes.after_write));
         asked.unwrap_or_else(|| Requester::from_event(seen))
     }
 
@@ -182,20 +182,20 @@ impl PendingIos {
         device: usize,
         seen: &TracepointEvent,
     ) -> Option<IoEvent> {
-        if self.under_way.len() >= UNDER_WAY_MAX {
+        if self.pending.len() >= PENDING_MAX {
             // Most of these started at a different sector than they were issued at, because
             // another I/O was merged to their front.
-            self.under_way.retain(|_, journey| journey.issued);
+            self.pending.retain(|_, io| io.issued);
         }
-        let journey = self.journey(device, seen);
-        let earlier = self.under_way.insert(key, journey).filter(|earlier| earlier.issued)?;
+        let io = self.pending_io(device, seen);
+        let earlier = self.pending.insert(key, io).filter(|earlier| earlier.issued)?;
         self.outstanding[device] = self.outstanding[device].saturating_sub(1);
         self.unended += 1;
         self.without_end(&earlier)
     }
 
-    fn journey(&mut self, device: usize, seen: &TracepointEvent) -> PendingIo {
-        let Requester { process, thread, command } = self.asker(seen);
+    fn pending_io(&mut self, device: usize, seen: &TracepointEvent) -> PendingIo {
+        let Requester { process, thread, command } = self.requester(seen);
         let written_back = seen.op == IoOp::Write && command.0.starts_with(WORKER);
         let event = IoEvent {
             pid: process,
@@ -218,24 +218,23 @@ impl PendingIos {
         device: usize,
         seen: &TracepointEvent,
     ) -> Option<IoEvent> {
-        let waits =
-            |journey: &PendingIo| !journey.issued || journey.event.flags & flags::REQUEUED != 0;
-        let earlier = if self.under_way.get(&key).is_some_and(waits) {
+        let is_expected = |io: &PendingIo| !io.issued || io.event.flags & flags::REQUEUED != 0;
+        let earlier = if self.pending.get(&key).is_some_and(is_expected) {
             None
         } else {
             self.start(key, device, seen)
         };
         let began_ns = self.began_ns;
-        let journey = self.under_way.get_mut(&key)?;
+        let io = self.pending.get_mut(&key)?;
         self.outstanding[device] += 1;
-        if journey.issued {
+        if io.issued {
             return earlier;
         }
-        journey.issued = true;
-        journey.left = seen.bytes;
-        let event = &mut journey.event;
+        io.issued = true;
+        io.left = seen.bytes;
+        let event = &mut io.event;
         event.issued_ns = seen.time_ns.saturating_sub(began_ns);
-        event.queued_ns = seen.time_ns.saturating_sub(journey.started_ns);
+        event.queued_ns = seen.time_ns.saturating_sub(io.started_ns);
         event.offset = if seen.op == IoOp::Flush { 0 } else { seen.sector.saturating_mul(512) };
         event.bytes = u32::try_from(seen.bytes).unwrap_or(u32::MAX);
         event.depth = self.outstanding[device];
@@ -245,8 +244,8 @@ impl PendingIos {
     }
 
     fn requeue(&mut self, key: PendingIoKey, device: usize) {
-        if let Some(journey) = self.under_way.get_mut(&key) {
-            journey.event.flags |= flags::REQUEUED;
+        if let Some(io) = self.pending.get_mut(&key) {
+            io.event.flags |= flags::REQUEUED;
             self.requeues += 1;
             self.outstanding[device] = self.outstanding[device].saturating_sub(1);
         }
@@ -258,22 +257,22 @@ impl PendingIos {
         device: usize,
         seen: &TracepointEvent,
     ) -> Option<IoEvent> {
-        let Some(mut journey) = self.under_way.remove(&key).filter(|journey| journey.issued) else {
+        let Some(mut io) = self.pending.remove(&key).filter(|io| io.issued) else {
             // A write that the kernel splits into flush and data completes twice, the second
             // time with no bytes left.
             self.unexplained += u64::from(seen.bytes > 0 && seen.time_ns < self.closed_ns);
             return None;
         };
         let is_bio = seen.kind == TracepointKind::BioCompleted;
-        if !is_bio && !seen.failed && seen.bytes < journey.left {
+        if !is_bio && !seen.failed && seen.bytes < io.left {
             // The rest continues at the sector after this part.
             self.partial_completions += 1;
-            journey.left -= seen.bytes;
-            self.under_way.insert((key.0, key.1 + seen.bytes / 512, key.2), journey);
+            io.left -= seen.bytes;
+            self.pending.insert((key.0, key.1 + seen.bytes / 512, key.2), io);
             return None;
         }
         self.outstanding[device] = self.outstanding[device].saturating_sub(1);
-        let mut event = journey.event;
+        let mut event = io.event;
         event.response_ns =
             seen.time_ns.saturating_sub(self.began_ns).saturating_sub(event.issued_ns);
         if seen.failed {
@@ -288,7 +287,7 @@ mod tests {
     use super::*;
     use crate::options::{CaptureDevice, WHOLE_DISK};
 
-    fn journeys() -> PendingIos {
+    fn pending_ios() -> PendingIos {
         let device = CaptureDevice {
             name: "sdx".into(),
             number: (8, 16),
@@ -310,9 +309,9 @@ mod tests {
             cgroups: false,
             merges: false,
         };
-        let mut journeys = PendingIos::new(&options);
-        journeys.begin(1_000);
-        journeys
+        let mut pending = PendingIos::new(&options);
+        pending.begin(1_000);
+        pending
     }
 
     fn seen(kind: TracepointKind, time_ns: u64, sector: u64, bytes: u64) -> TracepointEvent {
@@ -334,55 +333,55 @@ mod tests {
 
     #[test]
     fn an_io_is_put_together_from_start_issue_and_completion() {
-        let mut journeys = journeys();
-        assert_eq!(journeys.follow(&seen(TracepointKind::Started, 2_000, 80, 4096)), None);
-        assert_eq!(journeys.follow(&seen(TracepointKind::Issued, 2_500, 80, 8192)), None);
-        assert_eq!(journeys.in_part().unended, 1);
-        assert_eq!(journeys.unended().next().map(|event| event.response_ns), Some(u64::MAX));
-        let event = journeys.follow(&seen(TracepointKind::Completed, 9_500, 80, 8192)).unwrap();
+        let mut pending = pending_ios();
+        assert_eq!(pending.follow(&seen(TracepointKind::Started, 2_000, 80, 4096)), None);
+        assert_eq!(pending.follow(&seen(TracepointKind::Issued, 2_500, 80, 8192)), None);
+        assert_eq!(pending.in_part().unended, 1);
+        assert_eq!(pending.unended().next().map(|event| event.response_ns), Some(u64::MAX));
+        let event = pending.follow(&seen(TracepointKind::Completed, 9_500, 80, 8192)).unwrap();
         assert_eq!((event.issued_ns, event.queued_ns, event.response_ns), (1_500, 500, 7_000));
         assert_eq!((event.offset, event.bytes, event.depth, event.pid), (40_960, 8_192, 1, 42));
         assert_eq!(event.tid, 43);
-        assert_eq!(journeys.in_part().unended, 0);
+        assert_eq!(pending.in_part().unended, 0);
     }
 
     #[test]
     fn a_partial_completion_does_not_end_it() {
-        let mut journeys = journeys();
-        journeys.follow(&seen(TracepointKind::Issued, 2_000, 80, 8192));
-        assert_eq!(journeys.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)), None);
-        let event = journeys.follow(&seen(TracepointKind::Completed, 4_000, 88, 4096)).unwrap();
+        let mut pending = pending_ios();
+        pending.follow(&seen(TracepointKind::Issued, 2_000, 80, 8192));
+        assert_eq!(pending.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)), None);
+        let event = pending.follow(&seen(TracepointKind::Completed, 4_000, 88, 4096)).unwrap();
         assert_eq!((event.bytes, event.response_ns), (8_192, 2_000));
-        assert_eq!(journeys.partial_completions, 1);
+        assert_eq!(pending.partial_completions, 1);
     }
 
     #[test]
     fn a_requeued_io_counts_once_from_its_first_issue() {
-        let mut journeys = journeys();
-        journeys.follow(&seen(TracepointKind::Issued, 2_000, 80, 4096));
-        journeys.follow(&seen(TracepointKind::Requeued, 2_100, 80, 4096));
-        journeys.follow(&seen(TracepointKind::Issued, 2_200, 80, 4096));
-        let event = journeys.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)).unwrap();
+        let mut pending = pending_ios();
+        pending.follow(&seen(TracepointKind::Issued, 2_000, 80, 4096));
+        pending.follow(&seen(TracepointKind::Requeued, 2_100, 80, 4096));
+        pending.follow(&seen(TracepointKind::Issued, 2_200, 80, 4096));
+        let event = pending.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)).unwrap();
         assert_eq!(event.response_ns, 1_000);
         assert!(event.flags & flags::REQUEUED != 0);
-        assert_eq!(journeys.outstanding[0], 0);
+        assert_eq!(pending.outstanding[0], 0);
     }
 
     #[test]
     fn a_missed_completion_stays_outstanding_no_longer_than_until_the_next_at_its_place() {
-        let mut journeys = journeys();
-        journeys.follow(&seen(TracepointKind::Issued, 2_000, 80, 4096));
-        let missed = journeys.follow(&seen(TracepointKind::Issued, 9_000, 80, 4096)).unwrap();
+        let mut pending = pending_ios();
+        pending.follow(&seen(TracepointKind::Issued, 2_000, 80, 4096));
+        let missed = pending.follow(&seen(TracepointKind::Issued, 9_000, 80, 4096)).unwrap();
         assert_eq!((missed.issued_ns, missed.response_ns), (1_000, RESPONSE_UNKNOWN));
-        let event = journeys.follow(&seen(TracepointKind::Completed, 9_500, 80, 4096)).unwrap();
+        let event = pending.follow(&seen(TracepointKind::Completed, 9_500, 80, 4096)).unwrap();
         assert_eq!((event.depth, event.response_ns), (1, 500));
         let part = IncompleteIos { unended: 1, ..IncompleteIos::default() };
-        assert_eq!((journeys.in_part(), journeys.outstanding[0]), (part, 0));
+        assert_eq!((pending.in_part(), pending.outstanding[0]), (part, 0));
     }
 
     #[test]
     fn a_flush_is_charged_to_whoever_asked_for_it() {
-        let mut journeys = journeys();
+        let mut pending = pending_ios();
         let flush = |kind, time_ns| TracepointEvent {
             op: IoOp::Flush,
             process: 7,
@@ -393,10 +392,10 @@ mod tests {
             for (process, flags) in asks {
                 let process = *process;
                 let asks = seen(TracepointKind::Started, 2_000, 0, 0);
-                journeys.follow(&TracepointEvent { process, flags: *flags, ..asks });
+                pending.follow(&TracepointEvent { process, flags: *flags, ..asks });
             }
-            journeys.follow(&flush(TracepointKind::Issued, 3_000));
-            journeys.follow(&flush(TracepointKind::Completed, 4_000)).unwrap().pid
+            pending.follow(&flush(TracepointKind::Issued, 3_000));
+            pending.follow(&flush(TracepointKind::Completed, 4_000)).unwrap().pid
         };
         assert_eq!(charged(&[]), 7);
         assert_eq!(charged(&[(42, flags::PREFLUSH), (43, flags::PREFLUSH)]), 42);
@@ -408,15 +407,15 @@ mod tests {
 
     #[test]
     fn what_a_kernel_worker_writes_is_writeback() {
-        let mut journeys = journeys();
+        let mut pending = pending_ios();
         let mut flags_of = |command: &str, op| {
             let by = TracepointEvent {
                 command: CommandName::new(command),
                 op,
                 ..seen(TracepointKind::Issued, 2_000, 80, 8)
             };
-            journeys.follow(&by);
-            journeys
+            pending.follow(&by);
+            pending
                 .follow(&TracepointEvent { kind: TracepointKind::Completed, ..by })
                 .unwrap()
                 .flags
@@ -428,8 +427,8 @@ mod tests {
 
     #[test]
     fn an_end_without_a_beginning_is_counted() {
-        let mut journeys = journeys();
-        assert_eq!(journeys.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)), None);
-        assert_eq!(journeys.in_part().begun_before, 1);
+        let mut pending = pending_ios();
+        assert_eq!(pending.follow(&seen(TracepointKind::Completed, 3_000, 80, 4096)), None);
+        assert_eq!(pending.in_part().begun_before, 1);
     }
 }
